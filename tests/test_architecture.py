@@ -1,4 +1,4 @@
-"""The shape of the house, kept true: layers, sizes, a place for each heavy package, the map, a light import."""
+"""The shape of the house, kept true: layers, sizes, one place for each heavy package, the map."""
 
 from __future__ import annotations
 

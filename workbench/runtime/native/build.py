@@ -1,8 +1,8 @@
 """Compiles every `.c` file of this folder into one shared library, the native thread pool.
 
-Invariant: the library is rebuilt exactly when a source or header is newer than it, and is replaced in one step,
-so that another process never loads half a file.  This module imports nothing of the package: the build hook loads
-it before the package is installed.
+Invariant: the library is rebuilt exactly when a source or header is newer than it, and is replaced in one
+step, so that another process never loads half a file.  This module imports nothing of the package: the build
+hook loads it before the package is installed.
 
     $ python workbench/runtime/native/build.py
     workbench/runtime/native/libworkbench_pool.so
@@ -70,7 +70,7 @@ def compile_pool(report: Callable[[str], object] = print) -> Path | None:
         result = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
         if result.returncode != 0:
             report(
-                f"no thread pool, kernels run on one thread: {command[0]} says {result.stderr.strip()[-2000:]}"
+                f"no thread pool, kernels run on one thread: {command[0]} says {result.stderr.strip()[-999:]}"
             )
             return None
         os.replace(temporary, LIBRARY)
