@@ -1,0 +1,39 @@
+"""The one table of names that point upward: classic conveniences whose implementation lives in a higher layer.
+
+Exempt from the layering test; every function imports when called.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def function_of(expr: Any) -> Any:
+    """A relay expression as a function of its free variables; functions stay as they are."""
+    from .relay.ir.expr import Expr, as_function
+
+    return as_function(expr) if isinstance(expr, Expr) else expr
+
+
+def global_var(name: str) -> Any:
+    from .relay.ir.expr import GlobalVar
+
+    return GlobalVar(name)
+
+
+def script_of(program: Any) -> str:
+    from .driver.text import script
+
+    return script(program)
+
+
+def classic_text_of(program: Any) -> str:
+    from .relay.ir.classic import astext
+
+    return astext(program)
+
+
+def display(program: Any) -> None:
+    from .views.show import show
+
+    show(program)

@@ -1,0 +1,1 @@
+"""Scalar expressions shared by relay shapes, te and tir, and what can be proved about them."""

@@ -1,0 +1,115 @@
+"""The table of intrinsics: what a `Call` may name, with dtype rule, purity and a NumPy meaning.
+
+Backends map these names to instructions or libraries (`codegen/<name>/intrinsics`); the interpreter uses `evaluate`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+import numpy as np
+
+from ..core.table import Table
+
+
+class Result(Enum):
+    """How an intrinsic's dtype follows from its arguments."""
+
+    FIRST = "dtype of the first argument"
+    SECOND = "dtype of the second argument"
+    BOOL = "bool"
+    GIVEN = "stated at the call"
+    VOID = "no value"
+
+
+@dataclass(frozen=True)
+class Intrinsic:
+    """One entry: `arity` is None for any number; `pure` means no effects, so that it may be moved or removed."""
+
+    name: str
+    arity: int | None
+    result: Result
+    doc: str
+    evaluate: Callable[..., Any] | None = None
+    pure: bool = True
+    floats_only: bool = False
+
+
+INTRINSICS: Table[Intrinsic] = Table("intrinsic", filled_by=())
+
+
+def _erf(value: Any) -> Any:
+    return np.vectorize(math.erf, otypes=[np.float64])(value).astype(np.asarray(value).dtype)
+
+
+def _unary(name: str, doc: str, evaluate: Callable[..., Any]) -> None:
+    INTRINSICS.register(name, Intrinsic(name, 1, Result.FIRST, doc, evaluate, floats_only=True))
+
+
+def _define_floats() -> None:
+    table: dict[str, Callable[..., Any]] = {
+        "exp": np.exp, "exp2": np.exp2, "log": np.log, "log2": np.log2, "log10": np.log10, "log1p": np.log1p,
+        "sqrt": np.sqrt, "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos,
+        "atan": np.arctan, "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh, "asinh": np.arcsinh,
+        "acosh": np.arccosh, "atanh": np.arctanh, "floor": np.floor, "ceil": np.ceil, "trunc": np.trunc,
+        "erf": _erf,
+    }  # fmt: skip
+    for name, function in table.items():
+        _unary(name, f"{name}(x), correctly rounded to within 4 units in the last place", function)
+    _unary("round", "to the nearest integer, ties to even", np.rint)
+    _unary("rsqrt", "1 / sqrt(x)", lambda x: 1 / np.sqrt(x))
+    _unary("sigmoid", "1 / (1 + exp(-x))", lambda x: 1 / (1 + np.exp(-x)))
+
+
+def _define_general() -> None:
+    entries = [
+        Intrinsic("pow", 2, Result.FIRST, "x to the power y", np.power, floats_only=True),
+        Intrinsic("atan2", 2, Result.FIRST, "angle of the point (y, x)", np.arctan2, floats_only=True),
+        Intrinsic("fmod", 2, Result.FIRST, "remainder with the sign of x", np.fmod),
+        Intrinsic("copysign", 2, Result.FIRST, "|x| with the sign of y", np.copysign, floats_only=True),
+        Intrinsic("nextafter", 2, Result.FIRST, "next float from x towards y", np.nextafter, floats_only=True),
+        Intrinsic("abs", 1, Result.FIRST, "absolute value", np.abs),
+        Intrinsic("fma", 3, Result.FIRST, "a * b + c with one rounding", None, floats_only=True),
+        Intrinsic("isnan", 1, Result.BOOL, "true for NaN", np.isnan),
+        Intrinsic("isinf", 1, Result.BOOL, "true for plus or minus infinity", np.isinf),
+        Intrinsic("isfinite", 1, Result.BOOL, "true for finite values", np.isfinite),
+        Intrinsic("bitwise_and", 2, Result.FIRST, "bits of both", np.bitwise_and),
+        Intrinsic("bitwise_or", 2, Result.FIRST, "bits of either", np.bitwise_or),
+        Intrinsic("bitwise_xor", 2, Result.FIRST, "bits of exactly one", np.bitwise_xor),
+        Intrinsic("bitwise_not", 1, Result.FIRST, "bits inverted", np.bitwise_not),
+        Intrinsic("shift_left", 2, Result.FIRST, "x * 2**y, wrapping; 0 <= y < bits", np.left_shift),
+        Intrinsic("shift_right", 2, Result.FIRST, "x / 2**y, keeping the sign of signed x", np.right_shift),
+        Intrinsic("popcount", 1, Result.FIRST, "number of bits set", np.bitwise_count),
+        Intrinsic("reinterpret", 1, Result.GIVEN, "the same bits as another dtype of equal width", None),
+        Intrinsic("likely", 1, Result.FIRST, "a condition expected to hold", lambda x: x),
+        Intrinsic("if_then_else", 3, Result.SECOND, "one arm is evaluated: (condition, true, false)", None),
+        Intrinsic("shuffle", None, Result.GIVEN, "(vector, index...): lanes picked by constant indices", None),
+        Intrinsic("reduce_add", 1, Result.GIVEN, "sum of the lanes, in order", None),
+        Intrinsic("reduce_max", 1, Result.GIVEN, "greatest lane", None),
+        Intrinsic("reduce_min", 1, Result.GIVEN, "least lane", None),
+    ]
+    for entry in entries:
+        INTRINSICS.register(entry.name, entry)
+
+
+def _define_effects() -> None:
+    entries = [
+        Intrinsic("address_of", 1, Result.GIVEN, "pointer to an element: (BufferLoad)", None),
+        Intrinsic("call_extern", None, Result.GIVEN, "(name, argument...): a C function by symbol", None, pure=False),
+        Intrinsic("call_tir", None, Result.VOID, "(name, address or scalar...): a PrimFunc of the module", None, pure=False),
+        Intrinsic("call_packed", None, Result.GIVEN, "(name, argument...): a PackedFunc by name", None, pure=False),
+        Intrinsic("poll_cancel", 0, Result.VOID, "return early with the cancelled status if asked to", None, pure=False),
+        Intrinsic("prefetch", 1, Result.VOID, "hint that an element is read soon: (BufferLoad)", None, pure=False),
+        Intrinsic("ret", 1, Result.VOID, "return a status from the function", None, pure=False),
+    ]
+    for entry in entries:
+        INTRINSICS.register(entry.name, entry)
+
+
+_define_floats()
+_define_general()
+_define_effects()

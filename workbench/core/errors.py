@@ -1,0 +1,101 @@
+"""One family of errors: whatever a user did, they get one `WorkbenchError`.
+
+An error says what went wrong, where, what was found, what was expected, how to mend it and what was kept.
+Its text has at most six lines (long fields are shortened), the same in a terminal and in a notebook:
+
+    E-SCHEDULE-REORDER  cannot reorder k before i
+      where     matmul.py line 7: for k in T.serial(512)
+      found     k carries the sum into C[i, j]
+      expected  loops whose iterations commute
+      fix       schedule.decompose_reduction(block, k) first
+      kept      the schedule is unchanged
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from typing import Any, Final
+
+_FIELD_LIMIT: Final = 400
+
+
+class WorkbenchError(Exception):
+    """The base of every error that reaches a user.
+
+    `code` is stable and documented ("E-TYPE-MISMATCH"); `nodes` are the program nodes concerned, for underlining
+    in printed text; `partial` is whatever a caller can still use.
+    """
+
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        *,
+        where: str = "",
+        found: str = "",
+        expected: str = "",
+        fix: str = "",
+        kept: str = "",
+        nodes: Iterable[Any] = (),
+        partial: Any = None,
+    ) -> None:
+        self.code = code
+        self.message = message
+        self.where = where
+        self.found = found
+        self.expected = expected
+        self.fix = fix
+        self.kept = kept
+        self.nodes = tuple(nodes)
+        self.partial = partial
+        super().__init__(message)
+
+    def __str__(self) -> str:
+        lines = [f"{self.code}  {shorten(self.message)}"]
+        for name in ("where", "found", "expected", "fix", "kept"):
+            value = getattr(self, name)
+            if value:
+                lines.append(f"  {name:<9} {shorten(value)}")
+        return "\n".join(lines)
+
+    def located(self, where: str) -> WorkbenchError:
+        """This error with its place filled in, if it had none."""
+        if not self.where:
+            self.where = where
+        return self
+
+    def _render_traceback_(self) -> list[str]:
+        """What IPython shows in place of a traceback."""
+        return str(self).split("\n")
+
+
+class InternalError(WorkbenchError):
+    """A bug of the workbench itself, caught at the boundary; nothing of the user's is lost."""
+
+
+def shorten(text: str, limit: int = _FIELD_LIMIT) -> str:
+    """`text` on one line, control characters made visible, at most `limit` characters."""
+    clean = "".join(_visible(character) for character in text[: limit + 1])
+    return clean if len(clean) <= limit else clean[: limit - 1] + "…"
+
+
+def _visible(character: str) -> str:
+    code = ord(character)
+    if code < 32:
+        return " " if character == "\n" else chr(0x2400 + code)
+    if code == 127 or 0x80 <= code < 0xA0 or 0x202A <= code <= 0x202E or 0x2066 <= code <= 0x2069 or 0xD800 <= code < 0xE000:
+        return "�"
+    return character
+
+
+def nearest(name: str, names: Iterable[str]) -> str:
+    """A hint ``did you mean 'x'?`` or the empty string."""
+    close = difflib.get_close_matches(name, list(names), n=1)
+    return f"did you mean {close[0]!r}?" if close else ""
+
+
+def require(condition: bool, code: str, message: str, **fields: Any) -> None:
+    """Raise `WorkbenchError(code, message, **fields)` unless `condition` holds."""
+    if not condition:
+        raise WorkbenchError(code, message, **fields)

@@ -1,0 +1,87 @@
+"""Flat tables: programs as lists, for pickling and saving, without recursion and with sharing kept.
+
+`flatten(root)` lists the nodes children first; a row is ``(class name, encoded field values)`` and a reference to an
+earlier row is `Ref(index)`.  `unflatten` builds them again.  Only classes known to `NODE_CLASSES` are made, so a
+table from a file runs no code.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from .errors import WorkbenchError
+from .node import NODE_CLASSES, FrozenMap, Node, node, post_order
+
+
+class Ref(NamedTuple):
+    """The node of an earlier row."""
+
+    index: int
+
+
+class MapOf(NamedTuple):
+    """The items of a `FrozenMap`."""
+
+    items: tuple[tuple[str, Any], ...]
+
+
+@node
+class Bundle(Node):
+    """A module's state as one root, so that sharing between functions is kept."""
+
+    functions: FrozenMap
+    types: FrozenMap
+    attrs: FrozenMap
+
+
+Row = tuple[str, tuple[Any, ...]]
+
+
+def flatten(root: Node) -> tuple[Row, ...]:
+    """All nodes under `root`, children first; `root` is the last row."""
+    numbers: dict[int, int] = {}
+    rows: list[Row] = []
+    for current in post_order(root):
+        encoded = tuple(_encode(getattr(current, name), numbers) for name in current.field_names)
+        numbers[id(current)] = len(rows)
+        rows.append((type(current).__name__, encoded))
+    return tuple(rows)
+
+
+def unflatten(rows: tuple[Row, ...]) -> Node:
+    """The program of a table made by `flatten`.  Raises `WorkbenchError` for a class that is not a node."""
+    made: list[Node] = []
+    for name, encoded in rows:
+        cls = NODE_CLASSES.get(name)
+        if cls is None:
+            raise WorkbenchError("E-SAVED-CLASS", f"a saved program names {name!r}, which is not a node class")
+        made.append(cls(*(_decode(value, made) for value in encoded)))
+    return made[-1]
+
+
+def unflatten_module(rows: tuple[Row, ...]) -> Any:
+    """The `IRModule` of a flattened `Bundle`."""
+    from .module import IRModule, ModuleState
+
+    bundle: Any = unflatten(rows)
+    return IRModule.from_state(ModuleState(bundle.functions, bundle.types, bundle.attrs))
+
+
+def _encode(value: Any, numbers: dict[int, int]) -> Any:
+    if isinstance(value, Node):
+        return Ref(numbers[id(value)])
+    if type(value) is tuple:
+        return tuple(_encode(item, numbers) for item in value)
+    if isinstance(value, FrozenMap):
+        return MapOf(tuple((key, _encode(item, numbers)) for key, item in value.items()))
+    return value
+
+
+def _decode(value: Any, made: list[Node]) -> Any:
+    if isinstance(value, Ref):
+        return made[value.index]
+    if isinstance(value, MapOf):
+        return FrozenMap((key, _decode(item, made)) for key, item in value.items)
+    if type(value) is tuple:
+        return tuple(_decode(item, made) for item in value)
+    return value

@@ -1,0 +1,263 @@
+"""Immutable program nodes and the walks that every layer uses.
+
+A node is a frozen, slotted dataclass with identity equality.  Field values are nodes, tuples (nested freely),
+`FrozenMap`s, or plain data (numbers, text, dtypes, enums, constants).  Every walk here is iterative and memoised by
+identity, so chains of 20,000 nodes are as safe as short ones.
+
+    @node
+    class Pair(Node):
+        left: Node
+        right: Node
+
+Three facts of a class steer comparison and binding (all optional class variables):
+  binds        fields whose variables are introduced by the node (`For.var`, `Function.params`)
+  is_variable  the node stands for a name: compared by a bijection built at its binder
+  is_graph     sharing is part of the meaning (relay): the same object twice differs from two equal objects
+"""
+
+from __future__ import annotations
+
+import copyreg
+import dataclasses
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, ClassVar, TypeVar, dataclass_transform
+
+from . import origin
+
+C = TypeVar("C", bound=type)
+N = TypeVar("N", bound="Node")
+
+NODE_CLASSES: dict[str, type[Node]] = {}
+"""Every node class by name, for loading saved programs; filled by `@node`."""
+
+
+class Node:
+    """The base of all program nodes."""
+
+    __slots__ = ("__weakref__",)
+    field_names: ClassVar[tuple[str, ...]] = ()
+    binds: ClassVar[tuple[str, ...]] = ()
+    renameable: ClassVar[tuple[str, ...]] = ()
+    """Fields that `structural_equal` ignores: the spelling of names."""
+    is_variable: ClassVar[bool] = False
+    is_graph: ClassVar[bool] = False
+
+    def replace(self: N, **changes: Any) -> N:
+        """A copy with some fields changed, derived from this node; `self` if nothing differs."""
+        if all(getattr(self, name) is value for name, value in changes.items()):
+            return self
+        values = {name: getattr(self, name) for name in self.field_names}
+        made = type(self)(**(values | changes))
+        origin.derived(made, self)
+        return made
+
+    def __copy__(self: N) -> N:
+        return self
+
+    def __deepcopy__(self: N, memo: dict[int, Any]) -> N:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        from .flat import flatten, unflatten
+
+        return (unflatten, (flatten(self),))
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{name}={_brief(getattr(self, name))}" for name in self.field_names)
+        return f"{type(self).__name__}({shown})"
+
+
+class FrozenMap(Mapping[str, Any]):
+    """An immutable mapping with text keys, for attributes and annotations; keeps insertion order."""
+
+    __slots__ = ("_items",)
+
+    def __init__(self, items: Mapping[str, Any] | Iterable[tuple[str, Any]] = ()) -> None:
+        self._items: dict[str, Any] = dict(items)
+
+    def __getitem__(self, key: str) -> Any:
+        return self._items[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._items)
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self._items))
+
+    def __repr__(self) -> str:
+        return f"FrozenMap({self._items!r})"
+
+    def set(self, key: str, value: Any) -> FrozenMap:
+        """A map with one entry more (or changed)."""
+        return FrozenMap(self._items | {key: value})
+
+    def without(self, key: str) -> FrozenMap:
+        return FrozenMap({name: value for name, value in self._items.items() if name != key})
+
+
+EMPTY = FrozenMap()
+
+
+@dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(dataclasses.field,))
+def node(cls: C) -> C:
+    """Make a class a node: frozen, slotted, identity equality; `cls.field_names` lists its fields in order."""
+    made: Any = dataclasses.dataclass(frozen=True, slots=True, eq=False, repr=False)(cls)
+    made.field_names = tuple(field.name for field in dataclasses.fields(made) if field.init)
+    made.__getstate__ = None
+    made.__reduce__ = Node.__reduce__
+    NODE_CLASSES[made.__name__] = made
+    return made
+
+
+copyreg.pickle(FrozenMap, lambda value: (FrozenMap, (tuple(value.items()),)))  # type: ignore[arg-type]
+
+
+def _brief(value: Any) -> str:
+    """A field's value for `repr`: children by class only, so that `repr` never recurses."""
+    if isinstance(value, Node):
+        return f"<{type(value).__name__}>"
+    if isinstance(value, tuple):
+        shown = ", ".join(_brief(item) for item in value[:4])
+        return f"({shown}{', …' if len(value) > 4 else ''})"
+    return repr(value)
+
+
+# --- children -----------------------------------------------------------------------------------------------------
+
+
+def nodes_in(value: Any) -> Iterator[Node]:
+    """The nodes directly inside a field's value (looking through tuples and maps)."""
+    if isinstance(value, Node):
+        yield value
+    elif type(value) is tuple:
+        for item in value:
+            yield from nodes_in(item)
+    elif isinstance(value, FrozenMap):
+        for item in value.values():
+            yield from nodes_in(item)
+
+
+def children(parent: Node) -> Iterator[Node]:
+    """The child nodes of `parent`, in field order."""
+    for name in parent.field_names:
+        value = getattr(parent, name)
+        if isinstance(value, Node):
+            yield value
+        elif type(value) is tuple or isinstance(value, FrozenMap):
+            yield from nodes_in(value)
+
+
+def map_value(value: Any, function: Callable[[Node], Any]) -> Any:
+    """`value` with `function` applied to the nodes in it; the same object when none changed."""
+    if isinstance(value, Node):
+        return function(value)
+    if type(value) is tuple:
+        mapped = tuple(map_value(item, function) for item in value)
+        return value if all(new is old for new, old in zip(mapped, value, strict=True)) else mapped
+    if isinstance(value, FrozenMap):
+        items = {key: map_value(item, function) for key, item in value.items()}
+        return value if all(items[key] is item for key, item in value.items()) else FrozenMap(items)
+    return value
+
+
+def map_children(parent: N, function: Callable[[Node], Any]) -> N:
+    """`parent` rebuilt with `function` applied to its children; the same object when none changed."""
+    changes: dict[str, Any] = {}
+    for name in parent.field_names:
+        value = getattr(parent, name)
+        mapped = map_value(value, function)
+        if mapped is not value:
+            changes[name] = mapped
+    return parent.replace(**changes) if changes else parent
+
+
+# --- walks --------------------------------------------------------------------------------------------------------
+
+
+def post_order(root: Node | Iterable[Node]) -> Iterator[Node]:
+    """Each node reachable from `root` once, children before parents."""
+    seen: set[int] = set()
+    stack: list[tuple[Node, bool]] = [(top, False) for top in _roots(root)]
+    while stack:
+        current, expanded = stack.pop()
+        if expanded:
+            yield current
+            continue
+        if id(current) in seen:
+            continue
+        seen.add(id(current))
+        stack.append((current, True))
+        stack.extend((child, False) for child in reversed(list(children(current))) if id(child) not in seen)
+
+
+def pre_order(root: Node | Iterable[Node]) -> Iterator[Node]:
+    """Each node reachable from `root` once, parents before children."""
+    seen: set[int] = set()
+    stack = _roots(root)
+    while stack:
+        current = stack.pop()
+        if id(current) in seen:
+            continue
+        seen.add(id(current))
+        yield current
+        stack.extend(reversed(list(children(current))))
+
+
+def _roots(root: Node | Iterable[Node]) -> list[Node]:
+    return [root] if isinstance(root, Node) else list(root)[::-1]
+
+
+def rewrite(
+    root: N,
+    post: Callable[[Any], Any],
+    pre: Callable[[Any], Any] | None = None,
+) -> Any:
+    """Rebuild a program bottom-up, each distinct node once.
+
+    `post(node)` sees a node whose children are rewritten already and returns its replacement (or None to keep it).
+    `pre(node)`, if given, may answer a replacement before the children are visited; it is then final.
+    Origins follow: what replaces a node derives from it.
+    """
+    done: dict[int, Any] = {}
+    stack: list[tuple[Node, bool]] = [(root, False)]
+    while stack:
+        current, expanded = stack.pop()
+        if id(current) in done:
+            continue
+        if expanded:
+            done[id(current)] = _replaced(current, done, post)
+            continue
+        answer = pre(current) if pre is not None else None
+        if answer is not None:
+            if answer is not current:
+                origin.derived(answer, current)
+            done[id(current)] = answer
+            continue
+        stack.append((current, True))
+        stack.extend((child, False) for child in children(current) if id(child) not in done)
+    return done[id(root)]
+
+
+def _replaced(current: Node, done: dict[int, Any], post: Callable[[Any], Any]) -> Any:
+    rebuilt = map_children(current, lambda child: done[id(child)])
+    answer = post(rebuilt)
+    if answer is None or answer is rebuilt:
+        return rebuilt
+    if isinstance(answer, Node):
+        origin.derived(answer, current)
+    return answer
+
+
+def substitute(root: N, mapping: Mapping[Any, Any]) -> Any:
+    """Replace variables by values (`mapping` is keyed by node identity).  Binders keep their variables."""
+    if not mapping:
+        return root
+    by_identity = {id(key): value for key, value in mapping.items()}
+
+    def pre(current: Node) -> Any:
+        return by_identity.get(id(current))
+
+    return rewrite(root, lambda current: None, pre)

@@ -1,0 +1,106 @@
+"""Origins: which earlier things a node comes from, kept beside the program.
+
+A table maps nodes (by identity) to sets of origins; an origin is any earlier node or an `ImportedFrom` label.
+Origins take no part in equality, text or fingerprints.  The table of the step being run is ambient: the rewrite
+driver calls `derived(new, old)`, as do passes that build modules whole.  With no table active nothing is recorded.
+
+>>> from workbench.core import origin
+>>> with origin.recording() as table:
+...     pass
+>>> len(table)
+0
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class ImportedFrom:
+    """A place outside the workbench: a node of a model file, a line of a notebook cell."""
+
+    kind: str
+    """"onnx", "text", "python"."""
+    name: str
+    """The element, e.g. ``Conv#3 ('conv_out')``."""
+    detail: str = ""
+
+
+class OriginTable:
+    """Origins by node identity.  Holds its nodes, so that an identity is never reused while the table lives."""
+
+    __slots__ = ("_entries", "_existing")
+
+    def __init__(self, existing: Iterable[Any] = ()) -> None:
+        self._entries: dict[int, tuple[Any, frozenset[Any]]] = {}
+        self._existing = {id(node): node for node in existing}
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __contains__(self, node: Any) -> bool:
+        return id(node) in self._entries
+
+    def is_old(self, node: Any) -> bool:
+        """True for a node of the program that the step began with."""
+        return id(node) in self._existing
+
+    def add(self, node: Any, origins: Iterable[Any]) -> None:
+        """Join `origins` to what is known of `node`."""
+        known = self._entries.get(id(node))
+        joined = frozenset(origins) if known is None else known[1].union(origins)
+        self._entries[id(node)] = (node, joined)
+
+    def of(self, node: Any) -> frozenset[Any]:
+        """What `node` was directly derived from (empty if unknown or unchanged)."""
+        known = self._entries.get(id(node))
+        return known[1] if known is not None else frozenset()
+
+    def items(self) -> Iterator[tuple[Any, frozenset[Any]]]:
+        return iter(self._entries.values())
+
+
+_active: ContextVar[OriginTable | None] = ContextVar("workbench_origins", default=None)
+
+
+@contextmanager
+def recording(existing: Iterable[Any] = ()) -> Iterator[OriginTable]:
+    """Record derivations inside the block; `existing` are all nodes of the program before it."""
+    used = OriginTable(existing)
+    token = _active.set(used)
+    try:
+        yield used
+    finally:
+        _active.reset(token)
+
+
+def active() -> OriginTable | None:
+    """The table being recorded into, if any."""
+    return _active.get()
+
+
+def derived(new: Any, *sources: Any) -> Any:
+    """Say that `new` comes from `sources`; returns `new`.  Nodes inside `new` that are new too inherit this."""
+    table = _active.get()
+    if table is None:
+        return new
+    from .node import Node, children
+
+    known = {id(source) for source in sources}
+    stack = [new]
+    while stack:
+        current = stack.pop()
+        if id(current) in known or table.is_old(current):
+            continue
+        known.add(id(current))
+        fresh = current not in table
+        if fresh or current is new:
+            table.add(current, (source for source in sources if source is not current))
+        if fresh and isinstance(current, Node):
+            stack.extend(children(current))
+    return new

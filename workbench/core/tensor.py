@@ -1,0 +1,105 @@
+"""Tensors as compile-time data: an immutable array with a fingerprint computed once.
+
+A `Tensor` may be lazy (`Tensor.full`): a huge constant fill stays a shape and a value until somebody needs the array.
+
+>>> Tensor.of([[1.0, 2.0]], "float32").shape
+(1, 2)
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import numpy as np
+
+from .dtype import DataType
+
+
+class Tensor:
+    """An immutable n-dimensional array; equal when dtype, shape and bits are."""
+
+    __slots__ = ("__weakref__", "_array", "_fill", "_fingerprint", "dtype", "shape")
+
+    def __init__(self, array: np.ndarray | None, dtype: DataType, shape: tuple[int, ...], fill: Any = None) -> None:
+        self._array = array
+        self._fill = fill
+        self._fingerprint: str | None = None
+        self.dtype = dtype
+        self.shape = shape
+
+    @classmethod
+    def of(cls, value: Any, dtype: str | None = None) -> Tensor:
+        """A tensor of an array-like; the array is copied unless it is read-only already."""
+        array = np.asarray(value, DataType(dtype).to_numpy() if dtype is not None else None)
+        if array.flags.writeable or not array.flags.c_contiguous:
+            array = np.array(array, order="C", copy=True)
+            array.flags.writeable = False
+        return cls(array, DataType(array.dtype.name), array.shape)
+
+    @classmethod
+    def full(cls, shape: tuple[int, ...], value: Any, dtype: str) -> Tensor:
+        """A tensor of one repeated value, not materialised until asked for."""
+        kind = DataType(dtype)
+        return cls(None, kind, tuple(shape), np.asarray(value, kind.to_numpy()))
+
+    @property
+    def fill_value(self) -> Any:
+        """The repeated value (a 0-d array) of a lazy tensor; None for others."""
+        return self._fill
+
+    def numpy(self) -> np.ndarray:
+        """The array, read-only.  A lazy tensor answers a broadcast view that occupies one element."""
+        if self._array is None:
+            return np.broadcast_to(self._fill, self.shape)
+        return self._array
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        count = 1
+        for extent in self.shape:
+            count *= extent
+        return count
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the elements occupy when materialised."""
+        return self.size * self.dtype.bytes
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 (hex) of dtype, shape and bits."""
+        if self._fingerprint is None:
+            digest = hashlib.sha256(f"{self.dtype}{self.shape}".encode())
+            array = self.numpy()
+            if self._array is None and array.size > 65536:
+                digest.update(b"fill" + np.ascontiguousarray(self._fill).tobytes())
+            else:
+                digest.update(np.ascontiguousarray(array).tobytes())
+            self._fingerprint = digest.hexdigest()
+        return self._fingerprint
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Tensor):
+            return NotImplemented
+        return self is other or (
+            self.shape == other.shape and self.dtype == other.dtype and self.fingerprint == other.fingerprint
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.shape, self.dtype))
+
+    def __repr__(self) -> str:
+        return f"Tensor({self.shape}, {self.dtype})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self._array is None:
+            return (Tensor.full, (self.shape, self._fill, str(self.dtype)))
+        return (_from_bytes, (self._array.tobytes(), str(self.dtype), self.shape))
+
+
+def _from_bytes(data: bytes, dtype: str, shape: tuple[int, ...]) -> Tensor:
+    array = np.frombuffer(data, DataType(dtype).to_numpy()).reshape(shape)
+    array.flags.writeable = False
+    return Tensor(array, DataType(dtype), shape)

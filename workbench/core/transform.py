@@ -1,0 +1,344 @@
+"""Passes: decorated functions from module to module, run under one driver.
+
+A pass is a function `(IRModule, PassContext, options...) -> IRModule` (or function by function), whose keyword
+options are its form.  Calling the decorated name with options gives a `Pass`; calling a `Pass` on a module runs it
+under the current `PassContext`: instruments are asked and told, the result is timed, origins are recorded.
+
+    @module_pass(opt_level=1, name="DropUnused")
+    def DropUnused(mod, ctx, *, keep: str = "main"):
+        return mod.with_only({keep: mod[keep]})
+
+    smaller = DropUnused(keep="main")(mod)
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any
+
+from .errors import InternalError, WorkbenchError
+from .module import IRModule
+from .table import Table
+
+PASSES: Table[Any] = Table(
+    "pass", filled_by=("workbench.relay.transforms", "workbench.tir.transforms")
+)
+"""Every pass by name: a factory that takes the pass's options."""
+
+
+class PassInstrument:
+    """What is told about every pass.  Subclass and override what is of interest (all do nothing here)."""
+
+    def enter_pass_ctx(self) -> None:
+        """The context it was given to is entered."""
+
+    def exit_pass_ctx(self) -> None:
+        """That context is left."""
+
+    def should_run(self, mod: IRModule, info: PassInfo) -> bool:
+        """False skips the pass (required passes run anyway)."""
+        return True
+
+    def run_before_pass(self, mod: IRModule, info: PassInfo) -> None:
+        """The pass is about to run on `mod`."""
+
+    def run_after_pass(self, mod: IRModule, info: PassInfo) -> None:
+        """The pass has made `mod`."""
+
+
+@dataclass(frozen=True)
+class PassInfo:
+    """What is known of a pass before it runs."""
+
+    name: str
+    opt_level: int = 0
+    required: tuple[str, ...] = ()
+    traceable: bool = False
+
+
+class PassContext:
+    """The settings under which passes run; use it with `with`.
+
+    `opt_level`: passes of a higher level are skipped.  `required_pass` run whatever their level, `disabled_pass` never.
+    `config` holds options by dotted name ("relay.FuseOps.max_depth"), checked against `CONFIG_OPTIONS`.
+    """
+
+    def __init__(
+        self,
+        opt_level: int = 2,
+        required_pass: Sequence[str] | None = None,
+        disabled_pass: Sequence[str] | None = None,
+        instruments: Sequence[PassInstrument] | None = None,
+        config: dict[str, Any] | None = None,
+        trace: Any = None,
+    ) -> None:
+        self.opt_level = opt_level
+        self.required_pass = tuple(required_pass or ())
+        self.disabled_pass = tuple(disabled_pass or ())
+        self.instruments = tuple(instruments or ())
+        self.config = dict(config or {})
+        self.trace = trace
+        self._tokens: list[Any] = []
+        for key in self.config:
+            CONFIG_OPTIONS[key]
+
+    @staticmethod
+    def current() -> PassContext:
+        """The innermost context, or the default one."""
+        return _current.get() or _DEFAULT
+
+    @staticmethod
+    def list_configs() -> dict[str, str]:
+        """The names of options with their meaning."""
+        return dict(CONFIG_OPTIONS)
+
+    def override_instruments(self, instruments: Sequence[PassInstrument]) -> None:
+        """Replace the instruments of an entered context."""
+        for old in self.instruments:
+            old.exit_pass_ctx()
+        self.instruments = tuple(instruments)
+        for new in self.instruments:
+            new.enter_pass_ctx()
+
+    def enabled(self, info: PassInfo) -> bool:
+        """Whether a pass runs here, by name and level."""
+        if info.name in self.disabled_pass:
+            return False
+        return info.name in self.required_pass or info.opt_level <= self.opt_level
+
+    def __enter__(self) -> PassContext:
+        entered: list[PassInstrument] = []
+        try:
+            for instrument in self.instruments:
+                instrument.enter_pass_ctx()
+                entered.append(instrument)
+        except BaseException:
+            for instrument in entered:
+                instrument.exit_pass_ctx()
+            self.instruments = ()
+            raise
+        self._tokens.append(_current.set(self))
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        _current.reset(self._tokens.pop())
+        for instrument in self.instruments:
+            instrument.exit_pass_ctx()
+
+
+CONFIG_OPTIONS: Table[str] = Table("pass option", filled_by=())
+for _name, _meaning in {
+    "relay.FuseOps.max_depth": "most operators in one fused function (default 256)",
+    "relay.fallback_device_type": "device of unannotated expressions; accepted for the classic API",
+    "tir.UnrollLoop": "dict: auto_max_step, explicit_unroll",
+    "tir.disable_vectorize": "run vectorized loops as serial ones",
+    "tir.instrument_bound_checkers": "check every load and store against its buffer",
+    "tir.add_lower_pass": "list of (phase, pass) to run among the tir passes",
+    "tir.noalias": "assume that buffer parameters do not overlap (default true)",
+}.items():
+    CONFIG_OPTIONS.register(_name, _meaning)
+
+_current: ContextVar[PassContext | None] = ContextVar("workbench_pass_context", default=None)
+_DEFAULT = PassContext()
+
+
+class Pass:
+    """A pass with its options chosen; call it on a module."""
+
+    def __init__(self, info: PassInfo, run: Callable[[IRModule, PassContext], IRModule], options: dict[str, Any]) -> None:
+        self.info = info
+        self.pass_info = info
+        self.options = options
+        self._run = run
+        self.__doc__ = run.__doc__
+
+    @property
+    def name(self) -> str:
+        return self.info.name
+
+    def __call__(self, mod: IRModule | None = None) -> Any:
+        """Run on `mod` under the current context and return the new module.
+
+        Called with nothing it returns itself, so that a pass without options reads like one with: `InferType()(mod)`.
+        """
+        if mod is None:
+            return self
+        context = PassContext.current()
+        if not self._should_run(mod, context):
+            return mod
+        for instrument in context.instruments:
+            instrument.run_before_pass(mod, self.info)
+        made = self._checked_run(mod, context)
+        for instrument in context.instruments:
+            instrument.run_after_pass(made, self.info)
+        return made
+
+    def _should_run(self, mod: IRModule, context: PassContext) -> bool:
+        if self.name in context.required_pass:
+            return True
+        return all(instrument.should_run(mod, self.info) for instrument in context.instruments)
+
+    def _checked_run(self, mod: IRModule, context: PassContext) -> IRModule:
+        try:
+            made = self._run(mod.copy(), context)
+        except WorkbenchError as error:
+            raise error.located(f"pass {self.name}") from None
+        except (RecursionError, AssertionError, LookupError, AttributeError, TypeError, ValueError) as error:
+            raise InternalError(
+                "E-PASS-FAILED",
+                f"pass {self.name} failed: {type(error).__name__}: {error}",
+                where=_raised_at(error),
+                fix="if the pass is yours, mend it there; else report it with the module's script()",
+                kept="the module before the pass",
+                partial=mod,
+            ) from error
+        if not isinstance(made, IRModule):
+            raise WorkbenchError(
+                "E-PASS-RESULT", f"pass {self.name} must return an IRModule", found=type(made).__name__, kept="the module"
+            )
+        return mod if made.state is mod.state else made
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{key}={value!r}" for key, value in self.options.items())
+        return f"{self.name}({shown})"
+
+
+def _raised_at(error: BaseException) -> str:
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return f"{trace.tb_frame.f_code.co_filename.rsplit('/', 1)[-1]} line {trace.tb_lineno}" if trace else ""
+
+
+class Sequential(Pass):
+    """Passes in order; those that the context disables, or whose level is too high, are skipped."""
+
+    def __init__(
+        self,
+        passes: Sequence[Pass],
+        opt_level: int = 0,
+        name: str = "sequential",
+        required: Sequence[str] | None = None,
+    ) -> None:
+        self.passes = tuple(passes)
+        super().__init__(PassInfo(name, opt_level, tuple(required or ())), self._run_all, {})
+
+    def _run_all(self, mod: IRModule, context: PassContext) -> IRModule:
+        for step in self.passes:
+            if not context.enabled(step.info):
+                continue
+            for needed in step.info.required:
+                mod = PASSES[needed]()(mod)
+            mod = step(mod)
+        return mod
+
+
+def module_pass(
+    pass_func: Callable[..., IRModule] | None = None,
+    opt_level: int = 0,
+    name: str | None = None,
+    required: Sequence[str] | None = None,
+    traceable: bool = False,
+) -> Any:
+    """Turn `f(mod, ctx, *, options) -> IRModule` into a pass factory; a class with `transform_module` works as well.
+
+    The factory is registered in `PASSES` under its name (again, when a cell is run again).
+    """
+
+    def decorate(target: Any) -> Any:
+        info = PassInfo(name or target.__name__, opt_level, tuple(required or ()), traceable)
+        if inspect.isclass(target):
+            return _class_factory(target, info, "transform_module")
+        return _function_factory(target, info)
+
+    return decorate(pass_func) if pass_func is not None else decorate
+
+
+def _function_factory(function: Callable[..., IRModule], info: PassInfo) -> Callable[..., Pass]:
+    parameters = list(inspect.signature(function).parameters.values())
+    if any(parameter.kind is inspect.Parameter.KEYWORD_ONLY for parameter in parameters):
+        return _register(_option_factory(function, info, parameters), info)
+    made = Pass(info, function, {})
+    PASSES.register(info.name, made, override=True)
+    return made
+
+
+def _option_factory(function: Callable[..., IRModule], info: PassInfo, parameters: list[inspect.Parameter]) -> Any:
+    options = [parameter for parameter in parameters if parameter.kind is inspect.Parameter.KEYWORD_ONLY]
+    positional = [parameter.replace(kind=inspect.Parameter.POSITIONAL_OR_KEYWORD) for parameter in options]
+    signature = inspect.Signature(positional)
+
+    @functools.wraps(function)
+    def factory(*args: Any, **kwargs: Any) -> Pass:
+        try:
+            bound = signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise WorkbenchError("E-PASS-OPTION", f"pass {info.name}: {error}", expected=str(signature)) from None
+        chosen = dict(bound.arguments)
+        return Pass(info, functools.wraps(function)(lambda mod, ctx: function(mod, ctx, **chosen)), chosen)
+
+    factory.__signature__ = signature  # type: ignore[attr-defined]
+    return factory
+
+
+def _register(factory: Any, info: PassInfo) -> Any:
+    factory.info = info
+    PASSES.register(info.name, factory, override=True)
+    return factory
+
+
+def _class_factory(cls: Any, info: PassInfo, method: str) -> Any:
+    def factory(*args: Any) -> Pass:
+        instance = cls(*args)
+        function = getattr(instance, method)
+        return Pass(info, function if method == "transform_module" else each_function(function), {})
+
+    factory.__name__ = cls.__name__
+    factory.__doc__ = cls.__doc__
+    return _register(factory, info)
+
+
+def each_function(function: Callable[..., Any]) -> Callable[..., IRModule]:
+    """`f(func, mod, ctx) -> func` as a function on modules."""
+
+    @functools.wraps(function)
+    def run(mod: IRModule, ctx: PassContext, *args: Any, **kwargs: Any) -> IRModule:
+        return mod.with_functions({name: function(func, mod, ctx, *args, **kwargs) for name, func in mod.items()})
+
+    signature = inspect.signature(function)
+    parameters = list(signature.parameters.values())
+    run.__signature__ = signature.replace(parameters=parameters[1:])  # type: ignore[attr-defined]
+    return run
+
+
+def function_pass(
+    pass_func: Callable[..., Any] | None = None,
+    opt_level: int = 0,
+    name: str | None = None,
+    required: Sequence[str] | None = None,
+    applies_to: type | tuple[type, ...] = object,
+) -> Any:
+    """Turn `f(func, mod, ctx, *, options) -> func` into a pass factory, run on each function of class `applies_to`."""
+
+    def decorate(target: Any) -> Any:
+        info = PassInfo(name or target.__name__, opt_level, tuple(required or ()))
+        if inspect.isclass(target):
+            return _class_factory(target, info, "transform_function")
+        return _function_factory(each_function(_only(target, applies_to)), info)
+
+    return decorate(pass_func) if pass_func is not None else decorate
+
+
+def _only(function: Callable[..., Any], classes: type | tuple[type, ...]) -> Callable[..., Any]:
+    if classes is object:
+        return function
+
+    @functools.wraps(function)
+    def guarded(func: Any, mod: IRModule, ctx: PassContext, *args: Any, **kwargs: Any) -> Any:
+        return function(func, mod, ctx, *args, **kwargs) if isinstance(func, classes) else func
+
+    return guarded

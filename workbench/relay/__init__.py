@@ -1,0 +1,1 @@
+"""Relay-like graph IR: expressions with types, passes over them, text."""

@@ -1,0 +1,1 @@
+"""The nodes, types and operator protocol of relay; inference, text and verifier."""

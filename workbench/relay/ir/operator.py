@@ -1,0 +1,158 @@
+"""The operator protocol: an operator is one class, its attributes are the class's fields.
+
+An *instance* is an operator with its attribute values, and stands as `Call.op`; so `call.attrs` is `call.op`, and
+`call.op.name`, `call.attrs.axis` read as in the classic API.
+
+    @operator("nn.softmax")
+    class Softmax(Operator):
+        '''Turn scores along `axis` into probabilities.'''
+        axis: int = attribute(-1, "dimension that sums to one")
+        fusion = Fusion.OPAQUE
+
+        def infer(self, x: TensorType) -> Type: ...
+        def compute(self, x: te.Tensor) -> te.Tensor: ...
+        def reference(self, x): ...
+        examples = (example(rand(2, 5), axis=1), bad(rand(2), axis=3, error="axis 3"))
+
+From that one class come the relay builder `nn.softmax(x, axis=1)`, text, type check, interpreter (`reference`),
+lowering (`compute` or `decompose`), forms, docs and conformance tests.  Parameters of `infer` name the operands; a
+parameter ``*tensors`` takes any number; one with a default may be left out.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections.abc import Callable
+from enum import IntEnum
+from functools import lru_cache
+from typing import Any, ClassVar, TypeVar, dataclass_transform
+
+from ...core.errors import WorkbenchError
+from ...core.node import Node, node
+from ...core.table import Table
+from .types import TensorType, Type
+
+C = TypeVar("C", bound="type[Operator]")
+
+OPERATORS: Table[type[Operator]] = Table("operator", filled_by=("workbench.topi",))
+"""Every operator class by name."""
+
+
+class Fusion(IntEnum):
+    """How an operator may join a fused function (Relay's TOpPattern)."""
+
+    ELEMWISE = 0
+    """output[i] depends on inputs[i] of equal shape"""
+    BROADCAST = 1
+    """as above, with broadcasting of axes in order"""
+    INJECTIVE = 2
+    """each output element from one element of each input"""
+    COMM_REDUCE = 3
+    """a commutative reduction; elementwise producers may join"""
+    OUT_ELEMWISE_FUSABLE = 4
+    """a heavy operator whose output elementwise consumers may join"""
+    TUPLE = 7
+    OPAQUE = 8
+    """stands alone"""
+
+
+@dataclasses.dataclass(frozen=True)
+class Example:
+    """A case for conformance tests, docs and fuzzing: inputs are arrays or callables of a random generator."""
+
+    inputs: tuple[Any, ...]
+    attributes: dict[str, Any]
+    error: str = ""
+    """Empty for a good case; else part of the message that must refuse it."""
+    tolerance: float | None = None
+
+
+class Operator(Node):
+    """The base of operators; see the module's header.  Subclasses are made with `@operator(name)`."""
+
+    __slots__ = ()
+    name: ClassVar[str] = ""
+    fusion: ClassVar[Fusion] = Fusion.OPAQUE
+    aliases: ClassVar[dict[str, str]] = {}
+    """Names in other frameworks whose operands and attributes agree one to one: {"onnx": "Softmax"}."""
+    examples: ClassVar[tuple[Example, ...]] = ()
+    effects: ClassVar[bool] = False
+    """True if calls may not be removed, merged or moved."""
+    value_dependent: ClassVar[tuple[int, ...]] = ()
+    """Operands whose *values* the result's type depends on; they must be constants."""
+
+    def infer(self, *types: Any) -> Type:
+        """The result's type from the operands' types.  Raises `WorkbenchError` when they do not fit."""
+        raise NotImplementedError(self.name)
+
+    def reference(self, *values: Any) -> Any:
+        """The result in NumPy: what the operator means."""
+        raise NotImplementedError(self.name)
+
+    def compute(self, *tensors: Any) -> Any:
+        """The result as te tensors (one, or a list for a tuple)."""
+        raise NotImplementedError(self.name)
+
+    def decompose(self, *operands: Any) -> Any:
+        """The result as a relay expression of simpler operators, or None; operands have types."""
+        return None
+
+    def flops(self, *types: Any) -> int:
+        """Floating-point operations of one call (0 for data movement)."""
+        return 0
+
+    @property
+    def attributes(self) -> dict[str, Any]:
+        """Attribute values by name."""
+        return {name: getattr(self, name) for name in type(self).field_names}
+
+    @classmethod
+    def operands(cls) -> tuple[inspect.Parameter, ...]:
+        """The operands, from the signature of `infer`."""
+        return _operands(cls)
+
+
+@lru_cache(maxsize=None)
+def _operands(cls: type[Operator]) -> tuple[inspect.Parameter, ...]:
+    return tuple(inspect.signature(cls.infer).parameters.values())[1:]
+
+
+def attribute(default: Any = dataclasses.MISSING, doc: str = "", choices: tuple[Any, ...] = ()) -> Any:
+    """An attribute of an operator: its default (none: it must be given), meaning and, if limited, its values."""
+    return dataclasses.field(default=default, metadata={"doc": doc, "choices": choices})
+
+
+@dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(attribute,))
+def operator(name: str, *, override: bool = False) -> Callable[[C], C]:
+    """Declare an operator class and register it as `name`."""
+
+    def decorate(cls: C) -> C:
+        own = [key for key in cls.__dict__.get("__annotations__", {}) if hasattr(Operator, key)]
+        if own:
+            raise WorkbenchError("E-OPERATOR-FIELD", f"operator {name}: {own[0]!r} is a fact of the class, not an attribute")
+        made: Any = node(cls)
+        made.name = name
+        OPERATORS.register(name, made, override=override)
+        return made
+
+    return decorate
+
+
+def example(*inputs: Any, tolerance: float | None = None, **attributes: Any) -> Example:
+    """A good case; see `Example`."""
+    return Example(inputs, attributes, "", tolerance)
+
+
+def bad(*inputs: Any, error: str, **attributes: Any) -> Example:
+    """A case that must be refused with a message that contains `error`."""
+    return Example(inputs, attributes, error)
+
+
+def tensor_operand(op: Operator, value: Any, which: str) -> TensorType:
+    """`value` as a tensor type, or a located refusal."""
+    if isinstance(value, TensorType):
+        return value
+    raise WorkbenchError(
+        "E-TYPE-OPERAND", f"{op.name}: {which} must be a tensor", found=repr(value), expected="a tensor type"
+    )

@@ -1,0 +1,1 @@
+"""Loop IR: statements over buffers, blocks for schedules, and the functions made of them."""

@@ -1,0 +1,221 @@
+"""The nodes of the loop IR.
+
+Semantics (expressions: see `arith.nodes`):
+* A `PrimFunc` takes buffers and scalars; it returns nothing but a status.  Distinct buffer parameters do not overlap
+  (attribute ``noalias``).  Buffers are compact and row-major unless they carry strides (in elements).
+* Statements run in order.  A `For` runs its body for var = min ... min + extent - 1; a non-positive extent means not
+  at all.  Iterations of a parallel, vectorized or thread-bound loop are independent, reductions apart, which the
+  verifier and the schedule primitives see to.
+* A `Block` is the unit of scheduling: a computation over its own iterators, which the enclosing loops bind through
+  the `BlockRealize` around it.  Its body touches only what `reads` and `writes` declare.  `init` runs before the
+  body whenever all reduction iterators are at their minimum.  A block whose predicate is false does nothing.
+* Buffers in `alloc_buffers` (before lowering) or an `AllocBuffer` (after) have undefined contents at first and live
+  as long as the statement.  Scopes: "global", "local" (registers or stack), "shared", "warp", others by target.
+* An access outside a buffer is an error of the program; checked mode reports it.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import ClassVar
+
+from ..arith.nodes import PrimExpr, Var
+from ..core.dtype import DataType
+from ..core.node import EMPTY, FrozenMap, Node, node
+
+
+class ForKind(StrEnum):
+    """How the iterations of a loop are run."""
+
+    SERIAL = "serial"
+    PARALLEL = "parallel"
+    VECTORIZED = "vectorized"
+    UNROLLED = "unroll"
+    THREAD_BINDING = "thread_binding"
+
+
+class IterKind(StrEnum):
+    """What a block iterator is for; the value is its letter in ``T.axis.remap``."""
+
+    SPATIAL = "S"
+    REDUCE = "R"
+    SCAN = "C"
+    OPAQUE = "O"
+
+
+@node
+class Range(Node):
+    """The integers min ... min + extent - 1."""
+
+    min: PrimExpr
+    extent: PrimExpr
+
+
+@node
+class Buffer(Node):
+    """A named multi-dimensional array.  `strides` are in elements, empty when compact and row-major."""
+
+    name: str
+    shape: tuple[PrimExpr, ...]
+    dtype: DataType = DataType("float32")
+    scope: str = "global"
+    strides: tuple[PrimExpr, ...] = ()
+    elem_offset: PrimExpr | None = None
+    is_variable: ClassVar[bool] = True
+    renameable: ClassVar[tuple[str, ...]] = ("name",)
+
+
+@node
+class BufferRegion(Node):
+    """A box of a buffer: one range an axis."""
+
+    buffer: Buffer
+    region: tuple[Range, ...]
+
+
+@node
+class BufferLoad(PrimExpr):
+    """The element at `indices`; a vector when the last index is one (the others must be scalars)."""
+
+    buffer: Buffer
+    indices: tuple[PrimExpr, ...]
+
+    def __post_init__(self) -> None:
+        lanes = self.indices[-1].dtype.lanes if self.indices else 1
+        dtype = self.buffer.dtype
+        object.__setattr__(self, "dtype", dtype if lanes == 1 else dtype.with_lanes(lanes * dtype.lanes))
+
+
+class Stmt(Node):
+    """The base of statements."""
+
+    __slots__ = ()
+
+
+@node
+class BufferStore(Stmt):
+    """buffer[indices] = value.  A vector value goes with a vector last index."""
+
+    buffer: Buffer
+    value: PrimExpr
+    indices: tuple[PrimExpr, ...]
+
+
+@node
+class SeqStmt(Stmt):
+    """Statements in order; never nested directly, at least two (see `tir.build.seq`)."""
+
+    stmts: tuple[Stmt, ...]
+
+
+@node
+class For(Stmt):
+    """A loop; see the module's header.  `thread` names the axis of a thread-bound loop ("threadIdx.x")."""
+
+    var: Var
+    min: PrimExpr
+    extent: PrimExpr
+    kind: ForKind
+    body: Stmt
+    thread: str = ""
+    annotations: FrozenMap = EMPTY
+    binds: ClassVar[tuple[str, ...]] = ("var",)
+
+
+@node
+class While(Stmt):
+    """Runs `body` as long as `condition` holds."""
+
+    condition: PrimExpr
+    body: Stmt
+
+
+@node
+class IfThenElse(Stmt):
+    condition: PrimExpr
+    then_case: Stmt
+    else_case: Stmt | None = None
+
+
+@node
+class LetStmt(Stmt):
+    """`body` with `var` standing for `value`, evaluated once."""
+
+    var: Var
+    value: PrimExpr
+    body: Stmt
+    binds: ClassVar[tuple[str, ...]] = ("var",)
+
+
+@node
+class AssertStmt(Stmt):
+    """Stops the function with `message` unless `condition` holds."""
+
+    condition: PrimExpr
+    message: str
+
+
+@node
+class Evaluate(Stmt):
+    """Evaluates an expression for its effect."""
+
+    value: PrimExpr
+
+
+@node
+class AllocBuffer(Stmt):
+    """Storage for `buffer` during `body` (after blocks are lowered)."""
+
+    buffer: Buffer
+    body: Stmt
+    annotations: FrozenMap = EMPTY
+    binds: ClassVar[tuple[str, ...]] = ("buffer",)
+
+
+@node
+class IterVar(Node):
+    """An iterator of a block: a variable over a domain."""
+
+    var: Var
+    dom: Range
+    kind: IterKind
+    binds: ClassVar[tuple[str, ...]] = ("var",)
+
+
+@node
+class Block(Stmt):
+    """A schedulable computation; see the module's header.  Its name is unique within the function."""
+
+    name: str
+    iter_vars: tuple[IterVar, ...]
+    reads: tuple[BufferRegion, ...]
+    writes: tuple[BufferRegion, ...]
+    alloc_buffers: tuple[Buffer, ...]
+    init: Stmt | None
+    body: Stmt
+    annotations: FrozenMap = EMPTY
+    binds: ClassVar[tuple[str, ...]] = ("alloc_buffers",)
+
+
+@node
+class BlockRealize(Stmt):
+    """One execution of `block` with its iterators at `iter_values`, if `predicate` holds."""
+
+    iter_values: tuple[PrimExpr, ...]
+    predicate: PrimExpr
+    block: Block
+
+
+@node
+class PrimFunc(Node):
+    """A function of the loop IR.
+
+    Parameters are buffers and scalars; shape variables of the buffers are bound from the arguments.  Attributes in
+    use: ``global_symbol`` (exported name), ``target`` (a `Target`), ``noalias``, ``role`` ("kernel" or "entry").
+    """
+
+    params: tuple[Var | Buffer, ...]
+    body: Stmt
+    attrs: FrozenMap = EMPTY
+    ret_dtype: DataType = DataType("void")
+    binds: ClassVar[tuple[str, ...]] = ("params",)
