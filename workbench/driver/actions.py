@@ -18,10 +18,13 @@ from . import pipeline
 from .history import Action, Stage, key_of
 
 
-def import_action(module: IRModule, source: str) -> Action:
-    """The root of a history: a module that came from `source`."""
+def import_action(module: IRModule, source: str, origins: origin.OriginTable) -> Action:
+    """The root of a history: a module that came from `source`, with the origins that import recorded."""
 
     def run(stage: Stage | None) -> Stage:
+        table = origin.active()
+        if table is not None:
+            table.join(origins)
         return Stage(module)
 
     return Action("Import", "import", _level(module), {"source": source}, key_of("import", module.fingerprint()), run)
