@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._lazy import views
 from ..core.errors import WorkbenchError, nearest
 from ..core.module import IRModule
 from ..core.transform import Pass
@@ -248,14 +249,10 @@ class Session:
 
     def show(self) -> Any:
         """The pipeline screen in a notebook; a summary elsewhere."""
-        from ..views.show import show_session
-
-        return show_session(self)
+        return views().show_session(self)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        from ..views.show import session_bundle
-
-        return session_bundle(self)
+        return views().session_bundle(self)
 
     def __repr__(self) -> str:
         return f"Session({self.source!r}, {len(self.plan)} steps, target {str(self.target)!r})"
