@@ -47,6 +47,8 @@ class Action:
     arguments: Mapping[str, Any]
     key: str
     run: Callable[[Stage | None], Stage]
+    saved: Mapping[str, str] = field(default_factory=dict)
+    """What a saved session keeps where the arguments are for reading only: traces as JSON by kernel."""
 
 
 @dataclass(frozen=True)
