@@ -12,7 +12,19 @@ from hypothesis import strategies as st
 from workbench.core.dtype import DataType
 from workbench.core.errors import WorkbenchError
 
-SCALARS = ["bool", "int8", "int64", "uint8", "float16", "float32", "float64", "bfloat16", "float8_e4m3fn", "int4", "handle"]
+SCALARS = [
+    "bool",
+    "int8",
+    "int64",
+    "uint8",
+    "float16",
+    "float32",
+    "float64",
+    "bfloat16",
+    "float8_e4m3fn",
+    "int4",
+    "handle",
+]
 
 
 @given(st.sampled_from(SCALARS), st.integers(1, 64))
@@ -43,7 +55,9 @@ def test_numpy_counterparts():
     assert DataType("float32x4").to_numpy() == np.float32
 
 
-@pytest.mark.parametrize("text", ["float31", "", "floaty", "float32x0", "float32x-1", "complex64", "x" * 1000])
+@pytest.mark.parametrize(
+    "text", ["float31", "", "floaty", "float32x0", "float32x-1", "complex64", "x" * 1000]
+)
 def test_unknown_types_are_refused(text: str):
     with pytest.raises(WorkbenchError) as caught:
         DataType(text)

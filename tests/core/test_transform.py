@@ -9,7 +9,14 @@ import pytest
 
 from workbench.core.errors import InternalError, WorkbenchError
 from workbench.core.module import IRModule
-from workbench.core.transform import PASSES, PassContext, PassInstrument, Sequential, function_pass, module_pass
+from workbench.core.transform import (
+    PASSES,
+    PassContext,
+    PassInstrument,
+    Sequential,
+    function_pass,
+    module_pass,
+)
 from workbench.relay.ir.expr import Function, Tuple, var
 
 

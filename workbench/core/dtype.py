@@ -13,7 +13,7 @@ classic API, and a dtype prints, hashes and serialises as its name.  Lanes are f
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache
 from typing import Final
 
 import numpy as np
@@ -108,7 +108,7 @@ class DataType(str):
         return (-(2 ** (self.bits - 1)), 2 ** (self.bits - 1) - 1)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _intern(text: str) -> DataType:
     code, bits, lanes, scalable = _split(text)
     name = code if code in ("bool", "handle", "void") or code in _SMALL_FLOATS else f"{code}{bits}"
@@ -137,7 +137,7 @@ def _split(text: str) -> tuple[str, int, int, bool]:
     return code, bits, count, bool(scalable)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _numpy_dtype(dtype: DataType) -> np.dtype:
     if dtype.code in ("handle", "void"):
         raise WorkbenchError("E-DTYPE-NUMPY", f"dtype {dtype} has no NumPy counterpart")

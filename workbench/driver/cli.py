@@ -17,7 +17,9 @@ import typer
 
 from ..core.errors import WorkbenchError
 
-app = typer.Typer(add_completion=False, no_args_is_help=True, help="A machine-learning compiler that one can see and touch.")
+app = typer.Typer(
+    add_completion=False, no_args_is_help=True, help="A machine-learning compiler that one can see and touch."
+)
 
 ModelPath = Annotated[Path, typer.Argument(help="an ONNX file", metavar="MODEL")]
 TargetOption = Annotated[str, typer.Option(help='what to compile for, e.g. "llvm -mcpu=znver4"')]
@@ -34,7 +36,9 @@ def run(
     from .open import open_session
 
     arrays = _read_npz(inputs)
-    session = open_session(str(model), shape={name: array.shape for name, array in arrays.items()}, target=target)
+    session = open_session(
+        str(model), shape={name: array.shape for name, array in arrays.items()}, target=target
+    )
     results = session.run(arrays)
     np.savez(_suffixed(outputs), **results)
     for name, array in results.items():
@@ -52,7 +56,9 @@ def _read_npz(path: Path) -> dict[str, np.ndarray]:
     except FileNotFoundError:
         raise WorkbenchError("E-RUN-INPUTS", f"there is no file {path}") from None
     except (OSError, ValueError, EOFError) as error:
-        raise WorkbenchError("E-RUN-INPUTS", f"{path} is not an npz file of plain arrays", found=str(error)[:200]) from None
+        raise WorkbenchError(
+            "E-RUN-INPUTS", f"{path} is not an npz file of plain arrays", found=str(error)[:200]
+        ) from None
 
 
 @app.command()
@@ -74,7 +80,9 @@ def inspect(
         typer.echo(f"input  {parameter.name_hint}: {parameter.checked_type!r}")
     for handle in session.steps:
         note = f"failed: {handle.error}" if handle.error else "changed" if handle.changed else "no change"
-        typer.echo(f"step   {handle.name:<28} {handle.milliseconds:>10.1f} ms  {len(handle.rewrites):>5} rewrites  {note}")
+        typer.echo(
+            f"step   {handle.name:<28} {handle.milliseconds:>10.1f} ms  {len(handle.rewrites):>5} rewrites  {note}"
+        )
     for name in session.kernels:
         typer.echo(f"kernel {name}")
 
@@ -87,7 +95,9 @@ def _shapes(texts: list[str]) -> dict[str, tuple[int, ...]]:
         try:
             shapes[name] = tuple(int(extent) for extent in extents.split(","))
         except ValueError:
-            raise WorkbenchError("E-CLI-SHAPE", f"{text!r} is not a shape", expected="name=1,3,224,224") from None
+            raise WorkbenchError(
+                "E-CLI-SHAPE", f"{text!r} is not a shape", expected="name=1,3,224,224"
+            ) from None
     return shapes
 
 
@@ -108,8 +118,16 @@ def _examinations() -> list[tuple[str, bool, str]]:
         *[(name, *_package(name)) for name in ("numpy", "onnx", "llvmlite", "tvm_ffi", "ml_dtypes", "islpy")],
         ("native code", *_native()),
         ("linker", *_linker()),
-        ("graph layout", bool(shutil.which("dot") or importlib.util.find_spec("graphviz_pure")), "dot or graphviz-pure"),
-        ("jupyterlab", importlib.util.find_spec("jupyterlab") is not None, 'pip install "compiler-workbench[lab]"'),
+        (
+            "graph layout",
+            bool(shutil.which("dot") or importlib.util.find_spec("graphviz_pure")),
+            "dot or graphviz-pure",
+        ),
+        (
+            "jupyterlab",
+            importlib.util.find_spec("jupyterlab") is not None,
+            'pip install "compiler-workbench[lab]"',
+        ),
     ]
     return found
 
@@ -141,7 +159,9 @@ def _native() -> tuple[bool, str]:
         a = te.placeholder((4,), name="A")
         b = te.compute((4,), lambda i: a[i] + 1.0, name="B")
         out = np.zeros(4, np.float32)
-        build(te.create_prim_func([a, b], name="addone"), name="addone")["addone"](np.arange(4, dtype=np.float32), out)
+        build(te.create_prim_func([a, b], name="addone"), name="addone")["addone"](
+            np.arange(4, dtype=np.float32), out
+        )
     except WorkbenchError as error:
         return False, str(error).split("\n", 1)[0]
     return bool((out == np.arange(4) + 1).all()), "compiled and ran"
@@ -163,7 +183,9 @@ def lab(
 ) -> None:
     """Start JupyterLab on the first notebook."""
     if importlib.util.find_spec("jupyterlab") is None:
-        raise WorkbenchError("E-LAB-MISSING", "JupyterLab is not installed", fix='pip install "compiler-workbench[lab]"')
+        raise WorkbenchError(
+            "E-LAB-MISSING", "JupyterLab is not installed", fix='pip install "compiler-workbench[lab]"'
+        )
     home = folder or _notebooks()
     command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={home}"]
     first = home / "00_tour.ipynb"

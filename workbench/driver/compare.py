@@ -42,7 +42,8 @@ def compare(one: Session, other: Session, inputs: Mapping[str, Any], repeat: int
     """Run both sessions on `inputs` in turn and put the results side by side."""
     first, second = one.run(inputs), other.run(inputs)
     gap = max(
-        (float(np.max(np.abs(first[name].astype(np.float64) - second[name]), initial=0.0)) for name in first), default=0.0
+        (float(np.max(np.abs(first[name].astype(np.float64) - second[name]), initial=0.0)) for name in first),
+        default=0.0,
     )
     times: tuple[list[float], list[float]] = ([], [])
     for _ in range(repeat):

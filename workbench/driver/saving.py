@@ -51,7 +51,9 @@ def save(session: Session, path: str) -> None:
             json.dump(document, file, ensure_ascii=False, indent=1)
         os.replace(temporary, path)
     except OSError as error:
-        raise WorkbenchError("E-SAVE-WRITE", f"cannot write {path}", found=str(error), kept="what was there before") from None
+        raise WorkbenchError(
+            "E-SAVE-WRITE", f"cannot write {path}", found=str(error), kept="what was there before"
+        ) from None
     finally:
         if os.path.exists(temporary):
             os.unlink(temporary)
@@ -82,7 +84,9 @@ def _decode(saved: Any, key: str) -> Tensor:
         size = int(np.prod([int(extent) for extent in shape], dtype=object)) * dtype.bytes
         limits.check("tensor_bytes", size, f"constant {key[:12]}")
         if "fill" in saved:
-            made = Tensor.full(shape, np.frombuffer(base64.b64decode(saved["fill"]), dtype.to_numpy())[0], dtype)
+            made = Tensor.full(
+                shape, np.frombuffer(base64.b64decode(saved["fill"]), dtype.to_numpy())[0], dtype
+            )
         else:
             unpacker = zlib.decompressobj()
             raw = unpacker.decompress(base64.b64decode(saved["data"]), size + 1)
@@ -95,7 +99,9 @@ def _decode(saved: Any, key: str) -> Tensor:
 
 
 def _damaged(found: str) -> WorkbenchError:
-    return WorkbenchError("E-SAVED-DAMAGED", "this is not a whole saved session", found=found, kept="nothing was opened")
+    return WorkbenchError(
+        "E-SAVED-DAMAGED", "this is not a whole saved session", found=found, kept="nothing was opened"
+    )
 
 
 def load(path: str) -> Session:
@@ -108,7 +114,9 @@ def load(path: str) -> Session:
     with origin.recording() as origins:
         module = parse(document["program"], constants)
     root = actions.import_action(module, document["source"], origins)
-    plan = tuple(_loaded_action(saved, target, constants, index) for index, saved in enumerate(document["plan"]))
+    plan = tuple(
+        _loaded_action(saved, target, constants, index) for index, saved in enumerate(document["plan"])
+    )
     return Session(History(), (root, *plan), target, document["source"])
 
 
@@ -120,11 +128,24 @@ def _read(path: str) -> dict[str, Any]:
         raise WorkbenchError("E-SAVED-READ", f"cannot read {path}", found=str(error)) from None
     except (ValueError, RecursionError) as error:
         raise _damaged(str(error)[:200]) from None
-    expected = {"format": str, "version": int, "target": str, "source": str, "program": str, "constants": dict, "plan": list}
+    expected = {
+        "format": str,
+        "version": int,
+        "target": str,
+        "source": str,
+        "program": str,
+        "constants": dict,
+        "plan": list,
+    }
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise _damaged("no workbench session in it")
     if document.get("version") != VERSION:
-        raise WorkbenchError("E-SAVED-VERSION", "saved by another version", found=str(document.get("version")), expected=str(VERSION))
+        raise WorkbenchError(
+            "E-SAVED-VERSION",
+            "saved by another version",
+            found=str(document.get("version")),
+            expected=str(VERSION),
+        )
     for name, kind in expected.items():
         if not isinstance(document.get(name), kind):
             raise _damaged(f"field {name!r} is missing or not a {kind.__name__}")
@@ -146,7 +167,9 @@ def _loaded_action(saved: Any, target: Target, constants: dict[str, Tensor], ind
         return actions.traced_schedule_action(traces)
     if kind == "edit":
         texts = {str(name): str(text) for name, text in dict(saved.get("functions", {})).items()}
-        return actions.edit_action({name: parse_function(text, constants) for name, text in texts.items()}, level, texts)
+        return actions.edit_action(
+            {name: parse_function(text, constants) for name, text in texts.items()}, level, texts
+        )
     raise _damaged(f"plan[{index}] is of unknown kind {kind!r}")
 
 
@@ -154,7 +177,11 @@ def to_python(session: Session) -> str:
     """The lines of Python that make this session again from its source."""
     relay = tuple(action.name for action in session.plan if action.kind == "pass" and action.level == "relay")
     chosen = "" if relay == pipeline.RELAY else f", passes={list(relay)!r}"
-    lines = ["import workbench as wb", "", f"s = wb.open({session.source!r}, target={str(session.target)!r}{chosen})"]
+    lines = [
+        "import workbench as wb",
+        "",
+        f"s = wb.open({session.source!r}, target={str(session.target)!r}{chosen})",
+    ]
     for label, action in zip(session.labels, session.plan, strict=True):
         if action.kind == "edit":
             before = session.labels[session.labels.index(label) - 1]
@@ -162,5 +189,9 @@ def to_python(session: Session) -> str:
             lines.append(f"s = s.edit({action.level}={{{functions}}}, at={before!r})")
         elif action.kind == "schedule":
             for name, code in action.arguments.items():
-                lines += [f"sch = s.schedule({name!r})", *code.rstrip().split("\n"), f"s = s.edit(schedule={{{name!r}: sch}})"]
+                lines += [
+                    f"sch = s.schedule({name!r})",
+                    *code.rstrip().split("\n"),
+                    f"s = s.edit(schedule={{{name!r}: sch}})",
+                ]
     return "\n".join(lines) + "\n"

@@ -70,7 +70,9 @@ class Session:
                 )
             return self.labels.index(which)
         if not -len(self.plan) <= which < len(self.plan):
-            raise WorkbenchError("E-STEP-UNKNOWN", f"there is no step {which}", expected=f"0 to {len(self.plan) - 1}")
+            raise WorkbenchError(
+                "E-STEP-UNKNOWN", f"there is no step {which}", expected=f"0 to {len(self.plan) - 1}"
+            )
         return which % len(self.plan)
 
     @property
@@ -85,7 +87,9 @@ class Session:
         """The position of the last step of an IR level."""
         found = [index for index, action in enumerate(self.plan) if action.level == level]
         if not found:
-            raise WorkbenchError("E-SESSION-LEVEL", f"this session has no {level} stage", found=", ".join(self.labels))
+            raise WorkbenchError(
+                "E-SESSION-LEVEL", f"this session has no {level} stage", found=", ".join(self.labels)
+            )
         return found[-1]
 
     # --- stages ---
@@ -99,7 +103,9 @@ class Session:
     def tir(self) -> ProgramView:
         """The scheduled kernels and the entry, before the loop passes."""
         named = [index for index, action in enumerate(self.plan) if action.kind == "schedule"]
-        edits = [index for index, action in enumerate(self.plan) if action.kind == "edit" and action.level == "tir"]
+        edits = [
+            index for index, action in enumerate(self.plan) if action.kind == "edit" and action.level == "tir"
+        ]
         last = max([*named, *edits], default=0)
         return StepHandle(self, last).program
 
@@ -121,7 +127,9 @@ class Session:
         """
         schedules = self._required(pipeline.SCHEDULE).stage.schedules
         if kernel not in schedules:
-            raise WorkbenchError("E-KERNEL-UNKNOWN", f"there is no kernel {kernel!r}", fix=nearest(kernel, schedules))
+            raise WorkbenchError(
+                "E-KERNEL-UNKNOWN", f"there is no kernel {kernel!r}", fix=nearest(kernel, schedules)
+            )
         return schedules[kernel].copy()
 
     def _required(self, name: str) -> Step:
@@ -154,7 +162,9 @@ class Session:
             plan = self.plan
         for name in disabled_pass or ():
             if not any(action.name == name for action in plan):
-                raise WorkbenchError("E-PASS-UNKNOWN", f"the pipeline has no pass {name!r}", fix=nearest(name, self.labels))
+                raise WorkbenchError(
+                    "E-PASS-UNKNOWN", f"the pipeline has no pass {name!r}", fix=nearest(name, self.labels)
+                )
         left_out = set(disabled_pass or ())
         kept = tuple(action for action in plan if action.kind != "pass" or action.name not in left_out)
         return Session(self.history, kept, chosen, self.source)
@@ -193,7 +203,9 @@ class Session:
         functions = _functions_of(change, program)
         texts = {name: script(function) for name, function in functions.items()}
         action = actions.edit_action(functions, level, texts)
-        return Session(self.history, (*self.plan[: index + 1], action, *self.plan[index + 1 :]), self.target, self.source)
+        return Session(
+            self.history, (*self.plan[: index + 1], action, *self.plan[index + 1 :]), self.target, self.source
+        )
 
     def _rescheduled(self, schedules: Mapping[str, Schedule]) -> Session:
         index = self._index(pipeline.SCHEDULE)
@@ -201,7 +213,9 @@ class Session:
         previous = self.plan[index].arguments
         chosen = {name: earlier[name] for name in previous} | dict(schedules)
         action = actions.schedule_action(chosen)
-        return Session(self.history, (*self.plan[:index], action, *self.plan[index + 1 :]), self.target, self.source)
+        return Session(
+            self.history, (*self.plan[:index], action, *self.plan[index + 1 :]), self.target, self.source
+        )
 
     # --- running ---
 
@@ -267,10 +281,13 @@ def _functions_of(change: Any, program: IRModule) -> dict[str, Any]:
         change = dict(change.functions)
     if not isinstance(change, Mapping):
         raise WorkbenchError(
-            "E-EDIT-KIND", "an edit is a script, an IRModule, or functions by name", found=type(change).__name__
+            "E-EDIT-KIND",
+            "an edit is a script, an IRModule, or functions by name",
+            found=type(change).__name__,
         )
     parsed = {
-        name: parse_function(value, constants) if isinstance(value, str) else value for name, value in change.items()
+        name: parse_function(value, constants) if isinstance(value, str) else value
+        for name, value in change.items()
     }
     from ..core.equal import same
 

@@ -36,7 +36,9 @@ class FunctionView:
     def source(self, form: str = "asm") -> str:
         """Native text: "ll" (LLVM IR) or "asm"."""
         if self.compiled is None:
-            raise WorkbenchError("E-VIEW-NATIVE", "this step has no native code", fix='look at s.codegen["kernel"]')
+            raise WorkbenchError(
+                "E-VIEW-NATIVE", "this step has no native code", fix='look at s.codegen["kernel"]'
+            )
         return self.compiled.source(form, self.name)
 
     def show(self, form: str = "script") -> Any:
@@ -147,7 +149,9 @@ class StepHandle:
         return views().difference_bundle(self.diff())
 
     def __repr__(self) -> str:
-        return f"Step({self.name!r}, {'changed' if self.changed else 'unchanged'}, {self.milliseconds:.1f} ms)"
+        return (
+            f"Step({self.name!r}, {'changed' if self.changed else 'unchanged'}, {self.milliseconds:.1f} ms)"
+        )
 
 
 @dataclass(frozen=True)
@@ -160,7 +164,11 @@ class TextDifference:
 
     def __str__(self) -> str:
         lines = difflib.unified_diff(
-            self.before.split("\n"), self.after.split("\n"), f"before {self.title}", f"after {self.title}", lineterm=""
+            self.before.split("\n"),
+            self.after.split("\n"),
+            f"before {self.title}",
+            f"after {self.title}",
+            lineterm="",
         )
         return "\n".join(lines)
 

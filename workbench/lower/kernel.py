@@ -90,7 +90,12 @@ def make_kernel(name: str, function: r.Function, fingerprint: str, target: Targe
     func = te.create_prim_func([*inputs, *held, *outputs], name=name)
     attrs = FrozenMap({**func.attrs, "global_symbol": name, "target": target, "role": "kernel"})
     return Kernel(
-        name, func.replace(attrs=attrs), target, anchor_of(function), fingerprint, tuple(data for _, data in constants)
+        name,
+        func.replace(attrs=attrs),
+        target,
+        anchor_of(function),
+        fingerprint,
+        tuple(data for _, data in constants),
     )
 
 
@@ -127,14 +132,18 @@ def _value(
             origin.derived(tensor, current)
         return tensors
     raise WorkbenchError(
-        "E-LOWER-EXPRESSION", f"{type(current).__name__} cannot stand inside a kernel", where=f"kernel {kernel}"
+        "E-LOWER-EXPRESSION",
+        f"{type(current).__name__} cannot stand inside a kernel",
+        where=f"kernel {kernel}",
     )
 
 
 def _operand(item: r.Expr, values: dict[int, list[te.Tensor]]) -> Any:
     """One tensor, or a list for an operand of tuple type."""
     tensors = values[id(item)]
-    return list(tensors) if isinstance(item.type_or_none, TupleType) or isinstance(item, r.Tuple) else tensors[0]
+    return (
+        list(tensors) if isinstance(item.type_or_none, TupleType) or isinstance(item, r.Tuple) else tensors[0]
+    )
 
 
 def _constant(current: r.Constant, constants: list[tuple[te.Tensor, Tensor]]) -> te.Tensor:

@@ -47,7 +47,11 @@ def create_prim_func(args: Sequence[Any], name: str = "main") -> t.PrimFunc:
         else:
             params.append(item)
     constants = {id(op): op.body[0] for op in order if _is_constant(op)}
-    stages = [op for op in order if isinstance(op, ComputeOp) and (id(op) not in constants or (id(op), 0) in buffers)]
+    stages = [
+        op
+        for op in order
+        if isinstance(op, ComputeOp) and (id(op) not in constants or (id(op), 0) in buffers)
+    ]
     allocated: list[t.Buffer] = []
     for op in order:
         _require_known(op, buffers)
@@ -90,7 +94,9 @@ def _is_constant(op: Operation) -> bool:
 def _require_known(op: Operation, buffers: dict[tuple[int, int], t.Buffer]) -> None:
     if isinstance(op, PlaceholderOp) and (id(op), 0) not in buffers:
         raise WorkbenchError(
-            "E-TE-ARGS", f"placeholder {op.name} is needed but not among the arguments", fix=f"add {op.name} to the list"
+            "E-TE-ARGS",
+            f"placeholder {op.name} is needed but not among the arguments",
+            fix=f"add {op.name} to the list",
         )
 
 
@@ -146,9 +152,13 @@ def _statements(
     """(initialisation of a reduction or None, the block's body)."""
     first = bodies[0]
     if not isinstance(first, Reduce):
-        return None, seq(t.BufferStore(buffer, body, where) for buffer, body in zip(outputs, bodies, strict=True))
+        return None, seq(
+            t.BufferStore(buffer, body, where) for buffer, body in zip(outputs, bodies, strict=True)
+        )
     combiner = first.combiner
-    init = seq(t.BufferStore(buffer, value, where) for buffer, value in zip(outputs, combiner.identity, strict=True))
+    init = seq(
+        t.BufferStore(buffer, value, where) for buffer, value in zip(outputs, combiner.identity, strict=True)
+    )
     known = {**dict(zip(combiner.lhs, (t.BufferLoad(buffer, where) for buffer in outputs), strict=True))}
     known.update(zip(combiner.rhs, first.source, strict=True))
     results = [substitute(value, known) for value in combiner.result]
@@ -183,7 +193,9 @@ def _reads(update: t.Stmt, outputs: tuple[t.Buffer, ...]) -> tuple[t.BufferRegio
             continue
         region = t.BufferRegion(
             node.buffer,
-            tuple(_range(index, extent) for index, extent in zip(node.indices, node.buffer.shape, strict=True)),
+            tuple(
+                _range(index, extent) for index, extent in zip(node.indices, node.buffer.shape, strict=True)
+            ),
         )
         if id(node.buffer) in own:
             continue

@@ -18,15 +18,28 @@ from ..core.node import post_order
 from ..relay.ir import expr as r
 from ..relay.ir.operator import Fusion, Operator
 
-_SHAPES: Final = {Fusion.OUT_ELEMWISE_FUSABLE: "box", Fusion.COMM_REDUCE: "invtrapezium", Fusion.OPAQUE: "octagon"}
+_SHAPES: Final = {
+    Fusion.OUT_ELEMWISE_FUSABLE: "box",
+    Fusion.COMM_REDUCE: "invtrapezium",
+    Fusion.OPAQUE: "octagon",
+}
 _LIMIT: Final = 300
 
 
 def dot_source(function: r.Function, title: str = "main") -> str:
     """The graph in DOT: a node an operator (or fused function), an edge a tensor labelled with its type."""
     graph = graphviz.Digraph(title)
-    graph.attr("graph", rankdir="TB", ranksep="0.3", nodesep="0.25", bgcolor="transparent", fontname="sans-serif")
-    graph.attr("node", fontname="sans-serif", fontsize="11", style="filled,rounded", fillcolor="#eef3f8", color="#5b7083")
+    graph.attr(
+        "graph", rankdir="TB", ranksep="0.3", nodesep="0.25", bgcolor="transparent", fontname="sans-serif"
+    )
+    graph.attr(
+        "node",
+        fontname="sans-serif",
+        fontsize="11",
+        style="filled,rounded",
+        fillcolor="#eef3f8",
+        color="#5b7083",
+    )
     graph.attr("edge", fontname="sans-serif", fontsize="9", color="#5b7083", fontcolor="#5b7083")
     names = {id(parameter): f"n{index}" for index, parameter in enumerate(function.params)}
     for parameter in function.params:
@@ -47,7 +60,11 @@ def _drawn(body: r.Expr) -> list[r.Expr]:
     for node in order:
         if isinstance(node, r.Function):
             inside.update(id(inner) for inner in post_order(node))
-    return [node for node in order if id(node) not in inside and isinstance(node, (r.Call, r.Tuple, r.TupleGetItem))]
+    return [
+        node
+        for node in order
+        if id(node) not in inside and isinstance(node, (r.Call, r.Tuple, r.TupleGetItem))
+    ]
 
 
 def _operands(current: Any) -> tuple[r.Expr, ...]:
@@ -67,7 +84,11 @@ def _label(current: r.Expr) -> str:
     if isinstance(current.op, Operator):
         return current.op.name
     if isinstance(current.op, r.Function):
-        inner = [node.op.name for node in post_order(current.op.body) if isinstance(node, r.Call) and isinstance(node.op, Operator)]
+        inner = [
+            node.op.name
+            for node in post_order(current.op.body)
+            if isinstance(node, r.Call) and isinstance(node.op, Operator)
+        ]
         return "\n".join(inner) or "function"
     return _plain(getattr(current.op, "name_hint", "call"))
 
@@ -103,7 +124,9 @@ def render(source: str) -> str | None:
         if command is None:
             continue
         try:
-            ran = subprocess.run([command, "-Tsvg"], input=source.encode(), capture_output=True, timeout=20, check=False)
+            ran = subprocess.run(
+                [command, "-Tsvg"], input=source.encode(), capture_output=True, timeout=20, check=False
+            )
         except (OSError, subprocess.TimeoutExpired):
             continue
         if ran.returncode == 0:

@@ -53,7 +53,9 @@ def highlight(text: str) -> str:
 def text_html(text: str, title: str = "") -> str:
     """One text in a block; shortened when very long."""
     body = highlight(_shortened(text))
-    heading = f'<div style="font:600 12px system-ui;padding:2px 10px">{html.escape(title)}</div>' if title else ""
+    heading = (
+        f'<div style="font:600 12px system-ui;padding:2px 10px">{html.escape(title)}</div>' if title else ""
+    )
     return f'{heading}<pre style="{_PRE}">{body}</pre>'
 
 
@@ -76,7 +78,7 @@ def program_html(texts: dict[str, str], opened: str | None = None) -> str:
         budget -= len(body)
         parts.append(
             f'<details{" open" if name == first else ""}><summary style="font:600 12px system-ui;cursor:pointer">'
-            f"{html.escape(name)} <span style=\"opacity:.6;font-weight:400\">{lines} lines</span></summary>{body}</details>"
+            f'{html.escape(name)} <span style="opacity:.6;font-weight:400">{lines} lines</span></summary>{body}</details>'
         )
     return "".join(parts)
 
@@ -85,9 +87,13 @@ def difference_html(before: str, after: str, title: str, context: int = 3) -> st
     """Changed stretches of two texts, with signs as well as colours."""
     rows = difference_lines(before, after, context)
     if not rows:
-        return f'<div style="font:12px system-ui;padding:2px 10px">{html.escape(title)}: nothing changed</div>'
+        return (
+            f'<div style="font:12px system-ui;padding:2px 10px">{html.escape(title)}: nothing changed</div>'
+        )
     written = [
-        f'<span style="{_CHANGED[sign]}">{sign} {highlight(line)}</span>' if sign != "@" else f'<span style="opacity:.5">{line}</span>'
+        f'<span style="{_CHANGED[sign]}">{sign} {highlight(line)}</span>'
+        if sign != "@"
+        else f'<span style="opacity:.5">{line}</span>'
         for sign, line in rows[:1500]
     ]
     heading = f'<div style="font:600 12px system-ui;padding:2px 10px">{html.escape(title)}</div>'

@@ -30,7 +30,9 @@ def program_bundle(module: IRModule) -> Bundle:
     main = module.functions.get("main")
     drawn = graph_svg(main) if isinstance(main, Function) else None
     if drawn is not None and len(drawn) < 60_000:
-        bundle["text/html"] += f'<details><summary style="font:600 12px system-ui">graph</summary>{drawn}</details>'
+        bundle["text/html"] += (
+            f'<details><summary style="font:600 12px system-ui">graph</summary>{drawn}</details>'
+        )
         bundle["image/svg+xml"] = drawn
     return bundle
 
@@ -42,7 +44,10 @@ def text_bundle(text: str, form: str) -> Bundle:
 def difference_bundle(difference: TextDifference) -> Bundle:
     rows = difference_lines(difference.before, difference.after)
     plain = "\n".join(f"{sign} {line}" for sign, line in rows) or f"{difference.title}: nothing changed"
-    return {"text/plain": plain, "text/html": difference_html(difference.before, difference.after, difference.title)}
+    return {
+        "text/plain": plain,
+        "text/html": difference_html(difference.before, difference.after, difference.title),
+    }
 
 
 def session_bundle(session: Session) -> Bundle:
