@@ -228,6 +228,7 @@ class HistoryEntry(View):
 class ScheduleView(View):
     """A schedule at one state: its loop tree, the code that leads here, and what can be done next.
 
+    `state` names the schedule alone: undoing and redoing gives the same one again.
     `history` holds all entries of the branch, undone ones too; the first `position` of them are applied.
     """
 

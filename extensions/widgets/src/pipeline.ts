@@ -221,7 +221,7 @@ function Item({ step, store, share }: { step: StepSummary; store: PipelineStore;
   return html`<div id=${itemId(step.id)} class=${`wb-item wb-is-${state}`} role="option" title=${step.note || undefined}
       aria-selected=${step.id === store.selected} onClick=${() => store.select(step.id)}>
     <span class="wb-dot" aria-hidden="true"></span>
-    <span class="wb-name">${step.name}</span><span class="wb-hidden">, ${words}</span>
+    <span class="wb-name">${step.name}</span><span class="wb-hidden"> (${words})</span>
     ${delta !== 0 && html`<span class="wb-delta">${delta > 0 ? "+" : "−"}${Math.abs(delta)}<span class="wb-hidden"> operations</span></span>`}
     <span class="wb-time">${milliseconds(step.milliseconds)}</span>
     <span class="wb-bar" aria-hidden="true" style=${{ width: `${Math.round(share * 100)}%` }}></span>
