@@ -186,17 +186,17 @@ var w,Me,kt,E,de,Q,He,X,Ne,ue,pe,yt,A=Symbol.for("pv"),ee={},te=[],$t=/^m(i|n|o|
 .wb-title { font-weight: 600; }
 .wb-busy { color: var(--sum); font-size: 12px; }
 .wb-group { display: flex; }
-.wb-group .wb-button:not(:first-child) { border-left: 0; border-start-start-radius: 0; border-end-start-radius: 0; }
-.wb-group .wb-button:not(:last-child) { border-start-end-radius: 0; border-end-end-radius: 0; }
-.wb-button {
+.wb .wb-group .wb-button:not(:first-child) { border-left: 0; border-start-start-radius: 0; border-end-start-radius: 0; }
+.wb .wb-group .wb-button:not(:last-child) { border-start-end-radius: 0; border-end-end-radius: 0; }
+.wb .wb-button {
   font: 12px/1 var(--ui); color: var(--text); background: var(--bg); border: 1px solid var(--line); border-radius: 6px;
   padding: 6px 10px; cursor: pointer; transition: background-color 0.12s;
 }
-.wb-button:hover:not(:disabled) { background: var(--bg-soft); }
-.wb-button:disabled { color: color-mix(in oklab, var(--muted) 55%, var(--bg)); cursor: default; }
-.wb-button[aria-pressed="true"] { color: var(--accent); border-color: var(--accent); background: color-mix(in oklab, var(--accent) 9%, var(--bg)); }
-.wb-primary { color: #fff; background: color-mix(in oklab, var(--accent) 88%, black); border-color: transparent; font-weight: 600; }
-.wb-primary:hover:not(:disabled) { background: color-mix(in oklab, var(--accent) 74%, black); }
+.wb .wb-button:hover:not(:disabled) { background: var(--bg-soft); }
+.wb .wb-button:disabled { color: color-mix(in oklab, var(--muted) 55%, var(--bg)); cursor: default; }
+.wb .wb-button[aria-pressed="true"] { color: var(--accent); border-color: var(--accent); background: color-mix(in oklab, var(--accent) 9%, var(--bg)); }
+.wb .wb-primary { color: #fff; background: color-mix(in oklab, var(--accent) 88%, black); border-color: transparent; font-weight: 600; }
+.wb .wb-primary:hover:not(:disabled) { background: color-mix(in oklab, var(--accent) 74%, black); }
 .wb-icon { font: 15px/1 var(--ui); color: var(--muted); background: none; border: 0; border-radius: 4px; padding: 2px 6px; cursor: pointer; }
 .wb-icon:hover:not(:disabled) { color: var(--text); background: var(--bg-soft); }
 .wb-icon:disabled { opacity: 0.35; cursor: default; }
@@ -231,7 +231,7 @@ var w,Me,kt,E,de,Q,He,X,Ne,ue,pe,yt,A=Symbol.for("pv"),ee={},te=[],$t=/^m(i|n|o|
 .wb-source { font: 12px var(--mono); color: color-mix(in oklab, var(--accent) 85%, var(--text)); }
 .wb-why { margin-top: 6px; padding: 6px 10px; border-radius: 6px; background: var(--bg-soft); max-height: 130px; overflow: auto; }
 .wb-bindings, .wb-problem dl, .wb-sheet dl { display: grid; grid-template-columns: max-content 1fr; gap: 1px 12px; margin: 4px 0 0; padding: 0; }
-.wb dt, .wb dd { margin: 0; padding: 0; }
+.wb dt, .wb dd { margin: 0; padding: 0; width: auto; float: none; display: block; }
 .wb dt { color: var(--muted); font-weight: normal; }
 .wb-bindings dt, .wb-bindings dd { font: 12px var(--mono); }
 .wb-why summary { cursor: pointer; color: var(--muted); }
@@ -300,7 +300,7 @@ var w,Me,kt,E,de,Q,He,X,Ne,ue,pe,yt,A=Symbol.for("pv"),ee={},te=[],$t=/^m(i|n|o|
 .wb-primitive > button { font: 12px/1.4 var(--mono); text-align: left; color: color-mix(in oklab, var(--accent) 88%, var(--text)); background: none; border: 0; border-radius: 5px; padding: 4px 6px; cursor: pointer; overflow-wrap: anywhere; }
 .wb-primitive > button:hover { background: color-mix(in oklab, var(--accent) 12%, var(--bg)); }
 .wb-doc, .wb-reason { color: var(--muted); font-size: 12px; }
-.wb-off > button { color: color-mix(in oklab, var(--muted) 70%, var(--bg)); cursor: not-allowed; }
+.wb-off > button { color: color-mix(in oklab, var(--muted) 88%, var(--bg)); cursor: not-allowed; }
 .wb-off > button:hover { background: none; }
 .wb-open { background: var(--bg-soft); padding-bottom: 8px; }
 .wb-form { grid-column: 1 / -1; display: flex; flex-wrap: wrap; gap: 8px 14px; align-items: center; padding: 6px; }
