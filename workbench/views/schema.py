@@ -147,7 +147,10 @@ class RewriteSummary(View):
 
 @dataclass(frozen=True, slots=True)
 class StepView(View):
-    """The program before and after a step.  `rewrites` lists the first ones; `rewrite_count` counts all."""
+    """The program before and after a step.  `rewrites` lists the first ones; `rewrite_count` counts all.
+
+    `state` names the program after this step.
+    """
 
     id: str
     state: str
