@@ -33,6 +33,24 @@ def classic_text_of(program: Any) -> str:
     return astext(program)
 
 
+def relay_cast(expr: Any, dtype: str) -> Any:
+    from .relay.op import cast
+
+    return cast(expr, dtype)
+
+
+def relay_binary(name: str, a: Any, b: Any) -> Any:
+    from .relay.op import binary
+
+    return binary(name, a, b)
+
+
+def relay_unary(name: str, a: Any) -> Any:
+    from .relay.op import unary
+
+    return unary(name, a)
+
+
 def display(program: Any) -> None:
     from .views.show import show_any as show
 
