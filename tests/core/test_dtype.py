@@ -55,9 +55,7 @@ def test_numpy_counterparts():
     assert DataType("float32x4").to_numpy() == np.float32
 
 
-@pytest.mark.parametrize(
-    "text", ["float31", "", "floaty", "float32x0", "float32x-1", "complex64", "x" * 1000]
-)
+@pytest.mark.parametrize("text", ["float31", "", "floaty", "float32x0", "float32x-1", "complex64", "x" * 1000])
 def test_unknown_types_are_refused(text: str):
     with pytest.raises(WorkbenchError) as caught:
         DataType(text)

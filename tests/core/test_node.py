@@ -63,9 +63,7 @@ def test_long_chains_walk_compare_hash_and_pickle():
 
 def test_rewrite_keeps_what_did_not_change():
     left, right = Add(Var("i"), IntImm(1)), Add(Var("j"), IntImm(2))
-    made = rewrite(
-        Add(left, right), lambda node: IntImm(7) if isinstance(node, IntImm) and node.value == 2 else None
-    )
+    made = rewrite(Add(left, right), lambda node: IntImm(7) if isinstance(node, IntImm) and node.value == 2 else None)
     assert made.a is left and made.b is not right
 
 
@@ -97,9 +95,7 @@ def test_bijection_is_injective():
 
 
 def test_first_difference_is_a_path():
-    place = first_difference(
-        Add(IntImm(1), IntImm(2)), Add(IntImm(1), IntImm(3)), names=True, map_free_variables=True
-    )
+    place = first_difference(Add(IntImm(1), IntImm(2)), Add(IntImm(1), IntImm(3)), names=True, map_free_variables=True)
     assert place == "b.value"
 
 
@@ -126,9 +122,7 @@ def test_frozen_map_children_are_seen():
     from workbench.tir.nodes import Evaluate, For, ForKind
 
     inside = Var("n")
-    loop = For(
-        Var("i"), const(0), const(4), ForKind.SERIAL, Evaluate(const(0)), "", FrozenMap({"hint": inside})
-    )
+    loop = For(Var("i"), const(0), const(4), ForKind.SERIAL, Evaluate(const(0)), "", FrozenMap({"hint": inside}))
     assert inside in set(children(loop))
 
 

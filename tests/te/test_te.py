@@ -78,10 +78,7 @@ def test_symbolic_shapes_stay_symbolic():
 def test_data_dependent_reads_cover_the_axis():
     a, where = te.placeholder((10,), name="A"), te.placeholder((4,), "int64", name="where")
     b = te.compute((4,), lambda i: a[where[i]], name="B")
-    regions = {
-        region.buffer.name: region.region[0]
-        for region in blocks(te.create_prim_func([a, where, b]))["B"].reads
-    }
+    regions = {region.buffer.name: region.region[0] for region in blocks(te.create_prim_func([a, where, b]))["B"].reads}
     assert regions["A"].extent.value == 10  # type: ignore[attr-defined]
     assert regions["where"].extent.value == 1  # type: ignore[attr-defined]
 

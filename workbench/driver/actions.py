@@ -27,9 +27,7 @@ def import_action(module: IRModule, source: str, origins: origin.OriginTable) ->
             table.join(origins)
         return Stage(module)
 
-    return Action(
-        "Import", "import", _level(module), {"source": source}, key_of("import", module.fingerprint()), run
-    )
+    return Action("Import", "import", _level(module), {"source": source}, key_of("import", module.fingerprint()), run)
 
 
 def _level(module: IRModule) -> str:
@@ -84,9 +82,7 @@ def schedule_action(chosen: Mapping[str, Any]) -> Action:
         known = {kernel.name for kernel in stage.lowered.kernels}
         for name in chosen:
             if name not in known:
-                raise WorkbenchError(
-                    "E-KERNEL-UNKNOWN", f"there is no kernel {name!r}", fix=nearest(name, known)
-                )
+                raise WorkbenchError("E-KERNEL-UNKNOWN", f"there is no kernel {name!r}", fix=nearest(name, known))
         provider = override(chosen, default_provider)
         module, schedules = schedule_kernels(stage.module, stage.lowered.kernels, provider)
         return replace(stage, module=module, schedules=schedules)
@@ -110,19 +106,13 @@ def traced_schedule_action(traces: Mapping[str, str]) -> Action:
         chosen: dict[str, Any] = {}
         for name, text in traces.items():
             if name not in kernels:
-                raise WorkbenchError(
-                    "E-KERNEL-UNKNOWN", f"there is no kernel {name!r}", fix=nearest(name, kernels)
-                )
+                raise WorkbenchError("E-KERNEL-UNKNOWN", f"there is no kernel {name!r}", fix=nearest(name, kernels))
             chosen[name] = Trace.from_json(text).apply_to_schedule(Schedule(kernels[name].func))
-        module, schedules = schedule_kernels(
-            stage.module, stage.lowered.kernels, override(chosen, default_provider)
-        )
+        module, schedules = schedule_kernels(stage.module, stage.lowered.kernels, override(chosen, default_provider))
         return replace(stage, module=module, schedules=schedules)
 
     keys = [f"{name}:{text}" for name, text in traces.items()]
-    return Action(
-        pipeline.SCHEDULE, "schedule", "tir", dict(traces), key_of("schedule", *keys), run, dict(traces)
-    )
+    return Action(pipeline.SCHEDULE, "schedule", "tir", dict(traces), key_of("schedule", *keys), run, dict(traces))
 
 
 def edit_action(functions: Mapping[str, Any], level: str, texts: Mapping[str, str]) -> Action:
@@ -133,9 +123,7 @@ def edit_action(functions: Mapping[str, Any], level: str, texts: Mapping[str, st
         for name, function in functions.items():
             if name not in stage.module:
                 known = stage.module.names()
-                raise WorkbenchError(
-                    "E-EDIT-FUNCTION", f"there is no function {name!r} here", fix=nearest(name, known)
-                )
+                raise WorkbenchError("E-EDIT-FUNCTION", f"there is no function {name!r} here", fix=nearest(name, known))
             origin.derived(function, stage.module[name])
         return replace(stage, module=stage.module.with_functions(dict(functions)))
 
@@ -152,6 +140,4 @@ def codegen_action(target: Target) -> Action:
         assert stage is not None
         return replace(stage, compiled=compile_stage(stage, target))
 
-    return Action(
-        pipeline.CODEGEN, "codegen", "native", {"target": str(target)}, key_of("codegen", target), run
-    )
+    return Action(pipeline.CODEGEN, "codegen", "native", {"target": str(target)}, key_of("codegen", target), run)

@@ -36,9 +36,7 @@ def run(
     from .open import open_session
 
     arrays = _read_npz(inputs)
-    session = open_session(
-        str(model), shape={name: array.shape for name, array in arrays.items()}, target=target
-    )
+    session = open_session(str(model), shape={name: array.shape for name, array in arrays.items()}, target=target)
     results = session.run(arrays)
     np.savez(_suffixed(outputs), **results)
     for name, array in results.items():
@@ -95,9 +93,7 @@ def _shapes(texts: list[str]) -> dict[str, tuple[int, ...]]:
         try:
             shapes[name] = tuple(int(extent) for extent in extents.split(","))
         except ValueError:
-            raise WorkbenchError(
-                "E-CLI-SHAPE", f"{text!r} is not a shape", expected="name=1,3,224,224"
-            ) from None
+            raise WorkbenchError("E-CLI-SHAPE", f"{text!r} is not a shape", expected="name=1,3,224,224") from None
     return shapes
 
 
@@ -159,9 +155,7 @@ def _native() -> tuple[bool, str]:
         a = te.placeholder((4,), name="A")
         b = te.compute((4,), lambda i: a[i] + 1.0, name="B")
         out = np.zeros(4, np.float32)
-        build(te.create_prim_func([a, b], name="addone"), name="addone")["addone"](
-            np.arange(4, dtype=np.float32), out
-        )
+        build(te.create_prim_func([a, b], name="addone"), name="addone")["addone"](np.arange(4, dtype=np.float32), out)
     except WorkbenchError as error:
         return False, str(error).split("\n", 1)[0]
     return bool((out == np.arange(4) + 1).all()), "compiled and ran"

@@ -58,11 +58,7 @@ class NumericsReport:
     def __str__(self) -> str:
         rows = [f"{'step':<28} {'verdict':<10} {'max abs':>10} {'max rel':>10}"]
         for check in self.checks:
-            numbers = (
-                f"{check.absolute:>10.2e} {check.relative:>10.2e}"
-                if check.verdict in ("right", "wrong")
-                else ""
-            )
+            numbers = f"{check.absolute:>10.2e} {check.relative:>10.2e}" if check.verdict in ("right", "wrong") else ""
             rows.append(f"{check.step:<28} {check.verdict:<10} {numbers} {check.note}".rstrip())
         first = self.first_wrong
         rows.append(f"first wrong step: {first}" if first else "every step computes the same")

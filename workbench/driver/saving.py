@@ -84,9 +84,7 @@ def _decode(saved: Any, key: str) -> Tensor:
         size = int(np.prod([int(extent) for extent in shape], dtype=object)) * dtype.bytes
         limits.check("tensor_bytes", size, f"constant {key[:12]}")
         if "fill" in saved:
-            made = Tensor.full(
-                shape, np.frombuffer(base64.b64decode(saved["fill"]), dtype.to_numpy())[0], dtype
-            )
+            made = Tensor.full(shape, np.frombuffer(base64.b64decode(saved["fill"]), dtype.to_numpy())[0], dtype)
         else:
             unpacker = zlib.decompressobj()
             raw = unpacker.decompress(base64.b64decode(saved["data"]), size + 1)
@@ -114,9 +112,7 @@ def load(path: str) -> Session:
     with origin.recording() as origins:
         module = parse(document["program"], constants)
     root = actions.import_action(module, document["source"], origins)
-    plan = tuple(
-        _loaded_action(saved, target, constants, index) for index, saved in enumerate(document["plan"])
-    )
+    plan = tuple(_loaded_action(saved, target, constants, index) for index, saved in enumerate(document["plan"]))
     return Session(History(), (root, *plan), target, document["source"])
 
 

@@ -70,9 +70,7 @@ class Session:
                 )
             return self.labels.index(which)
         if not -len(self.plan) <= which < len(self.plan):
-            raise WorkbenchError(
-                "E-STEP-UNKNOWN", f"there is no step {which}", expected=f"0 to {len(self.plan) - 1}"
-            )
+            raise WorkbenchError("E-STEP-UNKNOWN", f"there is no step {which}", expected=f"0 to {len(self.plan) - 1}")
         return which % len(self.plan)
 
     @property
@@ -87,9 +85,7 @@ class Session:
         """The position of the last step of an IR level."""
         found = [index for index, action in enumerate(self.plan) if action.level == level]
         if not found:
-            raise WorkbenchError(
-                "E-SESSION-LEVEL", f"this session has no {level} stage", found=", ".join(self.labels)
-            )
+            raise WorkbenchError("E-SESSION-LEVEL", f"this session has no {level} stage", found=", ".join(self.labels))
         return found[-1]
 
     # --- stages ---
@@ -103,9 +99,7 @@ class Session:
     def tir(self) -> ProgramView:
         """The scheduled kernels and the entry, before the loop passes."""
         named = [index for index, action in enumerate(self.plan) if action.kind == "schedule"]
-        edits = [
-            index for index, action in enumerate(self.plan) if action.kind == "edit" and action.level == "tir"
-        ]
+        edits = [index for index, action in enumerate(self.plan) if action.kind == "edit" and action.level == "tir"]
         last = max([*named, *edits], default=0)
         return StepHandle(self, last).program
 
@@ -127,9 +121,7 @@ class Session:
         """
         schedules = self._required(pipeline.SCHEDULE).stage.schedules
         if kernel not in schedules:
-            raise WorkbenchError(
-                "E-KERNEL-UNKNOWN", f"there is no kernel {kernel!r}", fix=nearest(kernel, schedules)
-            )
+            raise WorkbenchError("E-KERNEL-UNKNOWN", f"there is no kernel {kernel!r}", fix=nearest(kernel, schedules))
         return schedules[kernel].copy()
 
     def _required(self, name: str) -> Step:
@@ -213,9 +205,7 @@ class Session:
         previous = self.plan[index].arguments
         chosen = {name: earlier[name] for name in previous} | dict(schedules)
         action = actions.schedule_action(chosen)
-        return Session(
-            self.history, (*self.plan[:index], action, *self.plan[index + 1 :]), self.target, self.source
-        )
+        return Session(self.history, (*self.plan[:index], action, *self.plan[index + 1 :]), self.target, self.source)
 
     # --- running ---
 
@@ -286,14 +276,11 @@ def _functions_of(change: Any, program: IRModule) -> dict[str, Any]:
             found=type(change).__name__,
         )
     parsed = {
-        name: parse_function(value, constants) if isinstance(value, str) else value
-        for name, value in change.items()
+        name: parse_function(value, constants) if isinstance(value, str) else value for name, value in change.items()
     }
     from ..core.equal import same
 
-    return {
-        name: value for name, value in parsed.items() if name not in program or not same(value, program[name])
-    }
+    return {name: value for name, value in parsed.items() if name not in program or not same(value, program[name])}
 
 
 def _as_kernels(change: Mapping[str, Any]) -> dict[str, Any]:

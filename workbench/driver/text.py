@@ -34,9 +34,7 @@ def function_text(name: str, function: Any) -> Text:
         return tir_script.text(function, name)
     if isinstance(function, (Expr, TypeData)):
         return relay_script.text(function, name)
-    raise WorkbenchError(
-        "E-SCRIPT-CLASS", "only relay and tir programs have text", found=type(function).__name__
-    )
+    raise WorkbenchError("E-SCRIPT-CLASS", "only relay and tir programs have text", found=type(function).__name__)
 
 
 def script(program: Any) -> str:
@@ -87,9 +85,7 @@ def parse_function(source: str, constants: Mapping[str, Tensor] | None = None) -
 def _members(text: str) -> list[tuple[str, int, str]]:
     """(name, first line, dedented source) of each function in a module's text, or of a single function."""
     lines = text.split("\n")
-    starts = [
-        index for index, line in enumerate(lines) if line.lstrip().startswith("class ") and line[:1] != " "
-    ]
+    starts = [index for index, line in enumerate(lines) if line.lstrip().startswith("class ") and line[:1] != " "]
     if not starts:
         return [("main", 1, text)]
     members: list[tuple[str, int, str]] = []
@@ -98,10 +94,7 @@ def _members(text: str) -> list[tuple[str, int, str]]:
     heads = [index for index, line in enumerate(body) if line.startswith("    @")]
     for position, begin in enumerate(heads):
         end = heads[position + 1] if position + 1 < len(heads) else len(body)
-        source = (
-            "\n".join(line[4:] if line.startswith("    ") else line for line in body[begin:end]).rstrip()
-            + "\n"
-        )
+        source = "\n".join(line[4:] if line.startswith("    ") else line for line in body[begin:end]).rstrip() + "\n"
         members.append((_defined_name(source), begin + offset, source))
     return members
 

@@ -36,9 +36,7 @@ class FunctionView:
     def source(self, form: str = "asm") -> str:
         """Native text: "ll" (LLVM IR) or "asm"."""
         if self.compiled is None:
-            raise WorkbenchError(
-                "E-VIEW-NATIVE", "this step has no native code", fix='look at s.codegen["kernel"]'
-            )
+            raise WorkbenchError("E-VIEW-NATIVE", "this step has no native code", fix='look at s.codegen["kernel"]')
         return self.compiled.source(form, self.name)
 
     def show(self, form: str = "script") -> Any:
@@ -149,9 +147,7 @@ class StepHandle:
         return views().difference_bundle(self.diff())
 
     def __repr__(self) -> str:
-        return (
-            f"Step({self.name!r}, {'changed' if self.changed else 'unchanged'}, {self.milliseconds:.1f} ms)"
-        )
+        return f"Step({self.name!r}, {'changed' if self.changed else 'unchanged'}, {self.milliseconds:.1f} ms)"
 
 
 @dataclass(frozen=True)

@@ -222,9 +222,7 @@ def _copy_call(source: t.Buffer, target: t.Buffer, entry: _Entry) -> KernelCall:
 
     tensor = TensorType(source.shape, source.dtype)  # type: ignore[arg-type]
     parameter = r.Var("source", tensor)
-    function = r.Function(
-        (parameter,), call_operator("copy", parameter), tensor, (), FrozenMap({"Primitive": 1})
-    )
+    function = r.Function((parameter,), call_operator("copy", parameter), tensor, (), FrozenMap({"Primitive": 1}))
     kernel = _kernel(function, entry)
     return KernelCall(kernel.name, (source,), (target,), function)
 

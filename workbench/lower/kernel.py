@@ -141,9 +141,7 @@ def _value(
 def _operand(item: r.Expr, values: dict[int, list[te.Tensor]]) -> Any:
     """One tensor, or a list for an operand of tuple type."""
     tensors = values[id(item)]
-    return (
-        list(tensors) if isinstance(item.type_or_none, TupleType) or isinstance(item, r.Tuple) else tensors[0]
-    )
+    return list(tensors) if isinstance(item.type_or_none, TupleType) or isinstance(item, r.Tuple) else tensors[0]
 
 
 def _constant(current: r.Constant, constants: list[tuple[te.Tensor, Tensor]]) -> te.Tensor:

@@ -81,9 +81,7 @@ def compute(
 def _axis_names(fcompute: Callable[..., Any], rank: int) -> list[str]:
     """The parameter names of the function; ``*where`` becomes i0, i1, ..."""
     parameters = list(inspect.signature(fcompute).parameters.values())
-    plain = [
-        item for item in parameters if item.kind is item.POSITIONAL_OR_KEYWORD and item.default is item.empty
-    ]
+    plain = [item for item in parameters if item.kind is item.POSITIONAL_OR_KEYWORD and item.default is item.empty]
     starred = builtins.any(item.kind is item.VAR_POSITIONAL for item in parameters)
     if len(plain) > rank or (len(plain) < rank and not starred):
         raise WorkbenchError(
@@ -126,9 +124,7 @@ def comm_reducer(
         axes = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
         for item in axes:
             if not isinstance(item, IterVar):
-                raise WorkbenchError(
-                    "E-TE-AXIS", f"{name}: axis must come from reduce_axis", found=repr(item)[:80]
-                )
+                raise WorkbenchError("E-TE-AXIS", f"{name}: axis must come from reduce_axis", found=repr(item)[:80])
         lhs = tuple(Var(f"x{index}", source.dtype) for index, source in enumerate(sources))
         rhs = tuple(Var(f"y{index}", source.dtype) for index, source in enumerate(sources))
         dtypes = tuple(source.dtype for source in sources)
@@ -138,9 +134,7 @@ def comm_reducer(
             lhs,
             rhs,
             tuple(b.cast(dtype, value) for dtype, value in zip(dtypes, combined, strict=True)),
-            tuple(
-                b.cast(dtype, b.convert(value, dtype)) for dtype, value in zip(dtypes, identity, strict=True)
-            ),
+            tuple(b.cast(dtype, b.convert(value, dtype)) for dtype, value in zip(dtypes, identity, strict=True)),
         )
         condition = b.const(True) if where is None else where
         made = tuple(Reduce(combiner, sources, axes, condition, index) for index in range(len(sources)))

@@ -47,11 +47,7 @@ def create_prim_func(args: Sequence[Any], name: str = "main") -> t.PrimFunc:
         else:
             params.append(item)
     constants = {id(op): op.body[0] for op in order if _is_constant(op)}
-    stages = [
-        op
-        for op in order
-        if isinstance(op, ComputeOp) and (id(op) not in constants or (id(op), 0) in buffers)
-    ]
+    stages = [op for op in order if isinstance(op, ComputeOp) and (id(op) not in constants or (id(op), 0) in buffers)]
     allocated: list[t.Buffer] = []
     for op in order:
         _require_known(op, buffers)
@@ -130,9 +126,7 @@ def _stage(
     return origin.derived(made, op)
 
 
-def _on_buffers(
-    body: PrimExpr, buffers: dict[tuple[int, int], t.Buffer], constants: dict[int, PrimExpr]
-) -> PrimExpr:
+def _on_buffers(body: PrimExpr, buffers: dict[tuple[int, int], t.Buffer], constants: dict[int, PrimExpr]) -> PrimExpr:
     """Tensor elements become buffer elements, constants themselves."""
 
     def post(node: Node) -> Node | None:
@@ -152,13 +146,9 @@ def _statements(
     """(initialisation of a reduction or None, the block's body)."""
     first = bodies[0]
     if not isinstance(first, Reduce):
-        return None, seq(
-            t.BufferStore(buffer, body, where) for buffer, body in zip(outputs, bodies, strict=True)
-        )
+        return None, seq(t.BufferStore(buffer, body, where) for buffer, body in zip(outputs, bodies, strict=True))
     combiner = first.combiner
-    init = seq(
-        t.BufferStore(buffer, value, where) for buffer, value in zip(outputs, combiner.identity, strict=True)
-    )
+    init = seq(t.BufferStore(buffer, value, where) for buffer, value in zip(outputs, combiner.identity, strict=True))
     known = {**dict(zip(combiner.lhs, (t.BufferLoad(buffer, where) for buffer in outputs), strict=True))}
     known.update(zip(combiner.rhs, first.source, strict=True))
     results = [substitute(value, known) for value in combiner.result]
@@ -193,9 +183,7 @@ def _reads(update: t.Stmt, outputs: tuple[t.Buffer, ...]) -> tuple[t.BufferRegio
             continue
         region = t.BufferRegion(
             node.buffer,
-            tuple(
-                _range(index, extent) for index, extent in zip(node.indices, node.buffer.shape, strict=True)
-            ),
+            tuple(_range(index, extent) for index, extent in zip(node.indices, node.buffer.shape, strict=True)),
         )
         if id(node.buffer) in own:
             continue

@@ -29,9 +29,7 @@ _LIMIT: Final = 300
 def dot_source(function: r.Function, title: str = "main") -> str:
     """The graph in DOT: a node an operator (or fused function), an edge a tensor labelled with its type."""
     graph = graphviz.Digraph(title)
-    graph.attr(
-        "graph", rankdir="TB", ranksep="0.3", nodesep="0.25", bgcolor="transparent", fontname="sans-serif"
-    )
+    graph.attr("graph", rankdir="TB", ranksep="0.3", nodesep="0.25", bgcolor="transparent", fontname="sans-serif")
     graph.attr(
         "node",
         fontname="sans-serif",
@@ -60,11 +58,7 @@ def _drawn(body: r.Expr) -> list[r.Expr]:
     for node in order:
         if isinstance(node, r.Function):
             inside.update(id(inner) for inner in post_order(node))
-    return [
-        node
-        for node in order
-        if id(node) not in inside and isinstance(node, (r.Call, r.Tuple, r.TupleGetItem))
-    ]
+    return [node for node in order if id(node) not in inside and isinstance(node, (r.Call, r.Tuple, r.TupleGetItem))]
 
 
 def _operands(current: Any) -> tuple[r.Expr, ...]:

@@ -31,7 +31,9 @@ _TOKEN: Final = re.compile(
     r"|(?P<name>\b[TRI]\.[\w.]+)"
     r"|(?P<number>(?<![\w.])-?\d+(?:\.\d*)?(?:e[-+]?\d+)?)"
 )
-_PRE: Final = "margin:0;padding:8px 10px;overflow:auto;line-height:1.45;font-size:12px;font-family:ui-monospace,monospace"
+_PRE: Final = (
+    "margin:0;padding:8px 10px;overflow:auto;line-height:1.45;font-size:12px;font-family:ui-monospace,monospace"
+)
 _CHANGED: Final = {"-": "background:rgba(213,94,0,0.16)", "+": "background:rgba(0,158,115,0.18)", " ": ""}
 _LIMIT: Final = 90_000
 """Characters of HTML in one display; a snapshot in a notebook must stay small."""
@@ -53,9 +55,7 @@ def highlight(text: str) -> str:
 def text_html(text: str, title: str = "") -> str:
     """One text in a block; shortened when very long."""
     body = highlight(_shortened(text))
-    heading = (
-        f'<div style="font:600 12px system-ui;padding:2px 10px">{html.escape(title)}</div>' if title else ""
-    )
+    heading = f'<div style="font:600 12px system-ui;padding:2px 10px">{html.escape(title)}</div>' if title else ""
     return f'{heading}<pre style="{_PRE}">{body}</pre>'
 
 
@@ -87,9 +87,7 @@ def difference_html(before: str, after: str, title: str, context: int = 3) -> st
     """Changed stretches of two texts, with signs as well as colours."""
     rows = difference_lines(before, after, context)
     if not rows:
-        return (
-            f'<div style="font:12px system-ui;padding:2px 10px">{html.escape(title)}: nothing changed</div>'
-        )
+        return f'<div style="font:12px system-ui;padding:2px 10px">{html.escape(title)}: nothing changed</div>'
     written = [
         f'<span style="{_CHANGED[sign]}">{sign} {highlight(line)}</span>'
         if sign != "@"

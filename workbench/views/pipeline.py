@@ -53,9 +53,7 @@ def operation_count(module: IRModule) -> int:
 
 
 def error_view(error: WorkbenchError) -> ErrorView:
-    return ErrorView(
-        error.code, error.message, error.where, error.found, error.expected, error.fix, error.kept
-    )
+    return ErrorView(error.code, error.message, error.where, error.found, error.expected, error.fix, error.kept)
 
 
 @dataclass(frozen=True)
@@ -90,9 +88,7 @@ class SessionModel:
             step = self.session.step(index)
             if step.id == identity:
                 return label, step
-        raise WorkbenchError(
-            "E-STEP-UNKNOWN", "there is no such step in this session", found=repr(identity)[:60]
-        )
+        raise WorkbenchError("E-STEP-UNKNOWN", "there is no such step in this session", found=repr(identity)[:60])
 
     def step(self, step: str) -> StepView:
         """One step closely: its difference, with lines around the changes."""
@@ -114,9 +110,7 @@ class SessionModel:
         """One rule that fired: the expression before and after it, as text."""
         _, found = self._find(step)
         if not 0 <= index < len(found.firings):
-            raise WorkbenchError(
-                "E-REWRITE-UNKNOWN", f"the step has {len(found.firings)} rewrites", found=str(index)
-            )
+            raise WorkbenchError("E-REWRITE-UNKNOWN", f"the step has {len(found.firings)} rewrites", found=str(index))
         firing = found.firings[index]
         before, after = _fragment(firing.before), _fragment(firing.after)
         return RewriteView(
@@ -180,9 +174,7 @@ def _near(lines: tuple[str, ...], places: list[tuple[int, int]]) -> TextView:
 
 def rewrite_summary(firing: Any) -> RewriteSummary:
     """A firing of a rule for the list."""
-    return RewriteSummary(
-        firing.rule.name, firing.rule.where, _brief(firing.before), firing.nanoseconds / 1000
-    )
+    return RewriteSummary(firing.rule.name, firing.rule.where, _brief(firing.before), firing.nanoseconds / 1000)
 
 
 def _brief(node: Any) -> str:

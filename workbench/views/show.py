@@ -30,9 +30,7 @@ def program_bundle(module: IRModule) -> Bundle:
     main = module.functions.get("main")
     drawn = graph_svg(main) if isinstance(main, Function) else None
     if drawn is not None and len(drawn) < 60_000:
-        bundle["text/html"] += (
-            f'<details><summary style="font:600 12px system-ui">graph</summary>{drawn}</details>'
-        )
+        bundle["text/html"] += f'<details><summary style="font:600 12px system-ui">graph</summary>{drawn}</details>'
         bundle["image/svg+xml"] = drawn
     return bundle
 
