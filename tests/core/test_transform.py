@@ -155,5 +155,5 @@ def test_a_pass_that_changes_its_handle_leaves_the_callers_alone():
 
 
 def test_unknown_options_of_a_context_are_refused():
-    with pytest.raises(WorkbenchError, match="relay.FuseOps.max_dept"):
+    with pytest.raises(WorkbenchError, match=r"relay\.FuseOps\.max_dept"):
         PassContext(config={"relay.FuseOps.max_dept": 3})

@@ -20,7 +20,9 @@ import numpy as np
 
 from .errors import WorkbenchError
 
-_PATTERN: Final = re.compile(r"^(bool|handle|void|uint|int|bfloat|float8_e4m3fnuz|float8_e4m3fn|float8_e5m2fnuz|float8_e5m2|float)(\d*)(?:x(vscalex)?(\d+))?$")
+_PATTERN: Final = re.compile(
+    r"^(bool|handle|void|uint|int|bfloat|float8_e4m3fnuz|float8_e4m3fn|float8_e5m2fnuz|float8_e5m2|float)(\d*)(?:x(vscalex)?(\d+))?$"
+)
 _WIDTHS: Final = {
     "int": (1, 2, 4, 8, 16, 32, 64),
     "uint": (1, 2, 4, 8, 16, 32, 64),

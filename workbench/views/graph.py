@@ -1,7 +1,7 @@
 """A relay function as a graph: DOT text, and SVG where a Graphviz is to be had.
 
 Layout is `dot`'s, from the system or from the package `graphviz-pure`; `render` is the only place that knows.
-Constants are left out; a chain of more than 300 operators is drawn fused only, since no flat graph of that size can be read.
+Constants are left out.  Above 300 operators nothing is drawn, since no flat graph of that size can be read.
 """
 
 from __future__ import annotations

@@ -78,7 +78,8 @@ def program_html(texts: dict[str, str], opened: str | None = None) -> str:
         budget -= len(body)
         parts.append(
             f'<details{" open" if name == first else ""}><summary style="font:600 12px system-ui;cursor:pointer">'
-            f'{html.escape(name)} <span style="opacity:.6;font-weight:400">{lines} lines</span></summary>{body}</details>'
+            f'{html.escape(name)} <span style="opacity:.6;font-weight:400">{lines} lines</span></summary>'
+            f"{body}</details>"
         )
     return "".join(parts)
 
