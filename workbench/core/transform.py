@@ -202,6 +202,12 @@ class Pass:
             )
         return mod if made.state is mod.state else made
 
+    @property
+    def code_key(self) -> str:
+        """Differs when the pass's code differs, so that a pass edited in its cell counts as another step."""
+        code = getattr(inspect.unwrap(self._run), "__code__", None)
+        return f"{code.co_code.hex()}{code.co_consts!r}" if code is not None else ""
+
     def __repr__(self) -> str:
         shown = ", ".join(f"{key}={value!r}" for key, value in self.options.items())
         return f"{self.name}({shown})"
