@@ -2,7 +2,7 @@
 
 The result is a `ModelRecord` whose nodes are in a computable order.  Nothing is allocated for what tensors claim.
 
-    record = check_model(source.proto, source.name, Limits())
+    record = check_model(source.proto, source.name)
 """
 
 from __future__ import annotations
@@ -11,14 +11,15 @@ from collections.abc import Iterable
 from typing import Any
 
 from ...core.errors import WorkbenchError, nearest, shorten
+from ...core.limits import limits
 from .functions import check_functions
-from .limits import IR_VERSIONS, OPSETS, Limits
+from .limits import IR_VERSIONS, OPSETS
 from .order import computable_order
 from .records import GraphRecord, ModelRecord, NodeRecord, ValueClaim, domain_of
 from .tensors import DTYPES, FOREIGN
 
 
-def check_model(proto: Any, name: str, limits: Limits, opset: int | None = None) -> ModelRecord:
+def check_model(proto: Any, name: str, opset: int | None = None) -> ModelRecord:
     """Look at everything that can be judged without knowing shapes.  Raises `WorkbenchError`."""
     notes: list[str] = []
     check_ir_version(int(proto.ir_version), name)
@@ -26,10 +27,17 @@ def check_model(proto: Any, name: str, limits: Limits, opset: int | None = None)
     if opset is not None:
         opsets[""] = opset
     check_opset(opsets.get(""), name)
-    functions = check_functions(proto, name, limits)
-    graph = check_graph(proto.graph, name, limits, notes)
+    functions = check_functions(proto, name)
+    graph = check_graph(proto.graph, name, notes)
     if not graph.outputs:
-        raise _refuse("E-ONNX-NO-OUTPUT", f"{name}: the graph has no outputs", name, "0 outputs", "at least one", "name one")
+        raise _refuse(
+            "E-ONNX-NO-OUTPUT",
+            f"{name}: the graph has no outputs",
+            name,
+            "0 outputs",
+            "at least one",
+            "name one",
+        )
     return ModelRecord(graph, functions, opsets, tuple(notes))
 
 
@@ -85,18 +93,26 @@ def check_opset(version: int | None, name: str) -> None:
 # --- graphs -------------------------------------------------------------------------------------------------------
 
 
-def check_graph(proto: Any, name: str, limits: Limits, notes: list[str], outer: frozenset[str] = frozenset()) -> GraphRecord:
+def check_graph(proto: Any, name: str, notes: list[str], outer: frozenset[str] = frozenset()) -> GraphRecord:
     """The record of a graph; `outer` are names that an enclosing graph lends to it."""
     where = shorten(f"{name}: graph '{proto.name}'", 120)
     if len(proto.node) > limits.nodes:
         raise _refuse(
-            "E-IMPORT-NODES", "the graph has too many nodes", where, str(len(proto.node)), f"{limits.nodes} (Limits.nodes)",
+            "E-IMPORT-NODES",
+            "the graph has too many nodes",
+            where,
+            str(len(proto.node)),
+            f"{limits.nodes} (wb.limits.nodes)",
             "split the model",
         )
     if len(proto.sparse_initializer):
         raise _refuse(
-            "E-ONNX-SPARSE", "sparse initializers are not imported", where,
-            shorten(proto.sparse_initializer[0].values.name, 80), "dense initializers", "make them dense before exporting",
+            "E-ONNX-SPARSE",
+            "sparse initializers are not imported",
+            where,
+            shorten(proto.sparse_initializer[0].values.name, 80),
+            "dense initializers",
+            "make them dense before exporting",
         )
     initializers = _unique((tensor.name, tensor) for tensor in proto.initializer)
     if isinstance(initializers, str):
@@ -157,7 +173,9 @@ def _check_names(
     for record in nodes:
         for read in record.inputs:
             if read and read not in known:
-                raise _dangling(f"{record.label} reads '{shorten(read, 80)}', which nothing makes", read, known, where)
+                raise _dangling(
+                    f"{record.label} reads '{shorten(read, 80)}', which nothing makes", read, known, where
+                )
     for claim in outputs:
         if claim.name not in known:
             raise _dangling(f"the output '{shorten(claim.name, 80)}' is never made", claim.name, known, where)
@@ -165,16 +183,30 @@ def _check_names(
 
 def _dangling(message: str, name: str, known: Iterable[str], where: str) -> WorkbenchError:
     hint = nearest(name[:200], [other[:200] for other in list(known)[:5000]])
-    return _refuse("E-ONNX-DANGLING", message, where, shorten(repr(name), 80), "a graph input, initializer or node output",
-                   hint or "name the value that was meant")
+    return _refuse(
+        "E-ONNX-DANGLING",
+        message,
+        where,
+        shorten(repr(name), 80),
+        "a graph input, initializer or node output",
+        hint or "name the value that was meant",
+    )
 
 
 def node_record(proto: Any, index: int, where: str) -> NodeRecord:
     attributes = _unique((attribute.name, attribute) for attribute in proto.attribute)
     if isinstance(attributes, str):
-        raise _duplicate("attribute", attributes, f"{where}, {shorten(proto.op_type, 60)}#{index}", "twice on one node")
+        raise _duplicate(
+            "attribute", attributes, f"{where}, {shorten(proto.op_type, 60)}#{index}", "twice on one node"
+        )
     return NodeRecord(
-        index, proto.op_type, domain_of(proto.domain), proto.name, tuple(proto.input), tuple(proto.output), attributes
+        index,
+        proto.op_type,
+        domain_of(proto.domain),
+        proto.name,
+        tuple(proto.input),
+        tuple(proto.output),
+        attributes,
     )
 
 
@@ -212,8 +244,12 @@ def _dimension(dim: Any, name: str, where: str) -> int | str | None:
         extent = int(dim.dim_value)
         if extent < -1:
             raise _refuse(
-                "E-ONNX-DIMENSION", f"'{shorten(name, 80)}' has a negative dimension", where, str(extent),
-                "at least 0, or -1 for unknown", "export again",
+                "E-ONNX-DIMENSION",
+                f"'{shorten(name, 80)}' has a negative dimension",
+                where,
+                str(extent),
+                "at least 0, or -1 for unknown",
+                "export again",
             )
         return extent if extent >= 0 else None
     return dim.dim_param or None

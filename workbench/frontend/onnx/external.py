@@ -20,7 +20,13 @@ _KEYS = ("location", "offset", "length", "checksum")
 
 def _refuse(message: str, where: str, found: str, expected: str, fix: str) -> WorkbenchError:
     return WorkbenchError(
-        "E-IMPORT-EXTERNAL", message, where=where, found=found, expected=expected, fix=fix, kept="nothing imported"
+        "E-IMPORT-EXTERNAL",
+        message,
+        where=where,
+        found=found,
+        expected=expected,
+        fix=fix,
+        kept="nothing imported",
     )
 
 
@@ -66,18 +72,33 @@ def _whole(entries: Mapping[str, str], key: str, where: str) -> int | None:
     if text is None:
         return None
     if not (text.isascii() and text.isdigit() and len(text) < 20):
-        raise _refuse(f"external data has an unusable {key}", where, shorten(repr(text), 60), "a whole number", "export again")
+        raise _refuse(
+            f"external data has an unusable {key}",
+            where,
+            shorten(repr(text), 60),
+            "a whole number",
+            "export again",
+        )
     return int(text)
 
 
 def read_external(
-    entries: Mapping[str, str], folder: Path | None, where: str, expected_bytes: int, *, allow_hardlinks: bool = False
+    entries: Mapping[str, str],
+    folder: Path | None,
+    where: str,
+    expected_bytes: int,
+    *,
+    allow_hardlinks: bool = False,
 ) -> bytes:
     """The `expected_bytes` bytes that `entries` (ONNX external_data) point to.  Raises `WorkbenchError`."""
     unknown = [key for key in entries if key not in _KEYS]
     if unknown:
         raise _refuse(
-            "external data carries an unknown key", where, shorten(repr(unknown[0]), 60), ", ".join(_KEYS), "export again"
+            "external data carries an unknown key",
+            where,
+            shorten(repr(unknown[0]), 60),
+            ", ".join(_KEYS),
+            "export again",
         )
     location = entries.get("location", "")
     parts = _components(location, where)
@@ -92,7 +113,11 @@ def read_external(
     offset, length = _whole(entries, "offset", where) or 0, _whole(entries, "length", where)
     if length is not None and length != expected_bytes:
         raise _refuse(
-            "external data has the wrong length", where, f"{length} bytes", f"{expected_bytes} bytes (shape x dtype)", "export again"
+            "external data has the wrong length",
+            where,
+            f"{length} bytes",
+            f"{expected_bytes} bytes (shape x dtype)",
+            "export again",
         )
     try:
         descriptor = _open_inside(folder, parts)
@@ -111,12 +136,18 @@ def read_external(
         os.close(descriptor)
 
 
-def _read_range(descriptor: int, offset: int, count: int, location: str, where: str, allow_hardlinks: bool) -> bytes:
+def _read_range(
+    descriptor: int, offset: int, count: int, location: str, where: str, allow_hardlinks: bool
+) -> bytes:
     facts = os.fstat(descriptor)
     shown = shorten(repr(location), 120)
     if not stat.S_ISREG(facts.st_mode):
         raise _refuse(
-            "external data is not a plain file", where, shown, "a regular file", "copy the data into a file next to the model"
+            "external data is not a plain file",
+            where,
+            shown,
+            "a regular file",
+            "copy the data into a file next to the model",
         )
     if facts.st_nlink != 1 and not allow_hardlinks:
         raise _refuse(
@@ -138,7 +169,9 @@ def _read_range(descriptor: int, offset: int, count: int, location: str, where: 
     while count > 0:
         part = os.pread(descriptor, min(count, 1 << 30), offset)
         if not part:
-            raise _refuse("external data ended while it was read", where, shown, f"{count} bytes more", "try again")
+            raise _refuse(
+                "external data ended while it was read", where, shown, f"{count} bytes more", "try again"
+            )
         parts.append(part)
         offset, count = offset + len(part), count - len(part)
     return parts[0] if len(parts) == 1 else b"".join(parts)

@@ -10,23 +10,29 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...core.errors import WorkbenchError, shorten
-from .limits import Limits
+from ...core.limits import limits
 from .records import FunctionRecord, NodeRecord, domain_of
 
 Key = tuple[str, str]
 
 
-def check_functions(proto: Any, name: str, limits: Limits) -> dict[Key, FunctionRecord]:
+def check_functions(proto: Any, name: str) -> dict[Key, FunctionRecord]:
     """The model's functions by (domain, name).  Raises `WorkbenchError`."""
     functions: dict[Key, FunctionRecord] = {}
     for function in proto.functions:
         record = function_record(function, name, proto.opset_import)
         key = (record.domain, record.name)
         if key in functions:
-            raise _refuse("E-ONNX-DUPLICATE", f"the function {record.label} is defined twice", name, record.label, "one definition")
+            raise _refuse(
+                "E-ONNX-DUPLICATE",
+                f"the function {record.label} is defined twice",
+                name,
+                record.label,
+                "one definition",
+            )
         functions[key] = record
     if functions:
-        _check_calls(proto.graph, functions, name, limits)
+        _check_calls(proto.graph, functions, name)
     return functions
 
 
@@ -41,13 +47,24 @@ def function_record(function: Any, name: str, imports: Any) -> FunctionRecord:
     ordered = computable_order(nodes, frozenset(function.input), where, [])
     defaults = {attribute.name: attribute for attribute in function.attribute_proto}
     return FunctionRecord(
-        domain_of(function.domain), function.name, tuple(function.input), tuple(function.output), ordered, opsets, defaults
+        domain_of(function.domain),
+        function.name,
+        tuple(function.input),
+        tuple(function.output),
+        ordered,
+        opsets,
+        defaults,
     )
 
 
 def _refuse(code: str, message: str, where: str, found: str, expected: str) -> WorkbenchError:
     return WorkbenchError(
-        code, message, where=where, found=found, expected=expected, fix="export the model without these functions",
+        code,
+        message,
+        where=where,
+        found=found,
+        expected=expected,
+        fix="export the model without these functions",
         kept="nothing imported",
     )
 
@@ -57,7 +74,7 @@ def _called(nodes: Any, functions: Mapping[Key, FunctionRecord]) -> list[Key]:
     return [key for key in keys if key in functions]
 
 
-def _check_calls(graph: Any, functions: Mapping[Key, FunctionRecord], name: str, limits: Limits) -> None:
+def _check_calls(graph: Any, functions: Mapping[Key, FunctionRecord], name: str) -> None:
     """Measure every function once, callees first, on an explicit stack."""
     sizes: dict[Key, int] = {}
     depths: dict[Key, int] = {}
@@ -68,7 +85,7 @@ def _check_calls(graph: Any, functions: Mapping[Key, FunctionRecord], name: str,
             key, measured = stack.pop()
             if measured:
                 path.pop()
-                _measure(key, functions, sizes, depths, limits, name)
+                _measure(key, functions, sizes, depths, name)
                 continue
             if key in sizes:
                 continue
@@ -78,34 +95,46 @@ def _check_calls(graph: Any, functions: Mapping[Key, FunctionRecord], name: str,
             stack.append((key, True))
             stack.extend((callee, False) for callee in _called(functions[key].nodes, functions))
     total = sum(sizes.get((domain_of(node.domain), node.op_type), 1) for node in graph.node)
-    _require_size(total, name, limits)
+    _require_size(total, name)
 
 
 def _measure(
-    key: Key, functions: Mapping[Key, FunctionRecord], sizes: dict[Key, int], depths: dict[Key, int], limits: Limits, name: str
+    key: Key,
+    functions: Mapping[Key, FunctionRecord],
+    sizes: dict[Key, int],
+    depths: dict[Key, int],
+    name: str,
 ) -> None:
     callees = _called(functions[key].nodes, functions)
     sizes[key] = sum(sizes.get((node.domain, node.op_type), 1) for node in functions[key].nodes)
     depths[key] = 1 + max((depths[callee] for callee in callees), default=0)
     if depths[key] > limits.nesting:
         raise _refuse(
-            "E-IMPORT-NESTING", "functions call each other too deeply", f"{name}: function {functions[key].label}",
-            f"a chain of more than {limits.nesting} calls", f"at most {limits.nesting} (Limits.nesting)",
+            "E-IMPORT-NESTING",
+            "functions call each other too deeply",
+            f"{name}: function {functions[key].label}",
+            f"a chain of more than {limits.nesting} calls",
+            f"at most {limits.nesting} (wb.limits.nesting)",
         )
-    _require_size(sizes[key], f"{name}: function {functions[key].label}", limits)
+    _require_size(sizes[key], f"{name}: function {functions[key].label}")
 
 
-def _require_size(size: int, where: str, limits: Limits) -> None:
+def _require_size(size: int, where: str) -> None:
     if size > limits.nodes:
         raise _refuse(
-            "E-IMPORT-NODES", "inlining the model's functions would make too many nodes", where,
-            f"{size} nodes" if size < 10**12 else f"about 2^{size.bit_length() - 1} nodes", f"at most {limits.nodes} (Limits.nodes)",
+            "E-IMPORT-NODES",
+            "inlining the model's functions would make too many nodes",
+            where,
+            f"{size} nodes" if size < 10**12 else f"about 2^{size.bit_length() - 1} nodes",
+            f"at most {limits.nodes} (wb.limits.nodes)",
         )
 
 
 def _function_cycle(path: list[Key], functions: Mapping[Key, FunctionRecord], name: str) -> WorkbenchError:
     shown = " → ".join(functions[key].label for key in path[:10])
-    return _refuse("E-ONNX-CYCLE", "functions call each other in a circle", f"{name}: {shown}", shown, "calls that end")
+    return _refuse(
+        "E-ONNX-CYCLE", "functions call each other in a circle", f"{name}: {shown}", shown, "calls that end"
+    )
 
 
 def substituted(record: NodeRecord, given: Mapping[str, Any]) -> NodeRecord:

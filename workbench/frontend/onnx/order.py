@@ -48,7 +48,9 @@ def _is_sorted(nodes: tuple[NodeRecord, ...], known: frozenset[str]) -> bool:
     return True
 
 
-def _cycle(nodes: tuple[NodeRecord, ...], needs: list[set[int]], missing: list[int], where: str) -> WorkbenchError:
+def _cycle(
+    nodes: tuple[NodeRecord, ...], needs: list[set[int]], missing: list[int], where: str
+) -> WorkbenchError:
     """The refusal for the nodes that never became ready; some of them form a cycle."""
     stuck = next(position for position, count in enumerate(missing) if count)
     path: list[int] = []

@@ -2,7 +2,7 @@
 
 Nothing of the model is trusted here but its encoding; `check` looks at what it says.
 
-    source = read_model("model.onnx", Limits())
+    source = read_model("model.onnx")
     source.proto.graph, source.name, source.folder
 """
 
@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from ...core.errors import WorkbenchError, shorten
+from ...core.limits import limits
 from . import wire
-from .limits import Limits, byte_text
+from .limits import FILE_BYTES
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class Source:
     folder: Path | None
 
 
-def read_model(model: Any, limits: Limits) -> Source:
+def read_model(model: Any) -> Source:
     """Read a path, bytes, or an `onnx.ModelProto`.  Raises `WorkbenchError` naming what was found instead."""
     import onnx
 
@@ -38,7 +39,7 @@ def read_model(model: Any, limits: Limits) -> Source:
         return Source(_parse(bytes(model), "model"), "model", None)
     if isinstance(model, (str, os.PathLike)):
         path = Path(os.fspath(model))
-        return Source(_parse(_read_file(path, limits), path.name), path.name, path.parent)
+        return Source(_parse(_read_file(path), path.name), path.name, path.parent)
     raise WorkbenchError(
         "E-IMPORT-SOURCE",
         "this is not an ONNX model",
@@ -48,27 +49,33 @@ def read_model(model: Any, limits: Limits) -> Source:
     )
 
 
-def _read_file(path: Path, limits: Limits) -> bytes:
+def _read_file(path: Path) -> bytes:
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise WorkbenchError(
-            "E-IMPORT-FILE", f"{path.name}: the model cannot be opened", found=str(reason), fix="check the path"
+            "E-IMPORT-FILE",
+            f"{path.name}: the model cannot be opened",
+            found=str(reason),
+            fix="check the path",
         ) from None
     with open(descriptor, "rb") as file:
         facts = os.fstat(descriptor)
         if not stat.S_ISREG(facts.st_mode):
             raise WorkbenchError(
-                "E-IMPORT-FILE", f"{path.name} is not a plain file", expected="an .onnx file", fix="give the file's path"
+                "E-IMPORT-FILE",
+                f"{path.name} is not a plain file",
+                expected="an .onnx file",
+                fix="give the file's path",
             )
-        if facts.st_size > limits.file_bytes:
+        if facts.st_size > FILE_BYTES:
             raise WorkbenchError(
                 "E-IMPORT-SIZE",
                 f"{path.name} is too large",
-                found=byte_text(facts.st_size),
-                expected=f"at most {byte_text(limits.file_bytes)} (Limits.file_bytes)",
-                fix="keep weights in external data, or raise the limit",
+                found=f"{facts.st_size} bytes",
+                expected=f"at most {FILE_BYTES} bytes",
+                fix="keep weights in external data",
             )
         return file.read()
 
@@ -87,7 +94,10 @@ def _parse(data: bytes, name: str) -> Any:
         looks_like_model = proto.ir_version > 0 or len(proto.opset_import) > 0
         if looks_like_model:
             raise WorkbenchError(
-                "E-IMPORT-NO-GRAPH", f"{name}: the model has no graph", expected="ModelProto.graph", fix="export it again"
+                "E-IMPORT-NO-GRAPH",
+                f"{name}: the model has no graph",
+                expected="ModelProto.graph",
+                fix="export it again",
             )
         raise _not_onnx(name, "something else", "give the path of an .onnx file")
     return proto
@@ -122,8 +132,10 @@ def _broken(data: bytes, name: str, error: Exception) -> WorkbenchError:
             "E-IMPORT-NESTING",
             f"{name}: graphs nest too deeply",
             found=f"at least {nested} graphs inside each other",
-            expected=f"at most {Limits().nesting}",
+            expected=f"at most {limits.nesting}",
             fix="export the model without such nesting",
             kept="nothing imported",
         )
-    return _not_onnx(name, f"bytes that do not decode ({shorten(str(error).split(': ')[-1], 80)})", "fetch the file again")
+    return _not_onnx(
+        name, f"bytes that do not decode ({shorten(str(error).split(': ')[-1], 80)})", "fetch the file again"
+    )

@@ -16,9 +16,9 @@ import numpy as np
 
 from ...core.dtype import DataType
 from ...core.errors import WorkbenchError, shorten
+from ...core.limits import limits
 from ...core.tensor import Tensor
 from .external import read_external
-from .limits import Limits, require_tensor_bytes
 
 DTYPES: Final[dict[int, str]] = {
     1: "float32",
@@ -65,7 +65,6 @@ _TYPED: Final = (
 class TensorReader:
     """What reading tensors needs: limits, the folder of external data, and a place for notes."""
 
-    limits: Limits = field(default_factory=Limits)
     folder: Path | None = None
     allow_hardlinks: bool = False
     notes: list[str] = field(default_factory=list[str])
@@ -88,29 +87,44 @@ def dtype_of(number: int, where: str) -> DataType:
     return DataType(name)
 
 
-def _bad(message: str, where: str, found: str, expected: str, code: str = "E-IMPORT-TENSOR") -> WorkbenchError:
+def _bad(
+    message: str, where: str, found: str, expected: str, code: str = "E-IMPORT-TENSOR"
+) -> WorkbenchError:
     return WorkbenchError(
-        code, message, where=where, found=found, expected=expected, fix="export the model again", kept="nothing imported"
+        code,
+        message,
+        where=where,
+        found=found,
+        expected=expected,
+        fix="export the model again",
+        kept="nothing imported",
     )
 
 
-def shape_of(dims: Any, where: str, limits: Limits) -> tuple[int, ...]:
+def shape_of(dims: Any, where: str) -> tuple[int, ...]:
     """Dimensions of a stored tensor: not negative, not too many."""
     if len(dims) > limits.rank:
-        raise _bad("a tensor has too many dimensions", where, f"rank {len(dims)}", f"at most {limits.rank} (Limits.rank)")
+        raise _bad(
+            "a tensor has too many dimensions",
+            where,
+            f"rank {len(dims)}",
+            f"at most {limits.rank} (wb.limits.rank)",
+        )
     shape = tuple(int(extent) for extent in dims)
     if any(extent < 0 for extent in shape):
-        raise _bad("a tensor has a negative dimension", where, shorten(repr(shape), 80), "dimensions of at least 0")
+        raise _bad(
+            "a tensor has a negative dimension", where, shorten(repr(shape), 80), "dimensions of at least 0"
+        )
     return shape
 
 
 def to_tensor(proto: Any, reader: TensorReader, where: str) -> Tensor:
     """The tensor of a TensorProto.  Raises `WorkbenchError` when its storage does not fit its shape and type."""
     dtype = dtype_of(proto.data_type, where)
-    shape = shape_of(proto.dims, where, reader.limits)
+    shape = shape_of(proto.dims, where)
     count = math.prod(shape)
     stored = (count * dtype.bits + 7) // 8 if not dtype.is_bool else count
-    require_tensor_bytes(count * dtype.bytes, reader.limits, where, "a stored tensor")
+    limits.check("tensor_bytes", count * dtype.bytes, "a stored tensor", where)
     if proto.HasField("segment"):
         raise _bad("a tensor is stored in segments", where, "TensorProto.segment", "whole tensors")
     if proto.data_location == 1:
@@ -131,7 +145,9 @@ def _raw_of(proto: Any, stored: int, where: str) -> bytes:
     raw: bytes = proto.raw_data
     if len(raw) != stored:
         short = "short" if len(raw) < stored else "long"
-        raise _bad(f"a tensor's data is too {short}", where, f"{len(raw)} bytes", f"{stored} bytes (shape x dtype)")
+        raise _bad(
+            f"a tensor's data is too {short}", where, f"{len(raw)} bytes", f"{stored} bytes (shape x dtype)"
+        )
     return raw
 
 
@@ -173,7 +189,12 @@ def _from_typed(proto: Any, dtype: DataType, count: int, where: str) -> np.ndarr
 def _field(proto: Any, name: str, count: int, where: str) -> Any:
     values = getattr(proto, name)
     if len(values) != count:
-        raise _bad("a tensor has the wrong number of elements", where, f"{len(values)} in {name}", f"{count} (its shape)")
+        raise _bad(
+            "a tensor has the wrong number of elements",
+            where,
+            f"{len(values)} in {name}",
+            f"{count} (its shape)",
+        )
     return values
 
 
@@ -182,10 +203,19 @@ def _in_range(values: np.ndarray, dtype: DataType, where: str) -> np.ndarray:
         return values.astype(dtype.to_numpy(), copy=False)
     low, high = dtype.limits()
     if values.size and (int(values.min()) < low or int(values.max()) > high):
-        raise _bad(f"a stored number does not fit {dtype}", where, f"{values.min()} to {values.max()}", f"{low} to {high}")
+        raise _bad(
+            f"a stored number does not fit {dtype}",
+            where,
+            f"{values.min()} to {values.max()}",
+            f"{low} to {high}",
+        )
     return values.astype(dtype.to_numpy())
 
 
 def _note_non_finite(array: np.ndarray, dtype: DataType, reader: TensorReader, where: str) -> None:
-    if dtype.is_float and array.size and not np.isfinite(array.astype(np.float32) if dtype.bits < 32 else array).all():
+    if (
+        dtype.is_float
+        and array.size
+        and not np.isfinite(array.astype(np.float32) if dtype.bits < 32 else array).all()
+    ):
         reader.notes.append(f"{where} contains values that are not finite")
