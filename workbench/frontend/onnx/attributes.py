@@ -1,6 +1,6 @@
 """Attributes of a node as Python values: numbers, text, tuples of them, tensors, graphs as they are.
 
-    values_of(record, reader, where)["strides"] == (2, 2)
+values_of(record, reader, where)["strides"] == (2, 2)
 """
 
 from __future__ import annotations

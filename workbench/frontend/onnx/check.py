@@ -42,9 +42,7 @@ def check_model(proto: Any, name: str, opset: int | None = None) -> ModelRecord:
 
 
 def _refuse(code: str, message: str, where: str, found: str, expected: str, fix: str) -> WorkbenchError:
-    return WorkbenchError(
-        code, message, where=where, found=found, expected=expected, fix=fix, kept="nothing imported"
-    )
+    return WorkbenchError(code, message, where=where, found=found, expected=expected, fix=fix, kept="nothing imported")
 
 
 def check_ir_version(version: int, name: str) -> None:
@@ -156,29 +154,27 @@ def _check_names(
     where: str,
     outer: frozenset[str],
 ) -> None:
+    """Every value has one maker, and everything that is read has one."""
+    repeated = _unique((claim.name, claim) for claim in inputs)
+    if isinstance(repeated, str):
+        raise _duplicate("input", repeated, where, "twice in the graph's inputs")
     makers: dict[str, str] = {name: "an initializer" for name in initializers}
-    seen: set[str] = set()
-    for claim in inputs:
-        if claim.name in seen:
-            raise _duplicate("input", claim.name, where, "twice in the graph's inputs")
-        seen.add(claim.name)
-        makers[claim.name] = "a graph input"
+    makers |= {claim.name: "a graph input" for claim in inputs}
     for record in nodes:
-        for made in record.outputs:
-            if made and made in makers:
+        for made in filter(None, record.outputs):
+            if made in makers:
                 raise _duplicate("value", made, where, f"made by {makers[made]} and by {record.label}")
-            if made:
-                makers[made] = record.label
+            makers[made] = record.label
     known = makers.keys() | outer
     for record in nodes:
-        for read in record.inputs:
-            if read and read not in known:
-                raise _dangling(
-                    f"{record.label} reads '{shorten(read, 80)}', which nothing makes", read, known, where
-                )
+        lost = next((read for read in record.reads if read not in known), None)
+        if lost is not None:
+            message = f"{record.label} reads '{shorten(lost, 80)}', which nothing makes"
+            raise _dangling(message, lost, known, where)
     for claim in outputs:
         if claim.name not in known:
-            raise _dangling(f"the output '{shorten(claim.name, 80)}' is never made", claim.name, known, where)
+            message = f"the output '{shorten(claim.name, 80)}' is never made"
+            raise _dangling(message, claim.name, known, where)
 
 
 def _dangling(message: str, name: str, known: Iterable[str], where: str) -> WorkbenchError:
@@ -194,11 +190,10 @@ def _dangling(message: str, name: str, known: Iterable[str], where: str) -> Work
 
 
 def node_record(proto: Any, index: int, where: str) -> NodeRecord:
+    """The record of a NodeProto; attributes have different names."""
     attributes = _unique((attribute.name, attribute) for attribute in proto.attribute)
     if isinstance(attributes, str):
-        raise _duplicate(
-            "attribute", attributes, f"{where}, {shorten(proto.op_type, 60)}#{index}", "twice on one node"
-        )
+        raise _duplicate("attribute", attributes, f"{where}, {shorten(proto.op_type, 60)}#{index}", "twice on one node")
     return NodeRecord(
         index,
         proto.op_type,
@@ -207,7 +202,35 @@ def node_record(proto: Any, index: int, where: str) -> NodeRecord:
         tuple(proto.input),
         tuple(proto.output),
         attributes,
+        _captures(proto, where),
     )
+
+
+def _captures(proto: Any, where: str) -> tuple[str, ...]:
+    """Names that graphs inside a node read and do not make, found on an explicit stack."""
+    pending = [(attribute.g, frozenset[str](), 1) for attribute in proto.attribute if attribute.HasField("g")]
+    found: dict[str, None] = {}
+    while pending:
+        graph, outer, depth = pending.pop()
+        if depth > limits.nesting:
+            raise _refuse(
+                "E-IMPORT-NESTING",
+                "graphs nest too deeply",
+                where,
+                f"more than {limits.nesting} levels",
+                f"at most {limits.nesting} (wb.limits.nesting)",
+                "export the model without such nesting",
+            )
+        made = outer.union(
+            (value.name for value in graph.input),
+            (tensor.name for tensor in graph.initializer),
+            (name for node in graph.node for name in node.output),
+        )
+        reads = [name for node in graph.node for name in node.input] + [value.name for value in graph.output]
+        found.update((name, None) for name in reads if name and name not in made)
+        for node in graph.node:
+            pending.extend((item.g, made, depth + 1) for item in node.attribute if item.HasField("g"))
+    return tuple(found)
 
 
 _VALUE_KINDS = {

@@ -221,9 +221,7 @@ class Importer:
                 origin.derived(value, ImportedFrom("onnx", record.label))
         return results
 
-    def _expand(
-        self, record: NodeRecord, operands: list[Any], opset: int, place: str, depth: int
-    ) -> tuple[Any, ...]:
+    def _expand(self, record: NodeRecord, operands: list[Any], opset: int, place: str, depth: int) -> tuple[Any, ...]:
         """A node without a converter, by the body that the standard gives for it."""
         types = [
             (str(item.checked_type.dtype), item.checked_type.concrete_shape) if isinstance(item, Expr) else None

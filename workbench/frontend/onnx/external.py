@@ -136,9 +136,7 @@ def read_external(
         os.close(descriptor)
 
 
-def _read_range(
-    descriptor: int, offset: int, count: int, location: str, where: str, allow_hardlinks: bool
-) -> bytes:
+def _read_range(descriptor: int, offset: int, count: int, location: str, where: str, allow_hardlinks: bool) -> bytes:
     facts = os.fstat(descriptor)
     shown = shorten(repr(location), 120)
     if not stat.S_ISREG(facts.st_mode):
@@ -169,9 +167,7 @@ def _read_range(
     while count > 0:
         part = os.pread(descriptor, min(count, 1 << 30), offset)
         if not part:
-            raise _refuse(
-                "external data ended while it was read", where, shown, f"{count} bytes more", "try again"
-            )
+            raise _refuse("external data ended while it was read", where, shown, f"{count} bytes more", "try again")
         parts.append(part)
         offset, count = offset + len(part), count - len(part)
     return parts[0] if len(parts) == 1 else b"".join(parts)

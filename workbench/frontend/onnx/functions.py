@@ -132,9 +132,7 @@ def _require_size(size: int, where: str) -> None:
 
 def _function_cycle(path: list[Key], functions: Mapping[Key, FunctionRecord], name: str) -> WorkbenchError:
     shown = " → ".join(functions[key].label for key in path[:10])
-    return _refuse(
-        "E-ONNX-CYCLE", "functions call each other in a circle", f"{name}: {shown}", shown, "calls that end"
-    )
+    return _refuse("E-ONNX-CYCLE", "functions call each other in a circle", f"{name}: {shown}", shown, "calls that end")
 
 
 def substituted(record: NodeRecord, given: Mapping[str, Any]) -> NodeRecord:

@@ -45,7 +45,9 @@ def input_types(
             open_inputs.append(claim)
             continue
         types[claim.name] = TensorType(full, _dtype(claim, dtype))
-        limits.check("tensor_bytes", types[claim.name].size * types[claim.name].dtype.bytes, f"input '{claim.name}'", name)
+        limits.check(
+            "tensor_bytes", types[claim.name].size * types[claim.name].dtype.bytes, f"input '{claim.name}'", name
+        )
     if open_inputs:
         raise _open_error(open_inputs, name)
     return types

@@ -1,6 +1,6 @@
 """The importer's entries: an ONNX model in, a relay module out.
 
-    mod, params = from_onnx("model.onnx", {"x": (1, 3, 224, 224)})
+mod, params = from_onnx("model.onnx", {"x": (1, 3, 224, 224)})
 """
 
 from __future__ import annotations

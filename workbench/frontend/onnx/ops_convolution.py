@@ -43,7 +43,9 @@ def spatial(node: Site, x: Expr) -> tuple[int, ...]:
     return shape[2:]
 
 
-def per_axis(node: Site, given: Sequence[int] | None, default: int, count: int, what: str, least: int = 1) -> tuple[int, ...]:
+def per_axis(
+    node: Site, given: Sequence[int] | None, default: int, count: int, what: str, least: int = 1
+) -> tuple[int, ...]:
     """An attribute with one entry for each spatial dimension."""
     values = (default,) * count if given is None or not given else tuple(given)
     if len(values) != count or any(item < least for item in values):
@@ -259,4 +261,3 @@ def _transposed_pads(
     total = [max(0, whole - asked) for whole, asked in zip(full, wanted, strict=True)]
     small, large = tuple(item // 2 for item in total), tuple(item - item // 2 for item in total)
     return (small, large) if auto_pad == "SAME_UPPER" else (large, small)
-

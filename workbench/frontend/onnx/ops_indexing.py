@@ -80,7 +80,9 @@ def _mode(node: Site, reduction: str) -> str:
 
 
 @onnx_op("ScatterElements", since=11)
-def scatter_elements(node: Site, x: Expr, indices: Expr, updates: Expr, *, axis: int = 0, reduction: str = "none") -> Expr:
+def scatter_elements(
+    node: Site, x: Expr, indices: Expr, updates: Expr, *, axis: int = 0, reduction: str = "none"
+) -> Expr:
     axis = node.axis(axis, rank_of(x))
     where = wrapped(node, indices, shape_of(x)[axis])
     return call("scatter_elements", x, where, updates, axis=axis, reduction=_mode(node, reduction))
@@ -103,7 +105,9 @@ def _sliced(node: Site, x: Expr, starts, ends, axes, steps) -> Expr:  # type: ig
     chosen = node.axes(range(len(starts)) if axes is None else axes, len(old))
     strides = (1,) * len(starts) if steps is None else steps
     if not len(starts) == len(ends) == len(chosen) == len(strides):
-        raise node.refuse("starts, ends, axes and steps differ in length", f"{len(starts)}, {len(ends)}", "equal lengths")
+        raise node.refuse(
+            "starts, ends, axes and steps differ in length", f"{len(starts)}, {len(ends)}", "equal lengths"
+        )
     if 0 in strides:
         raise node.refuse("a step of 0", str(tuple(strides)), "steps other than 0")
     picked = [slice(None)] * len(old)
@@ -126,9 +130,7 @@ def slice_by_attributes(
 
 
 @onnx_op("Slice", since=10)
-def slice_(
-    node: Site, x: Expr, starts: Expr, ends: Expr, axes: Expr | None = None, steps: Expr | None = None
-) -> Expr:
+def slice_(node: Site, x: Expr, starts: Expr, ends: Expr, axes: Expr | None = None, steps: Expr | None = None) -> Expr:
     return _sliced(
         node,
         x,

@@ -144,9 +144,7 @@ def group_normalization(
 
 
 @onnx_op("LRN")
-def lrn(
-    node: Site, x: Expr, *, alpha: float = 1e-4, beta: float = 0.75, bias: float = 1.0, size: int
-) -> Expr:
+def lrn(node: Site, x: Expr, *, alpha: float = 1e-4, beta: float = 0.75, bias: float = 1.0, size: int) -> Expr:
     if size < 1 or size % 2 == 0 or rank_of(x) != 4:
         return _lrn_by_sums(node, x, alpha, beta, bias, size)
     return call("nn.lrn", x, size=size, axis=1, bias=bias, alpha=alpha, beta=beta)
@@ -208,4 +206,3 @@ def hardmax_joined(node: Site, x: Expr, *, axis: int = 1) -> Expr:
     axis = node.axis(axis, len(shape))
     flat = call("reshape", x, newshape=(math.prod(shape[:axis]), math.prod(shape[axis:])))
     return call("reshape", _hardmax(node, flat, 1), newshape=shape)
-

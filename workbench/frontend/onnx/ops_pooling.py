@@ -30,7 +30,9 @@ def _end_padding(extents: tuple[int, ...], fit: Window, ceil_mode: int) -> tuple
 def _fitting(node: Site, extents: tuple[int, ...], fit: Window) -> None:
     for extent, before, after, reach in zip(extents, fit.before, fit.after, fit.reach, strict=True):
         if extent + before + after < reach:
-            raise node.refuse("the window is larger than the padded operand", f"{extent}+{before}+{after}", f"at least {reach}")
+            raise node.refuse(
+                "the window is larger than the padded operand", f"{extent}+{before}+{after}", f"at least {reach}"
+            )
 
 
 def _pool(name: str, x: Expr, fit: Window, after: tuple[int, ...], **more: bool) -> Expr:

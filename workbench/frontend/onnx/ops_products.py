@@ -47,9 +47,7 @@ def _product(a: Expr, b: Expr) -> Expr:
         return made if len(left) == 2 else call("reshape", made, newshape=(*left[:-1], right[1]))
     lead = _broadcast(left[:-2], right[:-2])
     batch = math.prod(lead)
-    stacked = [
-        call("reshape", _stretched(item, lead), newshape=(batch, *shape_of(item)[-2:])) for item in (a, b)
-    ]
+    stacked = [call("reshape", _stretched(item, lead), newshape=(batch, *shape_of(item)[-2:])) for item in (a, b)]
     made = call("nn.batch_matmul", *stacked, transpose_a=False, transpose_b=False)
     return call("reshape", made, newshape=(*lead, left[-2], right[-1]))
 
@@ -96,9 +94,7 @@ def gemm(
 
 
 @onnx_op("MatMulInteger", since=10)
-def matmul_integer(
-    node: Site, a: Expr, b: Expr, a_zero: Expr | None = None, b_zero: Expr | None = None
-) -> Expr:
+def matmul_integer(node: Site, a: Expr, b: Expr, a_zero: Expr | None = None, b_zero: Expr | None = None) -> Expr:
     """The product of both less their zero points (of a: by row; of b: by column), in int32."""
     return matmul(node, _less(a, a_zero, True), _less(b, b_zero, False))
 
@@ -148,8 +144,10 @@ def _einsum_terms(node: Site, equation: str, operands: tuple[Expr, ...]) -> tupl
     for term, operand in zip(terms, operands, strict=True):
         count = rank_of(operand) - len(term.replace("...", ""))
         full.append(term.replace("...", shared[len(shared) - count :] if count > 0 else ""))
-        if len(full[-1]) != rank_of(operand) or not full[-1].isalpha() and full[-1]:
-            raise node.refuse("a term does not fit its operand", f"'{term}' for {shape_of(operand)}", "a letter an axis")
+        if len(full[-1]) != rank_of(operand) or (not full[-1].isalpha() and full[-1]):
+            raise node.refuse(
+                "a term does not fit its operand", f"'{term}' for {shape_of(operand)}", "a letter an axis"
+            )
     if arrow:
         result = right.replace("...", shared)
     else:

@@ -200,7 +200,9 @@ def _recurrent(
     zero = Constant(Tensor.full((batch, hidden_size), 0, dtype_of(x)))
     results = []
     for index in range(directions):
-        layer = _layer(given, index, gates, zero, layout, functions[per_direction * index :][:per_direction], clip, with_cell)
+        layer = _layer(
+            given, index, gates, zero, layout, functions[per_direction * index :][:per_direction], clip, with_cell
+        )
         results.append(_run(layer, step, steps, lengths, direction == "reverse" or index == 1))
     return _outputs(results, count, layout)
 

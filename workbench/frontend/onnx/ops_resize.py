@@ -44,8 +44,10 @@ def source_positions(style: Style, inputs: int, outputs: int, scale: float, roi:
         "align_corners": lambda: x * (inputs - 1) / (outputs - 1) if outputs > 1 else np.zeros_like(x),
         "asymmetric": lambda: x / scale,
         "tf_half_pixel_for_nn": lambda: (x + 0.5) / scale,
-        "tf_crop_and_resize": lambda: begin * (inputs - 1)
-        + (x * (end - begin) * (inputs - 1) / (outputs - 1) if outputs > 1 else 0.5 * (end - begin) * (inputs - 1)),
+        "tf_crop_and_resize": lambda: (
+            begin * (inputs - 1)
+            + (x * (end - begin) * (inputs - 1) / (outputs - 1) if outputs > 1 else 0.5 * (end - begin) * (inputs - 1))
+        ),
     }
     return formulas[style.coordinates]() + np.zeros_like(x)
 
@@ -103,7 +105,9 @@ def taps(style: Style, positions: np.ndarray, inputs: int, scale: float) -> tupl
     return np.clip(indices, 0, inputs - 1).astype(np.int64), weights
 
 
-def _resized_axis(node: Site, x: Expr, axis: int, outputs: int, scale: float, style: Style, roi: tuple[float, float]) -> Expr:
+def _resized_axis(
+    node: Site, x: Expr, axis: int, outputs: int, scale: float, style: Style, roi: tuple[float, float]
+) -> Expr:
     inputs = shape_of(x)[axis]
     if inputs == 0:
         raise node.refuse(f"axis {axis} is empty and cannot be resized", "extent 0", "at least 1")

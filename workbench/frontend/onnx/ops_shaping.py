@@ -28,7 +28,12 @@ def constant_(
 ) -> Expr:
     if value is not None:
         return Constant(value)
-    for number, dtype in ((value_float, "float32"), (value_floats, "float32"), (value_int, "int64"), (value_ints, "int64")):
+    for number, dtype in (
+        (value_float, "float32"),
+        (value_floats, "float32"),
+        (value_int, "int64"),
+        (value_ints, "int64"),
+    ):
         if number is not None:
             return constant(np.asarray(number, dtype))
     raise node.refuse("a constant without a value", "no value attribute", "value, value_float(s) or value_int(s)")
@@ -72,7 +77,9 @@ def reshape(node: Site, x: Expr, shape: Expr, *, allowzero: int = 0) -> Expr:
     for axis, extent in enumerate(wanted):
         if extent == 0 and not allowzero:
             if axis >= len(old):
-                raise node.refuse("a 0 copies a dimension that is not there", str(wanted), f"at most {len(old)} dimensions")
+                raise node.refuse(
+                    "a 0 copies a dimension that is not there", str(wanted), f"at most {len(old)} dimensions"
+                )
             wanted[axis] = old[axis]
     return call("reshape", x, newshape=_with_inferred(node, old, wanted))
 
@@ -196,7 +203,9 @@ def split(
 def _padded(node: Site, x: Expr, mode: str, pads: Sequence[int], value: Expr | None, axes: Sequence[int]) -> Expr:
     rank = rank_of(x)
     if len(pads) != 2 * len(axes):
-        raise node.refuse("the wrong number of pads", str(len(pads)), f"{2 * len(axes)}: one before and after each axis")
+        raise node.refuse(
+            "the wrong number of pads", str(len(pads)), f"{2 * len(axes)}: one before and after each axis"
+        )
     widths = [(0, 0)] * rank
     for position, axis in enumerate(axes):
         widths[axis] = (pads[position], pads[position + len(axes)])
@@ -241,7 +250,9 @@ def _gathered_pad(node: Site, x: Expr, mode: str, widths: tuple[tuple[int, int],
 
 
 @onnx_op("Pad", since=2, until=10)
-def pad_by_attributes(node: Site, x: Expr, *, pads: tuple[int, ...], mode: str = "constant", value: float = 0.0) -> Expr:
+def pad_by_attributes(
+    node: Site, x: Expr, *, pads: tuple[int, ...], mode: str = "constant", value: float = 0.0
+) -> Expr:
     return _padded(node, x, mode, pads, scalar(value, dtype_of(x)), range(rank_of(x)))
 
 

@@ -18,7 +18,7 @@ def computable_order(
     if _is_sorted(nodes, known):
         return nodes
     makers = {made: position for position, record in enumerate(nodes) for made in record.outputs if made}
-    needs = [{makers[read] for read in record.inputs if read in makers} for record in nodes]
+    needs = [{makers[read] for read in record.reads if read in makers} for record in nodes]
     readers: list[list[int]] = [[] for _ in nodes]
     for position, sources in enumerate(needs):
         for source in sources:
@@ -42,15 +42,13 @@ def computable_order(
 def _is_sorted(nodes: tuple[NodeRecord, ...], known: frozenset[str]) -> bool:
     made = set(known)
     for record in nodes:
-        if any(read and read not in made for read in record.inputs):
+        if any(read not in made for read in record.reads):
             return False
         made.update(record.outputs)
     return True
 
 
-def _cycle(
-    nodes: tuple[NodeRecord, ...], needs: list[set[int]], missing: list[int], where: str
-) -> WorkbenchError:
+def _cycle(nodes: tuple[NodeRecord, ...], needs: list[set[int]], missing: list[int], where: str) -> WorkbenchError:
     """The refusal for the nodes that never became ready; some of them form a cycle."""
     stuck = next(position for position, count in enumerate(missing) if count)
     path: list[int] = []
@@ -66,7 +64,7 @@ def _cycle(
     if len(labels) > 9:
         labels = [*labels[:4], f"... {len(labels) - 8} more ...", *labels[-4:]]
     first_node, last_node = nodes[loop[0]], nodes[loop[-1]]
-    value = next(read for read in first_node.inputs if read in last_node.outputs)
+    value = next(read for read in first_node.reads if read in last_node.outputs)
     return WorkbenchError(
         "E-ONNX-CYCLE",
         "the graph has a cycle",

@@ -44,6 +44,13 @@ class NodeRecord:
     outputs: tuple[str, ...]
     attributes: Mapping[str, Any]
     """AttributeProto by name."""
+    captures: tuple[str, ...] = ()
+    """Outer values that the graphs among its attributes read."""
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """Every value that has to be there before the node; absent operands left out."""
+        return (*(name for name in self.inputs if name), *self.captures)
 
     @property
     def label(self) -> str:

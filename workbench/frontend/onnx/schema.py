@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 from ...core.errors import WorkbenchError, nearest, shorten
@@ -42,7 +42,7 @@ class Signature:
         return _VARIADIC if self.variadic else len(self.operands)
 
 
-@lru_cache(maxsize=None)
+@cache
 def signature_of(op_type: str, domain: str, opset: int) -> Signature | None:
     """The signature in force at `opset`, or None if the standard has no such operator."""
     from onnx import defs

@@ -1,7 +1,7 @@
 """What a converter may ask: the node's place, known values, and how to refuse.
 
-    axes = node.ints(axes, "axes")        # must be known during import
-    raise node.refuse("mode 'cubic' is not supported", found="cubic", expected="nearest, linear")
+axes = node.ints(axes, "axes")        # must be known during import
+raise node.refuse("mode 'cubic' is not supported", found="cubic", expected="nearest, linear")
 """
 
 from __future__ import annotations

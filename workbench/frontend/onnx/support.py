@@ -91,7 +91,9 @@ def coverage() -> list[tuple[str, str, str]]:
         kinds: set[str] = set()
         if signature is not None:
             for _, _, parameter in signature.operands[:1]:
-                kinds |= {kind[7:-1] for kind in signature.element_types.get(parameter, ()) if kind.startswith("tensor(")}
+                kinds |= {
+                    kind[7:-1] for kind in signature.element_types.get(parameter, ()) if kind.startswith("tensor(")
+                }
         low, high = max(item.since, OPSETS[0]), item.until
         name = f"{item.domain}.{item.op_type}" if item.domain else item.op_type
         rows.append((name, f"{low}-{high}", ", ".join(sorted(kinds))))

@@ -87,9 +87,7 @@ def dtype_of(number: int, where: str) -> DataType:
     return DataType(name)
 
 
-def _bad(
-    message: str, where: str, found: str, expected: str, code: str = "E-IMPORT-TENSOR"
-) -> WorkbenchError:
+def _bad(message: str, where: str, found: str, expected: str, code: str = "E-IMPORT-TENSOR") -> WorkbenchError:
     return WorkbenchError(
         code,
         message,
@@ -112,9 +110,7 @@ def shape_of(dims: Any, where: str) -> tuple[int, ...]:
         )
     shape = tuple(int(extent) for extent in dims)
     if any(extent < 0 for extent in shape):
-        raise _bad(
-            "a tensor has a negative dimension", where, shorten(repr(shape), 80), "dimensions of at least 0"
-        )
+        raise _bad("a tensor has a negative dimension", where, shorten(repr(shape), 80), "dimensions of at least 0")
     return shape
 
 
@@ -145,9 +141,7 @@ def _raw_of(proto: Any, stored: int, where: str) -> bytes:
     raw: bytes = proto.raw_data
     if len(raw) != stored:
         short = "short" if len(raw) < stored else "long"
-        raise _bad(
-            f"a tensor's data is too {short}", where, f"{len(raw)} bytes", f"{stored} bytes (shape x dtype)"
-        )
+        raise _bad(f"a tensor's data is too {short}", where, f"{len(raw)} bytes", f"{stored} bytes (shape x dtype)")
     return raw
 
 
@@ -213,9 +207,5 @@ def _in_range(values: np.ndarray, dtype: DataType, where: str) -> np.ndarray:
 
 
 def _note_non_finite(array: np.ndarray, dtype: DataType, reader: TensorReader, where: str) -> None:
-    if (
-        dtype.is_float
-        and array.size
-        and not np.isfinite(array.astype(np.float32) if dtype.bits < 32 else array).all()
-    ):
+    if dtype.is_float and array.size and not np.isfinite(array.astype(np.float32) if dtype.bits < 32 else array).all():
         reader.notes.append(f"{where} contains values that are not finite")
