@@ -44,7 +44,7 @@ conformance: $(STAMP)  ## operators and models against their references
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
-	$(BIN)/pyright
+	$(BIN)/pyright --pythonpath $(BIN)/python
 
 frontend:  ## rebuild the front end (needs Node 20+); the result is committed
 	cd extensions/widgets && npm ci --silent --no-audit --no-fund && npm run --silent check && npm run --silent build

@@ -1,4 +1,4 @@
-"""The build hook: wheels and editable installs carry the native thread pool, compiled here.
+"""The build hook: wheels and editable installs carry the native thread pool, wheels the course as well.
 
 Without a C compiler and without ziglang the build goes on and says so: the runtime then runs serially.
 """
@@ -23,6 +23,10 @@ class NativePoolHook(BuildHookInterface[Any]):
         return [] if not native.sources() or native.find_compiler() else ["ziglang"]
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        notebooks = Path(self.root) / "notebooks"
+        if version == "standard" and notebooks.is_dir():
+            # `workbench lab` copies the course from here where there is no clone.
+            build_data["force_include"][str(notebooks)] = "workbench/notebooks"
         native = _native_build(Path(self.root))
         library = native.compile_pool(report=self.app.display_warning)
         if library is None:

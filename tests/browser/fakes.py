@@ -1,8 +1,7 @@
 """Two small models that behave like real ones, so that screens are tested without a compiler.
 
-`FakePipeline` is a list of texts with rewrites between them; `FakeSchedule` is a matmul whose loops can be split,
-reordered, vectorised and so on, by rules simple enough to be seen right at a glance.
-"""
+`FakePipeline` is a list of texts with rewrites between them; `FakeSchedule` is a matmul whose loops can be
+split, reordered, vectorised and so on, by rules simple enough to be seen right at a glance."""
 
 from __future__ import annotations
 
@@ -55,7 +54,7 @@ class Pass:
     group: str = ""
 
 
-IMPORTED = '''@R.function
+IMPORTED = """@R.function
 def main(x: Tensor[(1, 3, 224, 224), "float32"]) -> Tensor[(1, 1000), "float32"]:
     v0 = R.nn.conv2d(x, meta["stem_w"], strides=(2, 2), padding=(0, 0, 1, 1))
     v1 = R.nn.batch_norm(v0, meta["stem_g"], meta["stem_b"], meta["stem_m"], meta["stem_v"], epsilon=0.001)
@@ -73,7 +72,7 @@ def main(x: Tensor[(1, 3, 224, 224), "float32"]) -> Tensor[(1, 1000), "float32"]
     v13 = R.nn.bias_add(v12, meta["fc_b"])
     v14 = R.nn.softmax(v13, axis=-1)
     return v14
-'''
+"""
 
 
 def _unfold_batch_norm(number: int, name: str) -> Rewrite:
@@ -81,10 +80,10 @@ def _unfold_batch_norm(number: int, name: str) -> Rewrite:
         "batch_norm_to_scale_and_shift",
         "simplify_inference.py:58",
         f"v{number}",
-        f'R.nn.batch_norm(v{number - 1}, meta["{name}_g"], meta["{name}_b"], meta["{name}_m"], meta["{name}_v"], '
-        "epsilon=0.001)",
+        f'R.nn.batch_norm(v{number - 1}, meta["{name}_g"], meta["{name}_b"], meta["{name}_m"], '
+        f'meta["{name}_v"], epsilon=0.001)',
         f'R.add(R.multiply(v{number - 1}, meta["{name}_scale"]), meta["{name}_shift"])',
-        "In inference the mean and the variance are constants, so the normalisation is one scale and one shift.",
+        "In inference mean and variance are constants: the normalisation is one scale and one shift.",
     )
 
 
@@ -104,7 +103,12 @@ PASSES = (
         (
             Rewrite("add_zero", "simplify_expr.py:31", "v6", "R.add(v5, R.const(0.0))", "v5", "x + 0 is x."),
             Rewrite(
-                "multiply_one", "simplify_expr.py:37", "v7", "R.multiply(v6, R.const(1.0))", "v6", "x * 1 is x."
+                "multiply_one",
+                "simplify_expr.py:37",
+                "v7",
+                "R.multiply(v6, R.const(1.0))",
+                "v6",
+                "x * 1 is x.",
             ),
         ),
     ),
@@ -115,8 +119,12 @@ PASSES = (
         "relay",
         0.6,
         (
-            Rewrite("inline_alias", "dead_code.py:22", "v6", "    v6 = v5\n", "", "v6 is another name of v5."),
-            Rewrite("inline_alias", "dead_code.py:22", "v7", "    v7 = v6\n", "", "v7 is another name of v5."),
+            Rewrite(
+                "inline_alias", "dead_code.py:22", "v6", "    v6 = v5\n", "", "v6 is another name of v5."
+            ),
+            Rewrite(
+                "inline_alias", "dead_code.py:22", "v7", "    v7 = v6\n", "", "v7 is another name of v5."
+            ),
             Rewrite("rename_use", "dead_code.py:29", "v8", "conv2d(v7,", "conv2d(v5,", "The name is gone."),
         ),
     ),
@@ -155,13 +163,17 @@ PASSES = (
 
 
 def _names(error_for: str, name: str, known: Sequence[str]) -> WorkbenchError:
-    return WorkbenchError("E-STEP-UNKNOWN", f"there is no {error_for}", found=name[:60], expected=", ".join(known))
+    return WorkbenchError(
+        "E-STEP-UNKNOWN", f"there is no {error_for}", found=name[:60], expected=", ".join(known)
+    )
 
 
 class FakePipeline:
     """A pipeline of texts; `texts` may be given for tests of size."""
 
-    def __init__(self, passes: Sequence[Pass] = PASSES, start: str = IMPORTED, title: str = "efficientnet_lite0"):
+    def __init__(
+        self, passes: Sequence[Pass] = PASSES, start: str = IMPORTED, title: str = "efficientnet_lite0"
+    ):
         self.passes = tuple(passes)
         self.title = title
         self.asked: list[tuple[str, Any]] = []
@@ -257,9 +269,6 @@ def _shortened(text: str, limit: int = 1000) -> TextView:
     return TextView(whole.total, (Chunk(0, whole.chunks[0].lines[:limit]),))
 
 
-# --- a schedule -------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Loop:
     """A loop of the fake matmul."""
@@ -278,6 +287,7 @@ class State:
     call: str = ""
 
 
+HEADER = "def matmul(A: T.Buffer((512, 256)), B: T.Buffer((256, 512)), C: T.Buffer((512, 512))):"
 START = State((Loop("i", 512), Loop("j", 512), Loop("k", 256, reduction=True)))
 ANNOTATIONS = {"parallel": "parallel", "vectorize": "vectorized", "unroll": "unrolled"}
 DOCS = {
@@ -338,7 +348,7 @@ class FakeSchedule:
             ]
         )
         return ScheduleView(
-            state=hashlib.sha256(repr((self.states, self.position)).encode()).hexdigest()[:12],
+            state=hashlib.sha256(repr(self.states[: self.position + 1]).encode()).hexdigest()[:12],
             name=self.name,
             tree=(node,),
             code=code,
@@ -359,13 +369,18 @@ class FakeSchedule:
             "cache_write": (Parameter("scope", "choice", choices=("local", "global")),),
         }.get(name, ())
         if name in BLOCK_ONLY:
-            reasons: dict[str, str | None] = {"b:C": None if name == "cache_write" else "the sum has no start value"}
+            reasons: dict[str, str | None] = {
+                "b:C": None if name == "cache_write" else "the sum has no start value"
+            }
         else:
             reasons = {f"l:{loop.name}": self.reason(name, loop) for loop in self.loops}
         return PrimitiveView(name, DOCS[name], (selection, *parameters), reasons)
 
     def script(self) -> str:
-        lines = ["@T.prim_func", "def matmul(A: T.Buffer((512, 256)), B: T.Buffer((256, 512)), C: T.Buffer((512, 512))):"]
+        lines = [
+            "@T.prim_func",
+            HEADER,
+        ]
         for depth, loop in enumerate(self.loops, 1):
             lines.append(f"{'    ' * depth}for {loop.name} in T.{loop.kind}({loop.extent}):")
         inside = "    " * (len(self.loops) + 1)
@@ -382,7 +397,9 @@ class FakeSchedule:
         loops, call = self._rewritten(primitive, index, arguments)
         return FakeSchedule((*self.states[: self.position + 1], State(loops, call)), self.position + 1)
 
-    def _rewritten(self, primitive: str, index: int, arguments: dict[str, Any]) -> tuple[tuple[Loop, ...], str]:
+    def _rewritten(
+        self, primitive: str, index: int, arguments: dict[str, Any]
+    ) -> tuple[tuple[Loop, ...], str]:
         loops, loop = self.loops, self.loops[index]
         if primitive in ANNOTATIONS:
             changed = replace(loop, kind=ANNOTATIONS[primitive])

@@ -16,6 +16,7 @@ from workbench.core.errors import WorkbenchError, nearest
 from workbench.ui.models import PipelineModel
 from workbench.ui.protocol import JSON_LIMIT, Answer, argument
 from workbench.ui.screen import Screen
+from workbench.views.schema import PipelineView
 
 _PREFETCH_LIMIT: Final = 41
 _LINES_LIMIT: Final = 2_000
@@ -26,6 +27,7 @@ class PipelineStepper(Screen):
 
     def __init__(self, model: PipelineModel, fallback_html: str = "") -> None:
         self._model = model
+        self._view: PipelineView | None = None
         self.selected_step = ""
         self.selected_rewrite: int | None = None
         commands = {
@@ -45,15 +47,22 @@ class PipelineStepper(Screen):
 
     @model.setter
     def model(self, model: PipelineModel) -> None:
-        self._model = model
-        known = {step.id for step in model.view().steps}
+        self._model, self._view = model, None
+        known = {step.id for step in self.view.steps}
         if self.selected_step not in known:
             self.selected_step, self.selected_rewrite = "", None
-        self.announce("changed", state=model.view().state)
+        self.announce("changed", state=self.view.state)
+
+    @property
+    def view(self) -> PipelineView:
+        """The list of steps, asked for once: a model is a value."""
+        if self._view is None:
+            self._view = self._model.view()
+        return self._view
 
     def select(self, step: str, rewrite: int | None = None) -> None:
         """Show a step (by id, or by name: the first of that name) and perhaps one rewrite of it."""
-        steps = self._model.view().steps
+        steps = self.view.steps
         found = next((s for s in steps if step == s.id), None) or next(
             (s for s in steps if step == s.name), None
         )
@@ -69,13 +78,12 @@ class PipelineStepper(Screen):
         self.announce("select", step=found.id, rewrite=rewrite)
 
     def _open(self, args: dict[str, Any]) -> Answer:
-        view = self._model.view()
+        view = self.view
         selected = {"step": self.selected_step, "rewrite": self.selected_rewrite}
         return Answer(view.state, {**view.to_json(), "selected": selected})
 
     def _step(self, args: dict[str, Any]) -> Answer:
-        view = self._model.step(argument(args, "step", str))
-        return Answer(view.state, view)
+        return Answer(self.view.state, self._model.step(argument(args, "step", str)))
 
     def _steps(self, args: dict[str, Any]) -> Answer:
         """As many of the wished steps, in their order, as fit into one reply; the first always."""
@@ -88,11 +96,11 @@ class PipelineStepper(Screen):
             if views and size > JSON_LIMIT - 1_000:
                 break
             views.append(view)
-        return Answer(self._model.view().state, {"steps": views})
+        return Answer(self.view.state, {"steps": views})
 
     def _rewrite(self, args: dict[str, Any]) -> Answer:
         view = self._model.rewrite(argument(args, "step", str), argument(args, "index", int))
-        return Answer(self._model.view().state, view)
+        return Answer(self.view.state, view)
 
     def _text(self, args: dict[str, Any]) -> Answer:
         side = argument(args, "side", str)
@@ -115,8 +123,7 @@ class PipelineStepper(Screen):
     def _select(self, args: dict[str, Any]) -> Answer:
         step = argument(args, "step", str)
         rewrite = argument(args, "rewrite", int, None)
-        view = self._model.view()
-        if step not in {s.id for s in view.steps}:
+        if step not in {s.id for s in self.view.steps}:
             raise WorkbenchError("E-UI-STEP", "there is no such step", found=repr(step)[:80])
         self.selected_step, self.selected_rewrite = step, rewrite
-        return Answer(view.state)
+        return Answer(self.view.state)

@@ -147,7 +147,10 @@ class RewriteSummary(View):
 
 @dataclass(frozen=True, slots=True)
 class StepView(View):
-    """The program before and after a step.  `rewrites` lists the first ones; `rewrite_count` counts all."""
+    """The program before and after a step.  `rewrites` lists the first ones; `rewrite_count` counts all.
+
+    `state` names the program after this step.
+    """
 
     id: str
     state: str
@@ -228,6 +231,7 @@ class HistoryEntry(View):
 class ScheduleView(View):
     """A schedule at one state: its loop tree, the code that leads here, and what can be done next.
 
+    `state` names the schedule alone: undoing and redoing gives the same one again.
     `history` holds all entries of the branch, undone ones too; the first `position` of them are applied.
     """
 

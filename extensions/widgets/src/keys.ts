@@ -1,11 +1,14 @@
 // The keyboard inside a screen.  Nothing is caught while the focus is elsewhere; Escape gives it back.
 
-/** The name of a key press: the character, or its place on the keyboard where a layout has no such character. */
-export function keyName(event: KeyboardEvent): string {
-  const places: Record<string, string> = { BracketLeft: "[", BracketRight: "]", Slash: "/" };
-  const place = places[event.code];
-  if (place && !"[]/".includes(event.key) && !event.shiftKey) return place;
-  return event.key.length === 1 && event.key !== "?" ? event.key.toLowerCase() : event.key;
+// Where a layout has no such character at hand, its place on the keyboard serves (a German "+" for "]").
+const PLACES: Record<string, string> = { BracketLeft: "[", BracketRight: "]", Slash: "/" };
+
+/** What a key press may mean: by its character, then by its place. */
+function keyNames(event: KeyboardEvent): string[] {
+  const character = event.key.length === 1 ? event.key.toLowerCase() : event.key;
+  if (event.ctrlKey || event.metaKey) return event.altKey ? [character] : [`mod+${event.shiftKey ? "shift+" : ""}${character}`];
+  if (event.altKey) return "[]/".includes(character) ? [character] : [];
+  return [character, event.shiftKey ? "" : (PLACES[event.code] ?? "")];
 }
 
 function writes(target: EventTarget | null): boolean {
@@ -22,10 +25,7 @@ export function onKeys(table: Record<string, () => void>) {
       return;
     }
     if (writes(event.target)) return;
-    const modified = event.ctrlKey || event.metaKey;
-    if (event.altKey) return;
-    const name = modified ? `mod+${event.shiftKey ? "shift+" : ""}${event.key.toLowerCase()}` : keyName(event);
-    const action = table[name];
+    const action = keyNames(event).map((name) => table[name]).find(Boolean);
     if (!action) return;
     event.preventDefault();
     event.stopPropagation();

@@ -26,6 +26,7 @@ export class PipelineStore extends BaseStore {
   rewriteIndex: number | null = null;
   onlyChanged = false;
   split = false;
+  private generation = 0;
   private steps = new Map<string, StepView & { shown: Shown }>();
   private rewrites = new Map<string, RewriteView & { shown: Shown }>();
 
@@ -59,6 +60,7 @@ export class PipelineStore extends BaseStore {
     const reply = await this.connection.request("open", {}, "open");
     const view = reply.view as PipelineView;
     const known = new Set(view.steps.map((step) => step.id));
+    this.generation++;
     this.steps.clear();
     this.rewrites.clear();
     this.set(() => (this.view = view));
@@ -80,22 +82,22 @@ export class PipelineStore extends BaseStore {
   }
 
   private load = (): Promise<void> => this.attempt(async () => {
-    const id = this.selected;
+    const [id, generation] = [this.selected, this.generation];
     if (!this.steps.has(id)) {
       const reply = await this.connection.request("step", { step: id }, "step");
-      this.keep(reply.view as StepView);
+      this.keep(reply.view as StepView, generation);
     }
     const index = this.rewriteIndex;
     if (index !== null && !this.rewrites.has(`${id}/${index}`)) {
       const reply = await this.connection.request("rewrite", { step: id, index }, "rewrite");
       const view = reply.view as RewriteView;
-      this.set(() => this.rewrites.set(`${id}/${index}`, { ...view, shown: shown(view) }));
+      if (generation === this.generation) this.set(() => this.rewrites.set(`${id}/${index}`, { ...view, shown: shown(view) }));
     }
     await this.prefetch();
   });
 
-  private keep(view: StepView): void {
-    if (view.state !== this.view?.state) return;
+  private keep(view: StepView, generation: number): void {
+    if (generation !== this.generation) return; // an answer about a state that is no longer shown
     this.set(() => this.steps.set(view.id, { ...view, shown: shown(view) }));
   }
 
@@ -109,8 +111,9 @@ export class PipelineStore extends BaseStore {
       .sort((one, other) => one.far - other.far)
       .map(({ id }) => id);
     if (near.length === 0) return;
+    const generation = this.generation;
     const reply = await this.connection.request("steps", { steps: near }, "prefetch");
-    for (const view of (reply.view as { steps: StepView[] }).steps) this.keep(view);
+    for (const view of (reply.view as { steps: StepView[] }).steps) this.keep(view, generation);
   }
 
   move(by: number): void {
@@ -221,7 +224,7 @@ function Item({ step, store, share }: { step: StepSummary; store: PipelineStore;
   return html`<div id=${itemId(step.id)} class=${`wb-item wb-is-${state}`} role="option" title=${step.note || undefined}
       aria-selected=${step.id === store.selected} onClick=${() => store.select(step.id)}>
     <span class="wb-dot" aria-hidden="true"></span>
-    <span class="wb-name">${step.name}</span><span class="wb-hidden">, ${words}</span>
+    <span class="wb-name">${step.name}</span><span class="wb-hidden"> (${words})</span>
     ${delta !== 0 && html`<span class="wb-delta">${delta > 0 ? "+" : "−"}${Math.abs(delta)}<span class="wb-hidden"> operations</span></span>`}
     <span class="wb-time">${milliseconds(step.milliseconds)}</span>
     <span class="wb-bar" aria-hidden="true" style=${{ width: `${Math.round(share * 100)}%` }}></span>

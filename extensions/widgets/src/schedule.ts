@@ -18,8 +18,8 @@ export class ScheduleStore extends BaseStore {
 
   constructor(host: Host) {
     super(host);
-    this.connection.onEvent = (name, args) => {
-      if (name === "changed" && args["state"] !== this.view?.state && !this.working) void this.open();
+    this.connection.onEvent = (name) => {
+      if (name === "changed" && !this.working) void this.open();
     };
     void this.open();
   }
