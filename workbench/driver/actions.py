@@ -18,10 +18,13 @@ from . import pipeline
 from .history import Action, Stage, key_of
 
 
-def import_action(module: IRModule, source: str) -> Action:
-    """The root of a history: a module that came from `source`."""
+def import_action(module: IRModule, source: str, origins: origin.OriginTable) -> Action:
+    """The root of a history: a module that came from `source`, with the origins that import recorded."""
 
     def run(stage: Stage | None) -> Stage:
+        table = origin.active()
+        if table is not None:
+            table.join(origins)
         return Stage(module)
 
     return Action("Import", "import", _level(module), {"source": source}, key_of("import", module.fingerprint()), run)
@@ -42,7 +45,14 @@ def pass_action(chosen: str | Pass, target: Target, level: str) -> Action:
         with target, PassContext(opt_level=3, instruments=PassContext.current().instruments):
             return replace(stage, module=made(stage.module))
 
-    return Action(made.name, "pass", level, dict(made.options), key_of("pass", made.name, made.options, made.code_key), run)
+    return Action(
+        made.name,
+        "pass",
+        level,
+        dict(made.options),
+        key_of("pass", made.name, made.options, made.code_key),
+        run,
+    )
 
 
 def _pass_named(name: str) -> Pass:
@@ -77,9 +87,32 @@ def schedule_action(chosen: Mapping[str, Any]) -> Action:
         module, schedules = schedule_kernels(stage.module, stage.lowered.kernels, provider)
         return replace(stage, module=module, schedules=schedules)
 
-    keys = [f"{name}:{fingerprint(schedule.func)}" for name, schedule in chosen.items()]
+    saved = {name: schedule.trace.as_json() for name, schedule in chosen.items()}
     arguments = {name: schedule.code() for name, schedule in chosen.items()}
-    return Action(pipeline.SCHEDULE, "schedule", "tir", arguments, key_of("schedule", *keys), run)
+    keys = [f"{name}:{text}" for name, text in saved.items()]
+    return Action(pipeline.SCHEDULE, "schedule", "tir", arguments, key_of("schedule", *keys), run, saved)
+
+
+def traced_schedule_action(traces: Mapping[str, str]) -> Action:
+    """Schedules replayed from saved traces (JSON by kernel name); the rest from the default rules."""
+
+    def run(stage: Stage | None) -> Stage:
+        from ..schedule import Schedule, Trace
+
+        assert stage is not None
+        if stage.lowered is None:
+            return stage
+        kernels = {kernel.name: kernel for kernel in stage.lowered.kernels}
+        chosen: dict[str, Any] = {}
+        for name, text in traces.items():
+            if name not in kernels:
+                raise WorkbenchError("E-KERNEL-UNKNOWN", f"there is no kernel {name!r}", fix=nearest(name, kernels))
+            chosen[name] = Trace.from_json(text).apply_to_schedule(Schedule(kernels[name].func))
+        module, schedules = schedule_kernels(stage.module, stage.lowered.kernels, override(chosen, default_provider))
+        return replace(stage, module=module, schedules=schedules)
+
+    keys = [f"{name}:{text}" for name, text in traces.items()]
+    return Action(pipeline.SCHEDULE, "schedule", "tir", dict(traces), key_of("schedule", *keys), run, dict(traces))
 
 
 def edit_action(functions: Mapping[str, Any], level: str, texts: Mapping[str, str]) -> Action:

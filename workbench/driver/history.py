@@ -47,6 +47,8 @@ class Action:
     arguments: Mapping[str, Any]
     key: str
     run: Callable[[Stage | None], Stage]
+    saved: Mapping[str, str] = field(default_factory=dict)
+    """What a saved session keeps where the arguments are for reading only: traces as JSON by kernel."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +112,17 @@ class History:
     @staticmethod
     def _run(identity: str, label: str, action: Action, previous: Step | None) -> Step:
         if previous is not None and previous.error is not None:
-            return Step(identity, label, action, previous, previous.stage, 0.0, origin.OriginTable(), (), previous.error)
+            return Step(
+                identity,
+                label,
+                action,
+                previous,
+                previous.stage,
+                0.0,
+                origin.OriginTable(),
+                (),
+                previous.error,
+            )
         before = previous.stage if previous is not None else None
         existing = post_order(list(before.module.functions.values())) if before is not None else ()
         error: WorkbenchError | None = None

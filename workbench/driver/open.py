@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..core import origin
 from ..core.errors import WorkbenchError
 from ..core.module import IRModule
 from ..core.transform import Pass
@@ -35,8 +36,9 @@ def open_session(
 
         return load(str(x))
     chosen = Target(target)
-    module, source = _imported(x, shape, params)
-    root = actions.import_action(module, source)
+    with origin.recording() as origins:
+        module, source = _imported(x, shape, params)
+    root = actions.import_action(module, source, origins)
     relay = tuple(passes) if passes is not None else pipeline.RELAY
     return Session(History(), plan_for(root, chosen, relay), chosen, source)
 
@@ -71,7 +73,8 @@ def _imported(x: Any, shape: Any, params: Any) -> tuple[IRModule, str]:
         from ..frontend.onnx import from_onnx
 
         module, held = from_onnx(x, shape=dict(shape) if shape else None)
-        return _bound(module, {**held, **(params or {})}), os.path.basename(str(x)) if isinstance(x, (str, os.PathLike)) else "ONNX model"
+        name = os.path.basename(str(x)) if isinstance(x, (str, os.PathLike)) else "ONNX model"
+        return _bound(module, {**held, **(params or {})}), name
     raise WorkbenchError(
         "E-OPEN-KIND",
         f"a {type(x).__name__} cannot be opened",

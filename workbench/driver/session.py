@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._lazy import views
 from ..core.errors import WorkbenchError, nearest
 from ..core.module import IRModule
 from ..core.transform import Pass
@@ -153,7 +154,9 @@ class Session:
             plan = self.plan
         for name in disabled_pass or ():
             if not any(action.name == name for action in plan):
-                raise WorkbenchError("E-PASS-UNKNOWN", f"the pipeline has no pass {name!r}", fix=nearest(name, self.labels))
+                raise WorkbenchError(
+                    "E-PASS-UNKNOWN", f"the pipeline has no pass {name!r}", fix=nearest(name, self.labels)
+                )
         left_out = set(disabled_pass or ())
         kept = tuple(action for action in plan if action.kind != "pass" or action.name not in left_out)
         return Session(self.history, kept, chosen, self.source)
@@ -192,7 +195,9 @@ class Session:
         functions = _functions_of(change, program)
         texts = {name: script(function) for name, function in functions.items()}
         action = actions.edit_action(functions, level, texts)
-        return Session(self.history, (*self.plan[: index + 1], action, *self.plan[index + 1 :]), self.target, self.source)
+        return Session(
+            self.history, (*self.plan[: index + 1], action, *self.plan[index + 1 :]), self.target, self.source
+        )
 
     def _rescheduled(self, schedules: Mapping[str, Schedule]) -> Session:
         index = self._index(pipeline.SCHEDULE)
@@ -248,14 +253,10 @@ class Session:
 
     def show(self) -> Any:
         """The pipeline screen in a notebook; a summary elsewhere."""
-        from ..views.show import show_session
-
-        return show_session(self)
+        return views().show_session(self)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        from ..views.show import session_bundle
-
-        return session_bundle(self)
+        return views().session_bundle(self)
 
     def __repr__(self) -> str:
         return f"Session({self.source!r}, {len(self.plan)} steps, target {str(self.target)!r})"
@@ -270,16 +271,16 @@ def _functions_of(change: Any, program: IRModule) -> dict[str, Any]:
         change = dict(change.functions)
     if not isinstance(change, Mapping):
         raise WorkbenchError(
-            "E-EDIT-KIND", "an edit is a script, an IRModule, or functions by name", found=type(change).__name__
+            "E-EDIT-KIND",
+            "an edit is a script, an IRModule, or functions by name",
+            found=type(change).__name__,
         )
     parsed = {
         name: parse_function(value, constants) if isinstance(value, str) else value for name, value in change.items()
     }
     from ..core.equal import same
 
-    return {
-        name: value for name, value in parsed.items() if name not in program or not same(value, program[name])
-    }
+    return {name: value for name, value in parsed.items() if name not in program or not same(value, program[name])}
 
 
 def _as_kernels(change: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from .._lazy import views
 from ..core.errors import WorkbenchError
 from ..core.module import IRModule
 from ..core.text import Text
@@ -40,14 +41,10 @@ class FunctionView:
 
     def show(self, form: str = "script") -> Any:
         """Display the function: "script", or native text "ll", "asm" after code generation."""
-        from ..views.show import show_text
-
-        return show_text(self.script() if form == "script" else self.source(form), form)
+        return views().show_text(self.script() if form == "script" else self.source(form), form)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        from ..views.show import text_bundle
-
-        return text_bundle(self.script(), "script")
+        return views().text_bundle(self.script(), "script")
 
 
 @dataclass(frozen=True)
@@ -73,14 +70,10 @@ class ProgramView:
         return script(self.module)
 
     def show(self) -> Any:
-        from ..views.show import show_program
-
-        return show_program(self.module)
+        return views().show_program(self.module)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        from ..views.show import program_bundle
-
-        return program_bundle(self.module)
+        return views().program_bundle(self.module)
 
     def __str__(self) -> str:
         return self.script()
@@ -148,14 +141,10 @@ class StepHandle:
         return self.session.edit(tir=change, at=self.name)
 
     def show(self) -> Any:
-        from ..views.show import show_difference
-
-        return show_difference(self.diff())
+        return views().show_difference(self.diff())
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        from ..views.show import difference_bundle
-
-        return difference_bundle(self.diff())
+        return views().difference_bundle(self.diff())
 
     def __repr__(self) -> str:
         return f"Step({self.name!r}, {'changed' if self.changed else 'unchanged'}, {self.milliseconds:.1f} ms)"
@@ -171,7 +160,11 @@ class TextDifference:
 
     def __str__(self) -> str:
         lines = difflib.unified_diff(
-            self.before.split("\n"), self.after.split("\n"), f"before {self.title}", f"after {self.title}", lineterm=""
+            self.before.split("\n"),
+            self.after.split("\n"),
+            f"before {self.title}",
+            f"after {self.title}",
+            lineterm="",
         )
         return "\n".join(lines)
 
@@ -179,6 +172,4 @@ class TextDifference:
         return self.before != self.after
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        from ..views.show import difference_bundle
-
-        return difference_bundle(self)
+        return views().difference_bundle(self)

@@ -4,7 +4,14 @@ from ..core.equal import structural_equal
 from ..core.module import IRModule
 from . import instrument, transform
 
-__all__ = ["IRModule", "assert_structural_equal", "instrument", "structural_equal", "structural_hash", "transform"]
+__all__ = [
+    "IRModule",
+    "assert_structural_equal",
+    "instrument",
+    "structural_equal",
+    "structural_hash",
+    "transform",
+]
 
 
 def structural_hash(node: object) -> int:

@@ -85,12 +85,17 @@ def make_kernel(name: str, function: r.Function, fingerprint: str, target: Targe
     for current in post_order(function.body):
         if id(current) not in values and isinstance(current, r.Expr):
             values[id(current)] = _value(current, values, constants, name)
-    outputs = _own_outputs(values[id(function.body)], inputs)
+    outputs = _own_outputs(values[id(function.body)])
     held = [tensor for tensor, _ in constants]
     func = te.create_prim_func([*inputs, *held, *outputs], name=name)
     attrs = FrozenMap({**func.attrs, "global_symbol": name, "target": target, "role": "kernel"})
     return Kernel(
-        name, func.replace(attrs=attrs), target, anchor_of(function), fingerprint, tuple(data for _, data in constants)
+        name,
+        func.replace(attrs=attrs),
+        target,
+        anchor_of(function),
+        fingerprint,
+        tuple(data for _, data in constants),
     )
 
 
@@ -127,7 +132,9 @@ def _value(
             origin.derived(tensor, current)
         return tensors
     raise WorkbenchError(
-        "E-LOWER-EXPRESSION", f"{type(current).__name__} cannot stand inside a kernel", where=f"kernel {kernel}"
+        "E-LOWER-EXPRESSION",
+        f"{type(current).__name__} cannot stand inside a kernel",
+        where=f"kernel {kernel}",
     )
 
 
@@ -148,18 +155,17 @@ def _constant(current: r.Constant, constants: list[tuple[te.Tensor, Tensor]]) ->
     return held
 
 
-def _own_outputs(outputs: list[te.Tensor], inputs: list[te.Tensor]) -> list[te.Tensor]:
+def _own_outputs(outputs: list[te.Tensor]) -> list[te.Tensor]:
     """Outputs that are inputs, or stand twice, become copies: each output has a buffer of its own."""
-    taken = {id(tensor) for tensor in inputs}
+    taken: set[tuple[int, int]] = set()
     made: list[te.Tensor] = []
     for tensor in outputs:
-        if id(tensor) in taken or _is_placeholder(tensor):
-            source = tensor
-            tensor = te.compute(source.shape, lambda *where, source=source: source(*where), name="copy")
-        taken.add(id(tensor))
+        if isinstance(tensor.op, te.PlaceholderOp) or (id(tensor.op), tensor.value_index) in taken:
+            tensor = _copy(tensor)
+        taken.add((id(tensor.op), tensor.value_index))
         made.append(tensor)
     return made
 
 
-def _is_placeholder(tensor: te.Tensor) -> bool:
-    return isinstance(tensor.op, te.PlaceholderOp)
+def _copy(source: te.Tensor) -> te.Tensor:
+    return te.compute(source.shape, lambda *where: source(*where), name="copy")
