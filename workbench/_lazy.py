@@ -33,7 +33,56 @@ def classic_text_of(program: Any) -> str:
     return astext(program)
 
 
+def relay_cast(expr: Any, dtype: str) -> Any:
+    from .relay.op import cast
+
+    return cast(expr, dtype)
+
+
+def relay_binary(name: str, a: Any, b: Any) -> Any:
+    from .relay.op import binary
+
+    return binary(name, a, b)
+
+
+def relay_unary(name: str, a: Any) -> Any:
+    from .relay.op import unary
+
+    return unary(name, a)
+
+
 def display(program: Any) -> None:
-    from .views.show import show
+    from .views.show import show_any as show
 
     show(program)
+
+
+def views() -> Any:
+    """`views.show`: how programs, steps and sessions are displayed."""
+    from .views import show
+
+    return show
+
+
+def pipeline_screen(session: Any, fallback_html: str) -> Any:
+    """The live pipeline stepper; None where anywidget is not installed."""
+    from .ui import available
+
+    if not available():
+        return None
+    from .ui.pipeline import PipelineStepper
+    from .views.pipeline import SessionModel
+
+    return PipelineStepper(SessionModel(session), fallback_html)
+
+
+def schedule_screen(schedule: Any, fallback_html: str) -> Any:
+    """The live schedule editor; None where anywidget is not installed."""
+    from .ui import available
+
+    if not available():
+        return None
+    from .ui.schedule import ScheduleEditor
+    from .views.schedule import ScheduleView
+
+    return ScheduleEditor(ScheduleView(schedule), fallback_html)

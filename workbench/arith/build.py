@@ -71,7 +71,9 @@ def _dtype_of_python(value: Any) -> DataType:
         return DataType("float32")
     if isinstance(value, str):
         return DataType("handle")
-    raise WorkbenchError("E-EXPR-OPERAND", f"a {type(value).__name__} cannot stand in an expression", found=repr(value)[:80])
+    raise WorkbenchError(
+        "E-EXPR-OPERAND", f"a {type(value).__name__} cannot stand in an expression", found=repr(value)[:80]
+    )
 
 
 def convert(value: Any, dtype: str | None = None) -> PrimExpr:

@@ -24,11 +24,10 @@ from ..core.errors import WorkbenchError
 from ..core.node import Node, node
 
 
-class PrimExpr(Node):
-    """The base of scalar expressions; every one has a `dtype`, set when it is built (chains may be long)."""
+class ExprOperators:
+    """Python operators that build expressions; for expressions and for what converts to one (`as_prim_expr`)."""
 
-    __slots__ = ("dtype",)
-    dtype: DataType
+    __slots__ = ()
 
     def __add__(self, other: Any) -> PrimExpr:
         return _build().add(self, other)
@@ -118,6 +117,14 @@ class PrimExpr(Node):
 
     def equal(self, other: Any) -> PrimExpr:
         return _build().equal(self, other)
+
+
+class PrimExpr(ExprOperators, Node):
+    """The base of scalar expressions; every one has a `dtype`, set when it is built (chains may be long)."""
+
+    __slots__ = ("dtype",)
+    dtype: DataType
+    __hash__ = Node.__hash__
 
 
 def _build() -> Any:

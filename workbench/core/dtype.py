@@ -13,14 +13,16 @@ classic API, and a dtype prints, hashes and serialises as its name.  Lanes are f
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache
 from typing import Final
 
 import numpy as np
 
 from .errors import WorkbenchError
 
-_PATTERN: Final = re.compile(r"^(bool|handle|void|uint|int|bfloat|float8_[a-z0-9]+|float)(\d*)(?:x(vscalex)?(\d+))?$")
+_PATTERN: Final = re.compile(
+    r"^(bool|handle|void|uint|int|bfloat|float8_e4m3fnuz|float8_e4m3fn|float8_e5m2fnuz|float8_e5m2|float)(\d*)(?:x(vscalex)?(\d+))?$"
+)
 _WIDTHS: Final = {
     "int": (1, 2, 4, 8, 16, 32, 64),
     "uint": (1, 2, 4, 8, 16, 32, 64),
@@ -108,7 +110,7 @@ class DataType(str):
         return (-(2 ** (self.bits - 1)), 2 ** (self.bits - 1) - 1)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _intern(text: str) -> DataType:
     code, bits, lanes, scalable = _split(text)
     name = code if code in ("bool", "handle", "void") or code in _SMALL_FLOATS else f"{code}{bits}"
@@ -137,7 +139,7 @@ def _split(text: str) -> tuple[str, int, int, bool]:
     return code, bits, count, bool(scalable)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _numpy_dtype(dtype: DataType) -> np.dtype:
     if dtype.code in ("handle", "void"):
         raise WorkbenchError("E-DTYPE-NUMPY", f"dtype {dtype} has no NumPy counterpart")

@@ -84,7 +84,13 @@ def _visible(character: str) -> str:
     code = ord(character)
     if code < 32:
         return " " if character == "\n" else chr(0x2400 + code)
-    if code == 127 or 0x80 <= code < 0xA0 or 0x202A <= code <= 0x202E or 0x2066 <= code <= 0x2069 or 0xD800 <= code < 0xE000:
+    if (
+        code == 127
+        or 0x80 <= code < 0xA0
+        or 0x202A <= code <= 0x202E
+        or 0x2066 <= code <= 0x2069
+        or 0xD800 <= code < 0xE000
+    ):
         return "�"
     return character
 

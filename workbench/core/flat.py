@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from .errors import WorkbenchError
-from .node import NODE_CLASSES, FrozenMap, Node, node, post_order
+from .node import NODE_CLASSES, FrozenMap, Node, class_key, node, post_order
 
 
 class Ref(NamedTuple):
@@ -44,7 +44,7 @@ def flatten(root: Node) -> tuple[Row, ...]:
     for current in post_order(root):
         encoded = tuple(_encode(getattr(current, name), numbers) for name in current.field_names)
         numbers[id(current)] = len(rows)
-        rows.append((type(current).__name__, encoded))
+        rows.append((class_key(type(current)), encoded))
     return tuple(rows)
 
 

@@ -28,7 +28,12 @@ C = TypeVar("C", bound=type)
 N = TypeVar("N", bound="Node")
 
 NODE_CLASSES: dict[str, type[Node]] = {}
-"""Every node class by name, for loading saved programs; filled by `@node`."""
+"""Every node class by `class_key`, for loading saved programs; filled by `@node`."""
+
+
+def class_key(cls: type) -> str:
+    """The name under which a class is saved: "arith.nodes.Var"."""
+    return f"{cls.__module__.removeprefix('workbench.')}.{cls.__qualname__}"
 
 
 class Node:
@@ -108,7 +113,7 @@ def node(cls: C) -> C:
     made.field_names = tuple(field.name for field in dataclasses.fields(made) if field.init)
     made.__getstate__ = None
     made.__reduce__ = Node.__reduce__
-    NODE_CLASSES[made.__name__] = made
+    NODE_CLASSES[class_key(made)] = made
     return made
 
 

@@ -56,6 +56,11 @@ class OriginTable:
         joined = frozenset(origins) if known is None else known[1].union(origins)
         self._entries[id(node)] = (node, joined)
 
+    def join(self, other: OriginTable) -> None:
+        """Take over all that another table knows."""
+        for node, origins in other.items():
+            self.add(node, origins)
+
     def of(self, node: Any) -> frozenset[Any]:
         """What `node` was directly derived from (empty if unknown or unchanged)."""
         known = self._entries.get(id(node))

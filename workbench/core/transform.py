@@ -24,9 +24,7 @@ from .errors import InternalError, WorkbenchError
 from .module import IRModule
 from .table import Table
 
-PASSES: Table[Any] = Table(
-    "pass", filled_by=("workbench.relay.transforms", "workbench.tir.transforms")
-)
+PASSES: Table[Any] = Table("pass", filled_by=("workbench.relay.transforms", "workbench.tir.transforms"))
 """Every pass by name: a factory that takes the pass's options."""
 
 
@@ -149,7 +147,9 @@ _DEFAULT = PassContext()
 class Pass:
     """A pass with its options chosen; call it on a module."""
 
-    def __init__(self, info: PassInfo, run: Callable[[IRModule, PassContext], IRModule], options: dict[str, Any]) -> None:
+    def __init__(
+        self, info: PassInfo, run: Callable[[IRModule, PassContext], IRModule], options: dict[str, Any]
+    ) -> None:
         self.info = info
         self.pass_info = info
         self.options = options
@@ -198,9 +198,18 @@ class Pass:
             ) from error
         if not isinstance(made, IRModule):
             raise WorkbenchError(
-                "E-PASS-RESULT", f"pass {self.name} must return an IRModule", found=type(made).__name__, kept="the module"
+                "E-PASS-RESULT",
+                f"pass {self.name} must return an IRModule",
+                found=type(made).__name__,
+                kept="the module",
             )
         return mod if made.state is mod.state else made
+
+    @property
+    def code_key(self) -> str:
+        """Differs when the pass's code differs, so that a pass edited in its cell counts as another step."""
+        code = getattr(inspect.unwrap(self._run), "__code__", None)
+        return f"{code.co_code.hex()}{code.co_consts!r}" if code is not None else ""
 
     def __repr__(self) -> str:
         shown = ", ".join(f"{key}={value!r}" for key, value in self.options.items())

@@ -19,7 +19,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import ClassVar
 
-from ..arith.nodes import PrimExpr, Var
+from ..arith.nodes import ExprOperators, PrimExpr, Var
 from ..core.dtype import DataType
 from ..core.node import EMPTY, FrozenMap, Node, node
 
@@ -173,13 +173,17 @@ class AllocBuffer(Stmt):
 
 
 @node
-class IterVar(Node):
-    """An iterator of a block: a variable over a domain."""
+class IterVar(ExprOperators, Node):
+    """An iterator of a block or a te stage: a variable over a domain.  In expressions it stands for its variable."""
 
     var: Var
     dom: Range
     kind: IterKind
     binds: ClassVar[tuple[str, ...]] = ("var",)
+    __hash__ = Node.__hash__
+
+    def as_prim_expr(self) -> PrimExpr:
+        return self.var
 
 
 @node

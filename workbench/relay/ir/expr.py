@@ -92,24 +92,24 @@ class Expr(Node):
         return _binary("greater_equal", self, other)
 
     def astype(self, dtype: str) -> Expr:
-        from ..op import cast
+        from ..._lazy import relay_cast
 
-        return cast(self, dtype)
+        return relay_cast(self, dtype)
 
     def __getitem__(self, index: int) -> Expr:
         return TupleGetItem(self, index)
 
 
 def _binary(name: str, a: Any, b: Any) -> Expr:
-    from ..op import binary
+    from ..._lazy import relay_binary
 
-    return binary(name, a, b)
+    return relay_binary(name, a, b)
 
 
 def _unary(name: str, a: Expr) -> Expr:
-    from ..op import unary
+    from ..._lazy import relay_unary
 
-    return unary(name, a)
+    return relay_unary(name, a)
 
 
 @node

@@ -25,7 +25,7 @@ import dataclasses
 import inspect
 from collections.abc import Callable
 from enum import IntEnum
-from functools import lru_cache
+from functools import cache
 from typing import Any, ClassVar, TypeVar, dataclass_transform
 
 from ...core.errors import WorkbenchError
@@ -113,7 +113,7 @@ class Operator(Node):
         return _operands(cls)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _operands(cls: type[Operator]) -> tuple[inspect.Parameter, ...]:
     return tuple(inspect.signature(cls.infer).parameters.values())[1:]
 

@@ -1,0 +1,58 @@
+# The commands of the project.  `make lab` and `make test` work in a fresh clone with Python 3.11+ and its venv module.
+
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.installed
+# A clone compiles the thread pool with the system's C compiler, else with ziglang from the extra `export`.
+EXTRAS := lab,test$(shell command -v cc >/dev/null 2>&1 || echo ,export)
+# Two workers; everything of one module, and everything that drives a browser, stays on one of them.
+WORKERS ?= 2
+PYTEST := $(BIN)/python -m pytest
+PARALLEL := -n $(WORKERS) --dist loadgroup
+NATIVE := $(wildcard workbench/runtime/native/*.c workbench/runtime/native/*.h)
+SMOKE := $(wildcard tests/test_architecture.py tests/core tests/arith tests/target tests/te tests/tir tests/relay tests/schedule)
+
+.PHONY: lab test smoke nightly bench conformance lint frontend wheel clean install
+
+install: $(STAMP)
+
+$(STAMP): pyproject.toml hatch_build.py $(NATIVE)
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "installing the workbench into $(VENV) (once)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$(EXTRAS)]'
+	@touch $(STAMP)
+
+lab: $(STAMP)  ## open JupyterLab on the course
+	$(BIN)/workbench lab
+
+test: $(STAMP)  ## every test, browser and notebooks included
+	$(BIN)/ruff check .
+	$(PYTEST) $(PARALLEL)
+
+smoke: $(STAMP)  ## the core, under a minute
+	$(PYTEST) $(PARALLEL) -m "not browser and not notebook and not slow and not nightly" $(SMOKE)
+
+nightly: $(STAMP)  ## long property tests, fuzzing, soak
+	WORKBENCH_HYPOTHESIS=nightly $(PYTEST) $(PARALLEL) -m "nightly or not nightly"
+
+bench: $(STAMP)  ## speed against peers, in the same run, as ratios
+	$(BIN)/python -m benchmarks
+
+conformance: $(STAMP)  ## operators and models against their references
+	$(PYTEST) $(PARALLEL) tests/conformance
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/pyright --pythonpath $(BIN)/python
+
+frontend:  ## rebuild the front end (needs Node 20+); the result is committed
+	cd extensions/widgets && npm ci --silent --no-audit --no-fund && npm run --silent check && npm run --silent build
+
+wheel: $(STAMP)
+	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
+
+clean:
+	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .hypothesis extensions/widgets/node_modules
+	rm -f workbench/runtime/native/*.so
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

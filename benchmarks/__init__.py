@@ -1,0 +1,1 @@
+"""Ratios against peers, run side by side in separate processes."""

@@ -1,0 +1,72 @@
+// Requests to the kernel and their replies.  A newer request on a channel makes an older one's reply void.
+import type { ErrorView, Host } from "./types";
+
+export class Refusal extends Error {
+  constructor(readonly view: ErrorView) { super(view.message); }
+}
+
+/** The request was overtaken by a newer one on its channel; there is nothing to show. */
+export class Overtaken extends Error {}
+
+interface Pending { resolve(reply: Reply): void; reject(error: Error): void; channel: string }
+export interface Reply { state: string; view: unknown; buffers: DataView[] }
+
+export async function gunzip(data: DataView): Promise<string> {
+  const bytes = new Uint8Array(data.buffer as ArrayBuffer, data.byteOffset, data.byteLength);
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return await new Response(stream).text();
+}
+
+export class Connection {
+  private pending = new Map<number, Pending>();
+  // Several pages may listen to one kernel: each starts counting somewhere else.
+  private next = Math.floor(Math.random() * 2 ** 40) * 1024;
+  onEvent: (name: string, args: Record<string, unknown>) => void = () => {};
+  onBusy: (busy: boolean) => void = () => {};
+
+  constructor(private host: Host) {
+    host.on("msg:custom", this.receive);
+  }
+
+  close(): void {
+    this.host.off("msg:custom", this.receive);
+  }
+
+  request(op: string, args: Record<string, unknown> = {}, channel = "", state = ""): Promise<Reply> {
+    if (channel) this.overtake(channel);
+    const id = this.next++;
+    return new Promise((resolve, reject) => {
+      this.pending.set(id, { resolve, reject, channel });
+      this.host.send({ v: 1, id, op, state, args });
+      setTimeout(() => { if (this.pending.has(id)) this.onBusy(true); }, 800);
+    });
+  }
+
+  private overtake(channel: string): void {
+    for (const [id, waiting] of this.pending) {
+      if (waiting.channel !== channel) continue;
+      this.pending.delete(id);
+      waiting.reject(new Overtaken());
+    }
+  }
+
+  private receive = async (message: unknown, buffers: DataView[]): Promise<void> => {
+    const content = message as Record<string, unknown> | null;
+    if (typeof content !== "object" || content === null || content["v"] !== 1) return;
+    if (typeof content["event"] === "string") {
+      this.onEvent(content["event"], (content["args"] ?? {}) as Record<string, unknown>);
+      return;
+    }
+    const id = content["id"];
+    const waiting = typeof id === "number" ? this.pending.get(id) : undefined;
+    if (!waiting) return;
+    this.pending.delete(id as number);
+    if (this.pending.size === 0) this.onBusy(false);
+    if (!content["ok"]) {
+      waiting.reject(new Refusal(content["err"] as ErrorView));
+      return;
+    }
+    const view = content["packed"] && buffers[0] ? JSON.parse(await gunzip(buffers[0])) : content["view"];
+    waiting.resolve({ state: String(content["state"] ?? ""), view, buffers });
+  };
+}

@@ -1,0 +1,79 @@
+// From hunks and the lines that are here to rows on the screen.
+import type { Hunk, TextView } from "./types";
+
+const CONTEXT = 4;      // unchanged lines shown around a change
+const FOLD = 3;         // a stretch is folded when it hides more lines than this
+export const PAGE = 200; // lines that opening a fold shows at a time
+const ROWS = 4000;      // more rows than this are cut, and said so
+
+export type Row =
+  | { kind: "same" | "add" | "del"; before: number; after: number; text: string; pair?: string }
+  | { kind: "fold"; before: number; after: number; count: number }
+  | { kind: "cut"; count: number };
+
+/** Lines by number, of which some are here. */
+export class Lines {
+  private known = new Map<number, string>();
+  readonly total: number;
+
+  constructor(view: TextView) {
+    this.total = view.total;
+    for (const chunk of view.chunks) this.add(chunk.start, chunk.lines);
+  }
+
+  add(start: number, lines: string[]): void {
+    lines.forEach((line, i) => this.known.set(start + i, line));
+  }
+
+  at(number: number): string | undefined {
+    return this.known.get(number);
+  }
+}
+
+/** `opened` holds the numbers (in the text after) of unchanged lines that were asked to be shown. */
+export function rows(before: Lines, after: Lines, hunks: Hunk[], opened: Set<number>): Row[] {
+  const result: Row[] = [];
+  let left = 0;
+  let right = 0;
+  for (const hunk of [...hunks, { before_start: before.total, before_count: 0, after_start: after.total, after_count: 0 }]) {
+    same(result, after, left, right, hunk.after_start - right, right > 0 || left > 0, hunk.after_start < after.total || hunk.after_count > 0, opened);
+    for (let i = 0; i < hunk.before_count; i++) {
+      const pair = i < hunk.after_count ? after.at(hunk.after_start + i) : undefined;
+      result.push({ kind: "del", before: hunk.before_start + i, after: -1, text: before.at(hunk.before_start + i) ?? "…", pair });
+    }
+    for (let i = 0; i < hunk.after_count; i++) {
+      const pair = i < hunk.before_count ? before.at(hunk.before_start + i) : undefined;
+      result.push({ kind: "add", before: -1, after: hunk.after_start + i, text: after.at(hunk.after_start + i) ?? "…", pair });
+    }
+    left = hunk.before_start + hunk.before_count;
+    right = hunk.after_start + hunk.after_count;
+  }
+  if (result.length <= ROWS) return result;
+  return [...result.slice(0, ROWS), { kind: "cut", count: result.length - ROWS }];
+}
+
+function same(
+  result: Row[], after: Lines, left: number, right: number, count: number, changeAbove: boolean, changeBelow: boolean,
+  opened: Set<number>,
+): void {
+  const alone = !changeAbove && !changeBelow;
+  const head = alone ? 60 : changeAbove ? CONTEXT : 0;
+  const tail = changeBelow ? CONTEXT : 0;
+  const folds = count > head + tail + FOLD;
+  let folded = 0;
+  const flush = (i: number) => {
+    if (folded) result.push({ kind: "fold", before: left + i - folded, after: right + i - folded, count: folded });
+    folded = 0;
+  };
+  for (let i = 0; i < count; i++) {
+    const text = after.at(right + i);
+    const near = !folds || i < head || i >= count - tail || opened.has(right + i);
+    if (!near || text === undefined) {
+      folded++;
+      continue;
+    }
+    flush(i);
+    result.push({ kind: "same", before: left + i, after: right + i, text });
+  }
+  flush(count);
+}

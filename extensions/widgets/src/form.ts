@@ -1,0 +1,93 @@
+// A form from a primitive's parameters: one field for each, by its kind.
+import { html } from "./parts";
+import type { Parameter, PrimitiveView, TreeNode } from "./types";
+
+type Change = (name: string, value: unknown) => void;
+
+/** What the fields hold at first: the defaults, and the first choice where there is none. */
+export function startValues(primitive: PrimitiveView, nodes: TreeNode[]): Record<string, unknown> {
+  const values: Record<string, unknown> = {};
+  for (const parameter of primitive.parameters) {
+    if (parameter.kind === "selection") continue;
+    const fallback = ["loop", "block", "choice", "buffer"].includes(parameter.kind) ? options(parameter, nodes)[0]?.[0] : null;
+    values[parameter.name] = parameter.default ?? (parameter.kind === "boolean" ? false : fallback ?? null);
+  }
+  return values;
+}
+
+/** What can be chosen, as [value, label]. */
+function options(parameter: Parameter, nodes: TreeNode[]): [string, string][] {
+  const label = (node: TreeNode) => (node.extent ? `${node.name}  (${node.extent})` : node.name);
+  const labels = new Map(nodes.map((node) => [node.id, label(node)]));
+  if (parameter.choices.length > 0) return parameter.choices.map((choice) => [choice, labels.get(choice) ?? choice]);
+  return nodes.filter((node) => node.kind === parameter.kind).map((node) => [node.id, label(node)]);
+}
+
+interface Shape {
+  primitive: PrimitiveView; nodes: TreeNode[]; values: Record<string, unknown>; busy: boolean; change: Change; apply(): void;
+}
+
+export function Form({ primitive, nodes, values, busy, change, apply }: Shape) {
+  const asked = primitive.parameters.filter((parameter) => parameter.kind !== "selection");
+  const submit = (event: Event) => {
+    event.preventDefault();
+    apply();
+  };
+  return html`<form class="wb-form" onSubmit=${submit} aria-label=${`Arguments of ${primitive.name}`}>
+    ${asked.map((parameter) => html`<label class="wb-field" key=${parameter.name}>
+      <span class="wb-field-name">${parameter.name}</span>
+      <${Field} parameter=${parameter} nodes=${nodes} value=${values[parameter.name]} change=${change} />
+      ${parameter.doc && html`<span class="wb-muted">${parameter.doc}</span>`}
+    </label>`)}
+    <button class="wb-button wb-primary" type="submit" disabled=${busy}>Apply</button>
+  </form>`;
+}
+
+function Field({ parameter, nodes, value, change }: { parameter: Parameter; nodes: TreeNode[]; value: unknown; change: Change }) {
+  const set = (next: unknown) => change(parameter.name, next);
+  const text = (event: Event) => (event.target as HTMLInputElement).value;
+  switch (parameter.kind) {
+    case "loop": case "block": case "buffer": case "choice":
+      return html`<select value=${value} onChange=${(event: Event) => set(text(event))}>
+        ${options(parameter, nodes).map(([choice, label]) => html`<option value=${choice}>${label}</option>`)}</select>`;
+    case "loops":
+      return html`<${Order} parameter=${parameter} nodes=${nodes} value=${(value as string[]) ?? []} set=${set} />`;
+    case "integer": case "number":
+      return html`<input type="number" step=${parameter.kind === "integer" ? 1 : "any"} value=${value ?? ""}
+        onInput=${(event: Event) => set(text(event) === "" ? null : Number(text(event)))} />`;
+    case "integers":
+      return html`<input type="text" value=${showIntegers(value)} placeholder="auto, 8" spellcheck=${false}
+        onChange=${(event: Event) => set(readIntegers(text(event)))} />`;
+    case "boolean":
+      return html`<input type="checkbox" checked=${value === true}
+        onChange=${(event: Event) => set((event.target as HTMLInputElement).checked)} />`;
+    default:
+      return html`<input type="text" value=${value ?? ""} spellcheck=${false} onInput=${(event: Event) => set(text(event))} />`;
+  }
+}
+
+/** Factors as a person writes them: "auto" stands for the one that is worked out. */
+function showIntegers(value: unknown): string {
+  return Array.isArray(value) ? value.map((item) => item ?? "auto").join(", ") : "";
+}
+
+function readIntegers(text: string): (number | null | string)[] {
+  const words = text.split(/[\s,]+/).filter(Boolean);
+  return words.map((word) => (/^(auto|none|\?|_)$/i.test(word) ? null : /^-?\d+$/.test(word) ? Number(word) : word));
+}
+
+/** A list in an order that buttons change. */
+function Order({ nodes, value, set }: { parameter: Parameter; nodes: TreeNode[]; value: string[]; set(next: string[]): void }) {
+  const names = new Map(nodes.map((node) => [node.id, node.name]));
+  const swap = (i: number, j: number) => {
+    const next = [...value];
+    [next[i], next[j]] = [next[j]!, next[i]!];
+    set(next);
+  };
+  return html`<span class="wb-order" role="list">${value.map((id, i) => html`<span class="wb-order-item" role="listitem" key=${id}>
+    <button type="button" class="wb-icon" aria-label=${`Move ${names.get(id) ?? id} outwards`} disabled=${i === 0}
+      onClick=${() => swap(i, i - 1)}>‹</button>
+    <code>${names.get(id) ?? id}</code>
+    <button type="button" class="wb-icon" aria-label=${`Move ${names.get(id) ?? id} inwards`} disabled=${i === value.length - 1}
+      onClick=${() => swap(i, i + 1)}>›</button></span>`)}</span>`;
+}

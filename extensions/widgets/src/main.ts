@@ -1,0 +1,39 @@
+// The bundle's entry: draws the screen that a widget asks for.
+import { render as draw } from "preact";
+import { html } from "./parts";
+import { PipelineScreen, PipelineStore } from "./pipeline";
+import { ScheduleScreen, ScheduleStore } from "./schedule";
+import style from "./style.css";
+import type { Host } from "./types";
+
+type Store = PipelineStore | ScheduleStore;
+
+// A screen's state outlives its views: a notebook detaches an output that scrolls away and draws it again.
+const stores = new WeakMap<Host, Store>();
+
+function storeOf(model: Host): Store {
+  let store = stores.get(model);
+  if (!store) {
+    store = model.get("kind") === "schedule" ? new ScheduleStore(model) : new PipelineStore(model);
+    stores.set(model, store);
+  }
+  return store;
+}
+
+function addStyle(): void {
+  const id = "workbench-style";
+  const old = document.getElementById(id);
+  if (old?.textContent === style) return;
+  const element = old ?? document.createElement("style");
+  element.id = id;
+  element.textContent = style;
+  if (!old) document.head.append(element);
+}
+
+export function render({ model, el }: { model: Host; el: HTMLElement }): () => void {
+  addStyle();
+  const store = storeOf(model);
+  el.classList.add("wb-host");
+  draw(store instanceof ScheduleStore ? html`<${ScheduleScreen} store=${store} />` : html`<${PipelineScreen} store=${store} />`, el);
+  return () => draw(null, el);
+}

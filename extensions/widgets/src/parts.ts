@@ -1,0 +1,36 @@
+// Small parts that both screens are made of.
+import { h } from "preact";
+import htm from "htm";
+import type { ErrorView } from "./types";
+
+export const html = htm.bind(h);
+
+export function plural(count: number, word: string): string {
+  return `${count.toLocaleString("en")} ${word}${count === 1 ? "" : "s"}`;
+}
+
+export function milliseconds(time: number): string {
+  if (time >= 1000) return `${(time / 1000).toFixed(2)} s`;
+  if (time >= 10) return `${time.toFixed(0)} ms`;
+  return time >= 0.1 ? `${time.toFixed(1)} ms` : `${(time * 1000).toFixed(0)} µs`;
+}
+
+export function Problem({ error, close }: { error: ErrorView; close?: () => void }) {
+  const fields = (["where", "found", "expected", "fix", "kept"] as const).filter((name) => error[name]);
+  return html`<div class="wb-problem" role="alert">
+    <div class="wb-problem-head">
+      <span class="wb-code">${error.code}</span><span>${error.message}</span>
+      ${close && html`<button class="wb-icon" aria-label="Close the message" title="Close" onClick=${close}>×</button>`}
+    </div>
+    <dl>${fields.map((name) => html`<dt>${name}</dt><dd>${error[name]}</dd>`)}</dl>
+  </div>`;
+}
+
+/** The sheet of keys: every key has a button too. */
+export function Keys({ rows, close }: { rows: [string, string][]; close: () => void }) {
+  return html`<div class="wb-sheet" role="dialog" aria-label="Keys">
+    <div class="wb-sheet-head"><strong>Keys</strong>
+      <button class="wb-icon" aria-label="Close" onClick=${close}>×</button></div>
+    <dl>${rows.map(([keys, what]) => html`<dt>${keys.split(" ").map((key) => html`<kbd>${key}</kbd>`)}</dt><dd>${what}</dd>`)}</dl>
+  </div>`;
+}

@@ -1,0 +1,240 @@
+// The schedule editor: the loop tree, the primitives with the reasons against them, forms, the code, undo and redo.
+import { useEffect, useRef } from "preact/hooks";
+import { onKeys } from "./keys";
+import { Form, startValues } from "./form";
+import { Keys, Problem, html, plural } from "./parts";
+import { BaseStore, useStore } from "./store";
+import { tokens } from "./text";
+import type { Host, PrimitiveView, ScheduleView, TreeNode } from "./types";
+
+export class ScheduleStore extends BaseStore {
+  view: ScheduleView | null = null;
+  selected = "";
+  /** The primitive whose form is open. */
+  chosen = "";
+  values: Record<string, unknown> = {};
+  filter = "";
+  working = false;
+
+  constructor(host: Host) {
+    super(host);
+    this.connection.onEvent = (name) => {
+      if (name === "changed" && !this.working) void this.open();
+    };
+    void this.open();
+  }
+
+  get nodes(): TreeNode[] {
+    const found: TreeNode[] = [];
+    const waiting = [...(this.view?.tree ?? [])].reverse();
+    for (let node = waiting.pop(); node; node = waiting.pop()) {
+      found.push(node);
+      waiting.push(...[...node.children].reverse());
+    }
+    return found;
+  }
+
+  get node(): TreeNode | undefined {
+    return this.nodes.find((node) => node.id === this.selected);
+  }
+
+  open = (): Promise<void> => this.attempt(async () => this.show((await this.connection.request("open", {}, "open")).view));
+
+  private show(view: unknown): void {
+    this.set(() => {
+      this.view = view as ScheduleView;
+      this.problem = null;
+      this.chosen = "";
+      if (!this.node) this.selected = this.nodes.find((node) => node.kind === "loop")?.id ?? this.nodes[0]?.id ?? "";
+    });
+  }
+
+  select(id: string): void {
+    this.set(() => {
+      if (id !== this.selected) this.chosen = "";
+      this.selected = id;
+      this.problem = null;
+    });
+  }
+
+  choose(primitive: PrimitiveView): void {
+    this.set(() => {
+      this.problem = null;
+      this.chosen = this.chosen === primitive.name ? "" : primitive.name;
+      this.values = startValues(primitive, this.nodes);
+    });
+    const asks = primitive.parameters.some((parameter) => parameter.kind !== "selection");
+    if (this.chosen && !asks) void this.apply(primitive);
+  }
+
+  apply = (primitive: PrimitiveView): Promise<void> =>
+    this.command("apply", { primitive: primitive.name, selection: this.selected, arguments: this.values });
+  undo = (): Promise<void> => this.view?.can_undo ? this.command("undo", {}) : Promise.resolve();
+  redo = (): Promise<void> => this.view?.can_redo ? this.command("redo", {}) : Promise.resolve();
+
+  private command(op: string, args: Record<string, unknown>): Promise<void> {
+    if (this.working) return Promise.resolve();
+    this.set(() => (this.working = true));
+    return this.attempt(async () => {
+      const seen = this.view?.state ?? "";
+      this.show((await this.connection.request(op, { ...args, seen }, "command", seen)).view);
+    }).finally(() => this.set(() => (this.working = false)));
+  }
+
+  /** Along the tree as it is drawn, or to the box around, or into the first box inside. */
+  walk(direction: "next" | "previous" | "out" | "in"): void {
+    const all = this.nodes;
+    const here = all.findIndex((node) => node.id === this.selected);
+    const target = {
+      next: all[here + 1],
+      previous: all[here - 1],
+      out: all.find((node) => node.children.some((child) => child.id === this.selected)),
+      in: all[here]?.children[0],
+    }[direction];
+    if (target) this.select(target.id);
+  }
+}
+
+const KEY_ROWS: [string, string][] = [
+  ["↑ ↓", "previous, next box of the tree"],
+  ["← →", "out to the box around, in to the first box inside"],
+  ["/", "find a primitive"],
+  ["Ctrl+Z", "undo (Cmd on macOS)"],
+  ["Ctrl+Shift+Z", "redo"],
+  ["?", "this sheet"],
+  ["Esc", "back to the notebook"],
+];
+
+export function ScheduleScreen({ store }: { store: ScheduleStore }) {
+  useStore(store);
+  const root = useRef<HTMLDivElement>(null);
+  const keys = onKeys({
+    ArrowUp: () => store.walk("previous"),
+    ArrowDown: () => store.walk("next"),
+    ArrowLeft: () => store.walk("out"),
+    ArrowRight: () => store.walk("in"),
+    "/": () => root.current?.querySelector<HTMLInputElement>(".wb-filter")?.focus(),
+    "mod+z": () => void store.undo(),
+    "mod+shift+z": () => void store.redo(),
+    "?": () => store.set(() => (store.help = !store.help)),
+  });
+  return html`<div class="wb wb-schedule" data-lm-suppress-shortcuts="true" role="group" aria-label="Schedule editor"
+      aria-busy=${store.working} onKeyDown=${keys} ref=${root}>
+    <${Header} store=${store} />
+    <div class="wb-columns"><${Tree} store=${store} /><${Primitives} store=${store} /></div>
+    <${Code} store=${store} />
+    ${store.help && html`<${Keys} rows=${KEY_ROWS} close=${() => store.set(() => (store.help = false))} />`}
+  </div>`;
+}
+
+function Header({ store }: { store: ScheduleStore }) {
+  const view = store.view;
+  const loops = store.nodes.filter((node) => node.kind === "loop").length;
+  return html`<header class="wb-head">
+    <span class="wb-title">${view?.name || "Schedule"}</span>
+    <span class="wb-muted">${plural(loops, "loop")}${view && view.history.length > 0 ? ` · step ${view.position} of ${view.history.length}` : ""}</span>
+    ${(store.busy || store.working) && html`<span class="wb-busy" role="status">${store.busy ? "kernel busy" : "applying"}</span>`}
+    <span class="wb-space"></span>
+    <span class="wb-group">
+      <button class="wb-button" title="Undo (Ctrl+Z)" disabled=${!view?.can_undo} onClick=${store.undo}>Undo</button>
+      <button class="wb-button" title="Redo (Ctrl+Shift+Z)" disabled=${!view?.can_redo} onClick=${store.redo}>Redo</button>
+    </span>
+    <button class="wb-button" aria-label="Keys" title="Keys (?)" onClick=${() => store.set(() => (store.help = !store.help))}>?</button>
+  </header>`;
+}
+
+const SIGNS: Record<string, string> = { parallel: "∥", vectorized: "⇶", unrolled: "↻", thread: "▦", serial: "" };
+
+function Tree({ store }: { store: ScheduleStore }) {
+  const tree = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    tree.current?.querySelector("[aria-selected=true] > .wb-box-head")?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  }, [store.selected]);
+  return html`<div class="wb-tree" role="tree" aria-label="Loop tree" tabindex="0" ref=${tree}
+      aria-activedescendant=${store.selected ? nodeId(store.selected) : undefined}>
+    ${(store.view?.tree ?? []).map((node) => html`<${Box} key=${node.id} node=${node} store=${store} />`)}
+  </div>`;
+}
+
+const nodeId = (id: string) => `wb-node-${id}`;
+
+function Box({ node, store }: { node: TreeNode; store: ScheduleStore }) {
+  const blamed = store.problem?.nodes.includes(node.id) ?? false;
+  const kind = node.kind === "loop" ? node.loop_kind : node.kind;
+  const choose = (event: Event) => {
+    event.stopPropagation();
+    store.select(node.id);
+  };
+  return html`<div id=${nodeId(node.id)} class=${`wb-box wb-k-${kind} ${blamed ? "wb-blamed" : ""}`} role="treeitem"
+      aria-selected=${node.id === store.selected} aria-expanded=${node.children.length > 0 ? true : undefined} onClick=${choose}>
+    <div class="wb-box-head">
+      ${node.kind === "loop" ? html`<span class="wb-iter">${node.name}</span>` : html`<span class="wb-block-name">${node.name}</span>`}
+      ${node.extent && html`<span class="wb-extent">${node.extent}</span>`}
+      ${node.kind === "loop" && node.loop_kind !== "serial" && html`<span class="wb-chip">
+        <span aria-hidden="true">${SIGNS[node.loop_kind] ?? ""}</span> ${node.loop_kind}</span>`}
+      ${node.reduction && html`<span class="wb-chip wb-chip-sum"><span aria-hidden="true">Σ</span> reduction</span>`}
+      ${node.detail && html`<code class="wb-detail-text">${node.detail}</code>`}
+    </div>
+    ${node.children.length > 0 && html`<div class="wb-inside" role="group">
+      ${node.children.map((child) => html`<${Box} key=${child.id} node=${child} store=${store} />`)}</div>`}
+  </div>`;
+}
+
+/** Why a primitive does not apply to a node: null if it does. */
+function reasonAgainst(primitive: PrimitiveView, node: TreeNode): string | null {
+  const reason = primitive.applicable[node.id];
+  return reason === undefined ? `not for a ${node.kind}` : reason;
+}
+
+function Primitives({ store }: { store: ScheduleStore }) {
+  const node = store.node;
+  const wanted = store.filter.trim().toLowerCase();
+  const all = (store.view?.primitives ?? []).filter((primitive) => primitive.name.toLowerCase().includes(wanted));
+  const judged = node ? all.map((primitive) => ({ primitive, reason: reasonAgainst(primitive, node) })) : [];
+  const enabled = judged.filter(({ reason }) => reason === null);
+  const disabled = judged.filter(({ reason }) => reason !== null);
+  return html`<section class="wb-panel" aria-label="Primitives">
+    <div class="wb-panel-head">
+      <span>${node ? html`For ${node.kind} <code class="wb-iter">${node.name}</code>` : "Select a loop or a block"}</span>
+      <input class="wb-filter" type="search" placeholder="Find ( / )" aria-label="Find a primitive" value=${store.filter}
+        onInput=${(event: Event) => store.set(() => (store.filter = (event.target as HTMLInputElement).value))} />
+    </div>
+    ${store.problem && html`<${Problem} error=${store.problem} close=${() => store.set(() => (store.problem = null))} />`}
+    <div class="wb-primitives">
+      ${enabled.map(({ primitive }) => html`<${Primitive} key=${primitive.name} primitive=${primitive} store=${store} />`)}
+      ${disabled.length > 0 && html`<div class="wb-heading">Not here, and why</div>`}
+      ${disabled.map(({ primitive, reason }) => html`<div class="wb-primitive wb-off" key=${primitive.name}>
+        <button aria-disabled="true" aria-describedby=${`wb-why-${primitive.name}`}>${primitive.name}</button>
+        <span id=${`wb-why-${primitive.name}`} class="wb-reason">${reason}</span></div>`)}
+    </div>
+  </section>`;
+}
+
+function Primitive({ primitive, store }: { primitive: PrimitiveView; store: ScheduleStore }) {
+  const open = store.chosen === primitive.name;
+  return html`<div class=${`wb-primitive ${open ? "wb-open" : ""}`}>
+    <button aria-expanded=${open} onClick=${() => store.choose(primitive)}>${primitive.name}</button>
+    <span class="wb-doc">${primitive.doc}</span>
+    ${open && html`<${Form} primitive=${primitive} nodes=${store.nodes} values=${store.values} busy=${store.working}
+      change=${(name: string, value: unknown) => store.set(() => (store.values = { ...store.values, [name]: value }))}
+      apply=${() => store.apply(primitive)} />`}
+  </div>`;
+}
+
+function Code({ store }: { store: ScheduleStore }) {
+  const view = store.view;
+  if (!view) return null;
+  const lines = view.code.replace(/\n$/, "").split("\n");
+  const script = view.script.chunks.flatMap((chunk) => chunk.lines);
+  return html`<div class="wb-bottom">
+    <section aria-label="The Python that leads here"><div class="wb-heading">Python</div>
+      <pre class="wb-code" tabindex="0">${lines.map((line, i) => html`<${CodeLine} text=${line} last=${i === lines.length - 1 && view.position > 0} />`)}</pre></section>
+    <section aria-label="The program"><div class="wb-heading">Program</div>
+      <pre class="wb-code" tabindex="0">${script.map((line) => html`<${CodeLine} text=${line} last=${false} />`)}</pre></section>
+  </div>`;
+}
+
+function CodeLine({ text, last }: { text: string; last: boolean }) {
+  const words = tokens(text, "python").map(([kind, word]) => (kind ? html`<span class=${`wb-t-${kind}`}>${word}</span>` : word));
+  return html`<span class=${last ? "wb-code-line wb-last" : "wb-code-line"}>${words}${"\n"}</span>`;
+}

@@ -1,0 +1,50 @@
+// What the screens' states have in common: listeners, the connection, the shown problem, "busy".
+import { useEffect, useReducer } from "preact/hooks";
+import { Connection, Overtaken, Refusal } from "./connection";
+import type { ErrorView, Host } from "./types";
+
+export class BaseStore {
+  protected readonly connection: Connection;
+  private listeners = new Set<() => void>();
+  problem: ErrorView | null = null;
+  busy = false;
+  help = false;
+
+  constructor(host: Host) {
+    this.connection = new Connection(host);
+    this.connection.onBusy = (busy) => this.set(() => (this.busy = busy));
+  }
+
+  subscribe(listener: () => void): () => void {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  }
+
+  /** Change something and draw. */
+  set(change: () => void): void {
+    change();
+    for (const listener of this.listeners) listener();
+  }
+
+  /** Run a request; a refusal is shown, an overtaken one forgotten. */
+  protected async attempt(work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      if (error instanceof Overtaken) return;
+      const view = error instanceof Refusal ? error.view : {
+        code: "E-UI-PAGE", message: "the page failed to show this", where: "", found: String(error), expected: "",
+        fix: "run the cell again", kept: "the program is unchanged", nodes: [],
+      };
+      this.set(() => (this.problem = view));
+    }
+  }
+}
+
+export function useStore(store: BaseStore): void {
+  const [, redraw] = useReducer((count: number) => count + 1, 0);
+  useEffect(() => {
+    redraw(undefined); // what changed between the first drawing and now was heard by nobody
+    return store.subscribe(() => redraw(undefined));
+  }, [store]);
+}

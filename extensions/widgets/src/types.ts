@@ -1,0 +1,51 @@
+// The twin of workbench/views/schema.py: what the kernel sends.
+
+export interface ErrorView {
+  code: string; message: string; where: string; found: string; expected: string; fix: string; kept: string;
+  nodes: string[];
+}
+export interface Chunk { start: number; lines: string[] }
+export interface TextView { total: number; chunks: Chunk[] }
+export interface Hunk { before_start: number; before_count: number; after_start: number; after_count: number }
+
+export interface StepSummary {
+  id: string; name: string; kind: string; changed: boolean; milliseconds: number; ops_before: number;
+  ops_after: number; rewrite_count: number; group: string; note: string; error: ErrorView | null;
+}
+export interface PipelineView {
+  version: number; state: string; title: string; steps: StepSummary[];
+  selected: { step: string; rewrite: number | null };
+}
+export interface RewriteSummary { rule: string; source: string; where: string; microseconds: number }
+export interface StepView {
+  id: string; state: string; before: TextView; after: TextView; hunks: Hunk[]; rewrites: RewriteSummary[];
+  rewrite_count: number; language: string; call: string;
+}
+export interface RewriteView {
+  step: string; index: number; rewrite: RewriteSummary; before: TextView; after: TextView; hunks: Hunk[];
+  why: string; bindings: [string, string][]; rule_text: string;
+}
+
+export interface TreeNode {
+  id: string; kind: "loop" | "block" | "stage"; name: string; extent: string; loop_kind: string; detail: string;
+  reduction: boolean; children: TreeNode[];
+}
+export interface Parameter {
+  name: string; kind: string; doc: string; default: unknown; choices: string[]; required: boolean;
+}
+export interface PrimitiveView {
+  name: string; doc: string; parameters: Parameter[]; applicable: Record<string, string | null>;
+}
+export interface HistoryEntry { label: string; code: string }
+export interface ScheduleView {
+  version: number; state: string; name: string; tree: TreeNode[]; code: string; script: TextView;
+  primitives: PrimitiveView[]; history: HistoryEntry[]; position: number; can_undo: boolean; can_redo: boolean;
+}
+
+/** What a widget host (anywidget) gives a screen. */
+export interface Host {
+  get(name: string): unknown;
+  send(content: unknown, callbacks?: unknown, buffers?: ArrayBuffer[]): void;
+  on(name: "msg:custom", callback: (message: unknown, buffers: DataView[]) => void): void;
+  off(name: "msg:custom", callback: (message: unknown, buffers: DataView[]) => void): void;
+}

@@ -1,0 +1,54 @@
+"""A headless Chromium for all browser tests, and a page of its own for each."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Playwright, sync_playwright
+
+from tests.browser.harness import Harness
+
+HERE = Path(__file__).parent
+HOW_TO_INSTALL = "the browser tests need Chromium: apt-get install -y --no-install-recommends chromium"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.is_relative_to(HERE):
+            item.add_marker(pytest.mark.browser)
+
+
+@pytest.fixture(scope="session")
+def playwright() -> Iterator[Playwright]:
+    with sync_playwright() as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def browser(playwright: Playwright) -> Iterator[Browser]:
+    path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if path is None:
+        pytest.fail(HOW_TO_INSTALL, pytrace=False)
+    arguments = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
+    browser = playwright.chromium.launch(executable_path=path, args=arguments, timeout=40_000)
+    yield browser
+    browser.close()
+
+
+@pytest.fixture
+def context(browser: Browser) -> Iterator[BrowserContext]:
+    context = browser.new_context(viewport={"width": 1280, "height": 800}, device_scale_factor=1)
+    context.set_default_timeout(10_000)
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def harness(context: BrowserContext) -> Iterator[Harness]:
+    harness = Harness(context.new_page())
+    yield harness
+    assert harness.foreign == [], "the page asked for something elsewhere"
+    assert harness.errors == []

@@ -1,0 +1,89 @@
+"""A page in which the two real halves of a screen talk without Jupyter: only the comm is stood in for."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page
+
+from workbench.ui.screen import Screen
+
+HERE = Path(__file__).parent
+STATIC = HERE.parents[1] / "workbench" / "ui" / "static"
+ORIGIN = "http://workbench.test"
+# What a strict page allows: our own scripts and Blob URLs, nothing from elsewhere.
+POLICY = (
+    "default-src 'none'; script-src 'self' 'unsafe-inline' blob:; "
+    "style-src 'unsafe-inline'; connect-src 'none'"
+)
+
+
+class Harness:
+    """A page with one screen; `asked` holds every request, `foreign` every address beyond the page's own."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.asked: list[dict[str, Any]] = []
+        self.foreign: list[str] = []
+        self.errors: list[str] = []
+        self.screen: Screen | None = None
+        page.on("pageerror", lambda error: self.errors.append(str(error)))
+        page.on("console", lambda m: self.errors.append(m.text) if m.type == "error" else None)
+        page.route("**/*", self._serve)
+
+    def _serve(self, route: Any) -> None:
+        url = route.request.url
+        if url == f"{ORIGIN}/":
+            headers = {"Content-Security-Policy": POLICY}
+            route.fulfill(body=(HERE / "page.html").read_text(), content_type="text/html", headers=headers)
+        elif url == f"{ORIGIN}/stub.js":
+            route.fulfill(body=(STATIC / "stub.js").read_text(), content_type="text/javascript")
+        elif url.startswith(("blob:", "data:")):
+            route.continue_()
+        else:
+            self.foreign.append(url)
+            route.abort()
+
+    def show(self, screen: Screen, dark: bool = False) -> None:
+        """Draw the screen, through the stub and the bundle that it fetches, as a notebook does."""
+        self.screen = screen
+        pushed = screen.__dict__.setdefault("_pushed", [])
+        object.__setattr__(screen, "send", lambda content, buffers=None: pushed.append((content, buffers)))
+        self.page.expose_function("kernel", self._answer)
+        self.page.goto(f"{ORIGIN}/")
+        self.page.wait_for_function("window.ready === true")
+        if dark:
+            self.page.evaluate("void document.body.classList.add('dark')")
+        traits = {"kind": screen.kind, "bundle_hash": screen.bundle_hash}
+        self.page.evaluate("traits => window.show(traits)", traits)
+        self.page.wait_for_selector(".wb")
+
+    def _answer(self, message: dict[str, Any]) -> dict[str, Any] | None:
+        assert self.screen is not None
+        self.asked.append(message)
+        reply = self.screen._dispatcher.handle(message)
+        if reply is None:
+            return None
+        return {"content": reply.content, "buffers": [base64.b64encode(b).decode() for b in reply.buffers]}
+
+    def push(self) -> None:
+        """Deliver what the kernel has sent on its own accord."""
+        assert self.screen is not None
+        pushed: list[Any] = self.screen.__dict__["_pushed"]
+        while pushed:
+            content, _ = pushed.pop(0)
+            self.page.evaluate("m => window.model.deliver({content: m, buffers: []})", content)
+
+    def operations(self) -> list[str]:
+        return [message["op"] for message in self.asked]
+
+    def wait_until(self, condition: Callable[[], bool], what: str, seconds: float = 10.0) -> None:
+        for _ in range(int(seconds / 0.02)):
+            if condition():
+                return
+            self.page.wait_for_timeout(20)
+        pytest.fail(f"did not happen in {seconds} s: {what}")

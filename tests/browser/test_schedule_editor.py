@@ -1,0 +1,150 @@
+"""The schedule editor in a real browser: tree, reasons, forms, refusals, undo."""
+
+from __future__ import annotations
+
+from playwright.sync_api import Locator, expect
+
+from tests.browser.fakes import FakeSchedule
+from tests.browser.harness import Harness
+from workbench.ui.schedule import ScheduleEditor
+
+
+def opened(harness: Harness) -> ScheduleEditor:
+    editor = ScheduleEditor(FakeSchedule())
+    harness.show(editor)
+    expect(harness.page.get_by_role("treeitem").first).to_be_visible()
+    return editor
+
+
+def box(harness: Harness, name: str) -> Locator:
+    return harness.page.locator(f'[id="wb-node-l:{name}"] > .wb-box-head')
+
+
+def choose(harness: Harness, loop: str, primitive: str) -> None:
+    box(harness, loop).click()
+    harness.page.get_by_role("button", name=primitive, exact=True).click()
+
+
+def test_the_tree_shows_names_extents_and_kinds(harness: Harness) -> None:
+    opened(harness)
+    expect(harness.page.get_by_role("treeitem")).to_have_count(4)
+    expect(box(harness, "i")).to_contain_text("512")
+    expect(box(harness, "k")).to_contain_text("reduction")
+    expect(harness.page.locator(".wb-k-block")).to_contain_text("C[i, j] += A[i, k] * B[k, j]")
+
+
+def test_every_primitive_is_listed_and_the_refused_ones_say_why(harness: Harness) -> None:
+    opened(harness)
+    box(harness, "k").click()
+    names = harness.page.locator(".wb-primitive > button").all_inner_texts()
+    assert sorted(names) == sorted(
+        ["split", "fuse", "reorder", "vectorize", "parallel", "unroll", "cache_write", "decompose_reduction"]
+    )
+    vectorize = harness.page.get_by_role("button", name="vectorize")
+    expect(vectorize).to_have_attribute("aria-disabled", "true")
+    expect(harness.page.locator("#wb-why-vectorize")).to_contain_text("k carries the sum into C[i, j]")
+    expect(harness.page.locator("#wb-why-cache_write")).to_have_text("not for a loop")
+
+
+def test_a_refused_primitive_does_nothing_when_clicked(harness: Harness) -> None:
+    editor = opened(harness)
+    before = editor.model
+    box(harness, "k").click()
+    harness.page.get_by_role("button", name="vectorize").click(force=True)
+    harness.page.wait_for_timeout(100)
+    assert editor.model is before and "apply" not in harness.operations()
+
+
+def test_a_form_splits_a_loop_and_the_code_follows(harness: Harness) -> None:
+    editor = opened(harness)
+    choose(harness, "j", "split")
+    field = harness.page.get_by_role("textbox", name="factors")
+    expect(field).to_have_value("auto, 8")
+    field.fill("auto, 32")
+    harness.page.get_by_role("button", name="Apply").click()
+    expect(box(harness, "j_1")).to_contain_text("32")
+    expect(harness.page.locator(".wb-last")).to_contain_text("j_0, j_1 = sch.split(j, factors=[None, 32])")
+    assert editor.code.endswith("j_0, j_1 = sch.split(j, factors=[None, 32])")
+    assert harness.operations().count("apply") == 1 and harness.operations().count("open") == 1
+
+
+def test_a_primitive_without_arguments_applies_at_once(harness: Harness) -> None:
+    editor = opened(harness)
+    choose(harness, "i", "parallel")
+    expect(box(harness, "i")).to_contain_text("parallel")
+    assert editor.model.view().tree[0].loop_kind == "parallel"
+
+
+def test_loops_are_put_in_order_by_buttons(harness: Harness) -> None:
+    editor = opened(harness)
+    choose(harness, "i", "reorder")
+    harness.page.get_by_role("button", name="Move k outwards").click()
+    harness.page.get_by_role("button", name="Apply").click()
+    expect(harness.page.locator(".wb-last")).to_contain_text("sch.reorder(i, k, j)")
+    assert [loop.name for loop in editor.model.loops] == ["i", "k", "j"]  # type: ignore[attr-defined]
+
+
+def test_a_refusal_is_shown_with_its_place_and_its_fix(harness: Harness) -> None:
+    editor = opened(harness)
+    before = editor.model
+    choose(harness, "j", "split")
+    harness.page.get_by_role("textbox", name="factors").fill("auto, 7")
+    harness.page.get_by_role("button", name="Apply").click()
+    alert = harness.page.get_by_role("alert")
+    for text in ("E-SCHEDULE-FACTOR", "a factor that divides the extent", "factors=[None, 8]", "unchanged"):
+        expect(alert).to_contain_text(text)
+    expect(harness.page.locator('[id="wb-node-l:j"]')).to_have_class("wb-box wb-k-serial wb-blamed")
+    assert editor.model is before
+    expect(harness.page.get_by_role("textbox", name="factors")).to_have_value("auto, 7")
+
+
+def test_undo_and_redo_by_button_and_key(harness: Harness) -> None:
+    editor = opened(harness)
+    page = harness.page
+    undo, redo = page.get_by_role("button", name="Undo"), page.get_by_role("button", name="Redo")
+    expect(undo).to_be_disabled()
+    choose(harness, "i", "parallel")
+    expect(undo).to_be_enabled()
+    undo.click()
+    expect(redo).to_be_enabled()
+    expect(box(harness, "i")).not_to_contain_text("parallel")
+    page.get_by_role("tree").focus()
+    page.keyboard.press("Control+Shift+Z")
+    expect(box(harness, "i")).to_contain_text("parallel")
+    page.keyboard.press("Control+z")
+    expect(redo).to_be_enabled()
+    assert editor.model.view().position == 0
+
+
+def test_keys_walk_the_tree_and_find_a_primitive(harness: Harness) -> None:
+    opened(harness)
+    page = harness.page
+    selected = page.locator("[role=treeitem][aria-selected=true] > .wb-box-head")
+    page.get_by_role("tree").focus()
+    expect(selected).to_contain_text("i")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowRight")
+    expect(selected).to_contain_text("k")
+    page.keyboard.press("ArrowLeft")
+    expect(selected).to_contain_text("j")
+    page.keyboard.press("/")
+    page.keyboard.type("par")
+    expect(page.locator(".wb-primitive")).to_have_count(1)
+    page.keyboard.press("Escape")
+    assert page.evaluate("document.activeElement.id") == "cell"
+
+
+def test_the_kernel_changes_the_schedule_under_the_screen(harness: Harness) -> None:
+    editor = opened(harness)
+    editor.model = FakeSchedule().apply("unroll", "l:j", {})
+    harness.push()
+    expect(box(harness, "j")).to_contain_text("unrolled")
+
+
+def test_two_quick_clicks_are_one_command(harness: Harness) -> None:
+    opened(harness)
+    choose(harness, "j", "split")
+    harness.page.get_by_role("button", name="Apply").dblclick()
+    expect(box(harness, "j_1")).to_be_visible()
+    harness.page.wait_for_timeout(150)
+    assert harness.operations().count("apply") == 1

@@ -1,0 +1,80 @@
+"""What every test may use: the `golden` fixture, hypothesis profiles, one worker for each module.
+
+Golden texts lie under `tests/golden/`, mirroring the test's own path.  After a wanted change:
+
+    pytest tests/tir --update-golden
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+TESTS = Path(__file__).resolve().parent
+GOLDEN = TESTS / "golden"
+ONE_WORKER_FOLDERS = ("browser", "notebooks")
+
+settings.register_profile(
+    "ci", derandomize=True, deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.register_profile("nightly", parent=settings.get_profile("ci"), derandomize=False, max_examples=2000)
+settings.load_profile(os.environ.get("WORKBENCH_HYPOTHESIS", "ci"))
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--update-golden", action="store_true", help="write golden texts, compare nothing")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep a module on one worker (its fixtures are costly), and all browser and notebook tests too."""
+    for item in items:
+        folder = item.path.relative_to(TESTS).parts[0] if item.path.is_relative_to(TESTS) else ""
+        group = "browser" if folder in ONE_WORKER_FOLDERS else item.nodeid.split("::")[0]
+        if item.get_closest_marker("xdist_group") is None:
+            item.add_marker(pytest.mark.xdist_group(group))
+
+
+class Golden:
+    """Compares a text with the committed one: `golden(text)`, or `golden(text, "part", suffix=".py")`."""
+
+    def __init__(self, request: pytest.FixtureRequest) -> None:
+        module = request.path.relative_to(TESTS).with_suffix("")
+        test = re.sub(r"[^\w.=+-]+", "_", request.node.name.split("@")[0]).strip("_")
+        self._folder = GOLDEN / module.parent / module.name.removeprefix("test_")
+        self._test = test.removeprefix("test_")
+        self._update = bool(request.config.getoption("--update-golden"))
+
+    def path(self, name: str = "", suffix: str = ".txt") -> Path:
+        """Where the golden text of this test lies; `name` tells apart several of one test."""
+        return self._folder / f"{self._test}{'.' + name if name else ''}{suffix}"
+
+    def __call__(self, text: str, name: str = "", suffix: str = ".txt") -> None:
+        path = self.path(name, suffix)
+        text = text if text.endswith("\n") else text + "\n"
+        if self._update:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+            return
+        if not path.exists():
+            pytest.fail(f"no {path.relative_to(TESTS)}; if this is right, --update-golden:\n{text}")
+        expected = path.read_text(encoding="utf-8")
+        if text == expected:
+            return
+        difference = difflib.unified_diff(
+            expected.splitlines(), text.splitlines(), "golden", "found", lineterm="", n=4
+        )
+        pytest.fail(
+            f"differs from {path.relative_to(TESTS)} (wanted? --update-golden):\n" + "\n".join(difference),
+            pytrace=False,
+        )
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Golden:
+    """See `Golden`."""
+    return Golden(request)

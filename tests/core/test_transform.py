@@ -1,0 +1,159 @@
+"""Passes: contexts, levels, instruments, options, failures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from workbench.core.errors import InternalError, WorkbenchError
+from workbench.core.module import IRModule
+from workbench.core.transform import (
+    PASSES,
+    PassContext,
+    PassInstrument,
+    Sequential,
+    function_pass,
+    module_pass,
+)
+from workbench.relay.ir.expr import Function, Tuple, var
+
+
+@pytest.fixture(autouse=True)
+def forget_test_passes() -> Iterator[None]:
+    before = set(PASSES)
+    yield
+    for name in set(PASSES) - before:
+        PASSES.remove(name)
+
+
+def module() -> IRModule:
+    x = var("x", shape=(2,))
+    return IRModule({"main": Function((x,), x)})
+
+
+def test_a_function_becomes_a_pass_with_its_options_checked():
+    @module_pass(opt_level=1)
+    def KeepOnly(mod: IRModule, ctx: PassContext, *, name: str = "main") -> IRModule:
+        return mod.with_only({name: mod[name]})
+
+    assert KeepOnly().info.opt_level == 1
+    assert repr(KeepOnly(name="main")) == "KeepOnly(name='main')"
+    assert KeepOnly("main")(module()).names() == ("main",)
+    with pytest.raises(WorkbenchError, match="nme"):
+        KeepOnly(nme="main")
+
+
+def test_a_pass_without_options_works_with_and_without_call():
+    @module_pass
+    def Nothing(mod: IRModule, ctx: PassContext) -> IRModule:
+        return mod
+
+    given = module()
+    assert Nothing(given) is given and Nothing()(given) is given
+
+
+def test_classes_make_passes():
+    @function_pass(opt_level=1)
+    class Wrap:
+        def __init__(self, times: int) -> None:
+            self.times = times
+
+        def transform_function(self, func: Any, mod: IRModule, ctx: PassContext) -> Any:
+            body = func.body
+            for _ in range(self.times):
+                body = Tuple((body,))
+            return func.replace(body=body)
+
+    assert isinstance(Wrap(2)(module())["main"].body.fields[0], Tuple)
+
+
+def test_sequential_skips_by_level_and_name():
+    ran: list[str] = []
+
+    def recorder(name: str, level: int) -> Any:
+        @module_pass(opt_level=level, name=name)
+        def step(mod: IRModule, ctx: PassContext) -> IRModule:
+            ran.append(name)
+            return mod
+
+        return step
+
+    sequence = Sequential([recorder("Low", 1), recorder("High", 3), recorder("Off", 0)])
+    with PassContext(opt_level=2, disabled_pass=["Off"]):
+        sequence(module())
+    assert ran == ["Low"]
+    ran.clear()
+    with PassContext(opt_level=0, required_pass=["High"]):
+        sequence(module())
+    assert ran == ["High", "Off"]
+
+
+def test_instruments_are_told_and_may_skip():
+    events: list[str] = []
+
+    class Recorder(PassInstrument):
+        def enter_pass_ctx(self) -> None:
+            events.append("enter")
+
+        def exit_pass_ctx(self) -> None:
+            events.append("exit")
+
+        def should_run(self, mod: IRModule, info: Any) -> bool:
+            return info.name != "Skipped"
+
+        def run_before_pass(self, mod: IRModule, info: Any) -> None:
+            events.append(f"before {info.name}")
+
+        def run_after_pass(self, mod: IRModule, info: Any) -> None:
+            events.append(f"after {info.name}")
+
+    @module_pass(name="Kept")
+    def kept(mod: IRModule, ctx: PassContext) -> IRModule:
+        return mod
+
+    @module_pass(name="Skipped")
+    def skipped(mod: IRModule, ctx: PassContext) -> IRModule:
+        raise AssertionError("must not run")
+
+    with PassContext(instruments=[Recorder()]):
+        kept(module())
+        skipped(module())
+    assert events == ["enter", "before Kept", "after Kept", "exit"]
+
+
+def test_a_failing_pass_keeps_the_module_and_says_where():
+    @module_pass(name="Broken")
+    def broken(mod: IRModule, ctx: PassContext) -> IRModule:
+        return {}["missing"]
+
+    given = module()
+    with pytest.raises(InternalError) as caught:
+        broken(given)
+    assert caught.value.code == "E-PASS-FAILED" and caught.value.partial is given
+    assert "test_transform.py" in caught.value.where
+
+
+def test_a_pass_must_return_a_module():
+    @module_pass(name="Forgot")
+    def forgot(mod: IRModule, ctx: PassContext) -> Any:
+        return None
+
+    with pytest.raises(WorkbenchError, match="must return an IRModule"):
+        forgot(module())
+
+
+def test_a_pass_that_changes_its_handle_leaves_the_callers_alone():
+    @module_pass(name="Mutates")
+    def mutates(mod: IRModule, ctx: PassContext) -> IRModule:
+        mod["extra"] = mod["main"]
+        return mod
+
+    given = module()
+    assert mutates(given).names() == ("main", "extra") and given.names() == ("main",)
+
+
+def test_unknown_options_of_a_context_are_refused():
+    with pytest.raises(WorkbenchError, match=r"relay\.FuseOps\.max_dept"):
+        PassContext(config={"relay.FuseOps.max_dept": 3})

@@ -1,0 +1,43 @@
+"""The front end writes text, never markup, and asks nobody but the kernel."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SOURCES = sorted(
+    path
+    for path in (ROOT / "extensions").rglob("*")
+    if path.suffix in {".ts", ".tsx", ".js", ".mjs", ".css", ".html"} and "node_modules" not in path.parts
+)
+FORBIDDEN = re.compile(
+    r"innerHTML|outerHTML|insertAdjacentHTML|dangerouslySetInnerHTML|document\.write"
+    r"|\beval\b|new Function|javascript:"
+)
+REMOTE = re.compile(r"https?://|//cdn|\bfetch\(|XMLHttpRequest|WebSocket|sendBeacon|@import|url\(")
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.name)
+def test_sources_write_no_markup_and_reach_nowhere(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert FORBIDDEN.findall(text) == []
+    assert REMOTE.findall(text) == []
+
+
+@pytest.mark.parametrize("name", ["widgets.js", "stub.js"])
+def test_the_bundle_reaches_nowhere(name: str) -> None:
+    text = (ROOT / "workbench" / "ui" / "static" / name).read_text(encoding="utf-8")
+    found = set(re.findall(r"https?://[^\"'`\s]+", text))
+    # Names of markup languages, which are never opened.
+    assert found <= {f"http://www.w3.org/{name}" for name in ("1998/Math/MathML", "1999/xhtml", "2000/svg")}
+    assert not re.search(r"\beval\(|new Function\(|document\.write", text)
+
+
+def test_the_lock_file_names_no_registry() -> None:
+    lock = json.loads((ROOT / "extensions" / "widgets" / "package-lock.json").read_text())
+    assert all("resolved" not in package for package in lock["packages"].values())
+    assert all("integrity" in package for name, package in lock["packages"].items() if name)

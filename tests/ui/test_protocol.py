@@ -1,0 +1,130 @@
+"""The message protocol: replies, refusals, junk, sizes."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import logging
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workbench.core.errors import WorkbenchError
+from workbench.ui.protocol import BUFFER_LIMIT, JSON_LIMIT, Answer, Dispatcher, argument
+
+
+def refuse(args: dict[str, Any]) -> Answer:
+    raise WorkbenchError("E-TEST", "no", found="x", fix="y", nodes=("l:i", object()))
+
+
+def crash(args: dict[str, Any]) -> Answer:
+    raise KeyError("a bug")
+
+
+def noise(args: dict[str, Any]) -> Answer:
+    """Text of a given size that does not compress."""
+    value, words = 12345, []
+    while len(words) * 11 < args["size"]:
+        value = (value * 6364136223846793005 + 1442695040888963407) % 2**64
+        words.append(f"{value >> 24:010x}")
+    return Answer("s", {"text": "\n".join(words)})
+
+
+DISPATCHER = Dispatcher(
+    {
+        "echo": lambda args: Answer("s0", {"said": argument(args, "text", str)}),
+        "refuse": refuse,
+        "crash": crash,
+        "noise": noise,
+    }
+)
+
+
+def ask(op: str, **args: Any) -> dict[str, Any]:
+    reply = DISPATCHER.handle({"v": 1, "id": 7, "op": op, "state": "s0", "args": args})
+    assert reply is not None
+    return reply.content
+
+
+def test_a_request_gets_a_reply_with_its_id_state_and_time() -> None:
+    content = ask("echo", text="hi")
+    assert (content["v"], content["id"], content["ok"], content["state"]) == (1, 7, True, "s0")
+    assert content["view"] == {"said": "hi"}
+    assert content["timings"]["kernel_ms"] >= 0
+
+
+def test_a_refusal_carries_the_whole_error_and_only_ids_as_nodes() -> None:
+    content = ask("refuse")
+    assert content["ok"] is False
+    assert content["err"]["code"] == "E-TEST"
+    assert content["err"]["fix"] == "y"
+    assert content["err"]["nodes"] == ["l:i"]
+
+
+def test_a_bug_is_one_located_error_and_a_log_entry(caplog: pytest.LogCaptureFixture) -> None:
+    content = ask("crash")
+    assert content["err"]["code"] == "E-INTERNAL"
+    assert "KeyError" in content["err"]["found"]
+    assert "a bug" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("op", "args", "code"),
+    [
+        ("nothing", {}, "E-UI-OP"),
+        ("echo", {}, "E-UI-ARGUMENT"),
+        ("echo", {"text": 5}, "E-UI-ARGUMENT"),
+        ("noise", {"size": 5_000_000}, "E-UI-SIZE"),
+    ],
+)
+def test_refusals(op: str, args: dict[str, Any], code: str) -> None:
+    assert ask(op, **args)["err"]["code"] == code
+
+
+JUNK = [
+    None,
+    5,
+    "text",
+    [],
+    {},
+    {"v": 2, "id": 1, "op": "echo"},
+    {"v": True, "id": 1, "op": "echo"},
+    {"v": 1, "op": "echo"},
+    {"v": 1, "id": "1", "op": "echo"},
+    {"v": 1, "id": True, "op": "echo"},
+    {"v": 1, "id": -1, "op": "echo"},
+    {"v": 1, "id": 2**70, "op": "echo"},
+    {"v": 1, "id": 1, "op": None},
+    {"v": 1, "id": 1, "op": "echo", "args": []},
+    {"v": 1, "id": 1, "op": "echo", "state": {}},
+]
+
+
+@pytest.mark.parametrize("message", JUNK, ids=repr)
+def test_junk_is_dropped_with_a_log(message: object, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING, "workbench.ui"):
+        assert DISPATCHER.handle(message) is None
+    assert "dropped" in caplog.text
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda s: st.lists(s) | st.dictionaries(st.text(), s),
+)
+
+
+@given(JSON)
+def test_no_message_raises(message: object) -> None:
+    DISPATCHER.handle(message)
+    DISPATCHER.handle({"v": 1, "id": 1, "op": "echo", "args": {"text": message}})
+
+
+def test_a_reply_over_the_limit_travels_packed_in_a_buffer() -> None:
+    reply = DISPATCHER.handle({"v": 1, "id": 1, "op": "noise", "args": {"size": 300_000}})
+    assert reply is not None
+    assert reply.content["packed"] is True and reply.content["view"] is None
+    assert len(json.dumps(reply.content)) < JSON_LIMIT
+    assert len(reply.buffers) == 1 and len(reply.buffers[0]) <= BUFFER_LIMIT
+    assert len(json.loads(gzip.decompress(reply.buffers[0]))["text"]) >= 270_000

@@ -1,0 +1,66 @@
+"""Budgets: what an input may cost before it is refused.  Change a limit by assignment: ``wb.limits.tensor_bytes = n``.
+
+Bytes are counted beyond those of the input file, since real models create large constants from small nodes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+from .errors import WorkbenchError
+
+
+@dataclass
+class Limits:
+    """One number each; the first words of the comment are its unit."""
+
+    tensor_bytes: int = 4 << 30
+    """bytes of one tensor"""
+    import_bytes: int = 256 << 20
+    """bytes that import may create beyond three times the file's size"""
+    fold_bytes: int = 64 << 20
+    """bytes that folding one constant expression may create"""
+    nodes: int = 1_000_000
+    """nodes of an imported graph, functions inlined"""
+    nesting: int = 64
+    """levels of subgraphs or functions"""
+    rank: int = 32
+    """axes of a tensor"""
+    rewrites: int = 1_000_000
+    """rule firings in one pass"""
+    interpreter_steps: int = 50_000_000
+    """statements and loop iterations in one interpretation"""
+
+    def check(self, name: str, found: int, what: str, where: str = "") -> None:
+        """Refuse `found` beyond the limit `name`."""
+        limit = getattr(self, name)
+        if found <= limit:
+            return
+        shown, most = (_bytes(found), _bytes(limit)) if name.endswith("bytes") else (f"{found:,}", f"{limit:,}")
+        raise WorkbenchError(
+            "E-LIMIT",
+            f"{what} would need {shown}",
+            where=where,
+            found=shown,
+            expected=f"at most {most}",
+            fix=f"if it is meant, raise wb.limits.{name}",
+        )
+
+    def __setattr__(self, name: str, value: int) -> None:
+        if name not in {field.name for field in fields(self)}:
+            raise WorkbenchError("E-LIMIT-NAME", f"there is no limit {name!r}")
+        if not isinstance(value, int) or value <= 0:
+            raise WorkbenchError("E-LIMIT-VALUE", "a limit is a positive integer", found=repr(value))
+        object.__setattr__(self, name, value)
+
+
+def _bytes(count: int) -> str:
+    value = float(count)
+    for unit in ("B", "KiB", "MiB", "GiB", "TiB", "PiB"):
+        if value < 1024:
+            return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
+        value /= 1024
+    return f"{value:.1f} EiB"
+
+
+limits = Limits()

@@ -1,0 +1,1 @@
+"""Putting the stages together: `build`, sessions (history and commands), the command line."""

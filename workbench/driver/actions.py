@@ -1,0 +1,143 @@
+"""The actions that sessions are made of: import, a pass, lower, schedule, an edit, code generation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from ..core import origin
+from ..core.equal import fingerprint
+from ..core.errors import WorkbenchError, nearest
+from ..core.module import IRModule
+from ..core.transform import PASSES, Pass, PassContext
+from ..lower import lower_module, schedule_kernels
+from ..lower.provider import default_provider, override
+from ..target import Target
+from . import pipeline
+from .history import Action, Stage, key_of
+
+
+def import_action(module: IRModule, source: str, origins: origin.OriginTable) -> Action:
+    """The root of a history: a module that came from `source`, with the origins that import recorded."""
+
+    def run(stage: Stage | None) -> Stage:
+        table = origin.active()
+        if table is not None:
+            table.join(origins)
+        return Stage(module)
+
+    return Action("Import", "import", _level(module), {"source": source}, key_of("import", module.fingerprint()), run)
+
+
+def _level(module: IRModule) -> str:
+    from ..tir.nodes import PrimFunc
+
+    return "tir" if any(isinstance(function, PrimFunc) for function in module.functions.values()) else "relay"
+
+
+def pass_action(chosen: str | Pass, target: Target, level: str) -> Action:
+    """One pass; a user's pass object works like a name.  A pass edited in its cell gets a new key by its code."""
+    made: Pass = _pass_named(chosen) if isinstance(chosen, str) else chosen
+
+    def run(stage: Stage | None) -> Stage:
+        assert stage is not None
+        with target, PassContext(opt_level=3, instruments=PassContext.current().instruments):
+            return replace(stage, module=made(stage.module))
+
+    return Action(
+        made.name,
+        "pass",
+        level,
+        dict(made.options),
+        key_of("pass", made.name, made.options, made.code_key),
+        run,
+    )
+
+
+def _pass_named(name: str) -> Pass:
+    if name not in PASSES:
+        raise WorkbenchError("E-PASS-UNKNOWN", f"there is no pass named {name!r}", fix=nearest(name, PASSES))
+    return PASSES[name]()
+
+
+def lower_action(target: Target) -> Action:
+    """Fused relay to kernels and the entry."""
+
+    def run(stage: Stage | None) -> Stage:
+        assert stage is not None
+        lowered = lower_module(stage.module, target)
+        return replace(stage, module=lowered.module, lowered=lowered)
+
+    return Action(pipeline.LOWER, "lower", "tir", {"target": str(target)}, key_of("lower", target), run)
+
+
+def schedule_action(chosen: Mapping[str, Any]) -> Action:
+    """Schedules from the default rules, except for the kernels in `chosen` (schedules by kernel name)."""
+
+    def run(stage: Stage | None) -> Stage:
+        assert stage is not None
+        if stage.lowered is None:
+            return stage
+        known = {kernel.name for kernel in stage.lowered.kernels}
+        for name in chosen:
+            if name not in known:
+                raise WorkbenchError("E-KERNEL-UNKNOWN", f"there is no kernel {name!r}", fix=nearest(name, known))
+        provider = override(chosen, default_provider)
+        module, schedules = schedule_kernels(stage.module, stage.lowered.kernels, provider)
+        return replace(stage, module=module, schedules=schedules)
+
+    saved = {name: schedule.trace.as_json() for name, schedule in chosen.items()}
+    arguments = {name: schedule.code() for name, schedule in chosen.items()}
+    keys = [f"{name}:{text}" for name, text in saved.items()]
+    return Action(pipeline.SCHEDULE, "schedule", "tir", arguments, key_of("schedule", *keys), run, saved)
+
+
+def traced_schedule_action(traces: Mapping[str, str]) -> Action:
+    """Schedules replayed from saved traces (JSON by kernel name); the rest from the default rules."""
+
+    def run(stage: Stage | None) -> Stage:
+        from ..schedule import Schedule, Trace
+
+        assert stage is not None
+        if stage.lowered is None:
+            return stage
+        kernels = {kernel.name: kernel for kernel in stage.lowered.kernels}
+        chosen: dict[str, Any] = {}
+        for name, text in traces.items():
+            if name not in kernels:
+                raise WorkbenchError("E-KERNEL-UNKNOWN", f"there is no kernel {name!r}", fix=nearest(name, kernels))
+            chosen[name] = Trace.from_json(text).apply_to_schedule(Schedule(kernels[name].func))
+        module, schedules = schedule_kernels(stage.module, stage.lowered.kernels, override(chosen, default_provider))
+        return replace(stage, module=module, schedules=schedules)
+
+    keys = [f"{name}:{text}" for name, text in traces.items()]
+    return Action(pipeline.SCHEDULE, "schedule", "tir", dict(traces), key_of("schedule", *keys), run, dict(traces))
+
+
+def edit_action(functions: Mapping[str, Any], level: str, texts: Mapping[str, str]) -> Action:
+    """Functions replaced by a person."""
+
+    def run(stage: Stage | None) -> Stage:
+        assert stage is not None
+        for name, function in functions.items():
+            if name not in stage.module:
+                known = stage.module.names()
+                raise WorkbenchError("E-EDIT-FUNCTION", f"there is no function {name!r} here", fix=nearest(name, known))
+            origin.derived(function, stage.module[name])
+        return replace(stage, module=stage.module.with_functions(dict(functions)))
+
+    keys = [f"{name}:{fingerprint(function)}" for name, function in functions.items()]
+    return Action("Edit", "edit", level, dict(texts), key_of("edit", level, *keys), run)
+
+
+def codegen_action(target: Target) -> Action:
+    """Native code for the whole module."""
+
+    def run(stage: Stage | None) -> Stage:
+        from .build import compile_stage
+
+        assert stage is not None
+        return replace(stage, compiled=compile_stage(stage, target))
+
+    return Action(pipeline.CODEGEN, "codegen", "native", {"target": str(target)}, key_of("codegen", target), run)

@@ -1,0 +1,65 @@
+"""Pictures for the notebooks: `wb.data.photo("coffee.png", size=224)` and `wb.data.labels()`.
+
+Files are looked up in the current folder, in `data/` beside it, and in the folder that WORKBENCH_DATA names.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..core.errors import WorkbenchError
+
+
+def find(name: str) -> Path:
+    """The path of a data file, or a `WorkbenchError` that says where it was looked for."""
+    given = os.environ.get("WORKBENCH_DATA")
+    places = [Path("."), Path("data"), Path("notebooks/data"), *([Path(given)] if given else [])]
+    for place in places:
+        if (place / name).is_file():
+            return place / name
+    raise WorkbenchError(
+        "E-DATA-MISSING",
+        f"there is no file {name!r}",
+        found=f"looked in {', '.join(str(place) for place in places)}",
+        fix="run from the notebooks folder, or set WORKBENCH_DATA",
+    )
+
+
+def photo(name: str, size: int = 224, mean: Any = 127.0, scale: Any = 128.0) -> np.ndarray:
+    """A photograph as a float32 tensor (1, 3, size, size): cropped to its middle square, scaled, (x - mean) / scale.
+
+    The defaults are the preprocessing of the EfficientNet-lite family (pixels 0..255 to about -1..1).
+    """
+    picture = image(name, size)
+    pixels = (np.asarray(picture, np.float32) - np.float32(mean)) / np.float32(scale)
+    return np.ascontiguousarray(pixels.transpose(2, 0, 1)[None])
+
+
+def image(name: str, size: int | None = None) -> Any:
+    """The picture itself (a PIL image), cropped to its middle square of `size` when that is given."""
+    try:
+        from PIL import Image
+    except ImportError:
+        raise WorkbenchError("E-DATA-PILLOW", "pictures need Pillow", fix="pip install pillow") from None
+    picture = Image.open(find(name)).convert("RGB")
+    if size is None:
+        return picture
+    side = min(picture.size)
+    left, top = (picture.width - side) // 2, (picture.height - side) // 2
+    return picture.crop((left, top, left + side, top + side)).resize((size, size), Image.Resampling.BICUBIC)
+
+
+def labels() -> list[str]:
+    """The names of the 1000 ImageNet classes, in order."""
+    return find("imagenet_labels.txt").read_text(encoding="utf-8").rstrip("\n").split("\n")
+
+
+def top(scores: np.ndarray, count: int = 5) -> list[tuple[str, float]]:
+    """The best classes of a score vector (1000,): names and scores, best first."""
+    flat = np.asarray(scores).reshape(-1)
+    names = labels()
+    return [(names[index], float(flat[index])) for index in np.argsort(flat)[::-1][:count]]

@@ -1,0 +1,143 @@
+"""The history of a compilation: steps over immutable programs, shared between sessions, computed once when looked at.
+
+A `Plan` is a tuple of `Action`s.  The history is a tree: the state after a plan's first n actions is a `Step`, found
+by the keys of these actions, so two sessions that agree on a prefix share its steps, and the same command on the
+same state gives the same step.  Nothing in here knows what the actions do.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..core import origin, rewrite
+from ..core.errors import WorkbenchError
+from ..core.module import IRModule
+from ..core.node import post_order
+from ..lower.entry import Lowered
+
+
+@dataclass(frozen=True)
+class Stage:
+    """What flows from step to step: the program, and what later stages need to know of earlier ones."""
+
+    module: IRModule
+    lowered: Lowered | None = None
+    schedules: Mapping[str, Any] = field(default_factory=dict)
+    """Schedules by kernel name, after the Schedule step."""
+    compiled: Any = None
+    """Native code, after the Codegen step."""
+
+
+@dataclass(frozen=True)
+class Action:
+    """A named, replayable change: `run(stage, context) -> stage`.
+
+    Equal keys mean equal actions; `arguments` are shown and saved.  `level` says which IR it works on.
+    """
+
+    name: str
+    kind: str
+    """import, pass, lower, schedule, edit, codegen"""
+    level: str
+    """relay, tir or native"""
+    arguments: Mapping[str, Any]
+    key: str
+    run: Callable[[Stage | None], Stage]
+    saved: Mapping[str, str] = field(default_factory=dict)
+    """What a saved session keeps where the arguments are for reading only: traces as JSON by kernel."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One action carried out."""
+
+    id: str
+    label: str
+    """The action's name, numbered when it occurs again: "FoldConstant", "FoldConstant#2"."""
+    action: Action
+    previous: Step | None
+    stage: Stage
+    milliseconds: float
+    origins: origin.OriginTable
+    firings: tuple[Any, ...]
+    error: WorkbenchError | None = None
+
+    @property
+    def changed(self) -> bool:
+        """Whether the program differs from the one before (identity of functions decides)."""
+        if self.previous is None:
+            return True
+        before, after = self.previous.stage.module.functions, self.stage.module.functions
+        return list(before) != list(after) or any(before[name] is not after[name] for name in after)
+
+
+class History:
+    """Steps by path.  Shared by all sessions that stem from one import."""
+
+    def __init__(self) -> None:
+        self._steps: dict[str, Step] = {}
+
+    def __len__(self) -> int:
+        return len(self._steps)
+
+    def step(self, plan: tuple[Action, ...], index: int) -> Step:
+        """The step of `plan[index]`; it and those before it are computed if need be."""
+        found: Step | None = None
+        identity = ""
+        labels: dict[str, int] = {}
+        for action in plan[: index + 1]:
+            labels[action.name] = count = labels.get(action.name, 0) + 1
+            identity = hashlib.sha256(f"{identity}/{action.key}".encode()).hexdigest()[:16]
+            known = self._steps.get(identity)
+            if known is None:
+                label = action.name if count == 1 else f"{action.name}#{count}"
+                known = self._run(identity, label, action, found)
+                self._steps[identity] = known
+            found = known
+        if found is None:
+            raise WorkbenchError("E-HISTORY-EMPTY", "a session has no steps")
+        return found
+
+    def peek(self, plan: tuple[Action, ...], index: int) -> Step | None:
+        """The step if it has been computed already."""
+        identity = ""
+        for action in plan[: index + 1]:
+            identity = hashlib.sha256(f"{identity}/{action.key}".encode()).hexdigest()[:16]
+        return self._steps.get(identity)
+
+    @staticmethod
+    def _run(identity: str, label: str, action: Action, previous: Step | None) -> Step:
+        if previous is not None and previous.error is not None:
+            return Step(
+                identity,
+                label,
+                action,
+                previous,
+                previous.stage,
+                0.0,
+                origin.OriginTable(),
+                (),
+                previous.error,
+            )
+        before = previous.stage if previous is not None else None
+        existing = post_order(list(before.module.functions.values())) if before is not None else ()
+        error: WorkbenchError | None = None
+        with origin.recording(existing) as origins, rewrite.logging() as log:
+            started = time.perf_counter()
+            try:
+                stage = action.run(before)
+            except WorkbenchError as raised:
+                if before is None:
+                    raise
+                stage, error = before, raised.located(f"step {label}")
+            spent = (time.perf_counter() - started) * 1000
+        return Step(identity, label, action, previous, stage, spent, origins, tuple(log), error)
+
+
+def key_of(*parts: Any) -> str:
+    """A short key for the parts that make an action what it is."""
+    return hashlib.sha256("\x1f".join(str(part) for part in parts).encode()).hexdigest()[:24]

@@ -1,0 +1,181 @@
+"""Checking numbers step by step: the first step whose program computes something else is named.
+
+The reference is the imported module, interpreted by the operators' NumPy definitions in float64.  Graph steps are
+interpreted; loop steps run in the checking interpreter when they are small enough, else only the native code at the
+end is compared, and the report says which steps were not run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..core.errors import WorkbenchError
+from ..core.limits import limits
+from ..core.module import IRModule
+from ..core.node import pre_order
+from ..lower.entry import Lowered
+from ..tir import nodes as t
+
+if TYPE_CHECKING:
+    from .history import Step
+    from .session import Session
+
+ABSOLUTE = 1e-4
+"""Absolute part of the tolerance, for values near zero."""
+
+
+@dataclass(frozen=True)
+class StepCheck:
+    """One step's verdict; errors are the greatest over all outputs."""
+
+    step: str
+    verdict: str
+    """right, wrong, failed, unchanged, not run"""
+    absolute: float = 0.0
+    relative: float = 0.0
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class NumericsReport:
+    """The verdicts of all steps; true when none is wrong or failed."""
+
+    checks: tuple[StepCheck, ...]
+
+    @property
+    def first_wrong(self) -> str | None:
+        """The name of the first step that is wrong or failed."""
+        return next((check.step for check in self.checks if check.verdict in ("wrong", "failed")), None)
+
+    def __bool__(self) -> bool:
+        return self.first_wrong is None
+
+    def __str__(self) -> str:
+        rows = [f"{'step':<28} {'verdict':<10} {'max abs':>10} {'max rel':>10}"]
+        for check in self.checks:
+            numbers = f"{check.absolute:>10.2e} {check.relative:>10.2e}" if check.verdict in ("right", "wrong") else ""
+            rows.append(f"{check.step:<28} {check.verdict:<10} {numbers} {check.note}".rstrip())
+        first = self.first_wrong
+        rows.append(f"first wrong step: {first}" if first else "every step computes the same")
+        return "\n".join(rows)
+
+    __repr__ = __str__
+
+
+def check_numerics(session: Session, inputs: Mapping[str, Any], tolerance: float) -> NumericsReport:
+    """Run the steps in order on `inputs` and compare each with the imported module; stops at the first wrong one."""
+    root = session.step(0).stage.module
+    arrays = _arguments(root, inputs)
+    expected = _interpret_relay(root, arrays, in_float64=True) if session.plan[0].level == "relay" else None
+    checks: list[StepCheck] = []
+    for index, label in enumerate(session.labels):
+        step = session.step(index)
+        check, outputs = _check(step, label, arrays, expected, tolerance)
+        expected = outputs if expected is None else expected
+        checks.append(check)
+        if check.verdict in ("wrong", "failed"):
+            break
+    return NumericsReport(tuple(checks))
+
+
+def _check(
+    step: Step, label: str, arrays: Sequence[np.ndarray], expected: list[np.ndarray] | None, tolerance: float
+) -> tuple[StepCheck, list[np.ndarray] | None]:
+    if step.error is not None:
+        return StepCheck(label, "failed", note=str(step.error).split("\n", 1)[0]), None
+    if not step.changed and step.action.kind != "codegen":
+        return StepCheck(label, "unchanged"), None
+    try:
+        outputs = _run(step, arrays)
+    except WorkbenchError as error:
+        return StepCheck(label, "failed", note=str(error).split("\n", 1)[0]), None
+    if outputs is None:
+        return StepCheck(label, "not run", note="too large for the interpreter"), None
+    if expected is None:
+        return StepCheck(label, "right"), outputs
+    return _compared(label, outputs, expected, tolerance), outputs
+
+
+def _run(step: Step, arrays: Sequence[np.ndarray]) -> list[np.ndarray] | None:
+    """The outputs of the program after a step; None when it would take the interpreter too long."""
+    stage = step.stage
+    if step.action.kind == "codegen":
+        return stage.compiled.run_arrays(arrays)
+    if step.action.level == "relay":
+        return _interpret_relay(stage.module, arrays, in_float64=False)
+    if stage.lowered is None or cost(stage.module) > limits.interpreter_steps // 10:
+        return None
+    return interpret_lowered(stage.module, stage.lowered, arrays)
+
+
+def _interpret_relay(module: IRModule, arrays: Sequence[np.ndarray], in_float64: bool) -> list[np.ndarray]:
+    from ..relay.interpret import interpret
+
+    return _flat(interpret(module, *arrays, float64=in_float64))
+
+
+def interpret_lowered(module: IRModule, lowered: Lowered, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """Run the entry of a lowered module in the checking interpreter."""
+    from ..tir.interpret import interpret
+
+    outputs = [np.zeros(tensor.concrete_shape, tensor.dtype.to_numpy()) for tensor in lowered.outputs]
+    constants = [np.ascontiguousarray(data.numpy()) for _, data in lowered.constants]
+    interpret(module["main"], *arrays, *constants, *outputs, module=module)
+    return outputs
+
+
+def cost(module: IRModule) -> int:
+    """About how many innermost iterations running every kernel once takes."""
+    return sum(_function_cost(function) for function in module.functions.values())
+
+
+def _function_cost(function: Any) -> int:
+    loops = [node for node in pre_order(function) if isinstance(node, t.For)]
+    total = 0
+    for loop in loops:
+        if any(isinstance(inner, t.For) for inner in pre_order(loop.body)):
+            continue
+        around = [outer for outer in loops if any(inner is loop for inner in pre_order(outer))]
+        total += prod(getattr(outer.extent, "value", 16) for outer in around)
+    return total
+
+
+def _arguments(module: IRModule, inputs: Mapping[str, Any]) -> list[np.ndarray]:
+    """The inputs in the order of main's parameters."""
+    main = module["main"]
+    arrays: list[np.ndarray] = []
+    for parameter in main.params:
+        name = getattr(parameter, "name_hint", None) or parameter.name
+        if name not in inputs:
+            names = [getattr(item, "name_hint", None) or item.name for item in main.params]
+            raise WorkbenchError("E-RUN-INPUT", f"input {name!r} is missing", expected=", ".join(names))
+        arrays.append(np.asarray(inputs[name]))
+    return arrays
+
+
+def _flat(value: Any) -> list[np.ndarray]:
+    if isinstance(value, (tuple, list)):
+        return [array for item in value for array in _flat(item)]
+    return [np.asarray(value)]
+
+
+def _compared(label: str, found: list[np.ndarray], expected: list[np.ndarray], tolerance: float) -> StepCheck:
+    """Compare outputs; a NaN equals a NaN, infinities must agree."""
+    absolute = relative = 0.0
+    right = len(found) == len(expected)
+    for one, other in zip(found, expected, strict=False):
+        if one.shape != other.shape:
+            return StepCheck(label, "wrong", note=f"shape {one.shape} instead of {other.shape}")
+        x, y = one.astype(np.float64), other.astype(np.float64)
+        with np.errstate(invalid="ignore"):
+            gap = np.where((x == y) | (np.isnan(x) & np.isnan(y)), 0.0, np.abs(x - y))
+        gap = np.where(np.isnan(gap), np.inf, gap)
+        right = right and bool(np.all(gap <= ABSOLUTE + tolerance * np.where(np.isfinite(y), np.abs(y), 0.0)))
+        absolute = max(absolute, float(gap.max(initial=0.0)))
+        relative = max(relative, float((gap / np.maximum(np.abs(y), ABSOLUTE)).max(initial=0.0)))
+    return StepCheck(label, "right" if right else "wrong", absolute, relative)

@@ -1,0 +1,90 @@
+"""`wb.open`: a session on a model file, a program, or a saved session."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..core import origin
+from ..core.errors import WorkbenchError
+from ..core.module import IRModule
+from ..core.transform import Pass
+from ..relay.ir.expr import Expr
+from ..target import Target
+from ..tir.nodes import PrimFunc
+from . import actions, pipeline
+from .history import Action, History
+from .session import Session
+
+
+def open_session(
+    x: Any,
+    shape: Mapping[str, Sequence[int]] | None = None,
+    target: Target | str = "llvm",
+    params: Mapping[str, Any] | None = None,
+    passes: Sequence[str | Pass] | None = None,
+) -> Session:
+    """Open a model for looking at, changing and running it.
+
+    `x`: the path of an ONNX model or of a saved session, an ONNX ModelProto, an IRModule, a relay function, a
+    PrimFunc, or te tensors (inputs, then outputs).  `shape`: dynamic dimensions' extents by input name.  `params`:
+    arrays bound to parameters by name.  `passes`: the relay passes to run instead of the default pipeline.
+    """
+    if isinstance(x, (str, os.PathLike)) and str(x).endswith(".wb.json"):
+        from .saving import load
+
+        return load(str(x))
+    chosen = Target(target)
+    with origin.recording() as origins:
+        module, source = _imported(x, shape, params)
+    root = actions.import_action(module, source, origins)
+    relay = tuple(passes) if passes is not None else pipeline.RELAY
+    return Session(History(), plan_for(root, chosen, relay), chosen, source)
+
+
+def plan_for(root: Action, target: Target, relay: Sequence[str | Pass]) -> tuple[Action, ...]:
+    """The actions that take an imported program to native code."""
+    from ..tir.transforms.pipeline import KERNEL_PIPELINE
+
+    loops = tuple(actions.pass_action(name, target, "tir") for name in KERNEL_PIPELINE)
+    last = (*loops, actions.codegen_action(target))
+    if root.level == "tir":
+        return (root, *last)
+    graph = tuple(actions.pass_action(name, target, "relay") for name in relay)
+    return (root, *graph, actions.lower_action(target), actions.schedule_action({}), *last)
+
+
+def _imported(x: Any, shape: Any, params: Any) -> tuple[IRModule, str]:
+    """The program that `x` stands for, and a name for it."""
+    if isinstance(x, IRModule):
+        return _bound(x, params), "IRModule"
+    if isinstance(x, Expr):
+        return _bound(IRModule.from_expr(x), params), "relay function"
+    if isinstance(x, PrimFunc):
+        name = str(x.attrs.get("global_symbol", "main"))
+        return IRModule({name: x}), "PrimFunc"
+    if isinstance(x, (list, tuple)):
+        from ..te import Tensor, create_prim_func
+
+        if x and all(isinstance(item, Tensor) for item in x):
+            return IRModule({"main": create_prim_func(list(x), name="main")}), "te tensors"
+    if isinstance(x, (str, os.PathLike, bytes)) or hasattr(x, "SerializeToString"):
+        from ..frontend.onnx import from_onnx
+
+        module, held = from_onnx(x, shape=dict(shape) if shape else None)
+        name = os.path.basename(str(x)) if isinstance(x, (str, os.PathLike)) else "ONNX model"
+        return _bound(module, {**held, **(params or {})}), name
+    raise WorkbenchError(
+        "E-OPEN-KIND",
+        f"a {type(x).__name__} cannot be opened",
+        expected="an ONNX path or model, an IRModule, a relay function, a PrimFunc, te tensors, or a saved session",
+    )
+
+
+def _bound(module: IRModule, params: Mapping[str, Any] | None) -> IRModule:
+    if not params:
+        return module
+    from ..relay.build_module import bind_params
+
+    return bind_params(module, params)

@@ -1,0 +1,193 @@
+"""Saving sessions: one JSON file with the imported program, its constants and the plan; nothing in it is executed.
+
+    {"format": "workbench-session", "version": 1, "target": ..., "source": ..., "program": <script>,
+     "constants": {fingerprint: {dtype, shape, data | fill}}, "plan": [{"kind": "pass", "name": ..., ...}, ...]}
+
+Loading imports the program from its text, replays the plan lazily, and refuses a file that was damaged.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import zlib
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from ..core import origin
+from ..core.dtype import DataType
+from ..core.errors import WorkbenchError
+from ..core.limits import limits
+from ..core.tensor import Tensor
+from ..target import Target
+from . import actions, pipeline
+from .history import Action, History
+from .text import constants_in, parse, parse_function, script
+
+if TYPE_CHECKING:
+    from .session import Session
+
+FORMAT: Final = "workbench-session"
+VERSION: Final = 1
+
+
+def save(session: Session, path: str) -> None:
+    """Write `session` to `path`, whole or not at all."""
+    program = session.step(0).stage.module
+    document = {
+        "format": FORMAT,
+        "version": VERSION,
+        "target": str(session.target),
+        "source": session.source,
+        "program": script(program),
+        "constants": {key: _encode(data) for key, data in constants_in(program).items()},
+        "plan": [_saved_action(action) for action in session.plan[1:]],
+    }
+    temporary = f"{path}.{os.getpid()}.tmp"
+    try:
+        with open(temporary, "w", encoding="utf-8") as file:
+            json.dump(document, file, ensure_ascii=False, indent=1)
+        os.replace(temporary, path)
+    except OSError as error:
+        raise WorkbenchError(
+            "E-SAVE-WRITE", f"cannot write {path}", found=str(error), kept="what was there before"
+        ) from None
+    finally:
+        if os.path.exists(temporary):
+            os.unlink(temporary)
+
+
+def _saved_action(action: Action) -> dict[str, Any]:
+    saved: dict[str, Any] = {"kind": action.kind, "name": action.name, "level": action.level}
+    if action.kind == "pass":
+        saved["options"] = dict(action.arguments)
+    elif action.kind == "edit":
+        saved["functions"] = dict(action.arguments)
+    elif action.kind == "schedule":
+        saved["traces"] = {name: json.loads(text) for name, text in action.saved.items()}
+    return saved
+
+
+def _encode(data: Tensor) -> dict[str, Any]:
+    saved: dict[str, Any] = {"dtype": str(data.dtype), "shape": list(data.shape)}
+    if data.fill_value is not None:
+        return saved | {"fill": base64.b64encode(np.ascontiguousarray(data.fill_value).tobytes()).decode()}
+    packed = zlib.compress(np.ascontiguousarray(data.numpy()).tobytes(), 1)
+    return saved | {"data": base64.b64encode(packed).decode()}
+
+
+def _decode(saved: Any, key: str) -> Tensor:
+    try:
+        dtype, shape = DataType(saved["dtype"]), tuple(int(extent) for extent in saved["shape"])
+        size = int(np.prod([int(extent) for extent in shape], dtype=object)) * dtype.bytes
+        limits.check("tensor_bytes", size, f"constant {key[:12]}")
+        if "fill" in saved:
+            made = Tensor.full(shape, np.frombuffer(base64.b64decode(saved["fill"]), dtype.to_numpy())[0], dtype)
+        else:
+            unpacker = zlib.decompressobj()
+            raw = unpacker.decompress(base64.b64decode(saved["data"]), size + 1)
+            made = Tensor.of(np.frombuffer(raw, dtype.to_numpy()).reshape(shape))
+    except (KeyError, TypeError, ValueError, IndexError, zlib.error) as error:
+        raise _damaged(f"constant {key[:12]}: {error}") from None
+    if made.fingerprint != key:
+        raise _damaged(f"constant {key[:12]} does not have the contents that its name says")
+    return made
+
+
+def _damaged(found: str) -> WorkbenchError:
+    return WorkbenchError(
+        "E-SAVED-DAMAGED", "this is not a whole saved session", found=found, kept="nothing was opened"
+    )
+
+
+def load(path: str) -> Session:
+    """The session of a file made by `save`."""
+    from .session import Session
+
+    document = _read(path)
+    constants = {key: _decode(saved, key) for key, saved in document["constants"].items()}
+    target = Target(document["target"])
+    with origin.recording() as origins:
+        module = parse(document["program"], constants)
+    root = actions.import_action(module, document["source"], origins)
+    plan = tuple(_loaded_action(saved, target, constants, index) for index, saved in enumerate(document["plan"]))
+    return Session(History(), (root, *plan), target, document["source"])
+
+
+def _read(path: str) -> dict[str, Any]:
+    try:
+        with open(path, encoding="utf-8") as file:
+            document = json.load(file)
+    except OSError as error:
+        raise WorkbenchError("E-SAVED-READ", f"cannot read {path}", found=str(error)) from None
+    except (ValueError, RecursionError) as error:
+        raise _damaged(str(error)[:200]) from None
+    expected = {
+        "format": str,
+        "version": int,
+        "target": str,
+        "source": str,
+        "program": str,
+        "constants": dict,
+        "plan": list,
+    }
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise _damaged("no workbench session in it")
+    if document.get("version") != VERSION:
+        raise WorkbenchError(
+            "E-SAVED-VERSION",
+            "saved by another version",
+            found=str(document.get("version")),
+            expected=str(VERSION),
+        )
+    for name, kind in expected.items():
+        if not isinstance(document.get(name), kind):
+            raise _damaged(f"field {name!r} is missing or not a {kind.__name__}")
+    return document
+
+
+def _loaded_action(saved: Any, target: Target, constants: dict[str, Tensor], index: int) -> Action:
+    if not isinstance(saved, dict) or not isinstance(saved.get("name"), str):
+        raise _damaged(f"plan[{index}] is not an action")
+    kind, level = saved.get("kind"), str(saved.get("level", "relay"))
+    if kind == "pass":
+        return actions.pass_action(saved["name"], target, level)
+    if kind == "lower":
+        return actions.lower_action(target)
+    if kind == "codegen":
+        return actions.codegen_action(target)
+    if kind == "schedule":
+        traces = {str(name): json.dumps(trace) for name, trace in dict(saved.get("traces", {})).items()}
+        return actions.traced_schedule_action(traces)
+    if kind == "edit":
+        texts = {str(name): str(text) for name, text in dict(saved.get("functions", {})).items()}
+        return actions.edit_action(
+            {name: parse_function(text, constants) for name, text in texts.items()}, level, texts
+        )
+    raise _damaged(f"plan[{index}] is of unknown kind {kind!r}")
+
+
+def to_python(session: Session) -> str:
+    """The lines of Python that make this session again from its source."""
+    relay = tuple(action.name for action in session.plan if action.kind == "pass" and action.level == "relay")
+    chosen = "" if relay == pipeline.RELAY else f", passes={list(relay)!r}"
+    lines = [
+        "import workbench as wb",
+        "",
+        f"s = wb.open({session.source!r}, target={str(session.target)!r}{chosen})",
+    ]
+    for label, action in zip(session.labels, session.plan, strict=True):
+        if action.kind == "edit":
+            before = session.labels[session.labels.index(label) - 1]
+            functions = ", ".join(f"{name!r}: '''{text}'''" for name, text in action.arguments.items())
+            lines.append(f"s = s.edit({action.level}={{{functions}}}, at={before!r})")
+        elif action.kind == "schedule":
+            for name, code in action.arguments.items():
+                lines += [
+                    f"sch = s.schedule({name!r})",
+                    *code.rstrip().split("\n"),
+                    f"s = s.edit(schedule={{{name!r}: sch}})",
+                ]
+    return "\n".join(lines) + "\n"

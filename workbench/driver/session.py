@@ -1,0 +1,293 @@
+"""Sessions: a compilation as a value, with its steps by name and the commands that make other sessions of it.
+
+    s = wb.open("model.onnx", shape={"x": (1, 3, 224, 224)})
+    s["FoldScaleAxis"].diff()
+    nofuse = s.rerun(disabled_pass=["FuseOps"])
+    s.run({"x": photo})
+
+Commands return new sessions; history is shared, so nothing is computed twice and nothing is lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._lazy import views
+from ..core.errors import WorkbenchError, nearest
+from ..core.module import IRModule
+from ..core.transform import Pass
+from ..target import Target
+from . import actions, pipeline
+from .history import Action, History, Step
+from .text import constants_in, parse, parse_function, script
+from .view import ProgramView, StepHandle
+
+if TYPE_CHECKING:
+    from ..schedule import Schedule
+
+
+@dataclass(frozen=True)
+class Session:
+    """One path through a history; see the module's header.  Equal plans on one history share all their steps."""
+
+    history: History
+    plan: tuple[Action, ...]
+    target: Target
+    source: str
+    """What was opened: a file's name or the class of the object."""
+
+    # --- steps ---
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The names of all steps, in order; a name that occurs again is numbered ("FoldConstant#2")."""
+        counts: dict[str, int] = {}
+        found: list[str] = []
+        for action in self.plan:
+            counts[action.name] = count = counts.get(action.name, 0) + 1
+            found.append(action.name if count == 1 else f"{action.name}#{count}")
+        return tuple(found)
+
+    def __len__(self) -> int:
+        return len(self.plan)
+
+    def __getitem__(self, which: str | int) -> StepHandle:
+        """A step by name or position; it and those before it are computed now."""
+        return StepHandle(self, self._index(which))
+
+    def _index(self, which: str | int) -> int:
+        if isinstance(which, str):
+            if which not in self.labels:
+                raise WorkbenchError(
+                    "E-STEP-UNKNOWN",
+                    f"there is no step named {which!r}",
+                    found=", ".join(self.labels),
+                    fix=nearest(which, self.labels),
+                )
+            return self.labels.index(which)
+        if not -len(self.plan) <= which < len(self.plan):
+            raise WorkbenchError("E-STEP-UNKNOWN", f"there is no step {which}", expected=f"0 to {len(self.plan) - 1}")
+        return which % len(self.plan)
+
+    @property
+    def steps(self) -> tuple[StepHandle, ...]:
+        """All steps."""
+        return tuple(StepHandle(self, index) for index in range(len(self.plan)))
+
+    def step(self, index: int) -> Step:
+        return self.history.step(self.plan, index)
+
+    def _last(self, level: str) -> int:
+        """The position of the last step of an IR level."""
+        found = [index for index, action in enumerate(self.plan) if action.level == level]
+        if not found:
+            raise WorkbenchError("E-SESSION-LEVEL", f"this session has no {level} stage", found=", ".join(self.labels))
+        return found[-1]
+
+    # --- stages ---
+
+    @property
+    def relay(self) -> ProgramView:
+        """The graph after the last relay step."""
+        return StepHandle(self, self._last("relay")).program
+
+    @property
+    def tir(self) -> ProgramView:
+        """The scheduled kernels and the entry, before the loop passes."""
+        named = [index for index, action in enumerate(self.plan) if action.kind == "schedule"]
+        edits = [index for index, action in enumerate(self.plan) if action.kind == "edit" and action.level == "tir"]
+        last = max([*named, *edits], default=0)
+        return StepHandle(self, last).program
+
+    @property
+    def codegen(self) -> ProgramView:
+        """The kernels as they are handed to code generation; `show("asm")`, `show("ll")` give native text."""
+        return StepHandle(self, self._last("native")).program
+
+    @property
+    def kernels(self) -> tuple[str, ...]:
+        """Names of the kernels."""
+        lowered = self._required(pipeline.LOWER).stage.lowered
+        return tuple(kernel.name for kernel in lowered.kernels) if lowered is not None else ()
+
+    def schedule(self, kernel: str) -> Schedule:
+        """The schedule of a kernel: a handle on an immutable state, so that changing it leaves the session alone.
+
+        Hand it back with `edit(schedule={kernel: schedule})`.
+        """
+        schedules = self._required(pipeline.SCHEDULE).stage.schedules
+        if kernel not in schedules:
+            raise WorkbenchError("E-KERNEL-UNKNOWN", f"there is no kernel {kernel!r}", fix=nearest(kernel, schedules))
+        return schedules[kernel].copy()
+
+    def _required(self, name: str) -> Step:
+        """A computed step whose failure is the caller's."""
+        step = self.step(self._index(name))
+        if step.error is not None:
+            raise step.error
+        return step
+
+    # --- commands: each gives another session ---
+
+    def rerun(
+        self,
+        disabled_pass: Sequence[str] | None = None,
+        passes: Sequence[str | Pass] | None = None,
+        target: Target | str | None = None,
+    ) -> Session:
+        """The same input through another pipeline.
+
+        `disabled_pass`: names left out.  `passes`: the relay passes to run instead (names or pass objects).  The
+        default target is this session's.
+        """
+        from .open import plan_for
+
+        chosen = Target(target) if target is not None else self.target
+        if passes is not None or target is not None:
+            relay = tuple(passes) if passes is not None else tuple(self._relay_passes())
+            plan = plan_for(self.plan[0], chosen, relay)
+        else:
+            plan = self.plan
+        for name in disabled_pass or ():
+            if not any(action.name == name for action in plan):
+                raise WorkbenchError(
+                    "E-PASS-UNKNOWN", f"the pipeline has no pass {name!r}", fix=nearest(name, self.labels)
+                )
+        left_out = set(disabled_pass or ())
+        kept = tuple(action for action in plan if action.kind != "pass" or action.name not in left_out)
+        return Session(self.history, kept, chosen, self.source)
+
+    def _relay_passes(self) -> list[str]:
+        return [action.name for action in self.plan if action.kind == "pass" and action.level == "relay"]
+
+    def edit(
+        self,
+        relay: Any = None,
+        te: Mapping[str, Any] | None = None,
+        tir: Any = None,
+        schedule: Mapping[str, Schedule] | None = None,
+        at: str | None = None,
+    ) -> Session:
+        """A session with something changed by hand; everything after it is computed anew.
+
+        `relay`, `tir`: a whole script, an IRModule, or functions (or their texts) by name; put after the step `at`
+        (default: the last relay step; the schedules).  `te`: kernels by name, as te tensors or unscheduled
+        PrimFuncs.  `schedule`: schedules by kernel.
+        """
+        made = self
+        if relay is not None:
+            made = made._edited("relay", relay, at or made.labels[made._last("relay")])
+        if te is not None:
+            made = made._edited("tir", _as_kernels(te), pipeline.LOWER)
+        if schedule is not None:
+            made = made._rescheduled(schedule)
+        if tir is not None:
+            made = made._edited("tir", tir, at or pipeline.SCHEDULE)
+        return made
+
+    def _edited(self, level: str, change: Any, at: str) -> Session:
+        index = self._index(at)
+        program = self.step(index).stage.module
+        functions = _functions_of(change, program)
+        texts = {name: script(function) for name, function in functions.items()}
+        action = actions.edit_action(functions, level, texts)
+        return Session(
+            self.history, (*self.plan[: index + 1], action, *self.plan[index + 1 :]), self.target, self.source
+        )
+
+    def _rescheduled(self, schedules: Mapping[str, Schedule]) -> Session:
+        index = self._index(pipeline.SCHEDULE)
+        earlier = self.step(index).stage.schedules
+        previous = self.plan[index].arguments
+        chosen = {name: earlier[name] for name in previous} | dict(schedules)
+        action = actions.schedule_action(chosen)
+        return Session(self.history, (*self.plan[:index], action, *self.plan[index + 1 :]), self.target, self.source)
+
+    # --- running ---
+
+    def build(self) -> Any:
+        """The compiled model: a `runtime` factory module (``lib["default"](dev)``, `export_library`)."""
+        return self._required(pipeline.CODEGEN).stage.compiled
+
+    def run(self, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
+        """Run the native code on arrays by input name; outputs by name."""
+        return self.build().run(inputs)
+
+    def check_numerics(self, inputs: Mapping[str, Any], tolerance: float = 1e-3) -> Any:
+        """Run every step and compare it with the imported model; names the first step that is wrong."""
+        from .numerics import check_numerics
+
+        return check_numerics(self, inputs, tolerance)
+
+    # --- provenance ---
+
+    def origins(self, thing: Any) -> tuple[Any, ...]:
+        """What `thing` (a node of some step's program) came from, back to the model's own nodes."""
+        from .provenance import origins
+
+        return origins(self, thing)
+
+    def became(self, thing: Any) -> dict[str, tuple[Any, ...]]:
+        """What `thing` became, by step."""
+        from .provenance import became
+
+        return became(self, thing)
+
+    # --- saving and showing ---
+
+    def save(self, path: str) -> None:
+        """Write the session (program, plan, edits) to one JSON file that `wb.open` reads."""
+        from .saving import save
+
+        save(self, path)
+
+    def to_python(self) -> str:
+        """The Python lines that make this session again."""
+        from .saving import to_python
+
+        return to_python(self)
+
+    def show(self) -> Any:
+        """The pipeline screen in a notebook; a summary elsewhere."""
+        return views().show_session(self)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        return views().session_bundle(self)
+
+    def __repr__(self) -> str:
+        return f"Session({self.source!r}, {len(self.plan)} steps, target {str(self.target)!r})"
+
+
+def _functions_of(change: Any, program: IRModule) -> dict[str, Any]:
+    """The functions that an edit replaces, parsed where they are text; unchanged ones are left out."""
+    constants = constants_in(program)
+    if isinstance(change, str):
+        change = parse(change, constants)
+    if isinstance(change, IRModule):
+        change = dict(change.functions)
+    if not isinstance(change, Mapping):
+        raise WorkbenchError(
+            "E-EDIT-KIND",
+            "an edit is a script, an IRModule, or functions by name",
+            found=type(change).__name__,
+        )
+    parsed = {
+        name: parse_function(value, constants) if isinstance(value, str) else value for name, value in change.items()
+    }
+    from ..core.equal import same
+
+    return {name: value for name, value in parsed.items() if name not in program or not same(value, program[name])}
+
+
+def _as_kernels(change: Mapping[str, Any]) -> dict[str, Any]:
+    from ..te import create_prim_func
+    from ..tir.nodes import PrimFunc
+
+    return {
+        name: value if isinstance(value, PrimFunc) else create_prim_func(list(value), name=name)
+        for name, value in change.items()
+    }

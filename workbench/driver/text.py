@@ -1,0 +1,116 @@
+"""The text of a whole program: functions of any IR, in one Python-syntax script that parses back.
+
+A module prints as a class whose members are its functions:
+
+    @I.ir_module
+    class Module:
+        @R.function
+        def main(...): ...
+        @T.prim_func
+        def fused_add(...): ...
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..core.errors import WorkbenchError
+from ..core.module import IRModule
+from ..core.tensor import Tensor
+from ..core.text import Text
+from ..relay.ir import script as relay_script
+from ..relay.ir.expr import Expr
+from ..relay.ir.types import TypeData
+from ..tir import script as tir_script
+from ..tir.nodes import PrimFunc
+
+_HEADER = "@I.ir_module\nclass Module:\n"
+
+
+def function_text(name: str, function: Any) -> Text:
+    """One function of a module, with the spans of its nodes."""
+    if isinstance(function, PrimFunc):
+        return tir_script.text(function, name)
+    if isinstance(function, (Expr, TypeData)):
+        return relay_script.text(function, name)
+    raise WorkbenchError("E-SCRIPT-CLASS", "only relay and tir programs have text", found=type(function).__name__)
+
+
+def script(program: Any) -> str:
+    """The text of a module or of one function."""
+    if not isinstance(program, IRModule):
+        return function_text(_name_of(program), program).text
+    members = {**program.type_definitions, **program.functions}
+    texts = [function_text(name, member).text for name, member in members.items()]
+    if not texts:
+        return _HEADER + "    pass\n"
+    return _HEADER + "\n\n".join(_indented(text) for text in texts) + "\n"
+
+
+def _name_of(program: Any) -> str:
+    attrs = getattr(program, "attrs", {})
+    return str(attrs.get("global_symbol", "main")) if isinstance(attrs, Mapping) else "main"
+
+
+def _indented(text: str) -> str:
+    return "\n".join("    " + line if line else line for line in text.rstrip("\n").split("\n"))
+
+
+def parse(text: str, constants: Mapping[str, Tensor] | None = None) -> IRModule:
+    """The module of a script.  Each function is parsed by itself; nothing is executed.
+
+    `constants` are tensors by fingerprint, for the constants that the text names.  Raises `WorkbenchError` with line
+    and column.
+    """
+    members = _members(text)
+    functions: dict[str, Any] = {}
+    types: dict[str, Any] = {}
+    for name, line, source in members:
+        try:
+            parsed = parse_function(source, constants)
+        except WorkbenchError as error:
+            raise error.located(f"function {name}, which begins at line {line}") from None
+        (types if isinstance(parsed, TypeData) else functions)[name] = parsed
+    return IRModule(functions, types)
+
+
+def parse_function(source: str, constants: Mapping[str, Tensor] | None = None) -> Any:
+    """One relay or tir function from its text."""
+    if "@T.prim_func" in source.split("def ", 1)[0]:
+        return tir_script.parse(source)
+    return relay_script.parse(source, constants=constants or {})
+
+
+def _members(text: str) -> list[tuple[str, int, str]]:
+    """(name, first line, dedented source) of each function in a module's text, or of a single function."""
+    lines = text.split("\n")
+    starts = [index for index, line in enumerate(lines) if line.lstrip().startswith("class ") and line[:1] != " "]
+    if not starts:
+        return [("main", 1, text)]
+    members: list[tuple[str, int, str]] = []
+    body = lines[starts[0] + 1 :]
+    offset = starts[0] + 2
+    heads = [index for index, line in enumerate(body) if line.startswith("    @")]
+    for position, begin in enumerate(heads):
+        end = heads[position + 1] if position + 1 < len(heads) else len(body)
+        source = "\n".join(line[4:] if line.startswith("    ") else line for line in body[begin:end]).rstrip() + "\n"
+        members.append((_defined_name(source), begin + offset, source))
+    return members
+
+
+def _defined_name(source: str) -> str:
+    for line in source.split("\n"):
+        for keyword in ("def ", "class "):
+            if line.startswith(keyword):
+                name = line[len(keyword) :].split("(", 1)[0].split(":", 1)[0].strip()
+                if name.isidentifier():
+                    return name
+    raise WorkbenchError("E-SCRIPT-NAME", "a function of the module has no readable name", found=source[:80])
+
+
+def constants_in(program: IRModule) -> dict[str, Tensor]:
+    """The tensors of a module's constants by fingerprint, as `parse` wants them."""
+    from ..relay.ir.expr import Constant
+
+    return {node.data.fingerprint: node.data for node in program.nodes() if isinstance(node, Constant)}

@@ -1,0 +1,175 @@
+"""What a session hands out to look at: steps and programs, each with text, difference and display."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from .._lazy import views
+from ..core.errors import WorkbenchError
+from ..core.module import IRModule
+from ..core.text import Text
+from .history import Step
+from .text import function_text, script
+
+if TYPE_CHECKING:
+    from .session import Session
+
+
+@dataclass(frozen=True)
+class FunctionView:
+    """One function of a program at one step."""
+
+    name: str
+    function: Any
+    compiled: Any = None
+
+    def script(self) -> str:
+        return function_text(self.name, self.function).text
+
+    def text(self) -> Text:
+        """The text with the spans of its nodes."""
+        return function_text(self.name, self.function)
+
+    def source(self, form: str = "asm") -> str:
+        """Native text: "ll" (LLVM IR) or "asm"."""
+        if self.compiled is None:
+            raise WorkbenchError("E-VIEW-NATIVE", "this step has no native code", fix='look at s.codegen["kernel"]')
+        return self.compiled.source(form, self.name)
+
+    def show(self, form: str = "script") -> Any:
+        """Display the function: "script", or native text "ll", "asm" after code generation."""
+        return views().show_text(self.script() if form == "script" else self.source(form), form)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        return views().text_bundle(self.script(), "script")
+
+
+@dataclass(frozen=True)
+class ProgramView:
+    """The program at one step: its functions by name."""
+
+    step: Step
+
+    @property
+    def module(self) -> IRModule:
+        return self.step.stage.module
+
+    def __getitem__(self, name: str) -> FunctionView:
+        return FunctionView(name, self.module[name], self.step.stage.compiled)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.module.names())
+
+    def __len__(self) -> int:
+        return len(self.module)
+
+    def script(self) -> str:
+        return script(self.module)
+
+    def show(self) -> Any:
+        return views().show_program(self.module)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        return views().program_bundle(self.module)
+
+    def __str__(self) -> str:
+        return self.script()
+
+
+@dataclass(frozen=True)
+class StepHandle:
+    """A step of a session, computed when looked at."""
+
+    session: Session
+    index: int
+
+    @property
+    def step(self) -> Step:
+        return self.session.step(self.index)
+
+    @property
+    def name(self) -> str:
+        return self.session.labels[self.index]
+
+    @property
+    def program(self) -> ProgramView:
+        return ProgramView(self.step)
+
+    @property
+    def before(self) -> IRModule | None:
+        previous = self.step.previous
+        return previous.stage.module if previous is not None else None
+
+    @property
+    def after(self) -> IRModule:
+        return self.step.stage.module
+
+    @property
+    def changed(self) -> bool:
+        return self.step.changed
+
+    @property
+    def milliseconds(self) -> float:
+        return self.step.milliseconds
+
+    @property
+    def error(self) -> WorkbenchError | None:
+        return self.step.error
+
+    @property
+    def rewrites(self) -> tuple[Any, ...]:
+        """The rules that fired, in order."""
+        return self.step.firings
+
+    def script(self) -> str:
+        """The program after the step."""
+        return script(self.after)
+
+    def diff(self) -> TextDifference:
+        """What the step changed, as text."""
+        before = script(self.before) if self.before is not None else ""
+        return TextDifference(before, self.script(), self.name)
+
+    def edit(self, change: Any) -> Session:
+        """A session in which the program after this step is changed by hand; see `Session.edit`."""
+        level = self.session.plan[self.index].level
+        if level == "relay":
+            return self.session.edit(relay=change, at=self.name)
+        return self.session.edit(tir=change, at=self.name)
+
+    def show(self) -> Any:
+        return views().show_difference(self.diff())
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        return views().difference_bundle(self.diff())
+
+    def __repr__(self) -> str:
+        return f"Step({self.name!r}, {'changed' if self.changed else 'unchanged'}, {self.milliseconds:.1f} ms)"
+
+
+@dataclass(frozen=True)
+class TextDifference:
+    """Two texts and the lines in which they differ."""
+
+    before: str
+    after: str
+    title: str
+
+    def __str__(self) -> str:
+        lines = difflib.unified_diff(
+            self.before.split("\n"),
+            self.after.split("\n"),
+            f"before {self.title}",
+            f"after {self.title}",
+            lineterm="",
+        )
+        return "\n".join(lines)
+
+    def __bool__(self) -> bool:
+        return self.before != self.after
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        return views().difference_bundle(self)

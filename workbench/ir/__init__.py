@@ -1,0 +1,33 @@
+"""Classic names of `workbench.ir`: modules, comparison, passes, instruments."""
+
+from ..core.equal import structural_equal
+from ..core.module import IRModule
+from . import instrument, transform
+
+__all__ = [
+    "IRModule",
+    "assert_structural_equal",
+    "instrument",
+    "structural_equal",
+    "structural_hash",
+    "transform",
+]
+
+
+def structural_hash(node: object) -> int:
+    """A hash equal for programs that are structurally equal."""
+    from ..core.equal import fingerprint
+
+    return int(node.fingerprint()[:16] if isinstance(node, IRModule) else fingerprint(node)[:16], 16)
+
+
+def assert_structural_equal(left: object, right: object, map_free_vars: bool = False) -> None:
+    """Raise `WorkbenchError` naming the first place where two programs differ."""
+    from ..core.equal import first_difference
+    from ..core.errors import WorkbenchError
+
+    one = left.functions if isinstance(left, IRModule) else left
+    other = right.functions if isinstance(right, IRModule) else right
+    place = first_difference(one, other, names=False, map_free_variables=map_free_vars)
+    if place is not None:
+        raise WorkbenchError("E-NOT-EQUAL", "the programs differ", where=place)

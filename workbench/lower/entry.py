@@ -1,0 +1,237 @@
+"""The native entry: a fused relay function as one host PrimFunc that calls kernels.
+
+The entry's parameters are the model's inputs, then its constants, then its outputs.  Its body is straight-line loop
+IR: intermediates are allocated in the root block, each kernel is called through ``call_tir`` with addresses, and the
+cancel word is polled between calls.  Reshapes that only rename memory become aliases, not copies.
+
+    with T.block("root"):
+        conv = T.alloc_buffer((1, 64, 56, 56), "float32")
+        T.call_tir("fused_nn_conv2d_nn_relu", T.address_of(data[0, 0, 0, 0]), ..., T.address_of(conv[0, 0, 0, 0]))
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ..arith.build import const
+from ..arith.nodes import Call, PrimExpr, StringImm
+from ..core import origin
+from ..core.dtype import DataType
+from ..core.equal import fingerprint
+from ..core.errors import WorkbenchError
+from ..core.module import IRModule
+from ..core.node import FrozenMap, post_order
+from ..core.tensor import Tensor
+from ..relay.ir import expr as r
+from ..relay.ir.operator import Operator
+from ..relay.ir.types import TensorType
+from ..target import Target
+from ..tir import nodes as t
+from ..tir.build import decl_buffer, load, seq
+from .kernel import Kernel, kernel_name, make_kernel, tensor_types
+
+_RENAMES_MEMORY = frozenset({"reshape", "squeeze", "expand_dims", "nn.batch_flatten", "copy", "nn.dropout"})
+
+
+@dataclass(frozen=True)
+class KernelCall:
+    """One call in the entry: which kernel, on which buffers, for which relay call."""
+
+    kernel: str
+    arguments: tuple[t.Buffer, ...]
+    outputs: tuple[t.Buffer, ...]
+    relay_call: r.Expr
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """A lowered model: loop IR, its kernels, and what the entry's parameters are."""
+
+    module: IRModule
+    kernels: tuple[Kernel, ...]
+    calls: tuple[KernelCall, ...]
+    inputs: tuple[tuple[str, TensorType], ...]
+    constants: tuple[tuple[str, Tensor], ...]
+    outputs: tuple[TensorType, ...]
+
+
+@dataclass
+class _Entry:
+    """The entry being built."""
+
+    target: Target
+    kernels: dict[str, Kernel] = field(default_factory=dict)
+    by_fingerprint: dict[str, Kernel] = field(default_factory=dict)
+    values: dict[int, tuple[t.Buffer, ...]] = field(default_factory=dict)
+    constants: dict[str, tuple[t.Buffer, str, Tensor]] = field(default_factory=dict)
+    temporaries: list[t.Buffer] = field(default_factory=list)
+    calls: list[KernelCall] = field(default_factory=list)
+    names: dict[str, int] = field(default_factory=dict)
+
+    def unique(self, name: str) -> str:
+        """`name`, or with a number when it is taken."""
+        count = self.names.get(name, 0)
+        self.names[name] = count + 1
+        return name if count == 0 else self.unique(f"{name}_{count}")
+
+
+def lower_module(mod: IRModule, target: Target) -> Lowered:
+    """Lower a fused relay module.  Raises `WorkbenchError` for what native code cannot do yet."""
+    main = mod["main"]
+    if not isinstance(main, r.Function):
+        raise WorkbenchError("E-LOWER-MAIN", "main is not a relay function", found=type(main).__name__)
+    entry = _Entry(target)
+    inputs: list[tuple[str, TensorType]] = []
+    for parameter in main.params:
+        (tensor,) = tensor_types(parameter.checked_type, f"parameter {parameter.name_hint}")
+        tensor.concrete_shape  # noqa: B018  (raises for dynamic shapes, with the fix)
+        buffer = decl_buffer(tensor.concrete_shape, tensor.dtype, entry.unique(parameter.name_hint))
+        entry.values[id(parameter)] = (buffer,)
+        inputs.append((parameter.name_hint, tensor))
+    for current in _outside_kernels(main.body):
+        if id(current) not in entry.values:
+            entry.values[id(current)] = _lower(current, entry)
+    return _finish(main, entry, inputs)
+
+
+def _outside_kernels(body: r.Expr) -> list[r.Expr]:
+    """The expressions of the entry in dependency order, without what is inside fused functions."""
+    inside: set[int] = set()
+    order = [node for node in post_order(body) if isinstance(node, r.Expr)]
+    for node in order:
+        if isinstance(node, r.Function):
+            inside.update(id(inner) for inner in post_order([*node.params, node.body]))
+            inside.add(id(node))
+    return [node for node in order if id(node) not in inside or isinstance(node, r.Constant)]
+
+
+def _lower(current: r.Expr, entry: _Entry) -> tuple[t.Buffer, ...]:
+    if isinstance(current, r.Constant):
+        return (_constant(current.data, entry),)
+    if isinstance(current, r.Tuple):
+        return tuple(buffer for item in current.fields for buffer in entry.values[id(item)])
+    if isinstance(current, r.TupleGetItem):
+        return (entry.values[id(current.tuple_value)][current.index],)
+    if isinstance(current, r.Call) and isinstance(current.op, r.Function):
+        return _call(current, current.op, entry)
+    raise WorkbenchError(
+        "E-LOWER-EXPRESSION",
+        f"the native entry cannot hold a {type(current).__name__} yet",
+        found=repr(current)[:120],
+        fix="run FuseOps first; control flow runs in the interpreter",
+        nodes=(current,),
+    )
+
+
+def _constant(data: Tensor, entry: _Entry) -> t.Buffer:
+    known = entry.constants.get(data.fingerprint)
+    if known is None:
+        name = entry.unique(f"constant_{len(entry.constants)}")
+        known = (decl_buffer(data.shape, data.dtype, name), name, data)
+        entry.constants[data.fingerprint] = known
+    return known[0]
+
+
+def _call(call: r.Call, function: r.Function, entry: _Entry) -> tuple[t.Buffer, ...]:
+    arguments = [buffer for item in call.args for buffer in entry.values[id(item)]]
+    if _only_renames(function):
+        return (arguments[0],)
+    kernel = _kernel(function, entry)
+    arguments += [_constant(data, entry) for data in kernel.constants]
+    outputs = tuple(
+        decl_buffer(tensor.concrete_shape, tensor.dtype, entry.unique(kernel.name.removeprefix("fused_")))
+        for tensor in tensor_types(call.checked_type, f"call of {kernel.name}")
+    )
+    entry.temporaries.extend(outputs)
+    entry.calls.append(KernelCall(kernel.name, tuple(arguments), outputs, call))
+    return outputs
+
+
+def _only_renames(function: r.Function) -> bool:
+    """Whether a fused function leaves the bytes of its one operand as they are."""
+    body = function.body
+    while isinstance(body, r.Call) and isinstance(body.op, Operator) and body.op.name in _RENAMES_MEMORY:
+        body = body.args[0]
+    return len(function.params) == 1 and body is function.params[0]
+
+
+def _kernel(function: r.Function, entry: _Entry) -> Kernel:
+    """The kernel of a fused function; equal functions share one."""
+    key = fingerprint(function.replace(attrs=FrozenMap()))
+    known = entry.by_fingerprint.get(key)
+    if known is None:
+        known = make_kernel(entry.unique(kernel_name(function)), function, key, entry.target)
+        entry.by_fingerprint[key] = known
+        entry.kernels[known.name] = known
+    return known
+
+
+def _finish(main: r.Function, entry: _Entry, inputs: list[tuple[str, TensorType]]) -> Lowered:
+    types = tensor_types(main.body.checked_type, "the result of main")
+    outputs, stands_for, copies = _outputs(entry.values[id(main.body)], types, entry)
+    allocated = tuple(buffer for buffer in entry.temporaries if id(buffer) not in stands_for)
+    poll = t.Evaluate(Call(DataType("void"), "poll_cancel", ()))
+    body: list[t.Stmt] = []
+    for call in [*entry.calls, *copies]:
+        stmt = _call_stmt(call, stands_for)
+        origin.derived(stmt, call.relay_call)
+        body += [stmt, poll]
+    root = t.Block("root", (), (), (), allocated, None, seq(body[:-1] if body else body))
+    held = list(entry.constants.values())
+    params = tuple(entry.values[id(parameter)][0] for parameter in main.params)
+    attrs = FrozenMap({"global_symbol": "main", "target": entry.target, "role": "entry"})
+    func = t.PrimFunc(
+        (*params, *(buffer for buffer, _, _ in held), *outputs), t.BlockRealize((), const(True), root), attrs
+    )
+    origin.derived(func, main)
+    functions = {"main": func, **{name: kernel.func for name, kernel in entry.kernels.items()}}
+    return Lowered(
+        IRModule(functions),
+        tuple(entry.kernels.values()),
+        (*entry.calls, *copies),
+        tuple(inputs),
+        tuple((name, data) for _, name, data in held),
+        types,
+    )
+
+
+def _outputs(
+    results: tuple[t.Buffer, ...], types: tuple[TensorType, ...], entry: _Entry
+) -> tuple[list[t.Buffer], dict[int, t.Buffer], list[KernelCall]]:
+    """An output parameter for each result.
+
+    It stands for the intermediate that holds the result (whose shape may differ by a reshape); results that are
+    inputs, constants or repeated are copied into it.
+    """
+    temporary = {id(buffer) for buffer in entry.temporaries}
+    stands_for: dict[int, t.Buffer] = {}
+    outputs: list[t.Buffer] = []
+    copies: list[KernelCall] = []
+    for index, (buffer, tensor) in enumerate(zip(results, types, strict=True)):
+        output = decl_buffer(tensor.concrete_shape, tensor.dtype, entry.unique(f"output_{index}"))
+        outputs.append(output)
+        if id(buffer) in temporary and id(buffer) not in stands_for:
+            stands_for[id(buffer)] = output
+        else:
+            copies.append(_copy_call(buffer, output, entry))
+    return outputs, stands_for, copies
+
+
+def _copy_call(source: t.Buffer, target: t.Buffer, entry: _Entry) -> KernelCall:
+    from ..relay.op import call as call_operator
+
+    tensor = TensorType(source.shape, source.dtype)  # type: ignore[arg-type]
+    parameter = r.Var("source", tensor)
+    function = r.Function((parameter,), call_operator("copy", parameter), tensor, (), FrozenMap({"Primitive": 1}))
+    kernel = _kernel(function, entry)
+    return KernelCall(kernel.name, (source,), (target,), function)
+
+
+def _call_stmt(call: KernelCall, stands_for: dict[int, t.Buffer]) -> t.Stmt:
+    buffers = (stands_for.get(id(buffer), buffer) for buffer in (*call.arguments, *call.outputs))
+    addresses = tuple(_address(buffer) for buffer in buffers)
+    return t.Evaluate(Call(DataType("void"), "call_tir", (StringImm(call.kernel), *addresses)))
+
+
+def _address(buffer: t.Buffer) -> PrimExpr:
+    return Call(DataType("handle"), "address_of", (load(buffer, *(0 for _ in buffer.shape)),))

@@ -1,0 +1,171 @@
+"""One fused relay function as a kernel: its tensor expressions, put together, as a loop-IR function of blocks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from .. import te
+from ..core import origin
+from ..core.errors import WorkbenchError
+from ..core.node import FrozenMap, post_order
+from ..core.tensor import Tensor
+from ..relay.ir import expr as r
+from ..relay.ir.operator import Operator
+from ..relay.ir.types import TensorType, TupleType, Type
+from ..target import Target
+from ..tir import nodes as t
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel before it is scheduled: what a schedule provider is asked about."""
+
+    name: str
+    func: t.PrimFunc
+    """In block form; parameters are inputs, then constants, then outputs."""
+    target: Target
+    anchor: Operator | None
+    """The operator that decides the schedule: the one hardest to fuse."""
+    fingerprint: str
+    """Of the fused relay function: equal functions share a kernel."""
+    constants: tuple[Tensor, ...] = ()
+    """Data of the constants inside the fused function, as further inputs."""
+
+
+def tensor_types(found: Type, where: str) -> tuple[TensorType, ...]:
+    """The tensors that a value of a type consists of, tuples flattened."""
+    if isinstance(found, TensorType):
+        return (found,)
+    if isinstance(found, TupleType):
+        return tuple(tensor for item in found.fields for tensor in tensor_types(item, where))
+    raise WorkbenchError(
+        "E-LOWER-TYPE",
+        "only tensors and tuples of tensors reach native code so far",
+        where=where,
+        found=repr(found),
+        fix="evaluate functions, references and ADTs away first; the interpreter runs them all",
+    )
+
+
+def anchor_of(function: r.Function) -> Operator | None:
+    """The operator of the highest fusion kind in a fused function (the first of equals)."""
+    best: Operator | None = None
+    for current in post_order(function.body):
+        if isinstance(current, r.Call) and isinstance(current.op, Operator):
+            if best is None or current.op.fusion > best.fusion:
+                best = current.op
+    return best
+
+
+def kernel_name(function: r.Function) -> str:
+    """fused_<operators in order>, shortened like the classic names."""
+    names = [
+        current.op.name.replace(".", "_")
+        for current in post_order(function.body)
+        if isinstance(current, r.Call) and isinstance(current.op, Operator)
+    ]
+    full = "fused_" + "_".join(names)
+    return full if len(full) <= 80 else f"{full[:60]}_and_{len(names) - 1}_more"
+
+
+def make_kernel(name: str, function: r.Function, fingerprint: str, target: Target) -> Kernel:
+    """Compose the operators' tensor expressions and make blocks of them."""
+    values: dict[int, list[te.Tensor]] = {}
+    constants: list[tuple[te.Tensor, Tensor]] = []
+    inputs: list[te.Tensor] = []
+    for parameter in function.params:
+        types = tensor_types(parameter.checked_type, f"parameter {parameter.name_hint} of {name}")
+        made = [
+            te.placeholder(tensor.shape, tensor.dtype, name=_suffixed(parameter.name_hint, index, len(types)))
+            for index, tensor in enumerate(types)
+        ]
+        values[id(parameter)] = made
+        inputs.extend(made)
+    for current in post_order(function.body):
+        if id(current) not in values and isinstance(current, r.Expr):
+            values[id(current)] = _value(current, values, constants, name)
+    outputs = _own_outputs(values[id(function.body)])
+    held = [tensor for tensor, _ in constants]
+    func = te.create_prim_func([*inputs, *held, *outputs], name=name)
+    attrs = FrozenMap({**func.attrs, "global_symbol": name, "target": target, "role": "kernel"})
+    return Kernel(
+        name,
+        func.replace(attrs=attrs),
+        target,
+        anchor_of(function),
+        fingerprint,
+        tuple(data for _, data in constants),
+    )
+
+
+def _suffixed(name: str, index: int, count: int) -> str:
+    return name if count == 1 else f"{name}_{index}"
+
+
+def _value(
+    current: r.Expr,
+    values: dict[int, list[te.Tensor]],
+    constants: list[tuple[te.Tensor, Tensor]],
+    kernel: str,
+) -> list[te.Tensor]:
+    """The te tensors of one expression whose operands are known."""
+    if isinstance(current, r.Constant):
+        return [_constant(current, constants)]
+    if isinstance(current, r.Tuple):
+        return [tensor for item in current.fields for tensor in values[id(item)]]
+    if isinstance(current, r.TupleGetItem):
+        return [values[id(current.tuple_value)][current.index]]
+    if isinstance(current, r.Call) and isinstance(current.op, Operator):
+        arguments = [_operand(item, values) for item in current.args]
+        try:
+            made = current.op.compute(*arguments)
+        except NotImplementedError:
+            raise WorkbenchError(
+                "E-LOWER-OPERATOR",
+                f"operator {current.op.name} has no tensor expression and does not decompose",
+                where=f"kernel {kernel}",
+                fix="give its class a compute() or a decompose()",
+            ) from None
+        tensors = list(made) if isinstance(made, (list, tuple)) else [made]
+        for tensor in tensors:
+            origin.derived(tensor, current)
+        return tensors
+    raise WorkbenchError(
+        "E-LOWER-EXPRESSION",
+        f"{type(current).__name__} cannot stand inside a kernel",
+        where=f"kernel {kernel}",
+    )
+
+
+def _operand(item: r.Expr, values: dict[int, list[te.Tensor]]) -> Any:
+    """One tensor, or a list for an operand of tuple type."""
+    tensors = values[id(item)]
+    return list(tensors) if isinstance(item.type_or_none, TupleType) or isinstance(item, r.Tuple) else tensors[0]
+
+
+def _constant(current: r.Constant, constants: list[tuple[te.Tensor, Tensor]]) -> te.Tensor:
+    """A scalar becomes part of the expression; anything larger becomes one more input of the kernel."""
+    data = current.data
+    if data.size == 1:
+        value = data.numpy().reshape(-1)[0]
+        return te.compute(data.shape, lambda *_: te.const(value, data.dtype), name="constant")
+    held = te.placeholder(data.shape, data.dtype, name=f"constant_{len(constants)}")
+    constants.append((held, data))
+    return held
+
+
+def _own_outputs(outputs: list[te.Tensor]) -> list[te.Tensor]:
+    """Outputs that are inputs, or stand twice, become copies: each output has a buffer of its own."""
+    taken: set[tuple[int, int]] = set()
+    made: list[te.Tensor] = []
+    for tensor in outputs:
+        if isinstance(tensor.op, te.PlaceholderOp) or (id(tensor.op), tensor.value_index) in taken:
+            tensor = _copy(tensor)
+        taken.add((id(tensor.op), tensor.value_index))
+        made.append(tensor)
+    return made
+
+
+def _copy(source: te.Tensor) -> te.Tensor:
+    return te.compute(source.shape, lambda *where: source(*where), name="copy")

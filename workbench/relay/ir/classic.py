@@ -1,0 +1,1 @@
+from .type_text import type_text

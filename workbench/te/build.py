@@ -1,0 +1,178 @@
+"""Writing tensor expressions: `placeholder`, `compute`, `reduce_axis`, reductions.
+
+A = placeholder((n, k), name="A")
+B = placeholder((k, m), name="B")
+r = reduce_axis((0, k), name="r")
+C = compute((n, m), lambda i, j: sum(A[i, r] * B[r, j], axis=r), name="C")
+"""
+
+from __future__ import annotations
+
+import builtins
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ..arith import build as b
+from ..arith.nodes import PrimExpr, Var
+from ..core.dtype import DataType
+from ..core.errors import WorkbenchError
+from ..core.node import FrozenMap, children
+from ..tir.build import indices
+from ..tir.nodes import IterKind, IterVar, Range
+from .nodes import CommReducer, ComputeOp, PlaceholderOp, Reduce, Tensor
+
+
+def var(name: str = "n", dtype: str = "int64") -> Var:
+    """A scalar variable; as an extent it makes a shape symbolic."""
+    return Var(name, DataType(dtype))
+
+
+size_var = var
+
+
+def placeholder(shape: Sequence[Any], dtype: str = "float32", name: str = "placeholder") -> Tensor:
+    """A tensor given from outside; extents are ints or expressions."""
+    return Tensor(PlaceholderOp(name, _shape(shape), DataType(dtype)), 0)
+
+
+def _shape(shape: Any) -> tuple[PrimExpr, ...]:
+    extents = shape if isinstance(shape, (tuple, list)) else (shape,)
+    made = indices(extents)
+    for extent in made:
+        value = getattr(extent, "value", 0)
+        if value < 0:
+            raise WorkbenchError("E-TE-SHAPE", "an extent cannot be negative", found=str(value))
+    return made
+
+
+def reduce_axis(dom: Any, name: str = "rv") -> IterVar:
+    """An axis to reduce over: `dom` is (begin, end)."""
+    begin, end = indices(tuple(dom))
+    return IterVar(Var(name), Range(begin, b.subtract(end, begin)), IterKind.REDUCE)
+
+
+def compute(
+    shape: Sequence[Any],
+    fcompute: Callable[..., Any],
+    name: str = "compute",
+    tag: str = "",
+    attrs: Mapping[str, Any] | None = None,
+) -> Any:
+    """A tensor of `shape` whose element at (i, j, ...) is `fcompute(i, j, ...)`.
+
+    A function that returns a tuple or list makes that many tensors of one shape.  `tag` and `attrs` are kept as
+    annotations of the block.
+    """
+    extents = _shape(shape)
+    names = _axis_names(fcompute, len(extents))
+    axis = tuple(
+        IterVar(Var(axis_name), Range(b.const(0), extent), IterKind.SPATIAL)
+        for axis_name, extent in zip(names, extents, strict=True)
+    )
+    made = fcompute(*(item.var for item in axis))
+    bodies = tuple(b.convert(item) for item in (made if isinstance(made, (tuple, list)) else (made,)))
+    _check_reductions(bodies, name)
+    operation = ComputeOp(name, axis, bodies, tag, FrozenMap(attrs or {}))
+    outputs = [operation.output(index) for index in range(len(bodies))]
+    return tuple(outputs) if isinstance(made, (tuple, list)) else outputs[0]
+
+
+def _axis_names(fcompute: Callable[..., Any], rank: int) -> list[str]:
+    """The parameter names of the function; ``*where`` becomes i0, i1, ..."""
+    parameters = list(inspect.signature(fcompute).parameters.values())
+    plain = [item for item in parameters if item.kind is item.POSITIONAL_OR_KEYWORD and item.default is item.empty]
+    starred = builtins.any(item.kind is item.VAR_POSITIONAL for item in parameters)
+    if len(plain) > rank or (len(plain) < rank and not starred):
+        raise WorkbenchError(
+            "E-TE-ARITY",
+            f"the function takes {len(plain)} indices, but the shape has {rank} axes",
+            fix="use lambda *i: ...",
+        )
+    return [item.name for item in plain] + [f"i{index}" for index in range(len(plain), rank)]
+
+
+def _check_reductions(bodies: tuple[PrimExpr, ...], name: str) -> None:
+    """A reduction is the whole of a body, not a part of it (tensors that a body reads are their own affair)."""
+    stack: list[Any] = [child for body in bodies for child in children(body)]
+    while stack:
+        current = stack.pop()
+        if isinstance(current, Reduce):
+            raise WorkbenchError(
+                "E-TE-REDUCE",
+                "a reduction must be the whole body of a compute",
+                where=f"compute {name}",
+                fix="compute the reduction as a tensor of its own and use that",
+            )
+        stack.extend(child for child in children(current) if not isinstance(child, Tensor))
+
+
+# --- reductions ---------------------------------------------------------------------------------------------------
+
+
+def comm_reducer(
+    fcombine: Callable[[Any, Any], Any], fidentity: Callable[..., Any], name: str = "reduce"
+) -> Callable[..., Any]:
+    """A reduction of one's own: `fcombine(x, y)` combines two values (or tuples), `fidentity(dtype...)` is neutral.
+
+    The result is called as ``reducer(expression, axis=..., where=...)``; a tuple of expressions reduces together.
+    """
+
+    def reducer(expr: Any, axis: Any, where: Any = None) -> Any:
+        many = isinstance(expr, (tuple, list))
+        sources = tuple(b.convert(item) for item in (expr if many else (expr,)))
+        axes = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
+        for item in axes:
+            if not isinstance(item, IterVar):
+                raise WorkbenchError("E-TE-AXIS", f"{name}: axis must come from reduce_axis", found=repr(item)[:80])
+        lhs = tuple(Var(f"x{index}", source.dtype) for index, source in enumerate(sources))
+        rhs = tuple(Var(f"y{index}", source.dtype) for index, source in enumerate(sources))
+        dtypes = tuple(source.dtype for source in sources)
+        combined = _tuple(fcombine(lhs, rhs) if many else fcombine(lhs[0], rhs[0]))
+        identity = _tuple(fidentity(*dtypes))
+        combiner = CommReducer(
+            lhs,
+            rhs,
+            tuple(b.cast(dtype, value) for dtype, value in zip(dtypes, combined, strict=True)),
+            tuple(b.cast(dtype, b.convert(value, dtype)) for dtype, value in zip(dtypes, identity, strict=True)),
+        )
+        condition = b.const(True) if where is None else where
+        made = tuple(Reduce(combiner, sources, axes, condition, index) for index in range(len(sources)))
+        return made if many else made[0]
+
+    reducer.__name__ = name
+    return reducer
+
+
+def _tuple(value: Any) -> tuple[Any, ...]:
+    return tuple(value) if isinstance(value, (tuple, list)) else (value,)
+
+
+def min_value(dtype: str) -> PrimExpr:
+    """The least value of a dtype (minus infinity for floats)."""
+    kind = DataType(dtype)
+    return b.const(float("-inf") if kind.is_float else kind.limits()[0], kind)
+
+
+def max_value(dtype: str) -> PrimExpr:
+    """The greatest value of a dtype (infinity for floats)."""
+    kind = DataType(dtype)
+    return b.const(float("inf") if kind.is_float else kind.limits()[1], kind)
+
+
+sum = comm_reducer(b.add, lambda dtype: b.const(0, dtype), "sum")
+prod = comm_reducer(b.multiply, lambda dtype: b.const(1, dtype), "prod")
+max = comm_reducer(b.maximum, min_value, "max")
+min = comm_reducer(b.minimum, max_value, "min")
+_some = comm_reducer(b.logical_or, lambda dtype: b.const(False), "any")
+_every = comm_reducer(b.logical_and, lambda dtype: b.const(True), "all")
+
+
+def any(*args: Any, axis: Any = None) -> Any:
+    """`any(a, b)`: some condition holds; `any(expression, axis=k)`: for some k."""
+    return b.any_of(*args) if axis is None else _some(*args, axis=axis)
+
+
+def all(*args: Any, axis: Any = None) -> Any:
+    """`all(a, b)`: every condition holds; `all(expression, axis=k)`: for every k."""
+    return b.all_of(*args) if axis is None else _every(*args, axis=axis)

@@ -1,0 +1,188 @@
+"""Tensor expressions: tensors are produced by operations, whose bodies are scalar expressions over other tensors.
+
+Nothing here says in which order anything is computed; `te.prim_func` makes loops and blocks of it.
+
+>>> A = Tensor(PlaceholderOp("A", (), DataType("float32")), 0)
+>>> A.dtype
+'float32'
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from ..arith.build import convert
+from ..arith.nodes import ExprOperators, PrimExpr, Var
+from ..core.dtype import DataType
+from ..core.errors import WorkbenchError
+from ..core.node import EMPTY, FrozenMap, Node, node
+from ..tir.build import indices
+from ..tir.nodes import IterVar
+
+
+class Operation(Node):
+    """The base of what produces tensors."""
+
+    __slots__ = ()
+    is_graph: ClassVar[bool] = True
+    name: str
+
+    @property
+    def num_outputs(self) -> int:
+        return 1
+
+    def output(self, index: int) -> Tensor:
+        """The tensor number `index` that this operation produces."""
+        return Tensor(self, index)
+
+    def output_shape(self, index: int) -> tuple[PrimExpr, ...]:
+        raise NotImplementedError
+
+    def output_dtype(self, index: int) -> DataType:
+        raise NotImplementedError
+
+
+@node
+class Tensor(Node):
+    """Output `value_index` of an operation."""
+
+    op: Operation
+    value_index: int
+    is_graph: ClassVar[bool] = True
+
+    @property
+    def shape(self) -> tuple[Any, ...]:
+        """The extents: ints where they are constant, else expressions."""
+        return tuple(getattr(extent, "value", extent) for extent in self.op.output_shape(self.value_index))
+
+    @property
+    def dtype(self) -> DataType:
+        return self.op.output_dtype(self.value_index)
+
+    @property
+    def ndim(self) -> int:
+        return len(self.op.output_shape(self.value_index))
+
+    @property
+    def name(self) -> str:
+        return self.op.name if self.op.num_outputs == 1 else f"{self.op.name}_{self.value_index}"
+
+    def __call__(self, *where: Any) -> ProducerLoad:
+        """The element at `where`; one index an axis."""
+        if len(where) == 1 and isinstance(where[0], (tuple, list)):
+            where = tuple(where[0])
+        if len(where) != self.ndim:
+            raise WorkbenchError(
+                "E-TE-RANK",
+                f"tensor {self.name} has {self.ndim} axes",
+                found=f"{len(where)} indices",
+                expected=f"{self.name}[{', '.join('i' + str(axis) for axis in range(self.ndim))}]",
+            )
+        return ProducerLoad(self, indices([convert(index) for index in where]))
+
+    def __getitem__(self, where: Any) -> Any:
+        """`A[i, j]`, or `A[i][j]`; fewer indices than axes give a slice that waits for the rest."""
+        given = where if isinstance(where, tuple) else (where,)
+        return self(*given) if len(given) >= self.ndim else TensorSlice(self, given)
+
+    def __repr__(self) -> str:
+        return f"Tensor({self.name}, shape={list(self.shape)}, dtype={self.dtype})"
+
+
+class TensorSlice(ExprOperators):
+    """A tensor with some of its indices given."""
+
+    __slots__ = ("given", "tensor")
+
+    def __init__(self, tensor: Tensor, given: tuple[Any, ...]) -> None:
+        self.tensor = tensor
+        self.given = given
+
+    def __getitem__(self, where: Any) -> Any:
+        return self.tensor[self.given + (where if isinstance(where, tuple) else (where,))]
+
+    def as_prim_expr(self) -> PrimExpr:
+        return self.tensor(*self.given)
+
+
+@node
+class ProducerLoad(PrimExpr):
+    """An element of a tensor."""
+
+    producer: Tensor
+    indices: tuple[PrimExpr, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dtype", self.producer.dtype)
+
+
+@node
+class CommReducer(Node):
+    """An associative, commutative combination of tuples of values.
+
+    `result` is an expression over `lhs` and `rhs`, `identity` its neutral element; all have equal length.
+    """
+
+    lhs: tuple[Var, ...]
+    rhs: tuple[Var, ...]
+    result: tuple[PrimExpr, ...]
+    identity: tuple[PrimExpr, ...]
+    binds: ClassVar[tuple[str, ...]] = ("lhs", "rhs")
+
+
+@node
+class Reduce(PrimExpr):
+    """The reduction of `source` over `axis` where `condition` holds; output `value_index` of a tuple reduction."""
+
+    combiner: CommReducer
+    source: tuple[PrimExpr, ...]
+    axis: tuple[IterVar, ...]
+    condition: PrimExpr
+    value_index: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dtype", self.source[self.value_index].dtype)
+
+
+@node
+class PlaceholderOp(Operation):
+    """A tensor that is given from outside."""
+
+    name: str
+    shape: tuple[PrimExpr, ...]
+    dtype: DataType
+    renameable: ClassVar[tuple[str, ...]] = ("name",)
+
+    def output_shape(self, index: int) -> tuple[PrimExpr, ...]:
+        return self.shape
+
+    def output_dtype(self, index: int) -> DataType:
+        return self.dtype
+
+
+@node
+class ComputeOp(Operation):
+    """Each output element is an expression of its indices (`axis`); `body` has one expression an output."""
+
+    name: str
+    axis: tuple[IterVar, ...]
+    body: tuple[PrimExpr, ...]
+    tag: str = ""
+    attrs: FrozenMap = EMPTY
+    renameable: ClassVar[tuple[str, ...]] = ("name",)
+
+    @property
+    def num_outputs(self) -> int:
+        return len(self.body)
+
+    @property
+    def reduce_axis(self) -> tuple[IterVar, ...]:
+        """The axes of the reduction, if the body is one."""
+        first = self.body[0]
+        return first.axis if isinstance(first, Reduce) else ()
+
+    def output_shape(self, index: int) -> tuple[PrimExpr, ...]:
+        return tuple(axis.dom.extent for axis in self.axis)
+
+    def output_dtype(self, index: int) -> DataType:
+        return self.body[index].dtype

@@ -1,0 +1,62 @@
+"""What a screen needs to know of the things it shows: two small protocols.
+
+Invariant: models are values.  A command gives a new model and leaves the old one as it was, so that a
+screen is a pointer that moves and every state stays reachable.  Methods raise `WorkbenchError` with a
+reason, never anything else; a screen shows it and stays where it was.
+
+    class OneStep:                       # the least pipeline
+        def view(self): return PipelineView("s0", (StepSummary("a", "Import", "import", True, 1.0, 0, 3),))
+        def step(self, step): ...
+        def rewrite(self, step, index): ...
+        def text(self, step, side, start, count): ...
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Protocol, runtime_checkable
+
+from workbench.views.schema import Chunk, PipelineView, RewriteView, ScheduleView, StepView
+
+Side = Literal["before", "after"]
+
+
+@runtime_checkable
+class PipelineModel(Protocol):
+    """A history of steps, for looking at."""
+
+    def view(self) -> PipelineView:
+        """The list of steps."""
+        ...
+
+    def step(self, step: str) -> StepView:
+        """A step closely.  Text far from every hunk may be left out of the chunks when it is long."""
+        ...
+
+    def rewrite(self, step: str, index: int) -> RewriteView:
+        """The rewrite `index` (from 0) of a step: the text before and after this one rewrite."""
+        ...
+
+    def text(self, step: str, side: Side, start: int, count: int) -> Chunk:
+        """Lines [start, start + count) of the program before or after a step."""
+        ...
+
+
+@runtime_checkable
+class ScheduleModel(Protocol):
+    """A schedule at one state, for looking at and for going on from."""
+
+    def view(self) -> ScheduleView:
+        """The loop tree, the code so far, and the primitives with the reasons against them."""
+        ...
+
+    def apply(self, primitive: str, selection: str, arguments: dict[str, Any]) -> ScheduleModel:
+        """The schedule after one more primitive at the node `selection`; a refusal is a `WorkbenchError`."""
+        ...
+
+    def undo(self) -> ScheduleModel:
+        """The state one entry earlier."""
+        ...
+
+    def redo(self) -> ScheduleModel:
+        """The state one entry later, on the branch last undone."""
+        ...

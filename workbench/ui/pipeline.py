@@ -1,0 +1,129 @@
+"""The pipeline stepper: the list of steps, each with its difference and the rewrites inside it.
+
+Invariant: the screen reads; it changes nothing but what is selected.  Selecting is local to the page; the
+kernel is told afterwards, so that a later cell can go on from `selected_step` and `selected_rewrite`.
+
+    stepper = PipelineStepper(session_model); stepper
+    stepper.select("FuseOps")
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+from workbench.core.errors import WorkbenchError, nearest
+from workbench.ui.models import PipelineModel
+from workbench.ui.protocol import JSON_LIMIT, Answer, argument
+from workbench.ui.screen import Screen
+from workbench.views.schema import PipelineView
+
+_PREFETCH_LIMIT: Final = 41
+_LINES_LIMIT: Final = 2_000
+
+
+class PipelineStepper(Screen):
+    """A screen on a `PipelineModel`."""
+
+    def __init__(self, model: PipelineModel, fallback_html: str = "") -> None:
+        self._model = model
+        self._view: PipelineView | None = None
+        self.selected_step = ""
+        self.selected_rewrite: int | None = None
+        commands = {
+            "open": self._open,
+            "step": self._step,
+            "steps": self._steps,
+            "rewrite": self._rewrite,
+            "text": self._text,
+            "select": self._select,
+        }
+        super().__init__("pipeline", commands, fallback_html)
+
+    @property
+    def model(self) -> PipelineModel:
+        """What is shown; assigning shows another state in every view of this screen."""
+        return self._model
+
+    @model.setter
+    def model(self, model: PipelineModel) -> None:
+        self._model, self._view = model, None
+        known = {step.id for step in self.view.steps}
+        if self.selected_step not in known:
+            self.selected_step, self.selected_rewrite = "", None
+        self.announce("changed", state=self.view.state)
+
+    @property
+    def view(self) -> PipelineView:
+        """The list of steps, asked for once: a model is a value."""
+        if self._view is None:
+            self._view = self._model.view()
+        return self._view
+
+    def select(self, step: str, rewrite: int | None = None) -> None:
+        """Show a step (by id, or by name: the first of that name) and perhaps one rewrite of it."""
+        steps = self.view.steps
+        found = next((s for s in steps if step == s.id), None) or next(
+            (s for s in steps if step == s.name), None
+        )
+        if found is None:
+            raise WorkbenchError(
+                "E-UI-STEP",
+                "there is no such step",
+                found=repr(step),
+                expected="the id or the name of a step",
+                fix=nearest(step, [s.name for s in steps]),
+            )
+        self.selected_step, self.selected_rewrite = found.id, rewrite
+        self.announce("select", step=found.id, rewrite=rewrite)
+
+    def _open(self, args: dict[str, Any]) -> Answer:
+        view = self.view
+        selected = {"step": self.selected_step, "rewrite": self.selected_rewrite}
+        return Answer(view.state, {**view.to_json(), "selected": selected})
+
+    def _step(self, args: dict[str, Any]) -> Answer:
+        return Answer(self.view.state, self._model.step(argument(args, "step", str)))
+
+    def _steps(self, args: dict[str, Any]) -> Answer:
+        """As many of the wished steps, in their order, as fit into one reply; the first always."""
+        wished = argument(args, "steps", list)[:_PREFETCH_LIMIT]
+        views: list[dict[str, Any]] = []
+        size = 0
+        for name in wished:
+            view = self._model.step(str(name)).to_json()
+            size += len(json.dumps(view, ensure_ascii=False).encode()) + 2
+            if views and size > JSON_LIMIT - 1_000:
+                break
+            views.append(view)
+        return Answer(self.view.state, {"steps": views})
+
+    def _rewrite(self, args: dict[str, Any]) -> Answer:
+        view = self._model.rewrite(argument(args, "step", str), argument(args, "index", int))
+        return Answer(self.view.state, view)
+
+    def _text(self, args: dict[str, Any]) -> Answer:
+        side = argument(args, "side", str)
+        if side not in ("before", "after"):
+            raise WorkbenchError(
+                "E-UI-ARGUMENT", "a step has two sides", found=side[:40], expected="before, after"
+            )
+        start, count = argument(args, "start", int), argument(args, "count", int)
+        if start < 0 or not 0 < count <= _LINES_LIMIT:
+            raise WorkbenchError(
+                "E-UI-ARGUMENT",
+                "lines out of reach",
+                found=f"start={start}, count={count}",
+                expected=f"start from 0, at most {_LINES_LIMIT} lines",
+            )
+        return Answer(
+            self._model.view().state, self._model.text(argument(args, "step", str), side, start, count)
+        )
+
+    def _select(self, args: dict[str, Any]) -> Answer:
+        step = argument(args, "step", str)
+        rewrite = argument(args, "rewrite", int, None)
+        if step not in {s.id for s in self.view.steps}:
+            raise WorkbenchError("E-UI-STEP", "there is no such step", found=repr(step)[:80])
+        self.selected_step, self.selected_rewrite = step, rewrite
+        return Answer(self.view.state)

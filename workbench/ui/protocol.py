@@ -1,0 +1,177 @@
+"""The messages between a screen's two halves, without Jupyter: dicts in, dicts and buffers out.
+
+A request is `{"v": 1, "id": 7, "op": "step", "state": "9f3a", "args": {...}}`; its reply is
+`{"v": 1, "id": 7, "ok": true, "state": ..., "view": ..., "timings": {"kernel_ms": ...}}` or, with `"ok":
+false`, `"err"` holding an `ErrorView`.  What the kernel says on its own accord is `{"v": 1, "event": ...,
+"args": ...}`.
+
+Invariants: a reply is at most `JSON_LIMIT` bytes; a larger view travels as gzip in a buffer, up to
+`BUFFER_LIMIT`, and above that is refused with an error.  Junk is dropped with a line in the log
+("workbench.ui"), and nothing a page sends can raise here.
+
+    >>> dispatcher = Dispatcher({"echo": lambda args: Answer("s0", {"said": args["text"]})})
+    >>> dispatcher.handle({"v": 1, "id": 1, "op": "echo", "args": {"text": "hi"}}).content["view"]
+    {'said': 'hi'}
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import logging
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from workbench.core.errors import WorkbenchError
+from workbench.views.schema import ErrorView, View
+
+VERSION: Final = 1
+JSON_LIMIT: Final = 100_000
+BUFFER_LIMIT: Final = 1_000_000
+_ID_LIMIT: Final = 2**53
+
+log = logging.getLogger("workbench.ui")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a command gives: the state that it speaks of, a view of it, and raw buffers if there are any."""
+
+    state: str
+    view: View | Mapping[str, Any] | None = None
+    buffers: tuple[bytes, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What goes over the wire: JSON content and binary buffers."""
+
+    content: dict[str, Any]
+    buffers: list[bytes] = field(default_factory=list[bytes])
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A well-formed message of a page."""
+
+    id: int
+    op: str
+    state: str
+    args: dict[str, Any]
+
+
+def parse_request(message: object) -> Request | None:
+    """The request in a message, or None if it is junk."""
+    if not isinstance(message, dict) or message.get("v") != VERSION or isinstance(message.get("v"), bool):
+        return None
+    number, op, state, args = (message.get(key) for key in ("id", "op", "state", "args"))
+    if not isinstance(number, int) or isinstance(number, bool) or not 0 <= number < _ID_LIMIT:
+        return None
+    if not isinstance(op, str) or not isinstance(state, str | None) or not isinstance(args, dict | None):
+        return None
+    return Request(number, op, state or "", dict(args or {}))
+
+
+class Dispatcher:
+    """Answers requests from a table of commands: op -> function of the request's arguments."""
+
+    def __init__(self, commands: Mapping[str, Callable[[dict[str, Any]], Answer]]) -> None:
+        self._commands = dict(commands)
+
+    def handle(self, message: object) -> Reply | None:
+        """The reply to a message, or None for junk."""
+        request = parse_request(message)
+        if request is None:
+            log.warning("a message that is no request was dropped: %.200r", message)
+            return None
+        start = time.perf_counter()
+        try:
+            reply = _packed(request.id, self._answer(request))
+        except WorkbenchError as error:
+            reply = _refusal(request.id, error_view(error))
+        except Exception as error:
+            log.exception("the command %r failed", request.op)
+            reply = _refusal(request.id, _internal(error))
+        reply.content["timings"] = {"kernel_ms": round((time.perf_counter() - start) * 1000, 2)}
+        return reply
+
+    def _answer(self, request: Request) -> Answer:
+        command = self._commands.get(request.op)
+        if command is None:
+            raise WorkbenchError(
+                "E-UI-OP",
+                "this screen knows no such command",
+                found=repr(request.op)[:80],
+                expected=", ".join(sorted(self._commands)),
+                fix="reload the page: it may hold an older version of the screen",
+            )
+        return command(request.args)
+
+
+def event(name: str, **args: Any) -> dict[str, Any]:
+    """A message that the kernel sends on its own accord."""
+    return {"v": VERSION, "event": name, "args": args}
+
+
+def error_view(error: WorkbenchError) -> ErrorView:
+    """The error for the eye.  Nodes that are ids (strings) are kept, others mean nothing to a page."""
+    return ErrorView(
+        code=error.code,
+        message=error.message,
+        where=error.where,
+        found=error.found,
+        expected=error.expected,
+        fix=error.fix,
+        kept=error.kept,
+        nodes=tuple(node for node in error.nodes if isinstance(node, str)),
+    )
+
+
+def argument(args: Mapping[str, Any], name: str, kind: type, default: Any = ...) -> Any:
+    """The argument `name` of a request, checked; a missing or wrong one is a `WorkbenchError`."""
+    value = args.get(name, default)
+    if value is default and default is not ...:
+        return value
+    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+        raise WorkbenchError(
+            "E-UI-ARGUMENT",
+            f"the command needs {name!r}",
+            found="nothing" if value is ... else repr(value)[:80],
+            expected=kind.__name__,
+        )
+    return value
+
+
+def _packed(number: int, answer: Answer) -> Reply:
+    view = answer.view.to_json() if isinstance(answer.view, View) else answer.view
+    content: dict[str, Any] = {"v": VERSION, "id": number, "ok": True, "state": answer.state, "view": view}
+    text = json.dumps(view, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+    if len(text) <= JSON_LIMIT:
+        return Reply(content, list(answer.buffers))
+    packed = gzip.compress(text, compresslevel=3, mtime=0)
+    if len(packed) > BUFFER_LIMIT or answer.buffers:
+        raise WorkbenchError(
+            "E-UI-SIZE",
+            "this view is too large for a page",
+            found=f"{len(text):,} bytes",
+            expected=f"at most {BUFFER_LIMIT:,} bytes packed",
+            fix="look at a part of the program, or write it to a file",
+        )
+    content["view"], content["packed"] = None, True
+    return Reply(content, [packed])
+
+
+def _refusal(number: int, error: ErrorView) -> Reply:
+    return Reply({"v": VERSION, "id": number, "ok": False, "err": error.to_json()})
+
+
+def _internal(error: Exception) -> ErrorView:
+    return ErrorView(
+        code="E-INTERNAL",
+        message="the workbench itself failed at this command",
+        found=f"{type(error).__name__}: {str(error)[:200]}",
+        fix="the log 'workbench.ui' has the traceback; please report it",
+        kept="the program and its history are unchanged",
+    )

@@ -1,0 +1,248 @@
+"""The contract between the kernel and every screen: versioned JSON as frozen dataclasses.
+
+Invariant: a view is data only.  `to_json()` gives dicts, lists, strings, numbers, booleans and None, never a
+program node; the same program gives the same JSON.  `SCHEMA_VERSION` grows when a field changes its meaning
+or goes; new fields with defaults do not change it.  The front end's twin is
+`extensions/widgets/src/types.ts`.
+
+    >>> Hunk(before_start=1, before_count=1, after_start=1, after_count=2).to_json()
+    {'before_start': 1, 'before_count': 1, 'after_start': 1, 'after_count': 2}
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, TypeAlias
+
+SCHEMA_VERSION: Final = 1
+
+Json: TypeAlias = "dict[str, Json] | list[Json] | str | int | float | bool | None"
+
+# What kind of step a history holds; screens group the list by it and nothing else depends on it.
+StepKind: TypeAlias = Literal["import", "relay", "te", "schedule", "tune", "tir", "codegen", "run", "edit"]
+LoopKind: TypeAlias = Literal["serial", "parallel", "vectorized", "unrolled", "thread"]
+# How a form asks for an argument.  "selection" is filled by what is selected and asked for by no field.
+ParameterKind: TypeAlias = Literal[
+    "selection",
+    "loop",
+    "loops",
+    "block",
+    "buffer",
+    "integer",
+    "integers",
+    "number",
+    "choice",
+    "boolean",
+    "text",
+]
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, View):
+        return value.to_json()
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, tuple | list):
+        return [_plain(item) for item in value]
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """The base of all views."""
+
+    def to_json(self) -> dict[str, Any]:
+        """This view as JSON data; field names are the keys, in the order of their declaration."""
+        return {f.name: _plain(getattr(self, f.name)) for f in dataclasses.fields(self)}
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorView(View):
+    """A `WorkbenchError` for the eye; empty fields are not shown.  `nodes` are ids of loops or blocks
+    concerned."""
+
+    code: str
+    message: str
+    where: str = ""
+    found: str = ""
+    expected: str = ""
+    fix: str = ""
+    kept: str = ""
+    nodes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk(View):
+    """Consecutive lines of a text; `start` counts from 0."""
+
+    start: int
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TextView(View):
+    """A text of `total` lines, of which the chunks are here; a screen asks for others when they are
+    opened."""
+
+    total: int
+    chunks: tuple[Chunk, ...]
+
+    @staticmethod
+    def of(text: str) -> TextView:
+        """The whole of `text`; a final newline opens no further line."""
+        lines = tuple(text.removesuffix("\n").split("\n")) if text else ()
+        return TextView(len(lines), (Chunk(0, lines),) if lines else ())
+
+
+@dataclass(frozen=True, slots=True)
+class Hunk(View):
+    """Lines [before_start, +before_count) became [after_start, +after_count); counted from 0."""
+
+    before_start: int
+    before_count: int
+    after_start: int
+    after_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class StepSummary(View):
+    """One row of the pipeline.  `changed` compares programs, not texts; `group` is a heading inside a
+    kind."""
+
+    id: str
+    name: str
+    kind: StepKind
+    changed: bool
+    milliseconds: float
+    ops_before: int
+    ops_after: int
+    rewrite_count: int = 0
+    group: str = ""
+    note: str = ""
+    error: ErrorView | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PipelineView(View):
+    """The steps of a session, in order.  `state` names the session's state: equal states, equal views."""
+
+    state: str
+    steps: tuple[StepSummary, ...]
+    title: str = ""
+    version: int = SCHEMA_VERSION
+
+
+@dataclass(frozen=True, slots=True)
+class RewriteSummary(View):
+    """One rule that fired: its name, where it is written ("simplify.py:41"), where it matched, how long it
+    took."""
+
+    rule: str
+    source: str
+    where: str
+    microseconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class StepView(View):
+    """The program before and after a step.  `rewrites` lists the first ones; `rewrite_count` counts all.
+
+    `state` names the program after this step.
+    """
+
+    id: str
+    state: str
+    before: TextView
+    after: TextView
+    hunks: tuple[Hunk, ...]
+    rewrites: tuple[RewriteSummary, ...] = ()
+    rewrite_count: int = 0
+    language: Literal["python", "llvm", "asm", "text"] = "python"
+    call: str = ""
+    version: int = SCHEMA_VERSION
+
+
+@dataclass(frozen=True, slots=True)
+class RewriteView(View):
+    """One rewrite looked at closely: the program (or its part) around it, what the pattern bound, and why."""
+
+    step: str
+    index: int
+    rewrite: RewriteSummary
+    before: TextView
+    after: TextView
+    hunks: tuple[Hunk, ...]
+    why: str = ""
+    bindings: tuple[tuple[str, str], ...] = ()
+    rule_text: str = ""
+    version: int = SCHEMA_VERSION
+
+
+@dataclass(frozen=True, slots=True)
+class TreeNode(View):
+    """A box of the loop tree.  `extent` is text ("512", "n"); `label` is what the code calls it."""
+
+    id: str
+    kind: Literal["loop", "block", "stage"]
+    name: str
+    extent: str = ""
+    loop_kind: LoopKind = "serial"
+    detail: str = ""
+    reduction: bool = False
+    children: tuple[TreeNode, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter(View):
+    """One argument of a primitive: enough to draw its field."""
+
+    name: str
+    kind: ParameterKind
+    doc: str = ""
+    default: Any = None
+    choices: tuple[str, ...] = ()
+    required: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class PrimitiveView(View):
+    """A schedule primitive and, for every node it could be applied to, None (it can) or why it cannot.
+
+    A node that is not a key of `applicable` is of the wrong kind (a block for a loop's primitive).
+    """
+
+    name: str
+    doc: str
+    parameters: tuple[Parameter, ...]
+    applicable: Mapping[str, str | None] = field(default_factory=dict[str, str | None])
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryEntry(View):
+    """One applied primitive as the line of Python that does the same."""
+
+    label: str
+    code: str
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleView(View):
+    """A schedule at one state: its loop tree, the code that leads here, and what can be done next.
+
+    `state` names the schedule alone: undoing and redoing gives the same one again.
+    `history` holds all entries of the branch, undone ones too; the first `position` of them are applied.
+    """
+
+    state: str
+    name: str
+    tree: tuple[TreeNode, ...]
+    code: str
+    script: TextView
+    primitives: tuple[PrimitiveView, ...]
+    history: tuple[HistoryEntry, ...] = ()
+    position: int = 0
+    can_undo: bool = False
+    can_redo: bool = False
+    version: int = SCHEMA_VERSION
