@@ -82,7 +82,7 @@ class PRelu(Operator):
             value = data(*i)
             return build.select(value > 0, value, value * alpha(i[axis]))
 
-        return injective(self, data.dimensions, element)
+        return injective(self, data.shape, element)
 
     def flops(self, data: TensorType, alpha: TensorType) -> int:
         return data.size
@@ -155,7 +155,7 @@ class Pad(Operator):
         return np.pad(cut, grow, mode="edge" if self.pad_mode == "edge" else "reflect")
 
     def compute(self, data: Any, pad_value: Any = None) -> Any:
-        shape = [add(extent, sum(pads)) for extent, pads in zip(data.dimensions, self.pad_width, strict=True)]
+        shape = [add(extent, sum(pads)) for extent, pads in zip(data.shape, self.pad_width, strict=True)]
 
         def element(*i: Any) -> Any:
             where = [index - before for index, (before, _) in zip(i, self.pad_width, strict=True)]

@@ -83,7 +83,7 @@ class Concatenate(Operator):
 
     def compute(self, data: Sequence[Any]) -> Any:
         axis = normalized_axis(self, self.axis, len(data[0].shape))
-        shape = self.shape([item.dimensions for item in data], axis)
+        shape = self.shape([item.shape for item in data], axis)
 
         def element(*i: Any) -> Any:
             ends: list[Any] = []
@@ -124,7 +124,7 @@ class Stack(Operator):
 
     def compute(self, data: Sequence[Any]) -> Any:
         axis = normalized_axis(self, self.axis, len(data[0].shape) + 1)
-        shape = (*data[0].dimensions[:axis], len(data), *data[0].dimensions[axis:])
+        shape = (*data[0].shape[:axis], len(data), *data[0].shape[axis:])
 
         def element(*i: Any) -> Any:
             where = (*i[:axis], *i[axis + 1 :])
@@ -178,7 +178,7 @@ class Split(Operator):
 
     def compute(self, data: Any) -> list[Any]:
         axis = normalized_axis(self, self.axis, len(data.shape))
-        shape = data.dimensions
+        shape = data.shape
 
         def part(at: int, begin: Any, end: Any) -> Any:
             extents = (*shape[:axis], subtract(end, begin), *shape[axis + 1 :])
@@ -212,7 +212,7 @@ class Tile(Operator):
         return np.tile(data, self.reps)
 
     def compute(self, data: Any) -> Any:
-        reps, shape = self.shapes(data.dimensions)
+        reps, shape = self.shapes(data.shape)
         extra = len(reps) - len(data.shape)
         result = [multiply(extent, count) for extent, count in zip(shape, reps, strict=True)]
         return injective(self, result, lambda *i: data(*(at % extent for at, extent in zip(i[extra:], data.shape, strict=True))))
@@ -266,7 +266,7 @@ class Reverse(Operator):
         def element(*i: Any) -> Any:
             return data(*(data.shape[at] - 1 - index if at in turned else index for at, index in enumerate(i)))
 
-        return injective(self, data.dimensions, element)
+        return injective(self, data.shape, element)
 
 
 @operator("broadcast_to")
@@ -310,7 +310,7 @@ class Where(Operator):
         return np.where(condition.astype(bool), x, y)
 
     def compute(self, condition: Any, x: Any, y: Any) -> Any:
-        shape = broadcast(self, condition.dimensions, x.dimensions, y.dimensions)
+        shape = broadcast(self, condition.shape, x.shape, y.shape)
 
         def element(test: Any, a: Any, b: Any) -> Any:
             return build.select(test if test.dtype.is_bool else test != build.const(0, test.dtype), a, b)
@@ -393,7 +393,7 @@ class ZerosLike(Operator):
         return np.zeros_like(data)
 
     def compute(self, data: Any) -> Any:
-        return injective(self, data.dimensions, lambda *i: build.const(0, data.dtype))
+        return injective(self, data.shape, lambda *i: build.const(0, data.dtype))
 
 
 @operator("ones_like")
@@ -410,7 +410,7 @@ class OnesLike(Operator):
         return np.ones_like(data)
 
     def compute(self, data: Any) -> Any:
-        return injective(self, data.dimensions, lambda *i: build.const(1, data.dtype))
+        return injective(self, data.shape, lambda *i: build.const(1, data.dtype))
 
 
 @operator("arange")
