@@ -20,7 +20,7 @@ class NativePoolHook(BuildHookInterface[Any]):
     def dependencies(self) -> list[str]:
         """ziglang stands in for a missing C compiler; nothing is fetched where there is one."""
         native = _native_build(Path(self.root))
-        return [] if not native.sources() or native.find_compiler() else ["ziglang"]
+        return [] if native.compiler() else ["ziglang"]
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         notebooks = Path(self.root) / "notebooks"
@@ -28,10 +28,13 @@ class NativePoolHook(BuildHookInterface[Any]):
             # `workbench lab` copies the course from here where there is no clone.
             build_data["force_include"][str(notebooks)] = "workbench/notebooks"
         native = _native_build(Path(self.root))
-        library = native.compile_pool(report=self.app.display_warning)
-        if library is None:
+        try:
+            library = native.build(native.HERE)
+        except OSError as problem:
+            self.app.display_warning(f"no native runtime: {problem}")
             return
-        build_data["artifacts"].append(f"/{library.relative_to(self.root).as_posix()}")
+        for built in library.parent.glob(f"{native.library_name()}.*"):
+            build_data["artifacts"].append(f"/{built.relative_to(self.root).as_posix()}")
         build_data["pure_python"] = False
         build_data["tag"] = f"py3-none-{_platform_tag()}"
 

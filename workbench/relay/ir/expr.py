@@ -128,16 +128,18 @@ class Var(Expr):
 
 @node
 class GlobalVar(Expr):
-    """A reference to a function of the module, by name."""
+    """A reference to a function of the module, by name; which object holds the name is no part of the meaning."""
 
     name_hint: str
+    is_graph: ClassVar[bool] = False
 
 
 @node
 class Constant(Expr):
-    """A tensor known at compile time; compared and printed by the fingerprint of its data."""
+    """A tensor known at compile time; compared and printed by the fingerprint of its data, never by sharing."""
 
     data: Tensor
+    is_graph: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         self.set_type(TensorType(self.data.shape, self.data.dtype))
@@ -227,6 +229,7 @@ class Constructor(Expr):
 
     name_hint: str
     belong_to: str
+    is_graph: ClassVar[bool] = False
 
 
 class Pattern(Node):

@@ -1,0 +1,418 @@
+"""How the loops around a block bind its iterators: one to one, covering the domain, and what an element gives away.
+
+The method is that of mixed radix numbers: an iterator bound to ``8 * io + ii`` with ``ii`` in 0 ... 7 takes every
+value once.  A *digit* is ``(source // lower) % extent`` of a loop variable or of a fused index; loops are recovered
+from iterators when the digits of each one make it up again.
+
+Invariant: answers are sound, not complete: False means "not shown".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..arith.nodes import PrimExpr
+from ..tir import nodes as t
+from .affine import Affine, Atom, Ranges, Unit, below, conjuncts, holds
+from .regions import bound_forms, hull
+from .tree import BlockSite, extent_of, iter_ranges, loop_ranges
+
+
+@dataclass
+class Digit:
+    """(source // lower) % extent; `extent` None stands for all that is left."""
+
+    lower: int
+    extent: int | None
+
+
+@dataclass
+class Source:
+    """What digits are taken from: a loop variable or a fused index, in 0 ... extent - 1."""
+
+    extent: int | None
+    digits: list[Digit] = field(default_factory=list[Digit])
+
+    def is_made_up(self) -> bool:
+        """True if the digits determine the source, each part of it once."""
+        position = 1
+        for digit in sorted(self.digits, key=lambda digit: digit.lower):
+            if digit.lower != position:
+                return False
+            if digit.extent is None:
+                return True
+            position *= digit.extent
+        return self.extent is not None and position >= self.extent
+
+    def is_divided_evenly(self) -> bool:
+        """True if the digits take all combinations of their values."""
+        if len(self.digits) <= 1:
+            return True
+        position = 1
+        for digit in sorted(self.digits, key=lambda digit: digit.lower):
+            if digit.lower != position or self.extent is None:
+                return False
+            position *= 1 if digit.extent is None else digit.extent
+        return self.extent is not None and self.extent % position == 0
+
+
+@dataclass(frozen=True)
+class BindingFacts:
+    """What is shown of a block's bindings."""
+
+    injective: bool
+    """No instance of the block is run twice (while outer loops stand still)."""
+    covers: bool
+    """Every value of the iterators' domains is run."""
+    guards_only: bool
+    """The predicate says no more than that the iterators stay in their domains."""
+
+
+class _Radix:
+    """Reads forms as mixed radix numbers over the loops in `inner`."""
+
+    def __init__(self, inner: Sequence[t.For], ranges: Ranges, limits: dict[Any, int]) -> None:
+        self.ranges = ranges
+        self.inner = {id(loop.var): extent_of(loop) for loop in inner}
+        self.sources: dict[Any, Source] = {}
+        self.limits = limits
+        self.ok = True
+
+    def span(self, form: Affine) -> tuple[int | None, bool]:
+        """The number of values of a form whose digits are in order, and whether it takes each of them once."""
+        units, _ = form.grouped()
+        varying = [(factor, unit) for factor, unit in units if not unit.variables.isdisjoint(self.inner)]
+        if any(not unit.variables <= set(self.inner) for _, unit in varying):
+            return self.failed()
+        position: int | None = 1
+        dense = True
+        for factor, unit in sorted(varying, key=lambda pair: abs(pair[0])):
+            if factor < 0 or position is None or factor < position:
+                return self.failed()
+            dense = dense and factor == position
+            extent = self.digit(unit)
+            if not self.ok:
+                return None, False
+            position = None if extent is None else factor * extent
+        return position, dense
+
+    def failed(self) -> tuple[None, bool]:
+        self.ok = False
+        return None, False
+
+    def digit(self, unit: Unit) -> int | None:
+        """Note the digit that a unit is; its extent, or None if it is symbolic or not understood."""
+        modulus = unit.modulus if unit.atom is None else None
+        lower = 1
+        form: Affine | None = unit.form
+        atom: Atom | None = unit.atom
+        if form is not None and form.offset == 0 and len(form.terms) == 1:
+            (single, factor), = form.terms.items()
+            if factor == 1:
+                atom, form = single, None
+        if atom is not None and atom.inner is not None:
+            lower, form, atom = atom.divisor, atom.inner, None
+            if form.offset == 0 and len(form.terms) == 1:
+                (single, factor), = form.terms.items()
+                if factor == 1 and single.is_var:
+                    atom, form = single, None
+        source = self.source(atom, form)
+        if source is None:
+            self.ok = False
+            return None
+        source.digits.append(Digit(lower, modulus))
+        if modulus is not None:
+            return modulus
+        return None if source.extent is None else -(-source.extent // lower)
+
+    def source(self, atom: Atom | None, form: Affine | None) -> Source | None:
+        if atom is not None:
+            if not atom.is_var or id(atom.expr) not in self.inner:
+                return None
+            return self.sources.setdefault(atom.key, Source(self.inner[id(atom.expr)]))
+        assert form is not None
+        if form.key in self.sources:
+            return self.sources[form.key]
+        if form.offset or not form.variables <= set(self.inner):
+            return None
+        extent, dense = self.span(form)
+        if not dense or not self.ok:
+            return None
+        limit = self.limits.get(form.key)
+        if limit is not None and (extent is None or limit < extent):
+            extent = limit
+        return self.sources.setdefault(form.key, Source(extent))
+
+
+def _limits(predicate: PrimExpr, ranges: Ranges) -> tuple[dict[Any, int], dict[Any, Affine]]:
+    """Upper limits (exclusive) that the predicate's conjuncts set: numbers by form, and rests for symbolic ones."""
+    limits: dict[Any, int] = {}
+    symbolic: dict[Any, Affine] = {}
+    for condition in conjuncts(predicate):
+        form = below(condition, ranges)
+        if form is None:
+            continue
+        value = Affine({atom: -factor for atom, factor in form.terms.items()}, 0)
+        limits[value.key] = min(limits.get(value.key, form.offset + 1), form.offset + 1)
+        symbolic[form.key] = form
+    return limits, symbolic
+
+
+def binding_facts(site: BlockSite, inner: Sequence[t.For] | None = None) -> BindingFacts:
+    """What is shown of the bindings of a block while the loops `inner` (default: all around it) run.
+
+    `covers` is about the whole domain, `injective` about the instances run while the other loops stand still.
+    """
+    loops = site.loops if inner is None else tuple(inner)
+    ranges = loop_ranges(site.loops)
+    limits, conditions = _limits(site.realize.predicate, ranges)
+    radix = _Radix(loops, ranges, limits)
+    covers = True
+    used: set[Any] = set()
+    for iter_var, value in site.bindings:
+        form = Affine.of(value, ranges)
+        span, dense = radix.span(form)
+        if not radix.ok:
+            return BindingFacts(False, False, guards_only(site))
+        used |= form.variables
+        covers = covers and dense and _covers(iter_var, form, span, conditions, ranges)
+    trivial = {id(loop.var) for loop in loops if extent_of(loop) == 1}
+    complete = all(source.is_made_up() for source in radix.sources.values())
+    even = all(source.is_divided_evenly() for source in radix.sources.values())
+    injective = complete and all(id(loop.var) in used or id(loop.var) in trivial for loop in loops)
+    only_guards = guards_only(site)
+    return BindingFacts(injective, covers and even and only_guards, only_guards)
+
+
+def _covers(
+    iter_var: t.IterVar, form: Affine, span: int | None, conditions: dict[Any, Affine], ranges: Ranges
+) -> bool:
+    """Whether a dense form starts at the domain's minimum and ends at its end, with the guards' help."""
+    begin = Affine.of(iter_var.dom.min, ranges)
+    extent = Affine.of(iter_var.dom.extent, ranges)
+    units, offset = form.grouped()
+    if any(factor < 0 for factor, _ in units) or begin.value is None or offset != begin.value:
+        return False
+    if extent.value is not None and span is not None:
+        if span == extent.value:
+            return True
+        guard = begin.plus(extent).plus(Affine.constant(-1)).minus(form)
+        return span > extent.value and guard.key in conditions
+    last = begin.plus(extent).plus(Affine.constant(-1)).minus(form)
+    if last.key in conditions:
+        return True
+    relaxed = form.variables
+    greatest = form.greatest(relaxed, ranges)
+    return greatest is not None and greatest.same_as(begin.plus(extent).plus(Affine.constant(-1)))
+
+
+def guards_only(site: BlockSite) -> bool:
+    """True if every conjunct of the predicate holds wherever the iterators are in their domains."""
+    ranges = loop_ranges(site.loops)
+    domain = iter_ranges(site.block, ranges)
+    forms = [
+        (Affine.variable(iter_var.var), Affine.of(value, ranges)) for iter_var, value in site.bindings
+    ]
+    for condition in conjuncts(site.realize.predicate):
+        if holds(condition, ranges):
+            continue
+        form = below(condition, ranges)
+        if form is None or not _implied(form, forms, domain):
+            return False
+    return True
+
+
+def _implied(form: Affine, forms: list[tuple[Affine, Affine]], domain: Ranges) -> bool:
+    """True if form >= 0 follows from one iterator's lying in its domain: form = multiple of an iterator + constant."""
+    for variable, value in forms:
+        for factor in (1, -1):
+            rest = form.minus(value.times(factor))
+            if rest.variables.isdisjoint(value.variables) and rest.plus(variable.times(factor)).never_negative(domain):
+                return True
+    return False
+
+
+# --- what an element gives away -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Touch:
+    """One access of a block to a buffer, as the block's index forms over the loops around it."""
+
+    site: BlockSite
+    region: t.BufferRegion
+    writes: bool
+
+
+def touches(sites: Iterable[BlockSite]) -> dict[int, list[Touch]]:
+    """Accesses by buffer (identity), only of buffers that some block writes."""
+    found: dict[int, list[Touch]] = {}
+    written: set[int] = set()
+    for site in sites:
+        for region in site.block.reads:
+            found.setdefault(id(region.buffer), []).append(Touch(site, region, False))
+        for region in site.block.writes:
+            found.setdefault(id(region.buffer), []).append(Touch(site, region, True))
+            written.add(id(region.buffer))
+    return {buffer: touched for buffer, touched in found.items() if buffer in written}
+
+
+def recovered(loops: Sequence[t.For], touched: Sequence[Touch]) -> set[int]:
+    """Which of `loops` have equal values at any two accesses to one element (identities of their variables).
+
+    Loops outside `loops` that all accesses share stand still.  An axis whose index is ``c * u + rest`` with the rest
+    spread over less than ``c`` gives ``u`` away; a loop is known once the units it is made of are.
+    """
+    known: set[int] = set()
+    while True:
+        new = {
+            id(loop.var)
+            for loop in loops
+            if id(loop.var) not in known and _is_recovered(loop, [item for item in loops], known, touched)
+        }
+        if not new:
+            return known
+        known |= new
+
+
+def _is_recovered(loop: t.For, loops: Sequence[t.For], known: set[int], touched: Sequence[Touch]) -> bool:
+    extent = extent_of(loop)
+    if extent == 1:
+        return True
+    source = Source(extent)
+    for axis in range(len(touched[0].region.region)):
+        for lower, modulus in _units_given(loop, loops, known, touched, axis):
+            source.digits.append(Digit(lower, modulus))
+    return bool(source.digits) and _made_up_once(source)
+
+
+def _made_up_once(source: Source) -> bool:
+    """Like `is_made_up`, with a digit that is given away twice counted once."""
+    distinct: dict[tuple[int, int | None], Digit] = {(d.lower, d.extent): d for d in source.digits}
+    if (1, None) in distinct:
+        return True
+    return Source(source.extent, list(distinct.values())).is_made_up()
+
+
+def _units_given(
+    loop: t.For, loops: Sequence[t.For], known: set[int], touched: Sequence[Touch], axis: int
+) -> list[tuple[int, int | None]]:
+    """The digits of `loop` that one axis gives away."""
+    shapes: list[dict[tuple[int, int | None], tuple[int, Affine, Affine]]] = []
+    for touch in touched:
+        shapes.append(_digit_shapes(loop, loops, known, touch, axis))
+    given: list[tuple[int, int | None]] = []
+    for digit, (factor, low, high) in shapes[0].items():
+        if all(digit in shape and shape[digit][0] == factor for shape in shapes[1:]):
+            if _fits(factor, [(shape[digit][1], shape[digit][2]) for shape in shapes], touched[0], low):
+                given.append(digit)
+    return given
+
+
+def _fits(factor: int, rests: list[tuple[Affine, Affine]], touch: Touch, base: Affine) -> bool:
+    """True if all rests lie within one stretch shorter than `factor`."""
+    ranges = loop_ranges(touch.site.loops)
+    least, most = 0, 0
+    for low, high in rests:
+        first, last = low.minus(base).interval(ranges)[0], high.minus(base).interval(ranges)[1]
+        if first is None or last is None:
+            return False
+        least, most = min(least, first), max(most, last)
+    return most - least < abs(factor)
+
+
+def _digit_shapes(
+    loop: t.For, loops: Sequence[t.For], known: set[int], touch: Touch, axis: int
+) -> dict[tuple[int, int | None], tuple[int, Affine, Affine]]:
+    """For each digit of `loop` in the axis' index: its factor, and the extremes of the rest."""
+    site = touch.site
+    ranges = loop_ranges(site.loops)
+    values = bound_forms(site, ranges)
+    bounds = touch.region.region[axis]
+    low = Affine.of(bounds.min, iter_ranges(site.block, ranges))
+    if not low.opaque_variables().isdisjoint(values):
+        return {}
+    low = low.substituted(values, ranges)
+    length = Affine.of(bounds.extent, ranges)
+    relaxed = _running(site, loops, known)
+    found: dict[tuple[int, int | None], tuple[int, Affine, Affine]] = {}
+    units, _ = low.grouped()
+    for factor, unit in units:
+        digit = _loop_digit(loop, unit)
+        if digit is None:
+            continue
+        rest = low.minus(_unit_affine(unit, ranges).times(factor))
+        least, most = rest.least(relaxed, ranges), rest.greatest(relaxed, ranges)
+        if least is not None and most is not None:
+            found[digit] = (factor, least, most.plus(length).plus(Affine.constant(-1)))
+    return found
+
+
+def _running(site: BlockSite, loops: Sequence[t.For], known: set[int]) -> frozenset[int]:
+    """The loops of a block that may differ between two accesses: `loops` that are not known, and all inside."""
+    chain = {id(loop.var) for loop in loops}
+    positions = [index for index, loop in enumerate(site.loops) if id(loop.var) in chain]
+    first = min(positions)
+    return frozenset(id(loop.var) for loop in site.loops[first:] if id(loop.var) not in known)
+
+
+def _loop_digit(loop: t.For, unit: Unit) -> tuple[int, int | None] | None:
+    """(lower, modulus) if a unit is a digit of the loop's variable."""
+    modulus = unit.modulus if unit.atom is None else None
+    atom = unit.atom
+    if atom is None:
+        atom = _only_atom(unit.form)
+    if atom is None:
+        return None
+    lower = 1
+    if atom.inner is not None:
+        lower, atom = atom.divisor, _only_atom(atom.inner)
+        if atom is None:
+            return None
+    return (lower, modulus) if atom.expr is loop.var else None
+
+
+def _only_atom(form: Affine | None) -> Atom | None:
+    if form is None or form.offset or len(form.terms) != 1:
+        return None
+    (atom, factor), = form.terms.items()
+    return atom if factor == 1 else None
+
+
+def _unit_affine(unit: Unit, ranges: Ranges) -> Affine:
+    if unit.atom is not None:
+        return Affine({unit.atom: 1}, 0)
+    assert unit.form is not None
+    return unit.form.floormod(unit.modulus, ranges)
+
+
+# --- kinds of blocks ----------------------------------------------------------------------------------------------
+
+
+def writes_once(block: t.Block) -> bool:
+    """True if two instances of a block with different spatial iterators never write one element."""
+    spatial = [iter_var for iter_var in block.iter_vars if iter_var.kind is t.IterKind.SPATIAL]
+    ranges = iter_ranges(block)
+    as_loops = [
+        t.For(item.var, item.dom.min, item.dom.extent, t.ForKind.SERIAL, t.Evaluate(item.dom.min)) for item in spatial
+    ]
+    for region in block.writes:
+        radix = _Radix(as_loops, ranges, {})
+        for axis in region.region:
+            if Affine.of(axis.extent, ranges).value != 1:
+                return False
+            form = Affine.of(axis.min, ranges)
+            if not form.variables <= {id(item.var) for item in spatial}:
+                return False
+            radix.span(form)
+        if not radix.ok or not all(source.is_made_up() for source in radix.sources.values()):
+            return False
+        keys = {atom for source in radix.sources for atom in [source]}
+        if any(extent_of(loop) != 1 and ("var", id(loop.var)) not in keys for loop in as_loops):
+            return False
+    return bool(block.writes)
+
+
+__all__ = ["BindingFacts", "Touch", "binding_facts", "guards_only", "hull", "recovered", "touches", "writes_once"]

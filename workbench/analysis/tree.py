@@ -1,0 +1,198 @@
+"""A function as a tree of loops and blocks, with the way from the root to each.
+
+Invariant: a `Tree` describes one immutable function; loops are found by their variable, blocks by their name, both
+unique in a function.  Built in one iterative walk over the statements.
+
+    tree = Tree.of(func)
+    tree.blocks["C"].loops      # the loops around block C, outermost first
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from ..arith.nodes import PrimExpr, Var
+from ..core.errors import WorkbenchError
+from ..core.node import Node, post_order
+from ..tir import nodes as t
+from .affine import Affine, Ranges
+
+
+@dataclass(frozen=True, eq=False)
+class BlockSite:
+    """One block where it stands."""
+
+    realize: t.BlockRealize
+    order: int
+    """Position in the text: what comes first has the smaller number."""
+    path: tuple[t.Stmt, ...]
+    """The statements from the function's body down to (without) the realize."""
+
+    @property
+    def block(self) -> t.Block:
+        return self.realize.block
+
+    @property
+    def name(self) -> str:
+        return self.realize.block.name
+
+    @cached_property
+    def loops(self) -> tuple[t.For, ...]:
+        """The loops between the block around this one and this one, outermost first."""
+        own: list[t.For] = []
+        for stmt in reversed(self.path):
+            if isinstance(stmt, t.Block):
+                break
+            if isinstance(stmt, t.For):
+                own.append(stmt)
+        return tuple(reversed(own))
+
+    @cached_property
+    def scope(self) -> t.Block | None:
+        """The block around this one; None for the root."""
+        return next((stmt for stmt in reversed(self.path) if isinstance(stmt, t.Block)), None)
+
+    @property
+    def bindings(self) -> tuple[tuple[t.IterVar, PrimExpr], ...]:
+        return tuple(zip(self.block.iter_vars, self.realize.iter_values, strict=True))
+
+
+@dataclass(frozen=True, eq=False)
+class LoopSite:
+    """One loop where it stands."""
+
+    loop: t.For
+    order: int
+    path: tuple[t.Stmt, ...]
+
+
+@dataclass(eq=False)
+class Tree:
+    """See the module's header."""
+
+    func: t.PrimFunc
+    blocks: dict[str, BlockSite] = field(default_factory=dict[str, BlockSite])
+    loops: dict[int, LoopSite] = field(default_factory=dict[int, LoopSite])
+    """By the identity of the loop's variable."""
+
+    @classmethod
+    def of(cls, func: t.PrimFunc) -> Tree:
+        """Raises `WorkbenchError` if two blocks share a name or two loops a variable."""
+        tree = cls(func)
+        counter = 0
+        stack: list[tuple[t.Stmt, tuple[t.Stmt, ...]]] = [(func.body, ())]
+        while stack:
+            stmt, path = stack.pop()
+            counter += 1
+            if isinstance(stmt, t.BlockRealize):
+                tree._add_block(BlockSite(stmt, counter, path))
+                stack.append((stmt.block, (*path, stmt)))
+                continue
+            if isinstance(stmt, t.For):
+                tree._add_loop(LoopSite(stmt, counter, path))
+            inner = (*path, stmt)
+            stack.extend((child, inner) for child in reversed(statements_in(stmt)))
+        return tree
+
+    def _add_block(self, site: BlockSite) -> None:
+        if site.name in self.blocks:
+            raise WorkbenchError(
+                "E-TIR-BLOCK-NAME", f"two blocks are named {site.name!r}", nodes=(self.blocks[site.name].block, site.block)
+            )
+        self.blocks[site.name] = site
+
+    def _add_loop(self, site: LoopSite) -> None:
+        if id(site.loop.var) in self.loops:
+            raise WorkbenchError(
+                "E-TIR-LOOP-VAR", f"two loops share the variable {site.loop.var.name!r}", nodes=(site.loop,)
+            )
+        self.loops[id(site.loop.var)] = site
+
+    @cached_property
+    def root(self) -> t.Block:
+        """The block around everything.  Raises `WorkbenchError` for a function that is not in block form."""
+        body = self.func.body
+        if not isinstance(body, t.BlockRealize):
+            raise WorkbenchError(
+                "E-SCHEDULE-FORM",
+                "the function is not in block form",
+                found=f"its body is a {type(body).__name__}",
+                expected="a root block around loops and blocks",
+                fix="schedule the function before it is lowered",
+            )
+        return body.block
+
+    @cached_property
+    def leaves(self) -> tuple[BlockSite, ...]:
+        """The blocks without blocks inside, in the order of the text."""
+        around = {id(stmt) for site in self.blocks.values() for stmt in site.path if isinstance(stmt, t.Block)}
+        return tuple(site for site in self.blocks.values() if id(site.block) not in around)
+
+    def under(self, stmt: t.Stmt) -> tuple[BlockSite, ...]:
+        """The leaf blocks inside a statement of the tree."""
+        return tuple(site for site in self.leaves if any(part is stmt for part in site.path))
+
+    def writers(self, buffer: t.Buffer) -> tuple[BlockSite, ...]:
+        """The leaf blocks that write a buffer."""
+        return tuple(site for site in self.leaves if any(region.buffer is buffer for region in site.block.writes))
+
+    def readers(self, buffer: t.Buffer) -> tuple[BlockSite, ...]:
+        """The leaf blocks that read a buffer (a reduction block reads what it writes only if it says so)."""
+        return tuple(site for site in self.leaves if any(region.buffer is buffer for region in site.block.reads))
+
+    def accessing(self, buffer: t.Buffer) -> tuple[BlockSite, ...]:
+        return tuple(
+            site
+            for site in self.leaves
+            if any(region.buffer is buffer for region in (*site.block.reads, *site.block.writes))
+        )
+
+    def names(self) -> set[str]:
+        """Names in use: of blocks, loop variables, block iterators and buffers."""
+        found = set(self.blocks)
+        for current in post_order(self.func):
+            if isinstance(current, (Var, t.Buffer)):
+                found.add(current.name)
+        return found
+
+
+def statements_in(stmt: Node) -> list[t.Stmt]:
+    """The statements directly inside a statement, in order; an `init` comes before its body."""
+    if isinstance(stmt, t.SeqStmt):
+        return list(stmt.stmts)
+    if isinstance(stmt, t.BlockRealize):
+        return [stmt.block]
+    if isinstance(stmt, t.Block):
+        return [part for part in (stmt.init, stmt.body) if part is not None]
+    if isinstance(stmt, t.IfThenElse):
+        return [part for part in (stmt.then_case, stmt.else_case) if part is not None]
+    if isinstance(stmt, (t.For, t.While, t.LetStmt, t.AllocBuffer)):
+        return [stmt.body]
+    return []
+
+
+def loop_ranges(loops: tuple[t.For, ...], ranges: Ranges | None = None) -> Ranges:
+    """The ranges of loop variables, outermost first."""
+    made = ranges.copy() if ranges is not None else Ranges()
+    for loop in loops:
+        made.enter_extent(loop.var, loop.min, loop.extent)
+    return made
+
+
+def iter_ranges(block: t.Block, ranges: Ranges | None = None) -> Ranges:
+    """The ranges of a block's iterators, by their domains."""
+    made = ranges.copy() if ranges is not None else Ranges()
+    for iter_var in block.iter_vars:
+        made.enter_extent(iter_var.var, iter_var.dom.min, iter_var.dom.extent)
+    return made
+
+
+def extent_of(loop: t.For) -> int | None:
+    """A loop's extent if it is a constant."""
+    return Affine.of(loop.extent, Ranges()).value
+
+
+def nodes_under(stmt: Node) -> Iterator[Node]:
+    return post_order(stmt)

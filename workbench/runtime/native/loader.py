@@ -1,0 +1,105 @@
+"""Loading the native runtime into the process, once, and telling it about Python.
+
+It is loaded with global visibility, so that exported libraries in the same process share its pool.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import subprocess
+import threading
+from pathlib import Path
+from typing import Any
+
+from ...target.host import usable_threads
+
+ABI_VERSION = 1
+IMPORTED = ("wb_enter", "wb_leave")
+"""Symbols that packed wrappers call."""
+
+_lock = threading.Lock()
+_loaded: list[NativeRuntime | None] = []
+_reason: list[str] = []
+
+
+class NativeRuntime:
+    """The loaded library with typed functions."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        library = ctypes.CDLL(str(path), mode=ctypes.RTLD_GLOBAL)
+        self._library = library
+        library.wb_abi_version.restype = ctypes.c_int32
+        if library.wb_abi_version() != ABI_VERSION:
+            raise OSError(f"the native runtime has ABI {library.wb_abi_version()}, not {ABI_VERSION}")
+        library.wb_num_threads.restype = ctypes.c_int32
+        library.wb_thread_context.restype = ctypes.c_void_p
+        library.wb_set_num_threads.argtypes = [ctypes.c_int32]
+        library.wb_set_hooks.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
+        self.addresses = {name: _address(getattr(library, name)) for name in IMPORTED}
+        self._tell_hooks()
+        self.set_num_threads(int(os.environ.get("WORKBENCH_NUM_THREADS", "0") or 0) or usable_threads())
+
+    def _tell_hooks(self) -> None:
+        """How to raise an error and look for signals, in the words of tvm-ffi."""
+        import tvm_ffi
+
+        ffi: Any = tvm_ffi.LIB
+        self._library.wb_set_hooks(
+            ctypes.cast(ffi.TVMFFIErrorSetRaisedFromCStr, ctypes.c_void_p),
+            ctypes.cast(ffi.TVMFFIEnvCheckSignals, ctypes.c_void_p),
+        )
+
+    def set_num_threads(self, count: int) -> None:
+        self._library.wb_set_num_threads(count)
+
+    def num_threads(self) -> int:
+        return int(self._library.wb_num_threads())
+
+    def thread_context(self) -> int:
+        """The address of the calling thread's context."""
+        return int(self._library.wb_thread_context())
+
+
+def _address(function: Any) -> int:
+    return ctypes.cast(function, ctypes.c_void_p).value or 0
+
+
+def library() -> NativeRuntime | None:
+    """The native runtime, loaded (and built) at the first call; None when that is not possible (`why_missing`)."""
+    if _loaded:
+        return _loaded[0]
+    with _lock:
+        if not _loaded:
+            _loaded.append(_load())
+    return _loaded[0]
+
+
+def _load() -> NativeRuntime | None:
+    from . import build
+
+    if os.environ.get("WORKBENCH_NO_NATIVE"):
+        _reason.append("WORKBENCH_NO_NATIVE is set")
+        return None
+    try:
+        return NativeRuntime(build.find_or_build())
+    except (OSError, subprocess.SubprocessError) as error:
+        _reason.append(str(error))
+        return None
+
+
+def why_missing() -> str:
+    """Why `library()` is None."""
+    return _reason[0] if _reason else ""
+
+
+def object_file() -> list[Path]:
+    """The object files to link into exported libraries (empty when there are none)."""
+    from . import build
+
+    loaded = library()
+    if loaded is None:
+        return []
+    found = [loaded.path.parent / f"{build.library_name()}.{name.replace('.c', '.o')}" for name in build.SOURCES]
+    return [path for path in found if path.exists()]

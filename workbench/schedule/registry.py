@@ -1,0 +1,121 @@
+"""The table of schedule primitives.  A primitive is one decorated function; the table is all that knows of it.
+
+    @primitive(category="loop", suggest={"factors": [[None, 4]]})
+    def split(state: ScheduleState, loop: LoopRV, factors: list[Factor | None]) -> Change[list[LoopRV]]:
+        ...
+
+It becomes a method of `Schedule`, a step of traces and an entry of `applicable()`, from wherever it is defined.
+`suggest` gives, for parameters without a default, values worth trying; screens and random tests use them.
+"""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from ..core.errors import WorkbenchError
+from ..core.table import Table
+from .references import BlockRV, LoopRV
+
+Category = Literal["get", "loop", "place", "inline", "cache", "reduction", "annotation", "other"]
+Migration = Callable[[dict[str, Any]], dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Primitive:
+    """An entry of the table."""
+
+    name: str
+    function: Callable[..., Any]
+    category: str
+    version: int
+    parameters: tuple[inspect.Parameter, ...]
+    """Without the state."""
+    annotations: Mapping[str, Any]
+    results: Any
+    """What users get: `list[LoopRV]`, `LoopRV`, `BlockRV`, `list[BlockRV]` or None."""
+    suggest: Mapping[str, Sequence[Any]]
+    migrations: Mapping[int, Migration]
+    """For arguments in a trace of version v: how they read in version v + 1."""
+
+    @property
+    def doc(self) -> str:
+        return inspect.getdoc(self.function) or ""
+
+    @property
+    def signature(self) -> inspect.Signature:
+        return inspect.Signature(
+            list(self.parameters), return_annotation=None if self.results is type(None) else self.results
+        )
+
+    def selects(self, kind: type) -> bool:
+        """True if the first parameter takes a reference of this kind."""
+        return bool(self.parameters) and kind in accepted(self.annotations[self.parameters[0].name])
+
+
+def accepted(annotation: Any) -> tuple[type, ...]:
+    """The kinds of references that an annotation takes."""
+    if annotation in (LoopRV, BlockRV):
+        return (annotation,)
+    return tuple(kind for part in typing.get_args(annotation) for kind in accepted(part))
+
+
+PRIMITIVES: Table[Primitive] = Table("schedule primitive", filled_by=("workbench.schedule.primitives",))
+
+
+def primitive(
+    *,
+    category: str = "other",
+    version: int = 1,
+    suggest: Mapping[str, Sequence[Any]] | None = None,
+    migrations: Mapping[int, Migration] | None = None,
+    override: bool = False,
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Enter a function into the table of primitives; see the module's header.
+
+    Raises `WorkbenchError` if the name is taken (unless `override`), or the signature cannot be understood.
+    """
+
+    def enter(function: Callable[..., Any]) -> Callable[..., Any]:
+        PRIMITIVES.register(
+            function.__name__, _entry(function, category, version, suggest or {}, migrations or {}), override=override
+        )
+        return function
+
+    return enter
+
+
+def _entry(
+    function: Callable[..., Any],
+    category: str,
+    version: int,
+    suggest: Mapping[str, Sequence[Any]],
+    migrations: Mapping[int, Migration],
+) -> Primitive:
+    hints = typing.get_type_hints(function, include_extras=True)
+    own = list(inspect.signature(function).parameters.values())
+    parameters = tuple(item.replace(annotation=hints.get(item.name, Any)) for item in own[1:])
+    returned = typing.get_args(hints.get("return"))
+    keywords = any(item.kind is inspect.Parameter.VAR_KEYWORD for item in own)
+    if not own or not returned or keywords or not inspect.getdoc(function):
+        raise WorkbenchError(
+            "E-SCHEDULE-PRIMITIVE",
+            f"{function.__name__} cannot be a schedule primitive",
+            found=f"signature {inspect.signature(function)}",
+            expected="(state: ScheduleState, ...) -> Change[results], typed, with a docstring, without **kwargs",
+            fix="follow an example in workbench/schedule/primitives/",
+        )
+    return Primitive(
+        function.__name__,
+        function,
+        category,
+        version,
+        parameters,
+        {item.name: hints.get(item.name, Any) for item in parameters},
+        returned[0],
+        suggest,
+        migrations,
+    )

@@ -1,0 +1,390 @@
+"""The classic `tir.Schedule`: a thin handle on an immutable state, with one method for each entry of the table.
+
+    sch = Schedule(func)
+    block = sch.get_block("C")
+    i, j, k = sch.get_loops(block)
+    outer, inner = sch.split(j, factors=[None, 8])
+    sch.why_not("vectorize", k)               # None, or the ScheduleError that it would raise
+    print(sch.code())                         # the Python that leads here
+
+Invariant: a refused primitive leaves the state as it was, fingerprint included; `undo` and `redo` walk the states.
+"""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ..arith.nodes import Var
+from ..core import origin
+from ..core.errors import nearest
+from ..core.module import IRModule, key_name
+from ..core.node import FrozenMap
+from ..tir import nodes as t
+from .arguments import ResultName, checked, recorded
+from .errors import ScheduleError, refuse, require
+from .references import BlockRV, LoopRV, Reference, make_reference
+from .registry import PRIMITIVES, Primitive, accepted
+from .state import ScheduleState
+from .trace import Step, Trace
+
+_TRIES = 64
+"""How many combinations of suggested arguments `applicable` looks at for one primitive."""
+
+
+class Schedule:
+    """See the module's header.  Primitives are methods: `dir(sch)`, `help(sch.split)`."""
+
+    def __init__(self, program: t.PrimFunc | IRModule | ScheduleState, seed: int | None = None) -> None:
+        """`program` is a function, a module (working on "main" or its only function), or a state."""
+        self._states = [program if isinstance(program, ScheduleState) else _first_state(program)]
+        self._position = 0
+
+    # --- reading ---
+
+    @property
+    def state(self) -> ScheduleState:
+        """The immutable state that this handle points to."""
+        return self._states[self._position]
+
+    @property
+    def func(self) -> t.PrimFunc:
+        """The function worked on, as it is now."""
+        return self.state.func
+
+    @property
+    def func_working_on(self) -> str:
+        return self.state.working
+
+    @property
+    def mod(self) -> IRModule:
+        """The functions as a module."""
+        return IRModule(dict(self.state.functions))
+
+    @property
+    def trace(self) -> Trace:
+        return Trace(self.state.steps, self.state.working)
+
+    @property
+    def notes(self) -> dict[int, tuple[str, ...]]:
+        """Remarks on legality ("sums are reassociated"), by the number of the step."""
+        return {int(number): found for number, found in self.state.notes.items()}
+
+    def fingerprint(self) -> str:
+        return self.state.fingerprint
+
+    def code(self, handle: str = "sch") -> str:
+        """The lines of Python that lead from the unscheduled function here."""
+        return self.trace.as_python(handle)
+
+    def script(self) -> str:
+        """The text of the function worked on."""
+        from ..tir.script import script
+
+        return script(self.func)
+
+    def show(self) -> None:
+        """Display the function worked on."""
+        IRModule({self.state.working: self.func}).show()
+
+    def get(self, reference: Reference) -> Any:
+        """The `For` or `Block` that a reference stands for now."""
+        if isinstance(reference, LoopRV):
+            return self.state.loop(reference)
+        return self.state.block(reference).block
+
+    def __repr__(self) -> str:
+        return f"Schedule({self.state.working}, {len(self.state.steps)} steps)"
+
+    # --- moving ---
+
+    def copy(self) -> Schedule:
+        """Another handle on the same state and history; references serve both."""
+        made = Schedule(self.state)
+        made._states = list(self._states)
+        made._position = self._position
+        return made
+
+    def work_on(self, func_name: str) -> None:
+        """Choose the function that primitives work on."""
+        functions = self.state.functions
+        require(
+            func_name in functions and isinstance(functions[func_name], t.PrimFunc),
+            "E-SCHEDULE-FUNCTION",
+            f"the module has no loop function {func_name!r}",
+            found=f"functions: {', '.join(functions)}",
+            fix=nearest(func_name, functions),
+        )
+        from dataclasses import replace
+
+        self._commit(replace(self.state, working=func_name))
+
+    def undo(self, steps: int = 1) -> bool:
+        """Go back; False if there are not so many steps."""
+        if self._position < steps:
+            return False
+        self._position -= steps
+        return True
+
+    def redo(self, steps: int = 1) -> bool:
+        """Go forward again; False if there is nothing undone."""
+        if self._position + steps >= len(self._states):
+            return False
+        self._position += steps
+        return True
+
+    def _commit(self, state: ScheduleState) -> None:
+        del self._states[self._position + 1 :]
+        self._states.append(state)
+        self._position += 1
+
+    # --- primitives ---
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        entry = PRIMITIVES.get(name)
+        if entry is None:
+            hint = nearest(name, PRIMITIVES)
+            raise AttributeError(f"a schedule has no primitive {name!r}{'; ' + hint if hint else ''}")
+        return _method(self, entry)
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *PRIMITIVES]
+
+    def why_not(self, name: str, *args: Any, **options: Any) -> ScheduleError | None:
+        """Why a primitive cannot be applied with these arguments: its `ScheduleError`, or None if it can.
+
+        Raises `WorkbenchError` for an unknown primitive or wrong arguments' names.
+        """
+        entry = PRIMITIVES[name]
+        try:
+            _run(self.state, entry, _bound(entry, args, options))
+        except ScheduleError as error:
+            return error
+        return None
+
+    def applicable(self, selection: Reference) -> dict[str, ScheduleError | None]:
+        """For each primitive that takes `selection` first: None if some arguments work, else the first refusal."""
+        found: dict[str, ScheduleError | None] = {}
+        for name, entry in PRIMITIVES.items():
+            if entry.category != "get" and entry.selects(type(selection)):
+                found[name] = self._first_refusal(entry, selection)
+        return found
+
+    def _first_refusal(self, entry: Primitive, selection: Reference) -> ScheduleError | None:
+        first: ScheduleError | None = None
+        for arguments in itertools.islice(self.candidates(entry, selection), _TRIES):
+            try:
+                _run(self.state, entry, arguments)
+                return None
+            except ScheduleError as error:
+                first = first or error
+        return first or refuse(
+            "E-SCHEDULE-SELECTION",
+            f"there is nothing to {entry.name} {selection.name} with",
+            expected="another loop or block to go with it",
+            fix="split a loop first",
+        )
+
+    def candidates(self, entry: Primitive, selection: Reference) -> Iterator[dict[str, Any]]:
+        """Arguments worth trying: `selection` first, the rest by kind and by what the primitive suggests."""
+        columns: list[list[Any]] = []
+        for position, item in enumerate(entry.parameters):
+            if position == 0:
+                if item.kind is item.VAR_POSITIONAL:
+                    columns.append([(selection, other) for other in self._others(selection, LoopRV)])
+                else:
+                    columns.append([selection])
+            elif item.name in entry.suggest:
+                columns.append(list(entry.suggest[item.name]))
+            elif item.default is item.empty and item.kind is not item.VAR_POSITIONAL:
+                columns.append(
+                    [other for kind in accepted(entry.annotations[item.name]) for other in self._others(selection, kind)]
+                )
+            else:
+                columns.append([...])
+        for values in itertools.product(*columns):
+            pairs = zip(entry.parameters, values, strict=True)
+            yield {item.name: value for item, value in pairs if value is not ...}
+
+    def _others(self, selection: Reference, kind: type) -> list[Reference]:
+        """The live references of a kind besides `selection`, each target once."""
+        found: dict[Any, Reference] = {}
+        for name, target in self.state.named.items():
+            if name not in self.state.consumed and target is not selection.target:
+                key = target if isinstance(target, str) else id(target)
+                if isinstance(target, str) == (kind is BlockRV):
+                    found.setdefault(key, make_reference(name, target))
+        return list(found.values())
+
+    # --- replaying ---
+
+    def replay(self, trace: Trace) -> None:
+        """Do the steps of `trace` from here, all or none.
+
+        Raises the `ScheduleError` of the first step that is refused, with the step's number in `where`.
+        """
+        state = self.state
+        states: list[ScheduleState] = []
+        names: dict[str, Reference] = {}
+        for number, step in enumerate(trace.steps, 1):
+            try:
+                state, made = _replayed(state, step, names)
+            except ScheduleError as error:
+                error.where = f"step {number} of the trace: {step.line()}"
+                error.kept = "nothing of the trace was applied"
+                raise
+            states.append(state)
+            names.update(zip(step.results, made, strict=True))
+        for state in states:
+            self._commit(state)
+
+
+def _first_state(program: t.PrimFunc | IRModule) -> ScheduleState:
+    if isinstance(program, IRModule):
+        loops = [name for name, function in program.items() if isinstance(function, t.PrimFunc)]
+        require(bool(loops), "E-SCHEDULE-FUNCTION", "the module has no loop function", found=repr(program))
+        return ScheduleState(program.functions, "main" if "main" in loops else loops[0])
+    require(
+        isinstance(program, t.PrimFunc),
+        "E-SCHEDULE-FUNCTION",
+        "a schedule is of a loop function or a module of them",
+        found=type(program).__name__,
+        fix="lower the program first, or hand over te.create_prim_func([...])",
+    )
+    name = key_name(str(program.attrs.get("global_symbol", "main")))
+    return ScheduleState(FrozenMap({name: program}), name)
+
+
+def _method(schedule: Schedule, entry: Primitive) -> Callable[..., Any]:
+    """A primitive as a method of one schedule, with the primitive's own signature and docstring."""
+
+    # The signature of the table's entry decides what is passed; it is bound strictly before anything runs.
+    def method(*args: Any, **named: Any) -> Any:
+        state, results = _run(schedule.state, entry, _bound(entry, args, named))
+        schedule._commit(state)
+        return results
+
+    method.__name__ = entry.name
+    method.__qualname__ = f"Schedule.{entry.name}"
+    method.__doc__ = entry.doc
+    method.__signature__ = entry.signature  # type: ignore[attr-defined]
+    return method
+
+
+def _bound(entry: Primitive, args: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:
+    """Arguments by name.  Raises `ScheduleError` if they do not fit the signature."""
+    try:
+        bound = entry.signature.bind(*args, **named)
+    except TypeError as error:
+        raise refuse(
+            "E-SCHEDULE-ARGUMENT",
+            f"{entry.name}: {error}",
+            expected=f"{entry.name}{inspect.Signature(list(entry.parameters))}",
+            fix=f"see help(sch.{entry.name})",
+        ) from None
+    return dict(bound.arguments)
+
+
+def _run(state: ScheduleState, entry: Primitive, given: dict[str, Any]) -> tuple[ScheduleState, Any]:
+    """The state after a primitive, and what its caller gets."""
+    state, arguments = _checked(state, entry, given)
+    positional = [value for item in entry.parameters for value in _spread(item, arguments)]
+    try:
+        change = entry.function(state, *positional)
+        made, names = state.advanced(
+            entry.name,
+            [(item.name, recorded(arguments[item.name])) for item in entry.parameters if _is_given(item, arguments)],
+            change,
+            entry.version,
+        )
+    except ScheduleError as error:
+        raise _located(error, state, entry) from None
+    if change.func is not state.func:
+        origin.derived(change.func, state.func)
+    references = [make_reference(name, made.named[name]) for name in names]
+    if not accepted(entry.results):
+        return made, None
+    return made, references[0] if entry.results in (LoopRV, BlockRV) else references
+
+
+def _spread(item: inspect.Parameter, arguments: dict[str, Any]) -> tuple[Any, ...]:
+    if item.kind is item.VAR_POSITIONAL:
+        return tuple(arguments.get(item.name, ()))
+    return (arguments.get(item.name, item.default),)
+
+
+def _is_given(item: inspect.Parameter, arguments: dict[str, Any]) -> bool:
+    """Whether the trace records an argument: one that differs from its default."""
+    if item.name not in arguments:
+        return False
+    value = arguments[item.name]
+    default = item.default
+    return default is item.empty or type(value) is not type(default) or value != default
+
+
+def _checked(
+    state: ScheduleState, entry: Primitive, given: dict[str, Any]
+) -> tuple[ScheduleState, dict[str, Any]]:
+    """Arguments checked by their annotations; a block given by name is asked for by a step of its own first."""
+    holder = [state]
+
+    def resolve(value: Any) -> Reference | None:
+        if not isinstance(value, str):
+            return None
+        holder[0], made = _run(holder[0], PRIMITIVES["get_block"], {"name": value})
+        return made
+
+    arguments: dict[str, Any] = {}
+    for item in entry.parameters:
+        if item.name in given:
+            annotation = entry.annotations[item.name]
+            wanted = list[annotation] if item.kind is item.VAR_POSITIONAL else annotation
+            try:
+                arguments[item.name] = checked(given[item.name], wanted, f"{entry.name}({item.name})", resolve)
+            except ScheduleError as error:
+                error.primitive = entry.name
+                raise
+    return holder[0], arguments
+
+
+def _located(error: ScheduleError, state: ScheduleState, entry: Primitive) -> ScheduleError:
+    """The error with its place in the printed function."""
+    error.primitive = entry.name
+    nodes = [node for node in error.nodes if not isinstance(node, Var)]
+    if not nodes:
+        return error
+    from ..tir.script import text
+
+    printed = text(state.func)
+    lines = sorted({line for line in (printed.line_of(node) for node in nodes) if line is not None})
+    if lines:
+        first = printed.lines[lines[0] - 1].strip()
+        error.located(f"{state.working} line {', '.join(map(str, lines))}: {first}")
+        error.underlined = printed.underlined(nodes)
+    return error
+
+
+def _replayed(
+    state: ScheduleState, step: Step, names: dict[str, Reference]
+) -> tuple[ScheduleState, list[Reference]]:
+    entry = PRIMITIVES[step.primitive]
+
+    def meant(value: Any) -> Any:
+        if isinstance(value, ResultName):
+            return names[value.name]
+        return tuple(meant(item) for item in value) if isinstance(value, tuple) else value
+
+    made_state, results = _run(state, entry, {name: meant(value) for name, value in step.arguments})
+    made: list[Reference] = [] if results is None else results if isinstance(results, list) else [results]
+    require(
+        len(made) == len(step.results),
+        "E-TRACE-RESULTS",
+        f"{step.primitive} answers {len(made)} here, the trace names {len(step.results)}",
+        expected="a function of the same structure as the one the trace was made on",
+        fix="replay on a function with the same blocks and loops",
+    )
+    return made_state, made

@@ -1,0 +1,159 @@
+"""The immutable state of a schedule: the functions, and the steps that led here.
+
+Invariant: a state never changes.  A primitive takes one and answers a `Change`; `advanced` makes the next state of
+it, where references to loops and blocks that are gone are marked with the step that replaced them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Generic, TypeVar
+
+from ..analysis.tree import BlockSite, LoopSite, Tree
+from ..core.equal import fingerprint
+from ..core.errors import nearest
+from ..core.node import EMPTY, FrozenMap
+from ..tir import nodes as t
+from .errors import refuse, require
+from .references import BlockRV, LoopRV, Reference, Target
+from .trace import Step
+
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, eq=False)
+class Change(Generic[R]):
+    """What a primitive answers: the new function, what its results stand for, and remarks on legality.
+
+    `R` is what the user gets: `list[LoopRV]`, `BlockRV` or `None`.
+    """
+
+    func: t.PrimFunc
+    made: tuple[Target, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class ScheduleState:
+    """See the module's header."""
+
+    functions: FrozenMap
+    working: str
+    """The function that primitives work on."""
+    steps: tuple[Step, ...] = ()
+    named: FrozenMap = EMPTY
+    """What each reference stands for, by the reference's name."""
+    consumed: FrozenMap = EMPTY
+    """For references whose loop or block is gone: the number of the step that replaced it."""
+    notes: FrozenMap = EMPTY
+    """Remarks on legality, by the number of the step (as text)."""
+    counters: tuple[int, int] = field(default=(0, 0))
+    """How many blocks and loops have been named so far."""
+
+    @property
+    def func(self) -> t.PrimFunc:
+        return self.functions[self.working]
+
+    @cached_property
+    def tree(self) -> Tree:
+        return Tree.of(self.func)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Equal for equal functions and equal steps."""
+        digest = hashlib.sha256(self.working.encode())
+        for name, function in self.functions.items():
+            digest.update(f"{name}:{fingerprint(function)};".encode())
+        for step in self.steps:
+            digest.update(repr(step).encode())
+        return digest.hexdigest()
+
+    # --- what references stand for ---
+
+    def _check(self, reference: Reference, kind: str) -> None:
+        known = self.named.get(reference.name)
+        target = reference.target
+        if known is not target and not (isinstance(known, str) and isinstance(target, str) and known == target):
+            raise refuse(
+                "E-SCHEDULE-REFERENCE",
+                f"{reference!r} is not a result of this schedule",
+                found=f"a {kind} of another schedule, or of a step that was undone",
+                fix="ask this schedule for it again: get_block, get_loops",
+            )
+        if reference.name in self.consumed:
+            number = self.consumed[reference.name]
+            step = self.steps[number - 1]
+            became = ", ".join(step.results) or "nothing that has a name"
+            raise refuse(
+                "E-SCHEDULE-CONSUMED",
+                f"{kind} {reference.name} is gone: step {number} ({step.primitive}) replaced it",
+                found=f"step {number}: {step.line()}",
+                expected=f"a {kind} of the program as it is now",
+                fix=f"use {became}, or ask for the loops again",
+            )
+
+    def loop(self, reference: LoopRV) -> t.For:
+        """The loop that a reference stands for.  Raises `ScheduleError` if it is gone or foreign."""
+        return self.loop_site(reference).loop
+
+    def loop_site(self, reference: LoopRV) -> LoopSite:
+        self._check(reference, "loop")
+        return self.tree.loops[id(reference.target)]
+
+    def block(self, reference: BlockRV) -> BlockSite:
+        """The block that a reference stands for, where it stands."""
+        self._check(reference, "block")
+        return self.tree.blocks[reference.target]
+
+    def find_block(self, name: str) -> BlockSite:
+        """A block by its name in the program."""
+        require(
+            name in self.tree.blocks,
+            "E-SCHEDULE-BLOCK",
+            f"the function has no block {name!r}",
+            found=f"blocks: {', '.join(self.tree.blocks)}",
+            expected="the name of a block",
+            fix=nearest(name, self.tree.blocks) or "sch.show() prints the function with its blocks",
+        )
+        return self.tree.blocks[name]
+
+    # --- the next state ---
+
+    def advanced(self, primitive: str, arguments: Sequence[tuple[str, Any]], change: Change[Any], version: int) -> Any:
+        """(the next state, the references to the results)."""
+        blocks, loops = self.counters
+        names: list[str] = []
+        for target in change.made:
+            if isinstance(target, str):
+                names.append(f"b{blocks}")
+                blocks += 1
+            else:
+                names.append(f"l{loops}")
+                loops += 1
+        step = Step(primitive, tuple(arguments), tuple(names), version=version)
+        named = FrozenMap({**self.named, **dict(zip(names, change.made, strict=True))})
+        steps = (*self.steps, step)
+        functions = FrozenMap({**self.functions, self.working: change.func})
+        notes = self.notes.set(str(len(steps)), change.notes) if change.notes else self.notes
+        made = replace(
+            self, functions=functions, steps=steps, named=named, notes=notes, counters=(blocks, loops)
+        )
+        if change.func is not self.func:
+            made = replace(made, consumed=_consumed(made, self.consumed, len(steps)))
+        else:
+            made.__dict__["tree"] = self.tree
+        return made, names
+
+
+def _consumed(state: ScheduleState, before: FrozenMap, number: int) -> FrozenMap:
+    """`before` with the references added whose loop or block is no longer in the program."""
+    gone = dict(before)
+    for name, target in state.named.items():
+        if name not in gone:
+            present = target in state.tree.blocks if isinstance(target, str) else id(target) in state.tree.loops
+            if not present:
+                gone[name] = number
+    return FrozenMap(gone)

@@ -1,0 +1,227 @@
+"""Changing statements of a function: replace, remove, insert; and the small pieces that primitives share.
+
+Invariant: only the statements on the way from the root to a change are rebuilt; everything else is kept by identity,
+and what is rebuilt derives from what it was (`core.origin`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ..analysis.affine import Affine, Ranges, conjuncts, holds
+from ..analysis.regions import detect
+from ..analysis.tree import iter_ranges, loop_ranges, statements_in
+from ..arith import build
+from ..arith.nodes import PrimExpr, Var
+from ..core import origin
+from ..core.node import substitute
+from ..tir import nodes as t
+from ..tir.build import seq
+from .errors import refuse
+
+Replacement = t.Stmt | Sequence[t.Stmt] | None
+"""A statement, several in order, or None to remove it."""
+
+
+def replaced(func: t.PrimFunc, changes: Mapping[int, Replacement]) -> t.PrimFunc:
+    """`func` with statements (by identity) replaced; loops and sequences left empty go too."""
+    body = replaced_in(func.body, changes)
+    return func.replace(body=body if body is not None else t.Evaluate(build.const(0)))
+
+
+def replaced_in(root: t.Stmt, changes: Mapping[int, Replacement]) -> t.Stmt | None:
+    """Like `replaced`, for one statement; None if nothing of it is left."""
+    done: dict[int, tuple[t.Stmt, ...]] = {}
+    stack: list[tuple[t.Stmt, bool]] = [(root, False)]
+    while stack:
+        stmt, ready = stack.pop()
+        if id(stmt) in changes:
+            done[id(stmt)] = _as_tuple(changes[id(stmt)], stmt)
+        elif ready:
+            done[id(stmt)] = _rebuilt(stmt, done)
+        else:
+            stack.append((stmt, True))
+            stack.extend((child, False) for child in statements_in(stmt))
+    parts = done[id(root)]
+    return seq(*parts) if parts else None
+
+
+def _as_tuple(change: Replacement, old: t.Stmt) -> tuple[t.Stmt, ...]:
+    parts = () if change is None else (change,) if isinstance(change, t.Stmt) else tuple(change)
+    for part in parts:
+        if part is not old:
+            origin.derived(part, old)
+    return parts
+
+
+def _rebuilt(stmt: t.Stmt, done: Mapping[int, tuple[t.Stmt, ...]]) -> tuple[t.Stmt, ...]:
+    inner = statements_in(stmt)
+    if all(len(done[id(child)]) == 1 and done[id(child)][0] is child for child in inner):
+        return (stmt,)
+    if isinstance(stmt, t.SeqStmt):
+        return tuple(part for child in inner for part in done[id(child)])
+    if isinstance(stmt, (t.For, t.While, t.LetStmt, t.AllocBuffer)):
+        parts = done[id(stmt.body)]
+        return (stmt.replace(body=seq(*parts)),) if parts else ()
+    if isinstance(stmt, t.BlockRealize):
+        block = done[id(stmt.block)][0]
+        assert isinstance(block, t.Block)
+        return (stmt.replace(block=block),)
+    if isinstance(stmt, t.Block):
+        parts = done[id(stmt.body)]
+        init = None if stmt.init is None else seq(*done[id(stmt.init)])
+        return (stmt.replace(body=seq(*parts), init=init),)
+    assert isinstance(stmt, t.IfThenElse)
+    then_case = done[id(stmt.then_case)]
+    else_case = done[id(stmt.else_case)] if stmt.else_case is not None else ()
+    return (stmt.replace(then_case=seq(*then_case), else_case=seq(*else_case) if else_case else None),)
+
+
+def substituted(stmt: t.Stmt, values: Mapping[Var, PrimExpr]) -> t.Stmt:
+    """Loop variables replaced in bindings, predicates and bounds, the results simplified by the ranges around."""
+    return substitute(stmt, values)
+
+
+def simplified(expr: PrimExpr, ranges: Ranges) -> PrimExpr:
+    """An index expression in its canonical form, or as it is when that is no shorter or not affine."""
+    form = Affine.of(expr, ranges)
+    var = form.is_variable()
+    if var is not None:
+        return var
+    made = form.expr()
+    return expr if form.same_as(Affine.of(expr, Ranges())) and _size(expr) <= _size(made) else made
+
+
+def _size(expr: PrimExpr) -> int:
+    from ..core.node import children
+
+    count, stack = 0, [expr]
+    while stack:
+        count += 1
+        stack.extend(child for child in children(stack.pop()) if isinstance(child, PrimExpr))  # type: ignore[misc]
+    return count
+
+
+def simplified_predicate(predicate: PrimExpr, ranges: Ranges) -> PrimExpr:
+    """A predicate without the conjuncts that hold anyway or stand twice, their sides in canonical form."""
+    kept: list[PrimExpr] = []
+    keys: set[Any] = set()
+    for condition in conjuncts(predicate):
+        if holds(condition, ranges):
+            continue
+        key = _condition_key(condition, ranges)
+        if key in keys:
+            continue
+        keys.add(key)
+        kept.append(_tidied(condition, ranges))
+    return build.all_of(*kept)
+
+
+def _condition_key(condition: PrimExpr, ranges: Ranges) -> Any:
+    from ..analysis.affine import below
+
+    form = below(condition, ranges)
+    return id(condition) if form is None else form.key
+
+
+def _tidied(condition: PrimExpr, ranges: Ranges) -> PrimExpr:
+    a, b = getattr(condition, "a", None), getattr(condition, "b", None)
+    if not isinstance(a, PrimExpr) or not isinstance(b, PrimExpr) or not a.dtype.is_integer:
+        return condition
+    return condition.replace(a=simplified(a, ranges), b=simplified(b, ranges))
+
+
+def tidy(func: t.PrimFunc, root: t.Stmt) -> t.Stmt:
+    """`root` (a statement of a block-form program, with its loops around it inside) with bindings and predicates simplified."""
+    changes: dict[int, Replacement] = {}
+    stack: list[tuple[t.Stmt, tuple[t.For, ...]]] = [(root, ())]
+    while stack:
+        stmt, loops = stack.pop()
+        if isinstance(stmt, t.BlockRealize):
+            made = tidy_realize(stmt, loops)
+            if made is not stmt:
+                changes[id(stmt)] = made
+            if made.block is stmt.block:
+                stack.append((stmt.block, ()))
+            continue
+        inner = (*loops, stmt) if isinstance(stmt, t.For) else loops
+        stack.extend((child, inner) for child in statements_in(stmt))
+    return replaced_in(root, changes) or root
+
+
+def tidy_realize(realize: t.BlockRealize, loops: Sequence[t.For]) -> t.BlockRealize:
+    """One block's bindings and predicate simplified by the loops around it."""
+    ranges = loop_ranges(tuple(loops))
+    values = tuple(simplified(value, ranges) for value in realize.iter_values)
+    if all(new is old for new, old in zip(values, realize.iter_values, strict=True)):
+        values = realize.iter_values
+    predicate = simplified_predicate(realize.predicate, ranges)
+    old = conjuncts(realize.predicate)
+    new = conjuncts(predicate)
+    if len(old) == len(new) and all(one is other for one, other in zip(old, new, strict=True)):
+        predicate = realize.predicate
+    return realize.replace(iter_values=values, predicate=predicate)
+
+
+def tidied(func: t.PrimFunc, names: Iterable[str] | None = None) -> t.PrimFunc:
+    """`func` with the bindings and predicates of the named blocks (default all) simplified."""
+    from ..analysis.tree import Tree
+
+    tree = Tree.of(func)
+    changes: dict[int, Replacement] = {}
+    for name in tree.blocks if names is None else names:
+        site = tree.blocks[name]
+        made = tidy_realize(site.realize, site.loops)
+        if made is not site.realize:
+            changes[id(site.realize)] = made
+    return replaced(func, changes) if changes else func
+
+
+def with_regions(block: t.Block) -> t.Block:
+    """`block` with reads and writes as its body has them."""
+    reads, writes = detect(block, iter_ranges(block))
+    return block.replace(reads=reads, writes=writes)
+
+
+def guarded(stmt: t.Stmt, condition: PrimExpr) -> t.Stmt:
+    """`stmt` with `condition` joined to the predicate of every block in it.
+
+    Raises `ScheduleError` if statements other than blocks would have to be guarded.
+    """
+    changes: dict[int, Replacement] = {}
+    stack: list[t.Stmt] = [stmt]
+    while stack:
+        current = stack.pop()
+        if isinstance(current, t.BlockRealize):
+            predicate = build.logical_and(current.predicate, condition)
+            changes[id(current)] = current.replace(predicate=predicate)
+        elif isinstance(current, (t.For, t.SeqStmt, t.IfThenElse, t.LetStmt)):
+            stack.extend(statements_in(current))
+        else:
+            raise refuse(
+                "E-SCHEDULE-GUARD",
+                "the loop's tail cannot be guarded: its body has statements outside blocks",
+                found=f"a {type(current).__name__}",
+                expected="blocks only",
+                fix="choose factors that divide the extent",
+                nodes=(current,),
+            )
+    made = replaced_in(stmt, changes)
+    assert made is not None
+    return made
+
+
+class Names:
+    """Fresh names for variables and blocks of a function."""
+
+    def __init__(self, taken: set[str]) -> None:
+        self._taken = set(taken)
+
+    def fresh(self, base: str) -> str:
+        name, number = base, 0
+        while name in self._taken:
+            number += 1
+            name = f"{base}_{number}"
+        self._taken.add(name)
+        return name
