@@ -126,7 +126,9 @@ _COUNT = attribute(False, "average over padding too", convert=convert.boolean)
 _SIZE1 = attribute(doc="extent of the window", convert=convert.single)
 _SIZE2 = attribute(doc="height and width of the window", convert=convert.pair)
 _ONE1 = attribute((1,), "step", convert=convert.single)
+_GAP1 = attribute((1,), "step within the window", convert=convert.single)
 _ONE2 = attribute((1, 1), "steps", convert=convert.pair)
+_GAP2 = attribute((1, 1), "steps within the window", convert=convert.pair)
 _PAD2 = attribute((0, 0), "before and after", convert=convert.padding2)
 _PAD4 = attribute((0, 0, 0, 0), "top, left, bottom, right", convert=convert.padding4)
 _LAYOUT1 = attribute("NCW", "layout of data", choices=("NCW", "NWC"))
@@ -153,7 +155,7 @@ class MaxPool2D(Pool):
 
     pool_size: tuple[int, int] = _SIZE2
     strides: tuple[int, int] = _ONE2
-    dilation: tuple[int, int] = _ONE2
+    dilation: tuple[int, int] = _GAP2
     padding: tuple[int, ...] = _PAD4
     layout: str = _LAYOUT2
     out_layout: str = _OUT_LAYOUT
@@ -168,7 +170,7 @@ class AvgPool2D(Pool):
 
     pool_size: tuple[int, int] = _SIZE2
     strides: tuple[int, int] = _ONE2
-    dilation: tuple[int, int] = _ONE2
+    dilation: tuple[int, int] = _GAP2
     padding: tuple[int, ...] = _PAD4
     layout: str = _LAYOUT2
     out_layout: str = _OUT_LAYOUT
@@ -186,7 +188,7 @@ class MaxPool1D(Pool):
 
     pool_size: tuple[int] = _SIZE1
     strides: tuple[int] = _ONE1
-    dilation: tuple[int] = _ONE1
+    dilation: tuple[int] = _GAP1
     padding: tuple[int, int] = _PAD2
     layout: str = _LAYOUT1
     out_layout: str = _OUT_LAYOUT
@@ -201,7 +203,7 @@ class AvgPool1D(Pool):
 
     pool_size: tuple[int] = _SIZE1
     strides: tuple[int] = _ONE1
-    dilation: tuple[int] = _ONE1
+    dilation: tuple[int] = _GAP1
     padding: tuple[int, int] = _PAD2
     layout: str = _LAYOUT1
     out_layout: str = _OUT_LAYOUT
