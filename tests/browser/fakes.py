@@ -119,12 +119,8 @@ PASSES = (
         "relay",
         0.6,
         (
-            Rewrite(
-                "inline_alias", "dead_code.py:22", "v6", "    v6 = v5\n", "", "v6 is another name of v5."
-            ),
-            Rewrite(
-                "inline_alias", "dead_code.py:22", "v7", "    v7 = v6\n", "", "v7 is another name of v5."
-            ),
+            Rewrite("inline_alias", "dead_code.py:22", "v6", "    v6 = v5\n", "", "v6 is another name of v5."),
+            Rewrite("inline_alias", "dead_code.py:22", "v7", "    v7 = v6\n", "", "v7 is another name of v5."),
             Rewrite("rename_use", "dead_code.py:29", "v8", "conv2d(v7,", "conv2d(v5,", "The name is gone."),
         ),
     ),
@@ -163,17 +159,13 @@ PASSES = (
 
 
 def _names(error_for: str, name: str, known: Sequence[str]) -> WorkbenchError:
-    return WorkbenchError(
-        "E-STEP-UNKNOWN", f"there is no {error_for}", found=name[:60], expected=", ".join(known)
-    )
+    return WorkbenchError("E-STEP-UNKNOWN", f"there is no {error_for}", found=name[:60], expected=", ".join(known))
 
 
 class FakePipeline:
     """A pipeline of texts; `texts` may be given for tests of size."""
 
-    def __init__(
-        self, passes: Sequence[Pass] = PASSES, start: str = IMPORTED, title: str = "efficientnet_lite0"
-    ):
+    def __init__(self, passes: Sequence[Pass] = PASSES, start: str = IMPORTED, title: str = "efficientnet_lite0"):
         self.passes = tuple(passes)
         self.title = title
         self.asked: list[tuple[str, Any]] = []
@@ -369,9 +361,7 @@ class FakeSchedule:
             "cache_write": (Parameter("scope", "choice", choices=("local", "global")),),
         }.get(name, ())
         if name in BLOCK_ONLY:
-            reasons: dict[str, str | None] = {
-                "b:C": None if name == "cache_write" else "the sum has no start value"
-            }
+            reasons: dict[str, str | None] = {"b:C": None if name == "cache_write" else "the sum has no start value"}
         else:
             reasons = {f"l:{loop.name}": self.reason(name, loop) for loop in self.loops}
         return PrimitiveView(name, DOCS[name], (selection, *parameters), reasons)
@@ -397,9 +387,7 @@ class FakeSchedule:
         loops, call = self._rewritten(primitive, index, arguments)
         return FakeSchedule((*self.states[: self.position + 1], State(loops, call)), self.position + 1)
 
-    def _rewritten(
-        self, primitive: str, index: int, arguments: dict[str, Any]
-    ) -> tuple[tuple[Loop, ...], str]:
+    def _rewritten(self, primitive: str, index: int, arguments: dict[str, Any]) -> tuple[tuple[Loop, ...], str]:
         loops, loop = self.loops, self.loops[index]
         if primitive in ANNOTATIONS:
             changed = replace(loop, kind=ANNOTATIONS[primitive])

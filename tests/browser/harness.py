@@ -16,10 +16,7 @@ HERE = Path(__file__).parent
 STATIC = HERE.parents[1] / "workbench" / "ui" / "static"
 ORIGIN = "http://workbench.test"
 # What a strict page allows: our own scripts and Blob URLs, nothing from elsewhere.
-POLICY = (
-    "default-src 'none'; script-src 'self' 'unsafe-inline' blob:; "
-    "style-src 'unsafe-inline'; connect-src 'none'"
-)
+POLICY = "default-src 'none'; script-src 'self' 'unsafe-inline' blob:; style-src 'unsafe-inline'; connect-src 'none'"
 
 
 class Harness:

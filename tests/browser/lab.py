@@ -42,6 +42,8 @@ class LabServer:
         settings = self._home / "settings" / "@jupyterlab" / "apputils-extension"
         settings.mkdir(parents=True)
         (settings / "notification.jupyterlab-settings").write_text(json.dumps(NEWS_OFF))
+        (self._home / "config").mkdir()
+        (self._home / "config" / "jupyter_lab_config.json").write_text(json.dumps(self._configuration()))
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
                 self._command(), cwd=self.folder, env=self._environment(), stdout=log, stderr=log,
@@ -57,20 +59,17 @@ class LabServer:
     def __exit__(self, *exception: object) -> None:
         self._end()
 
-    def _command(self) -> list[str]:
-        options = {
-            "IdentityProvider.token": TOKEN,
-            "ServerApp.ip": "127.0.0.1",
-            "ServerApp.port": self._port,
-            "ServerApp.port_retries": 0,
-            "ServerApp.open_browser": False,
-            "ServerApp.allow_root": True,
-            "ServerApp.root_dir": self.folder,
-            "LabApp.expose_app_in_browser": True,
-            "LabApp.check_for_updates_class": "jupyterlab.NeverCheckForUpdate",
-            "LabApp.extension_manager": "readonly",
+    def _configuration(self) -> dict[str, dict[str, Any]]:
+        return {
+            "IdentityProvider": {"token": TOKEN},
+            "ServerApp": {"ip": "127.0.0.1", "port": self._port, "port_retries": 0},
+            "LabApp": {"expose_app_in_browser": True},
         }
-        return [sys.executable, "-m", "jupyterlab", *(f"--{name}={value}" for name, value in options.items())]
+
+    def _command(self) -> list[str]:
+        """What `make lab` runs."""
+        options = ["--folder", str(self.folder), "--no-browser"]
+        return [sys.executable, "-m", "workbench.driver.cli", "lab", *options]
 
     def _environment(self) -> dict[str, str]:
         path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)

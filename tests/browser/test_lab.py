@@ -97,8 +97,6 @@ def test_screens_work_in_jupyterlab(lab: LabServer, context) -> None:
     expect(loop).to_contain_text("parallel")
 
     run(page, 2)
-    expect(page.locator(".jp-OutputArea-output", has_text="STATE")).to_contain_text(
-        "STATE s2 1 sch.parallel(j)"
-    )
+    expect(page.locator(".jp-OutputArea-output", has_text="STATE")).to_contain_text("STATE s2 1 sch.parallel(j)")
     assert page.evaluate("window.__workbench_bundles.size") == 1
     assert foreign == []

@@ -21,9 +21,7 @@ def test_steps_are_listed_with_marks_and_times(harness: Harness) -> None:
     opened(harness)
     options = harness.page.get_by_role("option")
     expect(options).to_have_count(12)
-    expect(harness.page.get_by_role("option", name="SimplifyExpr (changed the program)")).to_contain_text(
-        "2.4 ms"
-    )
+    expect(harness.page.get_by_role("option", name="SimplifyExpr (changed the program)")).to_contain_text("2.4 ms")
     expect(harness.page.get_by_role("option", name="FoldConstant (changed nothing)")).to_be_visible()
     expect(harness.page.get_by_role("option", name="emit_llvm (failed)")).to_be_visible()
 
@@ -113,9 +111,7 @@ def test_keys_do_not_leak_to_the_notebook(harness: Harness) -> None:
     opened(harness)
     page = harness.page
     assert page.locator(".wb").get_attribute("data-lm-suppress-shortcuts") == "true"
-    page.evaluate(
-        "void (window.leaked = [], document.addEventListener('keydown', e => window.leaked.push(e.key)))"
-    )
+    page.evaluate("void (window.leaked = [], document.addEventListener('keydown', e => window.leaked.push(e.key)))")
     page.get_by_role("listbox").focus()
     for key in ("c", "d", "]", "ArrowRight", "Escape"):
         page.keyboard.press(key)

@@ -124,12 +124,14 @@ def test_a_click_on_an_old_picture_is_refused() -> None:
     assert reply["err"]["code"] == "E-UI-STALE"
 
 
-def test_static_html_stands_in_where_there_is_no_kernel() -> None:
-    screen = PipelineStepper(FakePipeline(), fallback_html="<p>12 steps</p>")
-    data = screen._repr_mimebundle_()
-    data = data[0] if isinstance(data, tuple) else data
-    assert data["text/html"] == "<p>12 steps</p>"
-    assert "application/vnd.jupyter.widget-view+json" in data
+def test_a_live_and_a_static_output_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[dict[str, Any]] = []
+    monkeypatch.setattr("IPython.display.display", lambda data, metadata=None, raw=False: shown.append(data))
+    PipelineStepper(FakePipeline(), fallback_html="<p>12 steps</p>")._ipython_display_()
+    live, static = shown
+    assert "application/vnd.jupyter.widget-view+json" in live and "text/html" not in live
+    assert "<p>12 steps</p>" in static["text/html"] and static["text/html"].startswith("<details>")
+    assert len(repr(shown)) < 120_000
 
 
 def test_importing_the_package_loads_no_jupyter() -> None:

@@ -170,6 +170,13 @@ def _linker() -> tuple[bool, str]:
     return False, 'needed by export_library only: pip install "compiler-workbench[export]"'
 
 
+_LAB_OFFLINE = (
+    "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
+    "--LabApp.extension_manager=readonly",
+)
+"""Nothing is asked of other machines on a person's behalf."""
+
+
 @app.command()
 def lab(
     folder: Annotated[Path | None, typer.Option(help="folder of notebooks to work in")] = None,
@@ -181,7 +188,9 @@ def lab(
             "E-LAB-MISSING", "JupyterLab is not installed", fix='pip install "compiler-workbench[lab]"'
         )
     home = folder or _notebooks()
-    command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={home}"]
+    command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={home}", *_LAB_OFFLINE]
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        command.append("--allow-root")  # a container's only user; Jupyter refuses otherwise
     first = home / "00_tour.ipynb"
     if first.exists():
         command.append("--LabApp.default_url=/lab/tree/00_tour.ipynb")

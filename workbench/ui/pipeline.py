@@ -63,9 +63,7 @@ class PipelineStepper(Screen):
     def select(self, step: str, rewrite: int | None = None) -> None:
         """Show a step (by id, or by name: the first of that name) and perhaps one rewrite of it."""
         steps = self.view.steps
-        found = next((s for s in steps if step == s.id), None) or next(
-            (s for s in steps if step == s.name), None
-        )
+        found = next((s for s in steps if step == s.id), None) or next((s for s in steps if step == s.name), None)
         if found is None:
             raise WorkbenchError(
                 "E-UI-STEP",
@@ -105,9 +103,7 @@ class PipelineStepper(Screen):
     def _text(self, args: dict[str, Any]) -> Answer:
         side = argument(args, "side", str)
         if side not in ("before", "after"):
-            raise WorkbenchError(
-                "E-UI-ARGUMENT", "a step has two sides", found=side[:40], expected="before, after"
-            )
+            raise WorkbenchError("E-UI-ARGUMENT", "a step has two sides", found=side[:40], expected="before, after")
         start, count = argument(args, "start", int), argument(args, "count", int)
         if start < 0 or not 0 < count <= _LINES_LIMIT:
             raise WorkbenchError(
@@ -116,9 +112,7 @@ class PipelineStepper(Screen):
                 found=f"start={start}, count={count}",
                 expected=f"start from 0, at most {_LINES_LIMIT} lines",
             )
-        return Answer(
-            self._model.view().state, self._model.text(argument(args, "step", str), side, start, count)
-        )
+        return Answer(self._model.view().state, self._model.text(argument(args, "step", str), side, start, count))
 
     def _select(self, args: dict[str, Any]) -> Answer:
         step = argument(args, "step", str)

@@ -38,7 +38,8 @@ def bundle() -> tuple[str, bytes]:
 class Screen(anywidget.AnyWidget):
     """A screen of the workbench; subclasses give its kind and its table of commands.
 
-    `fallback_html` is static HTML for where there is no kernel (nbconvert, a repository's page).
+    `fallback_html` is static HTML for where there is no kernel (nbconvert, a repository's page); trusted, escaped
+    by who makes it.
     """
 
     _esm = _asset("stub.js")
@@ -67,9 +68,20 @@ class Screen(anywidget.AnyWidget):
         digest, packed = bundle()
         return Answer("", {"hash": digest}, (packed,))
 
-    def _repr_mimebundle_(self, **options: Any) -> Any:
-        result = super()._repr_mimebundle_(**options)
-        if result is not None and self._fallback_html:
-            data = result[0] if isinstance(result, tuple) else result
-            data["text/html"] = self._fallback_html
-        return result
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+    def _ipython_display_(self, **options: Any) -> None:
+        """Two outputs: the live view, and under it the static one in a fold.
+
+        One output with both would show "model not found" wherever a notebook is opened again without its kernel.
+        """
+        from IPython.display import display
+
+        bundle = self._repr_mimebundle_(**options)
+        data, metadata = bundle if isinstance(bundle, tuple) else (bundle, None)
+        if data is not None:
+            display(data, metadata=metadata, raw=True)
+        if self._fallback_html:
+            fold = f"<details><summary>Static view</summary>{self._fallback_html}</details>"
+            display({"text/html": fold, "text/plain": f"{self!r}: see the static view"}, raw=True)

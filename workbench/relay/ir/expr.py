@@ -12,6 +12,7 @@ True
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,7 +22,7 @@ from ...core.errors import WorkbenchError
 from ...core.node import EMPTY, FrozenMap, Node, node
 from ...core.tensor import Tensor
 from .operator import Operator
-from .types import TensorType, Type, TypeVar
+from .types import TensorType, TupleType, Type, TypeVar
 
 
 class Expr(Node):
@@ -99,6 +100,13 @@ class Expr(Node):
     def __getitem__(self, index: int) -> Expr:
         return TupleGetItem(self, index)
 
+    def __iter__(self) -> Iterator[Expr]:
+        """The items of an expression whose type is known to be a tuple (`a, b = relay.split(x, 2)`)."""
+        found = self.checked_type
+        if not isinstance(found, TupleType):
+            raise WorkbenchError("E-TYPE-TUPLE", "only tuples have items", found=repr(found), expected="a tuple")
+        return iter([TupleGetItem(self, index) for index in range(len(found.fields))])
+
 
 def _binary(name: str, a: Any, b: Any) -> Expr:
     from ..._lazy import relay_binary
@@ -128,16 +136,18 @@ class Var(Expr):
 
 @node
 class GlobalVar(Expr):
-    """A reference to a function of the module, by name."""
+    """A reference to a function of the module, by name; which object holds the name is no part of the meaning."""
 
     name_hint: str
+    is_graph: ClassVar[bool] = False
 
 
 @node
 class Constant(Expr):
-    """A tensor known at compile time; compared and printed by the fingerprint of its data."""
+    """A tensor known at compile time; compared and printed by the fingerprint of its data, never by sharing."""
 
     data: Tensor
+    is_graph: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         self.set_type(TensorType(self.data.shape, self.data.dtype))
@@ -227,6 +237,7 @@ class Constructor(Expr):
 
     name_hint: str
     belong_to: str
+    is_graph: ClassVar[bool] = False
 
 
 class Pattern(Node):

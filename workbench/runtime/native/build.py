@@ -15,6 +15,7 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -41,16 +42,16 @@ def find_compiler() -> list[str] | None:
     return None
 
 
-def is_current() -> bool:
+def is_current(library: Path = LIBRARY) -> bool:
     """Whether the library exists and no source or header is newer."""
-    if not LIBRARY.exists():
+    if not library.exists():
         return False
-    built = LIBRARY.stat().st_mtime_ns
+    built = library.stat().st_mtime_ns
     return all(path.stat().st_mtime_ns <= built for path in (*sources(), *FOLDER.glob("*.h")))
 
 
-def compile_pool(report: Callable[[str], object] = print) -> Path | None:
-    """Build the library if it is not current.
+def compile_pool(report: Callable[[str], object] = print, library: Path = LIBRARY) -> Path | None:
+    """Build the library if it is not current; `library` may lie elsewhere when this folder is read-only.
 
     Returns its path, or None where there is nothing to compile, no compiler, or the compiler fails; `report`
     gets one line that says why and what to do.
@@ -58,13 +59,13 @@ def compile_pool(report: Callable[[str], object] = print) -> Path | None:
     files = sources()
     if not files:
         return None
-    if is_current():
-        return LIBRARY
+    if is_current(library):
+        return library
     compiler = find_compiler()
     if compiler is None:
         report("no C compiler, so no thread pool: kernels run on one thread (install cc or ziglang)")
         return None
-    temporary = LIBRARY.with_suffix(f".{os.getpid()}.tmp")
+    temporary = library.with_suffix(f".{os.getpid()}.{threading.get_ident()}.tmp")
     command = [*compiler, *FLAGS, "-o", str(temporary), *map(str, files)]
     try:
         result = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
@@ -73,13 +74,13 @@ def compile_pool(report: Callable[[str], object] = print) -> Path | None:
                 f"no thread pool, kernels run on one thread: {command[0]} says {result.stderr.strip()[-999:]}"
             )
             return None
-        os.replace(temporary, LIBRARY)
+        os.replace(temporary, library)
     except (OSError, subprocess.TimeoutExpired) as error:
         report(f"no thread pool, kernels run on one thread: {error}")
         return None
     finally:
         temporary.unlink(missing_ok=True)
-    return LIBRARY
+    return library
 
 
 if __name__ == "__main__":

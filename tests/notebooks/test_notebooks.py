@@ -1,0 +1,62 @@
+"""Every notebook of the course runs from its first cell to its last, headless, and is readable without a kernel."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+from tests.browser.lab import notebook
+
+ROOT = Path(__file__).resolve().parents[2]
+NOTEBOOKS = sorted(path for path in (ROOT / "notebooks").rglob("*.ipynb") if ".ipynb_checkpoints" not in path.parts)
+WIDGET = "application/vnd.jupyter.widget-view+json"
+
+pytestmark = pytest.mark.notebook
+
+
+def executed(book: nbformat.NotebookNode, folder: Path) -> nbformat.NotebookNode:
+    """The notebook after running all its cells; a cell that raises fails the test with its error."""
+    client = NotebookClient(book, timeout=240, resources={"metadata": {"path": str(folder)}})
+    path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
+    client.execute(env={**os.environ, "PYTHONPATH": path})
+    return book
+
+
+def outputs(book: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
+    return [output for cell in book.cells for output in cell.get("outputs", [])]
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_notebook_runs_to_its_end(path: Path, tmp_path: Path) -> None:
+    book = nbformat.read(path, as_version=4)
+    nbformat.validate(book)
+    executed(book, path.parent)
+    live = [output for output in outputs(book) if WIDGET in output.get("data", {})]
+    static = [output for output in outputs(book) if "<details" in output.get("data", {}).get("text/html", "")]
+    assert len(static) >= len(live), "a screen without its static view cannot be read without a kernel"
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_notebook_is_committed_without_outputs(path: Path) -> None:
+    """Outputs differ from machine to machine; the notebook's own run makes them."""
+    book = nbformat.read(path, as_version=4)
+    assert outputs(book) == []
+
+
+@pytest.mark.timeout(120)
+def test_screens_do_not_hold_up_a_notebook_without_a_browser(tmp_path: Path) -> None:
+    cells = (
+        "from tests.browser.fakes import FakePipeline\nfrom workbench.ui.pipeline import PipelineStepper",
+        "stepper = PipelineStepper(FakePipeline(), fallback_html='<p>12 steps</p>')\nstepper",
+        "stepper.select('FuseOps')\nstepper.selected_step",
+    )
+    book = executed(nbformat.from_dict(notebook(*cells)), tmp_path)
+    found = outputs(book)
+    assert any(WIDGET in output.get("data", {}) for output in found)
+    assert any("12 steps" in output.get("data", {}).get("text/html", "") for output in found)
+    assert found[-1]["data"]["text/plain"] == "'s7'"

@@ -1,0 +1,1 @@
+"""Code generators: a folder a backend, each exporting one object named `backend`."""

@@ -1,0 +1,367 @@
+"""Emitting expressions.
+
+Each class of node has one emitter, a generator that yields the child expressions it needs and receives their values;
+a small driver runs them with its own stack, so that chains of any length are emitted without recursion.  Values are
+memoised within one statement, and within one arm of an `if_then_else`.  Arithmetic inside an index is `nsw`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from ...arith import nodes as n
+from ...core.dtype import DataType
+from ...core.errors import WorkbenchError
+from ...tir import nodes as t
+from . import calls, conversions
+from .arithmetic import COMPARE_CODES, divide, min_max
+from .types import BOOL, HANDLE, INDEX, Value, constant, is_constant, llvm_type, memory_type, splat
+from .writer import FunctionWriter
+
+Emission = Generator[n.PrimExpr, Value, Value]
+
+
+class ExpressionEmitter:
+    """Emits expressions into a function; `values` holds variables, `pointers` buffers, by identity."""
+
+    def __init__(self, writer: FunctionWriter, context: str) -> None:
+        self.writer = writer
+        self.context = context
+        self.values: dict[int, Value] = {}
+        self.pointers: dict[int, tuple[str, int]] = {}
+        """Base address and its known alignment in bytes."""
+        self.mask: Value | None = None
+        """Lanes that loads may touch, inside the arm of a vector `if_then_else`."""
+        self.index_depth = 0
+        self._memo: list[dict[int, Value]] = [{}]
+        self._alive: list[Any] = []
+
+    # --- the driver ---
+
+    def value(self, expr: n.PrimExpr) -> Value:
+        """The value of `expr` at the current position."""
+        known = self._known(expr)
+        if known is not None:
+            return known
+        stack: list[tuple[n.PrimExpr, Emission]] = [(expr, self._emission(expr))]
+        received: Any = None
+        while stack:
+            current, emission = stack[-1]
+            try:
+                wanted = emission.send(received)
+            except StopIteration as finished:
+                stack.pop()
+                received = finished.value
+                self._remember(current, received)
+                continue
+            received = self._known(wanted)
+            if received is None:
+                stack.append((wanted, self._emission(wanted)))
+        return received
+
+    def index(self, expr: n.PrimExpr) -> Value:
+        """The value of an index: its arithmetic does not overflow."""
+        self.index_depth += 1
+        try:
+            return self.value(expr)
+        finally:
+            self.index_depth -= 1
+
+    def begin_statement(self) -> None:
+        """Forget memoised values: memory may have changed."""
+        self._memo = [{}]
+        self._alive.clear()
+
+    def _known(self, expr: n.PrimExpr) -> Value | None:
+        if isinstance(expr, (n.IntImm, n.FloatImm)):
+            return Value(constant(expr.value, expr.dtype), expr.dtype)
+        if isinstance(expr, n.Var):
+            return self._variable(expr)
+        key = id(expr)
+        for memo in reversed(self._memo):
+            if key in memo:
+                return memo[key]
+        return None
+
+    def _variable(self, var: n.Var) -> Value:
+        found = self.values.get(id(var))
+        if found is None:
+            raise WorkbenchError("E-CODEGEN-UNBOUND", f"variable {var.name} has no value here", nodes=(var,))
+        return found
+
+    def _remember(self, expr: n.PrimExpr, value: Value) -> None:
+        self._memo[-1][id(expr)] = value
+        self._alive.append(expr)
+
+    def _emission(self, expr: n.PrimExpr) -> Emission:
+        emitter = _EMITTERS.get(type(expr))
+        if emitter is None:
+            raise WorkbenchError("E-CODEGEN-EXPR", f"the llvm backend has no code for {type(expr).__name__}", nodes=(expr,))
+        return emitter(self, expr)
+
+    @contextmanager
+    def arm(self) -> Iterator[None]:
+        """Values computed inside are not known outside."""
+        self._memo.append({})
+        try:
+            yield
+        finally:
+            self._memo.pop()
+
+    # --- shared pieces ---
+
+    def assign(self, dtype: DataType, text: str) -> Value:
+        return self.writer.assign(dtype, text)
+
+    def broadcast(self, scalar: Value, lanes: int) -> Value:
+        """A scalar in every lane."""
+        dtype = scalar.dtype.with_lanes(lanes)
+        if is_constant(scalar.text):
+            return Value(splat(scalar.text, dtype), dtype)
+        kind = llvm_type(dtype)
+        first = self.assign(dtype, f"insertelement {kind} poison, {scalar.typed}, i64 0")
+        return self.assign(dtype, f"shufflevector {first.typed}, {kind} poison, <{lanes} x i32> zeroinitializer")
+
+    def ramp(self, base: Value, stride: Value, lanes: int) -> Value:
+        """base, base + stride, ..."""
+        dtype = base.dtype.with_lanes(lanes)
+        element = llvm_type(base.dtype)
+        if is_constant(stride.text):
+            step = int(stride.text)
+            steps = f"<{', '.join(f'{element} {step * lane}' for lane in range(lanes))}>"
+        else:
+            lanes_text = f"<{', '.join(f'{element} {lane}' for lane in range(lanes))}>"
+            spread = self.broadcast(stride, lanes)
+            steps = self.assign(dtype, f"mul{self.no_wrap} {spread.typed}, {lanes_text}").text
+        spread = self.broadcast(base, lanes)
+        return self.assign(dtype, f"add{self.no_wrap} {spread.typed}, {steps}")
+
+    @property
+    def no_wrap(self) -> str:
+        return " nsw" if self.index_depth else ""
+
+    def base_pointer(self, buffer: t.Buffer) -> tuple[str, int]:
+        found = self.pointers.get(id(buffer))
+        if found is None:
+            raise WorkbenchError("E-CODEGEN-UNBOUND", f"buffer {buffer.name} is not allocated here", nodes=(buffer,))
+        return found
+
+    def address(self, buffer: t.Buffer, index: Value) -> str:
+        """The address of one element (or of the first of a vector)."""
+        base, _ = self.base_pointer(buffer)
+        if index.text == "0":
+            return base
+        element = memory_type(buffer.dtype)
+        return self.assign(HANDLE, f"getelementptr inbounds {element}, ptr {base}, {index.typed}").text
+
+
+# --- leaves and vectors -------------------------------------------------------------------------------------------
+
+
+def _ramp(self: ExpressionEmitter, node: n.Ramp) -> Emission:
+    base = yield node.base
+    stride = yield node.stride
+    return self.ramp(base, stride, node.lanes)
+
+
+def _broadcast(self: ExpressionEmitter, node: n.Broadcast) -> Emission:
+    scalar = yield node.value
+    return self.broadcast(scalar, node.lanes)
+
+
+def _string(self: ExpressionEmitter, node: n.StringImm) -> Emission:
+    return Value(self.writer.module.string(node.value), HANDLE)
+    yield node
+
+
+def _cast(self: ExpressionEmitter, node: n.Cast) -> Emission:
+    value = yield node.value
+    return conversions.cast(self, value, node.dtype)
+
+
+def _let(self: ExpressionEmitter, node: n.Let) -> Emission:
+    self.values[id(node.var)] = yield node.value
+    return (yield node.body)
+
+
+# --- arithmetic ---------------------------------------------------------------------------------------------------
+
+
+def _arithmetic(op: str) -> Callable[[ExpressionEmitter, Any], Emission]:
+    def emit(self: ExpressionEmitter, node: Any) -> Emission:
+        a = yield node.a
+        b = yield node.b
+        return self.assign(a.dtype, f"{_opcode(self, op, a.dtype)} {a.typed}, {b.text}")
+
+    return emit
+
+
+def _opcode(self: ExpressionEmitter, op: str, dtype: DataType) -> str:
+    if dtype.is_float:
+        return f"f{op} contract"
+    if dtype.is_bool:
+        return "and" if op == "mul" else "xor"
+    return op + (self.no_wrap if dtype.element_of == INDEX else "")
+
+
+def _division(self: ExpressionEmitter, node: Any) -> Emission:
+    a = yield node.a
+    b = yield node.b
+    return divide(self, type(node).__name__, a, b)
+
+
+def _min_max(self: ExpressionEmitter, node: Any) -> Emission:
+    a = yield node.a
+    b = yield node.b
+    return min_max(self, isinstance(node, n.Min), a, b, _not_nan(node.a), _not_nan(node.b))
+
+
+def _not_nan(expr: n.PrimExpr) -> bool:
+    scalar = expr.value if isinstance(expr, n.Broadcast) else expr
+    return isinstance(scalar, n.FloatImm) and not math.isnan(scalar.value)
+
+
+def _compare(self: ExpressionEmitter, node: Any) -> Emission:
+    a = yield node.a
+    b = yield node.b
+    floats, signed, unsigned = COMPARE_CODES[type(node).__name__]
+    if a.dtype.is_float:
+        return self.assign(node.dtype, f"fcmp {floats} {a.typed}, {b.text}")
+    return self.assign(node.dtype, f"icmp {signed if a.dtype.is_int else unsigned} {a.typed}, {b.text}")
+
+
+def _logical(op: str) -> Callable[[ExpressionEmitter, Any], Emission]:
+    def emit(self: ExpressionEmitter, node: Any) -> Emission:
+        a = yield node.a
+        b = yield node.b
+        return self.assign(a.dtype, f"{op} {a.typed}, {b.text}")
+
+    return emit
+
+
+def _not(self: ExpressionEmitter, node: n.Not) -> Emission:
+    a = yield node.a
+    return self.assign(a.dtype, f"xor {a.typed}, {constant(True, a.dtype)}")
+
+
+def _select(self: ExpressionEmitter, node: n.Select) -> Emission:
+    condition = yield node.condition
+    yes = yield node.true_value
+    no = yield node.false_value
+    return choose(self, condition, yes, no)
+
+
+def choose(self: ExpressionEmitter, condition: Value, yes: Value, no: Value) -> Value:
+    return self.assign(yes.dtype, f"select {condition.typed}, {yes.typed}, {no.typed}")
+
+
+# --- memory -------------------------------------------------------------------------------------------------------
+
+
+def _load(self: ExpressionEmitter, node: t.BufferLoad) -> Emission:
+    from .memory import load
+
+    index = node.indices[0] if node.indices else n.IntImm(0, INDEX)
+    self.index_depth += 1
+    plain: Value | None = None
+    if isinstance(index, n.Ramp):
+        base = yield index.base
+        plain = base
+    elif isinstance(index, n.Broadcast):
+        plain = yield index.value
+    else:
+        plain = yield index
+    self.index_depth -= 1
+    return load(self, node.buffer, index, plain)
+
+
+# --- calls --------------------------------------------------------------------------------------------------------
+
+
+def _call(self: ExpressionEmitter, node: n.Call) -> Emission:
+    if node.op == "if_then_else":
+        return (yield from _if_then_else(self, node))
+    if node.op in ("address_of", "prefetch"):
+        return (yield from _address_of(self, node))
+    arguments: list[Value] = []
+    for argument in node.args:
+        if isinstance(argument, n.StringImm) and node.op in ("call_extern", "call_tir", "call_packed"):
+            continue
+        arguments.append((yield argument))
+    return calls.emit_call(self, node, arguments)
+
+
+def _address_of(self: ExpressionEmitter, node: n.Call) -> Emission:
+    access = node.args[0]
+    if not isinstance(access, t.BufferLoad):
+        raise WorkbenchError("E-CODEGEN-ADDRESS", f"{node.op} takes an element of a buffer", nodes=(node,))
+    index = access.indices[0] if access.indices else n.IntImm(0, INDEX)
+    self.index_depth += 1
+    where = yield (index.base if isinstance(index, n.Ramp) else index)
+    self.index_depth -= 1
+    address = self.address(access.buffer, where)
+    if node.op == "prefetch":
+        self.writer.module.intrinsic("llvm.prefetch.p0", "void", ["ptr", "i32", "i32", "i32"])
+        self.writer.emit(f"call void @llvm.prefetch.p0(ptr {address}, i32 0, i32 3, i32 1)")
+    return Value(address, HANDLE)
+
+
+def _if_then_else(self: ExpressionEmitter, node: n.Call) -> Emission:
+    condition = yield node.args[0]
+    if condition.dtype.is_vector:
+        return (yield from _masked_choice(self, node, condition))
+    writer = self.writer
+    then, otherwise, done = writer.fresh("then"), writer.fresh("else"), writer.fresh("done")
+    writer.branch(condition.text, then, otherwise)
+    writer.label(then)
+    with self.arm():
+        yes = yield node.args[1]
+    yes_block = writer.block
+    writer.jump(done)
+    writer.label(otherwise)
+    with self.arm():
+        no = yield node.args[2]
+    no_block = writer.block
+    writer.label(done)
+    kind = llvm_type(yes.dtype)
+    return self.assign(yes.dtype, f"phi {kind} [ {yes.text}, %{yes_block} ], [ {no.text}, %{no_block} ]")
+
+
+def _masked_choice(self: ExpressionEmitter, node: n.Call, condition: Value) -> Emission:
+    """Both arms, with loads restricted to their lanes; then a select."""
+    outer = self.mask
+    self.mask = condition if outer is None else self.assign(condition.dtype, f"and {condition.typed}, {outer.text}")
+    with self.arm():
+        yes = yield node.args[1]
+    inverse = self.assign(condition.dtype, f"xor {condition.typed}, {constant(True, condition.dtype)}")
+    self.mask = inverse if outer is None else self.assign(inverse.dtype, f"and {inverse.typed}, {outer.text}")
+    with self.arm():
+        no = yield node.args[2]
+    self.mask = outer
+    return choose(self, condition, yes, no)
+
+
+_EMITTERS: dict[type, Callable[[ExpressionEmitter, Any], Emission]] = {
+    n.Ramp: _ramp,
+    n.Broadcast: _broadcast,
+    n.StringImm: _string,
+    n.Cast: _cast,
+    n.Let: _let,
+    n.Add: _arithmetic("add"),
+    n.Sub: _arithmetic("sub"),
+    n.Mul: _arithmetic("mul"),
+    **dict.fromkeys((n.Div, n.Mod, n.FloorDiv, n.FloorMod), _division),
+    **dict.fromkeys((n.Min, n.Max), _min_max),
+    **dict.fromkeys((n.EQ, n.NE, n.LT, n.LE, n.GT, n.GE), _compare),
+    n.And: _logical("and"),
+    n.Or: _logical("or"),
+    n.Not: _not,
+    n.Select: _select,
+    t.BufferLoad: _load,
+    n.Call: _call,
+}
+
+__all__ = ["BOOL", "ExpressionEmitter"]

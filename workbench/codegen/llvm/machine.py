@@ -1,0 +1,154 @@
+"""LLVM itself, through llvmlite: text in, optimised object code, assembly or text out.  The only importer of llvmlite.
+
+Every job has a target machine of its own.  Text that LLVM refuses becomes a `WorkbenchError`; text that passes the
+parser and verifier here cannot trip an assertion of the optimiser, as far as known.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from ...core.errors import WorkbenchError
+from ...target import Target
+
+_LOCK = threading.Lock()
+
+
+@dataclass(frozen=True)
+class Job:
+    """What to make of one module's text; plain data, so that a worker process can do it."""
+
+    text: str
+    triple: str = ""
+    cpu: str = ""
+    features: str = ""
+    abi: str = ""
+    optimise: int = 3
+    form: str = "object"
+    """"object", "asm", or "ll" (optimised text)."""
+
+
+def job_of(text: str, target: Target, form: str = "object") -> Job:
+    """The job for `target`; its defaults are the host's processor and features."""
+    cpu, features = processor_of(target)
+    level = int(target.options.get("opt-level", 3))
+    return Job(text, target.triple, cpu, features, str(target.options.get("mabi", "")), level, form)
+
+
+@lru_cache(maxsize=1)
+def _binding() -> Any:
+    import llvmlite.binding as llvm
+
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    llvm.initialize_native_asmparser()
+    return llvm
+
+
+@lru_cache(maxsize=1)
+def host_processor() -> tuple[str, str]:
+    """LLVM's name of the host's processor and its features as ``+avx,-sha``."""
+    llvm = _binding()
+    return llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
+
+
+@lru_cache(maxsize=1)
+def llvm_version() -> tuple[int, ...]:
+    return tuple(_binding().llvm_version_info)
+
+
+def host_triple() -> str:
+    """The triple of this process."""
+    return _binding().get_process_triple()
+
+
+def processor_of(target: Target) -> tuple[str, str]:
+    """Processor name and features for LLVM."""
+    own = ",".join(target.features)
+    if target.cpu or target.triple:
+        return target.cpu, own
+    cpu, features = host_processor()
+    return cpu, ",".join(text for text in (features, own) if text)
+
+
+def needed_features(target: Target) -> str:
+    """CPU features beyond the baseline that code for `target` may use, separated by commas (x86 only)."""
+    from ...target.host import processor as host
+
+    if target.architecture != "x86_64":
+        return ""
+    named = [word[1:] for word in target.features if word.startswith("+")]
+    known = target.processor.features if target.cpu else host().features if not target.triple else ()
+    listed = ("avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512vnni", "avx512bf16", "avx2", "fma", "avx")
+    dropped = {word[1:] for word in target.features if word.startswith("-")}
+    return ",".join(name for name in listed if (name in known or name in named) and name not in dropped)
+
+
+def target_machine(job: Job, jit: bool = False) -> Any:
+    """A new target machine.  Raises `WorkbenchError` for a triple LLVM does not know."""
+    llvm = _binding()
+    triple = job.triple or llvm.get_process_triple()
+    try:
+        found = llvm.Target.from_triple(triple)
+    except RuntimeError as error:
+        raise WorkbenchError("E-CODEGEN-TRIPLE", f"LLVM has no target {triple!r}", found=str(error)[:120]) from None
+    return found.create_target_machine(
+        cpu=job.cpu, features=job.features, opt=min(job.optimise, 3), reloc="pic", codemodel="default", abiname=job.abi
+    )
+
+
+def compile_job(job: Job) -> bytes:
+    """Do one job.  Raises `WorkbenchError` (E-CODEGEN-IR) when the text is not valid IR."""
+    llvm = _binding()
+    with _LOCK:
+        context = llvm.create_context()
+        machine = target_machine(job)
+        module = _parse(llvm, job.text, context)
+        module.triple = machine.triple
+        module.data_layout = str(machine.target_data)
+        if job.optimise:
+            _optimise(llvm, module, machine, job.optimise)
+        if job.form == "ll":
+            return str(module).encode()
+        if job.form == "asm":
+            machine.set_asm_verbosity(True)
+            return machine.emit_assembly(module).encode()
+        return machine.emit_object(module)
+
+
+def _parse(llvm: Any, text: str, context: Any) -> Any:
+    try:
+        module = llvm.parse_assembly(text, context)
+        module.verify()
+    except RuntimeError as error:
+        message = str(error).strip()
+        raise WorkbenchError(
+            "E-CODEGEN-IR",
+            f"LLVM refuses the generated code: {message.splitlines()[-1] if message else 'no reason'}",
+            found=_quoted_line(text, message),
+            fix="report this with the function's script(); it is a fault of the workbench",
+        ) from None
+    return module
+
+
+def _quoted_line(text: str, message: str) -> str:
+    import re
+
+    place = re.search(r"<string>:(\d+):", message)
+    if place is None:
+        return message[:200]
+    lines = text.splitlines()
+    return lines[int(place.group(1)) - 1].strip() if int(place.group(1)) <= len(lines) else message[:200]
+
+
+def _optimise(llvm: Any, module: Any, machine: Any, level: int) -> None:
+    tuning = llvm.create_pipeline_tuning_options(speed_level=level)
+    # Vectors are explicit; SLP takes seconds on unrolled tiles and makes them slower.
+    tuning.slp_vectorization = False
+    tuning.loop_vectorization = True
+    tuning.loop_unrolling = True
+    builder = llvm.create_pass_builder(machine, tuning)
+    builder.getModulePassManager().run(module, builder)

@@ -1,0 +1,240 @@
+"""Loads and stores: scalars, whole vectors, strided and gathered vectors, masked ones.
+
+A vector of stride 1 is one access.  Stride 2 reads two vectors that together touch exactly the elements between the
+first and the last one, and shuffles; stride -1 reverses; anything else gathers or scatters.  Bools are bytes in memory.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from ...arith import nodes as n
+from ...core.dtype import DataType
+from ...tir import nodes as t
+from .arithmetic import suffix
+from .types import BOOL, HANDLE, Value, constant, llvm_type, memory_type
+
+if TYPE_CHECKING:
+    from .expressions import ExpressionEmitter
+
+_MULTIPLE_LIMIT = 64
+
+
+def load(self: ExpressionEmitter, buffer: t.Buffer, index: n.PrimExpr, where: Value) -> Value:
+    """The element or vector at `index`; `where` is the value of the ramp's base, of the scalar, or of the vector."""
+    if isinstance(index, n.Broadcast) or not index.dtype.is_vector:
+        scalar = _load_scalar(self, buffer, index, where)
+        return self.broadcast(scalar, index.dtype.lanes) if index.dtype.is_vector else scalar
+    stride = _stride(index)
+    lanes = index.dtype.lanes
+    if stride == 1:
+        return _load_vector(self, buffer, index, where, lanes)
+    if stride == -1 and self.mask is None:
+        first = self.assign(where.dtype, f"sub nsw {where.typed}, {lanes - 1}")
+        straight = _plain_load(self, buffer, first, lanes, 1)
+        return _shuffled(self, straight, straight, range(lanes - 1, -1, -1))
+    if stride == 2 and self.mask is None and lanes % 2 == 0:
+        return _load_stride_two(self, buffer, where, lanes)
+    return _gather(self, buffer, index, where)
+
+
+def store(self: ExpressionEmitter, buffer: t.Buffer, index: n.PrimExpr, value: Value, mask: Value | None) -> None:
+    """Store a scalar or vector, where `mask` (if any) holds."""
+    value = _to_memory(self, value)
+    if not index.dtype.is_vector:
+        where = self.index(index)
+        align = _alignment(self, buffer, index)
+        self.writer.emit(f"store {_memory_typed(value)}, ptr {self.address(buffer, where)}, align {align}")
+        return
+    stride = _stride(index)
+    if stride == 1 and isinstance(index, n.Ramp):
+        where = self.index(index.base)
+        pointer = self.address(buffer, where)
+        align = _alignment(self, buffer, index.base)
+        if mask is None:
+            self.writer.emit(f"store {_memory_typed(value)}, ptr {pointer}, align {align}")
+            return
+        kind = memory_type(value.dtype)
+        name = f"llvm.masked.store.{_memory_suffix(value)}.p0"
+        callee = self.writer.module.intrinsic(name, "void", [kind, "ptr", llvm_type(mask.dtype)])
+        self.writer.emit(f"call void {callee}({_memory_typed(value)}, ptr align {align} {pointer}, {mask.typed})")
+        return
+    _scatter(self, buffer, self.index(index), value, mask)
+
+
+def _stride(index: n.PrimExpr) -> int | None:
+    return index.stride.value if isinstance(index, n.Ramp) and isinstance(index.stride, n.IntImm) else None
+
+
+# --- bools in memory ----------------------------------------------------------------------------------------------
+
+
+def _byte(dtype: DataType) -> DataType:
+    return DataType("uint8").with_lanes(dtype.lanes) if dtype.is_bool else dtype
+
+
+def _to_memory(self: ExpressionEmitter, value: Value) -> Value:
+    if not value.dtype.is_bool:
+        return value
+    target = _byte(value.dtype)
+    return self.assign(target, f"zext {value.typed} to {llvm_type(target)}")
+
+
+def _from_memory(self: ExpressionEmitter, value: Value, dtype: DataType) -> Value:
+    if not dtype.is_bool:
+        return value
+    return self.assign(dtype, f"icmp ne {value.typed}, {constant(0, value.dtype)}")
+
+
+def _memory_typed(value: Value) -> str:
+    return f"{memory_type(value.dtype)} {value.text}"
+
+
+def _memory_suffix(value: Value) -> str:
+    return suffix(Value("", _byte(value.dtype)))
+
+
+# --- plain accesses -----------------------------------------------------------------------------------------------
+
+
+def _load_scalar(self: ExpressionEmitter, buffer: t.Buffer, index: n.PrimExpr, where: Value) -> Value:
+    plain = index.value if isinstance(index, n.Broadcast) else index
+    align = _alignment(self, buffer, plain)
+    dtype = buffer.dtype
+    pointer = self.address(buffer, where)
+    if self.mask is not None:  # one lane's address, wanted by some lanes: read it only if any does
+        return _guarded_scalar(self, dtype, pointer, align)
+    raw = self.assign(_byte(dtype), f"load {memory_type(dtype)}, ptr {pointer}, align {align}")
+    return _from_memory(self, raw, dtype)
+
+
+def _guarded_scalar(self: ExpressionEmitter, dtype: DataType, pointer: str, align: int) -> Value:
+    assert self.mask is not None
+    writer = self.writer
+    name = f"llvm.vector.reduce.or.{suffix(self.mask)}"
+    callee = writer.module.intrinsic(name, "i1", [llvm_type(self.mask.dtype)])
+    wanted = self.assign(BOOL, f"call i1 {callee}({self.mask.typed})")
+    read, done, before = writer.fresh("read"), writer.fresh("done"), writer.block
+    writer.branch(wanted.text, read, done)
+    writer.label(read)
+    raw = self.assign(_byte(dtype), f"load {memory_type(dtype)}, ptr {pointer}, align {align}")
+    writer.label(done)
+    kind = memory_type(dtype)
+    joined = self.assign(_byte(dtype), f"phi {kind} [ {raw.text}, %{read} ], [ zeroinitializer, %{before} ]")
+    return _from_memory(self, joined, dtype)
+
+
+def _plain_load(self: ExpressionEmitter, buffer: t.Buffer, first: Value, lanes: int, align: int) -> Value:
+    dtype = buffer.dtype.with_lanes(lanes)
+    pointer = self.address(buffer, first)
+    unit = max(align, buffer.dtype.bytes)
+    raw = self.assign(_byte(dtype), f"load {memory_type(dtype)}, ptr {pointer}, align {unit}")
+    return _from_memory(self, raw, dtype)
+
+
+def _load_vector(self: ExpressionEmitter, buffer: t.Buffer, index: n.PrimExpr, where: Value, lanes: int) -> Value:
+    assert isinstance(index, n.Ramp)
+    align = _alignment(self, buffer, index.base)
+    if self.mask is None:
+        return _plain_load(self, buffer, where, lanes, align)
+    dtype = buffer.dtype.with_lanes(lanes)
+    kind = memory_type(dtype)
+    pointer = self.address(buffer, where)
+    name = f"llvm.masked.load.{suffix(Value('', _byte(dtype)))}.p0"
+    callee = self.writer.module.intrinsic(name, kind, ["ptr", llvm_type(self.mask.dtype), kind])
+    text = f"call {kind} {callee}(ptr align {align} {pointer}, {self.mask.typed}, {kind} zeroinitializer)"
+    return _from_memory(self, self.assign(_byte(dtype), text), dtype)
+
+
+def _load_stride_two(self: ExpressionEmitter, buffer: t.Buffer, where: Value, lanes: int) -> Value:
+    """Elements 0, 2, ... 2(lanes-1): the first vector from 0, the second from lanes-1, so nothing beyond is read."""
+    low = _plain_load(self, buffer, where, lanes, 1)
+    second = self.assign(where.dtype, f"add nsw {where.typed}, {lanes - 1}")
+    high = _plain_load(self, buffer, second, lanes, 1)
+    half = lanes // 2
+    picked = [*range(0, lanes, 2), *(lanes + 1 + 2 * lane for lane in range(half))]
+    return _shuffled(self, low, high, picked)
+
+
+def _shuffled(self: ExpressionEmitter, a: Value, b: Value, picked: range | list[int]) -> Value:
+    lanes = ", ".join(f"i32 {lane}" for lane in picked)
+    dtype = a.dtype.with_lanes(len(picked))
+    return self.assign(dtype, f"shufflevector {a.typed}, {b.typed}, <{len(picked)} x i32> <{lanes}>")
+
+
+# --- gather and scatter -------------------------------------------------------------------------------------------
+
+
+def _addresses(self: ExpressionEmitter, buffer: t.Buffer, where: Value) -> str:
+    base, _ = self.base_pointer(buffer)
+    element = memory_type(buffer.dtype)
+    text = f"getelementptr inbounds {element}, ptr {base}, {where.typed}"
+    return self.assign(HANDLE, text).text
+
+
+def _full_mask(self: ExpressionEmitter, lanes: int, mask: Value | None) -> Value:
+    dtype = BOOL.with_lanes(lanes)
+    return mask if mask is not None else Value(constant(True, dtype), dtype)
+
+
+def _gather(self: ExpressionEmitter, buffer: t.Buffer, index: n.PrimExpr, where: Value) -> Value:
+    lanes = index.dtype.lanes
+    if not where.dtype.is_vector:  # the base of a ramp with an unusual stride
+        assert isinstance(index, n.Ramp)
+        self.index_depth += 1
+        where = self.ramp(where, self.value(index.stride), lanes)
+        self.index_depth -= 1
+    pointers = _addresses(self, buffer, where)
+    mask = _full_mask(self, lanes, self.mask)
+    dtype = buffer.dtype.with_lanes(lanes)
+    kind = memory_type(dtype)
+    name = f"llvm.masked.gather.{suffix(Value('', _byte(dtype)))}.v{lanes}p0"
+    callee = self.writer.module.intrinsic(name, kind, [f"<{lanes} x ptr>", llvm_type(mask.dtype), kind])
+    align = max(1, buffer.dtype.bytes)
+    text = f"call {kind} {callee}(<{lanes} x ptr> align {align} {pointers}, {mask.typed}, {kind} zeroinitializer)"
+    return _from_memory(self, self.assign(_byte(dtype), text), dtype)
+
+
+def _scatter(self: ExpressionEmitter, buffer: t.Buffer, where: Value, value: Value, mask: Value | None) -> None:
+    lanes = where.dtype.lanes
+    pointers = _addresses(self, buffer, where)
+    full = _full_mask(self, lanes, mask)
+    kind = memory_type(value.dtype)
+    name = f"llvm.masked.scatter.{_memory_suffix(value)}.v{lanes}p0"
+    callee = self.writer.module.intrinsic(name, "void", [kind, f"<{lanes} x ptr>", llvm_type(full.dtype)])
+    align = max(1, buffer.dtype.bytes)
+    self.writer.emit(f"call void {callee}({_memory_typed(value)}, <{lanes} x ptr> align {align} {pointers}, {full.typed})")
+
+
+# --- alignment ----------------------------------------------------------------------------------------------------
+
+
+def _alignment(self: ExpressionEmitter, buffer: t.Buffer, index: n.PrimExpr) -> int:
+    """Bytes that the address of an element is known to be a multiple of."""
+    unit = max(1, buffer.dtype.bytes)
+    _, base = self.base_pointer(buffer)
+    if base <= unit:
+        return unit
+    return max(unit, math.gcd(base, multiple_of(index) * unit) if multiple_of(index) else base)
+
+
+def multiple_of(index: n.PrimExpr) -> int:
+    """A number that divides `index`, whatever its variables are (0 for the constant 0); 1 if none is seen."""
+    result = 0
+    pending: list[tuple[n.PrimExpr, int]] = [(index, 1)]
+    for _ in range(_MULTIPLE_LIMIT):
+        if not pending:
+            return result
+        expr, factor = pending.pop()
+        if isinstance(expr, n.IntImm):
+            result = math.gcd(result, expr.value * factor)
+        elif isinstance(expr, (n.Add, n.Sub)):
+            pending += [(expr.a, factor), (expr.b, factor)]
+        elif isinstance(expr, n.Mul) and isinstance(expr.b, n.IntImm):
+            pending.append((expr.a, factor * expr.b.value))
+        elif isinstance(expr, n.Mul) and isinstance(expr.a, n.IntImm):
+            pending.append((expr.b, factor * expr.a.value))
+        else:
+            result = math.gcd(result, factor)
+    return 1

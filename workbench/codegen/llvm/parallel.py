@@ -1,0 +1,114 @@
+"""Outlining parallel loops.
+
+The body becomes a function of its own with `noalias` parameters; a small launcher unpacks the closure and calls it
+once a chunk, and `parallel_for` of the context runs launchers on the pool.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...arith import nodes as n
+from ...core.equal import free_variables
+from ...core.errors import WorkbenchError
+from ...tir import nodes as t
+from .types import HANDLE, INDEX, INT32, Value, llvm_type
+from .writer import FunctionWriter
+
+if TYPE_CHECKING:
+    from .statements import BodyEmitter
+
+_BODY_ATTRIBUTES = "nounwind"
+
+
+def parallel_loop(self: BodyEmitter, stmt: t.For) -> None:
+    """Emit a parallel loop: pack what the body uses, and launch."""
+    extent = self.index(stmt.extent)
+    begin = self.index(stmt.min)
+    captured = _captured(self, stmt)
+    number = self.writer.module.number()
+    body_name = f"{self.base_name}.body{number}"
+    _outline(self, stmt, begin, captured, body_name)
+    _launcher(self, captured, begin, body_name)
+    closure = _closure(self, [Value(self.context, HANDLE), begin, *(value for _, value in captured)])
+    launch = self.context_field("parallel_for")
+    status = self.assign(
+        INT32, f"call i32 {launch}(ptr {self.context}, ptr @{body_name}.launch, ptr {closure}, {extent.typed})"
+    )
+    self.leave_unless_ok(status)
+
+
+def _captured(self: BodyEmitter, stmt: t.For) -> list[tuple[n.Var | t.Buffer, Value]]:
+    """Variables and buffers of the surroundings that the loop uses, with their values."""
+    found: list[tuple[n.Var | t.Buffer, Value]] = []
+    for variable in free_variables(stmt):
+        if isinstance(variable, t.Buffer):
+            pointer, _ = self.base_pointer(variable)
+            found.append((variable, Value(pointer, HANDLE)))
+        elif isinstance(variable, n.Var):
+            value = self.values.get(id(variable))
+            if value is None:
+                continue  # a shape variable that only the buffer's declaration mentions
+            if value.dtype.is_vector:
+                raise WorkbenchError("E-CODEGEN-PARALLEL", "a parallel loop inside a vector", nodes=(stmt,))
+            found.append((variable, value))
+    return found
+
+
+def _closure(self: BodyEmitter, values: list[Value]) -> str:
+    storage = self.writer.alloca(f"[{len(values)} x i64]", 8)
+    for position, value in enumerate(values):
+        slot = self.assign(HANDLE, f"getelementptr inbounds i64, ptr {storage}, i64 {position}")
+        self.writer.emit(f"store {value.typed}, ptr {slot.text}, align 8")
+    return storage
+
+
+def _outline(
+    self: BodyEmitter, stmt: t.For, begin: Value, captured: list[tuple[n.Var | t.Buffer, Value]], name: str
+) -> None:
+    """The function ``name(context, offset, captured..., first, last)``."""
+    from .statements import BodyEmitter, counted_loop
+
+    parameters = ["ptr %context", f"{llvm_type(begin.dtype)} %offset"]
+    for position, (variable, value) in enumerate(captured):
+        noalias = " noalias" if isinstance(variable, t.Buffer) else ""
+        parameters.append(f"{llvm_type(value.dtype)}{noalias} %c{position}")
+    parameters += ["i64 %first", "i64 %last"]
+    module = self.writer.module
+    scope = None
+    if self.writer.scope is not None:
+        scope = module.subprogram_like(self.writer.scope, name)
+    header = f"define internal void @{name}({', '.join(parameters)}) {_BODY_ATTRIBUTES}"
+    writer = FunctionWriter(module, header, scope, returns_status=False)
+    inner = BodyEmitter(
+        writer, "%context", kernels=self.kernel_symbol, lines=self.lines, base_name=self.base_name
+    )
+    for position, (variable, value) in enumerate(captured):
+        if isinstance(variable, t.Buffer):
+            inner.pointers[id(variable)] = (f"%c{position}", self.pointers[id(variable)][1])
+        else:
+            inner.values[id(variable)] = Value(f"%c{position}", value.dtype)
+    writer.at_line(self.lines.get(id(stmt)))
+    dtype = begin.dtype
+    first = inner.assign(dtype, f"add nsw {llvm_type(dtype)} %offset, %first")
+    last = inner.assign(dtype, f"add nsw {llvm_type(dtype)} %offset, %last")
+    inner.run_generator(counted_loop(inner, stmt.var, first, last, stmt.body, False, False))
+    inner.return_status("0")
+    writer.finish()
+
+
+def _launcher(self: BodyEmitter, captured: list[tuple[n.Var | t.Buffer, Value]], begin: Value, name: str) -> None:
+    """``void launch(closure, first, last)``: unpack the closure and call the body."""
+    kinds = ["ptr", llvm_type(begin.dtype), *(llvm_type(value.dtype) for _, value in captured)]
+    lines = [f"define internal void @{name}.launch(ptr %closure, i64 %first, i64 %last) nounwind {{", "entry:"]
+    arguments: list[str] = []
+    for position, kind in enumerate(kinds):
+        lines.append(f"  %p{position} = getelementptr inbounds i64, ptr %closure, i64 {position}")
+        lines.append(f"  %x{position} = load {kind}, ptr %p{position}, align 8")
+        arguments.append(f"{kind} %x{position}")
+    arguments += ["i64 %first", "i64 %last"]
+    lines += [f"  call void @{name}({', '.join(arguments)})", "  ret void", "}"]
+    self.writer.module.functions.append(lines)
+
+
+__all__ = ["INDEX", "parallel_loop"]

@@ -1,0 +1,123 @@
+"""LLVM's spelling of dtypes and constants, and of names.
+
+User-chosen names never reach LLVM as they are: `symbol` makes a slug, and every value is named by a counter.
+
+>>> llvm_type(DataType("float32x16"))
+'<16 x float>'
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import struct
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from ...core.dtype import DataType
+from ...core.errors import WorkbenchError
+
+_FLOATS: Final = {("float", 16): "half", ("float", 32): "float", ("float", 64): "double", ("bfloat", 16): "bfloat"}
+INDEX: Final = DataType("int64")
+BOOL: Final = DataType("bool")
+INT32: Final = DataType("int32")
+HANDLE: Final = DataType("handle")
+
+
+class Value(NamedTuple):
+    """An SSA value or constant: its text and dtype."""
+
+    text: str
+    dtype: DataType
+
+    @property
+    def typed(self) -> str:
+        """``float %v3``."""
+        return f"{llvm_type(self.dtype)} {self.text}"
+
+
+@lru_cache(maxsize=None)
+def llvm_type(dtype: DataType) -> str:
+    """The type of a value in a register; a bool is i1."""
+    return _with_lanes(dtype, _scalar(dtype))
+
+
+@lru_cache(maxsize=None)
+def memory_type(dtype: DataType) -> str:
+    """The type of a value in memory; a bool is a byte."""
+    return _with_lanes(dtype, "i8" if dtype.is_bool else _scalar(dtype))
+
+
+def _with_lanes(dtype: DataType, scalar: str) -> str:
+    if dtype.scalable:
+        return f"<vscale x {dtype.lanes} x {scalar}>"
+    return scalar if dtype.lanes == 1 else f"<{dtype.lanes} x {scalar}>"
+
+
+def _scalar(dtype: DataType) -> str:
+    if dtype.is_handle:
+        return "ptr"
+    if dtype.code == "void":
+        return "void"
+    if dtype.is_bool:
+        return "i1"
+    if dtype.is_integer and dtype.bits >= 8:
+        return f"i{dtype.bits}"
+    found = _FLOATS.get((dtype.code, dtype.bits))
+    if found is None:
+        raise WorkbenchError(
+            "E-CODEGEN-DTYPE",
+            f"the llvm backend cannot compute in {dtype}",
+            found=str(dtype),
+            expected="bool, (u)int8 to 64, float16/32/64, bfloat16",
+            fix="cast to a wider dtype first",
+        )
+    return found
+
+
+def constant(value: Any, dtype: DataType) -> str:
+    """The text of a constant (a splat for vectors)."""
+    scalar = dtype.element_of
+    text = _scalar_constant(value, scalar)
+    return splat(text, dtype) if dtype.is_vector else text
+
+
+def _scalar_constant(value: Any, dtype: DataType) -> str:
+    if dtype.is_bool:
+        return "true" if value else "false"
+    if dtype.is_integer:
+        return str(int(value))
+    number = float(value)
+    if dtype.bits == 16:
+        bits = int(np.asarray(number, dtype.to_numpy()).view(np.uint16))
+        return f"0x{'R' if dtype.code == 'bfloat' else 'H'}{bits:04X}"
+    if dtype.bits == 32 and not math.isnan(number):
+        number = float(np.float32(number))
+    return f"0x{struct.unpack('<Q', struct.pack('<d', number))[0]:016X}"
+
+
+def splat(text: str, dtype: DataType) -> str:
+    return f"splat ({llvm_type(dtype.element_of)} {text})"
+
+
+def is_constant(text: str) -> bool:
+    """True for the text of a constant."""
+    return not text.startswith("%")
+
+
+_SLUG: Final = re.compile(r"[^A-Za-z0-9_]+")
+
+
+def symbol(name: str, number: int) -> str:
+    """A safe symbol that recalls `name`; unique by `number`."""
+    slug = _SLUG.sub("_", name)[:48].strip("_") or "f"
+    return f"wb_{slug}_{number}"
+
+
+def c_string(text: str) -> tuple[str, int]:
+    """An LLVM string constant (null-terminated) and its length in bytes."""
+    data = text.encode("utf-8", "replace").replace(b"\0", b"?") + b"\0"
+    shown = "".join(chr(byte) if 32 <= byte < 127 and byte not in (34, 92) else f"\\{byte:02X}" for byte in data)
+    return f'c"{shown}"', len(data)

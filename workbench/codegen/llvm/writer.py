@@ -1,0 +1,209 @@
+"""Writing LLVM IR as text: a module under construction and a function under construction.
+
+The module owns everything global (declarations, strings, debug metadata, symbol numbers); a function owns its lines,
+its values' counter and its entry allocas.  Each line carries the debug location of the statement being emitted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ...core.dtype import DataType
+from .types import Value, c_string, llvm_type
+
+
+class ModuleWriter:
+    """One LLVM module under construction."""
+
+    def __init__(self, name: str = "workbench", debug: bool = True) -> None:
+        self.name = name
+        self.debug = debug
+        self.functions: list[list[str]] = []
+        self.globals: list[str] = []
+        self.declarations: dict[str, str] = {}
+        self.defined: set[str] = set()
+        """Symbols defined here, which must not be declared as well."""
+        self.metadata: list[str] = []
+        self._strings: dict[str, str] = {}
+        self._locations: dict[tuple[int, int], int] = {}
+        self._compile_unit: int | None = None
+        self._empty_node: int | None = None
+        self._counter = 0
+
+    def number(self) -> int:
+        """A number not given out before."""
+        self._counter += 1
+        return self._counter
+
+    def declare(self, name: str, text: str) -> str:
+        """Declare an external function once; returns ``@name``."""
+        self.declarations.setdefault(name, text)
+        return f"@{name}"
+
+    def intrinsic(self, name: str, result: str, arguments: Sequence[str]) -> str:
+        return self.declare(name, f"declare {result} @{name}({', '.join(arguments)})")
+
+    def string(self, text: str) -> str:
+        """A private constant holding `text`; returns its name."""
+        if text not in self._strings:
+            name = f"@.s{len(self._strings)}"
+            shown, length = c_string(text)
+            self.globals.append(f"{name} = private unnamed_addr constant [{length} x i8] {shown}")
+            self._strings[text] = name
+        return self._strings[text]
+
+    def add_metadata(self, text: str) -> int:
+        self.metadata.append(text)
+        return len(self.metadata) - 1
+
+    def empty_node(self) -> int:
+        """The metadata ``!{}``."""
+        if self._empty_node is None:
+            self._empty_node = self.add_metadata("!{}")
+        return self._empty_node
+
+    def subprogram(self, name: str, file: str) -> int | None:
+        """The debug scope of a function whose source is `file` (the printed tir)."""
+        if not self.debug:
+            return None
+        file_id = self.add_metadata(f'!DIFile(filename: "{file}", directory: ".")')
+        if self._compile_unit is None:
+            self._compile_unit = self.add_metadata(
+                f"distinct !DICompileUnit(language: DW_LANG_C99, file: !{file_id}, "
+                'producer: "workbench", isOptimized: true, emissionKind: LineTablesOnly)'
+            )
+        type_id = self.add_metadata("!DISubroutineType(types: !{})")
+        return self.add_metadata(
+            f'distinct !DISubprogram(name: "{name}", file: !{file_id}, scope: !{file_id}, line: 1, '
+            f"type: !{type_id}, unit: !{self._compile_unit}, spFlags: DISPFlagDefinition)"
+        )
+
+    def subprogram_like(self, scope: int, name: str) -> int:
+        """A debug scope for another function with the same source."""
+        text = self.metadata[scope]
+        return self.add_metadata(re.sub(r'name: "[^"]*"', f'name: "{name}"', text, count=1))
+
+    def location(self, scope: int, line: int) -> int:
+        """The metadata number of a debug location."""
+        key = (scope, line)
+        if key not in self._locations:
+            self._locations[key] = self.add_metadata(f"!DILocation(line: {line}, scope: !{scope})")
+        return self._locations[key]
+
+    def text(self) -> str:
+        """The whole module."""
+        lines = [f"; ModuleID = '{self.name}'", *self.globals, ""]
+        for function in self.functions:
+            lines.extend(function)
+            lines.append("")
+        lines.extend(text for name, text in self.declarations.items() if name not in self.defined)
+        lines.extend(f"!{number} = {text}" for number, text in enumerate(self.metadata))
+        lines.extend(self._module_flags())
+        return "\n".join(lines) + "\n"
+
+    def _module_flags(self) -> list[str]:
+        if self._compile_unit is None:
+            return []
+        first = len(self.metadata)
+        return [
+            f"!llvm.dbg.cu = !{{!{self._compile_unit}}}",
+            f"!llvm.module.flags = !{{!{first}, !{first + 1}}}",
+            f'!{first} = !{{i32 2, !"Debug Info Version", i32 3}}',
+            f'!{first + 1} = !{{i32 7, !"Dwarf Version", i32 4}}',
+        ]
+
+
+class FunctionWriter:
+    """One LLVM function under construction; `header` is its define line without the brace."""
+
+    def __init__(self, module: ModuleWriter, header: str, scope: int | None, returns_status: bool = True) -> None:
+        self.module = module
+        self.header = header
+        self.scope = scope
+        self.returns_status = returns_status
+        self.lines: list[str] = []
+        self.allocas: list[str] = []
+        self.block = "entry"
+        self.terminated = False
+        self._location = ""
+        self._counter = 0
+
+    # --- positions ---
+
+    def at_line(self, line: int | None) -> None:
+        """What is emitted from now on belongs to this line of the printed program."""
+        if self.scope is None:
+            return
+        self._location = f", !dbg !{self.module.location(self.scope, line or 1)}"
+
+    def fresh(self, prefix: str = "v") -> str:
+        self._counter += 1
+        return f"{prefix}{self._counter}"
+
+    def label(self, name: str) -> None:
+        """Begin the basic block `name`; control falls through to it if the last block is open."""
+        if not self.terminated:
+            self.jump(name)
+        self.lines.append(f"{name}:")
+        self.block = name
+        self.terminated = False
+
+    # --- instructions ---
+
+    def emit(self, text: str) -> None:
+        """An instruction without a result."""
+        if not self.terminated:
+            self.lines.append(f"  {text}{self._location}")
+
+    def assign(self, dtype: DataType, text: str) -> Value:
+        """An instruction with a result."""
+        name = f"%{self.fresh()}"
+        if not self.terminated:
+            self.lines.append(f"  {name} = {text}{self._location}")
+        return Value(name, dtype)
+
+    def jump(self, label: str) -> None:
+        self.emit(f"br label %{label}")
+        self.terminated = True
+
+    def branch(self, condition: str, yes: str, no: str, weights: str = "") -> None:
+        self.emit(f"br i1 {condition}, label %{yes}, label %{no}{weights}")
+        self.terminated = True
+
+    def ret(self, text: str) -> None:
+        self.emit(f"ret {text}")
+        self.terminated = True
+
+    def alloca(self, type_text: str, align: int) -> str:
+        """Stack storage, reserved once in the entry block."""
+        name = f"%{self.fresh('a')}"
+        self.allocas.append(f"  {name} = alloca {type_text}, align {align}")
+        return name
+
+    def phi(self, dtype: DataType, begin: tuple[str, str]) -> tuple[Value, Callable[[tuple[str, str] | None], None]]:
+        """A phi with one edge known; the second result, called once, adds the other edge, if there is one."""
+        name = f"%{self.fresh()}"
+        position = len(self.lines)
+        self.lines.append("")
+        location = self._location
+
+        def close(back: tuple[str, str] | None) -> None:
+            edges = ", ".join(f"[ {text}, %{block} ]" for text, block in (begin, *([back] if back else ())))
+            self.lines[position] = f"  {name} = phi {llvm_type(dtype)} {edges}{location}"
+
+        return Value(name, dtype), close
+
+    def finish(self) -> None:
+        """Close the function and hand it to the module."""
+        attached = f" !dbg !{self.scope}" if self.scope is not None else ""
+        self.module.functions.append(
+            [f"{self.header}{attached} {{", "entry:", *self.allocas, *self.lines, "}"]
+        )
+
+
+def call_text(result: str, callee: str, arguments: Sequence[Any]) -> str:
+    """``call float @f(float %a)`` from values or typed texts."""
+    shown = ", ".join(item.typed if isinstance(item, Value) else str(item) for item in arguments)
+    return f"call {result} {callee}({shown})"

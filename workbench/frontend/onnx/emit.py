@@ -1,0 +1,85 @@
+"""Relay expressions with types, as converters write them.
+
+Everything made here has its type at once, so that a converter may ask for shapes.
+
+>>> shape_of(scalar(1.0, "float32"))
+()
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ...core.dtype import DataType
+from ...core.errors import WorkbenchError
+from ...core.tensor import Tensor
+from ...relay.ir.expr import Call, Constant, Expr, Tuple, TupleGetItem
+from ...relay.ir.operator import OPERATORS
+from ...relay.ir.types import TensorType, TupleType
+
+
+def call(name: str, *operands: Expr, **attributes: Any) -> Expr:
+    """A call of the operator `name`, its type inferred.  Raises `WorkbenchError` when operands do not fit."""
+    op = OPERATORS[name](**attributes)
+    made = Call(op, operands)
+    made.set_type(op.infer(*(operand.checked_type for operand in operands)))
+    return made
+
+
+def pack(parts: Sequence[Expr]) -> Tuple:
+    """A tuple of expressions, with its type."""
+    made = Tuple(tuple(parts))
+    made.set_type(TupleType(tuple(part.checked_type for part in parts)))
+    return made
+
+
+def unpack(value: Expr) -> tuple[Expr, ...]:
+    """The parts of an expression of tuple type."""
+    if isinstance(value, Tuple):
+        return value.fields
+    kind = value.checked_type
+    assert isinstance(kind, TupleType)
+    parts: list[Expr] = []
+    for index, part in enumerate(kind.fields):
+        item = TupleGetItem(value, index)
+        item.set_type(part)
+        parts.append(item)
+    return tuple(parts)
+
+
+def type_of(value: Expr) -> TensorType:
+    """The tensor type of an expression.  Raises `WorkbenchError` for tuples."""
+    kind = value.checked_type
+    if isinstance(kind, TensorType):
+        return kind
+    raise WorkbenchError("E-ONNX-TENSOR", "a tensor is needed here", found=repr(kind))
+
+
+def shape_of(value: Expr) -> tuple[int, ...]:
+    return type_of(value).concrete_shape
+
+
+def rank_of(value: Expr) -> int:
+    return len(type_of(value).shape)
+
+
+def dtype_of(value: Expr) -> DataType:
+    return type_of(value).dtype
+
+
+def constant(value: Any, dtype: str | None = None) -> Constant:
+    """A constant of an array-like."""
+    return Constant(Tensor.of(np.asarray(value), dtype))
+
+
+def scalar(value: float | int | bool, dtype: str) -> Constant:
+    """A constant without axes."""
+    return Constant(Tensor.of(np.asarray(value, DataType(dtype).to_numpy())))
+
+
+def like(value: float | int | bool, other: Expr) -> Constant:
+    """A scalar constant of `other`'s element type."""
+    return scalar(value, dtype_of(other))

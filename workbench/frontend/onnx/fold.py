@@ -1,0 +1,71 @@
+"""Values known during import: shape arithmetic is computed as it is converted, so that the program is free of it.
+
+A constant expression is evaluated by the operators' own NumPy reference, iteratively, within `wb.limits.fold_bytes`.
+
+    array = evaluate(expression)      # None if it is not constant, or too large
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...core.limits import limits
+from ...core.node import post_order
+from ...core.tensor import Tensor
+from ...relay.ir.expr import Call, Constant, Expr, Tuple, TupleGetItem
+from ...relay.ir.operator import Operator
+from ...relay.ir.types import TensorType, TupleType
+from .limits import FOLD_ELEMENTS
+
+
+def nbytes(expression: Expr) -> int:
+    """Bytes of an expression's value (tuples: of all parts)."""
+    kind = expression.checked_type
+    parts = kind.fields if isinstance(kind, TupleType) else (kind,)
+    return sum(part.size * part.dtype.bytes for part in parts if isinstance(part, TensorType))
+
+
+def evaluate(expression: Expr) -> Any:
+    """The array (or tuple of arrays) that a constant expression stands for; None if it is not one, or too large."""
+    if isinstance(expression, Constant):
+        return expression.data.numpy()
+    values: dict[int, Any] = {}
+    parts = [part for part in post_order(expression) if isinstance(part, Expr)]
+    if not all(_is_computable(part) for part in parts):
+        return None
+    for part in parts:
+        values[id(part)] = _value(part, values)
+    return values[id(expression)]
+
+
+def _is_computable(part: Expr) -> bool:
+    if isinstance(part, Constant):
+        return part.data.nbytes <= limits.fold_bytes
+    if isinstance(part, Call):
+        return isinstance(part.op, Operator) and not part.op.effects and nbytes(part) <= limits.fold_bytes
+    return isinstance(part, (Tuple, TupleGetItem))
+
+
+def _value(part: Expr, values: dict[int, Any]) -> Any:
+    if isinstance(part, Constant):
+        return part.data.numpy()
+    if isinstance(part, Call):
+        assert isinstance(part.op, Operator)
+        return part.op.reference(*(values[id(operand)] for operand in part.args))
+    if isinstance(part, Tuple):
+        return tuple(values[id(item)] for item in part.fields)
+    assert isinstance(part, TupleGetItem)
+    return values[id(part.tuple_value)][part.index]
+
+
+def folded(expression: Expr) -> Expr:
+    """`expression` as a constant if it is small and constant; itself otherwise."""
+    kind = expression.type_or_none
+    if isinstance(expression, Constant) or not isinstance(kind, TensorType) or kind.size > FOLD_ELEMENTS:
+        return expression
+    value = evaluate(expression)
+    if value is None:
+        return expression
+    return Constant(Tensor.of(np.asarray(value).astype(kind.dtype.to_numpy(), copy=False)))

@@ -1,0 +1,112 @@
+"""The importer's entries: an ONNX model in, a relay module out.
+
+mod, params = from_onnx("model.onnx", {"x": (1, 3, 224, 224)})
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ...core import origin
+from ...core.errors import WorkbenchError, nearest
+from ...core.module import IRModule
+from ...core.tensor import Tensor
+from ...relay.ir.expr import Expr, Function
+from ...relay.ir.types import TensorType
+from . import emit
+from .check import check_model
+from .convert import Importer
+from .read import read_model
+from .support import check_support
+from .tensors import TensorReader
+
+_OPTIONS = ("allow_hardlinks",)
+
+
+@dataclass(frozen=True)
+class ImportedModel:
+    """What an import found; `params` is empty unless weights were left as parameters."""
+
+    module: IRModule
+    params: dict[str, Tensor]
+    input_names: tuple[str, ...]
+    input_types: tuple[TensorType, ...]
+    output_names: tuple[str, ...]
+    notes: tuple[str, ...]
+    """What the user should know: sorted nodes, claims that do not hold, values that are not finite."""
+    origins: origin.OriginTable
+
+
+def from_onnx(
+    model: Any,
+    shape: Mapping[str, Any] | None = None,
+    dtype: Any = "float32",
+    opset: int | None = None,
+    freeze_params: bool = True,
+    convert_config: Mapping[str, Any] | None = None,
+) -> tuple[IRModule, dict[str, Any]]:
+    """Import an ONNX model: a path, bytes, or an `onnx.ModelProto` (classic API).
+
+    `shape` completes dynamic inputs: whole shapes by input name, or numbers by dimension name.  With `freeze_params`
+    the weights are constants of the module and the second result is empty; else they are parameters of ``main`` and
+    the second result holds them by name.  Raises `WorkbenchError` for anything that is not a valid, supported model.
+    """
+    found = import_model(model, shape, dtype=dtype, opset=opset, freeze_params=freeze_params, config=convert_config)
+    if not found.params:
+        return found.module, {}
+    from ...runtime import nd
+
+    return found.module, {name: nd.array(tensor.numpy()) for name, tensor in found.params.items()}
+
+
+def import_model(
+    model: Any,
+    shape: Mapping[str, Any] | None = None,
+    *,
+    dtype: Any = "float32",
+    opset: int | None = None,
+    freeze_params: bool = True,
+    values: Mapping[str, Any] | None = None,
+    config: Mapping[str, Any] | None = None,
+) -> ImportedModel:
+    """As `from_onnx`, with all that is known of the import.  `values` fixes inputs to arrays (by name)."""
+    options = _options(config)
+    source = read_model(model)
+    record = check_model(source.proto, source.name, opset)
+    check_support(record, source.name)
+    reader = TensorReader(source.folder, options.get("allow_hardlinks", False))
+    importer = Importer(record, reader, source.name, freeze=freeze_params)
+    ambient = origin.active()
+    if ambient is not None:
+        return _converted(importer, shape, dtype, values, ambient)
+    with origin.recording() as table:
+        return _converted(importer, shape, dtype, values, table)
+
+
+def _converted(importer: Importer, shape: Any, dtype: Any, values: Any, table: origin.OriginTable) -> ImportedModel:
+    inputs, outputs = importer.run(shape, dtype, values)
+    body: Expr = outputs[0] if len(outputs) == 1 else emit.pack(outputs)
+    function = Function((*inputs, *importer.weights), body, body.checked_type)
+    return ImportedModel(
+        IRModule({"main": function}),
+        importer.params,
+        tuple(variable.name_hint for variable in inputs),
+        tuple(emit.type_of(variable) for variable in inputs),
+        tuple(claim.name for claim in importer.record.graph.outputs),
+        (*importer.record.notes, *importer.reader.notes, *importer.notes),
+        table,
+    )
+
+
+def _options(config: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    for key in config or {}:
+        if key not in _OPTIONS:
+            raise WorkbenchError(
+                "E-IMPORT-OPTION",
+                f"convert_config has no option {key!r}",
+                expected=", ".join(_OPTIONS),
+                fix=nearest(str(key), _OPTIONS),
+            )
+    return config or {}

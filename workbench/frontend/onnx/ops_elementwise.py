@@ -1,0 +1,142 @@
+"""Elementwise ONNX operators whose operands or attributes differ from relay's; the equal ones need no converter."""
+
+from __future__ import annotations
+
+from functools import reduce
+
+import numpy as np
+
+from ...core.dtype import DataType
+from ...relay.ir.expr import Expr
+from .emit import call, dtype_of, like, scalar
+from .site import Site
+from .table import onnx_op
+from .tensors import dtype_of as dtype_of_number
+
+
+def cast(value: Expr, dtype: str) -> Expr:
+    """`value` as `dtype`; itself when it is that already."""
+    return value if dtype_of(value) == dtype else call("cast", value, dtype=dtype)
+
+
+@onnx_op("Identity")
+def identity(node: Site, x: Expr) -> Expr:
+    return x
+
+
+@onnx_op("Sum")
+def sum_(node: Site, *operands: Expr) -> Expr:
+    return reduce(lambda a, b: call("add", a, b), operands)
+
+
+@onnx_op("Mean")
+def mean(node: Site, *operands: Expr) -> Expr:
+    total = sum_(node, *operands)
+    return call("divide", total, like(len(operands), total))
+
+
+@onnx_op("Max")
+def maximum(node: Site, *operands: Expr) -> Expr:
+    return reduce(lambda a, b: call("maximum", a, b), operands)
+
+
+@onnx_op("Min")
+def minimum(node: Site, *operands: Expr) -> Expr:
+    return reduce(lambda a, b: call("minimum", a, b), operands)
+
+
+@onnx_op("Reciprocal")
+def reciprocal(node: Site, x: Expr) -> Expr:
+    return call("divide", like(1, x), x)
+
+
+@onnx_op("Pow")
+def power(node: Site, base: Expr, exponent: Expr) -> Expr:
+    """The result has the base's type, computed in the wider of both."""
+    wanted = dtype_of(base)
+    known = node.known(exponent)
+    if known is not None and known.size == 1 and float(known.reshape(-1)[0]) == 2.0 and known.ndim == 0:
+        return call("multiply", base, base)
+    if wanted == dtype_of(exponent):
+        return call("power", base, exponent)
+    wide = np.promote_types(wanted.to_numpy(), dtype_of(exponent).to_numpy()).name
+    wide = str(wanted) if wanted.is_float else wide
+    return cast(call("power", cast(base, wide), cast(exponent, wide)), wanted)
+
+
+@onnx_op("Mod")
+def mod(node: Site, a: Expr, b: Expr, *, fmod: int = 0) -> Expr:
+    """`fmod` takes the dividend's sign (as C), else the divisor's (as Python)."""
+    if not fmod and dtype_of(a).is_float:
+        raise node.refuse("floating-point Mod needs fmod=1", f"{dtype_of(a)}, fmod=0", "fmod=1")
+    return call("trunc_mod" if fmod else "floor_mod", a, b)
+
+
+@onnx_op("BitShift", since=11)
+def bit_shift(node: Site, a: Expr, b: Expr, *, direction: str) -> Expr:
+    names = {"LEFT": "left_shift", "RIGHT": "right_shift"}
+    if direction not in names:
+        raise node.refuse("unknown direction", direction, "LEFT or RIGHT")
+    return call(names[direction], a, b)
+
+
+@onnx_op("Clip", since=6, until=10)
+def clip_by_attributes(node: Site, x: Expr, *, min: float = -3.402823e38, max: float = 3.402823e38) -> Expr:
+    return call("clip", x, a_min=min, a_max=max)
+
+
+@onnx_op("Clip", since=11)
+def clip(node: Site, x: Expr, low: Expr | None = None, high: Expr | None = None) -> Expr:
+    """Known bounds become attributes; others are applied by minimum and maximum."""
+    bounds = [node.known(low), node.known(high)]
+    if low is not None and high is not None and all(item is not None and item.size == 1 for item in bounds):
+        least, most = (item.reshape(-1)[0].item() for item in bounds if item is not None)
+        if least == least and most == most and least <= most:
+            return call("clip", x, a_min=least, a_max=most)
+    if low is not None:
+        x = call("maximum", x, low)
+    return x if high is None else call("minimum", x, high)
+
+
+@onnx_op("Cast")
+def cast_(node: Site, x: Expr, *, to: int, saturate: int = 1, round_mode: str = "up") -> Expr:
+    wanted = dtype_of_number(to, node.where)
+    if wanted.code.startswith("float8") and not saturate and dtype_of(x) != wanted:
+        raise node.refuse("Cast to float8 without saturation is not supported", "saturate=0", "saturate=1")
+    return cast(x, wanted)
+
+
+@onnx_op("CastLike", since=15)
+def cast_like(node: Site, x: Expr, other: Expr, *, saturate: int = 1, round_mode: str = "up") -> Expr:
+    return cast(x, dtype_of(other))
+
+
+@onnx_op("Where", since=9)
+def where(node: Site, condition: Expr, a: Expr, b: Expr) -> Expr:
+    return call("where", condition, a, b)
+
+
+@onnx_op("IsInf", since=10)
+def is_inf(node: Site, x: Expr, *, detect_negative: int = 1, detect_positive: int = 1) -> Expr:
+    found = call("isinf", x)
+    if detect_negative and detect_positive:
+        return found
+    zero = like(0, x)
+    if not detect_negative and not detect_positive:
+        return call("logical_and", found, scalar(False, "bool"))
+    return call("logical_and", found, call("greater" if detect_positive else "less", x, zero))
+
+
+@onnx_op("And", since=7)
+def logical_and(node: Site, a: Expr, b: Expr) -> Expr:
+    return call("logical_and", a, b)
+
+
+@onnx_op("Div", since=7)
+def divide(node: Site, a: Expr, b: Expr) -> Expr:
+    """Integers divide towards zero.  A divisor known to be zero is refused: its result is not defined."""
+    if DataType(dtype_of(a)).is_integer:
+        known = node.known(b)
+        if known is not None and known.size and not known.all():
+            raise node.refuse("an integer is divided by zero", "a divisor of 0", "divisors other than 0")
+    return call("divide", a, b)

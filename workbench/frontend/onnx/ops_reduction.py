@@ -1,0 +1,87 @@
+"""Reductions.  Axes are an attribute or, from opset 13 or 18 on, an operand; one table gives all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ...relay.ir.expr import Expr
+from .emit import call, dtype_of, like, rank_of
+from .ops_elementwise import cast
+from .site import Site
+from .table import onnx_op
+
+Reduction = Callable[[Expr, tuple[int, ...], bool], Expr]
+
+
+def _plain(name: str) -> Reduction:
+    return lambda x, axes, keep: call(name, x, axis=axes, keepdims=keep)
+
+
+def _sum(x: Expr, axes: tuple[int, ...], keep: bool) -> Expr:
+    return call("sum", x, axis=axes, keepdims=keep)
+
+
+def _extreme(name: str) -> Reduction:
+    """Of booleans, the greatest is "any" and the least is "all"."""
+
+    def reduce(x: Expr, axes: tuple[int, ...], keep: bool) -> Expr:
+        if dtype_of(x).is_bool:
+            return call({"max": "any", "min": "all"}[name], x, axis=axes, keepdims=keep)
+        return call(name, x, axis=axes, keepdims=keep)
+
+    return reduce
+
+
+def _log_sum_exp(x: Expr, axes: tuple[int, ...], keep: bool) -> Expr:
+    """Shifted by the greatest element, so that exp cannot overflow."""
+    if not dtype_of(x).is_float:
+        return cast(_log_sum_exp(cast(x, "float64"), axes, keep), dtype_of(x))
+    top = call("max", x, axis=axes, keepdims=True)
+    finite = call("where", call("isfinite", top), top, like(0, top))
+    total = _sum(call("exp", call("subtract", x, finite)), axes, True)
+    found = call("add", call("log", total), finite)
+    return found if keep else call("squeeze", found, axis=axes)
+
+
+def _in_float(x: Expr, name: str) -> Expr:
+    """An elementwise function that integers take through float64."""
+    return call(name, x) if dtype_of(x).is_float else cast(call(name, cast(x, "float64")), dtype_of(x))
+
+
+_REDUCTIONS: dict[str, Reduction] = {
+    "ReduceSum": _sum,
+    "ReduceMean": _plain("mean"),
+    "ReduceProd": _plain("prod"),
+    "ReduceMax": _extreme("max"),
+    "ReduceMin": _extreme("min"),
+    "ReduceL1": lambda x, axes, keep: _sum(call("abs", x), axes, keep),
+    "ReduceL2": lambda x, axes, keep: _in_float(_sum(call("multiply", x, x), axes, keep), "sqrt"),
+    "ReduceSumSquare": lambda x, axes, keep: _sum(call("multiply", x, x), axes, keep),
+    "ReduceLogSum": lambda x, axes, keep: _in_float(_sum(x, axes, keep), "log"),
+    "ReduceLogSumExp": _log_sum_exp,
+}
+
+
+def _reduced(node: Site, x: Expr, axes: Sequence[int], keepdims: int, empty_means_none: bool) -> Expr:
+    rank = rank_of(x)
+    if not axes and empty_means_none:
+        return x
+    chosen = tuple(sorted(node.axes(axes, rank))) if axes else tuple(range(rank))
+    reduction = _REDUCTIONS[node.record.op_type]
+    return reduction(x, chosen, bool(keepdims)) if rank else reduction(call("reshape", x, newshape=(1,)), (0,), False)
+
+
+def _by_attribute(node: Site, x: Expr, *, axes: tuple[int, ...] = (), keepdims: int = 1) -> Expr:
+    return _reduced(node, x, axes, keepdims, False)
+
+
+def _by_operand(
+    node: Site, x: Expr, axes: Expr | None = None, *, keepdims: int = 1, noop_with_empty_axes: int = 0
+) -> Expr:
+    return _reduced(node, x, () if axes is None else node.ints(axes, "axes"), keepdims, bool(noop_with_empty_axes))
+
+
+for _name in _REDUCTIONS:
+    _since = 13 if _name == "ReduceSum" else 18
+    onnx_op(_name, since=1, until=_since - 1)(_by_attribute)
+    onnx_op(_name, since=_since)(_by_operand)

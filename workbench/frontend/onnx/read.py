@@ -1,0 +1,141 @@
+"""Bytes to a model: whatever the file turns out to be, it is either an ONNX model or named for what it is.
+
+Nothing of the model is trusted here but its encoding; `check` looks at what it says.
+
+    source = read_model("model.onnx")
+    source.proto.graph, source.name, source.folder
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ...core.errors import WorkbenchError, shorten
+from ...core.limits import limits
+from . import wire
+from .limits import FILE_BYTES
+
+
+@dataclass(frozen=True)
+class Source:
+    """A parsed model and where it came from; `folder` is None for models given as bytes or as objects."""
+
+    proto: Any
+    name: str
+    folder: Path | None
+
+
+def read_model(model: Any) -> Source:
+    """Read a path, bytes, or an `onnx.ModelProto`.  Raises `WorkbenchError` naming what was found instead."""
+    import onnx
+
+    if isinstance(model, onnx.ModelProto):
+        return Source(model, model.graph.name or "model", None)
+    if isinstance(model, (bytes, bytearray, memoryview)):
+        return Source(_parse(bytes(model), "model"), "model", None)
+    if isinstance(model, (str, os.PathLike)):
+        path = Path(os.fspath(model))
+        return Source(_parse(_read_file(path), path.name), path.name, path.parent)
+    raise WorkbenchError(
+        "E-IMPORT-SOURCE",
+        "this is not an ONNX model",
+        found=type(model).__name__,
+        expected="a path, bytes, or an onnx.ModelProto",
+        fix="from_onnx(onnx.load(path)) or from_onnx(path)",
+    )
+
+
+def _read_file(path: Path) -> bytes:
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise WorkbenchError(
+            "E-IMPORT-FILE",
+            f"{path.name}: the model cannot be opened",
+            found=str(reason),
+            fix="check the path",
+        ) from None
+    with open(descriptor, "rb") as file:
+        facts = os.fstat(descriptor)
+        if not stat.S_ISREG(facts.st_mode):
+            raise WorkbenchError(
+                "E-IMPORT-FILE",
+                f"{path.name} is not a plain file",
+                expected="an .onnx file",
+                fix="give the file's path",
+            )
+        if facts.st_size > FILE_BYTES:
+            raise WorkbenchError(
+                "E-IMPORT-SIZE",
+                f"{path.name} is too large",
+                found=f"{facts.st_size} bytes",
+                expected=f"at most {FILE_BYTES} bytes",
+                fix="keep weights in external data",
+            )
+        return file.read()
+
+
+def _parse(data: bytes, name: str) -> Any:
+    import onnx
+
+    kind = wire.kind_of(data)
+    if not data or kind:
+        raise _not_onnx(name, kind or "an empty file", wire.FIXES.get(kind, "give the path of an .onnx file"))
+    try:
+        proto = onnx.ModelProto.FromString(data)
+    except Exception as error:  # protobuf's error class moves between its versions
+        raise _broken(data, name, error) from None
+    if not proto.HasField("graph"):
+        looks_like_model = proto.ir_version > 0 or len(proto.opset_import) > 0
+        if looks_like_model:
+            raise WorkbenchError(
+                "E-IMPORT-NO-GRAPH",
+                f"{name}: the model has no graph",
+                expected="ModelProto.graph",
+                fix="export it again",
+            )
+        raise _not_onnx(name, "something else", "give the path of an .onnx file")
+    return proto
+
+
+def _not_onnx(name: str, found: str, fix: str) -> WorkbenchError:
+    return WorkbenchError(
+        "E-IMPORT-NOT-ONNX",
+        f"{name} is not an ONNX file",
+        found=found,
+        expected="an ONNX model (protobuf)",
+        fix=fix,
+        kept="nothing imported",
+    )
+
+
+def _broken(data: bytes, name: str, error: Exception) -> WorkbenchError:
+    cut = wire.early_end(data)
+    if cut is not None:
+        at, claimed = cut
+        return WorkbenchError(
+            "E-IMPORT-TRUNCATED",
+            f"{name} ends early",
+            found=f"{len(data)} bytes; the part that starts at byte {at} claims {claimed} bytes",
+            expected="the whole file",
+            fix="fetch the file again",
+            kept="nothing imported",
+        )
+    nested = wire.depth(data)
+    if nested > 30:
+        return WorkbenchError(
+            "E-IMPORT-NESTING",
+            f"{name}: graphs nest too deeply",
+            found=f"at least {nested} graphs inside each other",
+            expected=f"at most {limits.nesting}",
+            fix="export the model without such nesting",
+            kept="nothing imported",
+        )
+    return _not_onnx(
+        name, f"bytes that do not decode ({shorten(str(error).split(': ')[-1], 80)})", "fetch the file again"
+    )

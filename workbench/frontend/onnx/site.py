@@ -1,0 +1,90 @@
+"""What a converter may ask: the node's place, known values, and how to refuse.
+
+axes = node.ints(axes, "axes")        # must be known during import
+raise node.refuse("mode 'cubic' is not supported", found="cubic", expected="nearest, linear")
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...core.errors import WorkbenchError
+from ...relay.ir.expr import Expr
+from . import fold
+from .records import NodeRecord
+
+if TYPE_CHECKING:
+    from .convert import Importer
+
+
+@dataclass(frozen=True)
+class Site:
+    """One node during its conversion."""
+
+    importer: Importer
+    record: NodeRecord
+    opset: int
+    where: str
+    scope: dict[str, Any]
+    depth: int = 0
+
+    @property
+    def output_count(self) -> int:
+        """Outputs that the node names; trailing ones may be absent."""
+        return len(self.record.outputs)
+
+    def known(self, value: Expr | None) -> np.ndarray | None:
+        """The value of an operand if it is known during import (None also where the operand is absent)."""
+        return None if value is None else fold.evaluate(value)
+
+    def constant(self, value: Expr, what: str) -> np.ndarray:
+        """The value of an operand that has to be known during import.  Raises `WorkbenchError` otherwise."""
+        found = fold.evaluate(value)
+        if found is None:
+            raise WorkbenchError(
+                "E-ONNX-VALUE",
+                f"{self.record.label}: {what} is known only at run time",
+                where=self.where,
+                found="a value computed from the model's inputs",
+                expected="a constant, or shape arithmetic on known shapes",
+                fix="fix the input: import_model(..., values={name: array}); or give all shapes with shape=",
+                kept="nothing imported",
+                nodes=(value,),
+            )
+        return found
+
+    def ints(self, value: Expr, what: str) -> tuple[int, ...]:
+        """A known operand as Python ints (an operand without axes counts as one number)."""
+        return tuple(int(item) for item in np.atleast_1d(self.constant(value, what)).reshape(-1))
+
+    def axis(self, axis: int, rank: int, what: str = "axis") -> int:
+        """`axis` counted from the front.  Raises `WorkbenchError` when it is outside."""
+        if -rank <= axis < rank:
+            return axis % rank if rank else 0
+        raise self.refuse(f"{what} {axis} is outside of the tensor", str(axis), f"{-rank} to {rank - 1} (rank {rank})")
+
+    def axes(self, axes: Any, rank: int) -> tuple[int, ...]:
+        """Several axes, each different.  Raises `WorkbenchError` when one is outside or repeated."""
+        found = tuple(self.axis(int(axis), rank) for axis in axes)
+        if len(set(found)) != len(found):
+            raise self.refuse("an axis is named twice", str(found), "different axes")
+        return found
+
+    def refuse(self, message: str, found: str = "", expected: str = "", fix: str = "") -> WorkbenchError:
+        """An error about this node, to be raised."""
+        return WorkbenchError(
+            "E-ONNX-NODE",
+            f"{self.record.label}: {message}",
+            where=self.where,
+            found=found,
+            expected=expected,
+            fix=fix or "export the model again",
+            kept="nothing imported",
+        )
+
+    def note(self, text: str) -> None:
+        """Tell the user something that does not stop the import."""
+        self.importer.note(f"{self.record.label}: {text}")

@@ -1,0 +1,118 @@
+"""The converters: from (domain, operator) and opset version to the function that makes relay of a node.
+
+A converter is a function of the node and its operands; its keyword-only parameters are the node's attributes with the
+standard's defaults.  It may answer one expression or a tuple, one for each output.
+
+    @onnx_op("Clip", since=11)
+    def clip(node: Site, x: Expr, low: Expr | None = None, high: Expr | None = None) -> Expr: ...
+
+Add one for an operator of your own from anywhere: ``@onnx_op("Fancy", domain="my.company")``.  Where operands and
+attributes of a relay operator agree with the foreign one (`Operator.aliases["onnx"]`), none is needed.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from ...relay.ir.operator import OPERATORS, Operator
+from .limits import OPSETS
+from .records import domain_of
+
+FAMILIES: Final = (
+    "elementwise",
+    "activation",
+    "shaping",
+    "indexing",
+    "reduction",
+    "convolution",
+    "pooling",
+    "resize",
+    "normalization",
+    "products",
+    "recurrent",
+    "control",
+)
+"""The modules `ops_*.py` that hold the converters."""
+
+
+@dataclass(frozen=True)
+class Converter:
+    """One converter; valid for opsets `since` to `until` (inclusive) of its domain."""
+
+    op_type: str
+    domain: str
+    since: int
+    until: int
+    function: Callable[..., Any]
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """The attributes it takes."""
+        parameters = inspect.signature(self.function).parameters.values()
+        return tuple(item.name for item in parameters if item.kind is inspect.Parameter.KEYWORD_ONLY)
+
+
+CONVERTERS: Final[dict[tuple[str, str], list[Converter]]] = {}
+"""Every converter by (domain, operator)."""
+_filled: list[bool] = []
+
+
+def onnx_op(op_type: str, *, since: int = 1, until: int = OPSETS[1], domain: str = "") -> Callable[[Any], Any]:
+    """Register the decorated function as the converter of `op_type`; a later one for equal `since` replaces it."""
+
+    def decorate(function: Any) -> Any:
+        known = CONVERTERS.setdefault((domain_of(domain), op_type), [])
+        known[:] = [item for item in known if item.since != since]
+        known.append(Converter(op_type, domain_of(domain), since, until, function))
+        return function
+
+    return decorate
+
+
+def _fill() -> None:
+    if _filled:
+        return
+    _filled.append(True)
+    for family in FAMILIES:
+        importlib.import_module(f"{__package__}.ops_{family}")
+
+
+def converter_for(domain: str, op_type: str, opset: int) -> Converter | None:
+    """The converter in force at `opset`, if there is one."""
+    _fill()
+    fitting = [item for item in CONVERTERS.get((domain, op_type), ()) if item.since <= opset <= item.until]
+    if fitting:
+        return max(fitting, key=lambda item: item.since)
+    if domain == "" and (cls := aliased().get(op_type)) is not None:
+        return Converter(op_type, "", 1, OPSETS[1], one_to_one(cls))
+    return None
+
+
+def aliased() -> dict[str, type[Operator]]:
+    """Operators of relay that say which ONNX operator they equal."""
+    return {cls.aliases["onnx"]: cls for cls in OPERATORS.values() if "onnx" in cls.aliases}
+
+
+def one_to_one(cls: type[Operator]) -> Callable[..., Any]:
+    """A converter that hands operands and attributes on as they are."""
+
+    def convert(node: Any, *operands: Any, **attributes: Any) -> Any:
+        from .emit import call
+
+        return call(cls.name, *operands, **attributes)
+
+    return convert
+
+
+def converters() -> Iterator[Converter]:
+    """Every converter, the derived ones included."""
+    _fill()
+    for known in CONVERTERS.values():
+        yield from known
+    for op_type, cls in aliased().items():
+        if ("", op_type) not in CONVERTERS:
+            yield Converter(op_type, "", 1, OPSETS[1], one_to_one(cls))

@@ -1,0 +1,108 @@
+"""Loading the native runtime into the process, once, and telling it about Python.
+
+It is loaded with global visibility, so that exported libraries in the same process share its pool.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+from pathlib import Path
+from typing import Any
+
+from ...core.host import usable_threads
+from . import build
+
+ABI_VERSION = 1
+IMPORTED = ("wb_enter", "wb_leave")
+"""Symbols that packed wrappers call."""
+
+_lock = threading.Lock()
+_loaded: list[NativeRuntime | None] = []
+_reason: list[str] = []
+
+
+class NativeRuntime:
+    """The loaded library with typed functions."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        library = ctypes.CDLL(str(path), mode=ctypes.RTLD_GLOBAL)
+        self._library = library
+        library.wb_abi_version.restype = ctypes.c_int32
+        if library.wb_abi_version() != ABI_VERSION:
+            raise OSError(f"the native runtime has ABI {library.wb_abi_version()}, not {ABI_VERSION}")
+        library.wb_num_threads.restype = ctypes.c_int32
+        library.wb_thread_context.restype = ctypes.c_void_p
+        library.wb_set_num_threads.argtypes = [ctypes.c_int32]
+        library.wb_set_hooks.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
+        self.addresses = {name: _address(getattr(library, name)) for name in IMPORTED}
+        self._tell_hooks()
+        self.set_num_threads(int(os.environ.get("WORKBENCH_NUM_THREADS", "0") or 0) or usable_threads())
+
+    def _tell_hooks(self) -> None:
+        """How to raise an error and look for signals, in the words of tvm-ffi."""
+        import tvm_ffi
+
+        ffi: Any = tvm_ffi.LIB
+        self._library.wb_set_hooks(
+            ctypes.cast(ffi.TVMFFIErrorSetRaisedFromCStr, ctypes.c_void_p),
+            ctypes.cast(ffi.TVMFFIEnvCheckSignals, ctypes.c_void_p),
+        )
+
+    def set_num_threads(self, count: int) -> None:
+        self._library.wb_set_num_threads(count)
+
+    def num_threads(self) -> int:
+        return int(self._library.wb_num_threads())
+
+    def thread_context(self) -> int:
+        """The address of the calling thread's context."""
+        return int(self._library.wb_thread_context())
+
+
+def _address(function: Any) -> int:
+    return ctypes.cast(function, ctypes.c_void_p).value or 0
+
+
+def library() -> NativeRuntime | None:
+    """The native runtime, loaded (and built) at the first call; None when that is not possible (`why_missing`)."""
+    if _loaded:
+        return _loaded[0]
+    with _lock:
+        if not _loaded:
+            _loaded.append(_load())
+    return _loaded[0]
+
+
+def _load() -> NativeRuntime | None:
+    if os.environ.get("WORKBENCH_NO_NATIVE"):
+        _reason.append("WORKBENCH_NO_NATIVE is set")
+        return None
+    path = _find_or_build()
+    if path is None:
+        return None
+    try:
+        return NativeRuntime(path)
+    except OSError as error:
+        _reason.append(str(error))
+        return None
+
+
+def _find_or_build() -> Path | None:
+    """The library beside the sources, or one in the cache folder when these cannot be written."""
+    if os.access(build.FOLDER, os.W_OK) or build.is_current():
+        return build.compile_pool(report=_reason.append)
+    # An installed wheel: file times say nothing there, the library came with the sources.
+    if build.LIBRARY.exists():
+        return build.LIBRARY
+    base = os.environ.get("WORKBENCH_CACHE") or os.environ.get("XDG_CACHE_HOME")
+    folder = (Path(base) if base else Path.home() / ".cache") / "workbench"
+    folder.mkdir(parents=True, exist_ok=True)
+    return build.compile_pool(report=_reason.append, library=folder / build.LIBRARY.name)
+
+
+def why_missing() -> str:
+    """Why `library()` is None."""
+    return _reason[0] if _reason else ""

@@ -1,0 +1,363 @@
+"""`Target`: what code is made for, as a value.
+
+A target is a kind and options, and answers questions about capabilities (`lanes`, `vector_registers`, `caches`,
+`threads`, `scopes`).  Passes ask for capabilities and never for names.  Options left out mean the host.
+The text of a target is canonical and parses back to it.
+
+>>> str(Target("llvm -num-cores=2 -mcpu=znver5"))
+'llvm -mcpu=znver5 -num-cores=2'
+>>> Target("llvm -mcpu=znver5").lanes
+16
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Mapping
+from contextvars import ContextVar
+from typing import Any
+
+from ..core.errors import WorkbenchError, nearest
+from . import host as host_facts
+from .tables import (
+    ARCHITECTURE_ALIASES,
+    BASELINES,
+    COMMON_OPTIONS,
+    INTEGER_OPTIONS,
+    KINDS,
+    LIST_OPTIONS,
+    OPTION_ORDER,
+    PROCESSORS,
+    TAGS,
+    Kind,
+    Processor,
+)
+
+_current: ContextVar[Target | None] = ContextVar("workbench_target", default=None)
+
+
+class KindName(str):
+    """A kind's name; `.name` is the classic spelling."""
+
+    __slots__ = ()
+
+    @property
+    def name(self) -> str:
+        return str(self)
+
+
+class Target:
+    """What code is made for.  `Target(text | dict | Target, host=None)`; equal targets have equal text.
+
+    Raises `WorkbenchError` (E-TARGET-*) for an unknown kind, tag or option, naming the nearest spelling.
+    """
+
+    __slots__ = ("_kind", "_tokens", "host", "kind", "options")
+    kind: KindName
+    options: Mapping[str, Any]
+    host: Target | None
+
+    def __init__(self, target: Any, host: Any = None) -> None:
+        kind, options, given_host = _parse(target)
+        chosen = host if host is not None else given_host
+        put = object.__setattr__
+        put(self, "kind", KindName(kind))
+        put(self, "_kind", KINDS[kind])
+        put(self, "options", {name: options[name] for name in OPTION_ORDER if name in options})
+        put(self, "host", None if chosen is None else chosen if isinstance(chosen, Target) else Target(chosen))
+        put(self, "_tokens", [])
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise WorkbenchError("E-TARGET-FROZEN", "a target is a value; make another one", found=f"target.{name} = ...")
+
+    # --- capabilities ---
+
+    @property
+    def cpu(self) -> str:
+        """The processor's name as LLVM knows it; empty for the host."""
+        return self.options.get("mcpu", "")
+
+    @property
+    def triple(self) -> str:
+        """The LLVM triple; empty for the host."""
+        return self.options.get("mtriple", "")
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """Features switched on or off: ``("+avx2", "-avx512f")``."""
+        return self.options.get("mattr", ())
+
+    @property
+    def is_host(self) -> bool:
+        """True when the code is for the very machine that compiles it."""
+        return self.kind == "llvm" and not self.cpu and not self.triple and not self.features
+
+    @property
+    def architecture(self) -> str:
+        """The architecture part of the triple."""
+        if not self.triple:
+            known = PROCESSORS.get(self.cpu)
+            return known.architecture if known else host_facts.architecture()
+        name = self.triple.split("-", 1)[0].lower()
+        return ARCHITECTURE_ALIASES.get(name, name)
+
+    @property
+    def processor(self) -> Processor:
+        """The capabilities of the named processor, of the host, or of the architecture's baseline."""
+        if self.cpu in PROCESSORS:
+            return PROCESSORS[self.cpu]
+        if not self.cpu and not self.triple:
+            return host_facts.processor()
+        return BASELINES.get(self.architecture, BASELINES["wasm32"])
+
+    @property
+    def lanes(self) -> int:
+        """float32 elements in one vector register: 4, 8 or 16."""
+        if "vector-width" in self.options:
+            return max(1, self.options["vector-width"] // 32)
+        lanes = self.processor.lanes
+        if "-avx512f" in self.features:
+            lanes = min(lanes, 8)
+        elif "+avx512f" in self.features:
+            lanes = 16
+        elif "+avx2" in self.features:
+            lanes = max(lanes, 8)
+        return min(lanes, 4) if "-avx2" in self.features or "-avx" in self.features else lanes
+
+    @property
+    def vector_registers(self) -> int:
+        return 32 if self.lanes == 16 else self.processor.vector_registers if self.processor.lanes == self.lanes else 16
+
+    @property
+    def caches(self) -> tuple[int, ...]:
+        """Data cache sizes in bytes, L1 first."""
+        sizes = self.processor.caches
+        named = [self.options.get(f"l{level}-cache") for level in (1, 2, 3)]
+        return tuple(
+            value
+            for level in range(3)
+            if (value := named[level] or (sizes[level] if level < len(sizes) else None)) is not None
+        )
+
+    @property
+    def threads(self) -> int:
+        """Threads that kernels may count on: -num-cores, else what this process may use."""
+        return self.options.get("num-cores") or host_facts.usable_threads()
+
+    num_cores = threads
+
+    @property
+    def scopes(self) -> tuple[str, ...]:
+        """Memory scopes that buffers may have."""
+        return self._kind.scopes
+
+    @property
+    def thread_axes(self) -> tuple[str, ...]:
+        """Thread axes that loops may be bound to (none on a CPU)."""
+        return self._kind.threads
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Classic API: words that describe the target, most specific first."""
+        return tuple(dict.fromkeys((*self.options.get("keys", ()), *self._kind.keys)))
+
+    @property
+    def attrs(self) -> dict[str, Any]:
+        """Classic API: the options as a dict."""
+        return dict(self.options)
+
+    @property
+    def model(self) -> str:
+        return self.options.get("model", "unknown")
+
+    @property
+    def mcpu(self) -> str:
+        return self.cpu
+
+    @property
+    def mattr(self) -> list[str]:
+        return list(self.features)
+
+    @property
+    def libs(self) -> list[str]:
+        return list(self.options.get("libs", ()))
+
+    @property
+    def max_num_threads(self) -> int:
+        """Threads in one block of a GPU target; on a CPU 1."""
+        return self.options.get("max_num_threads", 1024 if self.thread_axes else 1)
+
+    @property
+    def thread_warp_size(self) -> int:
+        return self.options.get("thread_warp_size", 32 if self.thread_axes else 1)
+
+    def get_target_device_type(self) -> int:
+        """The DLPack device type that the code runs on."""
+        return self._kind.device_type
+
+    # --- forms ---
+
+    def with_host(self, host: Any) -> Target:
+        """This target with another host target."""
+        return Target({"kind": str(self.kind), **self.options}, host=host)
+
+    def export(self) -> dict[str, Any]:
+        """The target as JSON-able data, which `Target` reads back."""
+        data: dict[str, Any] = {"kind": str(self.kind)}
+        data.update({name: list(value) if isinstance(value, tuple) else value for name, value in self.options.items()})
+        if self.host is not None:
+            data["host"] = self.host.export()
+        return data
+
+    def __str__(self) -> str:
+        words = [str(self.kind)]
+        for name, value in self.options.items():
+            text = ",".join(value) if isinstance(value, tuple) else str(value)
+            words.append(f"-{name}={shlex.quote(text)}")
+        if self.host is not None:
+            words.append(f"-host={shlex.quote(str(self.host))}")
+        return " ".join(words)
+
+    def __repr__(self) -> str:
+        return f"Target({str(self)!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Target) and str(self) == str(other)
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Target, (str(self),))
+
+    def __copy__(self) -> Target:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Target:
+        return self
+
+    # --- the ambient target ---
+
+    @staticmethod
+    def current(allow_none: bool = True) -> Target | None:
+        """The innermost target entered with `with`.  Raises when there is none and `allow_none` is false."""
+        found = _current.get()
+        if found is None and not allow_none:
+            raise WorkbenchError("E-TARGET-NONE", "no target is set", fix='use `with Target("llvm"):` or pass target=')
+        return found
+
+    def __enter__(self) -> Target:
+        self._tokens.append(_current.set(self))
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        _current.reset(self._tokens.pop())
+
+    @staticmethod
+    def list_kinds() -> list[str]:
+        return sorted(KINDS)
+
+
+def tag_names() -> list[str]:
+    """The tags that stand for whole targets."""
+    return sorted(TAGS)
+
+
+# --- parsing ------------------------------------------------------------------------------------------------------
+
+
+def _parse(target: Any) -> tuple[str, dict[str, Any], Any]:
+    """Kind, options (checked and converted) and host of anything that names a target."""
+    if isinstance(target, Target):
+        return str(target.kind), dict(target.options), target.host
+    if isinstance(target, Mapping):
+        return _checked(dict(target))
+    if not isinstance(target, str) or not target.strip():
+        raise WorkbenchError(
+            "E-TARGET-FORM", "a target is text, a dict or a Target", found=repr(target)[:80], fix='write for example "llvm"'
+        )
+    text = target.strip()
+    if text.startswith("{"):
+        return _checked(_from_json(text))
+    if text in TAGS:
+        text = TAGS[text]
+    return _checked(_from_words(text))
+
+
+def _from_json(text: str) -> dict[str, Any]:
+    try:
+        data = json.loads(text)
+    except ValueError as error:
+        raise WorkbenchError("E-TARGET-JSON", f"the target is not valid JSON: {error}", found=text[:80]) from None
+    return data
+
+
+def _from_words(text: str) -> dict[str, Any]:
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise WorkbenchError("E-TARGET-FORM", f"the target's text is not closed: {error}", found=text[:80]) from None
+    data: dict[str, Any] = {"kind": words[0]}
+    position = 1
+    while position < len(words):
+        word = words[position]
+        position += 1
+        if not word.startswith("-"):
+            raise WorkbenchError(
+                "E-TARGET-OPTION", f"{word!r} is not an option", found=text[:80], fix="options read -name=value"
+            )
+        name, equals, value = word.lstrip("-").partition("=")
+        if not equals:
+            value = words[position] if position < len(words) else ""
+            position += 1
+        data[name] = value
+    return data
+
+
+def _checked(data: dict[str, Any]) -> tuple[str, dict[str, Any], Any]:
+    kind_name = data.pop("kind", None)
+    if kind_name is None and data.get("tag") in TAGS:
+        base = _from_words(TAGS[data["tag"]])
+        data = base | data
+        kind_name = data.pop("kind")
+    kind = KINDS.get(str(kind_name))
+    if kind is None:
+        raise WorkbenchError(
+            "E-TARGET-KIND",
+            f"there is no target kind {kind_name!r}",
+            expected=", ".join(KINDS),
+            fix=nearest(str(kind_name), [*KINDS, *TAGS]),
+        )
+    host = data.pop("host", None)
+    data.pop("tag", None)
+    options = {name: value for key, raw in data.items() if (value := _option(kind, name := key, raw)) is not None}
+    return kind.name, options, host or None
+
+
+def _option(kind: Kind, name: str, raw: Any) -> Any:
+    known = (*kind.options, *COMMON_OPTIONS)
+    if name not in known:
+        raise WorkbenchError(
+            "E-TARGET-OPTION",
+            f"{kind.name} has no option -{name}",
+            found=f"-{name}={raw}"[:80],
+            expected=", ".join(known),
+            fix=nearest(name, known),
+        )
+    if name in INTEGER_OPTIONS:
+        return _whole(name, raw)
+    if name in LIST_OPTIONS:
+        words = raw.split(",") if isinstance(raw, str) else list(raw)
+        return tuple(str(word).strip() for word in words if str(word).strip()) or None
+    return str(raw)
+
+
+def _whole(name: str, raw: Any) -> int:
+    try:
+        value = int(raw)
+    except (TypeError, ValueError):
+        value = -1
+    if value < 0 or (value == 0 and name == "num-cores"):
+        raise WorkbenchError("E-TARGET-VALUE", f"-{name} takes a positive number", found=repr(raw)[:80])
+    return value
