@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.core.errors import WorkbenchError
+from workbench.core.errors import InternalError, WorkbenchError
 from workbench.core.node import post_order
 from workbench.frontend.onnx import import_model
 from workbench.relay.interpret import interpret
