@@ -45,7 +45,7 @@ class Binary(Operator):
         return found if self.gives_bool else found.astype(lhs.dtype, copy=False)
 
     def compute(self, lhs: Any, rhs: Any) -> Any:
-        shape = broadcast(self, lhs.dimensions, rhs.dimensions)
+        shape = broadcast(self, lhs.shape, rhs.shape)
         return emit.broadcast(self, type(self).scalar, shape, lhs, rhs)
 
     def flops(self, lhs: TensorType, rhs: TensorType) -> int:

@@ -185,11 +185,11 @@ class LayoutTransform(Operator):
 
     def compute(self, data: Any) -> Any:
         source, target = self.layouts()
-        shape = transformed_shape(source, target, data.dimensions)
+        shape = transformed_shape(source, target, data.shape)
 
         def element(*i: Any) -> Any:
             value = data(*transform_indices(i, source, target))
-            inside = fits(source, target, data.dimensions, i)
+            inside = fits(source, target, data.shape, i)
             return value if inside is None else build.if_then_else(inside, value, build.const(0, data.dtype))
 
         return injective(self, shape, element)

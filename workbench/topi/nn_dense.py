@@ -76,7 +76,7 @@ class Dense(Operator):
         return product_numpy(self, data, weight.T, self.out_dtype)
 
     def compute(self, data: Any, weight: Any) -> Any:
-        shape = (*data.dimensions[:-1], weight.dimensions[0])
+        shape = (*data.shape[:-1], weight.shape[0])
         return product_stage(
             self, shape, weight.shape[1], self.out_dtype,
             lambda *i: data(*i[:-2], i[-1]), lambda *i: weight(i[-2], i[-1]),
@@ -136,14 +136,14 @@ class DensePack(Operator):
     def compute(self, data: Any, weight: Any) -> Any:
         from .. import te
 
-        units, block = self.sizes(weight.dimensions)
-        shape = (*data.dimensions[:-1], weight.dimensions[0], block)
+        units, block = self.sizes(weight.shape)
+        shape = (*data.shape[:-1], weight.shape[0], block)
         packed = product_stage(
             self, shape, weight.shape[1], self.out_dtype,
             lambda *i: data(*i[:-3], i[-1]), lambda *i: weight(i[-3], i[-1], i[-2]), "dense",
         )  # fmt: skip
         return te.compute(
-            (*data.dimensions[:-1], units), lambda *i: packed(*i[:-1], i[-1] // block, i[-1] % block),
+            (*data.shape[:-1], units), lambda *i: packed(*i[:-1], i[-1] // block, i[-1] % block),
             name="dense_unpack", tag="injective",
         )  # fmt: skip
 
@@ -188,9 +188,9 @@ class MatMul(Operator):
         return product_numpy(self, a, tensor_b.T if self.transpose_b else tensor_b, self.out_dtype)
 
     def compute(self, tensor_a: Any, tensor_b: Any) -> Any:
-        rows, _ = self._split(tensor_a.dimensions)
+        rows, _ = self._split(tensor_a.shape)
         _, k = self._split(tensor_a.shape)
-        columns = tensor_b.dimensions[0 if self.transpose_b else 1]
+        columns = tensor_b.shape[0 if self.transpose_b else 1]
         return product_stage(
             self, (*rows, columns), k, self.out_dtype,
             lambda *i: tensor_a(*i[:-3], i[-1], i[-3]) if self.transpose_a else tensor_a(*i[:-2], i[-1]),
@@ -243,7 +243,7 @@ class BatchMatMul(Operator):
     def compute(self, tensor_a: Any, tensor_b: Any) -> Any:
         from .emit import batch_indices
 
-        shape, _, _ = self._sizes(tensor_a.dimensions, tensor_b.dimensions)
+        shape, _, _ = self._sizes(tensor_a.shape, tensor_b.shape)
         k = tensor_a.shape[-2 if self.transpose_a else -1]
 
         def left(*i: Any) -> Any:

@@ -125,8 +125,10 @@ _CEIL = attribute(False, "count a last, partial window", convert=convert.boolean
 _COUNT = attribute(False, "average over padding too", convert=convert.boolean)
 _SIZE1 = attribute(doc="extent of the window", convert=convert.single)
 _SIZE2 = attribute(doc="height and width of the window", convert=convert.pair)
-_ONE1 = attribute((1,), "step", convert=convert.single)
-_ONE2 = attribute((1, 1), "steps", convert=convert.pair)
+_STEP1 = attribute((1,), "step of the window", convert=convert.single)
+_STEP2 = attribute((1, 1), "steps of the window", convert=convert.pair)
+_GAP1 = attribute((1,), "distance between taps", convert=convert.single)
+_GAP2 = attribute((1, 1), "distances between taps", convert=convert.pair)
 _PAD2 = attribute((0, 0), "before and after", convert=convert.padding2)
 _PAD4 = attribute((0, 0, 0, 0), "top, left, bottom, right", convert=convert.padding4)
 _LAYOUT1 = attribute("NCW", "layout of data", choices=("NCW", "NWC"))
@@ -152,8 +154,8 @@ class MaxPool2D(Pool):
     """The greatest value of each window."""
 
     pool_size: tuple[int, int] = _SIZE2
-    strides: tuple[int, int] = _ONE2
-    dilation: tuple[int, int] = _ONE2
+    strides: tuple[int, int] = _STEP2
+    dilation: tuple[int, int] = _GAP2
     padding: tuple[int, ...] = _PAD4
     layout: str = _LAYOUT2
     out_layout: str = _OUT_LAYOUT
@@ -167,8 +169,8 @@ class AvgPool2D(Pool):
     """The mean of each window."""
 
     pool_size: tuple[int, int] = _SIZE2
-    strides: tuple[int, int] = _ONE2
-    dilation: tuple[int, int] = _ONE2
+    strides: tuple[int, int] = _STEP2
+    dilation: tuple[int, int] = _GAP2
     padding: tuple[int, ...] = _PAD4
     layout: str = _LAYOUT2
     out_layout: str = _OUT_LAYOUT
@@ -185,8 +187,8 @@ class MaxPool1D(Pool):
     """The greatest value of each window."""
 
     pool_size: tuple[int] = _SIZE1
-    strides: tuple[int] = _ONE1
-    dilation: tuple[int] = _ONE1
+    strides: tuple[int] = _STEP1
+    dilation: tuple[int] = _GAP1
     padding: tuple[int, int] = _PAD2
     layout: str = _LAYOUT1
     out_layout: str = _OUT_LAYOUT
@@ -200,8 +202,8 @@ class AvgPool1D(Pool):
     """The mean of each window."""
 
     pool_size: tuple[int] = _SIZE1
-    strides: tuple[int] = _ONE1
-    dilation: tuple[int] = _ONE1
+    strides: tuple[int] = _STEP1
+    dilation: tuple[int] = _GAP1
     padding: tuple[int, int] = _PAD2
     layout: str = _LAYOUT1
     out_layout: str = _OUT_LAYOUT

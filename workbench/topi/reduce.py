@@ -89,7 +89,7 @@ def reduce_tensor(data: Any, axes: tuple[int, ...], keepdims: bool, reducer: Any
     if not axes:
         return te.compute(data.shape, lambda *i: data(*i), name=name, tag="elemwise")
     reduced = {axis: te.reduce_axis((0, data.shape[axis]), name=f"k{axis}") for axis in axes}
-    shape = reduced_shape(data.dimensions, axes, keepdims)
+    shape = reduced_shape(data.shape, axes, keepdims)
 
     def element(*i: Any) -> Any:
         kept = [index for position, index in enumerate(i) if not (keepdims and position in axes)]
@@ -189,7 +189,7 @@ class AnyTrue(Reduction):
 
 def extent_of(data: Any, axes: tuple[int, ...]) -> Any:
     """The number of elements that are reduced into one (a dimension)."""
-    shape = data.checked_type.shape if hasattr(data, "checked_type") else data.dimensions
+    shape = data.checked_type.shape if hasattr(data, "checked_type") else data.shape
     return product(shape[axis] for axis in axes)
 
 
@@ -279,7 +279,7 @@ class LogSumExp(Reduction):
             data.shape, lambda *i: te.exp(data(*i) - greatest(*at(i))), name="logsumexp_exp", tag="injective"
         )
         total = reduce_tensor(raised, axes, True, te.sum, "logsumexp_sum")
-        shape = reduced_shape(data.dimensions, axes, bool(self.keepdims))
+        shape = reduced_shape(data.shape, axes, bool(self.keepdims))
 
         def element(*i: Any) -> Any:
             spatial = iter(i)
@@ -336,7 +336,7 @@ class ArgReduction(Operator):
             position = row_major([axis.var for axis in reduced.values()], extents)
             return reducer((position, data(*where)), axis=list(reduced.values()))
 
-        shape = reduced_shape(data.dimensions, axes, own.keepdims)
+        shape = reduced_shape(data.shape, axes, own.keepdims)
         found, _ = te.compute(shape, element, name=stage_name(self), tag="comm_reduce_idx")
         return found
 

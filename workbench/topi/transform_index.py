@@ -94,11 +94,11 @@ class StridedSlice(Operator):
         return result.copy() if result is data else result
 
     def compute(self, data: Any) -> Any:
-        cuts = self.cuts(data.dimensions)
+        cuts = self.cuts(data.shape)
         for axis, (first, _, stride) in cuts.items():
             if first is None and stride != -1:
-                known(self, data.dimensions[axis], f"the extent of axis {axis}")
-        shape = [cuts[at][1] if at in cuts else extent for at, extent in enumerate(data.dimensions)]
+                known(self, data.shape[axis], f"the extent of axis {axis}")
+        shape = [cuts[at][1] if at in cuts else extent for at, extent in enumerate(data.shape)]
 
         def at(axis: int, index: Any) -> Any:
             if axis not in cuts:
@@ -189,7 +189,7 @@ class Take(Operator):
 
         if self.axis is None:
             total = row_major([extent - 1 for extent in data.shape], data.shape) + 1
-            return injective(self, indices.dimensions,
+            return injective(self, indices.shape,
                              lambda *i: data(*unravel(within(indices(*i), total, self.mode), data.shape)))  # fmt: skip
         shape = self.infer(type_of(data), type_of(indices)).shape
         axis = normalized_axis(self, self.axis, len(data.shape))
@@ -244,7 +244,7 @@ class Gather(Operator):
         def element(*i: Any) -> Any:
             return data(*i[:axis], counted_back(indices(*i), data.shape[axis]), *i[axis + 1 :])
 
-        return injective(self, indices.dimensions, element)
+        return injective(self, indices.shape, element)
 
 
 @operator("gather_nd")
@@ -290,7 +290,7 @@ class GatherNd(Operator):
         return np.asarray(data[(*spread, *indices.astype(np.int64))])
 
     def compute(self, data: Any, indices: Any) -> Any:
-        batch, width = self.batch_dims, self.width(data.dimensions, indices.dimensions)
+        batch, width = self.batch_dims, self.width(data.shape, indices.shape)
         shape = self.infer(type_of(data), type_of(indices)).shape
         outer = len(indices.shape) - 1
 
@@ -330,7 +330,7 @@ class OneHot(Operator):
 
     def compute(self, indices: Any, on_value: Any, off_value: Any) -> Any:
         axis = normalized_axis(self, self.axis, len(indices.shape) + 1)
-        shape = (*indices.dimensions[:axis], self.depth, *indices.dimensions[axis:])
+        shape = (*indices.shape[:axis], self.depth, *indices.shape[axis:])
 
         def element(*i: Any) -> Any:
             hit = build.cast("int64", indices(*i[:axis], *i[axis + 1 :])).equal(i[axis])

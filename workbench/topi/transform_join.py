@@ -2,13 +2,14 @@
 
 concatenate, stack, split, tile, repeat, reverse, broadcast_to, full, zeros, ones, their _like forms, arange, where.
 
->>> Concatenate(axis=1).infer(TensorType((2, 3)), TensorType((2, 4)))
+>>> Concatenate(axis=1).infer(TupleType((TensorType((2, 3)), TensorType((2, 4)))))
 Tensor[(2, 7), float32]
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,15 @@ from .shapes import (
 )
 
 
+def tensors(op: Operator, data: Any) -> list[TensorType]:
+    """The tensor types of a tuple operand, at least one."""
+    if not isinstance(data, TupleType):
+        refuse(op, "E-TYPE-OPERAND", "data must be a tuple of tensors", found=data, fix="pass a tuple: (x, y)")
+    if not data.fields:
+        refuse(op, "E-TYPE-ARITY", "at least one tensor is needed")
+    return [tensor(op, item, f"tensor {at}") for at, item in enumerate(data.fields)]
+
+
 @operator("concatenate")
 class Concatenate(Operator):
     """Tensors one after the other along `axis`; all other extents agree."""
@@ -46,15 +56,13 @@ class Concatenate(Operator):
     axis: int = attribute(0, "axis that grows", convert=convert.integer)
     fusion = Fusion.INJECTIVE
     examples = (
-        example(floats(2, 3), floats(4, 3)), example(floats(2, 3), floats(2, 1), floats(2, 2), axis=-1), example(ints(3)),
-        bad(floats(2, 3), floats(2, 4), error="do not agree"), bad(floats(2), ints(2), error="different dtypes"),
-        bad(error="at least one"), bad(floats(2), floats(2), axis=1, error="outside"),
+        example((floats(2, 3), floats(4, 3))), example((floats(2, 3), floats(2, 1), floats(2, 2)), axis=-1), example((ints(3),)),
+        bad((floats(2, 3), floats(2, 4)), error="do not agree"), bad((floats(2), ints(2)), error="different dtypes"),
+        bad((), error="at least one"), bad((floats(2), floats(2)), axis=1, error="outside"), bad(floats(2), error="a tuple"),
     )  # fmt: skip
 
-    def infer(self, *data: TensorType) -> TensorType:
-        if not data:
-            refuse(self, "E-TYPE-ARITY", "at least one tensor is needed")
-        kinds = [tensor(self, item, f"tensor {at}") for at, item in enumerate(data)]
+    def infer(self, data: TupleType) -> TensorType:
+        kinds = tensors(self, data)
         dtype = same_dtype(self, *kinds)
         axis = normalized_axis(self, self.axis, len(kinds[0].shape))
         return TensorType(self.shape([kind.shape for kind in kinds], axis), dtype)
@@ -70,12 +78,12 @@ class Concatenate(Operator):
             )
         return total
 
-    def reference(self, *data: np.ndarray) -> np.ndarray:
+    def reference(self, data: Sequence[np.ndarray]) -> np.ndarray:
         return np.concatenate(data, self.axis)
 
-    def compute(self, *data: Any) -> Any:
+    def compute(self, data: Sequence[Any]) -> Any:
         axis = normalized_axis(self, self.axis, len(data[0].shape))
-        shape = self.shape([item.dimensions for item in data], axis)
+        shape = self.shape([item.shape for item in data], axis)
 
         def element(*i: Any) -> Any:
             ends: list[Any] = []
@@ -99,13 +107,11 @@ class Stack(Operator):
 
     axis: int = attribute(0, "place of the new axis", convert=convert.integer)
     fusion = Fusion.INJECTIVE
-    examples = (example(floats(2, 3), floats(2, 3)), example(ints(2), ints(2), ints(2), axis=-1),
-                bad(floats(2), floats(3), error="do not agree"), bad(floats(2), axis=3, error="outside"))  # fmt: skip
+    examples = (example((floats(2, 3), floats(2, 3))), example((ints(2), ints(2), ints(2)), axis=-1),
+                bad((floats(2), floats(3)), error="do not agree"), bad((floats(2),), axis=3, error="outside"))  # fmt: skip
 
-    def infer(self, *data: TensorType) -> TensorType:
-        if not data:
-            refuse(self, "E-TYPE-ARITY", "at least one tensor is needed")
-        kinds = [tensor(self, item, f"tensor {at}") for at, item in enumerate(data)]
+    def infer(self, data: TupleType) -> TensorType:
+        kinds = tensors(self, data)
         dtype = same_dtype(self, *kinds)
         shape = kinds[0].shape
         for kind in kinds[1:]:
@@ -113,12 +119,12 @@ class Stack(Operator):
         axis = normalized_axis(self, self.axis, len(shape) + 1)
         return TensorType((*shape[:axis], len(kinds), *shape[axis:]), dtype)
 
-    def reference(self, *data: np.ndarray) -> np.ndarray:
+    def reference(self, data: Sequence[np.ndarray]) -> np.ndarray:
         return np.stack(data, self.axis)
 
-    def compute(self, *data: Any) -> Any:
+    def compute(self, data: Sequence[Any]) -> Any:
         axis = normalized_axis(self, self.axis, len(data[0].shape) + 1)
-        shape = (*data[0].dimensions[:axis], len(data), *data[0].dimensions[axis:])
+        shape = (*data[0].shape[:axis], len(data), *data[0].shape[axis:])
 
         def element(*i: Any) -> Any:
             where = (*i[:axis], *i[axis + 1 :])
@@ -172,7 +178,7 @@ class Split(Operator):
 
     def compute(self, data: Any) -> list[Any]:
         axis = normalized_axis(self, self.axis, len(data.shape))
-        shape = data.dimensions
+        shape = data.shape
 
         def part(at: int, begin: Any, end: Any) -> Any:
             extents = (*shape[:axis], subtract(end, begin), *shape[axis + 1 :])
@@ -206,7 +212,7 @@ class Tile(Operator):
         return np.tile(data, self.reps)
 
     def compute(self, data: Any) -> Any:
-        reps, shape = self.shapes(data.dimensions)
+        reps, shape = self.shapes(data.shape)
         extra = len(reps) - len(data.shape)
         result = [multiply(extent, count) for extent, count in zip(shape, reps, strict=True)]
         return injective(self, result, lambda *i: data(*(at % extent for at, extent in zip(i[extra:], data.shape, strict=True))))
@@ -260,7 +266,7 @@ class Reverse(Operator):
         def element(*i: Any) -> Any:
             return data(*(data.shape[at] - 1 - index if at in turned else index for at, index in enumerate(i)))
 
-        return injective(self, data.dimensions, element)
+        return injective(self, data.shape, element)
 
 
 @operator("broadcast_to")
@@ -304,7 +310,7 @@ class Where(Operator):
         return np.where(condition.astype(bool), x, y)
 
     def compute(self, condition: Any, x: Any, y: Any) -> Any:
-        shape = broadcast(self, condition.dimensions, x.dimensions, y.dimensions)
+        shape = broadcast(self, condition.shape, x.shape, y.shape)
 
         def element(test: Any, a: Any, b: Any) -> Any:
             return build.select(test if test.dtype.is_bool else test != build.const(0, test.dtype), a, b)
@@ -387,7 +393,7 @@ class ZerosLike(Operator):
         return np.zeros_like(data)
 
     def compute(self, data: Any) -> Any:
-        return injective(self, data.dimensions, lambda *i: build.const(0, data.dtype))
+        return injective(self, data.shape, lambda *i: build.const(0, data.dtype))
 
 
 @operator("ones_like")
@@ -404,7 +410,7 @@ class OnesLike(Operator):
         return np.ones_like(data)
 
     def compute(self, data: Any) -> Any:
-        return injective(self, data.dimensions, lambda *i: build.const(1, data.dtype))
+        return injective(self, data.shape, lambda *i: build.const(1, data.dtype))
 
 
 @operator("arange")
