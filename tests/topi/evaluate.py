@@ -51,10 +51,10 @@ def _stage(op: ComputeOp, values: dict[tuple[int, int], np.ndarray]) -> list[np.
     box = shape[: len(op.axis)]
     first = op.body[0]
     if not isinstance(first, Reduce):
-        return [np.array(np.broadcast_to(_of(body, place, values, None), shape), body.dtype.to_numpy()) for body in op.body]
-    sources = [
-        np.broadcast_to(_of(source, place, values, None), shape).reshape(*box, -1) for source in first.source
-    ]
+        return [
+            np.array(np.broadcast_to(_of(body, place, values, None), shape), body.dtype.to_numpy()) for body in op.body
+        ]
+    sources = [np.broadcast_to(_of(source, place, values, None), shape).reshape(*box, -1) for source in first.source]
     return _reduced(first, sources, box)
 
 

@@ -175,7 +175,9 @@ class FloorMod(Binary):
 class Power(Binary):
     """lhs to the power rhs."""
 
-    numpy = staticmethod(lambda a, b: np.power(a.astype(np.float64), b).astype(a.dtype) if a.dtype.kind in "iu" else np.power(a, b))
+    numpy = staticmethod(
+        lambda a, b: np.power(a.astype(np.float64), b).astype(a.dtype) if a.dtype.kind in "iu" else np.power(a, b)
+    )
     scalar = staticmethod(_power)
     examples = (example(positive(2, 3), floats(2, 3)), example(positive(2, 3), floats(1)),
                 example(ints(5), ints(5, low=0, high=4)), *mismatched)  # fmt: skip

@@ -77,11 +77,17 @@ class Conv2D(Operator):
     """
 
     strides: tuple[int, int] = attribute((1, 1), "steps of the window", convert=convert.pair)
-    padding: tuple[int, ...] = attribute((0, 0, 0, 0), "zeros around: top, left, bottom, right", convert=convert.padding4)
+    padding: tuple[int, ...] = attribute(
+        (0, 0, 0, 0), "zeros around: top, left, bottom, right", convert=convert.padding4
+    )
     dilation: tuple[int, int] = attribute((1, 1), "distance between taps", convert=convert.pair)
     groups: int = attribute(1, "independent groups of channels", convert=convert.integer)
-    channels: int | None = attribute(None, "output channels; from the weight if None", convert=convert.optional(convert.integer))
-    kernel_size: tuple[int, int] | None = attribute(None, "from the weight if None", convert=convert.optional(convert.pair))
+    channels: int | None = attribute(
+        None, "output channels; from the weight if None", convert=convert.optional(convert.integer)
+    )
+    kernel_size: tuple[int, int] | None = attribute(
+        None, "from the weight if None", convert=convert.optional(convert.pair)
+    )
     data_layout: str = attribute("NCHW", "layout of data", convert=str)
     kernel_layout: str = attribute("OIHW", "layout of weight", convert=str)
     out_layout: str = attribute("", "layout of the result; data's if empty", convert=str)
@@ -116,7 +122,9 @@ class Conv2D(Operator):
         out = self._out_channels(known(self, filled, "the number of output channels"), kernel)
         self._check_channels(c, per_group, out)
         if self.kernel_size is not None and self.kernel_size != (kh, kw):
-            refuse(self, "E-TYPE-SHAPE", "weight does not have kernel_size", found=f"{(kh, kw)}", expected=self.kernel_size)
+            refuse(
+                self, "E-TYPE-SHAPE", "weight does not have kernel_size", found=f"{(kh, kw)}", expected=self.kernel_size
+            )
         top, left, bottom, right = self.padding
         return Geometry(
             n, c, h, w, out, (kh, kw),
@@ -138,7 +146,9 @@ class Conv2D(Operator):
                 found=f"data has {channels}, weight {per_group} for each of {self.groups} groups",
             )  # fmt: skip
         if out % self.groups:
-            refuse(self, "E-TYPE-SHAPE", "output channels must be a multiple of groups", found=f"{out} and {self.groups}")
+            refuse(
+                self, "E-TYPE-SHAPE", "output channels must be a multiple of groups", found=f"{out} and {self.groups}"
+            )
 
     def infer(self, data: TensorType, weight: TensorType) -> TensorType:
         source, kernel = layouts.parse(self.data_layout), layouts.parse(self.kernel_layout)
@@ -197,7 +207,9 @@ def convolve(
     taps = weight.reshape(groups, o // groups, per_group, kh, kw).astype(work, copy=False)
     for i, j in np.ndindex(kh, kw):
         y, x = i * dilation[0], j * dilation[1]
-        seen = padded[:, :, y : y + (oh - 1) * strides[0] + 1 : strides[0], x : x + (ow - 1) * strides[1] + 1 : strides[1]]
+        seen = padded[
+            :, :, y : y + (oh - 1) * strides[0] + 1 : strides[0], x : x + (ow - 1) * strides[1] + 1 : strides[1]
+        ]
         columns = seen.reshape(n, groups, c // groups, oh * ow)
         if per_group == 1:
             result += taps[:, :, :, i, j] * columns
@@ -214,8 +226,12 @@ class Conv1D(Operator):
     padding: tuple[int, int] = attribute((0, 0), "zeros before and after", convert=convert.padding2)
     dilation: tuple[int] = attribute((1,), "distance between taps", convert=convert.single)
     groups: int = attribute(1, "independent groups of channels", convert=convert.integer)
-    channels: int | None = attribute(None, "output channels; from the weight if None", convert=convert.optional(convert.integer))
-    kernel_size: tuple[int] | None = attribute(None, "from the weight if None", convert=convert.optional(convert.single))
+    channels: int | None = attribute(
+        None, "output channels; from the weight if None", convert=convert.optional(convert.integer)
+    )
+    kernel_size: tuple[int] | None = attribute(
+        None, "from the weight if None", convert=convert.optional(convert.single)
+    )
     data_layout: str = attribute("NCW", "layout of data", choices=("NCW",))
     kernel_layout: str = attribute("OIW", "layout of weight", choices=("OIW",))
     out_layout: str = attribute("", "layout of the result", choices=("", "NCW"))
@@ -239,7 +255,8 @@ class Conv1D(Operator):
     def infer(self, data: TensorType, weight: TensorType) -> TensorType:
         kind, taps = tensor(self, data, "data", 3), tensor(self, weight, "weight", 3)
         found = self.wide().infer(
-            TensorType((*kind.shape[:2], 1, kind.shape[2]), kind.dtype), TensorType((*taps.shape[:2], 1, taps.shape[2]), taps.dtype)
+            TensorType((*kind.shape[:2], 1, kind.shape[2]), kind.dtype),
+            TensorType((*taps.shape[:2], 1, taps.shape[2]), taps.dtype),
         )
         return TensorType((*found.shape[:2], found.shape[3]), found.dtype)
 
@@ -267,8 +284,12 @@ class Conv2DTranspose(Operator):
     padding: tuple[int, ...] = attribute((0, 0, 0, 0), "cut away: top, left, bottom, right", convert=convert.padding4)
     dilation: tuple[int, int] = attribute((1, 1), "distance between taps", convert=convert.pair)
     groups: int = attribute(1, "independent groups of channels", convert=convert.integer)
-    channels: int | None = attribute(None, "output channels; from the weight if None", convert=convert.optional(convert.integer))
-    kernel_size: tuple[int, int] | None = attribute(None, "from the weight if None", convert=convert.optional(convert.pair))
+    channels: int | None = attribute(
+        None, "output channels; from the weight if None", convert=convert.optional(convert.integer)
+    )
+    kernel_size: tuple[int, int] | None = attribute(
+        None, "from the weight if None", convert=convert.optional(convert.pair)
+    )
     data_layout: str = attribute("NCHW", "layout of data", choices=("NCHW",))
     kernel_layout: str = attribute("IOHW", "layout of weight", choices=("IOHW", "OIHW"))
     out_layout: str = attribute("", "layout of the result", choices=("", "NCHW"))
@@ -300,10 +321,18 @@ class Conv2DTranspose(Operator):
             refuse(self, "E-TYPE-SHAPE", "channels of data and weight do not agree", found=f"{data[1]} and {weight[c]}")
         limit = tuple(max(a, b) for a, b in zip(self.strides, self.dilation, strict=True))
         if any(more < 0 or more >= most for more, most in zip(self.output_padding, limit, strict=True)):
-            refuse(self, "E-OPERATOR-ATTRIBUTE", "output_padding must be less than the stride", found=self.output_padding)
+            refuse(
+                self, "E-OPERATOR-ATTRIBUTE", "output_padding must be less than the stride", found=self.output_padding
+            )
         out, kh, kw = (known(self, extent, "the weight's shape") for extent in (weight[o], weight[2], weight[3]))
         if self.channels is not None and self.channels != out * self.groups:
-            refuse(self, "E-TYPE-SHAPE", "weight does not have that many channels", found=out * self.groups, expected=self.channels)
+            refuse(
+                self,
+                "E-TYPE-SHAPE",
+                "weight does not have that many channels",
+                found=out * self.groups,
+                expected=self.channels,
+            )
         return out, kh, kw
 
     def infer(self, data: TensorType, weight: TensorType) -> TensorType:

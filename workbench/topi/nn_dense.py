@@ -32,9 +32,7 @@ def product_numpy(op: Operator, a: np.ndarray, b: np.ndarray, out_dtype: str) ->
     return np.asarray(np.matmul(a.astype(work, copy=False), b.astype(work, copy=False))).astype(dtype, copy=False)
 
 
-def product_stage(
-    op: Operator, shape: Any, extent: Any, out_dtype: str, left: Any, right: Any, name: str = ""
-) -> Any:
+def product_stage(op: Operator, shape: Any, extent: Any, out_dtype: str, left: Any, right: Any, name: str = "") -> Any:
     """The te stage sum over k of left(i..., k) * right(i..., k); both answer expressions."""
     from .. import te
 
@@ -53,7 +51,9 @@ def product_stage(
 class Dense(Operator):
     """data (..., in) times the transpose of weight (units, in)."""
 
-    units: int | None = attribute(None, "rows of weight; from the weight if None", convert=convert.optional(convert.integer))
+    units: int | None = attribute(
+        None, "rows of weight; from the weight if None", convert=convert.optional(convert.integer)
+    )
     out_dtype: str = _OUT_DTYPE
     fusion = Fusion.OUT_ELEMWISE_FUSABLE
     examples = (
@@ -97,7 +97,9 @@ class DensePack(Operator):
     """`nn.dense` with the weight packed in blocks of rows: weight_layout "NC16n" is (units/16, in, 16)."""
 
     weight_layout: str = attribute("NC8n", "layout of weight", convert=str)
-    units: int | None = attribute(None, "rows of weight without what was filled up", convert=convert.optional(convert.integer))
+    units: int | None = attribute(
+        None, "rows of weight without what was filled up", convert=convert.optional(convert.integer)
+    )
     out_dtype: str = _OUT_DTYPE
     fusion = Fusion.OUT_ELEMWISE_FUSABLE
     examples = (
@@ -223,7 +225,12 @@ class BatchMatMul(Operator):
     def infer(self, tensor_a: TensorType, tensor_b: TensorType) -> TensorType:
         a, b = tensor(self, tensor_a, "tensor_a"), tensor(self, tensor_b, "tensor_b")
         if min(len(a.shape), len(b.shape)) < 2:
-            refuse(self, "E-TYPE-RANK", "both operands must have at least 2 axes", found=f"{text(a.shape)} and {text(b.shape)}")
+            refuse(
+                self,
+                "E-TYPE-RANK",
+                "both operands must have at least 2 axes",
+                found=f"{text(a.shape)} and {text(b.shape)}",
+            )
         dtype = same_dtype(self, a, b)
         shape, k, inner = self._sizes(a.shape, b.shape)
         unify(self, k, inner, "the inner axes")

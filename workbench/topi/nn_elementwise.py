@@ -105,8 +105,8 @@ class Dropout(Operator):
         return data, np.ones_like(data)
 
     def decompose(self, data: Any) -> Any:
-        from . import calls as relay
         from ..relay.ir.expr import Tuple
+        from . import calls as relay
 
         return Tuple((data, relay.call("ones_like", data)))
 
@@ -140,12 +140,23 @@ class Pad(Operator):
         if pad_value is not None:
             same_dtype(self, kind, tensor(self, pad_value, "pad_value", 0))
         if len(self.pad_width) != len(kind.shape):
-            refuse(self, "E-TYPE-PAD", "pad_width must have a pair for each axis", found=self.pad_width, expected=f"{len(kind.shape)} pairs")
-        return TensorType(tuple(self._extent(extent, *pads) for extent, pads in zip(kind.shape, self.pad_width, strict=True)), kind.dtype)
+            refuse(
+                self,
+                "E-TYPE-PAD",
+                "pad_width must have a pair for each axis",
+                found=self.pad_width,
+                expected=f"{len(kind.shape)} pairs",
+            )
+        return TensorType(
+            tuple(self._extent(extent, *pads) for extent, pads in zip(kind.shape, self.pad_width, strict=True)),
+            kind.dtype,
+        )
 
     def _extent(self, extent: Dimension, before: int, after: int) -> Dimension:
         if self.pad_mode == "reflect" and isinstance(extent, int) and max(before, after) >= extent:
-            refuse(self, "E-TYPE-PAD", "mirroring needs more elements than it adds", found=f"{(before, after)} on {extent}")
+            refuse(
+                self, "E-TYPE-PAD", "mirroring needs more elements than it adds", found=f"{(before, after)} on {extent}"
+            )
         found = add(extent, before + after)
         if isinstance(found, int) and found < 0:
             refuse(self, "E-TYPE-PAD", "an extent would become negative", found=found)

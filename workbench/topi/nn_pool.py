@@ -45,7 +45,9 @@ class Pool(Operator):
         before, after = pads[at], pads[at + len(size)]
         reach = (size[at] - 1) * dilation[at] + 1
         if max(before, after) >= reach and reach > 1:
-            refuse(self, "E-TYPE-WINDOW", "padding must be smaller than the window", found=pads, expected=f"below {reach}")
+            refuse(
+                self, "E-TYPE-WINDOW", "padding must be smaller than the window", found=pads, expected=f"below {reach}"
+            )
         if not own.ceil_mode:
             return window_extent(self, extent, before + after, size[at], strides[at], dilation[at])
         count = window_extent(self, extent, before + after + strides[at] - 1, size[at], strides[at], dilation[at])
@@ -265,7 +267,11 @@ class GlobalMaxPool2D(GlobalPool):
     out_layout: str = _OUT_LAYOUT
     average = False
     aliases = {"onnx": "GlobalMaxPool"}
-    examples = (example(floats(2, 3, 4, 5)), example(ints(1, 4, 5, 2), layout="NHWC"), bad(floats(2, 3), error="4 axes"))
+    examples = (
+        example(floats(2, 3, 4, 5)),
+        example(ints(1, 4, 5, 2), layout="NHWC"),
+        bad(floats(2, 3), error="4 axes"),
+    )
 
 
 class AdaptivePool(Operator):

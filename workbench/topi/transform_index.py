@@ -85,7 +85,9 @@ class StridedSlice(Operator):
     def infer(self, data: TensorType) -> TensorType:
         kind = tensor(self, data, "data")
         cuts = self.cuts(kind.shape)
-        return TensorType(tuple(cuts[at][1] if at in cuts else extent for at, extent in enumerate(kind.shape)), kind.dtype)
+        return TensorType(
+            tuple(cuts[at][1] if at in cuts else extent for at, extent in enumerate(kind.shape)), kind.dtype
+        )
 
     def reference(self, data: np.ndarray) -> np.ndarray:
         result = data
@@ -140,7 +142,9 @@ class Take(Operator):
     """
 
     batch_dims: int = attribute(0, "leading axes that data and indices share", convert=convert.integer)
-    axis: int | None = attribute(None, "axis that is indexed; None: the flat data", convert=convert.optional(convert.integer))
+    axis: int | None = attribute(
+        None, "axis that is indexed; None: the flat data", convert=convert.optional(convert.integer)
+    )
     mode: str = attribute("clip", "what to do outside the range", choices=("clip", "wrap", "fast"))
     fusion = Fusion.INJECTIVE
     parameters = ("data", "indices", "axis", "batch_dims", "mode")
@@ -173,7 +177,9 @@ class Take(Operator):
     def reference(self, data: np.ndarray, indices: np.ndarray) -> np.ndarray:
         extent = data.size if self.axis is None else data.shape[self.axis]
         where = indices.astype(np.int64)
-        where = np.clip(where, 0, extent - 1) if self.mode == "clip" else where % extent if self.mode == "wrap" else where
+        where = (
+            np.clip(where, 0, extent - 1) if self.mode == "clip" else where % extent if self.mode == "wrap" else where
+        )
         if self.axis is None:
             return np.asarray(data.reshape(-1)[where])
         axis = normalized_axis(self, self.axis, data.ndim)
@@ -225,7 +231,12 @@ class Gather(Operator):
         kind, where = tensor(self, data, "data"), tensor(self, indices, "indices")
         _integers(self, where)
         if len(kind.shape) != len(where.shape):
-            refuse(self, "E-TYPE-RANK", "data and indices must have the same rank", found=f"{text(kind.shape)}, {text(where.shape)}")
+            refuse(
+                self,
+                "E-TYPE-RANK",
+                "data and indices must have the same rank",
+                found=f"{text(kind.shape)}, {text(where.shape)}",
+            )
         axis = normalized_axis(self, self.axis, len(kind.shape))
         for at, (extent, count) in enumerate(zip(kind.shape, where.shape, strict=True)):
             if at != axis and isinstance(extent, int) and isinstance(count, int) and count > extent:
@@ -256,7 +267,9 @@ class GatherNd(Operator):
     """
 
     batch_dims: int = attribute(0, "leading axes shared", convert=convert.integer)
-    index_rank: int | None = attribute(None, "M, where it is known only at run time", convert=convert.optional(convert.integer))
+    index_rank: int | None = attribute(
+        None, "M, where it is known only at run time", convert=convert.optional(convert.integer)
+    )
     fusion = Fusion.INJECTIVE
     examples = (
         example(floats(4, 3), ints(2, 5, low=0, high=3)), example(floats(4, 3, 2), ints(1, 5, low=-4, high=4)),
@@ -326,7 +339,9 @@ class OneHot(Operator):
     def reference(self, indices: np.ndarray, on_value: np.ndarray, off_value: np.ndarray) -> np.ndarray:
         axis = normalized_axis(self, self.axis, indices.ndim + 1)
         place = np.arange(self.depth).reshape([-1 if at == axis else 1 for at in range(indices.ndim + 1)])
-        return np.where(np.expand_dims(indices, axis) == place, on_value, off_value).astype(DataType(self.dtype).to_numpy())
+        return np.where(np.expand_dims(indices, axis) == place, on_value, off_value).astype(
+            DataType(self.dtype).to_numpy()
+        )
 
     def compute(self, indices: Any, on_value: Any, off_value: Any) -> Any:
         axis = normalized_axis(self, self.axis, len(indices.shape) + 1)

@@ -160,7 +160,12 @@ class Split(Operator):
         edges = [0, *self.indices_or_sections]
         bounds = [*edges, extent] if isinstance(extent, int) else edges
         if any(isinstance(a, int) and isinstance(b, int) and a > b for a, b in zip(bounds, bounds[1:], strict=False)):
-            refuse(self, "E-TYPE-SPLIT", "indices must ascend within the axis", found=f"{self.indices_or_sections} of {extent}")
+            refuse(
+                self,
+                "E-TYPE-SPLIT",
+                "indices must ascend within the axis",
+                found=f"{self.indices_or_sections} of {extent}",
+            )
         return list(zip(edges, [*edges[1:], extent], strict=True))
 
     def infer(self, data: TensorType) -> TupleType:
@@ -215,7 +220,9 @@ class Tile(Operator):
         reps, shape = self.shapes(data.shape)
         extra = len(reps) - len(data.shape)
         result = [multiply(extent, count) for extent, count in zip(shape, reps, strict=True)]
-        return injective(self, result, lambda *i: data(*(at % extent for at, extent in zip(i[extra:], data.shape, strict=True))))
+        return injective(
+            self, result, lambda *i: data(*(at % extent for at, extent in zip(i[extra:], data.shape, strict=True)))
+        )
 
 
 @operator("repeat")
@@ -233,7 +240,9 @@ class Repeat(Operator):
         axis = normalized_axis(self, self.axis, len(kind.shape))
         if self.repeats < 1:
             refuse(self, "E-TYPE-SHAPE", "slices are repeated at least once", found=self.repeats)
-        return TensorType((*kind.shape[:axis], multiply(kind.shape[axis], self.repeats), *kind.shape[axis + 1 :]), kind.dtype)
+        return TensorType(
+            (*kind.shape[:axis], multiply(kind.shape[axis], self.repeats), *kind.shape[axis + 1 :]), kind.dtype
+        )
 
     def reference(self, data: np.ndarray) -> np.ndarray:
         return np.repeat(data, self.repeats, self.axis)
@@ -250,7 +259,11 @@ class Reverse(Operator):
 
     axis: tuple[int, ...] = attribute(doc="axes to turn around", convert=convert.integers)
     fusion = Fusion.INJECTIVE
-    examples = (example(floats(2, 3), axis=1), example(floats(2, 3), axis=(0, 1)), bad(floats(2), axis=1, error="outside"))
+    examples = (
+        example(floats(2, 3), axis=1),
+        example(floats(2, 3), axis=(0, 1)),
+        bad(floats(2), axis=1, error="outside"),
+    )
 
     def infer(self, data: TensorType) -> TensorType:
         kind = tensor(self, data, "data")
@@ -283,7 +296,12 @@ class BroadcastTo(Operator):
         found = broadcast(self, kind.shape, self.shape)
         if len(found) != len(self.shape) or any(a == 1 and b != 1 for a, b in zip(self.shape, found, strict=True)
                                                 if isinstance(a, int) and isinstance(b, int)):  # fmt: skip
-            refuse(self, "E-TYPE-BROADCAST", "data does not broadcast to shape", found=f"{text(kind.shape)} to {text(self.shape)}")
+            refuse(
+                self,
+                "E-TYPE-BROADCAST",
+                "data does not broadcast to shape",
+                found=f"{text(kind.shape)} to {text(self.shape)}",
+            )
         return TensorType(self.shape, kind.dtype)
 
     def reference(self, data: np.ndarray) -> np.ndarray:
@@ -418,7 +436,9 @@ class Arange(Operator):
     """start, start + step, ... up to but without stop."""
 
     start: float = attribute(doc="first value", convert=convert.number)
-    stop: float | None = attribute(None, "end, not included; None: from 0 to start", convert=convert.optional(convert.number))
+    stop: float | None = attribute(
+        None, "end, not included; None: from 0 to start", convert=convert.optional(convert.number)
+    )
     step: float = attribute(1, "distance", convert=convert.number)
     dtype: str = attribute("float32", "dtype of the result", convert=convert.dtype)
     fusion = Fusion.INJECTIVE

@@ -185,7 +185,9 @@ class BatchFlatten(Operator):
 class Transpose(Operator):
     """Axes in another order; by default reversed."""
 
-    axes: tuple[int, ...] | None = attribute(None, "old axis at each new place", convert=convert.optional(convert.integers))
+    axes: tuple[int, ...] | None = attribute(
+        None, "old axis at each new place", convert=convert.optional(convert.integers)
+    )
     fusion = Fusion.INJECTIVE
     examples = (
         example(floats(2, 3, 4)), example(floats(2, 3, 4), axes=(0, 2, 1)), example(floats(2, 3), axes=[-1, 0]),
@@ -233,7 +235,9 @@ class ExpandDims(Operator):
         if self.num_newaxis < 0:
             refuse(self, "E-TYPE-AXIS", "num_newaxis cannot be negative", found=self.num_newaxis)
         if not -rank - 1 <= self.axis <= rank:
-            refuse(self, "E-TYPE-AXIS", f"axis {self.axis} is no place in {rank} axes", expected=f"{-rank - 1} to {rank}")
+            refuse(
+                self, "E-TYPE-AXIS", f"axis {self.axis} is no place in {rank} axes", expected=f"{-rank - 1} to {rank}"
+            )
         return self.axis + rank + 1 if self.axis < 0 else self.axis
 
     def shape(self, shape: Shape) -> Shape:
@@ -256,7 +260,9 @@ class ExpandDims(Operator):
 class Squeeze(Operator):
     """Axes of extent 1 removed: those named, or all."""
 
-    axis: tuple[int, ...] | None = attribute(None, "axes to remove; None: all of extent 1", convert=convert.optional(convert.integers))
+    axis: tuple[int, ...] | None = attribute(
+        None, "axes to remove; None: all of extent 1", convert=convert.optional(convert.integers)
+    )
     fusion = Fusion.INJECTIVE
     examples = (
         example(floats(1, 3, 1)), example(floats(1, 3, 1), axis=0), example(floats(1, 3, 1), axis=(0, -1)),
