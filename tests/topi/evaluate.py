@@ -88,7 +88,7 @@ def _value(expr: Any, place: dict[int, Any], values: dict[tuple[int, int], np.nd
     if isinstance(expr, ProducerLoad):
         return _load(expr, place, values, mask)
     if isinstance(expr, n.Cast):
-        from workbench.topi.unary import cast_numpy
+        from workbench.topi.clip_cast import cast_numpy
 
         return cast_numpy(np.asarray(_value(expr.value, place, values, mask)), expr.dtype)
     if isinstance(expr, n.Not):

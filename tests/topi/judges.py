@@ -71,7 +71,7 @@ def conv2d(op: Any, data: np.ndarray, weight: np.ndarray) -> Any:
     if op.kernel_layout == "HWIO":
         weight = weight.transpose(3, 2, 0, 1)
     elif op.kernel_layout != "OIHW":
-        blocks, inner, kh, kw, lanes = weight.shape
+        lanes = weight.shape[-1]
         weight = np.stack([weight[o // lanes, :, :, :, o % lanes] for o in range(op.channels)])
     found = run(
         "Conv", [data, np.ascontiguousarray(weight)], strides=op.strides, pads=op.padding, dilations=op.dilation,
@@ -100,8 +100,8 @@ def pool(kind: str) -> Judge:
             data = np.moveaxis(data, -1, 1)
         more = {"count_include_pad": int(op.count_include_pad)} if kind == "AveragePool" else {}
         found = run(
-            kind, [np.ascontiguousarray(data)], opset=19, kernel_shape=op.pool_size, strides=op.strides, pads=op.padding,
-            dilations=op.dilation, ceil_mode=int(op.ceil_mode), **more,
+            kind, [np.ascontiguousarray(data)], opset=19, kernel_shape=op.pool_size, strides=op.strides,
+            pads=op.padding, dilations=op.dilation, ceil_mode=int(op.ceil_mode), **more,
         )[0]  # fmt: skip
         return [np.moveaxis(found, 1, -1) if last else found]
 
@@ -393,26 +393,29 @@ JUDGES: dict[str, Judge] = {
     },
     "log2": _elementwise(math.log2), "log10": _elementwise(math.log10), "rsqrt": _elementwise(lambda x: x**-0.5),
     "trunc": _elementwise(lambda x: float(int(x))), "bitwise_not": _elementwise(lambda x: -x - 1),
-    "isfinite": _elementwise(math.isfinite), "copy": _elementwise(lambda x: x), "not_equal": _elementwise(lambda a, b: a != b),
-    "floor_divide": _elementwise(lambda a, b: a // b), "floor_mod": _elementwise(lambda a, b: a % b),
-    "trunc_divide": _elementwise(lambda a, b: math.trunc(a / b)), "mod": _elementwise(math.fmod), "trunc_mod": _elementwise(math.fmod),
+    "isfinite": _elementwise(math.isfinite), "copy": _elementwise(lambda x: x),
+    "not_equal": _elementwise(lambda a, b: a != b), "floor_divide": _elementwise(lambda a, b: a // b),
+    "floor_mod": _elementwise(lambda a, b: a % b), "trunc_divide": _elementwise(lambda a, b: math.trunc(a / b)),
+    "mod": _elementwise(math.fmod), "trunc_mod": _elementwise(math.fmod),
     "left_shift": _elementwise(lambda a, b: a * 2**b), "right_shift": _elementwise(lambda a, b: a // 2**b),
     "bitwise_and": _elementwise(lambda a, b: a & b), "bitwise_or": _elementwise(lambda a, b: a | b),
     "bitwise_xor": _elementwise(lambda a, b: a ^ b), "where": _elementwise(lambda c, a, b: a if c else b),
-    "nn.leaky_relu": lambda op, data: run("LeakyRelu", [data], alpha=op.alpha), "nn.prelu": prelu, "clip": clip, "cast": cast,
-    "nn.conv2d": conv2d, "nn.conv1d": conv1d, "nn.conv2d_transpose": conv2d_transpose,
+    "nn.leaky_relu": lambda op, data: run("LeakyRelu", [data], alpha=op.alpha), "nn.prelu": prelu, "clip": clip,
+    "cast": cast, "nn.conv2d": conv2d, "nn.conv1d": conv1d, "nn.conv2d_transpose": conv2d_transpose,
     "nn.max_pool2d": pool("MaxPool"), "nn.max_pool1d": pool("MaxPool"), "nn.avg_pool2d": pool("AveragePool"),
     "nn.avg_pool1d": pool("AveragePool"), "nn.global_avg_pool2d": global_pool("GlobalAveragePool"),
     "nn.global_max_pool2d": global_pool("GlobalMaxPool"), "nn.adaptive_avg_pool2d": adaptive(True),
-    "nn.adaptive_max_pool2d": adaptive(False), "nn.adaptive_avg_pool1d": adaptive(True), "nn.adaptive_max_pool1d": adaptive(False),
-    "sum": reduction("ReduceSum"), "mean": reduction("ReduceMean"), "max": reduction("ReduceMax"), "min": reduction("ReduceMin"),
-    "prod": reduction("ReduceProd"), "logsumexp": reduction("ReduceLogSumExp"), "variance": variance,
-    "argmax": argument("ArgMax"), "argmin": argument("ArgMin"), "nn.softmax": along("Softmax"), "nn.log_softmax": along("LogSoftmax"),
+    "nn.adaptive_max_pool2d": adaptive(False), "nn.adaptive_avg_pool1d": adaptive(True),
+    "nn.adaptive_max_pool1d": adaptive(False), "sum": reduction("ReduceSum"), "mean": reduction("ReduceMean"),
+    "max": reduction("ReduceMax"), "min": reduction("ReduceMin"), "prod": reduction("ReduceProd"),
+    "logsumexp": reduction("ReduceLogSumExp"), "variance": variance, "argmax": argument("ArgMax"),
+    "argmin": argument("ArgMin"), "nn.softmax": along("Softmax"), "nn.log_softmax": along("LogSoftmax"),
     "nn.batch_norm": batch_norm, "nn.layer_norm": layer_norm, "nn.instance_norm": instance_norm, "nn.lrn": lrn,
     "nn.l2_normalize": l2_normalize, "nn.dense": dense, "nn.contrib_dense_pack": dense_pack, "nn.matmul": matmul,
     "nn.batch_matmul": matmul, "nn.bias_add": bias_add, "concatenate": concatenate, "split": split,
-    "strided_slice": strided_slice, "take": take, "gather": gather, "gather_nd": gather_nd, "one_hot": one_hot, "nn.pad": pad,
-    "tile": tile, "repeat": repeat, "transpose": transpose, "reshape": reshape, "layout_transform": layout_transform, "arange": arange,
+    "strided_slice": strided_slice, "take": take, "gather": gather, "gather_nd": gather_nd, "one_hot": one_hot,
+    "nn.pad": pad, "tile": tile, "repeat": repeat, "transpose": transpose, "reshape": reshape,
+    "layout_transform": layout_transform, "arange": arange,
 }  # fmt: skip
 
 PLAIN: dict[str, str] = {

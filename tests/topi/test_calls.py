@@ -105,7 +105,7 @@ def test_refusals(code: str, build, words: str) -> None:
 
 def test_unknown_names_are_attribute_errors() -> None:
     for namespace, name in ((relay.nn, "conv2"), (relay, "adddd"), (topi, "ad"), (topi.nn, "rellu")):
-        with pytest.raises(AttributeError, match="did you mean|no operator"):
+        with pytest.raises(AttributeError, match=r"did you mean|no operator"):
             getattr(namespace, name)
 
 

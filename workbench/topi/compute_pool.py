@@ -21,7 +21,7 @@ from .shapes import product
 
 def pool(op: Any, data: Any) -> Any:
     """Max or average pooling over windows."""
-    size, strides, dilation, pads = op.window()
+    size, strides, dilation, _ = op.window()
     axes, shape = op.axes(), op.shape(data.shape)
     neutral = build.const(0, data.dtype) if op.average else te.min_value(data.dtype)
     big = _surrounded(op, data, shape, neutral)

@@ -94,18 +94,22 @@ class Conv2D(Operator):
     out_dtype: str = attribute("", "dtype of accumulation and result; data's if empty", convert=convert.dtype_or_same)
     fusion = Fusion.OUT_ELEMWISE_FUSABLE
     examples = (
-        example(floats(1, 3, 6, 7), floats(4, 3, 3, 3)), example(floats(2, 3, 6, 7), floats(4, 3, 3, 3), strides=2, padding=1),
+        example(floats(1, 3, 6, 7), floats(4, 3, 3, 3)),
+        example(floats(2, 3, 6, 7), floats(4, 3, 3, 3), strides=2, padding=1),
         example(floats(1, 3, 7, 6), floats(4, 3, 3, 2), strides=(2, 1), padding=(0, 1, 2, 3)),
         example(floats(1, 4, 6, 6), floats(6, 2, 3, 3), groups=2, padding=(1, 1)),
         example(floats(1, 4, 6, 6), floats(4, 1, 3, 3), groups=4, padding=(1, 1), strides=(2, 2)),
         example(floats(1, 2, 6, 6), floats(4, 1, 3, 3), groups=2, padding=(1, 1)),
-        example(floats(1, 2, 8, 8), floats(3, 2, 3, 3), dilation=(2, 2)), example(floats(1, 2, 5, 5), floats(3, 2, 1, 1)),
+        example(floats(1, 2, 8, 8), floats(3, 2, 3, 3), dilation=(2, 2)),
+        example(floats(1, 2, 5, 5), floats(3, 2, 1, 1)),
         example(floats(1, 6, 6, 2), floats(3, 3, 2, 4), data_layout="NHWC", kernel_layout="HWIO", padding=(1, 1)),
         example(floats(1, 3, 5, 6), floats(2, 3, 3, 3, 4), kernel_layout="OIHW4o", channels=6, padding=(1, 1)),
         example(ints(1, 2, 4, 4, dtype="int8"), ints(3, 2, 3, 3, dtype="int8"), out_dtype="int32"),
         example(floats(1, 3, 6, 7, dtype="float64"), floats(4, 3, 3, 3, dtype="float64")),
-        bad(floats(1, 3, 6, 6), floats(4, 2, 3, 3), error="channels"), bad(floats(1, 3, 2, 2), floats(4, 3, 3, 3), error="larger"),
-        bad(floats(1, 3, 6), floats(4, 3, 3, 3), error="4 axes"), bad(floats(1, 3, 6, 6), floats(4, 3, 3, 3), strides=0, error="positive"),
+        bad(floats(1, 3, 6, 6), floats(4, 2, 3, 3), error="channels"),
+        bad(floats(1, 3, 2, 2), floats(4, 3, 3, 3), error="larger"),
+        bad(floats(1, 3, 6), floats(4, 3, 3, 3), error="4 axes"),
+        bad(floats(1, 3, 6, 6), floats(4, 3, 3, 3), strides=0, error="positive"),
         bad(floats(1, 3, 6, 6), floats(4, 3, 3, 3), padding=(1, 2, 3), error="four ints"),
         bad(floats(1, 3, 6, 6), floats(4, 3, 3, 3), channels=5, error="channels"),
         bad(floats(1, 3, 6, 6), floats(4, 3, 3, 3), groups=2, error="groups"),
@@ -238,7 +242,8 @@ class Conv1D(Operator):
     out_dtype: str = attribute("", "dtype of accumulation and result; data's if empty", convert=convert.dtype_or_same)
     fusion = Fusion.OUT_ELEMWISE_FUSABLE
     examples = (
-        example(floats(1, 3, 8), floats(4, 3, 3)), example(floats(1, 4, 8), floats(4, 2, 3), groups=2, padding=(1, 2), strides=2),
+        example(floats(1, 3, 8), floats(4, 3, 3)),
+        example(floats(1, 4, 8), floats(4, 2, 3), groups=2, padding=(1, 2), strides=2),
         example(floats(1, 3, 9), floats(4, 3, 3), dilation=2), bad(floats(1, 3, 2), floats(4, 3, 3), error="larger"),
         bad(floats(1, 3, 8), floats(4, 2, 3), error="channels"), bad(floats(3, 8), floats(4, 2, 3), error="3 axes"),
     )  # fmt: skip
@@ -297,9 +302,12 @@ class Conv2DTranspose(Operator):
     out_dtype: str = attribute("", "dtype of accumulation and result; data's if empty", convert=convert.dtype_or_same)
     fusion = Fusion.OUT_ELEMWISE_FUSABLE
     examples = (
-        example(floats(1, 3, 4, 5), floats(3, 2, 3, 3)), example(floats(1, 3, 4, 5), floats(3, 2, 3, 3), strides=2, padding=1, output_padding=1),
-        example(floats(1, 4, 4, 4), floats(4, 3, 2, 2), strides=2, groups=2), example(floats(1, 2, 4, 4), floats(2, 2, 3, 3), dilation=2, padding=(0, 1, 1, 2)),
-        bad(floats(1, 3, 4, 4), floats(2, 3, 3, 3), error="channels"), bad(floats(1, 3, 4, 4), floats(3, 2, 3, 3), strides=2, output_padding=2, error="output_padding"),
+        example(floats(1, 3, 4, 5), floats(3, 2, 3, 3)),
+        example(floats(1, 3, 4, 5), floats(3, 2, 3, 3), strides=2, padding=1, output_padding=1),
+        example(floats(1, 4, 4, 4), floats(4, 3, 2, 2), strides=2, groups=2),
+        example(floats(1, 2, 4, 4), floats(2, 2, 3, 3), dilation=2, padding=(0, 1, 1, 2)),
+        bad(floats(1, 3, 4, 4), floats(2, 3, 3, 3), error="channels"),
+        bad(floats(1, 3, 4, 4), floats(3, 2, 3, 3), strides=2, output_padding=2, error="output_padding"),
         bad(floats(1, 3, 1, 1), floats(3, 2, 1, 1), padding=1, error="empty"),
     )  # fmt: skip
 

@@ -57,10 +57,12 @@ class Dense(Operator):
     out_dtype: str = _OUT_DTYPE
     fusion = Fusion.OUT_ELEMWISE_FUSABLE
     examples = (
-        example(floats(2, 8), floats(4, 8)), example(floats(1, 5), floats(3, 5), units=3), example(floats(2, 3, 4), floats(5, 4)),
+        example(floats(2, 8), floats(4, 8)), example(floats(1, 5), floats(3, 5), units=3),
+        example(floats(2, 3, 4), floats(5, 4)),
         example(ints(2, 8, dtype="int8"), ints(4, 8, dtype="int8"), out_dtype="int32"),
-        bad(floats(2, 8), floats(8, 4), error="do not agree"), bad(floats(2, 8), floats(4, 8), units=5, error="units"),
-        bad(floats(2, 8), floats(8), error="2 axes"), bad(floats(), floats(4, 8), error="at least one axis"),
+        bad(floats(2, 8), floats(8, 4), error="do not agree"),
+        bad(floats(2, 8), floats(4, 8), units=5, error="units"), bad(floats(2, 8), floats(8), error="2 axes"),
+        bad(floats(), floats(4, 8), error="at least one axis"),
     )  # fmt: skip
 
     def infer(self, data: TensorType, weight: TensorType) -> TensorType:
@@ -164,9 +166,11 @@ class MatMul(Operator):
     fusion = Fusion.OUT_ELEMWISE_FUSABLE
     examples = (
         example(floats(2, 8), floats(8, 4)), example(floats(8, 2), floats(4, 8), transpose_a=True, transpose_b=True),
-        example(floats(2, 3, 4), floats(4, 5)), example(floats(2, 3), floats(3, 4), units=4), example(floats(3), floats(3, 4)),
-        bad(floats(2, 8), floats(4, 8), error="do not agree"), bad(floats(2, 8), floats(8), error="2 axes"),
-        bad(floats(8), floats(8, 2), transpose_a=True, error="transpose_a"), bad(floats(2, 3), floats(3, 4), units=3, error="units"),
+        example(floats(2, 3, 4), floats(4, 5)), example(floats(2, 3), floats(3, 4), units=4),
+        example(floats(3), floats(3, 4)), bad(floats(2, 8), floats(4, 8), error="do not agree"),
+        bad(floats(2, 8), floats(8), error="2 axes"),
+        bad(floats(8), floats(8, 2), transpose_a=True, error="transpose_a"),
+        bad(floats(2, 3), floats(3, 4), units=3, error="units"),
     )  # fmt: skip
 
     def infer(self, tensor_a: TensorType, tensor_b: TensorType) -> TensorType:
@@ -218,7 +222,8 @@ class BatchMatMul(Operator):
         example(floats(2, 3, 4), floats(2, 5, 4)), example(floats(2, 3, 4), floats(2, 4, 5), transpose_b=False),
         example(floats(2, 4, 3), floats(1, 4, 5), transpose_a=True, transpose_b=False),
         example(floats(2, 3, 3, 4), floats(3, 4, 2), transpose_b=False),
-        bad(floats(2, 3, 4), floats(2, 4, 5), error="do not agree"), bad(floats(2, 3, 4), floats(3, 5, 4), error="broadcast"),
+        bad(floats(2, 3, 4), floats(2, 4, 5), error="do not agree"),
+        bad(floats(2, 3, 4), floats(3, 5, 4), error="broadcast"),
         bad(floats(4), floats(2, 4), error="at least 2 axes"),
     )  # fmt: skip
 
@@ -275,9 +280,9 @@ class BiasAdd(Operator):
     axis: int = attribute(1, "axis of data that bias belongs to", convert=convert.integer)
     fusion = Fusion.BROADCAST
     examples = (
-        example(floats(2, 3, 4, 4), floats(3)), example(floats(2, 3), floats(3), axis=-1), example(floats(3), floats(3), axis=0),
-        bad(floats(2, 3), floats(2), error="do not agree"), bad(floats(2, 3), floats(3, 1), error="1 axes"),
-        bad(floats(2), floats(2), error="outside"),
+        example(floats(2, 3, 4, 4), floats(3)), example(floats(2, 3), floats(3), axis=-1),
+        example(floats(3), floats(3), axis=0), bad(floats(2, 3), floats(2), error="do not agree"),
+        bad(floats(2, 3), floats(3, 1), error="1 axes"), bad(floats(2), floats(2), error="outside"),
     )  # fmt: skip
 
     def infer(self, data: TensorType, bias: TensorType) -> TensorType:

@@ -61,8 +61,10 @@ class PRelu(Operator):
 
     axis: int = attribute(1, "axis of channels", convert=convert.integer)
     fusion = Fusion.BROADCAST
-    examples = (example(floats(2, 3, 4), floats(3)), example(floats(2, 3), floats(3), axis=-1),
-                bad(floats(2, 3), floats(2), error="do not agree"), bad(floats(2), floats(2), error="outside"))  # fmt: skip
+    examples = (
+        example(floats(2, 3, 4), floats(3)), example(floats(2, 3), floats(3), axis=-1),
+        bad(floats(2, 3), floats(2), error="do not agree"), bad(floats(2), floats(2), error="outside"),
+    )  # fmt: skip
 
     def infer(self, data: TensorType, alpha: TensorType) -> TensorType:
         kind, slopes = tensor(self, data, "data"), tensor(self, alpha, "alpha", 1)
@@ -128,11 +130,16 @@ class Pad(Operator):
     fusion = Fusion.INJECTIVE
     parameters = ("data", "pad_width", "pad_value", "pad_mode")
     examples = (
-        example(floats(2, 3), pad_width=((1, 0), (2, 1))), example(floats(2, 3), floats(), pad_width=[[0, 0], [1, 1]]),
-        example(floats(3, 4), pad_width=((1, 1), (2, 0)), pad_mode="edge"), example(floats(3, 4), pad_width=((1, 2), (3, 0)), pad_mode="reflect"),
-        example(floats(4, 5), pad_width=((-1, 0), (1, -2))), example(ints(3), ints(), pad_width=((1, 1),)), bad(floats(3), ints(), pad_width=((1, 1),), error="different dtypes"),
-        bad(floats(2, 3), pad_width=((1, 1),), error="each axis"), bad(floats(2), pad_width=((2, 0),), pad_mode="reflect", error="mirror"),
-        bad(floats(2), pad_width=((-2, -1),), error="negative"), bad(floats(2), pad_width=((1, 1),), pad_mode="wrap", error="one of"),
+        example(floats(2, 3), pad_width=((1, 0), (2, 1))),
+        example(floats(2, 3), floats(), pad_width=[[0, 0], [1, 1]]),
+        example(floats(3, 4), pad_width=((1, 1), (2, 0)), pad_mode="edge"),
+        example(floats(3, 4), pad_width=((1, 2), (3, 0)), pad_mode="reflect"),
+        example(floats(4, 5), pad_width=((-1, 0), (1, -2))), example(ints(3), ints(), pad_width=((1, 1),)),
+        bad(floats(3), ints(), pad_width=((1, 1),), error="different dtypes"),
+        bad(floats(2, 3), pad_width=((1, 1),), error="each axis"),
+        bad(floats(2), pad_width=((2, 0),), pad_mode="reflect", error="mirror"),
+        bad(floats(2), pad_width=((-2, -1),), error="negative"),
+        bad(floats(2), pad_width=((1, 1),), pad_mode="wrap", error="one of"),
     )  # fmt: skip
 
     def infer(self, data: TensorType, pad_value: TensorType | None = None) -> TensorType:

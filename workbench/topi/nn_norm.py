@@ -76,8 +76,8 @@ class Softmax(Operator):
 
         axis, _, raised, total = _softmax_stages(self, data, "softmax")
         return te.compute(
-            data.shape, lambda *i: raised(*i) / total(*i[:axis], 0, *i[axis + 1 :]), name="softmax", tag="softmax_output",
-            attrs={"anchor": "softmax", "axis": axis},
+            data.shape, lambda *i: raised(*i) / total(*i[:axis], 0, *i[axis + 1 :]),
+            name="softmax", tag="softmax_output", attrs={"anchor": "softmax", "axis": axis},
         )  # fmt: skip
 
     def flops(self, data: TensorType) -> int:
@@ -238,8 +238,10 @@ class LayerNorm(Operator):
     scale: bool = _SCALE
     fusion = Fusion.OPAQUE
     examples = (
-        example(floats(2, 5), floats(5), floats(5)), example(floats(2, 5, 3), floats(5), floats(5), axis=1, epsilon=1e-3),
-        example(floats(2, 5), floats(5), floats(5), center=False), bad(floats(2, 5), floats(2), floats(5), error="gamma"),
+        example(floats(2, 5), floats(5), floats(5)),
+        example(floats(2, 5, 3), floats(5), floats(5), axis=1, epsilon=1e-3),
+        example(floats(2, 5), floats(5), floats(5), center=False),
+        bad(floats(2, 5), floats(2), floats(5), error="gamma"),
     )  # fmt: skip
 
     def infer(self, data: TensorType, gamma: TensorType, beta: TensorType) -> TensorType:

@@ -42,10 +42,13 @@ class StridedSlice(Operator):
     fusion = Fusion.INJECTIVE
     examples = (
         example(floats(5, 6), begin=(1, 2), end=(4, 5)), example(floats(5, 6), begin=(-3,), end=(100,)),
-        example(floats(5, 6), begin=(4, 0), end=(-100, 6), strides=(-1, 2)), example(floats(5, 6), begin=(1,), end=(3,), axes=(1,)),
-        example(floats(5, 6), begin=(1, 1), end=(2, -1), slice_mode="size"), example(floats(4), begin=(3,), end=(1,)),
-        bad(floats(2), begin=(0, 0), end=(1, 1), error="more axes"), bad(floats(2), begin=(0,), end=(1,), strides=(0,), error="cannot be 0"),
-        bad(floats(2), begin=(0,), end=(1, 2), error="same length"), bad(floats(2), begin=(0,), end=(1,), axes=(3,), error="outside"),
+        example(floats(5, 6), begin=(4, 0), end=(-100, 6), strides=(-1, 2)),
+        example(floats(5, 6), begin=(1,), end=(3,), axes=(1,)),
+        example(floats(5, 6), begin=(1, 1), end=(2, -1), slice_mode="size"),
+        example(floats(4), begin=(3,), end=(1,)), bad(floats(2), begin=(0, 0), end=(1, 1), error="more axes"),
+        bad(floats(2), begin=(0,), end=(1,), strides=(0,), error="cannot be 0"),
+        bad(floats(2), begin=(0,), end=(1, 2), error="same length"),
+        bad(floats(2), begin=(0,), end=(1,), axes=(3,), error="outside"),
     )  # fmt: skip
 
     def cuts(self, shape: Shape) -> dict[int, tuple[Any, Dimension, int]]:
@@ -149,9 +152,11 @@ class Take(Operator):
     fusion = Fusion.INJECTIVE
     parameters = ("data", "indices", "axis", "batch_dims", "mode")
     examples = (
-        example(floats(5, 4), ints(3, low=0, high=5), axis=0), example(floats(5, 4), ints(2, 3, low=0, high=4), axis=1),
-        example(floats(5, 4), ints(3, low=0, high=20)), example(floats(5, 4), ints(6, low=-9, high=9), axis=0),
-        example(floats(5, 4), ints(6, low=-9, high=9), axis=0, mode="wrap"), example(floats(5, 4), ints(low=0, high=5), axis=0),
+        example(floats(5, 4), ints(3, low=0, high=5), axis=0),
+        example(floats(5, 4), ints(2, 3, low=0, high=4), axis=1), example(floats(5, 4), ints(3, low=0, high=20)),
+        example(floats(5, 4), ints(6, low=-9, high=9), axis=0),
+        example(floats(5, 4), ints(6, low=-9, high=9), axis=0, mode="wrap"),
+        example(floats(5, 4), ints(low=0, high=5), axis=0),
         example(floats(2, 5, 3), ints(2, 4, low=0, high=5), axis=1, batch_dims=1),
         bad(floats(2), floats(2), axis=0, error="integers"), bad(floats(2), ints(2), axis=1, error="outside"),
         bad(floats(2), ints(2), axis=0, mode="x", error="one of"),
@@ -222,8 +227,10 @@ class Gather(Operator):
     fusion = Fusion.INJECTIVE
     parameters = ("data", "axis", "indices")
     examples = (
-        example(floats(4, 3), ints(2, 3, low=0, high=4), axis=0), example(floats(4, 3), ints(4, 5, low=-3, high=3), axis=-1),
-        bad(floats(4, 3), ints(2, low=0), axis=0, error="same rank"), bad(floats(4, 3), floats(4, 3), axis=0, error="integers"),
+        example(floats(4, 3), ints(2, 3, low=0, high=4), axis=0),
+        example(floats(4, 3), ints(4, 5, low=-3, high=3), axis=-1),
+        bad(floats(4, 3), ints(2, low=0), axis=0, error="same rank"),
+        bad(floats(4, 3), floats(4, 3), axis=0, error="integers"),
         bad(floats(2, 3), ints(4, 3), axis=1, error="exceed"),
     )  # fmt: skip
 
@@ -273,7 +280,8 @@ class GatherNd(Operator):
     fusion = Fusion.INJECTIVE
     examples = (
         example(floats(4, 3), ints(2, 5, low=0, high=3)), example(floats(4, 3, 2), ints(1, 5, low=-4, high=4)),
-        example(floats(4, 3, 2), ints(2, 2, 3, low=0, high=3)), example(floats(2, 4, 3), ints(1, 2, low=0, high=4), batch_dims=1),
+        example(floats(4, 3, 2), ints(2, 2, 3, low=0, high=3)),
+        example(floats(2, 4, 3), ints(1, 2, low=0, high=4), batch_dims=1),
         bad(floats(4), ints(2, 3), error="more indices"), bad(floats(4), floats(1, 3), error="integers"),
     )  # fmt: skip
 
@@ -324,8 +332,10 @@ class OneHot(Operator):
     fusion = Fusion.INJECTIVE
     parameters = ("indices", "on_value", "off_value", "depth", "axis", "dtype")
     examples = (
-        example(ints(4, low=-1, high=4), floats(), floats(), depth=3), example(ints(2, 3, low=0, high=4), ints(), ints(), depth=4, axis=1, dtype="int32"),
-        bad(floats(2), floats(), floats(), depth=3, error="integers"), bad(ints(2), floats(2), floats(), depth=3, error="0 axes"),
+        example(ints(4, low=-1, high=4), floats(), floats(), depth=3),
+        example(ints(2, 3, low=0, high=4), ints(), ints(), depth=4, axis=1, dtype="int32"),
+        bad(floats(2), floats(), floats(), depth=3, error="integers"),
+        bad(ints(2), floats(2), floats(), depth=3, error="0 axes"),
     )  # fmt: skip
 
     def infer(self, indices: TensorType, on_value: TensorType, off_value: TensorType) -> TensorType:

@@ -138,8 +138,10 @@ class Reshape(Operator):
         example(floats(2, 3, 4), newshape=[-1]), example(floats(2, 3, 4), newshape=(-3, 4)),
         example(floats(2, 6), newshape=(0, -4, 2, -1)), example(floats(2, 3, 4), newshape=(2, -2, 1)),
         example(floats(1), newshape=()), example(floats(), newshape=(1, 1)),
-        bad(floats(2, 3), newshape=(4, 2), error="number of elements"), bad(floats(2, 3), newshape=(4, -1), error="no extent"),
-        bad(floats(2, 3), newshape=(-1, -1), error="only one"), bad(floats(2), newshape=(0, 0, 2), error="does not fit"),
+        bad(floats(2, 3), newshape=(4, 2), error="number of elements"),
+        bad(floats(2, 3), newshape=(4, -1), error="no extent"),
+        bad(floats(2, 3), newshape=(-1, -1), error="only one"),
+        bad(floats(2), newshape=(0, 0, 2), error="does not fit"),
     )  # fmt: skip
 
     def infer(self, data: TensorType) -> TensorType:
@@ -227,7 +229,8 @@ class ExpandDims(Operator):
     fusion = Fusion.BROADCAST
     examples = (
         example(floats(2, 3), axis=1), example(floats(2, 3), axis=-1), example(floats(2, 3), axis=0, num_newaxis=2),
-        example(floats(), axis=0), bad(floats(2), axis=4, error="axis 4"), bad(floats(2), axis=0, num_newaxis=-1, error="negative"),
+        example(floats(), axis=0), bad(floats(2), axis=4, error="axis 4"),
+        bad(floats(2), axis=0, num_newaxis=-1, error="negative"),
     )  # fmt: skip
 
     def place(self, rank: int) -> int:
