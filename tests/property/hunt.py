@@ -15,6 +15,10 @@ FACTORS: tuple[list[int | None], ...] = (
 )  # fmt: skip
 
 
+WEIGHTS = {"get": 0, "loop": 3, "place": 12, "inline": 3, "cache": 2, "reduction": 6, "annotation": 1}
+"""How often primitives of a category are drawn."""
+
+
 def fresh_references(schedule: Schedule, rng: random.Random) -> tuple[list[BlockRV], list[LoopRV]]:
     """References to all blocks but the root, and to the loops of some of them."""
     blocks = [schedule.get_block(name) for name in schedule.state.tree.blocks if name != "root"]
@@ -62,7 +66,7 @@ def random_call(
 
 def scheduled(schedule: Schedule, rng: random.Random, count: int) -> tuple[int, list[ScheduleError]]:
     """Apply random primitives; (how many were legal, the refusals).  Checks that refusals change nothing."""
-    names = [name for name, entry in PRIMITIVES.items() if entry.category != "get"]
+    names = [name for name, entry in PRIMITIVES.items() for _ in range(WEIGHTS.get(entry.category, 1))]
     legal, refusals = 0, []
     for _ in range(count):
         blocks, loops = fresh_references(schedule, rng)
