@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.core.errors import WorkbenchError
+from workbench.core.errors import InternalError, WorkbenchError
 from workbench.core.node import post_order
 from workbench.frontend.onnx import import_model
 from workbench.relay.interpret import interpret
@@ -62,7 +62,9 @@ def run_case(case: Any) -> Outcome:
                 return Outcome(case.name, "wrong", problem)
     except WorkbenchError as error:
         crashed = error.code in ("E-ONNX-CONVERTER", "E-OPERATOR-REFERENCE")
-        return Outcome(case.name, "crashed" if crashed else "refused", f"{error.code} {error.message} [{error.found}]"[:160])
+        return Outcome(
+            case.name, "crashed" if crashed else "refused", f"{error.code} {error.message} [{error.found}]"[:160]
+        )
     except Exception as error:  # the point of the table is to list these
         return Outcome(case.name, "crashed", f"{type(error).__name__}: {error}"[:160])
     return Outcome(case.name, "fixed" if fixed else "pass")

@@ -20,7 +20,7 @@ from . import nodes as n
 from .build import add, const, multiply
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Term:
     """coefficient * atom."""
 
@@ -30,7 +30,7 @@ class Term:
     """Equal for equal atoms."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Linear:
     """The sum of `terms` and `constant`; no two terms have one key, no coefficient is zero."""
 

@@ -171,10 +171,11 @@ class Schedule:
         found: dict[str, ScheduleError | None] = {}
         for name, entry in PRIMITIVES.items():
             if entry.category != "get" and entry.selects(type(selection)):
-                found[name] = self._first_refusal(entry, selection)
+                found[name] = self.first_refusal(entry, selection)
         return found
 
-    def _first_refusal(self, entry: Primitive, selection: Reference) -> ScheduleError | None:
+    def first_refusal(self, entry: Primitive, selection: Reference) -> ScheduleError | None:
+        """None if some arguments worth trying work at `selection`, else the first refusal."""
         first: ScheduleError | None = None
         for arguments in itertools.islice(self.candidates(entry, selection), _TRIES):
             try:

@@ -8,6 +8,7 @@ the operator's tensor expression.  Importing this package fills `relay.ir.operat
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 from . import (
@@ -36,6 +37,8 @@ MODULES = (
 def __getattr__(name: str) -> Any:
     if name.startswith("_"):
         raise AttributeError(name)
+    if name == "nn":
+        return importlib.import_module("workbench.topi.nn")
     from .functions import function
 
-    return function(name)
+    return function("", name)

@@ -114,14 +114,14 @@ class LogSoftmax(Operator):
 
 def along(values: Any, axis: int, rank: int) -> Any:
     """A relay vector with new axes so that it stands along `axis` of a tensor."""
-    from ..relay import op as relay
+    from . import calls as relay
 
     return relay.call("expand_dims", values, axis=1, num_newaxis=rank - axis - 1) if axis < rank - 1 else values
 
 
 def scaled(op: Any, data: Any, gamma: Any, beta: Any, axis: int, rank: int) -> Any:
     """data * gamma + beta, as far as the operator asks for them."""
-    from ..relay import op as relay
+    from . import calls as relay
 
     if op.scale:
         data = relay.call("multiply", data, along(gamma, axis, rank))
@@ -179,7 +179,7 @@ class BatchNorm(Operator):
         return found.astype(data.dtype, copy=False), moving_mean, moving_var
 
     def decompose(self, data: Any, gamma: Any, beta: Any, moving_mean: Any, moving_var: Any) -> Any:
-        from ..relay import op as relay
+        from . import calls as relay
         from ..relay.ir.expr import Tuple, const
 
         kind: TensorType = data.checked_type
@@ -196,6 +196,11 @@ class BatchNorm(Operator):
         found = relay.call("multiply", data, along(factor, axis, rank))
         return Tuple((relay.call("add", found, along(offset, axis, rank)), moving_mean, moving_var))
 
+    def compute(self, *operands: Any) -> Any:
+        from .functions import composed
+
+        return composed(self, *operands)
+
     def flops(self, data: TensorType, *vectors: TensorType) -> int:
         return 2 * data.size
 
@@ -208,7 +213,7 @@ def _standardised(data: np.ndarray, axes: tuple[int, ...], epsilon: float) -> np
 
 def _standardise(data: Any, axes: tuple[int, ...], epsilon: float) -> Any:
     """Relay for (data - mean) / sqrt(variance + epsilon) over `axes`."""
-    from ..relay import op as relay
+    from . import calls as relay
     from ..relay.ir.expr import const
 
     mean = relay.call("mean", data, axis=axes, keepdims=True)
@@ -248,6 +253,11 @@ class LayerNorm(Operator):
         axis = axis_of(self, rank)
         return scaled(self, _standardise(data, (axis,), self.epsilon), gamma, beta, axis, rank)
 
+    def compute(self, *operands: Any) -> Any:
+        from .functions import composed
+
+        return composed(self, *operands)
+
     def flops(self, data: TensorType, *vectors: TensorType) -> int:
         return 8 * data.size
 
@@ -285,6 +295,11 @@ class InstanceNorm(Operator):
         rank = len(data.checked_type.shape)
         return scaled(self, _standardise(data, self.axes(rank), self.epsilon), gamma, beta, axis_of(self, rank), rank)
 
+    def compute(self, *operands: Any) -> Any:
+        from .functions import composed
+
+        return composed(self, *operands)
+
     def flops(self, data: TensorType, *vectors: TensorType) -> int:
         return 8 * data.size
 
@@ -309,12 +324,17 @@ class L2Normalize(Operator):
         return data / np.sqrt(np.maximum(total, np.asarray(self.eps, data.dtype)))
 
     def decompose(self, data: Any) -> Any:
-        from ..relay import op as relay
+        from . import calls as relay
         from ..relay.ir.expr import const
 
         total = relay.call("sum", relay.call("multiply", data, data), axis=self.axis, keepdims=True)
         least = relay.call("maximum", total, const(self.eps, data.checked_type.dtype))
         return relay.call("divide", data, relay.call("sqrt", least))
+
+    def compute(self, *operands: Any) -> Any:
+        from .functions import composed
+
+        return composed(self, *operands)
 
     def flops(self, data: TensorType) -> int:
         return 3 * data.size

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ...core.tensor import Tensor
 from ...relay.ir.expr import Constant, Expr
-from .emit import call, constant, dtype_of, like, shape_of, unpack
+from .emit import call, constant, dtype_of, like, pack, shape_of, unpack
 from .ops_activation import elu, hard_sigmoid, leaky_relu, softplus, softsign, thresholded_relu
 from .site import Site
 from .table import onnx_op
@@ -157,7 +157,7 @@ def _stack(parts: Sequence[Expr], axis: int) -> Expr:
     shape = list(shape_of(parts[0]))
     shape.insert(axis, 1)
     wide = [call("reshape", part, newshape=tuple(shape)) for part in parts]
-    return wide[0] if len(wide) == 1 else call("concatenate", *wide, axis=axis)
+    return wide[0] if len(wide) == 1 else call("concatenate", pack(wide), axis=axis)
 
 
 @dataclass(frozen=True)

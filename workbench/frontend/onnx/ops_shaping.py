@@ -10,7 +10,7 @@ import numpy as np
 from ...core.limits import limits
 from ...core.tensor import Tensor
 from ...relay.ir.expr import Constant, Expr
-from .emit import call, constant, dtype_of, rank_of, scalar, shape_of, type_of, unpack
+from .emit import call, constant, dtype_of, pack, rank_of, scalar, shape_of, type_of, unpack
 from .site import Site
 from .table import onnx_op
 from .tensors import dtype_of as dtype_of_number
@@ -170,7 +170,7 @@ def expand(node: Site, x: Expr, shape: Expr) -> Expr:
 @onnx_op("Concat", since=4)
 def concat(node: Site, *parts: Expr, axis: int) -> Expr:
     axis = node.axis(axis, rank_of(parts[0]))
-    return parts[0] if len(parts) == 1 else call("concatenate", *parts, axis=axis)
+    return parts[0] if len(parts) == 1 else call("concatenate", pack(parts), axis=axis)
 
 
 def _split(node: Site, x: Expr, axis: int, sizes: Sequence[int] | None, count: int | None) -> tuple[Expr, ...]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..ir.expr import Expr
-from .build import builder, call
+from ...topi.calls import call
+from .build import builder
 
 
 def dropout(data: Expr, rate: float = 0.5) -> Expr:

@@ -85,7 +85,7 @@ def _axis(indices: list[n.PrimExpr], inner: dict[int, int], extent: n.PrimExpr) 
     for index in indices:
         form = linear(index)
         inside = tuple(term for term in form.terms if _is_inner(term.atom, inner))
-        outside = Linear(tuple(term for term in form.terms if term not in inside), 0)
+        outside = Linear(tuple(term for term in form.terms if not _is_inner(term.atom, inner)), 0)
         reach = Linear(inside, form.constant).bounds(inner)
         if reach is None or any(inner.get(id(term.atom), 0) <= 0 for term in inside):
             return None

@@ -10,5 +10,5 @@ KERNEL_PIPELINE: Final[tuple[str, ...]] = (
     "Simplify",
     "FlattenBuffer",
     "VectorizeLoop",
-    "SimplifyAgain",
+    "Simplify",
 )
