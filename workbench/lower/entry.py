@@ -116,6 +116,8 @@ def _lower(current: r.Expr, entry: _Entry) -> tuple[t.Buffer, ...]:
         return (entry.values[id(current.tuple_value)][current.index],)
     if isinstance(current, r.Call) and isinstance(current.op, r.Function):
         return _call(current, current.op, entry)
+    if isinstance(current, r.Call) and isinstance(current.op, Operator):
+        return _call(current, _alone(current, current.op), entry)
     raise WorkbenchError(
         "E-LOWER-EXPRESSION",
         f"the native entry cannot hold a {type(current).__name__} yet",
@@ -123,6 +125,15 @@ def _lower(current: r.Expr, entry: _Entry) -> tuple[t.Buffer, ...]:
         fix="run FuseOps first; control flow runs in the interpreter",
         nodes=(current,),
     )
+
+
+def _alone(call: r.Call, op: Operator) -> r.Function:
+    """An operator that no fusion took, as a kernel of its own."""
+    params = tuple(r.Var(f"p{index}", argument.checked_type) for index, argument in enumerate(call.args))
+    body = r.Call(op, params)
+    body.set_type(call.checked_type)
+    origin.derived(body, call)
+    return r.Function(params, body, call.checked_type, (), FrozenMap({"Primitive": 1}))
 
 
 def _constant(data: Tensor, entry: _Entry) -> t.Buffer:
