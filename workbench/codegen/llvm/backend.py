@@ -14,6 +14,8 @@ from typing import Any
 
 from ...core.errors import WorkbenchError
 from ...core.module import IRModule
+from ...runtime.module import CodeUnit, Module
+from ...runtime.packed import PackedFunc, packed_at
 from ...target import Target
 from ...tir import nodes as t
 from ...tir.transforms.pipeline import lower_module
@@ -51,6 +53,8 @@ class Artefact:
     """Object code by function."""
     exported: dict[str, str]
     """Packed symbol by function name."""
+    symbols: dict[str, str]
+    """Kernel symbol by function name."""
     parameters: dict[str, tuple[Parameter, ...]]
     sources: dict[str, str] = field(default_factory=dict)
     """The printed loop program by function: what debug locations point into."""
@@ -62,6 +66,15 @@ class Artefact:
         if not self._linked:
             self._linked.append(_link(self))
         return self._linked[0]
+
+    def module(self) -> Module:
+        """The functions as a runtime module; they are linked at the first call of this."""
+        made = _LinkedLater(self)
+        functions = {name: made.function(name) for name in self.texts} if _runs_here(self.target) else {}
+        triple = self.target.triple or machine.host_triple()
+        code = CodeUnit(tuple(self.objects.values()), triple, self.cpu_features, dict(self.exported))
+        entry = "main" if "main" in self.texts else None
+        return Module(functions, entry=entry, code=code, sources=self.get_source, keep=self)
 
     def get_source(self, form: str = "ll", name: str | None = None) -> str:
         """Text of one function or all: "tir", "ll" (as emitted), "ll-opt" (optimised), "asm"."""
@@ -79,6 +92,26 @@ class Artefact:
             job = machine.job_of(self.texts[name], self.target, "ll" if form == "ll-opt" else "asm")
             return machine.compile_job(job).decode()
         raise WorkbenchError("E-SOURCE-FORM", f"there is no source of form {form!r}", expected="tir, ll, ll-opt, asm")
+
+
+class _LinkedLater:
+    """Makes packed functions of an artefact's code."""
+
+    def __init__(self, artefact: Artefact) -> None:
+        self.artefact = artefact
+
+    def function(self, name: str) -> PackedFunc:
+        from ...runtime.native import library as native_runtime
+
+        artefact = self.artefact
+        linked = artefact.link()
+        parameters = artefact.parameters[name]
+        writes = frozenset(i for i, parameter in enumerate(parameters) if parameter.written)
+        if native_runtime() is None:
+            from ...runtime.fallback import serial_function
+
+            return serial_function(name, parameters, linked[artefact.symbols[name]], linked)
+        return packed_at(linked[artefact.exported[name]], name, linked, writes)
 
 
 class LlvmBackend:
@@ -106,7 +139,7 @@ class LlvmBackend:
         functions = {name: func for name, func in lowered.items() if isinstance(func, t.PrimFunc)}
         symbols = {name: symbol(name, number) for number, name in enumerate(functions)}
         exported = {name: f"__tvm_ffi_{exported_name(name, number)}" for number, name in enumerate(functions)}
-        features = "" if chosen.is_host else machine.needed_features(chosen)
+        features = machine.needed_features(chosen)
         texts: dict[str, str] = {}
         sources: dict[str, str] = {}
         for number, (name, func) in enumerate(functions.items()):
@@ -116,7 +149,7 @@ class LlvmBackend:
         jobs = [machine.job_of(text, chosen) for text in texts.values()]
         objects = dict(zip(texts, compile_jobs(jobs), strict=True))
         parameters = {name: packed_parameters(func) for name, func in functions.items()}
-        return Artefact(chosen, lowered, texts, objects, exported, parameters, sources, features)
+        return Artefact(chosen, lowered, texts, objects, exported, symbols, parameters, sources, features)
 
 
 def exported_name(name: str, number: int) -> str:
@@ -173,7 +206,7 @@ def _link(artefact: Artefact) -> Any:
     if runtime is None:
         # Without the native runtime, wrappers are never called: Python checks arguments (runtime.fallback).
         imports = {"wb_enter": 1, "wb_leave": 1}
-    names = [*artefact.exported.values(), *(symbol(name, i) for i, name in enumerate(artefact.texts))]
+    names = [*artefact.exported.values(), *artefact.symbols.values()]
     return jit.link(list(artefact.objects.values()), names, imports)
 
 
