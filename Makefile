@@ -53,5 +53,5 @@ wheel: $(STAMP)
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .hypothesis extensions/widgets/node_modules
-	rm -f workbench/runtime/native/*.so
+	rm -f workbench/runtime/native/*.so workbench/runtime/native/*.dylib workbench/runtime/native/*.o
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -32,9 +32,7 @@ def product_numpy(op: Operator, a: np.ndarray, b: np.ndarray, out_dtype: str) ->
     return np.asarray(np.matmul(a.astype(work, copy=False), b.astype(work, copy=False))).astype(dtype, copy=False)
 
 
-def product_stage(
-    op: Operator, shape: Any, extent: Any, out_dtype: str, left: Any, right: Any, name: str = ""
-) -> Any:
+def product_stage(op: Operator, shape: Any, extent: Any, out_dtype: str, left: Any, right: Any, name: str = "") -> Any:
     """The te stage sum over k of left(i..., k) * right(i..., k); both answer expressions."""
     from .. import te
 
@@ -53,14 +51,18 @@ def product_stage(
 class Dense(Operator):
     """data (..., in) times the transpose of weight (units, in)."""
 
-    units: int | None = attribute(None, "rows of weight; from the weight if None", convert=convert.optional(convert.integer))
+    units: int | None = attribute(
+        None, "rows of weight; from the weight if None", convert=convert.optional(convert.integer)
+    )
     out_dtype: str = _OUT_DTYPE
     fusion = Fusion.OUT_ELEMWISE_FUSABLE
     examples = (
-        example(floats(2, 8), floats(4, 8)), example(floats(1, 5), floats(3, 5), units=3), example(floats(2, 3, 4), floats(5, 4)),
+        example(floats(2, 8), floats(4, 8)), example(floats(1, 5), floats(3, 5), units=3),
+        example(floats(2, 3, 4), floats(5, 4)),
         example(ints(2, 8, dtype="int8"), ints(4, 8, dtype="int8"), out_dtype="int32"),
-        bad(floats(2, 8), floats(8, 4), error="do not agree"), bad(floats(2, 8), floats(4, 8), units=5, error="units"),
-        bad(floats(2, 8), floats(8), error="2 axes"), bad(floats(), floats(4, 8), error="at least one axis"),
+        bad(floats(2, 8), floats(8, 4), error="do not agree"),
+        bad(floats(2, 8), floats(4, 8), units=5, error="units"), bad(floats(2, 8), floats(8), error="2 axes"),
+        bad(floats(), floats(4, 8), error="at least one axis"),
     )  # fmt: skip
 
     def infer(self, data: TensorType, weight: TensorType) -> TensorType:
@@ -76,7 +78,7 @@ class Dense(Operator):
         return product_numpy(self, data, weight.T, self.out_dtype)
 
     def compute(self, data: Any, weight: Any) -> Any:
-        shape = (*data.dimensions[:-1], weight.dimensions[0])
+        shape = (*data.shape[:-1], weight.shape[0])
         return product_stage(
             self, shape, weight.shape[1], self.out_dtype,
             lambda *i: data(*i[:-2], i[-1]), lambda *i: weight(i[-2], i[-1]),
@@ -97,7 +99,9 @@ class DensePack(Operator):
     """`nn.dense` with the weight packed in blocks of rows: weight_layout "NC16n" is (units/16, in, 16)."""
 
     weight_layout: str = attribute("NC8n", "layout of weight", convert=str)
-    units: int | None = attribute(None, "rows of weight without what was filled up", convert=convert.optional(convert.integer))
+    units: int | None = attribute(
+        None, "rows of weight without what was filled up", convert=convert.optional(convert.integer)
+    )
     out_dtype: str = _OUT_DTYPE
     fusion = Fusion.OUT_ELEMWISE_FUSABLE
     examples = (
@@ -136,14 +140,14 @@ class DensePack(Operator):
     def compute(self, data: Any, weight: Any) -> Any:
         from .. import te
 
-        units, block = self.sizes(weight.dimensions)
-        shape = (*data.dimensions[:-1], weight.dimensions[0], block)
+        units, block = self.sizes(weight.shape)
+        shape = (*data.shape[:-1], weight.shape[0], block)
         packed = product_stage(
             self, shape, weight.shape[1], self.out_dtype,
             lambda *i: data(*i[:-3], i[-1]), lambda *i: weight(i[-3], i[-1], i[-2]), "dense",
         )  # fmt: skip
         return te.compute(
-            (*data.dimensions[:-1], units), lambda *i: packed(*i[:-1], i[-1] // block, i[-1] % block),
+            (*data.shape[:-1], units), lambda *i: packed(*i[:-1], i[-1] // block, i[-1] % block),
             name="dense_unpack", tag="injective",
         )  # fmt: skip
 
@@ -162,9 +166,11 @@ class MatMul(Operator):
     fusion = Fusion.OUT_ELEMWISE_FUSABLE
     examples = (
         example(floats(2, 8), floats(8, 4)), example(floats(8, 2), floats(4, 8), transpose_a=True, transpose_b=True),
-        example(floats(2, 3, 4), floats(4, 5)), example(floats(2, 3), floats(3, 4), units=4), example(floats(3), floats(3, 4)),
-        bad(floats(2, 8), floats(4, 8), error="do not agree"), bad(floats(2, 8), floats(8), error="2 axes"),
-        bad(floats(8), floats(8, 2), transpose_a=True, error="transpose_a"), bad(floats(2, 3), floats(3, 4), units=3, error="units"),
+        example(floats(2, 3, 4), floats(4, 5)), example(floats(2, 3), floats(3, 4), units=4),
+        example(floats(3), floats(3, 4)), bad(floats(2, 8), floats(4, 8), error="do not agree"),
+        bad(floats(2, 8), floats(8), error="2 axes"),
+        bad(floats(8), floats(8, 2), transpose_a=True, error="transpose_a"),
+        bad(floats(2, 3), floats(3, 4), units=3, error="units"),
     )  # fmt: skip
 
     def infer(self, tensor_a: TensorType, tensor_b: TensorType) -> TensorType:
@@ -188,9 +194,9 @@ class MatMul(Operator):
         return product_numpy(self, a, tensor_b.T if self.transpose_b else tensor_b, self.out_dtype)
 
     def compute(self, tensor_a: Any, tensor_b: Any) -> Any:
-        rows, _ = self._split(tensor_a.dimensions)
+        rows, _ = self._split(tensor_a.shape)
         _, k = self._split(tensor_a.shape)
-        columns = tensor_b.dimensions[0 if self.transpose_b else 1]
+        columns = tensor_b.shape[0 if self.transpose_b else 1]
         return product_stage(
             self, (*rows, columns), k, self.out_dtype,
             lambda *i: tensor_a(*i[:-3], i[-1], i[-3]) if self.transpose_a else tensor_a(*i[:-2], i[-1]),
@@ -216,14 +222,20 @@ class BatchMatMul(Operator):
         example(floats(2, 3, 4), floats(2, 5, 4)), example(floats(2, 3, 4), floats(2, 4, 5), transpose_b=False),
         example(floats(2, 4, 3), floats(1, 4, 5), transpose_a=True, transpose_b=False),
         example(floats(2, 3, 3, 4), floats(3, 4, 2), transpose_b=False),
-        bad(floats(2, 3, 4), floats(2, 4, 5), error="do not agree"), bad(floats(2, 3, 4), floats(3, 5, 4), error="broadcast"),
+        bad(floats(2, 3, 4), floats(2, 4, 5), error="do not agree"),
+        bad(floats(2, 3, 4), floats(3, 5, 4), error="broadcast"),
         bad(floats(4), floats(2, 4), error="at least 2 axes"),
     )  # fmt: skip
 
     def infer(self, tensor_a: TensorType, tensor_b: TensorType) -> TensorType:
         a, b = tensor(self, tensor_a, "tensor_a"), tensor(self, tensor_b, "tensor_b")
         if min(len(a.shape), len(b.shape)) < 2:
-            refuse(self, "E-TYPE-RANK", "both operands must have at least 2 axes", found=f"{text(a.shape)} and {text(b.shape)}")
+            refuse(
+                self,
+                "E-TYPE-RANK",
+                "both operands must have at least 2 axes",
+                found=f"{text(a.shape)} and {text(b.shape)}",
+            )
         dtype = same_dtype(self, a, b)
         shape, k, inner = self._sizes(a.shape, b.shape)
         unify(self, k, inner, "the inner axes")
@@ -243,7 +255,7 @@ class BatchMatMul(Operator):
     def compute(self, tensor_a: Any, tensor_b: Any) -> Any:
         from .emit import batch_indices
 
-        shape, _, _ = self._sizes(tensor_a.dimensions, tensor_b.dimensions)
+        shape, _, _ = self._sizes(tensor_a.shape, tensor_b.shape)
         k = tensor_a.shape[-2 if self.transpose_a else -1]
 
         def left(*i: Any) -> Any:
@@ -268,9 +280,9 @@ class BiasAdd(Operator):
     axis: int = attribute(1, "axis of data that bias belongs to", convert=convert.integer)
     fusion = Fusion.BROADCAST
     examples = (
-        example(floats(2, 3, 4, 4), floats(3)), example(floats(2, 3), floats(3), axis=-1), example(floats(3), floats(3), axis=0),
-        bad(floats(2, 3), floats(2), error="do not agree"), bad(floats(2, 3), floats(3, 1), error="1 axes"),
-        bad(floats(2), floats(2), error="outside"),
+        example(floats(2, 3, 4, 4), floats(3)), example(floats(2, 3), floats(3), axis=-1),
+        example(floats(3), floats(3), axis=0), bad(floats(2, 3), floats(2), error="do not agree"),
+        bad(floats(2, 3), floats(3, 1), error="1 axes"), bad(floats(2), floats(2), error="outside"),
     )  # fmt: skip
 
     def infer(self, data: TensorType, bias: TensorType) -> TensorType:

@@ -61,8 +61,10 @@ class PRelu(Operator):
 
     axis: int = attribute(1, "axis of channels", convert=convert.integer)
     fusion = Fusion.BROADCAST
-    examples = (example(floats(2, 3, 4), floats(3)), example(floats(2, 3), floats(3), axis=-1),
-                bad(floats(2, 3), floats(2), error="do not agree"), bad(floats(2), floats(2), error="outside"))  # fmt: skip
+    examples = (
+        example(floats(2, 3, 4), floats(3)), example(floats(2, 3), floats(3), axis=-1),
+        bad(floats(2, 3), floats(2), error="do not agree"), bad(floats(2), floats(2), error="outside"),
+    )  # fmt: skip
 
     def infer(self, data: TensorType, alpha: TensorType) -> TensorType:
         kind, slopes = tensor(self, data, "data"), tensor(self, alpha, "alpha", 1)
@@ -82,7 +84,7 @@ class PRelu(Operator):
             value = data(*i)
             return build.select(value > 0, value, value * alpha(i[axis]))
 
-        return injective(self, data.dimensions, element)
+        return injective(self, data.shape, element)
 
     def flops(self, data: TensorType, alpha: TensorType) -> int:
         return data.size
@@ -105,63 +107,89 @@ class Dropout(Operator):
         return data, np.ones_like(data)
 
     def decompose(self, data: Any) -> Any:
-        from ..relay import op as relay
         from ..relay.ir.expr import Tuple
+        from . import calls as relay
 
         return Tuple((data, relay.call("ones_like", data)))
+
+    def compute(self, data: Any) -> Any:
+        from .functions import composed
+
+        return composed(self, data)
 
 
 @operator("nn.pad")
 class Pad(Operator):
-    """Elements added before and after each axis: a constant, the edge repeated, or the inside mirrored."""
+    """Elements added before and after each axis: `pad_value`, the edge repeated, or the inside mirrored.
+
+    Negative widths cut elements away.  `pad_value` is a scalar operand, 0 if left out.
+    """
 
     pad_width: tuple[tuple[int, int], ...] = attribute(doc="(before, after) of each axis", convert=convert.pad_width)
-    pad_value: float = attribute(0.0, "value of mode constant", convert=convert.number)
     pad_mode: str = attribute("constant", "what is added", choices=("constant", "edge", "reflect"))
     fusion = Fusion.INJECTIVE
+    parameters = ("data", "pad_width", "pad_value", "pad_mode")
     examples = (
-        example(floats(2, 3), pad_width=((1, 0), (2, 1))), example(floats(2, 3), pad_width=[[0, 0], [1, 1]], pad_value=-2.5),
-        example(floats(3, 4), pad_width=((1, 1), (2, 0)), pad_mode="edge"), example(floats(3, 4), pad_width=((1, 2), (3, 0)), pad_mode="reflect"),
-        example(floats(4, 5), pad_width=((-1, 0), (1, -2))), example(ints(3), pad_width=((1, 1),), pad_value=7),
-        bad(floats(2, 3), pad_width=((1, 1),), error="each axis"), bad(floats(2), pad_width=((2, 0),), pad_mode="reflect", error="mirror"),
-        bad(floats(2), pad_width=((-2, -1),), error="negative"), bad(floats(2), pad_width=((1, 1),), pad_mode="wrap", error="one of"),
+        example(floats(2, 3), pad_width=((1, 0), (2, 1))),
+        example(floats(2, 3), floats(), pad_width=[[0, 0], [1, 1]]),
+        example(floats(3, 4), pad_width=((1, 1), (2, 0)), pad_mode="edge"),
+        example(floats(3, 4), pad_width=((1, 2), (3, 0)), pad_mode="reflect"),
+        example(floats(4, 5), pad_width=((-1, 0), (1, -2))), example(ints(3), ints(), pad_width=((1, 1),)),
+        bad(floats(3), ints(), pad_width=((1, 1),), error="different dtypes"),
+        bad(floats(2, 3), pad_width=((1, 1),), error="each axis"),
+        bad(floats(2), pad_width=((2, 0),), pad_mode="reflect", error="mirror"),
+        bad(floats(2), pad_width=((-2, -1),), error="negative"),
+        bad(floats(2), pad_width=((1, 1),), pad_mode="wrap", error="one of"),
     )  # fmt: skip
 
-    def infer(self, data: TensorType) -> TensorType:
+    def infer(self, data: TensorType, pad_value: TensorType | None = None) -> TensorType:
         kind = tensor(self, data, "data")
+        if pad_value is not None:
+            same_dtype(self, kind, tensor(self, pad_value, "pad_value", 0))
         if len(self.pad_width) != len(kind.shape):
-            refuse(self, "E-TYPE-PAD", "pad_width must have a pair for each axis", found=self.pad_width, expected=f"{len(kind.shape)} pairs")
-        return TensorType(tuple(self._extent(extent, *pads) for extent, pads in zip(kind.shape, self.pad_width, strict=True)), kind.dtype)
+            refuse(
+                self,
+                "E-TYPE-PAD",
+                "pad_width must have a pair for each axis",
+                found=self.pad_width,
+                expected=f"{len(kind.shape)} pairs",
+            )
+        return TensorType(
+            tuple(self._extent(extent, *pads) for extent, pads in zip(kind.shape, self.pad_width, strict=True)),
+            kind.dtype,
+        )
 
     def _extent(self, extent: Dimension, before: int, after: int) -> Dimension:
         if self.pad_mode == "reflect" and isinstance(extent, int) and max(before, after) >= extent:
-            refuse(self, "E-TYPE-PAD", "mirroring needs more elements than it adds", found=f"{(before, after)} on {extent}")
+            refuse(
+                self, "E-TYPE-PAD", "mirroring needs more elements than it adds", found=f"{(before, after)} on {extent}"
+            )
         found = add(extent, before + after)
         if isinstance(found, int) and found < 0:
             refuse(self, "E-TYPE-PAD", "an extent would become negative", found=found)
         return found
 
-    def reference(self, data: np.ndarray) -> np.ndarray:
+    def reference(self, data: np.ndarray, pad_value: np.ndarray | None = None) -> np.ndarray:
         cut = data[tuple(slice(max(0, -before), extent - max(0, -after))
                          for (before, after), extent in zip(self.pad_width, data.shape, strict=True))]  # fmt: skip
         grow = [(max(0, before), max(0, after)) for before, after in self.pad_width]
         if self.pad_mode == "constant":
-            return np.pad(cut, grow, constant_values=np.asarray(self.pad_value).astype(data.dtype))
+            return np.pad(cut, grow, constant_values=0 if pad_value is None else pad_value.item())
         return np.pad(cut, grow, mode="edge" if self.pad_mode == "edge" else "reflect")
 
-    def compute(self, data: Any) -> Any:
-        shape = [add(extent, sum(pads)) for extent, pads in zip(data.dimensions, self.pad_width, strict=True)]
-        value = build.const(self.pad_value, data.dtype)
+    def compute(self, data: Any, pad_value: Any = None) -> Any:
+        shape = [add(extent, sum(pads)) for extent, pads in zip(data.shape, self.pad_width, strict=True)]
 
         def element(*i: Any) -> Any:
             where = [index - before for index, (before, _) in zip(i, self.pad_width, strict=True)]
             if self.pad_mode != "constant":
                 return data(*(self._mirrored(at, data.shape[axis]) for axis, at in enumerate(where)))
+            fill = build.const(0, data.dtype) if pad_value is None else pad_value()
             tests: list[Any] = []
             for axis, (before, after) in enumerate(self.pad_width):
                 tests += [where[axis] >= 0] if before > 0 else []
                 tests += [where[axis] < data.shape[axis]] if after > 0 else []
-            return build.if_then_else(build.all_of(*tests), data(*where), value)
+            return build.if_then_else(build.all_of(*tests), data(*where), fill)
 
         return injective(self, shape, element)
 

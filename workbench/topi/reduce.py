@@ -89,7 +89,7 @@ def reduce_tensor(data: Any, axes: tuple[int, ...], keepdims: bool, reducer: Any
     if not axes:
         return te.compute(data.shape, lambda *i: data(*i), name=name, tag="elemwise")
     reduced = {axis: te.reduce_axis((0, data.shape[axis]), name=f"k{axis}") for axis in axes}
-    shape = reduced_shape(data.dimensions, axes, keepdims)
+    shape = reduced_shape(data.shape, axes, keepdims)
 
     def element(*i: Any) -> Any:
         kept = [index for position, index in enumerate(i) if not (keepdims and position in axes)]
@@ -110,7 +110,11 @@ _float_examples = (
     example(floats(2, 3, 4)), example(floats(2, 3, 4), axis=1), example(floats(2, 5), axis=-1, keepdims=True),
     bad(ints(2, 3), error="float dtype"), bad(floats(2), axis=1, error="outside"),
 )  # fmt: skip
-_bool_examples = (example(bools(2, 3), axis=1), example(bools(2, 3), keepdims=True), bad(floats(2), error="must be bool"))
+_bool_examples = (
+    example(bools(2, 3), axis=1),
+    example(bools(2, 3), keepdims=True),
+    bad(floats(2), error="must be bool"),
+)
 
 
 @operator("sum")
@@ -189,7 +193,7 @@ class AnyTrue(Reduction):
 
 def extent_of(data: Any, axes: tuple[int, ...]) -> Any:
     """The number of elements that are reduced into one (a dimension)."""
-    shape = data.checked_type.shape if hasattr(data, "checked_type") else data.dimensions
+    shape = data.checked_type.shape if hasattr(data, "checked_type") else data.shape
     return product(shape[axis] for axis in axes)
 
 
@@ -243,7 +247,9 @@ class Variance(Reduction):
         def deviation(*i: Any) -> Any:
             return data(*i) - build.truncdiv(total(*(0 if axis in axes else at for axis, at in enumerate(i))), count)
 
-        square = te.compute(data.shape, lambda *i: deviation(*i) * deviation(*i), name="variance_square", tag="injective")
+        square = te.compute(
+            data.shape, lambda *i: deviation(*i) * deviation(*i), name="variance_square", tag="injective"
+        )
         summed = reduce_tensor(square, axes, bool(self.keepdims), te.sum, "variance_total")
         divisor = count - build.const(1, data.dtype) if self.unbiased else count
         return te.compute(summed.shape, lambda *i: build.truncdiv(summed(*i), divisor), name="variance", tag="elemwise")
@@ -279,7 +285,7 @@ class LogSumExp(Reduction):
             data.shape, lambda *i: te.exp(data(*i) - greatest(*at(i))), name="logsumexp_exp", tag="injective"
         )
         total = reduce_tensor(raised, axes, True, te.sum, "logsumexp_sum")
-        shape = reduced_shape(data.dimensions, axes, bool(self.keepdims))
+        shape = reduced_shape(data.shape, axes, bool(self.keepdims))
 
         def element(*i: Any) -> Any:
             spatial = iter(i)
@@ -336,7 +342,7 @@ class ArgReduction(Operator):
             position = row_major([axis.var for axis in reduced.values()], extents)
             return reducer((position, data(*where)), axis=list(reduced.values()))
 
-        shape = reduced_shape(data.dimensions, axes, own.keepdims)
+        shape = reduced_shape(data.shape, axes, own.keepdims)
         found, _ = te.compute(shape, element, name=stage_name(self), tag="comm_reduce_idx")
         return found
 

@@ -2,13 +2,15 @@
 
 concatenate, stack, split, tile, repeat, reverse, broadcast_to, full, zeros, ones, their _like forms, arange, where.
 
->>> Concatenate(axis=1).infer(TensorType((2, 3)), TensorType((2, 4)))
+>>> Concatenate(axis=1).infer(TupleType((TensorType((2, 3)), TensorType((2, 4)))))
 Tensor[(2, 7), float32]
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -39,6 +41,15 @@ from .shapes import (
 )
 
 
+def tensors(op: Operator, data: Any) -> list[TensorType]:
+    """The tensor types of a tuple operand, at least one."""
+    if not isinstance(data, TupleType):
+        refuse(op, "E-TYPE-OPERAND", "data must be a tuple of tensors", found=data, fix="pass a tuple: (x, y)")
+    if not data.fields:
+        refuse(op, "E-TYPE-ARITY", "at least one tensor is needed")
+    return [tensor(op, item, f"tensor {at}") for at, item in enumerate(data.fields)]
+
+
 @operator("concatenate")
 class Concatenate(Operator):
     """Tensors one after the other along `axis`; all other extents agree."""
@@ -46,15 +57,14 @@ class Concatenate(Operator):
     axis: int = attribute(0, "axis that grows", convert=convert.integer)
     fusion = Fusion.INJECTIVE
     examples = (
-        example(floats(2, 3), floats(4, 3)), example(floats(2, 3), floats(2, 1), floats(2, 2), axis=-1), example(ints(3)),
-        bad(floats(2, 3), floats(2, 4), error="do not agree"), bad(floats(2), ints(2), error="different dtypes"),
-        bad(error="at least one"), bad(floats(2), floats(2), axis=1, error="outside"),
+        example((floats(2, 3), floats(4, 3))), example((floats(2, 3), floats(2, 1), floats(2, 2)), axis=-1),
+        example((ints(3),)), bad((floats(2, 3), floats(2, 4)), error="do not agree"),
+        bad((floats(2), ints(2)), error="different dtypes"), bad((), error="at least one"),
+        bad((floats(2), floats(2)), axis=1, error="outside"), bad(floats(2), error="a tuple"),
     )  # fmt: skip
 
-    def infer(self, *data: TensorType) -> TensorType:
-        if not data:
-            refuse(self, "E-TYPE-ARITY", "at least one tensor is needed")
-        kinds = [tensor(self, item, f"tensor {at}") for at, item in enumerate(data)]
+    def infer(self, data: TupleType) -> TensorType:
+        kinds = tensors(self, data)
         dtype = same_dtype(self, *kinds)
         axis = normalized_axis(self, self.axis, len(kinds[0].shape))
         return TensorType(self.shape([kind.shape for kind in kinds], axis), dtype)
@@ -70,12 +80,12 @@ class Concatenate(Operator):
             )
         return total
 
-    def reference(self, *data: np.ndarray) -> np.ndarray:
+    def reference(self, data: Sequence[np.ndarray]) -> np.ndarray:
         return np.concatenate(data, self.axis)
 
-    def compute(self, *data: Any) -> Any:
+    def compute(self, data: Sequence[Any]) -> Any:
         axis = normalized_axis(self, self.axis, len(data[0].shape))
-        shape = self.shape([item.dimensions for item in data], axis)
+        shape = self.shape([item.shape for item in data], axis)
 
         def element(*i: Any) -> Any:
             ends: list[Any] = []
@@ -99,13 +109,13 @@ class Stack(Operator):
 
     axis: int = attribute(0, "place of the new axis", convert=convert.integer)
     fusion = Fusion.INJECTIVE
-    examples = (example(floats(2, 3), floats(2, 3)), example(ints(2), ints(2), ints(2), axis=-1),
-                bad(floats(2), floats(3), error="do not agree"), bad(floats(2), axis=3, error="outside"))  # fmt: skip
+    examples = (
+        example((floats(2, 3), floats(2, 3))), example((ints(2), ints(2), ints(2)), axis=-1),
+        bad((floats(2), floats(3)), error="do not agree"), bad((floats(2),), axis=3, error="outside"),
+    )  # fmt: skip
 
-    def infer(self, *data: TensorType) -> TensorType:
-        if not data:
-            refuse(self, "E-TYPE-ARITY", "at least one tensor is needed")
-        kinds = [tensor(self, item, f"tensor {at}") for at, item in enumerate(data)]
+    def infer(self, data: TupleType) -> TensorType:
+        kinds = tensors(self, data)
         dtype = same_dtype(self, *kinds)
         shape = kinds[0].shape
         for kind in kinds[1:]:
@@ -113,12 +123,12 @@ class Stack(Operator):
         axis = normalized_axis(self, self.axis, len(shape) + 1)
         return TensorType((*shape[:axis], len(kinds), *shape[axis:]), dtype)
 
-    def reference(self, *data: np.ndarray) -> np.ndarray:
+    def reference(self, data: Sequence[np.ndarray]) -> np.ndarray:
         return np.stack(data, self.axis)
 
-    def compute(self, *data: Any) -> Any:
+    def compute(self, data: Sequence[Any]) -> Any:
         axis = normalized_axis(self, self.axis, len(data[0].shape) + 1)
-        shape = (*data[0].dimensions[:axis], len(data), *data[0].dimensions[axis:])
+        shape = (*data[0].shape[:axis], len(data), *data[0].shape[axis:])
 
         def element(*i: Any) -> Any:
             where = (*i[:axis], *i[axis + 1 :])
@@ -139,8 +149,10 @@ class Split(Operator):
     fusion = Fusion.INJECTIVE
     examples = (
         example(floats(4, 6), indices_or_sections=2), example(floats(4, 6), indices_or_sections=(1, 4), axis=1),
-        example(floats(4, 6), indices_or_sections=3, axis=-1), bad(floats(4, 6), indices_or_sections=5, error="equal parts"),
-        bad(floats(4), indices_or_sections=(3, 1), error="ascend"), bad(floats(4), indices_or_sections=2, axis=1, error="outside"),
+        example(floats(4, 6), indices_or_sections=3, axis=-1),
+        bad(floats(4, 6), indices_or_sections=5, error="equal parts"),
+        bad(floats(4), indices_or_sections=(3, 1), error="ascend"),
+        bad(floats(4), indices_or_sections=2, axis=1, error="outside"),
     )  # fmt: skip
 
     def cuts(self, extent: Dimension) -> list[tuple[Dimension, Dimension]]:
@@ -153,8 +165,13 @@ class Split(Operator):
             return [(at * (whole // parts), (at + 1) * (whole // parts)) for at in range(parts)]
         edges = [0, *self.indices_or_sections]
         bounds = [*edges, extent] if isinstance(extent, int) else edges
-        if any(isinstance(a, int) and isinstance(b, int) and a > b for a, b in zip(bounds, bounds[1:], strict=False)):
-            refuse(self, "E-TYPE-SPLIT", "indices must ascend within the axis", found=f"{self.indices_or_sections} of {extent}")
+        if any(isinstance(a, int) and isinstance(b, int) and a > b for a, b in pairwise(bounds)):
+            refuse(
+                self,
+                "E-TYPE-SPLIT",
+                "indices must ascend within the axis",
+                found=f"{self.indices_or_sections} of {extent}",
+            )
         return list(zip(edges, [*edges[1:], extent], strict=True))
 
     def infer(self, data: TensorType) -> TupleType:
@@ -172,7 +189,7 @@ class Split(Operator):
 
     def compute(self, data: Any) -> list[Any]:
         axis = normalized_axis(self, self.axis, len(data.shape))
-        shape = data.dimensions
+        shape = data.shape
 
         def part(at: int, begin: Any, end: Any) -> Any:
             extents = (*shape[:axis], subtract(end, begin), *shape[axis + 1 :])
@@ -206,10 +223,12 @@ class Tile(Operator):
         return np.tile(data, self.reps)
 
     def compute(self, data: Any) -> Any:
-        reps, shape = self.shapes(data.dimensions)
+        reps, shape = self.shapes(data.shape)
         extra = len(reps) - len(data.shape)
         result = [multiply(extent, count) for extent, count in zip(shape, reps, strict=True)]
-        return injective(self, result, lambda *i: data(*(at % extent for at, extent in zip(i[extra:], data.shape, strict=True))))
+        return injective(
+            self, result, lambda *i: data(*(at % extent for at, extent in zip(i[extra:], data.shape, strict=True)))
+        )
 
 
 @operator("repeat")
@@ -219,15 +238,19 @@ class Repeat(Operator):
     repeats: int = attribute(doc="how often", convert=convert.integer)
     axis: int = attribute(0, "along which axis", convert=convert.integer)
     fusion = Fusion.INJECTIVE
-    examples = (example(floats(2, 3), repeats=2), example(floats(2, 3), repeats=3, axis=-1),
-                bad(floats(2), repeats=2, axis=1, error="outside"), bad(floats(2), repeats=0, error="at least once"))  # fmt: skip
+    examples = (
+        example(floats(2, 3), repeats=2), example(floats(2, 3), repeats=3, axis=-1),
+        bad(floats(2), repeats=2, axis=1, error="outside"), bad(floats(2), repeats=0, error="at least once"),
+    )  # fmt: skip
 
     def infer(self, data: TensorType) -> TensorType:
         kind = tensor(self, data, "data")
         axis = normalized_axis(self, self.axis, len(kind.shape))
         if self.repeats < 1:
             refuse(self, "E-TYPE-SHAPE", "slices are repeated at least once", found=self.repeats)
-        return TensorType((*kind.shape[:axis], multiply(kind.shape[axis], self.repeats), *kind.shape[axis + 1 :]), kind.dtype)
+        return TensorType(
+            (*kind.shape[:axis], multiply(kind.shape[axis], self.repeats), *kind.shape[axis + 1 :]), kind.dtype
+        )
 
     def reference(self, data: np.ndarray) -> np.ndarray:
         return np.repeat(data, self.repeats, self.axis)
@@ -244,7 +267,11 @@ class Reverse(Operator):
 
     axis: tuple[int, ...] = attribute(doc="axes to turn around", convert=convert.integers)
     fusion = Fusion.INJECTIVE
-    examples = (example(floats(2, 3), axis=1), example(floats(2, 3), axis=(0, 1)), bad(floats(2), axis=1, error="outside"))
+    examples = (
+        example(floats(2, 3), axis=1),
+        example(floats(2, 3), axis=(0, 1)),
+        bad(floats(2), axis=1, error="outside"),
+    )
 
     def infer(self, data: TensorType) -> TensorType:
         kind = tensor(self, data, "data")
@@ -260,7 +287,7 @@ class Reverse(Operator):
         def element(*i: Any) -> Any:
             return data(*(data.shape[at] - 1 - index if at in turned else index for at, index in enumerate(i)))
 
-        return injective(self, data.dimensions, element)
+        return injective(self, data.shape, element)
 
 
 @operator("broadcast_to")
@@ -269,15 +296,22 @@ class BroadcastTo(Operator):
 
     shape: tuple[Any, ...] = attribute(doc="shape of the result", convert=convert.shape)
     fusion = Fusion.BROADCAST
-    examples = (example(floats(3, 1), shape=(2, 3, 4)), example(floats(), shape=(2,)), example(ints(2, 3), shape=(2, 3)),
-                bad(floats(3), shape=(2,), error="broadcast"), bad(floats(2, 2), shape=(2,), error="broadcast"))  # fmt: skip
+    examples = (
+        example(floats(3, 1), shape=(2, 3, 4)), example(floats(), shape=(2,)), example(ints(2, 3), shape=(2, 3)),
+        bad(floats(3), shape=(2,), error="broadcast"), bad(floats(2, 2), shape=(2,), error="broadcast"),
+    )  # fmt: skip
 
     def infer(self, data: TensorType) -> TensorType:
         kind = tensor(self, data, "data")
         found = broadcast(self, kind.shape, self.shape)
         if len(found) != len(self.shape) or any(a == 1 and b != 1 for a, b in zip(self.shape, found, strict=True)
                                                 if isinstance(a, int) and isinstance(b, int)):  # fmt: skip
-            refuse(self, "E-TYPE-BROADCAST", "data does not broadcast to shape", found=f"{text(kind.shape)} to {text(self.shape)}")
+            refuse(
+                self,
+                "E-TYPE-BROADCAST",
+                "data does not broadcast to shape",
+                found=f"{text(kind.shape)} to {text(self.shape)}",
+            )
         return TensorType(self.shape, kind.dtype)
 
     def reference(self, data: np.ndarray) -> np.ndarray:
@@ -292,9 +326,12 @@ class Where(Operator):
     """x where the condition holds, else y; all three broadcast."""
 
     fusion = Fusion.BROADCAST
-    examples = (example(bools(2, 3), floats(2, 3), floats(2, 3)), example(bools(3), floats(2, 1), floats()),
-                example(ints(4, low=0, high=2), floats(4), floats(4)),
-                bad(bools(2), floats(2), ints(2), error="different dtypes"), bad(bools(2), floats(3), floats(3), error="broadcast"))  # fmt: skip
+    examples = (
+        example(bools(2, 3), floats(2, 3), floats(2, 3)), example(bools(3), floats(2, 1), floats()),
+        example(ints(4, low=0, high=2), floats(4), floats(4)),
+        bad(bools(2), floats(2), ints(2), error="different dtypes"),
+        bad(bools(2), floats(3), floats(3), error="broadcast"),
+    )  # fmt: skip
 
     def infer(self, condition: TensorType, x: TensorType, y: TensorType) -> TensorType:
         test, a, b = tensor(self, condition, "condition"), tensor(self, x, "x"), tensor(self, y, "y")
@@ -304,7 +341,7 @@ class Where(Operator):
         return np.where(condition.astype(bool), x, y)
 
     def compute(self, condition: Any, x: Any, y: Any) -> Any:
-        shape = broadcast(self, condition.dimensions, x.dimensions, y.dimensions)
+        shape = broadcast(self, condition.shape, x.shape, y.shape)
 
         def element(test: Any, a: Any, b: Any) -> Any:
             return build.select(test if test.dtype.is_bool else test != build.const(0, test.dtype), a, b)
@@ -387,7 +424,7 @@ class ZerosLike(Operator):
         return np.zeros_like(data)
 
     def compute(self, data: Any) -> Any:
-        return injective(self, data.dimensions, lambda *i: build.const(0, data.dtype))
+        return injective(self, data.shape, lambda *i: build.const(0, data.dtype))
 
 
 @operator("ones_like")
@@ -404,7 +441,7 @@ class OnesLike(Operator):
         return np.ones_like(data)
 
     def compute(self, data: Any) -> Any:
-        return injective(self, data.dimensions, lambda *i: build.const(1, data.dtype))
+        return injective(self, data.shape, lambda *i: build.const(1, data.dtype))
 
 
 @operator("arange")
@@ -412,12 +449,16 @@ class Arange(Operator):
     """start, start + step, ... up to but without stop."""
 
     start: float = attribute(doc="first value", convert=convert.number)
-    stop: float | None = attribute(None, "end, not included; None: from 0 to start", convert=convert.optional(convert.number))
+    stop: float | None = attribute(
+        None, "end, not included; None: from 0 to start", convert=convert.optional(convert.number)
+    )
     step: float = attribute(1, "distance", convert=convert.number)
     dtype: str = attribute("float32", "dtype of the result", convert=convert.dtype)
     fusion = Fusion.INJECTIVE
-    examples = (example(start=5), example(start=1, stop=6, step=2, dtype="int64"), example(start=1.0, stop=0.0, step=-0.25),
-                example(start=3, stop=3), bad(start=0, stop=4, step=0, error="cannot be 0"))  # fmt: skip
+    examples = (
+        example(start=5), example(start=1, stop=6, step=2, dtype="int64"), example(start=1.0, stop=0.0, step=-0.25),
+        example(start=3, stop=3), bad(start=0, stop=4, step=0, error="cannot be 0"),
+    )  # fmt: skip
 
     def bounds(self) -> tuple[float, float, int]:
         """First value, step, and number of values."""

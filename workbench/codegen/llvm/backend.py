@@ -14,8 +14,6 @@ from typing import Any
 
 from ...core.errors import WorkbenchError
 from ...core.module import IRModule
-from ...runtime.module import CodeUnit, Module
-from ...runtime.packed import PackedFunc, packed_at
 from ...target import Target
 from ...tir import nodes as t
 from ...tir.transforms.pipeline import lower_module
@@ -67,15 +65,6 @@ class Artefact:
             self._linked.append(_link(self))
         return self._linked[0]
 
-    def module(self) -> Module:
-        """The functions as a runtime module; they are linked at the first call of this."""
-        made = _LinkedLater(self)
-        functions = {name: made.function(name) for name in self.texts} if _runs_here(self.target) else {}
-        triple = self.target.triple or machine.host_triple()
-        code = CodeUnit(tuple(self.objects.values()), triple, self.cpu_features, dict(self.exported))
-        entry = "main" if "main" in self.texts else None
-        return Module(functions, entry=entry, code=code, sources=self.get_source, keep=self)
-
     def get_source(self, form: str = "ll", name: str | None = None) -> str:
         """Text of one function or all: "tir", "ll" (as emitted), "ll-opt" (optimised), "asm"."""
         names = [name] if name is not None else list(self.texts)
@@ -92,26 +81,6 @@ class Artefact:
             job = machine.job_of(self.texts[name], self.target, "ll" if form == "ll-opt" else "asm")
             return machine.compile_job(job).decode()
         raise WorkbenchError("E-SOURCE-FORM", f"there is no source of form {form!r}", expected="tir, ll, ll-opt, asm")
-
-
-class _LinkedLater:
-    """Makes packed functions of an artefact's code."""
-
-    def __init__(self, artefact: Artefact) -> None:
-        self.artefact = artefact
-
-    def function(self, name: str) -> PackedFunc:
-        from ...runtime.native import library as native_runtime
-
-        artefact = self.artefact
-        linked = artefact.link()
-        parameters = artefact.parameters[name]
-        writes = frozenset(i for i, parameter in enumerate(parameters) if parameter.written)
-        if native_runtime() is None:
-            from ...runtime.fallback import serial_function
-
-            return serial_function(name, parameters, linked[artefact.symbols[name]], linked)
-        return packed_at(linked[artefact.exported[name]], name, linked, writes)
 
 
 class LlvmBackend:
@@ -191,7 +160,7 @@ def _printed(func: t.PrimFunc, name: str) -> tuple[str, dict[int, int]]:
 
 
 def _link(artefact: Artefact) -> Any:
-    from ...runtime.native import library
+    from ...runtime.native import library, why_missing
     from . import jit
 
     if not _runs_here(artefact.target):
@@ -202,12 +171,15 @@ def _link(artefact: Artefact) -> Any:
             fix="export it with export_library and run it there",
         )
     runtime = library()
-    imports = dict(runtime.addresses) if runtime is not None else {}
     if runtime is None:
-        # Without the native runtime, wrappers are never called: Python checks arguments (runtime.fallback).
-        imports = {"wb_enter": 1, "wb_leave": 1}
+        raise WorkbenchError(
+            "E-RUN-NATIVE",
+            "the native runtime is missing, so compiled code cannot run here",
+            found=why_missing()[:300],
+            fix="install a C compiler (cc, gcc, clang) or `pip install ziglang`, and try again",
+        )
     names = [*artefact.exported.values(), *artefact.symbols.values()]
-    return jit.link(list(artefact.objects.values()), names, imports)
+    return jit.link(list(artefact.objects.values()), names, runtime.addresses)
 
 
 def _runs_here(target: Target) -> bool:

@@ -124,7 +124,7 @@ def _operands(cls: type[Operator]) -> tuple[inspect.Parameter, ...]:
     return tuple(inspect.signature(cls.infer).parameters.values())[1:]
 
 
-@lru_cache(maxsize=None)
+@cache
 def _checks(cls: type[Operator]) -> tuple[tuple[str, Callable[[Any], Any] | None, tuple[Any, ...]], ...]:
     """Name, converter and choices of the attributes that have either."""
     fields: Any = dataclasses.fields(cls)  # type: ignore[arg-type]

@@ -1,1 +1,0 @@
-"""Classic `contrib.debugger`."""
