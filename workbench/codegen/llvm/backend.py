@@ -65,6 +65,10 @@ class Artefact:
             self._linked.append(_link(self))
         return self._linked[0]
 
+    def written(self, name: str) -> tuple[int, ...]:
+        """Positions of the packed arguments that a function writes."""
+        return tuple(index for index, parameter in enumerate(self.parameters[name]) if parameter.written)
+
     def get_source(self, form: str = "ll", name: str | None = None) -> str:
         """Text of one function or all: "tir", "ll" (as emitted), "ll-opt" (optimised), "asm"."""
         names = [name] if name is not None else list(self.texts)
