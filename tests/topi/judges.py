@@ -64,7 +64,7 @@ def _elementwise(function: Callable[..., Any]) -> Judge:
 
 
 def conv2d(op: Any, data: np.ndarray, weight: np.ndarray) -> Any:
-    if data.dtype != np.float32:
+    if data.dtype != np.float32 or op.data_layout == "NCHW4c" or op.out_layout:
         return None
     if op.data_layout == "NHWC":
         data = data.transpose(0, 3, 1, 2)
@@ -72,7 +72,7 @@ def conv2d(op: Any, data: np.ndarray, weight: np.ndarray) -> Any:
         weight = weight.transpose(3, 2, 0, 1)
     elif op.kernel_layout != "OIHW":
         lanes = weight.shape[-1]
-        weight = np.stack([weight[o // lanes, :, :, :, o % lanes] for o in range(op.channels)])
+        weight = np.stack([weight[o // lanes, :, :, :, o % lanes] for o in range(op.channels or len(weight) * lanes)])
     found = run(
         "Conv", [data, np.ascontiguousarray(weight)], strides=op.strides, pads=op.padding, dilations=op.dilation,
         group=op.groups,
