@@ -154,7 +154,6 @@ class Importer:
             return function(site, *operands, **given)
         except WorkbenchError as error:
             error.fix = error.fix or "look at the nodes that make these operands, and at shape="
-            error.kept = error.kept or "nothing imported"
             if site.record.label not in error.where:
                 error.where = site.where
             raise
@@ -164,7 +163,6 @@ class Importer:
                 f"{site.record.label}: the importer failed: {type(error).__name__}: {error}",
                 where=site.where,
                 fix="report this with the model, or register a converter of your own with onnx_op",
-                kept="nothing imported",
             ) from error
 
     def _finished(
@@ -194,7 +192,6 @@ class Importer:
                 found=f"'{shorten(missing[0], 60)}'",
                 expected=f"{len(results)} outputs",
                 fix="export without this output",
-                kept="nothing imported",
             )
 
     # --- functions and bodies ---

@@ -85,7 +85,6 @@ def _refuse(record: NodeRecord, where: str, message: str, found: str, expected: 
         found=found,
         expected=expected,
         fix=fix,
-        kept="nothing imported",
     )
 
 

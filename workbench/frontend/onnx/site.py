@@ -51,7 +51,6 @@ class Site:
                 found="a value computed from the model's inputs",
                 expected="a constant, or shape arithmetic on known shapes",
                 fix="fix the input: import_model(..., values={name: array}); or give all shapes with shape=",
-                kept="nothing imported",
                 nodes=(value,),
             )
         return found
@@ -82,7 +81,6 @@ class Site:
             found=found,
             expected=expected,
             fix=fix or "export the model again",
-            kept="nothing imported",
         )
 
     def note(self, text: str) -> None:
