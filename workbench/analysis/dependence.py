@@ -86,6 +86,9 @@ class _Writer:
             raise NotAffine("an index is divided by something that is not a positive constant")
         if isinstance(root, a.Mul) and not (isinstance(root.a, a.IntImm) or isinstance(root.b, a.IntImm)):
             raise NotAffine("an index is a product of variables")
+        if isinstance(root, a.Mul):
+            number, other = (root.a, root.b) if isinstance(root.a, a.IntImm) else (root.b, root.a)
+            return f"{self.expr(number)}*({self.expr(other, depth + 1)})"
         return rule(self.expr(root.a, depth + 1), self.expr(root.b, depth + 1))
 
     def condition(self, root: PrimExpr) -> str | None:
@@ -112,7 +115,7 @@ def _kind(expr: PrimExpr) -> str:
 _TEXTS: dict[type, Callable[[str, str], str]] = {
     a.Add: lambda x, y: f"({x} + {y})",
     a.Sub: lambda x, y: f"({x} - {y})",
-    a.Mul: lambda x, y: f"({x}) * ({y})",
+    a.Mul: lambda x, y: f"{x}*({y})",
     a.FloorDiv: lambda x, y: f"floor(({x})/{y})",
     a.FloorMod: lambda x, y: f"(({x}) mod {y})",
     a.Min: lambda x, y: f"min({x}, {y})",

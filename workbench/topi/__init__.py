@@ -8,10 +8,12 @@ the operator's tensor expression.  Importing this package fills `relay.ir.operat
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 from . import (
     binary,
+    clip_cast,
     compare,
     layout,
     nn_conv,
@@ -27,7 +29,7 @@ from . import (
 )
 
 MODULES = (
-    unary, binary, compare, reduce, transform_shape, transform_join, transform_index, layout,
+    unary, clip_cast, binary, compare, reduce, transform_shape, transform_join, transform_index, layout,
     nn_conv, nn_dense, nn_norm, nn_pool, nn_elementwise,
 )  # fmt: skip
 """The modules that declare operators."""
@@ -36,6 +38,8 @@ MODULES = (
 def __getattr__(name: str) -> Any:
     if name.startswith("_"):
         raise AttributeError(name)
+    if name == "nn":
+        return importlib.import_module("workbench.topi.nn")
     from .functions import function
 
-    return function(name)
+    return function("", name)

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .build import binary, builder, call, get, unary
+from ...topi.calls import call
+from .build import binary, builder, get, unary
 
 __all__ = ["binary", "builder", "call", "get", "unary"]
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...topi.calls import call
 from ..ir.expr import Expr
-from .build import builder, call
+from .build import builder
 
 
 def dropout(data: Expr, rate: float = 0.5) -> Expr:
