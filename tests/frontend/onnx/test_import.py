@@ -88,7 +88,9 @@ def test_origins_go_to_an_ambient_table() -> None:
 
 
 def test_outputs_names_and_tuples() -> None:
-    proto = model([node("Split", ["x"], ["a", "b"], axis=1)], [value("x", (2, 4))], [value("b", None), value("a", None)])
+    proto = model(
+        [node("Split", ["x"], ["a", "b"], axis=1)], [value("x", (2, 4))], [value("b", None), value("a", None)]
+    )
     found = import_model(proto)
     assert found.output_names == ("b", "a")
     x = np.arange(8, dtype="f").reshape(2, 4)
@@ -97,7 +99,9 @@ def test_outputs_names_and_tuples() -> None:
 
 
 def test_a_default_input_is_a_weight() -> None:
-    proto = model([node("Add", ["x", "w"], ["y"])], [value("x"), value("w", (3,))], initializers=[weights("w", np.ones(3, "f"))])
+    proto = model(
+        [node("Add", ["x", "w"], ["y"])], [value("x"), value("w", (3,))], initializers=[weights("w", np.ones(3, "f"))]
+    )
     assert import_model(proto).input_names == ("x",)
 
 

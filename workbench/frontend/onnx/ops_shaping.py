@@ -225,13 +225,11 @@ def _padded(node: Site, x: Expr, mode: str, pads: Sequence[int], value: Expr | N
 def _pad_by_mode(node: Site, x: Expr, mode: str, widths: tuple[tuple[int, int], ...], value: Expr | None) -> Expr:
     if mode == "constant":
         known = np.zeros(1) if value is None else node.known(value)
-        if known is not None:
-            number = known.reshape(-1)[0].item()
-            return call("nn.pad", x, pad_width=widths, pad_value=number, pad_mode="constant")
+        if known is not None and not known.any():
+            return call("nn.pad", x, pad_width=widths)
         assert value is not None
-        inside = np.pad(np.ones(shape_of(x), np.bool_), widths)
-        padded = call("nn.pad", x, pad_width=widths, pad_value=0, pad_mode="constant")
-        return call("where", constant(inside), padded, call("reshape", value, newshape=()))
+        fill = call("reshape", value, newshape=()) if known is None else scalar(known.reshape(-1)[0], dtype_of(x))
+        return call("nn.pad", x, fill, pad_width=widths)
     if mode not in ("reflect", "edge", "wrap"):
         raise node.refuse("unknown padding mode", mode, "constant, reflect, edge or wrap")
     pairs = list(zip(widths, shape_of(x), strict=True))
