@@ -6,6 +6,7 @@ raise node.refuse("mode 'cubic' is not supported", found="cubic", expected="near
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -26,10 +27,15 @@ class Site:
 
     importer: Importer
     record: NodeRecord
-    opset: int
+    opsets: Mapping[str, int]
     where: str
     scope: dict[str, Any]
     depth: int = 0
+
+    @property
+    def opset(self) -> int:
+        """The version of the node's operator set."""
+        return self.opsets.get(self.record.domain, 1)
 
     @property
     def output_count(self) -> int:
