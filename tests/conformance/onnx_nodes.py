@@ -61,10 +61,8 @@ def run_case(case: Any) -> Outcome:
             if problem:
                 return Outcome(case.name, "wrong", problem)
     except WorkbenchError as error:
-        crashed = error.code in ("E-ONNX-CONVERTER", "E-OPERATOR-REFERENCE")
-        return Outcome(
-            case.name, "crashed" if crashed else "refused", f"{error.code} {error.message} [{error.found}]"[:160]
-        )
+        status = "crashed" if isinstance(error, InternalError) else "refused"
+        return Outcome(case.name, status, f"{error.code} {error.message} [{error.found}]"[:160])
     except Exception as error:  # the point of the table is to list these
         return Outcome(case.name, "crashed", f"{type(error).__name__}: {error}"[:160])
     return Outcome(case.name, "fixed" if fixed else "pass")

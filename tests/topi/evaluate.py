@@ -51,10 +51,10 @@ def _stage(op: ComputeOp, values: dict[tuple[int, int], np.ndarray]) -> list[np.
     box = shape[: len(op.axis)]
     first = op.body[0]
     if not isinstance(first, Reduce):
-        return [np.array(np.broadcast_to(_of(body, place, values, None), shape), body.dtype.to_numpy()) for body in op.body]
-    sources = [
-        np.broadcast_to(_of(source, place, values, None), shape).reshape(*box, -1) for source in first.source
-    ]
+        return [
+            np.array(np.broadcast_to(_of(body, place, values, None), shape), body.dtype.to_numpy()) for body in op.body
+        ]
+    sources = [np.broadcast_to(_of(source, place, values, None), shape).reshape(*box, -1) for source in first.source]
     return _reduced(first, sources, box)
 
 
@@ -88,7 +88,7 @@ def _value(expr: Any, place: dict[int, Any], values: dict[tuple[int, int], np.nd
     if isinstance(expr, ProducerLoad):
         return _load(expr, place, values, mask)
     if isinstance(expr, n.Cast):
-        from workbench.topi.unary import cast_numpy
+        from workbench.topi.clip_cast import cast_numpy
 
         return cast_numpy(np.asarray(_value(expr.value, place, values, mask)), expr.dtype)
     if isinstance(expr, n.Not):

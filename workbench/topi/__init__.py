@@ -13,6 +13,7 @@ from typing import Any
 
 from . import (
     binary,
+    clip_cast,
     compare,
     layout,
     nn_conv,
@@ -28,7 +29,7 @@ from . import (
 )
 
 MODULES = (
-    unary, binary, compare, reduce, transform_shape, transform_join, transform_index, layout,
+    unary, clip_cast, binary, compare, reduce, transform_shape, transform_join, transform_index, layout,
     nn_conv, nn_dense, nn_norm, nn_pool, nn_elementwise,
 )  # fmt: skip
 """The modules that declare operators."""

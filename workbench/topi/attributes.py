@@ -98,7 +98,9 @@ def shape(value: Any) -> tuple[Any, ...]:
     if not hasattr(value, "__iter__") or isinstance(value, str):
         raise ValueError("a sequence of dimensions")
     return tuple(
-        item if isinstance(item, AnyDimension) or (isinstance(item, PrimExpr) and not isinstance(item, IntImm)) else integer(item)
+        item
+        if isinstance(item, AnyDimension) or (isinstance(item, PrimExpr) and not isinstance(item, IntImm))
+        else integer(item)
         for item in value
     )
 

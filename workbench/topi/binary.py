@@ -77,8 +77,10 @@ def _power(a: Any, b: Any) -> Any:
 mismatched = (bad(floats(2), ints(2), error="different dtypes"), bad(floats(2), floats(3), error="do not broadcast"))
 _plain = (example(floats(2, 3), floats(2, 3)), example(floats(2, 3), floats(3)), example(floats(4, 1), floats(1, 5)),
           example(floats(), floats(2)), example(ints(5), ints(5)), *mismatched)  # fmt: skip
-_dividing = (example(floats(2, 3), positive(2, 3)), example(floats(2, 3), positive(1)),
-             example(ints(9), ints(9, low=1, high=5)), example(ints(9), ints(9, low=-5, high=0)), *mismatched)  # fmt: skip
+_dividing = (
+    example(floats(2, 3), positive(2, 3)), example(floats(2, 3), positive(1)),
+    example(ints(9), ints(9, low=1, high=5)), example(ints(9), ints(9, low=-5, high=0)), *mismatched,
+)  # fmt: skip
 _bits = (example(ints(6, low=0), ints(6, low=0)), example(ints(2, 3, low=0), ints(3, low=0)),
          bad(floats(2), floats(2), error="integers"))  # fmt: skip
 _shifts = (example(ints(6, low=0, high=99), ints(6, low=0, high=8)), bad(floats(2), floats(2), error="integers"))
@@ -175,7 +177,9 @@ class FloorMod(Binary):
 class Power(Binary):
     """lhs to the power rhs."""
 
-    numpy = staticmethod(lambda a, b: np.power(a.astype(np.float64), b).astype(a.dtype) if a.dtype.kind in "iu" else np.power(a, b))
+    numpy = staticmethod(
+        lambda a, b: np.power(a.astype(np.float64), b).astype(a.dtype) if a.dtype.kind in "iu" else np.power(a, b)
+    )
     scalar = staticmethod(_power)
     examples = (example(positive(2, 3), floats(2, 3)), example(positive(2, 3), floats(1)),
                 example(ints(5), ints(5, low=0, high=4)), *mismatched)  # fmt: skip

@@ -166,9 +166,7 @@ def bound(cls: type[Operator], args: tuple[Any, ...], attributes: dict[str, Any]
     try:
         return {name: value for name, value in expected.bind(*args, **attributes).arguments.items() if _given(value)}
     except TypeError as problem:
-        raise WorkbenchError(
-            "E-OPERATOR-CALL", f"{cls.name}: {problem}", expected=f"{cls.name}{expected}"
-        ) from None
+        raise WorkbenchError("E-OPERATOR-CALL", f"{cls.name}: {problem}", expected=f"{cls.name}{expected}") from None
 
 
 def _given(value: Any) -> bool:

@@ -32,7 +32,7 @@ def width_tile(width: Any) -> int:
 
 
 def padded(data: Any, before: Sequence[int], extents: Sequence[Any], axes: Sequence[int]) -> Any:
-    """`data` with zeros around it: `axes` grow to `extents`, with `before` zeros in front; itself if none are needed."""
+    """`data` with zeros around it: `axes` grow to `extents`, `before` zeros in front; itself if none are needed."""
     shape = list(data.shape)
     for axis, extent in zip(axes, extents, strict=True):
         shape[axis] = extent

@@ -21,7 +21,7 @@ from .shapes import product
 
 def pool(op: Any, data: Any) -> Any:
     """Max or average pooling over windows."""
-    size, strides, dilation, pads = op.window()
+    size, strides, dilation, _ = op.window()
     axes, shape = op.axes(), op.shape(data.shape)
     neutral = build.const(0, data.dtype) if op.average else te.min_value(data.dtype)
     big = _surrounded(op, data, shape, neutral)
@@ -77,7 +77,9 @@ def _count(op: Any, at: int, extent: Any, outputs: Any, axis: int) -> Any:
         counts = np.unique(window_counts(op, at, extent, outputs))
         if len(counts) == 1:
             return lambda i: build.const(int(counts[0]))
-    begin, end = (0, extent + pads[at] + pads[at + len(size)]) if op.count_include_pad else (pads[at], extent + pads[at])
+    begin, end = (
+        (0, extent + pads[at] + pads[at + len(size)]) if op.count_include_pad else (pads[at], extent + pads[at])
+    )
 
     def count(i: Any) -> Any:
         start, step = i[axis] * strides[at], dilation[at]

@@ -49,7 +49,9 @@ class Layout:
         )
         if not sound or not parts:
             raise WorkbenchError(
-                "E-LAYOUT", f"{text!r} is not a layout", expected='axis letters with inner parts, as "NCHW" or "OIHW16o"'
+                "E-LAYOUT",
+                f"{text!r} is not a layout",
+                expected='axis letters with inner parts, as "NCHW" or "OIHW16o"',
             )
 
     def index_of(self, letter: str) -> int:
@@ -83,7 +85,9 @@ def transformed_shape(source: Layout, target: Layout, shape: Shape, whole: dict[
     return tuple(result)
 
 
-def transform_numpy(data: np.ndarray, source: Layout, target: Layout, whole: dict[str, int] | None = None) -> np.ndarray:
+def transform_numpy(
+    data: np.ndarray, source: Layout, target: Layout, whole: dict[str, int] | None = None
+) -> np.ndarray:
     """`data` moved from one layout to another."""
     if source.axes == target.axes and not whole:
         return data
@@ -91,7 +95,9 @@ def transform_numpy(data: np.ndarray, source: Layout, target: Layout, whole: dic
     cuts = tuple(slice((whole or {}).get(letter)) for letter in source.letters)
     plain = plain[cuts]
     plain = plain.transpose([source.letters.index(letter) for letter in target.letters])
-    pads = [(0, -extent % target.factors.get(letter, 1)) for letter, extent in zip(target.letters, plain.shape, strict=True)]
+    pads = [
+        (0, -extent % target.factors.get(letter, 1)) for letter, extent in zip(target.letters, plain.shape, strict=True)
+    ]
     if any(after for _, after in pads):
         plain = np.pad(plain, pads)
     split: list[int] = []

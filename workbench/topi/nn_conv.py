@@ -77,29 +77,39 @@ class Conv2D(Operator):
     """
 
     strides: tuple[int, int] = attribute((1, 1), "steps of the window", convert=convert.pair)
-    padding: tuple[int, ...] = attribute((0, 0, 0, 0), "zeros around: top, left, bottom, right", convert=convert.padding4)
+    padding: tuple[int, ...] = attribute(
+        (0, 0, 0, 0), "zeros around: top, left, bottom, right", convert=convert.padding4
+    )
     dilation: tuple[int, int] = attribute((1, 1), "distance between taps", convert=convert.pair)
     groups: int = attribute(1, "independent groups of channels", convert=convert.integer)
-    channels: int | None = attribute(None, "output channels; from the weight if None", convert=convert.optional(convert.integer))
-    kernel_size: tuple[int, int] | None = attribute(None, "from the weight if None", convert=convert.optional(convert.pair))
+    channels: int | None = attribute(
+        None, "output channels; from the weight if None", convert=convert.optional(convert.integer)
+    )
+    kernel_size: tuple[int, int] | None = attribute(
+        None, "from the weight if None", convert=convert.optional(convert.pair)
+    )
     data_layout: str = attribute("NCHW", "layout of data", convert=str)
     kernel_layout: str = attribute("OIHW", "layout of weight", convert=str)
     out_layout: str = attribute("", "layout of the result; data's if empty", convert=str)
     out_dtype: str = attribute("", "dtype of accumulation and result; data's if empty", convert=convert.dtype_or_same)
     fusion = Fusion.OUT_ELEMWISE_FUSABLE
     examples = (
-        example(floats(1, 3, 6, 7), floats(4, 3, 3, 3)), example(floats(2, 3, 6, 7), floats(4, 3, 3, 3), strides=2, padding=1),
+        example(floats(1, 3, 6, 7), floats(4, 3, 3, 3)),
+        example(floats(2, 3, 6, 7), floats(4, 3, 3, 3), strides=2, padding=1),
         example(floats(1, 3, 7, 6), floats(4, 3, 3, 2), strides=(2, 1), padding=(0, 1, 2, 3)),
         example(floats(1, 4, 6, 6), floats(6, 2, 3, 3), groups=2, padding=(1, 1)),
         example(floats(1, 4, 6, 6), floats(4, 1, 3, 3), groups=4, padding=(1, 1), strides=(2, 2)),
         example(floats(1, 2, 6, 6), floats(4, 1, 3, 3), groups=2, padding=(1, 1)),
-        example(floats(1, 2, 8, 8), floats(3, 2, 3, 3), dilation=(2, 2)), example(floats(1, 2, 5, 5), floats(3, 2, 1, 1)),
+        example(floats(1, 2, 8, 8), floats(3, 2, 3, 3), dilation=(2, 2)),
+        example(floats(1, 2, 5, 5), floats(3, 2, 1, 1)),
         example(floats(1, 6, 6, 2), floats(3, 3, 2, 4), data_layout="NHWC", kernel_layout="HWIO", padding=(1, 1)),
         example(floats(1, 3, 5, 6), floats(2, 3, 3, 3, 4), kernel_layout="OIHW4o", channels=6, padding=(1, 1)),
         example(ints(1, 2, 4, 4, dtype="int8"), ints(3, 2, 3, 3, dtype="int8"), out_dtype="int32"),
         example(floats(1, 3, 6, 7, dtype="float64"), floats(4, 3, 3, 3, dtype="float64")),
-        bad(floats(1, 3, 6, 6), floats(4, 2, 3, 3), error="channels"), bad(floats(1, 3, 2, 2), floats(4, 3, 3, 3), error="larger"),
-        bad(floats(1, 3, 6), floats(4, 3, 3, 3), error="4 axes"), bad(floats(1, 3, 6, 6), floats(4, 3, 3, 3), strides=0, error="positive"),
+        bad(floats(1, 3, 6, 6), floats(4, 2, 3, 3), error="channels"),
+        bad(floats(1, 3, 2, 2), floats(4, 3, 3, 3), error="larger"),
+        bad(floats(1, 3, 6), floats(4, 3, 3, 3), error="4 axes"),
+        bad(floats(1, 3, 6, 6), floats(4, 3, 3, 3), strides=0, error="positive"),
         bad(floats(1, 3, 6, 6), floats(4, 3, 3, 3), padding=(1, 2, 3), error="four ints"),
         bad(floats(1, 3, 6, 6), floats(4, 3, 3, 3), channels=5, error="channels"),
         bad(floats(1, 3, 6, 6), floats(4, 3, 3, 3), groups=2, error="groups"),
@@ -116,7 +126,9 @@ class Conv2D(Operator):
         out = self._out_channels(known(self, filled, "the number of output channels"), kernel)
         self._check_channels(c, per_group, out)
         if self.kernel_size is not None and self.kernel_size != (kh, kw):
-            refuse(self, "E-TYPE-SHAPE", "weight does not have kernel_size", found=f"{(kh, kw)}", expected=self.kernel_size)
+            refuse(
+                self, "E-TYPE-SHAPE", "weight does not have kernel_size", found=f"{(kh, kw)}", expected=self.kernel_size
+            )
         top, left, bottom, right = self.padding
         return Geometry(
             n, c, h, w, out, (kh, kw),
@@ -138,7 +150,9 @@ class Conv2D(Operator):
                 found=f"data has {channels}, weight {per_group} for each of {self.groups} groups",
             )  # fmt: skip
         if out % self.groups:
-            refuse(self, "E-TYPE-SHAPE", "output channels must be a multiple of groups", found=f"{out} and {self.groups}")
+            refuse(
+                self, "E-TYPE-SHAPE", "output channels must be a multiple of groups", found=f"{out} and {self.groups}"
+            )
 
     def infer(self, data: TensorType, weight: TensorType) -> TensorType:
         source, kernel = layouts.parse(self.data_layout), layouts.parse(self.kernel_layout)
@@ -197,7 +211,9 @@ def convolve(
     taps = weight.reshape(groups, o // groups, per_group, kh, kw).astype(work, copy=False)
     for i, j in np.ndindex(kh, kw):
         y, x = i * dilation[0], j * dilation[1]
-        seen = padded[:, :, y : y + (oh - 1) * strides[0] + 1 : strides[0], x : x + (ow - 1) * strides[1] + 1 : strides[1]]
+        seen = padded[
+            :, :, y : y + (oh - 1) * strides[0] + 1 : strides[0], x : x + (ow - 1) * strides[1] + 1 : strides[1]
+        ]
         columns = seen.reshape(n, groups, c // groups, oh * ow)
         if per_group == 1:
             result += taps[:, :, :, i, j] * columns
@@ -214,15 +230,20 @@ class Conv1D(Operator):
     padding: tuple[int, int] = attribute((0, 0), "zeros before and after", convert=convert.padding2)
     dilation: tuple[int] = attribute((1,), "distance between taps", convert=convert.single)
     groups: int = attribute(1, "independent groups of channels", convert=convert.integer)
-    channels: int | None = attribute(None, "output channels; from the weight if None", convert=convert.optional(convert.integer))
-    kernel_size: tuple[int] | None = attribute(None, "from the weight if None", convert=convert.optional(convert.single))
+    channels: int | None = attribute(
+        None, "output channels; from the weight if None", convert=convert.optional(convert.integer)
+    )
+    kernel_size: tuple[int] | None = attribute(
+        None, "from the weight if None", convert=convert.optional(convert.single)
+    )
     data_layout: str = attribute("NCW", "layout of data", choices=("NCW",))
     kernel_layout: str = attribute("OIW", "layout of weight", choices=("OIW",))
     out_layout: str = attribute("", "layout of the result", choices=("", "NCW"))
     out_dtype: str = attribute("", "dtype of accumulation and result; data's if empty", convert=convert.dtype_or_same)
     fusion = Fusion.OUT_ELEMWISE_FUSABLE
     examples = (
-        example(floats(1, 3, 8), floats(4, 3, 3)), example(floats(1, 4, 8), floats(4, 2, 3), groups=2, padding=(1, 2), strides=2),
+        example(floats(1, 3, 8), floats(4, 3, 3)),
+        example(floats(1, 4, 8), floats(4, 2, 3), groups=2, padding=(1, 2), strides=2),
         example(floats(1, 3, 9), floats(4, 3, 3), dilation=2), bad(floats(1, 3, 2), floats(4, 3, 3), error="larger"),
         bad(floats(1, 3, 8), floats(4, 2, 3), error="channels"), bad(floats(3, 8), floats(4, 2, 3), error="3 axes"),
     )  # fmt: skip
@@ -239,7 +260,8 @@ class Conv1D(Operator):
     def infer(self, data: TensorType, weight: TensorType) -> TensorType:
         kind, taps = tensor(self, data, "data", 3), tensor(self, weight, "weight", 3)
         found = self.wide().infer(
-            TensorType((*kind.shape[:2], 1, kind.shape[2]), kind.dtype), TensorType((*taps.shape[:2], 1, taps.shape[2]), taps.dtype)
+            TensorType((*kind.shape[:2], 1, kind.shape[2]), kind.dtype),
+            TensorType((*taps.shape[:2], 1, taps.shape[2]), taps.dtype),
         )
         return TensorType((*found.shape[:2], found.shape[3]), found.dtype)
 
@@ -267,8 +289,12 @@ class Conv2DTranspose(Operator):
     padding: tuple[int, ...] = attribute((0, 0, 0, 0), "cut away: top, left, bottom, right", convert=convert.padding4)
     dilation: tuple[int, int] = attribute((1, 1), "distance between taps", convert=convert.pair)
     groups: int = attribute(1, "independent groups of channels", convert=convert.integer)
-    channels: int | None = attribute(None, "output channels; from the weight if None", convert=convert.optional(convert.integer))
-    kernel_size: tuple[int, int] | None = attribute(None, "from the weight if None", convert=convert.optional(convert.pair))
+    channels: int | None = attribute(
+        None, "output channels; from the weight if None", convert=convert.optional(convert.integer)
+    )
+    kernel_size: tuple[int, int] | None = attribute(
+        None, "from the weight if None", convert=convert.optional(convert.pair)
+    )
     data_layout: str = attribute("NCHW", "layout of data", choices=("NCHW",))
     kernel_layout: str = attribute("IOHW", "layout of weight", choices=("IOHW", "OIHW"))
     out_layout: str = attribute("", "layout of the result", choices=("", "NCHW"))
@@ -276,9 +302,12 @@ class Conv2DTranspose(Operator):
     out_dtype: str = attribute("", "dtype of accumulation and result; data's if empty", convert=convert.dtype_or_same)
     fusion = Fusion.OUT_ELEMWISE_FUSABLE
     examples = (
-        example(floats(1, 3, 4, 5), floats(3, 2, 3, 3)), example(floats(1, 3, 4, 5), floats(3, 2, 3, 3), strides=2, padding=1, output_padding=1),
-        example(floats(1, 4, 4, 4), floats(4, 3, 2, 2), strides=2, groups=2), example(floats(1, 2, 4, 4), floats(2, 2, 3, 3), dilation=2, padding=(0, 1, 1, 2)),
-        bad(floats(1, 3, 4, 4), floats(2, 3, 3, 3), error="channels"), bad(floats(1, 3, 4, 4), floats(3, 2, 3, 3), strides=2, output_padding=2, error="output_padding"),
+        example(floats(1, 3, 4, 5), floats(3, 2, 3, 3)),
+        example(floats(1, 3, 4, 5), floats(3, 2, 3, 3), strides=2, padding=1, output_padding=1),
+        example(floats(1, 4, 4, 4), floats(4, 3, 2, 2), strides=2, groups=2),
+        example(floats(1, 2, 4, 4), floats(2, 2, 3, 3), dilation=2, padding=(0, 1, 1, 2)),
+        bad(floats(1, 3, 4, 4), floats(2, 3, 3, 3), error="channels"),
+        bad(floats(1, 3, 4, 4), floats(3, 2, 3, 3), strides=2, output_padding=2, error="output_padding"),
         bad(floats(1, 3, 1, 1), floats(3, 2, 1, 1), padding=1, error="empty"),
     )  # fmt: skip
 
@@ -300,10 +329,18 @@ class Conv2DTranspose(Operator):
             refuse(self, "E-TYPE-SHAPE", "channels of data and weight do not agree", found=f"{data[1]} and {weight[c]}")
         limit = tuple(max(a, b) for a, b in zip(self.strides, self.dilation, strict=True))
         if any(more < 0 or more >= most for more, most in zip(self.output_padding, limit, strict=True)):
-            refuse(self, "E-OPERATOR-ATTRIBUTE", "output_padding must be less than the stride", found=self.output_padding)
+            refuse(
+                self, "E-OPERATOR-ATTRIBUTE", "output_padding must be less than the stride", found=self.output_padding
+            )
         out, kh, kw = (known(self, extent, "the weight's shape") for extent in (weight[o], weight[2], weight[3]))
         if self.channels is not None and self.channels != out * self.groups:
-            refuse(self, "E-TYPE-SHAPE", "weight does not have that many channels", found=out * self.groups, expected=self.channels)
+            refuse(
+                self,
+                "E-TYPE-SHAPE",
+                "weight does not have that many channels",
+                found=out * self.groups,
+                expected=self.channels,
+            )
         return out, kh, kw
 
     def infer(self, data: TensorType, weight: TensorType) -> TensorType:

@@ -32,9 +32,7 @@ def product_numpy(op: Operator, a: np.ndarray, b: np.ndarray, out_dtype: str) ->
     return np.asarray(np.matmul(a.astype(work, copy=False), b.astype(work, copy=False))).astype(dtype, copy=False)
 
 
-def product_stage(
-    op: Operator, shape: Any, extent: Any, out_dtype: str, left: Any, right: Any, name: str = ""
-) -> Any:
+def product_stage(op: Operator, shape: Any, extent: Any, out_dtype: str, left: Any, right: Any, name: str = "") -> Any:
     """The te stage sum over k of left(i..., k) * right(i..., k); both answer expressions."""
     from .. import te
 
@@ -53,14 +51,18 @@ def product_stage(
 class Dense(Operator):
     """data (..., in) times the transpose of weight (units, in)."""
 
-    units: int | None = attribute(None, "rows of weight; from the weight if None", convert=convert.optional(convert.integer))
+    units: int | None = attribute(
+        None, "rows of weight; from the weight if None", convert=convert.optional(convert.integer)
+    )
     out_dtype: str = _OUT_DTYPE
     fusion = Fusion.OUT_ELEMWISE_FUSABLE
     examples = (
-        example(floats(2, 8), floats(4, 8)), example(floats(1, 5), floats(3, 5), units=3), example(floats(2, 3, 4), floats(5, 4)),
+        example(floats(2, 8), floats(4, 8)), example(floats(1, 5), floats(3, 5), units=3),
+        example(floats(2, 3, 4), floats(5, 4)),
         example(ints(2, 8, dtype="int8"), ints(4, 8, dtype="int8"), out_dtype="int32"),
-        bad(floats(2, 8), floats(8, 4), error="do not agree"), bad(floats(2, 8), floats(4, 8), units=5, error="units"),
-        bad(floats(2, 8), floats(8), error="2 axes"), bad(floats(), floats(4, 8), error="at least one axis"),
+        bad(floats(2, 8), floats(8, 4), error="do not agree"),
+        bad(floats(2, 8), floats(4, 8), units=5, error="units"), bad(floats(2, 8), floats(8), error="2 axes"),
+        bad(floats(), floats(4, 8), error="at least one axis"),
     )  # fmt: skip
 
     def infer(self, data: TensorType, weight: TensorType) -> TensorType:
@@ -97,7 +99,9 @@ class DensePack(Operator):
     """`nn.dense` with the weight packed in blocks of rows: weight_layout "NC16n" is (units/16, in, 16)."""
 
     weight_layout: str = attribute("NC8n", "layout of weight", convert=str)
-    units: int | None = attribute(None, "rows of weight without what was filled up", convert=convert.optional(convert.integer))
+    units: int | None = attribute(
+        None, "rows of weight without what was filled up", convert=convert.optional(convert.integer)
+    )
     out_dtype: str = _OUT_DTYPE
     fusion = Fusion.OUT_ELEMWISE_FUSABLE
     examples = (
@@ -162,9 +166,11 @@ class MatMul(Operator):
     fusion = Fusion.OUT_ELEMWISE_FUSABLE
     examples = (
         example(floats(2, 8), floats(8, 4)), example(floats(8, 2), floats(4, 8), transpose_a=True, transpose_b=True),
-        example(floats(2, 3, 4), floats(4, 5)), example(floats(2, 3), floats(3, 4), units=4), example(floats(3), floats(3, 4)),
-        bad(floats(2, 8), floats(4, 8), error="do not agree"), bad(floats(2, 8), floats(8), error="2 axes"),
-        bad(floats(8), floats(8, 2), transpose_a=True, error="transpose_a"), bad(floats(2, 3), floats(3, 4), units=3, error="units"),
+        example(floats(2, 3, 4), floats(4, 5)), example(floats(2, 3), floats(3, 4), units=4),
+        example(floats(3), floats(3, 4)), bad(floats(2, 8), floats(4, 8), error="do not agree"),
+        bad(floats(2, 8), floats(8), error="2 axes"),
+        bad(floats(8), floats(8, 2), transpose_a=True, error="transpose_a"),
+        bad(floats(2, 3), floats(3, 4), units=3, error="units"),
     )  # fmt: skip
 
     def infer(self, tensor_a: TensorType, tensor_b: TensorType) -> TensorType:
@@ -216,14 +222,20 @@ class BatchMatMul(Operator):
         example(floats(2, 3, 4), floats(2, 5, 4)), example(floats(2, 3, 4), floats(2, 4, 5), transpose_b=False),
         example(floats(2, 4, 3), floats(1, 4, 5), transpose_a=True, transpose_b=False),
         example(floats(2, 3, 3, 4), floats(3, 4, 2), transpose_b=False),
-        bad(floats(2, 3, 4), floats(2, 4, 5), error="do not agree"), bad(floats(2, 3, 4), floats(3, 5, 4), error="broadcast"),
+        bad(floats(2, 3, 4), floats(2, 4, 5), error="do not agree"),
+        bad(floats(2, 3, 4), floats(3, 5, 4), error="broadcast"),
         bad(floats(4), floats(2, 4), error="at least 2 axes"),
     )  # fmt: skip
 
     def infer(self, tensor_a: TensorType, tensor_b: TensorType) -> TensorType:
         a, b = tensor(self, tensor_a, "tensor_a"), tensor(self, tensor_b, "tensor_b")
         if min(len(a.shape), len(b.shape)) < 2:
-            refuse(self, "E-TYPE-RANK", "both operands must have at least 2 axes", found=f"{text(a.shape)} and {text(b.shape)}")
+            refuse(
+                self,
+                "E-TYPE-RANK",
+                "both operands must have at least 2 axes",
+                found=f"{text(a.shape)} and {text(b.shape)}",
+            )
         dtype = same_dtype(self, a, b)
         shape, k, inner = self._sizes(a.shape, b.shape)
         unify(self, k, inner, "the inner axes")
@@ -268,9 +280,9 @@ class BiasAdd(Operator):
     axis: int = attribute(1, "axis of data that bias belongs to", convert=convert.integer)
     fusion = Fusion.BROADCAST
     examples = (
-        example(floats(2, 3, 4, 4), floats(3)), example(floats(2, 3), floats(3), axis=-1), example(floats(3), floats(3), axis=0),
-        bad(floats(2, 3), floats(2), error="do not agree"), bad(floats(2, 3), floats(3, 1), error="1 axes"),
-        bad(floats(2), floats(2), error="outside"),
+        example(floats(2, 3, 4, 4), floats(3)), example(floats(2, 3), floats(3), axis=-1),
+        example(floats(3), floats(3), axis=0), bad(floats(2, 3), floats(2), error="do not agree"),
+        bad(floats(2, 3), floats(3, 1), error="1 axes"), bad(floats(2), floats(2), error="outside"),
     )  # fmt: skip
 
     def infer(self, data: TensorType, bias: TensorType) -> TensorType:

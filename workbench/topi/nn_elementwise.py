@@ -61,8 +61,10 @@ class PRelu(Operator):
 
     axis: int = attribute(1, "axis of channels", convert=convert.integer)
     fusion = Fusion.BROADCAST
-    examples = (example(floats(2, 3, 4), floats(3)), example(floats(2, 3), floats(3), axis=-1),
-                bad(floats(2, 3), floats(2), error="do not agree"), bad(floats(2), floats(2), error="outside"))  # fmt: skip
+    examples = (
+        example(floats(2, 3, 4), floats(3)), example(floats(2, 3), floats(3), axis=-1),
+        bad(floats(2, 3), floats(2), error="do not agree"), bad(floats(2), floats(2), error="outside"),
+    )  # fmt: skip
 
     def infer(self, data: TensorType, alpha: TensorType) -> TensorType:
         kind, slopes = tensor(self, data, "data"), tensor(self, alpha, "alpha", 1)
@@ -105,8 +107,8 @@ class Dropout(Operator):
         return data, np.ones_like(data)
 
     def decompose(self, data: Any) -> Any:
-        from . import calls as relay
         from ..relay.ir.expr import Tuple
+        from . import calls as relay
 
         return Tuple((data, relay.call("ones_like", data)))
 
@@ -128,11 +130,16 @@ class Pad(Operator):
     fusion = Fusion.INJECTIVE
     parameters = ("data", "pad_width", "pad_value", "pad_mode")
     examples = (
-        example(floats(2, 3), pad_width=((1, 0), (2, 1))), example(floats(2, 3), floats(), pad_width=[[0, 0], [1, 1]]),
-        example(floats(3, 4), pad_width=((1, 1), (2, 0)), pad_mode="edge"), example(floats(3, 4), pad_width=((1, 2), (3, 0)), pad_mode="reflect"),
-        example(floats(4, 5), pad_width=((-1, 0), (1, -2))), example(ints(3), ints(), pad_width=((1, 1),)), bad(floats(3), ints(), pad_width=((1, 1),), error="different dtypes"),
-        bad(floats(2, 3), pad_width=((1, 1),), error="each axis"), bad(floats(2), pad_width=((2, 0),), pad_mode="reflect", error="mirror"),
-        bad(floats(2), pad_width=((-2, -1),), error="negative"), bad(floats(2), pad_width=((1, 1),), pad_mode="wrap", error="one of"),
+        example(floats(2, 3), pad_width=((1, 0), (2, 1))),
+        example(floats(2, 3), floats(), pad_width=[[0, 0], [1, 1]]),
+        example(floats(3, 4), pad_width=((1, 1), (2, 0)), pad_mode="edge"),
+        example(floats(3, 4), pad_width=((1, 2), (3, 0)), pad_mode="reflect"),
+        example(floats(4, 5), pad_width=((-1, 0), (1, -2))), example(ints(3), ints(), pad_width=((1, 1),)),
+        bad(floats(3), ints(), pad_width=((1, 1),), error="different dtypes"),
+        bad(floats(2, 3), pad_width=((1, 1),), error="each axis"),
+        bad(floats(2), pad_width=((2, 0),), pad_mode="reflect", error="mirror"),
+        bad(floats(2), pad_width=((-2, -1),), error="negative"),
+        bad(floats(2), pad_width=((1, 1),), pad_mode="wrap", error="one of"),
     )  # fmt: skip
 
     def infer(self, data: TensorType, pad_value: TensorType | None = None) -> TensorType:
@@ -140,12 +147,23 @@ class Pad(Operator):
         if pad_value is not None:
             same_dtype(self, kind, tensor(self, pad_value, "pad_value", 0))
         if len(self.pad_width) != len(kind.shape):
-            refuse(self, "E-TYPE-PAD", "pad_width must have a pair for each axis", found=self.pad_width, expected=f"{len(kind.shape)} pairs")
-        return TensorType(tuple(self._extent(extent, *pads) for extent, pads in zip(kind.shape, self.pad_width, strict=True)), kind.dtype)
+            refuse(
+                self,
+                "E-TYPE-PAD",
+                "pad_width must have a pair for each axis",
+                found=self.pad_width,
+                expected=f"{len(kind.shape)} pairs",
+            )
+        return TensorType(
+            tuple(self._extent(extent, *pads) for extent, pads in zip(kind.shape, self.pad_width, strict=True)),
+            kind.dtype,
+        )
 
     def _extent(self, extent: Dimension, before: int, after: int) -> Dimension:
         if self.pad_mode == "reflect" and isinstance(extent, int) and max(before, after) >= extent:
-            refuse(self, "E-TYPE-PAD", "mirroring needs more elements than it adds", found=f"{(before, after)} on {extent}")
+            refuse(
+                self, "E-TYPE-PAD", "mirroring needs more elements than it adds", found=f"{(before, after)} on {extent}"
+            )
         found = add(extent, before + after)
         if isinstance(found, int) and found < 0:
             refuse(self, "E-TYPE-PAD", "an extent would become negative", found=found)

@@ -44,7 +44,10 @@ def _softmax_stages(op: Any, data: Any, name: str) -> tuple[int, Any, Any, Any]:
     axis = axis_of(op, len(data.shape))
     greatest = reduce_tensor(data, (axis,), True, te.max, f"{name}_max")
     raised = te.compute(
-        data.shape, lambda *i: te.exp(data(*i) - greatest(*i[:axis], 0, *i[axis + 1 :])), name=f"{name}_exp", tag="injective"
+        data.shape,
+        lambda *i: te.exp(data(*i) - greatest(*i[:axis], 0, *i[axis + 1 :])),
+        name=f"{name}_exp",
+        tag="injective",
     )
     return axis, greatest, raised, reduce_tensor(raised, (axis,), True, te.sum, f"{name}_sum")
 
@@ -73,8 +76,8 @@ class Softmax(Operator):
 
         axis, _, raised, total = _softmax_stages(self, data, "softmax")
         return te.compute(
-            data.shape, lambda *i: raised(*i) / total(*i[:axis], 0, *i[axis + 1 :]), name="softmax", tag="softmax_output",
-            attrs={"anchor": "softmax", "axis": axis},
+            data.shape, lambda *i: raised(*i) / total(*i[:axis], 0, *i[axis + 1 :]),
+            name="softmax", tag="softmax_output", attrs={"anchor": "softmax", "axis": axis},
         )  # fmt: skip
 
     def flops(self, data: TensorType) -> int:
@@ -106,7 +109,9 @@ class LogSoftmax(Operator):
             at = (*i[:axis], 0, *i[axis + 1 :])
             return data(*i) - greatest(*at) - te.log(total(*at))
 
-        return te.compute(data.shape, element, name="log_softmax", tag="softmax_output", attrs={"anchor": "softmax", "axis": axis})
+        return te.compute(
+            data.shape, element, name="log_softmax", tag="softmax_output", attrs={"anchor": "softmax", "axis": axis}
+        )
 
     def flops(self, data: TensorType) -> int:
         return 4 * data.size
@@ -179,8 +184,8 @@ class BatchNorm(Operator):
         return found.astype(data.dtype, copy=False), moving_mean, moving_var
 
     def decompose(self, data: Any, gamma: Any, beta: Any, moving_mean: Any, moving_var: Any) -> Any:
-        from . import calls as relay
         from ..relay.ir.expr import Tuple, const
+        from . import calls as relay
 
         kind: TensorType = data.checked_type
         rank = len(kind.shape)
@@ -213,8 +218,8 @@ def _standardised(data: np.ndarray, axes: tuple[int, ...], epsilon: float) -> np
 
 def _standardise(data: Any, axes: tuple[int, ...], epsilon: float) -> Any:
     """Relay for (data - mean) / sqrt(variance + epsilon) over `axes`."""
-    from . import calls as relay
     from ..relay.ir.expr import const
+    from . import calls as relay
 
     mean = relay.call("mean", data, axis=axes, keepdims=True)
     centred = relay.call("subtract", data, mean)
@@ -233,8 +238,10 @@ class LayerNorm(Operator):
     scale: bool = _SCALE
     fusion = Fusion.OPAQUE
     examples = (
-        example(floats(2, 5), floats(5), floats(5)), example(floats(2, 5, 3), floats(5), floats(5), axis=1, epsilon=1e-3),
-        example(floats(2, 5), floats(5), floats(5), center=False), bad(floats(2, 5), floats(2), floats(5), error="gamma"),
+        example(floats(2, 5), floats(5), floats(5)),
+        example(floats(2, 5, 3), floats(5), floats(5), axis=1, epsilon=1e-3),
+        example(floats(2, 5), floats(5), floats(5), center=False),
+        bad(floats(2, 5), floats(2), floats(5), error="gamma"),
     )  # fmt: skip
 
     def infer(self, data: TensorType, gamma: TensorType, beta: TensorType) -> TensorType:
@@ -324,8 +331,8 @@ class L2Normalize(Operator):
         return data / np.sqrt(np.maximum(total, np.asarray(self.eps, data.dtype)))
 
     def decompose(self, data: Any) -> Any:
-        from . import calls as relay
         from ..relay.ir.expr import const
+        from . import calls as relay
 
         total = relay.call("sum", relay.call("multiply", data, data), axis=self.axis, keepdims=True)
         least = relay.call("maximum", total, const(self.eps, data.checked_type.dtype))
@@ -351,7 +358,11 @@ class LocalResponseNorm(Operator):
     beta: float = attribute(0.75, "exponent", convert=convert.real)
     fusion = Fusion.OPAQUE
     parameters = ("data", "size", "axis", "bias", "alpha", "beta")
-    examples = (example(floats(1, 7, 2, 2), size=3, alpha=0.5, bias=1.0), example(floats(2, 4), size=4, alpha=0.1), bad(floats(2), error="outside"))
+    examples = (
+        example(floats(1, 7, 2, 2), size=3, alpha=0.5, bias=1.0),
+        example(floats(2, 4), size=4, alpha=0.1),
+        bad(floats(2), error="outside"),
+    )
 
     def infer(self, data: TensorType) -> TensorType:
         return _infer_along(self, data)

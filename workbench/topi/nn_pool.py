@@ -45,7 +45,9 @@ class Pool(Operator):
         before, after = pads[at], pads[at + len(size)]
         reach = (size[at] - 1) * dilation[at] + 1
         if max(before, after) >= reach and reach > 1:
-            refuse(self, "E-TYPE-WINDOW", "padding must be smaller than the window", found=pads, expected=f"below {reach}")
+            refuse(
+                self, "E-TYPE-WINDOW", "padding must be smaller than the window", found=pads, expected=f"below {reach}"
+            )
         if not own.ceil_mode:
             return window_extent(self, extent, before + after, size[at], strides[at], dilation[at])
         count = window_extent(self, extent, before + after + strides[at] - 1, size[at], strides[at], dilation[at])
@@ -136,15 +138,19 @@ _LAYOUT2 = attribute("NCHW", "layout of data", choices=("NCHW", "NHWC"))
 _OUT_LAYOUT = attribute("", "layout of the result: that of data", choices=("", "NCHW", "NHWC", "NCW", "NWC"))
 
 _examples2 = (
-    example(floats(1, 2, 6, 7), pool_size=2, strides=2), example(floats(1, 2, 6, 7), pool_size=(3, 2), strides=(2, 1), padding=(1, 0, 1, 1)),
-    example(floats(1, 2, 6, 7), pool_size=3, strides=2, ceil_mode=True), example(floats(1, 1, 8, 8), pool_size=2, dilation=(2, 3)),
+    example(floats(1, 2, 6, 7), pool_size=2, strides=2),
+    example(floats(1, 2, 6, 7), pool_size=(3, 2), strides=(2, 1), padding=(1, 0, 1, 1)),
+    example(floats(1, 2, 6, 7), pool_size=3, strides=2, ceil_mode=True),
+    example(floats(1, 1, 8, 8), pool_size=2, dilation=(2, 3)),
     example(floats(1, 6, 7, 2), pool_size=2, strides=2, padding=1, layout="NHWC"),
     example(floats(1, 1, 5, 5), pool_size=3, strides=3, padding=1, ceil_mode=True),
     bad(floats(2, 6, 7), pool_size=2, error="4 axes"), bad(floats(1, 2, 2, 2), pool_size=3, error="larger"),
-    bad(floats(1, 2, 4, 4), pool_size=2, strides=0, error="positive"), bad(floats(1, 2, 4, 4), pool_size=2, padding=2, error="smaller"),
+    bad(floats(1, 2, 4, 4), pool_size=2, strides=0, error="positive"),
+    bad(floats(1, 2, 4, 4), pool_size=2, padding=2, error="smaller"),
 )  # fmt: skip
 _examples1 = (
-    example(floats(1, 2, 7), pool_size=2, strides=2), example(floats(1, 2, 7), pool_size=3, strides=2, padding=1, ceil_mode=True),
+    example(floats(1, 2, 7), pool_size=2, strides=2),
+    example(floats(1, 2, 7), pool_size=3, strides=2, padding=1, ceil_mode=True),
     bad(floats(2, 6), pool_size=2, error="3 axes"), bad(floats(1, 2, 2), pool_size=3, error="larger"),
 )  # fmt: skip
 
@@ -177,9 +183,12 @@ class AvgPool2D(Pool):
     ceil_mode: bool = _CEIL
     count_include_pad: bool = _COUNT
     average = True
-    examples = (*_examples2, example(floats(1, 2, 5, 5), pool_size=3, padding=1, count_include_pad=True),
-                example(floats(1, 1, 6, 6), pool_size=3, strides=2, padding=(0, 1, 1, 0), count_include_pad=True, ceil_mode=True),
-                bad(ints(1, 2, 4, 4), pool_size=2, error="float dtype"))  # fmt: skip
+    examples = (
+        *_examples2, example(floats(1, 2, 5, 5), pool_size=3, padding=1, count_include_pad=True),
+        example(floats(1, 1, 6, 6), pool_size=3, strides=2, padding=(0, 1, 1, 0), ceil_mode=True,
+                count_include_pad=True),
+        bad(ints(1, 2, 4, 4), pool_size=2, error="float dtype"),
+    )  # fmt: skip
 
 
 @operator("nn.max_pool1d")
@@ -253,8 +262,10 @@ class GlobalAvgPool2D(GlobalPool):
     out_layout: str = _OUT_LAYOUT
     average = True
     aliases = {"onnx": "GlobalAveragePool"}
-    examples = (example(floats(2, 3, 4, 5)), example(floats(1, 4, 5, 2), layout="NHWC"), bad(floats(2, 3), error="4 axes"),
-                bad(ints(1, 2, 4, 4), error="float dtype"))  # fmt: skip
+    examples = (
+        example(floats(2, 3, 4, 5)), example(floats(1, 4, 5, 2), layout="NHWC"), bad(floats(2, 3), error="4 axes"),
+        bad(ints(1, 2, 4, 4), error="float dtype"),
+    )  # fmt: skip
 
 
 @operator("nn.global_max_pool2d")
@@ -265,7 +276,11 @@ class GlobalMaxPool2D(GlobalPool):
     out_layout: str = _OUT_LAYOUT
     average = False
     aliases = {"onnx": "GlobalMaxPool"}
-    examples = (example(floats(2, 3, 4, 5)), example(ints(1, 4, 5, 2), layout="NHWC"), bad(floats(2, 3), error="4 axes"))
+    examples = (
+        example(floats(2, 3, 4, 5)),
+        example(ints(1, 4, 5, 2), layout="NHWC"),
+        bad(floats(2, 3), error="4 axes"),
+    )
 
 
 class AdaptivePool(Operator):
@@ -330,8 +345,8 @@ def adaptive_window(at: Any, extent: Any, size: int) -> tuple[Any, Any]:
 _OUTPUT2 = attribute(None, "height and width of the result", convert=convert.optional(convert.pair))
 _OUTPUT1 = attribute(None, "extent of the result", convert=convert.optional(convert.single))
 _adaptive2 = (
-    example(floats(1, 2, 7, 6), output_size=(3, 2)), example(floats(1, 2, 4, 4), output_size=1), example(floats(1, 2, 3, 3)),
-    example(floats(1, 5, 6, 2), output_size=(2, 4), layout="NHWC"),
+    example(floats(1, 2, 7, 6), output_size=(3, 2)), example(floats(1, 2, 4, 4), output_size=1),
+    example(floats(1, 2, 3, 3)), example(floats(1, 5, 6, 2), output_size=(2, 4), layout="NHWC"),
     bad(floats(1, 2, 4), output_size=1, error="4 axes"), bad(floats(1, 2, 4, 4), output_size=0, error="positive"),
 )  # fmt: skip
 _adaptive1 = (example(floats(1, 2, 7), output_size=3), bad(floats(1, 2), output_size=1, error="3 axes"))

@@ -110,7 +110,11 @@ _float_examples = (
     example(floats(2, 3, 4)), example(floats(2, 3, 4), axis=1), example(floats(2, 5), axis=-1, keepdims=True),
     bad(ints(2, 3), error="float dtype"), bad(floats(2), axis=1, error="outside"),
 )  # fmt: skip
-_bool_examples = (example(bools(2, 3), axis=1), example(bools(2, 3), keepdims=True), bad(floats(2), error="must be bool"))
+_bool_examples = (
+    example(bools(2, 3), axis=1),
+    example(bools(2, 3), keepdims=True),
+    bad(floats(2), error="must be bool"),
+)
 
 
 @operator("sum")
@@ -243,7 +247,9 @@ class Variance(Reduction):
         def deviation(*i: Any) -> Any:
             return data(*i) - build.truncdiv(total(*(0 if axis in axes else at for axis, at in enumerate(i))), count)
 
-        square = te.compute(data.shape, lambda *i: deviation(*i) * deviation(*i), name="variance_square", tag="injective")
+        square = te.compute(
+            data.shape, lambda *i: deviation(*i) * deviation(*i), name="variance_square", tag="injective"
+        )
         summed = reduce_tensor(square, axes, bool(self.keepdims), te.sum, "variance_total")
         divisor = count - build.const(1, data.dtype) if self.unbiased else count
         return te.compute(summed.shape, lambda *i: build.truncdiv(summed(*i), divisor), name="variance", tag="elemwise")

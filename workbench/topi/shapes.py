@@ -27,9 +27,7 @@ def refuse(
     op: Operator, code: str, message: str, *, found: AnyValue = "", expected: AnyValue = "", fix: str = ""
 ) -> NoReturn:
     """Raise the operator's located refusal."""
-    raise WorkbenchError(
-        code, f"{op.name}: {message}", where=op.name, found=str(found), expected=str(expected), fix=fix
-    )
+    raise WorkbenchError(code, f"{op.name}: {message}", found=str(found), expected=str(expected), fix=fix)
 
 
 def tensor(op: Operator, value: AnyValue, which: str, rank: int | tuple[int, ...] | None = None) -> TensorType:

@@ -42,10 +42,13 @@ class StridedSlice(Operator):
     fusion = Fusion.INJECTIVE
     examples = (
         example(floats(5, 6), begin=(1, 2), end=(4, 5)), example(floats(5, 6), begin=(-3,), end=(100,)),
-        example(floats(5, 6), begin=(4, 0), end=(-100, 6), strides=(-1, 2)), example(floats(5, 6), begin=(1,), end=(3,), axes=(1,)),
-        example(floats(5, 6), begin=(1, 1), end=(2, -1), slice_mode="size"), example(floats(4), begin=(3,), end=(1,)),
-        bad(floats(2), begin=(0, 0), end=(1, 1), error="more axes"), bad(floats(2), begin=(0,), end=(1,), strides=(0,), error="cannot be 0"),
-        bad(floats(2), begin=(0,), end=(1, 2), error="same length"), bad(floats(2), begin=(0,), end=(1,), axes=(3,), error="outside"),
+        example(floats(5, 6), begin=(4, 0), end=(-100, 6), strides=(-1, 2)),
+        example(floats(5, 6), begin=(1,), end=(3,), axes=(1,)),
+        example(floats(5, 6), begin=(1, 1), end=(2, -1), slice_mode="size"),
+        example(floats(4), begin=(3,), end=(1,)), bad(floats(2), begin=(0, 0), end=(1, 1), error="more axes"),
+        bad(floats(2), begin=(0,), end=(1,), strides=(0,), error="cannot be 0"),
+        bad(floats(2), begin=(0,), end=(1, 2), error="same length"),
+        bad(floats(2), begin=(0,), end=(1,), axes=(3,), error="outside"),
     )  # fmt: skip
 
     def cuts(self, shape: Shape) -> dict[int, tuple[Any, Dimension, int]]:
@@ -85,7 +88,9 @@ class StridedSlice(Operator):
     def infer(self, data: TensorType) -> TensorType:
         kind = tensor(self, data, "data")
         cuts = self.cuts(kind.shape)
-        return TensorType(tuple(cuts[at][1] if at in cuts else extent for at, extent in enumerate(kind.shape)), kind.dtype)
+        return TensorType(
+            tuple(cuts[at][1] if at in cuts else extent for at, extent in enumerate(kind.shape)), kind.dtype
+        )
 
     def reference(self, data: np.ndarray) -> np.ndarray:
         result = data
@@ -140,14 +145,18 @@ class Take(Operator):
     """
 
     batch_dims: int = attribute(0, "leading axes that data and indices share", convert=convert.integer)
-    axis: int | None = attribute(None, "axis that is indexed; None: the flat data", convert=convert.optional(convert.integer))
+    axis: int | None = attribute(
+        None, "axis that is indexed; None: the flat data", convert=convert.optional(convert.integer)
+    )
     mode: str = attribute("clip", "what to do outside the range", choices=("clip", "wrap", "fast"))
     fusion = Fusion.INJECTIVE
     parameters = ("data", "indices", "axis", "batch_dims", "mode")
     examples = (
-        example(floats(5, 4), ints(3, low=0, high=5), axis=0), example(floats(5, 4), ints(2, 3, low=0, high=4), axis=1),
-        example(floats(5, 4), ints(3, low=0, high=20)), example(floats(5, 4), ints(6, low=-9, high=9), axis=0),
-        example(floats(5, 4), ints(6, low=-9, high=9), axis=0, mode="wrap"), example(floats(5, 4), ints(low=0, high=5), axis=0),
+        example(floats(5, 4), ints(3, low=0, high=5), axis=0),
+        example(floats(5, 4), ints(2, 3, low=0, high=4), axis=1), example(floats(5, 4), ints(3, low=0, high=20)),
+        example(floats(5, 4), ints(6, low=-9, high=9), axis=0),
+        example(floats(5, 4), ints(6, low=-9, high=9), axis=0, mode="wrap"),
+        example(floats(5, 4), ints(low=0, high=5), axis=0),
         example(floats(2, 5, 3), ints(2, 4, low=0, high=5), axis=1, batch_dims=1),
         bad(floats(2), floats(2), axis=0, error="integers"), bad(floats(2), ints(2), axis=1, error="outside"),
         bad(floats(2), ints(2), axis=0, mode="x", error="one of"),
@@ -173,7 +182,9 @@ class Take(Operator):
     def reference(self, data: np.ndarray, indices: np.ndarray) -> np.ndarray:
         extent = data.size if self.axis is None else data.shape[self.axis]
         where = indices.astype(np.int64)
-        where = np.clip(where, 0, extent - 1) if self.mode == "clip" else where % extent if self.mode == "wrap" else where
+        where = (
+            np.clip(where, 0, extent - 1) if self.mode == "clip" else where % extent if self.mode == "wrap" else where
+        )
         if self.axis is None:
             return np.asarray(data.reshape(-1)[where])
         axis = normalized_axis(self, self.axis, data.ndim)
@@ -216,8 +227,10 @@ class Gather(Operator):
     fusion = Fusion.INJECTIVE
     parameters = ("data", "axis", "indices")
     examples = (
-        example(floats(4, 3), ints(2, 3, low=0, high=4), axis=0), example(floats(4, 3), ints(4, 5, low=-3, high=3), axis=-1),
-        bad(floats(4, 3), ints(2, low=0), axis=0, error="same rank"), bad(floats(4, 3), floats(4, 3), axis=0, error="integers"),
+        example(floats(4, 3), ints(2, 3, low=0, high=4), axis=0),
+        example(floats(4, 3), ints(4, 5, low=-3, high=3), axis=-1),
+        bad(floats(4, 3), ints(2, low=0), axis=0, error="same rank"),
+        bad(floats(4, 3), floats(4, 3), axis=0, error="integers"),
         bad(floats(2, 3), ints(4, 3), axis=1, error="exceed"),
     )  # fmt: skip
 
@@ -225,7 +238,12 @@ class Gather(Operator):
         kind, where = tensor(self, data, "data"), tensor(self, indices, "indices")
         _integers(self, where)
         if len(kind.shape) != len(where.shape):
-            refuse(self, "E-TYPE-RANK", "data and indices must have the same rank", found=f"{text(kind.shape)}, {text(where.shape)}")
+            refuse(
+                self,
+                "E-TYPE-RANK",
+                "data and indices must have the same rank",
+                found=f"{text(kind.shape)}, {text(where.shape)}",
+            )
         axis = normalized_axis(self, self.axis, len(kind.shape))
         for at, (extent, count) in enumerate(zip(kind.shape, where.shape, strict=True)):
             if at != axis and isinstance(extent, int) and isinstance(count, int) and count > extent:
@@ -256,11 +274,14 @@ class GatherNd(Operator):
     """
 
     batch_dims: int = attribute(0, "leading axes shared", convert=convert.integer)
-    index_rank: int | None = attribute(None, "M, where it is known only at run time", convert=convert.optional(convert.integer))
+    index_rank: int | None = attribute(
+        None, "M, where it is known only at run time", convert=convert.optional(convert.integer)
+    )
     fusion = Fusion.INJECTIVE
     examples = (
         example(floats(4, 3), ints(2, 5, low=0, high=3)), example(floats(4, 3, 2), ints(1, 5, low=-4, high=4)),
-        example(floats(4, 3, 2), ints(2, 2, 3, low=0, high=3)), example(floats(2, 4, 3), ints(1, 2, low=0, high=4), batch_dims=1),
+        example(floats(4, 3, 2), ints(2, 2, 3, low=0, high=3)),
+        example(floats(2, 4, 3), ints(1, 2, low=0, high=4), batch_dims=1),
         bad(floats(4), ints(2, 3), error="more indices"), bad(floats(4), floats(1, 3), error="integers"),
     )  # fmt: skip
 
@@ -311,8 +332,10 @@ class OneHot(Operator):
     fusion = Fusion.INJECTIVE
     parameters = ("indices", "on_value", "off_value", "depth", "axis", "dtype")
     examples = (
-        example(ints(4, low=-1, high=4), floats(), floats(), depth=3), example(ints(2, 3, low=0, high=4), ints(), ints(), depth=4, axis=1, dtype="int32"),
-        bad(floats(2), floats(), floats(), depth=3, error="integers"), bad(ints(2), floats(2), floats(), depth=3, error="0 axes"),
+        example(ints(4, low=-1, high=4), floats(), floats(), depth=3),
+        example(ints(2, 3, low=0, high=4), ints(), ints(), depth=4, axis=1, dtype="int32"),
+        bad(floats(2), floats(), floats(), depth=3, error="integers"),
+        bad(ints(2), floats(2), floats(), depth=3, error="0 axes"),
     )  # fmt: skip
 
     def infer(self, indices: TensorType, on_value: TensorType, off_value: TensorType) -> TensorType:
@@ -326,7 +349,9 @@ class OneHot(Operator):
     def reference(self, indices: np.ndarray, on_value: np.ndarray, off_value: np.ndarray) -> np.ndarray:
         axis = normalized_axis(self, self.axis, indices.ndim + 1)
         place = np.arange(self.depth).reshape([-1 if at == axis else 1 for at in range(indices.ndim + 1)])
-        return np.where(np.expand_dims(indices, axis) == place, on_value, off_value).astype(DataType(self.dtype).to_numpy())
+        return np.where(np.expand_dims(indices, axis) == place, on_value, off_value).astype(
+            DataType(self.dtype).to_numpy()
+        )
 
     def compute(self, indices: Any, on_value: Any, off_value: Any) -> Any:
         axis = normalized_axis(self, self.axis, len(indices.shape) + 1)

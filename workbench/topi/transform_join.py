@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -56,9 +57,10 @@ class Concatenate(Operator):
     axis: int = attribute(0, "axis that grows", convert=convert.integer)
     fusion = Fusion.INJECTIVE
     examples = (
-        example((floats(2, 3), floats(4, 3))), example((floats(2, 3), floats(2, 1), floats(2, 2)), axis=-1), example((ints(3),)),
-        bad((floats(2, 3), floats(2, 4)), error="do not agree"), bad((floats(2), ints(2)), error="different dtypes"),
-        bad((), error="at least one"), bad((floats(2), floats(2)), axis=1, error="outside"), bad(floats(2), error="a tuple"),
+        example((floats(2, 3), floats(4, 3))), example((floats(2, 3), floats(2, 1), floats(2, 2)), axis=-1),
+        example((ints(3),)), bad((floats(2, 3), floats(2, 4)), error="do not agree"),
+        bad((floats(2), ints(2)), error="different dtypes"), bad((), error="at least one"),
+        bad((floats(2), floats(2)), axis=1, error="outside"), bad(floats(2), error="a tuple"),
     )  # fmt: skip
 
     def infer(self, data: TupleType) -> TensorType:
@@ -107,8 +109,10 @@ class Stack(Operator):
 
     axis: int = attribute(0, "place of the new axis", convert=convert.integer)
     fusion = Fusion.INJECTIVE
-    examples = (example((floats(2, 3), floats(2, 3))), example((ints(2), ints(2), ints(2)), axis=-1),
-                bad((floats(2), floats(3)), error="do not agree"), bad((floats(2),), axis=3, error="outside"))  # fmt: skip
+    examples = (
+        example((floats(2, 3), floats(2, 3))), example((ints(2), ints(2), ints(2)), axis=-1),
+        bad((floats(2), floats(3)), error="do not agree"), bad((floats(2),), axis=3, error="outside"),
+    )  # fmt: skip
 
     def infer(self, data: TupleType) -> TensorType:
         kinds = tensors(self, data)
@@ -145,8 +149,10 @@ class Split(Operator):
     fusion = Fusion.INJECTIVE
     examples = (
         example(floats(4, 6), indices_or_sections=2), example(floats(4, 6), indices_or_sections=(1, 4), axis=1),
-        example(floats(4, 6), indices_or_sections=3, axis=-1), bad(floats(4, 6), indices_or_sections=5, error="equal parts"),
-        bad(floats(4), indices_or_sections=(3, 1), error="ascend"), bad(floats(4), indices_or_sections=2, axis=1, error="outside"),
+        example(floats(4, 6), indices_or_sections=3, axis=-1),
+        bad(floats(4, 6), indices_or_sections=5, error="equal parts"),
+        bad(floats(4), indices_or_sections=(3, 1), error="ascend"),
+        bad(floats(4), indices_or_sections=2, axis=1, error="outside"),
     )  # fmt: skip
 
     def cuts(self, extent: Dimension) -> list[tuple[Dimension, Dimension]]:
@@ -159,8 +165,13 @@ class Split(Operator):
             return [(at * (whole // parts), (at + 1) * (whole // parts)) for at in range(parts)]
         edges = [0, *self.indices_or_sections]
         bounds = [*edges, extent] if isinstance(extent, int) else edges
-        if any(isinstance(a, int) and isinstance(b, int) and a > b for a, b in zip(bounds, bounds[1:], strict=False)):
-            refuse(self, "E-TYPE-SPLIT", "indices must ascend within the axis", found=f"{self.indices_or_sections} of {extent}")
+        if any(isinstance(a, int) and isinstance(b, int) and a > b for a, b in pairwise(bounds)):
+            refuse(
+                self,
+                "E-TYPE-SPLIT",
+                "indices must ascend within the axis",
+                found=f"{self.indices_or_sections} of {extent}",
+            )
         return list(zip(edges, [*edges[1:], extent], strict=True))
 
     def infer(self, data: TensorType) -> TupleType:
@@ -215,7 +226,9 @@ class Tile(Operator):
         reps, shape = self.shapes(data.shape)
         extra = len(reps) - len(data.shape)
         result = [multiply(extent, count) for extent, count in zip(shape, reps, strict=True)]
-        return injective(self, result, lambda *i: data(*(at % extent for at, extent in zip(i[extra:], data.shape, strict=True))))
+        return injective(
+            self, result, lambda *i: data(*(at % extent for at, extent in zip(i[extra:], data.shape, strict=True)))
+        )
 
 
 @operator("repeat")
@@ -225,15 +238,19 @@ class Repeat(Operator):
     repeats: int = attribute(doc="how often", convert=convert.integer)
     axis: int = attribute(0, "along which axis", convert=convert.integer)
     fusion = Fusion.INJECTIVE
-    examples = (example(floats(2, 3), repeats=2), example(floats(2, 3), repeats=3, axis=-1),
-                bad(floats(2), repeats=2, axis=1, error="outside"), bad(floats(2), repeats=0, error="at least once"))  # fmt: skip
+    examples = (
+        example(floats(2, 3), repeats=2), example(floats(2, 3), repeats=3, axis=-1),
+        bad(floats(2), repeats=2, axis=1, error="outside"), bad(floats(2), repeats=0, error="at least once"),
+    )  # fmt: skip
 
     def infer(self, data: TensorType) -> TensorType:
         kind = tensor(self, data, "data")
         axis = normalized_axis(self, self.axis, len(kind.shape))
         if self.repeats < 1:
             refuse(self, "E-TYPE-SHAPE", "slices are repeated at least once", found=self.repeats)
-        return TensorType((*kind.shape[:axis], multiply(kind.shape[axis], self.repeats), *kind.shape[axis + 1 :]), kind.dtype)
+        return TensorType(
+            (*kind.shape[:axis], multiply(kind.shape[axis], self.repeats), *kind.shape[axis + 1 :]), kind.dtype
+        )
 
     def reference(self, data: np.ndarray) -> np.ndarray:
         return np.repeat(data, self.repeats, self.axis)
@@ -250,7 +267,11 @@ class Reverse(Operator):
 
     axis: tuple[int, ...] = attribute(doc="axes to turn around", convert=convert.integers)
     fusion = Fusion.INJECTIVE
-    examples = (example(floats(2, 3), axis=1), example(floats(2, 3), axis=(0, 1)), bad(floats(2), axis=1, error="outside"))
+    examples = (
+        example(floats(2, 3), axis=1),
+        example(floats(2, 3), axis=(0, 1)),
+        bad(floats(2), axis=1, error="outside"),
+    )
 
     def infer(self, data: TensorType) -> TensorType:
         kind = tensor(self, data, "data")
@@ -275,15 +296,22 @@ class BroadcastTo(Operator):
 
     shape: tuple[Any, ...] = attribute(doc="shape of the result", convert=convert.shape)
     fusion = Fusion.BROADCAST
-    examples = (example(floats(3, 1), shape=(2, 3, 4)), example(floats(), shape=(2,)), example(ints(2, 3), shape=(2, 3)),
-                bad(floats(3), shape=(2,), error="broadcast"), bad(floats(2, 2), shape=(2,), error="broadcast"))  # fmt: skip
+    examples = (
+        example(floats(3, 1), shape=(2, 3, 4)), example(floats(), shape=(2,)), example(ints(2, 3), shape=(2, 3)),
+        bad(floats(3), shape=(2,), error="broadcast"), bad(floats(2, 2), shape=(2,), error="broadcast"),
+    )  # fmt: skip
 
     def infer(self, data: TensorType) -> TensorType:
         kind = tensor(self, data, "data")
         found = broadcast(self, kind.shape, self.shape)
         if len(found) != len(self.shape) or any(a == 1 and b != 1 for a, b in zip(self.shape, found, strict=True)
                                                 if isinstance(a, int) and isinstance(b, int)):  # fmt: skip
-            refuse(self, "E-TYPE-BROADCAST", "data does not broadcast to shape", found=f"{text(kind.shape)} to {text(self.shape)}")
+            refuse(
+                self,
+                "E-TYPE-BROADCAST",
+                "data does not broadcast to shape",
+                found=f"{text(kind.shape)} to {text(self.shape)}",
+            )
         return TensorType(self.shape, kind.dtype)
 
     def reference(self, data: np.ndarray) -> np.ndarray:
@@ -298,9 +326,12 @@ class Where(Operator):
     """x where the condition holds, else y; all three broadcast."""
 
     fusion = Fusion.BROADCAST
-    examples = (example(bools(2, 3), floats(2, 3), floats(2, 3)), example(bools(3), floats(2, 1), floats()),
-                example(ints(4, low=0, high=2), floats(4), floats(4)),
-                bad(bools(2), floats(2), ints(2), error="different dtypes"), bad(bools(2), floats(3), floats(3), error="broadcast"))  # fmt: skip
+    examples = (
+        example(bools(2, 3), floats(2, 3), floats(2, 3)), example(bools(3), floats(2, 1), floats()),
+        example(ints(4, low=0, high=2), floats(4), floats(4)),
+        bad(bools(2), floats(2), ints(2), error="different dtypes"),
+        bad(bools(2), floats(3), floats(3), error="broadcast"),
+    )  # fmt: skip
 
     def infer(self, condition: TensorType, x: TensorType, y: TensorType) -> TensorType:
         test, a, b = tensor(self, condition, "condition"), tensor(self, x, "x"), tensor(self, y, "y")
@@ -418,12 +449,16 @@ class Arange(Operator):
     """start, start + step, ... up to but without stop."""
 
     start: float = attribute(doc="first value", convert=convert.number)
-    stop: float | None = attribute(None, "end, not included; None: from 0 to start", convert=convert.optional(convert.number))
+    stop: float | None = attribute(
+        None, "end, not included; None: from 0 to start", convert=convert.optional(convert.number)
+    )
     step: float = attribute(1, "distance", convert=convert.number)
     dtype: str = attribute("float32", "dtype of the result", convert=convert.dtype)
     fusion = Fusion.INJECTIVE
-    examples = (example(start=5), example(start=1, stop=6, step=2, dtype="int64"), example(start=1.0, stop=0.0, step=-0.25),
-                example(start=3, stop=3), bad(start=0, stop=4, step=0, error="cannot be 0"))  # fmt: skip
+    examples = (
+        example(start=5), example(start=1, stop=6, step=2, dtype="int64"), example(start=1.0, stop=0.0, step=-0.25),
+        example(start=3, stop=3), bad(start=0, stop=4, step=0, error="cannot be 0"),
+    )  # fmt: skip
 
     def bounds(self) -> tuple[float, float, int]:
         """First value, step, and number of values."""

@@ -138,8 +138,10 @@ class Reshape(Operator):
         example(floats(2, 3, 4), newshape=[-1]), example(floats(2, 3, 4), newshape=(-3, 4)),
         example(floats(2, 6), newshape=(0, -4, 2, -1)), example(floats(2, 3, 4), newshape=(2, -2, 1)),
         example(floats(1), newshape=()), example(floats(), newshape=(1, 1)),
-        bad(floats(2, 3), newshape=(4, 2), error="number of elements"), bad(floats(2, 3), newshape=(4, -1), error="no extent"),
-        bad(floats(2, 3), newshape=(-1, -1), error="only one"), bad(floats(2), newshape=(0, 0, 2), error="does not fit"),
+        bad(floats(2, 3), newshape=(4, 2), error="number of elements"),
+        bad(floats(2, 3), newshape=(4, -1), error="no extent"),
+        bad(floats(2, 3), newshape=(-1, -1), error="only one"),
+        bad(floats(2), newshape=(0, 0, 2), error="does not fit"),
     )  # fmt: skip
 
     def infer(self, data: TensorType) -> TensorType:
@@ -185,7 +187,9 @@ class BatchFlatten(Operator):
 class Transpose(Operator):
     """Axes in another order; by default reversed."""
 
-    axes: tuple[int, ...] | None = attribute(None, "old axis at each new place", convert=convert.optional(convert.integers))
+    axes: tuple[int, ...] | None = attribute(
+        None, "old axis at each new place", convert=convert.optional(convert.integers)
+    )
     fusion = Fusion.INJECTIVE
     examples = (
         example(floats(2, 3, 4)), example(floats(2, 3, 4), axes=(0, 2, 1)), example(floats(2, 3), axes=[-1, 0]),
@@ -225,7 +229,8 @@ class ExpandDims(Operator):
     fusion = Fusion.BROADCAST
     examples = (
         example(floats(2, 3), axis=1), example(floats(2, 3), axis=-1), example(floats(2, 3), axis=0, num_newaxis=2),
-        example(floats(), axis=0), bad(floats(2), axis=4, error="axis 4"), bad(floats(2), axis=0, num_newaxis=-1, error="negative"),
+        example(floats(), axis=0), bad(floats(2), axis=4, error="axis 4"),
+        bad(floats(2), axis=0, num_newaxis=-1, error="negative"),
     )  # fmt: skip
 
     def place(self, rank: int) -> int:
@@ -233,7 +238,9 @@ class ExpandDims(Operator):
         if self.num_newaxis < 0:
             refuse(self, "E-TYPE-AXIS", "num_newaxis cannot be negative", found=self.num_newaxis)
         if not -rank - 1 <= self.axis <= rank:
-            refuse(self, "E-TYPE-AXIS", f"axis {self.axis} is no place in {rank} axes", expected=f"{-rank - 1} to {rank}")
+            refuse(
+                self, "E-TYPE-AXIS", f"axis {self.axis} is no place in {rank} axes", expected=f"{-rank - 1} to {rank}"
+            )
         return self.axis + rank + 1 if self.axis < 0 else self.axis
 
     def shape(self, shape: Shape) -> Shape:
@@ -256,7 +263,9 @@ class ExpandDims(Operator):
 class Squeeze(Operator):
     """Axes of extent 1 removed: those named, or all."""
 
-    axis: tuple[int, ...] | None = attribute(None, "axes to remove; None: all of extent 1", convert=convert.optional(convert.integers))
+    axis: tuple[int, ...] | None = attribute(
+        None, "axes to remove; None: all of extent 1", convert=convert.optional(convert.integers)
+    )
     fusion = Fusion.INJECTIVE
     examples = (
         example(floats(1, 3, 1)), example(floats(1, 3, 1), axis=0), example(floats(1, 3, 1), axis=(0, -1)),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..ir.expr import Expr
 from ...topi.calls import call
+from ..ir.expr import Expr
 from .build import builder
 
 
