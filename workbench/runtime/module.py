@@ -59,8 +59,7 @@ class Module:
         if name in self._functions:
             return self._functions[name]
         if name in self.names:
-            linked = self.artefact.link()
-            made = PackedFunc.at(linked[self.artefact.exported[name]], linked, name, self.artefact.written(name))
+            made = self._made(name)
             self._functions[name] = made
             return made
         for module in self._imports if query_imports else ():
@@ -72,6 +71,13 @@ class Module:
             found=f"functions: {', '.join(self.names)}",
             fix=nearest(name, self.names),
         )
+
+    def _made(self, name: str) -> PackedFunc:
+        artefact = self.artefact
+        if hasattr(artefact, "function"):  # a loaded library
+            return PackedFunc(artefact.function(name), name)
+        linked = artefact.link()
+        return PackedFunc.at(linked[artefact.exported[name]], linked, name, artefact.written(name))
 
     def __getitem__(self, name: str) -> PackedFunc:
         return self.get_function(name, query_imports=True)

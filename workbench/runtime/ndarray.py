@@ -57,6 +57,9 @@ class NDArray:
             self._tensor = tensor_of(self._array)
         return self._tensor
 
+    def __tvm_ffi_object__(self) -> Any:
+        return self.tensor
+
     def numpy(self) -> np.ndarray:
         """A copy as a NumPy array."""
         return self._array.copy()

@@ -45,32 +45,37 @@ class PackedFunc:
         return self._function(*[value.tensor if isinstance(value, NDArray) else value for value in args])
 
     def __call__(self, *args: Any) -> Any:
-        for position in self._writes:
-            if position < len(args) and isinstance(args[position], np.ndarray) and not args[position].flags.writeable:
-                raise WorkbenchError(
-                    "E-CALL-READ-ONLY",
-                    f"{self.name}: argument {position} is written, but the array is read-only",
-                    fix="pass a writable array for outputs",
-                )
         try:
-            return self._function(*[_argument(value) for value in args])
+            return self._function(*args)
         except KeyboardInterrupt:
             raise
         except Exception as error:
-            raise translated(error, self.name) from None
+            return self._recover(args, error)
+
+    def _recover(self, args: tuple[Any, ...], error: Exception) -> Any:
+        """Call again with the arrays that NumPy would not export (nothing has run yet); else say what is wrong."""
+        if isinstance(error, (BufferError, TypeError, ValueError)) and _CODED.match(str(error)) is None:
+            converted = [self._converted(position, value) for position, value in enumerate(args)]
+            if any(new is not old for new, old in zip(converted, args, strict=True)):
+                try:
+                    return self._function(*converted)
+                except Exception as second:
+                    error = second
+        raise translated(error, self.name) from None
+
+    def _converted(self, position: int, value: Any) -> Any:
+        if not isinstance(value, np.ndarray) or (value.flags.writeable and value.dtype.kind in PLAIN_KINDS):
+            return value
+        if position in self._writes and not value.flags.writeable:
+            raise WorkbenchError(
+                "E-CALL-READ-ONLY",
+                f"{self.name}: argument {position} is written, but the array is read-only",
+                fix="pass a writable array for outputs",
+            )
+        return tensor_of(value)
 
     def __repr__(self) -> str:
         return f"PackedFunc({self.name})"
-
-
-def _argument(value: Any) -> Any:
-    if isinstance(value, NDArray):
-        return value.tensor
-    if isinstance(value, np.ndarray) and not (value.flags.writeable and value.dtype.kind in PLAIN_KINDS):
-        return tensor_of(value)
-    if isinstance(value, np.generic):
-        return value.item()
-    return value
 
 
 def translated(error: Exception, name: str) -> Exception:

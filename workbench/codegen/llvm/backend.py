@@ -65,6 +65,11 @@ class Artefact:
             self._linked.append(_link(self))
         return self._linked[0]
 
+    @property
+    def triple(self) -> str:
+        """The LLVM triple of the code."""
+        return self.target.triple or machine.host_triple()
+
     def written(self, name: str) -> tuple[int, ...]:
         """Positions of the packed arguments that a function writes."""
         return tuple(index for index, parameter in enumerate(self.parameters[name]) if parameter.written)
