@@ -17,6 +17,13 @@ from .dlpack import PLAIN_KINDS, tensor_of
 from .ffi import function_at, tvm_ffi
 from .ndarray import NDArray, array
 
+_FIXES = {
+    "E-CALL-STRIDES": "numpy.ascontiguousarray(array)",
+    "E-CALL-DTYPE": "array.astype(...) to the expected dtype",
+    "E-CALL-ALIGNMENT": "array.copy()",
+    "E-CALL-OVERLAP": "pass an output array of its own",
+    "E-CALL-DEVICE": "copy the tensor to the CPU",
+}
 _CODED = re.compile(r"^(E-[A-Z0-9-]+)\s+(.*)$", re.DOTALL)
 
 
@@ -64,7 +71,9 @@ class PackedFunc:
         raise translated(error, self.name) from None
 
     def _converted(self, position: int, value: Any) -> Any:
-        if not isinstance(value, np.ndarray) or (value.flags.writeable and value.dtype.kind in PLAIN_KINDS):
+        if not isinstance(value, np.ndarray):
+            return value
+        if value.flags.writeable and value.dtype.kind in PLAIN_KINDS and value.dtype.isnative:
             return value
         if position in self._writes and not value.flags.writeable:
             raise WorkbenchError(
@@ -87,8 +96,9 @@ def translated(error: Exception, name: str) -> Exception:
     if coded is not None:
         message, *details = coded.group(2).split("; ")
         fields = {word: rest for word, _, rest in (detail.partition(" ") for detail in details)}
-        known = {key: fields[key] for key in ("found", "expected", "fix") if key in fields}
-        return WorkbenchError(coded.group(1), message, **known)
+        known = {"fix": _FIXES.get(coded.group(1), "")}
+        known |= {key: fields[key] for key in ("found", "expected", "fix") if key in fields}
+        return WorkbenchError(coded.group(1), message, where=fields.get("at", ""), **known)
     return WorkbenchError("E-CALL-FAILED", f"calling {name or 'a function'} failed: {text}", found=type(error).__name__)
 
 
