@@ -11,7 +11,7 @@ WORKERS ?= 2
 PYTEST := $(BIN)/python -m pytest
 PARALLEL := -n $(WORKERS) --dist loadgroup
 NATIVE := $(wildcard workbench/runtime/native/*.c workbench/runtime/native/*.h)
-SMOKE := $(wildcard tests/test_architecture.py tests/core tests/arith tests/target tests/te tests/tir tests/relay tests/schedule)
+SMOKE := $(wildcard tests/test_architecture.py tests/test_lint.py tests/core tests/arith tests/target tests/te tests/tir tests/relay tests/schedule)
 
 .PHONY: lab test smoke nightly bench conformance lint frontend wheel clean install
 
@@ -26,8 +26,7 @@ $(STAMP): pyproject.toml hatch_build.py $(NATIVE)
 lab: $(STAMP)  ## open JupyterLab on the course
 	$(BIN)/workbench lab
 
-test: $(STAMP)  ## every test, browser and notebooks included
-	$(BIN)/ruff check .
+test: $(STAMP)  ## every test, the linter, browser and notebooks included
 	$(PYTEST) $(PARALLEL)
 
 smoke: $(STAMP)  ## the core, under a minute
@@ -54,5 +53,5 @@ wheel: $(STAMP)
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .hypothesis extensions/widgets/node_modules
-	rm -f workbench/runtime/native/*.so
+	rm -f workbench/runtime/native/*.so workbench/runtime/native/*.dylib workbench/runtime/native/*.o
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

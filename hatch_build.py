@@ -6,6 +6,7 @@ Without a C compiler and without ziglang the build goes on and says so: the runt
 from __future__ import annotations
 
 import importlib.util
+import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -15,28 +16,36 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 
 class NativePoolHook(BuildHookInterface[Any]):
-    """Compiles the pool's C files and marks a wheel that carries the result as platform-specific."""
+    """Compiles the native runtime's C files and marks a wheel that carries the result as platform-specific."""
 
     def dependencies(self) -> list[str]:
         """ziglang stands in for a missing C compiler; nothing is fetched where there is one."""
-        native = _native_build(Path(self.root))
-        return [] if native.compiler() else ["ziglang"]
+        return [] if _native_build(Path(self.root)).compiler() else ["ziglang"]
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         notebooks = Path(self.root) / "notebooks"
         if version == "standard" and notebooks.is_dir():
             # `workbench lab` copies the course from here where there is no clone.
             build_data["force_include"][str(notebooks)] = "workbench/notebooks"
-        native = _native_build(Path(self.root))
-        try:
-            library = native.build(native.HERE)
-        except OSError as problem:
-            self.app.display_warning(f"no native runtime: {problem}")
+        built = self._compiled()
+        if not built:
             return
-        for built in library.parent.glob(f"{native.library_name()}.*"):
-            build_data["artifacts"].append(f"/{built.relative_to(self.root).as_posix()}")
+        build_data["artifacts"] += [f"/{path.relative_to(self.root).as_posix()}" for path in built]
         build_data["pure_python"] = False
         build_data["tag"] = f"py3-none-{_platform_tag()}"
+
+    def _compiled(self) -> list[Path]:
+        """The library and the object files of these very sources; none, with a warning, where that fails."""
+        native = _native_build(Path(self.root))
+        library: Path = native.HERE / (native.library_name() + native.suffix())
+        try:
+            if not library.exists():
+                native.build(native.HERE)
+        except (OSError, subprocess.SubprocessError) as error:
+            self.app.display_warning(f"no native runtime, kernels run on one thread: {error}")
+            return []
+        made = native.HERE.glob(f"{native.library_name()}*")
+        return sorted(path for path in made if path.suffix in (".so", ".dylib", ".o"))
 
 
 def _native_build(root: Path) -> ModuleType:

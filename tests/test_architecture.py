@@ -20,7 +20,8 @@ PACKAGE = ROOT / "workbench"
 # they may not import each other.  The longest prefix decides which layer a module belongs to.
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("core",),
-    ("arith", "target", "runtime"),
+    ("arith", "target"),
+    ("runtime",),
     ("relay.ir", "tir"),
     ("te",),
     ("topi",),

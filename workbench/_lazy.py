@@ -83,6 +83,6 @@ def schedule_screen(schedule: Any, fallback_html: str) -> Any:
     if not available():
         return None
     from .ui.schedule import ScheduleEditor
-    from .views.schedule import ScheduleView
+    from .views.schedule import EditorModel
 
-    return ScheduleEditor(ScheduleView(schedule), fallback_html)
+    return ScheduleEditor(EditorModel(schedule), fallback_html)

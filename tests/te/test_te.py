@@ -112,3 +112,9 @@ def test_refusals(code: str, build):
     with pytest.raises(WorkbenchError) as caught:
         build()
     assert caught.value.code == code
+
+
+def test_a_stage_may_pass_on_a_reduction():
+    total = te.compute((4,), lambda i: te.sum(A[i, K], axis=K), name="total")
+    turned = te.compute((4,), lambda i: total[3 - i], name="turned")
+    assert set(blocks(te.create_prim_func([A, turned]))) == {"total", "turned"}

@@ -78,7 +78,7 @@ def inner_ranges(body: Node) -> Ranges:
 
 
 def detect(block: t.Block, ranges: Ranges) -> tuple[tuple[t.BufferRegion, ...], tuple[t.BufferRegion, ...]]:
-    """The regions that a block reads and writes, from its body; one region a buffer where accesses agree, else a hull.
+    """The regions that a block reads and writes, from its body; one region for each distinct access.
 
     What a block with `init` reads of the elements it reduces into counts as written only.
     """
@@ -109,7 +109,7 @@ def _regions(found: Iterable[Access], relaxed: frozenset[int], ranges: Ranges) -
         known = regions.setdefault(id(access.buffer), [])
         if not any(_same_region(region, other, ranges) for other in known):
             known.append(region)
-    return tuple(_joined(group, ranges) for group in regions.values())
+    return tuple(region for group in regions.values() for region in group)
 
 
 def _region_of(access: Access, relaxed: frozenset[int], ranges: Ranges) -> t.BufferRegion:
@@ -154,28 +154,6 @@ def _same_region(left: t.BufferRegion, right: t.BufferRegion, ranges: Ranges) ->
         and Affine.of(one.extent, ranges).same_as(Affine.of(other.extent, ranges))
         for one, other in zip(left.region, right.region, strict=True)
     )
-
-
-def _joined(group: list[t.BufferRegion], ranges: Ranges) -> t.BufferRegion:
-    """One region around several of one buffer."""
-    if len(group) == 1:
-        return group[0]
-    buffer = group[0].buffer
-    axes: list[t.Range] = []
-    for axis, extent in enumerate(buffer.shape):
-        bounds = [_bound(region.region[axis], ranges) for region in group]
-        joined = union(bounds, ranges)
-        length = joined.extent(ranges) if joined is not None else None
-        if joined is None or length is None:
-            axes.append(t.Range(build.const(0), extent))
-        else:
-            axes.append(t.Range(joined.low.expr(), build.const(length)))
-    return t.BufferRegion(buffer, tuple(axes))
-
-
-def _bound(range_: t.Range, ranges: Ranges) -> Bound:
-    low = Affine.of(range_.min, ranges)
-    return Bound(low, low.plus(Affine.of(range_.extent, ranges)).plus(Affine.constant(-1)))
 
 
 def union(bounds: Sequence[Bound], ranges: Ranges) -> Bound | None:

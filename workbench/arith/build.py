@@ -413,6 +413,8 @@ def _result(entry: Intrinsic, values: tuple[PrimExpr, ...], dtype: str | None) -
         return values[1].dtype
     if entry.result is Result.BOOL:
         return BOOL.with_lanes(values[0].dtype.lanes)
+    if entry.result is Result.HANDLE:
+        return DataType("handle")
     if entry.result is Result.VOID:
         return DataType("void")
     if dtype is None:

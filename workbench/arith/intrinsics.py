@@ -22,6 +22,7 @@ class Result(Enum):
     FIRST = "dtype of the first argument"
     SECOND = "dtype of the second argument"
     BOOL = "bool"
+    HANDLE = "a pointer"
     GIVEN = "stated at the call"
     VOID = "no value"
 
@@ -98,7 +99,7 @@ def _define_general() -> None:
 
 def _define_effects() -> None:
     entries = [
-        Intrinsic("address_of", 1, Result.GIVEN, "pointer to an element: (BufferLoad)", None),
+        Intrinsic("address_of", 1, Result.HANDLE, "pointer to an element: (BufferLoad)", None),
         Intrinsic("call_extern", None, Result.GIVEN, "(name, argument...): a C function by symbol", None, pure=False),
         Intrinsic("call_tir", None, Result.VOID, "(name, address or scalar...): a PrimFunc of the module", None, pure=False),
         Intrinsic("call_packed", None, Result.GIVEN, "(name, argument...): a PackedFunc by name", None, pure=False),

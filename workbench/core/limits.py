@@ -60,7 +60,7 @@ def _bytes(count: int) -> str:
         if value < 1024:
             return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
         value /= 1024
-    return f"{value:.1f} EiB"
+    return f"{value:.1f} EiB" if value < 1024 else "more than 1,024 EiB"
 
 
 limits = Limits()

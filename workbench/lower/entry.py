@@ -53,6 +53,8 @@ class Lowered:
     inputs: tuple[tuple[str, TensorType], ...]
     constants: tuple[tuple[str, Tensor], ...]
     outputs: tuple[TensorType, ...]
+    output_names: tuple[str, ...] = ()
+    """Names from the model's file, where it has them."""
 
 
 @dataclass
@@ -91,7 +93,7 @@ def lower_module(mod: IRModule, target: Target) -> Lowered:
     for current in _outside_kernels(main.body):
         if id(current) not in entry.values:
             entry.values[id(current)] = _lower(current, entry)
-    return _finish(main, entry, inputs)
+    return _finish(main, entry, inputs, tuple(mod.attrs.get("output_names", ())))
 
 
 def _outside_kernels(body: r.Expr) -> list[r.Expr]:
@@ -166,7 +168,9 @@ def _kernel(function: r.Function, entry: _Entry) -> Kernel:
     return known
 
 
-def _finish(main: r.Function, entry: _Entry, inputs: list[tuple[str, TensorType]]) -> Lowered:
+def _finish(
+    main: r.Function, entry: _Entry, inputs: list[tuple[str, TensorType]], output_names: tuple[str, ...]
+) -> Lowered:
     types = tensor_types(main.body.checked_type, "the result of main")
     outputs, stands_for, copies = _outputs(entry.values[id(main.body)], types, entry)
     allocated = tuple(buffer for buffer in entry.temporaries if id(buffer) not in stands_for)
@@ -192,6 +196,7 @@ def _finish(main: r.Function, entry: _Entry, inputs: list[tuple[str, TensorType]
         tuple(inputs),
         tuple((name, data) for _, name, data in held),
         types,
+        output_names,
     )
 
 

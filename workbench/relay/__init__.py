@@ -1,1 +1,62 @@
-"""Relay-like graph IR: expressions with types, passes over them, text."""
+"""Relay-like graph IR: expressions with types, passes over them, text.
+
+    x = relay.var("x", shape=(1, 3, 224, 224))
+    y = relay.nn.relu(relay.nn.conv2d(x, relay.const(weight), padding=(1, 1)))
+    func = relay.Function([x], y)
+
+Names load on first use.  A name that is none of the table's is an operator (`relay.add`, `relay.concatenate`).
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+_EXPRESSIONS = (
+    "Expr", "Var", "GlobalVar", "Constant", "Call", "Function", "Let", "If", "Tuple", "TupleGetItem", "RefCreate",
+    "RefRead", "RefWrite", "Constructor", "Match", "Clause", "Pattern", "PatternWildcard", "PatternVar",
+    "PatternConstructor", "PatternTuple", "const", "var",
+)  # fmt: skip
+_TYPES = (
+    "Type", "TensorType", "TupleType", "FuncType", "TypeVar", "RefType", "GlobalTypeVar", "TypeCall", "TypeData",
+    "IncompleteType", "Any", "scalar_type",
+)  # fmt: skip
+_NAMES: dict[str, tuple[str, str | None]] = {
+    **{name: ("workbench.relay.ir.expr", name) for name in _EXPRESSIONS},
+    **{name: ("workbench.relay.ir.types", name) for name in _TYPES},
+    "TypeKind": ("workbench.relay.ir.types", "Kind"),
+    "OPERATORS": ("workbench.relay.ir.operator", "OPERATORS"),
+    "Operator": ("workbench.relay.ir.operator", "Operator"),
+    "operator": ("workbench.relay.ir.operator", "operator"),
+    "op": ("workbench.relay.op", None),
+    "nn": ("workbench.relay.op.nn", None),
+    "image": ("workbench.relay.op.image", None),
+    "vision": ("workbench.relay.op.vision", None),
+    "transform": ("workbench.relay.transform", None),
+    "testing": ("workbench.relay.testing", None),
+    "analysis": ("workbench.relay.analysis", None),
+    "frontend": ("workbench.frontend", None),
+    "build": ("workbench.driver.build", "build_model"),
+    "build_module": ("workbench.relay.build_module", None),
+    "build_config": ("workbench.relay.transform", "build_config"),
+    "IRModule": ("workbench.core.module", "IRModule"),
+}
+"""Public names: module, and attribute of it (None: the module itself)."""
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("_"):
+        raise AttributeError(f"module 'workbench.relay' has no attribute {name!r}")
+    if name not in _NAMES:
+        from .op import builder
+
+        return builder("", name)
+    module, attribute = _NAMES[name]
+    loaded = importlib.import_module(module)
+    value = loaded if attribute is None else getattr(loaded, attribute)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_NAMES])

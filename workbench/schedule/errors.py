@@ -19,6 +19,8 @@ class ScheduleError(WorkbenchError):
     """A schedule primitive was refused; the schedule is unchanged."""
 
     primitive: str = ""
+    witness: Any = None
+    """The `Conflict` that stands against it, where one was found."""
     underlined: str = ""
     """The lines of the program concerned, underlined; filled in by the schedule."""
 

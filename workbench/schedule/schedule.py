@@ -171,10 +171,11 @@ class Schedule:
         found: dict[str, ScheduleError | None] = {}
         for name, entry in PRIMITIVES.items():
             if entry.category != "get" and entry.selects(type(selection)):
-                found[name] = self._first_refusal(entry, selection)
+                found[name] = self.first_refusal(entry, selection)
         return found
 
-    def _first_refusal(self, entry: Primitive, selection: Reference) -> ScheduleError | None:
+    def first_refusal(self, entry: Primitive, selection: Reference) -> ScheduleError | None:
+        """None if some arguments worth trying work at `selection`, else the first refusal."""
         first: ScheduleError | None = None
         for arguments in itertools.islice(self.candidates(entry, selection), _TRIES):
             try:
@@ -293,8 +294,11 @@ def _run(state: ScheduleState, entry: Primitive, given: dict[str, Any]) -> tuple
     """The state after a primitive, and what its caller gets."""
     state, arguments = _checked(state, entry, given)
     positional = [value for item in entry.parameters for value in _spread(item, arguments)]
+    named = {
+        item.name: arguments.get(item.name, item.default) for item in entry.parameters if item.kind is item.KEYWORD_ONLY
+    }
     try:
-        change = entry.function(state, *positional)
+        change = entry.function(state, *positional, **named)
         made, names = state.advanced(
             entry.name,
             [(item.name, recorded(arguments[item.name])) for item in entry.parameters if _is_given(item, arguments)],
@@ -314,6 +318,8 @@ def _run(state: ScheduleState, entry: Primitive, given: dict[str, Any]) -> tuple
 def _spread(item: inspect.Parameter, arguments: dict[str, Any]) -> tuple[Any, ...]:
     if item.kind is item.VAR_POSITIONAL:
         return tuple(arguments.get(item.name, ()))
+    if item.kind is item.KEYWORD_ONLY:
+        return ()
     return (arguments.get(item.name, item.default),)
 
 

@@ -94,7 +94,7 @@ def _axis_names(fcompute: Callable[..., Any], rank: int) -> list[str]:
 
 def _check_reductions(bodies: tuple[PrimExpr, ...], name: str) -> None:
     """A reduction is the whole of a body, not a part of it (tensors that a body reads are their own affair)."""
-    stack: list[Any] = [child for body in bodies for child in children(body)]
+    stack: list[Any] = [child for body in bodies for child in children(body) if not isinstance(child, Tensor)]
     while stack:
         current = stack.pop()
         if isinstance(current, Reduce):

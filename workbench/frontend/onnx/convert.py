@@ -153,7 +153,11 @@ class Importer:
         try:
             return function(site, *operands, **given)
         except WorkbenchError as error:
-            raise error.located(site.where) from None
+            error.fix = error.fix or "look at the nodes that make these operands, and at shape="
+            error.kept = error.kept or "nothing imported"
+            if site.record.label not in error.where:
+                error.where = site.where
+            raise
         except (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError) as error:
             raise InternalError(
                 "E-ONNX-CONVERTER",

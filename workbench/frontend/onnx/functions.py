@@ -136,7 +136,7 @@ def _function_cycle(path: list[Key], functions: Mapping[Key, FunctionRecord], na
 
 
 def substituted(record: NodeRecord, given: Mapping[str, Any]) -> NodeRecord:
-    """`record` with attributes that refer to the function's own (`ref_attr_name`) replaced; absent ones are left out."""
+    """`record` with attributes that refer to the function's own (`ref_attr_name`) replaced; absent ones go."""
     if not any(attribute.ref_attr_name for attribute in record.attributes.values()):
         return record
     attributes: dict[str, Any] = {}

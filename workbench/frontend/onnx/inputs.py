@@ -105,10 +105,9 @@ def _dtype(claim: ValueClaim, dtype: Any) -> DataType:
 def _open_error(claims: Sequence[ValueClaim], name: str) -> WorkbenchError:
     listed = ", ".join(f"{shorten(claim.name, 40)}: {claim.shape_text}" for claim in claims[:8])
     named = sorted({extent for claim in claims for extent in claim.shape or () if isinstance(extent, str)})
-    example = ", ".join(
-        f"{shorten(claim.name, 40)!r}: {tuple(extent if isinstance(extent, int) else 1 for extent in claim.shape or ())}"
-        for claim in claims[:4]
-    )
+    guesses = [tuple(extent if isinstance(extent, int) else 1 for extent in claim.shape or ()) for claim in claims[:4]]
+    pairs = zip(claims, guesses, strict=False)
+    example = ", ".join(f"{shorten(claim.name, 40)!r}: {guess}" for claim, guess in pairs)
     by_name = f"; or by name: {dict.fromkeys(named[:4], 1)}" if named else ""
     return WorkbenchError(
         "E-ONNX-DYNAMIC",

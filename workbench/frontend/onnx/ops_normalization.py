@@ -155,7 +155,7 @@ def _lrn_by_sums(node: Site, x: Expr, alpha: float, beta: float, bias: float, si
         raise node.refuse("size must be positive", str(size), "at least 1")
     rank = rank_of(x)
     widths = ((0, 0), ((size - 1) // 2, size // 2), *((0, 0),) * (rank - 2))
-    padded = call("nn.pad", call("multiply", x, x), like(0, x), pad_width=widths, pad_mode="constant")
+    padded = call("nn.pad", call("multiply", x, x), pad_width=widths, pad_mode="constant")
     channels, total = shape_of(x)[1], None
     for shift in range(size):
         part = call("take", padded, constant(np.arange(channels) + shift), axis=1)

@@ -1,4 +1,4 @@
-"""Matrix products: weights known beforehand go to `nn.dense`, which schedules know best; others to `nn.batch_matmul`."""
+"""Matrix products: matrices go to `nn.dense`, which schedules know best, stacks of them to `nn.batch_matmul`."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 @onnx_op("Einsum", since=12)
 def einsum(node: Site, *operands: Expr, equation: str) -> Expr:
-    """A sum of products: every operand is brought to all letters as axes, multiplied, and summed over the absent ones."""
+    """A sum of products: operands are brought to all letters as axes, multiplied, and summed over absent ones."""
     terms, result = _einsum_terms(node, equation.replace(" ", ""), operands)
     letters = list(dict.fromkeys("".join(terms)))
     order = [*result, *(letter for letter in letters if letter not in result)]

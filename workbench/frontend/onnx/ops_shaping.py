@@ -224,17 +224,20 @@ def _padded(node: Site, x: Expr, mode: str, pads: Sequence[int], value: Expr | N
 
 def _pad_by_mode(node: Site, x: Expr, mode: str, widths: tuple[tuple[int, int], ...], value: Expr | None) -> Expr:
     if mode == "constant":
-        fill = value if value is not None else scalar(0, dtype_of(x))
-        known = node.known(fill)
-        if known is None:
-            return call("nn.pad", x, fill, pad_width=widths, pad_mode="constant")
-        return call("nn.pad", x, scalar(known.reshape(-1)[0], dtype_of(x)), pad_width=widths, pad_mode="constant")
+        known = np.zeros(1) if value is None else node.known(value)
+        if known is not None:
+            number = known.reshape(-1)[0].item()
+            return call("nn.pad", x, pad_width=widths, pad_value=number, pad_mode="constant")
+        assert value is not None
+        inside = np.pad(np.ones(shape_of(x), np.bool_), widths)
+        padded = call("nn.pad", x, pad_width=widths, pad_value=0, pad_mode="constant")
+        return call("where", constant(inside), padded, call("reshape", value, newshape=()))
     if mode not in ("reflect", "edge", "wrap"):
         raise node.refuse("unknown padding mode", mode, "constant, reflect, edge or wrap")
     pairs = list(zip(widths, shape_of(x), strict=True))
     if mode == "wrap" or any(any(width) and max(width) >= extent for width, extent in pairs):
         return _gathered_pad(node, x, mode, widths)
-    return call("nn.pad", x, scalar(0, dtype_of(x)), pad_width=widths, pad_mode=mode)
+    return call("nn.pad", x, pad_width=widths, pad_mode=mode)
 
 
 def _gathered_pad(node: Site, x: Expr, mode: str, widths: tuple[tuple[int, int], ...]) -> Expr:

@@ -101,7 +101,8 @@ def check_node(record: NodeRecord, opset: int, where: str) -> None:
         if name not in signature.attributes:
             raise _refuse(
                 record, where, f"unknown attribute '{shorten(name, 60)}'", shorten(name, 60),
-                ", ".join(signature.attributes) or "no attributes", nearest(name, signature.attributes) or "export again",
+                ", ".join(signature.attributes) or "no attributes",
+                nearest(name, signature.attributes) or "export again",
             )  # fmt: skip
         wanted = signature.attributes[name][0]
         if attribute.type != wanted:

@@ -12,6 +12,7 @@ True
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,7 +22,7 @@ from ...core.errors import WorkbenchError
 from ...core.node import EMPTY, FrozenMap, Node, node
 from ...core.tensor import Tensor
 from .operator import Operator
-from .types import TensorType, Type, TypeVar
+from .types import TensorType, TupleType, Type, TypeVar
 
 
 class Expr(Node):
@@ -98,6 +99,13 @@ class Expr(Node):
 
     def __getitem__(self, index: int) -> Expr:
         return TupleGetItem(self, index)
+
+    def __iter__(self) -> Iterator[Expr]:
+        """The items of an expression whose type is known to be a tuple (`a, b = relay.split(x, 2)`)."""
+        found = self.checked_type
+        if not isinstance(found, TupleType):
+            raise WorkbenchError("E-TYPE-TUPLE", "only tuples have items", found=repr(found), expected="a tuple")
+        return iter([TupleGetItem(self, index) for index in range(len(found.fields))])
 
 
 def _binary(name: str, a: Any, b: Any) -> Expr:

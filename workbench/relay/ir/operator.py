@@ -81,6 +81,12 @@ class Operator(Node):
     """True if calls may not be removed, merged or moved."""
     value_dependent: ClassVar[tuple[int, ...]] = ()
     """Operands whose *values* the result's type depends on; they must be constants."""
+    parameters: ClassVar[tuple[str, ...]] = ()
+    """Order of operands and attributes in a call (classic signatures); by default operands, then attributes."""
+
+    def __post_init__(self) -> None:
+        for name, convert, choices in _checks(type(self)):
+            object.__setattr__(self, name, _checked(self, name, getattr(self, name), convert, choices))
 
     def infer(self, *types: Any) -> Type:
         """The result's type from the operands' types.  Raises `WorkbenchError` when they do not fit."""
@@ -118,9 +124,46 @@ def _operands(cls: type[Operator]) -> tuple[inspect.Parameter, ...]:
     return tuple(inspect.signature(cls.infer).parameters.values())[1:]
 
 
-def attribute(default: Any = dataclasses.MISSING, doc: str = "", choices: tuple[Any, ...] = ()) -> Any:
-    """An attribute of an operator: its default (none: it must be given), meaning and, if limited, its values."""
-    return dataclasses.field(default=default, metadata={"doc": doc, "choices": choices})
+@cache
+def _checks(cls: type[Operator]) -> tuple[tuple[str, Callable[[Any], Any] | None, tuple[Any, ...]], ...]:
+    """Name, converter and choices of the attributes that have either."""
+    fields: Any = dataclasses.fields(cls)  # type: ignore[arg-type]
+    found = ((field.name, field.metadata.get("convert"), field.metadata.get("choices", ())) for field in fields)
+    return tuple((name, convert, choices) for name, convert, choices in found if convert is not None or choices)
+
+
+def _checked(
+    op: Operator, name: str, value: Any, convert: Callable[[Any], Any] | None, choices: tuple[Any, ...]
+) -> Any:
+    """An attribute's value in canonical form.  Raises `WorkbenchError` when it is none."""
+    if convert is not None:
+        try:
+            value = convert(value)
+        except (TypeError, ValueError) as problem:
+            raise WorkbenchError(
+                "E-OPERATOR-ATTRIBUTE", f"{op.name}: {name} cannot be {value!r}", expected=str(problem)
+            ) from None
+    if choices and value not in choices:
+        raise WorkbenchError(
+            "E-OPERATOR-ATTRIBUTE",
+            f"{op.name}: {name} cannot be {value!r}",
+            expected="one of " + ", ".join(repr(choice) for choice in choices),
+        )
+    return value
+
+
+def attribute(
+    default: Any = dataclasses.MISSING,
+    doc: str = "",
+    choices: tuple[Any, ...] = (),
+    convert: Callable[[Any], Any] | None = None,
+) -> Any:
+    """An attribute of an operator: its default (none: it must be given), meaning and, if limited, its values.
+
+    `convert` brings a value into its canonical form (lists to tuples, ints); it raises ValueError or TypeError with
+    what was expected as its message.
+    """
+    return dataclasses.field(default=default, metadata={"doc": doc, "choices": choices, "convert": convert})
 
 
 @dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(attribute,))

@@ -4,6 +4,6 @@
 still run, serially, through the Python calling convention of `runtime.fallback`.
 """
 
-from .loader import NativeRuntime, library, object_file, why_missing
+from .loader import NativeRuntime, library, why_missing
 
-__all__ = ["NativeRuntime", "library", "object_file", "why_missing"]
+__all__ = ["NativeRuntime", "library", "why_missing"]

@@ -1,103 +1,87 @@
-"""Building the native runtime: two C files into one shared library and one object file.
+"""Compiles every `.c` file of this folder into one shared library, the native thread pool.
 
-Names carry a hash of the sources and the ABI, so that a stale build is never loaded.  Called by the wheel's build hook
-(`build(folder)`), and lazily by a clone.  Files appear by atomic rename: concurrent builds do no harm.
+Invariant: the library is rebuilt exactly when a source or header is newer than it, and is replaced in one
+step, so that another process never loads half a file.  This module imports nothing of the package: the build
+hook loads it before the package is installed.
 
->>> library_name().startswith("workbench_runtime-")
-True
+    $ python workbench/runtime/native/build.py
+    workbench/runtime/native/libworkbench_pool.so
 """
 
 from __future__ import annotations
 
-import hashlib
 import importlib.util
 import os
 import shutil
 import subprocess
 import sys
-import tempfile
-from functools import lru_cache
+import threading
+from collections.abc import Callable
 from pathlib import Path
-from typing import Final
 
-HERE: Final = Path(__file__).resolve().parent
-SOURCES: Final = ("pool.c", "packed.c")
-_FLAGS: Final = ("-std=gnu11", "-O2", "-fPIC", "-Wall", "-pthread")
-
-
-@lru_cache(maxsize=1)
-def library_name() -> str:
-    """File name without suffix."""
-    digest = hashlib.sha256()
-    for name in (*SOURCES, "workbench_runtime.h"):
-        digest.update((HERE / name).read_bytes())
-    digest.update(f"{sys.platform} {os.uname().machine if hasattr(os, 'uname') else ''}".encode())
-    return f"workbench_runtime-{digest.hexdigest()[:12]}"
+FOLDER = Path(__file__).resolve().parent
+LIBRARY = FOLDER / "libworkbench_pool.so"
+FLAGS = ("-std=gnu11", "-O2", "-fPIC", "-shared", "-pthread", "-Wall", "-Wextra", "-fvisibility=hidden")
 
 
-def compiler() -> list[str] | None:
-    """The command of a C compiler: $CC, cc, gcc, clang, else ziglang; None without any."""
-    named = os.environ.get("CC", "").split()
-    if named and shutil.which(named[0]):
-        return named
+def sources() -> list[Path]:
+    """The C files of the pool, in a fixed order."""
+    return sorted(FOLDER.glob("*.c"))
+
+
+def find_compiler() -> list[str] | None:
+    """The command that compiles C here: `$CC`, else `cc`, else ziglang's, else None."""
+    chosen = os.environ.get("CC", "").split()
+    if chosen and shutil.which(chosen[0]):
+        return chosen
     for name in ("cc", "gcc", "clang"):
-        found = shutil.which(name)
-        if found:
-            return [found]
+        if shutil.which(name):
+            return [name]
     if importlib.util.find_spec("ziglang") is not None:
         return [sys.executable, "-m", "ziglang", "cc"]
     return None
 
 
-def suffix() -> str:
-    return ".dylib" if sys.platform == "darwin" else ".so"
+def is_current(library: Path = LIBRARY) -> bool:
+    """Whether the library exists and no source or header is newer."""
+    if not library.exists():
+        return False
+    built = library.stat().st_mtime_ns
+    return all(path.stat().st_mtime_ns <= built for path in (*sources(), *FOLDER.glob("*.h")))
 
 
-def build(folder: Path) -> Path:
-    """Build into `folder` and return the library's path.  Raises OSError or CalledProcessError."""
-    command = compiler()
-    if command is None:
-        raise OSError("there is no C compiler (cc, gcc, clang or ziglang)")
-    folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder, prefix=".build-") as scratch:
-        objects: list[str] = []
-        for source in SOURCES:
-            made = str(Path(scratch) / source.replace(".c", ".o"))
-            _run([*command, *_FLAGS, "-c", str(HERE / source), "-o", made])
-            objects.append(made)
-        shared = Path(scratch) / "runtime.shared"
-        undefined = ["-undefined", "dynamic_lookup"] if sys.platform == "darwin" else []
-        _run([*command, "-shared", "-pthread", *undefined, "-o", str(shared), *objects])
-        for made in objects:
-            os.replace(made, folder / f"{library_name()}.{Path(made).name}")
-        target = folder / (library_name() + suffix())
-        os.replace(shared, target)
-    return target
+def compile_pool(report: Callable[[str], object] = print, library: Path = LIBRARY) -> Path | None:
+    """Build the library if it is not current; `library` may lie elsewhere when this folder is read-only.
 
-
-def _run(command: list[str]) -> None:
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-    if done.returncode != 0:
-        raise OSError(f"{command[0]} failed: {done.stderr.strip()[:400]}")
-
-
-def cache_folder() -> Path:
-    """Where builds go when the package's folder is read-only."""
-    base = os.environ.get("WORKBENCH_CACHE") or os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "workbench"
-
-
-def find_or_build() -> Path:
-    """The library, built if need be: beside the sources, else in the cache folder."""
-    name = library_name() + suffix()
-    for folder in (HERE, cache_folder()):
-        if (folder / name).exists():
-            return folder / name
+    Returns its path, or None where there is nothing to compile, no compiler, or the compiler fails; `report`
+    gets one line that says why and what to do.
+    """
+    files = sources()
+    if not files:
+        return None
+    if is_current(library):
+        return library
+    compiler = find_compiler()
+    if compiler is None:
+        report("no C compiler, so no thread pool: kernels run on one thread (install cc or ziglang)")
+        return None
+    temporary = library.with_suffix(f".{os.getpid()}.{threading.get_ident()}.tmp")
+    command = [*compiler, *FLAGS, "-o", str(temporary), *map(str, files)]
     try:
-        return build(HERE)
-    except PermissionError:
-        return build(cache_folder())
+        result = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+        if result.returncode != 0:
+            report(
+                f"no thread pool, kernels run on one thread: {command[0]} says {result.stderr.strip()[-999:]}"
+            )
+            return None
+        os.replace(temporary, library)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        report(f"no thread pool, kernels run on one thread: {error}")
+        return None
+    finally:
+        temporary.unlink(missing_ok=True)
+    return library
 
 
 if __name__ == "__main__":
-    print(build(HERE))
+    print(compile_pool(report=lambda line: print(line, file=sys.stderr)) or "no library")

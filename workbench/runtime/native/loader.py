@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import ctypes
 import os
-import subprocess
 import threading
 from pathlib import Path
 from typing import Any
 
-from ...target.host import usable_threads
+from ...core.host import usable_threads
+from . import build
 
 ABI_VERSION = 1
 IMPORTED = ("wb_enter", "wb_leave")
@@ -77,29 +77,32 @@ def library() -> NativeRuntime | None:
 
 
 def _load() -> NativeRuntime | None:
-    from . import build
-
     if os.environ.get("WORKBENCH_NO_NATIVE"):
         _reason.append("WORKBENCH_NO_NATIVE is set")
         return None
+    path = _find_or_build()
+    if path is None:
+        return None
     try:
-        return NativeRuntime(build.find_or_build())
-    except (OSError, subprocess.SubprocessError) as error:
+        return NativeRuntime(path)
+    except OSError as error:
         _reason.append(str(error))
         return None
+
+
+def _find_or_build() -> Path | None:
+    """The library beside the sources, or one in the cache folder when these cannot be written."""
+    if os.access(build.FOLDER, os.W_OK) or build.is_current():
+        return build.compile_pool(report=_reason.append)
+    # An installed wheel: file times say nothing there, the library came with the sources.
+    if build.LIBRARY.exists():
+        return build.LIBRARY
+    base = os.environ.get("WORKBENCH_CACHE") or os.environ.get("XDG_CACHE_HOME")
+    folder = (Path(base) if base else Path.home() / ".cache") / "workbench"
+    folder.mkdir(parents=True, exist_ok=True)
+    return build.compile_pool(report=_reason.append, library=folder / build.LIBRARY.name)
 
 
 def why_missing() -> str:
     """Why `library()` is None."""
     return _reason[0] if _reason else ""
-
-
-def object_file() -> list[Path]:
-    """The object files to link into exported libraries (empty when there are none)."""
-    from . import build
-
-    loaded = library()
-    if loaded is None:
-        return []
-    found = [loaded.path.parent / f"{build.library_name()}.{name.replace('.c', '.o')}" for name in build.SOURCES]
-    return [path for path in found if path.exists()]

@@ -12,6 +12,12 @@
 
 #define WB_ABI_VERSION 1
 
+#if defined(__GNUC__)
+#define WB_EXPORT __attribute__((visibility("default")))
+#else
+#define WB_EXPORT
+#endif
+
 enum { WB_OK = 0, WB_CANCELLED = 1, WB_FAILED = 2, WB_NO_MEMORY = 3, WB_OUT_OF_BOUNDS = 4 };
 
 typedef struct wb_context wb_context;
@@ -66,17 +72,17 @@ typedef struct {
 } wb_function;
 
 /* Checks and unpacks arguments into `slots`; NULL when refused (the error is raised already). */
-wb_context* wb_enter(const wb_function* function, const void* arguments, int32_t count, int64_t* slots);
+WB_EXPORT wb_context* wb_enter(const wb_function* function, const void* arguments, int32_t count, int64_t* slots);
 /* Turns a status into the packed call's result: 0, or -1 / -2 with the error raised. */
-int32_t wb_leave(wb_context* context, int32_t status, const wb_function* function);
+WB_EXPORT int32_t wb_leave(wb_context* context, int32_t status, const wb_function* function);
 
 /* --- the process --- */
 
-wb_context* wb_thread_context(void);
-int32_t wb_abi_version(void);
-void wb_set_num_threads(int32_t count);
-int32_t wb_num_threads(void);
+WB_EXPORT wb_context* wb_thread_context(void);
+WB_EXPORT int32_t wb_abi_version(void);
+WB_EXPORT void wb_set_num_threads(int32_t count);
+WB_EXPORT int32_t wb_num_threads(void);
 /* Raises an error in the host language; looks for pending signals (nonzero: an exception is set). */
-void wb_set_hooks(void (*raise)(const char* kind, const char* message), int (*check_signals)(void));
+WB_EXPORT void wb_set_hooks(void (*raise)(const char* kind, const char* message), int (*check_signals)(void));
 
 #endif

@@ -1,0 +1,149 @@
+"""Broken and hostile models: each gives one located error (golden text), within a second and without allocation."""
+
+from __future__ import annotations
+
+import os
+import time
+import tracemalloc
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.frontend.onnx import hostile
+from workbench.core.errors import InternalError, WorkbenchError
+from workbench.frontend.onnx import from_onnx, import_model
+
+
+def refusal(model: object, **options: object) -> WorkbenchError:
+    """The error that importing gives.  It must not be a bug's."""
+    with pytest.raises(WorkbenchError) as caught:
+        import_model(model, **options)  # type: ignore[arg-type]
+    assert not isinstance(caught.value, InternalError), str(caught.value)
+    return caught.value
+
+
+@pytest.mark.parametrize("name", hostile.REFUSED)
+def test_refused(name: str, golden) -> None:
+    model = hostile.REFUSED[name]()
+    tracemalloc.start()
+    started = time.perf_counter()
+    error = refusal(model)
+    taken = time.perf_counter() - started
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert taken < 5
+    assert peak < 64 << 20
+    assert error.code and error.message and (error.found or error.where) and error.fix
+    assert "Node ''" not in str(error)
+    golden(str(error))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A model's folder with data, links, a FIFO, and a secret beside it."""
+    inside = tmp_path / "model"
+    inside.mkdir()
+    secret = tmp_path / "secret.bin"
+    secret.write_bytes(b"\x01" * 24)
+    (inside / "data.bin").write_bytes(np.arange(6, dtype="f").tobytes())
+    (inside / "link.bin").symlink_to(secret)
+    (inside / "linked").symlink_to(tmp_path)
+    os.link(secret, inside / "hard.bin")
+    os.mkfifo(inside / "fifo")
+    (inside / "folder").mkdir()
+    return inside
+
+
+@pytest.mark.parametrize("name", hostile.EXTERNAL)
+def test_external_data_refused(name: str, folder: Path, golden) -> None:
+    path = folder / "model.onnx"
+    path.write_bytes(hostile.external(**hostile.EXTERNAL[name]).SerializeToString())
+    error = refusal(path)
+    assert error.code == "E-IMPORT-EXTERNAL"
+    assert str(folder) not in str(error)
+    golden(str(error))
+
+
+def test_external_data_is_read_from_the_folder(folder: Path) -> None:
+    path = folder / "model.onnx"
+    path.write_bytes(hostile.external(location="data.bin", length="24").SerializeToString())
+    constants = [part for part in import_model(path).module.nodes() if type(part).__name__ == "Constant"]
+    assert np.array_equal(constants[0].data.numpy(), np.arange(6, dtype="f").reshape(2, 3))
+
+
+def test_hard_links_may_be_allowed(folder: Path) -> None:
+    path = folder / "model.onnx"
+    path.write_bytes(hostile.external(location="hard.bin").SerializeToString())
+    assert import_model(path, config={"allow_hardlinks": True}).output_names == ("y",)
+
+
+def test_external_data_needs_a_folder(golden) -> None:
+    golden(str(refusal(hostile.external(location="data.bin"))))
+
+
+@pytest.mark.parametrize("name", hostile.ACCEPTED)
+def test_accepted(name: str) -> None:
+    started = time.perf_counter()
+    found = import_model(hostile.ACCEPTED[name]())
+    assert time.perf_counter() - started < 5
+    assert found.output_names == ("y",)
+
+
+def test_notes() -> None:
+    notes = {
+        name: import_model(hostile.ACCEPTED[name]()).notes for name in ("14_not_sorted", "80_type_lie", "92_not_finite")
+    }
+    assert "have been sorted" in notes["14_not_sorted"][0]
+    assert "claimed to be (2, 3) int64" in notes["80_type_lie"][0]
+    assert "not finite" in notes["92_not_finite"][0]
+    assert "claimed to be (5, 7, 9)" in import_model(hostile.ACCEPTED["81_shape_lie"]()).notes[0]
+
+
+def test_nesting_of_30_is_read() -> None:
+    """70: deep, but within bounds; refused for its operators, not for its depth."""
+    assert refusal(hostile.nested(30)).code != "E-IMPORT-NESTING"
+
+
+def test_the_pickle_is_never_loaded(tmp_path: Path) -> None:
+    class Planted:
+        def __reduce__(self):
+            return (Path(tmp_path / "ran").touch, ())
+
+    import pickle
+
+    refusal(pickle.dumps(Planted()))
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize(
+    ("shape", "name"),
+    [({"xx": (2, 3)}, "unknown"), ({"x": (2,)}, "rank"), ({"x": (2, -3)}, "negative"), ({"x": 5}, "number")],
+)
+def test_shape_argument(shape: dict, name: str, golden) -> None:
+    golden(str(refusal(hostile.good(), shape=shape)), name)
+
+
+def test_other_arguments(tmp_path: Path, golden) -> None:
+    golden(str(refusal(3)), "source")
+    golden(str(refusal(tmp_path / "none.onnx")), "missing_file")
+    golden(str(refusal(hostile.good(), config={"use_gpu": True})), "option")
+    os.mkfifo(tmp_path / "fifo.onnx")
+    golden(str(refusal(tmp_path / "fifo.onnx")), "fifo")
+
+
+def test_a_failing_converter_is_named(golden) -> None:
+    from workbench.frontend.onnx.table import CONVERTERS, onnx_op
+
+    @onnx_op("Fails", domain="test")
+    def fails(node, x):
+        raise KeyError("lost")
+
+    try:
+        made = hostile.model([hostile.node("Fails", ["x"], ["y"], domain="test")])
+        made.opset_import.add(domain="test", version=1)
+        with pytest.raises(InternalError) as caught:
+            from_onnx(made)
+        golden(str(caught.value))
+    finally:
+        del CONVERTERS["test", "Fails"]

@@ -1,0 +1,170 @@
+"""Runs block-form functions for tests: translated to Python over NumPy arrays, adversarial where the IR leaves freedom.
+
+Iterations of parallel and vectorized loops run backwards, and buffers used only inside a parallel loop are filled
+with NaN before each of its iterations, so that a wrong claim of independence shows as a wrong result.  Every access is
+checked against its buffer's shape.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from workbench.analysis.tree import Tree
+from workbench.arith import nodes as a
+from workbench.tir import nodes as t
+
+_BINARY = {
+    a.Add: "({} + {})", a.Sub: "({} - {})", a.Mul: "({} * {})", a.Div: "({} / {})", a.FloorDiv: "({} // {})",
+    a.FloorMod: "({} % {})", a.Min: "min({}, {})", a.Max: "max({}, {})", a.EQ: "({} == {})", a.NE: "({} != {})",
+    a.LT: "({} < {})", a.LE: "({} <= {})", a.GT: "({} > {})", a.GE: "({} >= {})", a.And: "({} and {})",
+    a.Or: "({} or {})",
+}  # fmt: skip
+
+
+class _Translator:
+    def __init__(self, func: t.PrimFunc) -> None:
+        self.lines: list[str] = []
+        self.names: dict[int, str] = {}
+        self.buffers: dict[str, t.Buffer] = {}
+        self.func = func
+        self.tree = Tree.of(func)
+
+    def name(self, node: Any) -> str:
+        if id(node) not in self.names:
+            self.names[id(node)] = f"n{len(self.names)}"
+            if isinstance(node, t.Buffer):
+                self.buffers[self.names[id(node)]] = node
+        return self.names[id(node)]
+
+    def expr(self, node: Any) -> str:
+        if isinstance(node, a.Var):
+            return self.name(node)
+        if isinstance(node, (a.IntImm, a.FloatImm)):
+            return f"float({str(node.value)!r})" if node.dtype.is_float else repr(node.value)
+        if isinstance(node, a.BinaryExpr):
+            return _BINARY[type(node)].format(self.expr(node.a), self.expr(node.b))
+        if isinstance(node, a.Not):
+            return f"(not {self.expr(node.a)})"
+        if isinstance(node, t.BufferLoad):
+            return f"{self.name(node.buffer)}[{self.index(node)}]"
+        if isinstance(node, a.Select):
+            parts = (node.true_value, node.condition, node.false_value)
+            return "({} if {} else {})".format(*map(self.expr, parts))
+        if isinstance(node, a.Cast):
+            return f"{'float' if node.dtype.is_float else 'int'}({self.expr(node.value)})"
+        assert isinstance(node, a.Call), type(node)
+        arguments = [self.expr(item) for item in node.args]
+        if node.op == "if_then_else":
+            return f"({arguments[1]} if {arguments[0]} else {arguments[2]})"
+        return f"np.{node.op}({', '.join(arguments)})"
+
+    def index(self, access: Any) -> str:
+        parts = [
+            f"at({self.expr(index)}, {self.expr(extent)})"
+            for index, extent in zip(access.indices, access.buffer.shape, strict=True)
+        ]
+        return ", ".join(parts) or "()"
+
+    def stmt(self, node: Any, depth: int) -> None:
+        pad = "    " * depth
+        if isinstance(node, t.SeqStmt):
+            for item in node.stmts:
+                self.stmt(item, depth)
+        elif isinstance(node, t.For):
+            low, extent = self.expr(node.min), self.expr(node.extent)
+            order = f"range({low}, {low} + {extent})"
+            if node.kind in (t.ForKind.PARALLEL, t.ForKind.VECTORIZED, t.ForKind.THREAD_BINDING):
+                order = f"reversed({order})"
+            self.lines.append(f"{pad}for {self.name(node.var)} in {order}:")
+            if node.kind is t.ForKind.PARALLEL:
+                for buffer in self.private(node):
+                    self.lines.append(f"{pad}    {self.name(buffer)}.fill(np.nan)")
+            self.lines.append(f"{pad}    pass")
+            self.stmt(node.body, depth + 1)
+        elif isinstance(node, t.BlockRealize):
+            self.block(node, depth)
+        elif isinstance(node, t.BufferStore):
+            self.lines.append(f"{pad}{self.name(node.buffer)}[{self.index(node)}] = {self.expr(node.value)}")
+        elif isinstance(node, t.IfThenElse):
+            self.lines.append(f"{pad}if {self.expr(node.condition)}:")
+            self.stmt(node.then_case, depth + 1)
+            if node.else_case is not None:
+                self.lines.append(f"{pad}else:")
+                self.stmt(node.else_case, depth + 1)
+        elif isinstance(node, t.LetStmt):
+            self.lines.append(f"{pad}{self.name(node.var)} = {self.expr(node.value)}")
+            self.stmt(node.body, depth)
+        else:
+            raise AssertionError(type(node))
+
+    def block(self, node: t.BlockRealize, depth: int) -> None:
+        pad = "    " * depth
+        self.lines.append(f"{pad}if {self.expr(node.predicate)}:")
+        for item, value in zip(node.block.iter_vars, node.iter_values, strict=True):
+            low, extent = self.expr(item.dom.min), self.expr(item.dom.extent)
+            self.lines.append(f"{pad}    {self.name(item.var)} = within({self.expr(value)}, {low}, {extent})")
+        if node.block.init is not None:
+            firsts = [
+                f"{self.name(item.var)} == {self.expr(item.dom.min)}"
+                for item in node.block.iter_vars
+                if item.kind is t.IterKind.REDUCE
+            ]
+            self.lines.append(f"{pad}    if {' and '.join(firsts) or 'True'}:")
+            self.stmt(node.block.init, depth + 2)
+        self.stmt(node.block.body, depth + 1)
+
+    def private(self, loop: t.For) -> list[t.Buffer]:
+        inside = {site.name for site in self.tree.under(loop)}
+        return [
+            buffer
+            for buffer in self.tree.root.alloc_buffers
+            if buffer.dtype.is_float
+            and (sites := self.tree.accessing(buffer))
+            and all(site.name in inside for site in sites)
+        ]
+
+
+def _at(index: int, extent: int) -> int:
+    assert 0 <= index < extent, f"index {index} outside 0 ... {extent - 1}"
+    return index
+
+
+def _within(value: int, low: int, extent: int) -> int:
+    assert low <= value < low + extent, f"iterator value {value} outside its domain of {extent} from {low}"
+    return value
+
+
+def compiled(func: t.PrimFunc) -> Any:
+    """A Python function of the buffer parameters (arrays, outputs changed in place)."""
+    made = _Translator(func)
+    names = [made.name(parameter) for parameter in func.params]
+    made.stmt(func.body, 1)
+    own = [
+        f"    {made.name(buffer)} = empty({', '.join(made.expr(extent) for extent in buffer.shape)})"
+        for buffer in made.tree.root.alloc_buffers
+    ]
+    source = "\n".join([f"def run({', '.join(names)}):", *own, *made.lines])
+    scope: dict[str, Any] = {
+        "np": np,
+        "at": _at,
+        "within": _within,
+        "empty": lambda *shape: np.full(shape, np.nan),
+    }
+    exec(compile(source, "<translated>", "exec"), scope)
+    return scope["run"]
+
+
+def run(func: t.PrimFunc, seed: int = 0) -> list[np.ndarray]:
+    """All parameters after a run on small integers (outputs begin as -7)."""
+    random = np.random.default_rng(seed)
+    written = {id(region.buffer) for site in Tree.of(func).leaves for region in site.block.writes}
+    arrays = []
+    for buffer in func.params:
+        shape = tuple(extent.value for extent in buffer.shape)
+        values = random.integers(-4, 5, shape).astype("float64")
+        arrays.append(np.full(shape, -7.0) if id(buffer) in written else values)
+    compiled(func)(*arrays)
+    return arrays
+

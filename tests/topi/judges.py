@@ -1,0 +1,429 @@
+"""Independent judges of the operators' NumPy references: onnxruntime, or float64 arithmetic written another way.
+
+A judge takes the operator and an example's inputs and answers the outputs it expects, or None where it has no word
+for that example.  The judges know nothing of `workbench.topi`'s own numerics.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime as ort
+from onnx import helper
+
+Judge = Callable[..., Any]
+
+
+def run(kind: str, inputs: list[np.ndarray], outputs: int = 1, opset: int = 18, **attributes: Any) -> list[np.ndarray]:
+    """One ONNX node in onnxruntime."""
+    names = [f"x{at}" for at in range(len(inputs))]
+    results = [f"y{at}" for at in range(outputs)]
+    graph = helper.make_graph(
+        [helper.make_node(kind, names, results, **attributes)],
+        "judge",
+        [
+            helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(value.dtype), value.shape)
+            for name, value in zip(names, inputs, strict=True)
+        ],
+        [helper.make_empty_tensor_value_info(name) for name in results],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=9)
+    options = ort.SessionOptions()
+    options.log_severity_level = 3
+    options.intra_op_num_threads = 1
+    session = ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    return session.run(None, dict(zip(names, inputs, strict=True)))
+
+
+def _onnx(kind: str, dtypes: str = "f") -> Judge:
+    """A node without attributes, for float32 operands (and int32 where `dtypes` has "i")."""
+
+    def judge(op: Any, *inputs: np.ndarray) -> Any:
+        fits = all(x.dtype == np.float32 or (x.dtype == np.int32 and "i" in dtypes) or x.dtype == bool for x in inputs)
+        return run(kind, list(inputs)) if fits else None
+
+    return judge
+
+
+def _elementwise(function: Callable[..., Any]) -> Judge:
+    """One Python number after the other, in float64."""
+
+    def judge(op: Any, *inputs: np.ndarray) -> Any:
+        if any(x.dtype.kind == "f" and x.dtype.itemsize < 4 for x in inputs):
+            return None
+        spread = np.broadcast_arrays(*inputs)
+        values = [function(*items) for items in zip(*(x.reshape(-1).tolist() for x in spread), strict=True)]
+        return [np.array(values).reshape(spread[0].shape)]
+
+    return judge
+
+
+def conv2d(op: Any, data: np.ndarray, weight: np.ndarray) -> Any:
+    if data.dtype != np.float32:
+        return None
+    if op.data_layout == "NHWC":
+        data = data.transpose(0, 3, 1, 2)
+    if op.kernel_layout == "HWIO":
+        weight = weight.transpose(3, 2, 0, 1)
+    elif op.kernel_layout != "OIHW":
+        lanes = weight.shape[-1]
+        weight = np.stack([weight[o // lanes, :, :, :, o % lanes] for o in range(op.channels)])
+    found = run(
+        "Conv", [data, np.ascontiguousarray(weight)], strides=op.strides, pads=op.padding, dilations=op.dilation,
+        group=op.groups,
+    )[0]  # fmt: skip
+    return [found.transpose(0, 2, 3, 1) if op.data_layout == "NHWC" else found]
+
+
+def conv1d(op: Any, data: np.ndarray, weight: np.ndarray) -> Any:
+    return run("Conv", [data, weight], strides=op.strides, pads=op.padding, dilations=op.dilation, group=op.groups)
+
+
+def conv2d_transpose(op: Any, data: np.ndarray, weight: np.ndarray) -> Any:
+    return run(
+        "ConvTranspose", [data, weight], strides=op.strides, pads=op.padding, dilations=op.dilation, group=op.groups,
+        output_padding=op.output_padding,
+    )  # fmt: skip
+
+
+def pool(kind: str) -> Judge:
+    def judge(op: Any, data: np.ndarray) -> Any:
+        if data.dtype != np.float32:
+            return None
+        last = op.layout in ("NHWC", "NWC")
+        if last:
+            data = np.moveaxis(data, -1, 1)
+        more = {"count_include_pad": int(op.count_include_pad)} if kind == "AveragePool" else {}
+        found = run(
+            kind, [np.ascontiguousarray(data)], opset=19, kernel_shape=op.pool_size, strides=op.strides,
+            pads=op.padding, dilations=op.dilation, ceil_mode=int(op.ceil_mode), **more,
+        )[0]  # fmt: skip
+        return [np.moveaxis(found, 1, -1) if last else found]
+
+    return judge
+
+
+def global_pool(kind: str) -> Judge:
+    def judge(op: Any, data: np.ndarray) -> Any:
+        return run(kind, [data]) if op.layout == "NCHW" and data.dtype == np.float32 else None
+
+    return judge
+
+
+def adaptive(average: bool) -> Judge:
+    def judge(op: Any, data: np.ndarray) -> Any:
+        if op.layout[1] != "C" or op.output_size is None:
+            return None
+        outer, inner = data.shape[:2], data.shape[2:]
+        found = np.zeros((*outer, *op.output_size))
+        for where in itertools.product(*(range(size) for size in op.output_size)):
+            cells = [
+                range(math.floor(at * extent / size), math.ceil((at + 1) * extent / size))
+                for at, extent, size in zip(where, inner, op.output_size, strict=True)
+            ]
+            picked = [data[(slice(None), slice(None), *cell)] for cell in itertools.product(*cells)]
+            found[(slice(None), slice(None), *where)] = sum(picked) / len(picked) if average else np.max(picked, axis=0)
+        return [found]
+
+    return judge
+
+
+def reduction(kind: str) -> Judge:
+    def judge(op: Any, data: np.ndarray) -> Any:
+        if data.dtype != np.float32 or op.exclude:
+            return None
+        axes = np.array(op.axis if op.axis is not None else range(data.ndim), np.int64)
+        return run(kind, [data, axes], keepdims=int(op.keepdims))
+
+    return judge
+
+
+def argument(kind: str) -> Judge:
+    def judge(op: Any, data: np.ndarray) -> Any:
+        if op.axis is None or len(op.axis) != 1:
+            return None
+        return run(
+            kind, [data], axis=op.axis[0], keepdims=int(op.keepdims), select_last_index=int(op.select_last_index)
+        )
+
+    return judge
+
+
+def variance(op: Any, data: np.ndarray) -> Any:
+    axes = op.axis if op.axis is not None else tuple(range(data.ndim))
+    wide = data.astype(np.longdouble)
+    count = math.prod(data.shape[axis] for axis in axes)
+    mean = wide.sum(axes, keepdims=True) / count
+    square = (wide * wide).sum(axes, keepdims=True) / count - mean * mean
+    square = square * count / (count - 1) if op.unbiased else square
+    return [square if op.keepdims else square.squeeze(axes)]
+
+
+def along(kind: str) -> Judge:
+    def judge(op: Any, data: np.ndarray) -> Any:
+        return run(kind, [data], axis=op.axis)
+
+    return judge
+
+
+def batch_norm(op: Any, data: np.ndarray, *vectors: np.ndarray) -> Any:
+    if not (op.scale and op.center):
+        return None
+    last = op.axis == -1
+    turned = np.ascontiguousarray(np.moveaxis(data, -1, 1)) if last else data
+    found = run("BatchNormalization", [turned, *vectors], opset=15, epsilon=op.epsilon)[0]
+    return [np.moveaxis(found, 1, -1) if last else found, vectors[2], vectors[3]]
+
+
+def layer_norm(op: Any, data: np.ndarray, gamma: np.ndarray, beta: np.ndarray) -> Any:
+    if op.axis not in (-1, data.ndim - 1):
+        return None
+    return run("LayerNormalization", [data, gamma, beta if op.center else beta * 0], axis=-1, epsilon=op.epsilon)
+
+
+def instance_norm(op: Any, data: np.ndarray, gamma: np.ndarray, beta: np.ndarray) -> Any:
+    return run("InstanceNormalization", [data, gamma, beta], epsilon=op.epsilon) if op.axis == 1 else None
+
+
+def lrn(op: Any, data: np.ndarray) -> Any:
+    if data.ndim != 4:
+        return None
+    return run("LRN", [data], size=op.size, alpha=op.alpha, beta=op.beta, bias=op.bias)
+
+
+def l2_normalize(op: Any, data: np.ndarray) -> Any:
+    return run("LpNormalization", [data], axis=op.axis[0], p=2) if len(op.axis) == 1 else None
+
+
+def dense(op: Any, data: np.ndarray, weight: np.ndarray) -> Any:
+    wide, kernel = data.astype(np.float64), weight.astype(np.float64)
+    return [np.einsum("...k,nk->...n", wide, kernel)]
+
+
+def dense_pack(op: Any, data: np.ndarray, weight: np.ndarray) -> Any:
+    units = op.units or weight.shape[0] * weight.shape[2]
+    found = np.einsum("mk,bkl->mbl", data.astype(np.float64), weight.astype(np.float64))
+    return [found.reshape(len(data), -1)[:, :units]]
+
+
+def matmul(op: Any, a: np.ndarray, b: np.ndarray) -> Any:
+    left = np.moveaxis(a, -1, -2) if op.transpose_a else a
+    return run(
+        "MatMul", [np.ascontiguousarray(left), np.ascontiguousarray(b.swapaxes(-1, -2) if op.transpose_b else b)]
+    )
+
+
+def bias_add(op: Any, data: np.ndarray, bias: np.ndarray) -> Any:
+    found = data.copy()
+    for at in range(len(bias)):
+        where: list[Any] = [slice(None)] * data.ndim
+        where[op.axis] = at
+        found[tuple(where)] += bias[at]
+    return [found]
+
+
+def concatenate(op: Any, data: Any) -> Any:
+    return run("Concat", list(data), axis=op.axis)
+
+
+def split(op: Any, data: np.ndarray) -> Any:
+    count = op.indices_or_sections
+    if isinstance(count, int):
+        return run("Split", [data], outputs=count, axis=op.axis, num_outputs=count)
+    edges = [0, *count, data.shape[op.axis]]
+    sizes = np.diff(edges).astype(np.int64)
+    return run("Split", [data, sizes], outputs=len(sizes), axis=op.axis)
+
+
+def strided_slice(op: Any, data: np.ndarray) -> Any:
+    cut: list[Any] = [slice(None)] * data.ndim
+    for at, (begin, end) in enumerate(zip(op.begin, op.end, strict=True)):
+        axis = op.axes[at] if op.axes else at
+        if op.slice_mode == "size":
+            cut[axis] = slice(begin, None if end == -1 else begin + end)
+        else:
+            cut[axis] = slice(begin, end, op.strides[at] if op.strides else None)
+    return [data[tuple(cut)]]
+
+
+def take(op: Any, data: np.ndarray, indices: np.ndarray) -> Any:
+    if op.batch_dims:
+        return [np.stack([data[at][indices[at]] for at in range(len(data))])]
+    axis = 0 if op.axis is None else op.axis
+    flat = data.reshape(-1) if op.axis is None else data
+    extent = flat.shape[axis]
+    where = indices % extent if op.mode == "wrap" else np.minimum(np.maximum(indices, 0), extent - 1)
+    return run("Gather", [flat, np.asarray(where, np.int64)], axis=axis)
+
+
+def gather(op: Any, data: np.ndarray, indices: np.ndarray) -> Any:
+    return run("GatherElements", [data, indices], axis=op.axis)
+
+
+def gather_nd(op: Any, data: np.ndarray, indices: np.ndarray) -> Any:
+    tuples = np.ascontiguousarray(np.moveaxis(indices, 0, -1)).astype(np.int64)
+    return run("GatherND", [data, tuples], batch_dims=op.batch_dims)
+
+
+def one_hot(op: Any, indices: np.ndarray, on: np.ndarray, off: np.ndarray) -> Any:
+    found = np.full((*indices.shape, op.depth), off)
+    for where in np.ndindex(*indices.shape):
+        if 0 <= indices[where] < op.depth:
+            found[(*where, indices[where])] = on
+    return [np.moveaxis(found, -1, op.axis)]
+
+
+def pad(op: Any, data: np.ndarray, value: np.ndarray | None = None) -> Any:
+    pads = np.array([pair[0] for pair in op.pad_width] + [pair[1] for pair in op.pad_width], np.int64)
+    fill = np.zeros((), data.dtype) if value is None else value
+    return run("Pad", [data, pads, fill] if op.pad_mode == "constant" else [data, pads], mode=op.pad_mode)
+
+
+def tile(op: Any, data: np.ndarray) -> Any:
+    rank = max(data.ndim, len(op.reps))
+    wide = data.reshape((1,) * (rank - data.ndim) + data.shape)
+    return run("Tile", [wide, np.array((1,) * (rank - len(op.reps)) + op.reps, np.int64)])
+
+
+def repeat(op: Any, data: np.ndarray) -> Any:
+    rows = np.moveaxis(data, op.axis, 0)
+    return [np.moveaxis(np.stack([row for row in rows for _ in range(op.repeats)]), 0, op.axis)]
+
+
+def transpose(op: Any, data: np.ndarray) -> Any:
+    return (
+        run("Transpose", [data], perm=[axis % data.ndim for axis in op.axes]) if op.axes else run("Transpose", [data])
+    )
+
+
+def reshape(op: Any, data: np.ndarray) -> Any:
+    if any(code < -1 for code in op.newshape):
+        return None
+    return run("Reshape", [data, np.array(op.newshape, np.int64)], allowzero=int(op.allowzero))
+
+
+def clip(op: Any, data: np.ndarray) -> Any:
+    return [np.array([min(max(value, op.a_min), op.a_max) for value in data.reshape(-1).tolist()]).reshape(data.shape)]
+
+
+def cast(op: Any, data: np.ndarray) -> Any:
+    if np.isnan(data.astype(np.float64)).any() or (op.dtype == "uint8" and data.dtype.kind == "f"):
+        return None
+    return run("Cast", [data], to=helper.np_dtype_to_tensor_dtype(np.dtype(op.dtype)))
+
+
+def layout_transform(op: Any, data: np.ndarray) -> Any:
+    """Element by element, through a dictionary keyed by plain coordinates."""
+    source, target = _axes(op.src_layout), _axes(op.dst_layout)
+    known: dict[Any, Any] = {}
+    for where in np.ndindex(*data.shape):
+        known[_plain(where, source)] = data[where]
+    shape = op.infer(_type(data)).concrete_shape
+    found = np.zeros(shape, data.dtype)
+    for where in np.ndindex(*shape):
+        found[where] = known.get(_plain(where, target), 0)
+    return [found]
+
+
+def _type(data: np.ndarray) -> Any:
+    from workbench.relay.ir.types import TensorType
+
+    return TensorType(data.shape, data.dtype.name)
+
+
+def _axes(layout: str) -> list[tuple[str, int]]:
+    found: list[tuple[str, int]] = []
+    digits = ""
+    for character in layout:
+        if character.isdigit():
+            digits += character
+        else:
+            found.append((character, int(digits or 0)))
+            digits = ""
+    return found
+
+
+def _plain(where: tuple[int, ...], axes: list[tuple[str, int]]) -> frozenset[tuple[str, int]]:
+    inner = {letter.upper(): (at, factor) for at, (letter, factor) in zip(where, axes, strict=True) if factor}
+    place = {}
+    for at, (letter, factor) in zip(where, axes, strict=True):
+        if not factor:
+            low, size = inner.get(letter, (0, 1))
+            place[letter] = at * size + low
+    return frozenset(place.items())
+
+
+def prelu(op: Any, data: np.ndarray, alpha: np.ndarray) -> Any:
+    axis = op.axis % data.ndim
+    return run("PRelu", [data, alpha.reshape([-1 if at == axis else 1 for at in range(data.ndim)])])
+
+
+def arange(op: Any) -> Any:
+    begin, end = (0, op.start) if op.stop is None else (op.start, op.stop)
+    found, value = [], begin
+    while (value < end) if op.step > 0 else (value > end):
+        found.append(value)
+        value += op.step
+    return [np.array(found, op.dtype)]
+
+
+JUDGES: dict[str, Judge] = {
+    **{
+        name: _onnx(kind)
+        for name, kind in {
+            "exp": "Exp", "log": "Log", "sqrt": "Sqrt", "sin": "Sin", "cos": "Cos", "tan": "Tan", "asin": "Asin",
+            "acos": "Acos", "atan": "Atan", "sinh": "Sinh", "cosh": "Cosh", "tanh": "Tanh", "asinh": "Asinh",
+            "acosh": "Acosh", "atanh": "Atanh", "erf": "Erf", "sigmoid": "Sigmoid", "floor": "Floor", "ceil": "Ceil",
+            "round": "Round", "isnan": "IsNaN", "isinf": "IsInf", "logical_not": "Not", "power": "Pow",
+        }.items()
+    },
+    **{
+        name: _onnx(kind, "fi")
+        for name, kind in {
+            "abs": "Abs", "negative": "Neg", "sign": "Sign", "nn.relu": "Relu", "add": "Add", "subtract": "Sub",
+            "multiply": "Mul", "divide": "Div", "maximum": "Max", "minimum": "Min", "equal": "Equal", "less": "Less",
+            "less_equal": "LessOrEqual", "greater": "Greater", "greater_equal": "GreaterOrEqual", "logical_and": "And",
+            "logical_or": "Or", "logical_xor": "Xor",
+        }.items()
+    },
+    "log2": _elementwise(math.log2), "log10": _elementwise(math.log10), "rsqrt": _elementwise(lambda x: x**-0.5),
+    "trunc": _elementwise(lambda x: float(int(x))), "bitwise_not": _elementwise(lambda x: -x - 1),
+    "isfinite": _elementwise(math.isfinite), "copy": _elementwise(lambda x: x),
+    "not_equal": _elementwise(lambda a, b: a != b), "floor_divide": _elementwise(lambda a, b: a // b),
+    "floor_mod": _elementwise(lambda a, b: a % b), "trunc_divide": _elementwise(lambda a, b: math.trunc(a / b)),
+    "mod": _elementwise(math.fmod), "trunc_mod": _elementwise(math.fmod),
+    "left_shift": _elementwise(lambda a, b: a * 2**b), "right_shift": _elementwise(lambda a, b: a // 2**b),
+    "bitwise_and": _elementwise(lambda a, b: a & b), "bitwise_or": _elementwise(lambda a, b: a | b),
+    "bitwise_xor": _elementwise(lambda a, b: a ^ b), "where": _elementwise(lambda c, a, b: a if c else b),
+    "nn.leaky_relu": lambda op, data: run("LeakyRelu", [data], alpha=op.alpha), "nn.prelu": prelu, "clip": clip,
+    "cast": cast, "nn.conv2d": conv2d, "nn.conv1d": conv1d, "nn.conv2d_transpose": conv2d_transpose,
+    "nn.max_pool2d": pool("MaxPool"), "nn.max_pool1d": pool("MaxPool"), "nn.avg_pool2d": pool("AveragePool"),
+    "nn.avg_pool1d": pool("AveragePool"), "nn.global_avg_pool2d": global_pool("GlobalAveragePool"),
+    "nn.global_max_pool2d": global_pool("GlobalMaxPool"), "nn.adaptive_avg_pool2d": adaptive(True),
+    "nn.adaptive_max_pool2d": adaptive(False), "nn.adaptive_avg_pool1d": adaptive(True),
+    "nn.adaptive_max_pool1d": adaptive(False), "sum": reduction("ReduceSum"), "mean": reduction("ReduceMean"),
+    "max": reduction("ReduceMax"), "min": reduction("ReduceMin"), "prod": reduction("ReduceProd"),
+    "logsumexp": reduction("ReduceLogSumExp"), "variance": variance, "argmax": argument("ArgMax"),
+    "argmin": argument("ArgMin"), "nn.softmax": along("Softmax"), "nn.log_softmax": along("LogSoftmax"),
+    "nn.batch_norm": batch_norm, "nn.layer_norm": layer_norm, "nn.instance_norm": instance_norm, "nn.lrn": lrn,
+    "nn.l2_normalize": l2_normalize, "nn.dense": dense, "nn.contrib_dense_pack": dense_pack, "nn.matmul": matmul,
+    "nn.batch_matmul": matmul, "nn.bias_add": bias_add, "concatenate": concatenate, "split": split,
+    "strided_slice": strided_slice, "take": take, "gather": gather, "gather_nd": gather_nd, "one_hot": one_hot,
+    "nn.pad": pad, "tile": tile, "repeat": repeat, "transpose": transpose, "reshape": reshape,
+    "layout_transform": layout_transform, "arange": arange,
+}  # fmt: skip
+
+PLAIN: dict[str, str] = {
+    "all": "np.all", "any": "np.any", "expand_dims": "ndarray.reshape", "squeeze": "np.squeeze", "stack": "np.stack",
+    "nn.batch_flatten": "ndarray.reshape", "reverse": "np.flip", "broadcast_to": "np.broadcast_to", "full": "np.full",
+    "zeros": "np.zeros", "ones": "np.ones", "zeros_like": "np.zeros_like", "ones_like": "np.ones_like",
+    "shape_of": "ndarray.shape", "nn.dropout": "the operand itself",
+}  # fmt: skip
+"""Operators whose reference is one NumPy function of that very meaning, which nothing else need confirm."""
+
+assert onnx.__version__

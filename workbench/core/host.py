@@ -1,0 +1,55 @@
+"""How many threads this process may really use.
+
+Counts come from the affinity mask and the cgroup's CPU quota, never from the number of CPUs of the host.
+
+>>> usable_threads() >= 1
+True
+"""
+
+from __future__ import annotations
+
+import os
+from functools import lru_cache
+from pathlib import Path
+
+
+@lru_cache(maxsize=1)
+def usable_threads() -> int:
+    """Threads that can run at once: the least of affinity, cgroup quota (rounded up) and the CPUs there are."""
+    affinity = getattr(os, "sched_getaffinity", None)
+    count = len(affinity(0)) if affinity is not None else (os.cpu_count() or 1)
+    quota = _cgroup_quota()
+    return max(1, min(count, quota) if quota else count)
+
+
+def _cgroup_quota() -> int | None:
+    """CPUs granted by the cgroup (version 2, then 1), rounded up; None without a limit."""
+    folder = Path("/sys/fs/cgroup")
+    own = _own_group()
+    for base in dict.fromkeys((folder / own.lstrip("/"), folder)):
+        granted = _ratio(read_text(base / "cpu.max").split())
+        if granted is not None:
+            return granted
+    quota = read_text(folder / "cpu" / "cpu.cfs_quota_us").strip()
+    period = read_text(folder / "cpu" / "cpu.cfs_period_us").strip()
+    return _ratio([quota, period]) if quota and period else None
+
+
+def _ratio(words: list[str]) -> int | None:
+    if len(words) != 2 or not words[0].isdigit() or not words[1].isdigit() or int(words[1]) == 0:
+        return None
+    return max(1, -(-int(words[0]) // int(words[1])))
+
+
+def _own_group() -> str:
+    for line in read_text(Path("/proc/self/cgroup")).splitlines():
+        if line.startswith("0::"):
+            return line[3:]
+    return "/"
+
+
+def read_text(path: Path) -> str:
+    try:
+        return path.read_text(errors="replace")
+    except OSError:
+        return ""

@@ -1,0 +1,323 @@
+"""Rewriting by tables of named rules over patterns as data, with every firing logged and every refusal explained.
+
+A rule is a pattern (what it looks at), clauses (what must hold besides) and a function that builds the replacement.
+One driver applies a table bottom-up until nothing fires, keeps origins, and guards against endless rewriting.
+Patterns belong to an IR (`relay.patterns`); here they are anything with `match(node, match) -> Failure | None`.
+
+    TABLE = RuleTable("simplify")
+
+    @TABLE.rule("add-zero", op("add", any_("x"), constant("zero", value=0)))
+    def add_zero(m):
+        '''x + 0 is x.'''
+        return m["x"]
+
+>>> with logging() as log:
+...     pass
+>>> list(log)
+[]
+"""
+
+from __future__ import annotations
+
+import inspect
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from . import origin
+from .errors import WorkbenchError
+from .limits import limits
+from .node import Node, children, map_children, post_order
+
+
+@dataclass(frozen=True)
+class Failure:
+    """The first clause of a rule that does not hold, with the value found there."""
+
+    clause: str
+    found: str
+
+    def __str__(self) -> str:
+        return f"{self.clause}; found {self.found}"
+
+
+class Match:
+    """What a pattern met: nodes by the names in it, and those it went through."""
+
+    def __init__(self, root: Node, uses: Callable[[Node], int] | None = None) -> None:
+        self.root = root
+        self.bound: dict[str, Any] = {}
+        self.matched: list[Node] = []
+        self._uses = uses
+
+    def __getitem__(self, name: str) -> Any:
+        return self.bound[name]
+
+    def uses(self, node: Node) -> int:
+        """How often a node of the program is used (1 where it is not known)."""
+        return self._uses(node) if self._uses is not None else 1
+
+    def mark(self) -> tuple[dict[str, Any], int]:
+        """A point to return to when an alternative fails."""
+        return dict(self.bound), len(self.matched)
+
+    def back_to(self, mark: tuple[dict[str, Any], int]) -> None:
+        self.bound = mark[0]
+        del self.matched[mark[1] :]
+
+
+class Pattern(Protocol):
+    """What a rule looks for."""
+
+    def match(self, node: Node, match: Match) -> Failure | None:
+        """None if the pattern fits (its names are then bound in `match`), else why not."""
+        ...
+
+
+@dataclass(frozen=True)
+class Clause:
+    """A condition beyond the pattern: its text, the test, and how to show the value found."""
+
+    text: str
+    holds: Callable[[Match], bool]
+    found: Callable[[Match], Any] = lambda match: "otherwise"
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A named rewrite; `replace` may still answer None to decline."""
+
+    name: str
+    pattern: Pattern | None
+    replace: Callable[[Match], Node | None] | None
+    when: tuple[Clause, ...] = ()
+    doc: str = ""
+    where: str = ""
+    """file:line where the rule is written"""
+
+    def match(self, node: Node, uses: Callable[[Node], int] | None = None) -> Match | Failure:
+        """Match pattern and clauses at a node."""
+        found = Match(node, uses)
+        if self.pattern is None:
+            return Failure("this rule belongs to a pass and has no pattern", "none")
+        failure = self.pattern.match(node, found)
+        if failure is not None:
+            return failure
+        for clause in self.when:
+            if not clause.holds(found):
+                return Failure(clause.text, str(clause.found(found)))
+        return found
+
+
+@dataclass(frozen=True)
+class Firing:
+    """One rule that fired."""
+
+    rule: Rule
+    before: Node
+    after: Node
+    nanoseconds: int
+
+
+def step(name: str, doc: str) -> Rule:
+    """A name for the rewrites of a pass that is no table: logged like a rule's firings."""
+    frame = inspect.currentframe()
+    caller = frame.f_back if frame is not None else None
+    where = f"{caller.f_code.co_filename.rsplit('/', 1)[-1]}:{caller.f_lineno}" if caller is not None else ""
+    return Rule(name, None, None, (), doc, where)
+
+
+class RuleTable(Sequence[Rule]):
+    """Rules in the order in which they are tried."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._rules: list[Rule] = []
+
+    def rule(self, name: str, pattern: Pattern, when: Iterable[Clause] = ()) -> Callable[[Any], Rule]:
+        """Add the decorated function as a rule; its docstring says what the rule means."""
+
+        def decorate(function: Callable[[Match], Node | None]) -> Rule:
+            code = function.__code__
+            where = f"{code.co_filename.rsplit('/', 1)[-1]}:{code.co_firstlineno}"
+            made = Rule(name, pattern, function, tuple(when), inspect.getdoc(function) or "", where)
+            self._rules = [rule for rule in self._rules if rule.name != name] + [made]
+            return made
+
+        return decorate
+
+    def add(self, rule: Rule) -> None:
+        """Take in a rule of another table."""
+        self._rules.append(rule)
+
+    def __len__(self) -> int:
+        return len(self._rules)
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, str):
+            for rule in self._rules:
+                if rule.name == index:
+                    return rule
+            from .errors import nearest
+
+            names = [rule.name for rule in self._rules]
+            raise WorkbenchError("E-RULE-UNKNOWN", f"{self.name} has no rule {index!r}", fix=nearest(index, names))
+        return self._rules[index]
+
+    def __iter__(self) -> Iterator[Rule]:
+        return iter(self._rules)
+
+
+# --- the log ------------------------------------------------------------------------------------------------------
+
+_log: ContextVar[list[Firing] | None] = ContextVar("workbench_rewrites", default=None)
+
+
+@contextmanager
+def logging() -> Iterator[list[Firing]]:
+    """Collect the firings inside the block."""
+    firings: list[Firing] = []
+    token = _log.set(firings)
+    try:
+        yield firings
+    finally:
+        _log.reset(token)
+
+
+def fired(rule: Rule, before: Node, after: Node, started: int) -> None:
+    """Log a rewrite that began at `started` (`time.perf_counter_ns`)."""
+    log = _log.get()
+    if log is not None:
+        log.append(Firing(rule, before, after, time.perf_counter_ns() - started))
+
+
+def why_not(rule: Rule, node: Node, root: Node | None = None) -> Failure | None:
+    """Why a rule does not fire at a node: the first clause that fails, with the value found; None if it would.
+
+    `root` is the program around the node, for clauses about how often something is used.
+    """
+    uses = _count_uses(root) if root is not None else None
+    found = rule.match(node, (lambda used: uses.get(id(used), 1)) if uses is not None else None)
+    if isinstance(found, Failure):
+        return found
+    if rule.replace is not None and rule.replace(found) is None:
+        return Failure("the rule builds a replacement", "it declined: " + (rule.doc.split("\n")[0] or rule.name))
+    return None
+
+
+# --- the driver ---------------------------------------------------------------------------------------------------
+
+
+def _anything(node: Node) -> bool:
+    return True
+
+
+def _nothing(new: Node, old: Node) -> None:
+    return None
+
+
+@dataclass
+class Driver:
+    """Applies rules bottom-up to a fixed point.
+
+    `enters(node)` says whether a node's children are looked at; `rebuilt(new, old)` is told of nodes whose children
+    changed, `made(new, old)` of replacements, before they are used.
+    """
+
+    rules: Sequence[Rule]
+    enters: Callable[[Node], bool] = _anything
+    rebuilt: Callable[[Node, Node], None] = _nothing
+    made: Callable[[Node, Node], None] = _nothing
+    rounds: int = 64
+    firings: int = 0
+    _last: list[Rule] = field(default_factory=list)
+
+    def run(self, root: Node) -> Any:
+        """The rewritten program; the same object if nothing fired.  Raises E-REWRITE-ENDLESS."""
+        for _ in range(self.rounds):
+            before = self.firings
+            root = self._round(root)
+            if self.firings == before:
+                return root
+        raise self._endless(root)
+
+    def _endless(self, root: Node) -> WorkbenchError:
+        names = list(dict.fromkeys(rule.name for rule in self._last[-12:]))
+        return WorkbenchError(
+            "E-REWRITE-ENDLESS",
+            f"rules keep firing: {', '.join(names)}",
+            found=f"{self.firings:,} firings",
+            fix="one of them must make its result smaller, or not match its own result",
+            kept="the program before",
+            nodes=(root,),
+        )
+
+    def _round(self, root: Node) -> Node:
+        uses = _count_uses(root, self.enters)
+        done: dict[int, Node] = {}
+        kept: list[Node] = []
+        stack: list[tuple[Node, bool]] = [(root, False)]
+        while stack:
+            current, expanded = stack.pop()
+            if id(current) in done:
+                continue
+            if not expanded:
+                stack.append((current, True))
+                if self.enters(current):
+                    stack.extend((child, False) for child in children(current) if id(child) not in done)
+                continue
+            new = self._rebuild(current, done)
+            kept.append(new)
+            uses.setdefault(id(new), uses.get(id(current), 1))
+            done[id(current)] = self._settle(new, uses, kept)
+        return done[id(root)]
+
+    def _rebuild(self, current: Node, done: dict[int, Node]) -> Node:
+        if not self.enters(current):
+            return current
+        new = map_children(current, lambda child: done[id(child)])
+        if new is not current:
+            self.rebuilt(new, current)
+        return new
+
+    def _settle(self, node: Node, uses: dict[int, int], kept: list[Node]) -> Node:
+        """Apply rules at one node until none fires."""
+        changed = True
+        while changed:
+            changed = False
+            for rule in self.rules:
+                started = time.perf_counter_ns()
+                found = rule.match(node, lambda used: uses.get(id(used), 1))
+                if isinstance(found, Failure) or rule.replace is None:
+                    continue
+                new = rule.replace(found)
+                if new is None or new is node:
+                    continue
+                self.made(new, node)
+                origin.derived(new, *dict.fromkeys([node, *found.matched]))
+                fired(rule, node, new, started)
+                self._count(rule, new)
+                kept.append(new)
+                uses.setdefault(id(new), uses.get(id(node), 1))
+                node, changed = new, True
+                break
+        return node
+
+    def _count(self, rule: Rule, node: Node) -> None:
+        self.firings += 1
+        self._last = [*self._last[-11:], rule]
+        if self.firings > limits.rewrites:
+            raise self._endless(node)
+
+
+def _count_uses(root: Node, enters: Callable[[Node], bool] = _anything) -> dict[int, int]:
+    """How many times each node stands as a child of another (by identity)."""
+    uses: dict[int, int] = {id(root): 1}
+    for node in post_order(root):
+        if enters(node):
+            for child in children(node):
+                uses[id(child)] = uses.get(id(child), 0) + 1
+    return uses

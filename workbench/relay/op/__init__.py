@@ -1,0 +1,25 @@
+"""Builders of operator calls, made from the operator classes.
+
+`relay.op.add(x, y)`, `relay.op.nn.conv2d(x, w, padding=(1, 1))`: each name answers a function with the operator's
+real signature and documentation.  The type of a call is inferred at once when the types of its operands are known,
+so that a wrong shape is refused where it is written.
+
+>>> from workbench.relay.ir.expr import var
+>>> add(var("x", shape=(2, 3)), 1.0).checked_type
+Tensor[(2, 3), float32]
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...topi.calls import call
+from .build import binary, builder, get, unary
+
+__all__ = ["binary", "builder", "call", "get", "unary"]
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("_"):
+        raise AttributeError(name)
+    return builder("", name)

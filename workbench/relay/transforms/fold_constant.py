@@ -1,0 +1,186 @@
+"""FoldConstant: what depends on constants alone is computed now, by the operators' NumPy definitions.
+
+Results larger than `limits.fold_bytes` are left to run time, unless they repeat one value: those stay lazy fills.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...core.limits import limits
+from ...core.module import IRModule
+from ...core.node import Node
+from ...core.rewrite import Failure, Match, RuleTable
+from ...core.tensor import Tensor
+from ...core.transform import PassContext, function_pass
+from ..interpret import interpret
+from ..ir import expr as e
+from ..ir import types as t
+from ..ir.brief import brief
+from ..ir.operator import Fusion, Operator
+from ..patterns import where
+from .rules import apply_rules
+from .simplify_inference import tuple_item
+
+RULES = RuleTable("FoldConstant")
+
+_MOVES = frozenset(
+    {
+        "broadcast_to", "copy", "expand_dims", "full", "nn.batch_flatten", "ones_like", "repeat", "reshape", "reverse",
+        "squeeze", "strided_slice", "tile", "transpose", "zeros_like",
+    }
+)  # fmt: skip
+"""Operators whose result repeats one value when their operand does (or always, for *_like)."""
+_FILLS = {"zeros": 0, "ones": 1, "zeros_like": 0, "ones_like": 1}
+
+
+@dataclass(frozen=True)
+class ConstantCall:
+    """A call of an operator without effects whose operands are constants or tuples of constants."""
+
+    def match(self, node: Node, match: Match) -> Failure | None:
+        if not isinstance(node, e.Call) or not isinstance(node.op, Operator):
+            return Failure("the expression is a call of an operator", brief(node))
+        if node.op.effects:
+            return Failure("the operator has no effects", node.op.name)
+        for index, argument in enumerate(node.args):
+            inner = argument.fields if isinstance(argument, e.Tuple) else (argument,)
+            for part in inner:
+                if not isinstance(part, e.Constant):
+                    return Failure(f"operand {index} is a constant", brief(part))
+        match.matched.append(node)
+        return None
+
+
+def _result(m: Match) -> t.TensorType | None:
+    """The type of the whole if it is one static tensor."""
+    root = m.root
+    found = root.type_or_none if isinstance(root, e.Expr) else None
+    return found if isinstance(found, t.TensorType) and found.is_static else None
+
+
+def _bytes(m: Match) -> int:
+    root = m.root
+    found = root.type_or_none if isinstance(root, e.Expr) else None
+    tensors = found.fields if isinstance(found, t.TupleType) else (found,)
+    return sum(one.size * one.dtype.bytes for one in tensors if isinstance(one, t.TensorType) and one.is_static)
+
+
+@dataclass(frozen=True)
+class RepeatedValue:
+    """A call whose result is one value everywhere: zeros, ones, or moves of and arithmetic on such tensors."""
+
+    def match(self, node: Node, match: Match) -> Failure | None:
+        if not isinstance(node, e.Call) or not isinstance(node.op, Operator):
+            return Failure("the expression is a call of an operator", brief(node))
+        value = _repeated(node.op, node.args)
+        if value is None:
+            return Failure("the result repeats one value", brief(node))
+        match.bound["value"] = value
+        match.matched.append(node)
+        return None
+
+
+def _repeated(op: Operator, args: tuple[e.Expr, ...]) -> Any:
+    if op.name in _FILLS:
+        return _FILLS[op.name]
+    values = [_single(argument) for argument in args]
+    if not values or any(value is None for value in values):
+        return None
+    if op.name in _MOVES and len(values) == 1:
+        return values[0]
+    if op.fusion is Fusion.BROADCAST and not op.field_names or op.name in ("cast", "clip"):
+        with np.errstate(all="ignore"):
+            return op.reference(*values)
+    return None
+
+
+def _single(argument: e.Expr) -> Any:
+    """The one value of a constant that repeats it (a scalar array), or None."""
+    if not isinstance(argument, e.Constant):
+        return None
+    if argument.data.fill_value is not None:
+        return argument.data.fill_value
+    return argument.data.numpy() if argument.data.shape == () else None
+
+
+@RULES.rule(
+    "repeated-value",
+    RepeatedValue(),
+    when=[
+        where("the result's shape is known", lambda m: _result(m) is not None, lambda m: m.root),
+        where("the result is a tensor with axes", lambda m: bool((_result(m) or t.TensorType(())).shape), lambda m: "()"),
+    ],
+)
+def repeated_value(m: Match) -> Any:
+    """A tensor of one repeated value stays a value and a shape; nothing is allocated."""
+    found = _result(m)
+    return None if found is None else e.Constant(Tensor.full(found.concrete_shape, m["value"], found.dtype))
+
+
+@RULES.rule(
+    "constant-call",
+    ConstantCall(),
+    when=[where("the result fits limits.fold_bytes", lambda m: _bytes(m) <= limits.fold_bytes, lambda m: f"{_bytes(m):,} B")],
+)
+def constant_call(m: Match) -> Any:
+    """A call on constants is the constant it evaluates to."""
+    value = interpret(m.root)
+    return _as_constant(value)
+
+
+def _as_constant(value: Any) -> e.Expr:
+    if isinstance(value, tuple):
+        return e.Tuple(tuple(_as_constant(item) for item in value))
+    return e.Constant(Tensor.of(value))
+
+
+@dataclass(frozen=True)
+class StaticShape:
+    """shape_of a tensor whose shape is known."""
+
+    def match(self, node: Node, match: Match) -> Failure | None:
+        if not isinstance(node, e.Call) or not isinstance(node.op, Operator) or node.op.name != "shape_of":
+            return Failure("the expression is a call of shape_of", brief(node))
+        found = node.args[0].type_or_none
+        if not isinstance(found, t.TensorType) or not found.is_static:
+            return Failure("the shape is known", repr(found))
+        match.bound["shape"] = found.concrete_shape
+        return None
+
+
+@RULES.rule("shape-of", StaticShape())
+def shape_of(m: Match) -> Any:
+    """The shape of a tensor of known shape is a constant."""
+    found = _result(m)
+    return None if found is None else e.Constant(Tensor.of(np.asarray(m["shape"]), found.dtype))
+
+
+@dataclass(frozen=True)
+class ConstantIf:
+    """An if whose condition is a constant."""
+
+    def match(self, node: Node, match: Match) -> Failure | None:
+        if not isinstance(node, e.If):
+            return Failure("the expression is an if", brief(node))
+        return None if isinstance(node.cond, e.Constant) else Failure("the condition is a constant", brief(node.cond))
+
+
+@RULES.rule("constant-if", ConstantIf())
+def constant_if(m: Match) -> Any:
+    """if true then a else b is a."""
+    root = m.root
+    assert isinstance(root, e.If) and isinstance(root.cond, e.Constant)
+    return root.true_branch if bool(root.cond.data.numpy()) else root.false_branch
+
+
+RULES.add(tuple_item)
+
+
+@function_pass(opt_level=2, name="FoldConstant", required=["InferType"], applies_to=e.Function)
+def FoldConstant(func: e.Function, mod: IRModule, ctx: PassContext, *, fold_qnn: bool = False) -> e.Function:
+    """Evaluate what depends on constants alone.  `fold_qnn` is accepted for the classic API."""
+    return func if func.is_primitive else apply_rules(func, RULES, mod)

@@ -1,0 +1,217 @@
+"""FuseOps and DefuseOps: groups of operators become primitive functions, each of which becomes one kernel.
+
+    R.nn.relu(R.add(R.nn.conv2d(x, w), b))   ->   f(x, w, b)   with  f = fn (p0, p1, p2) {...}, Primitive=1
+
+`fusion_groups` decides the groups.  Equal groups give equal functions (parameters in order of first use), so that
+they share a kernel.  Scalars stay inside; other constants become arguments.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+from ...core import origin, rewrite
+from ...core.module import IRModule
+from ...core.node import FrozenMap, Node, map_children, substitute
+from ...core.transform import PassContext, function_pass
+from ..ir import expr as e
+from ..ir.infer import infer_type
+from ..ir.operator import Operator
+from ..ir.plan import LEAVES, Plan, Scope, block_bodies, expressions, operands, plain_operands
+from .fusion_groups import Group, fuse_groups, is_inlined_scalar, pattern_of
+from .rules import keep_type
+
+FUSE = rewrite.step("fuse", "Operators that one loop nest can compute become one primitive function.")
+UNFUSE = rewrite.step("defuse", "A call of a primitive function is its body.")
+
+
+@function_pass(opt_level=0, name="FuseOps", required=["InferType"], applies_to=e.Function)
+def FuseOps(func: e.Function, mod: IRModule, ctx: PassContext, *, fuse_opt_level: int = -1) -> e.Function:
+    """Group operators into primitive functions.
+
+    `fuse_opt_level` below 1 (with -1: the context's level) makes each operator a function of its own.
+    "relay.FuseOps.max_depth" in the context's config limits the operators of one function.
+    """
+    if func.is_primitive:
+        return func
+    level = ctx.opt_level if fuse_opt_level < 0 else fuse_opt_level
+    depth = int(ctx.config.get("relay.FuseOps.max_depth", 256)) if level >= 1 else 1
+    made = _Fuser(func, depth).run()
+    infer_type(made, mod)
+    return made
+
+
+@dataclass
+class _Members:
+    """A group that becomes a function: its expressions, operands first, the last one giving the result."""
+
+    exprs: list[e.Expr] = field(default_factory=list)
+
+
+class _Fuser:
+    """Rebuilds a function with its groups as calls of primitive functions."""
+
+    def __init__(self, func: e.Function, max_depth: int) -> None:
+        self.func = func
+        self.plan = Plan(func)
+        self.inside = _inside_kernels(self.plan)
+        self.groups: dict[int, Group] = {}
+        self.members: dict[int, _Members] = {}
+        self.done: dict[int, Node] = {}
+        self._group(max_depth)
+
+    def _group(self, max_depth: int) -> None:
+        blocks: dict[int, tuple[Scope, list[e.Expr]]] = {}
+        for expr in self.plan.order:
+            if id(expr) not in self.inside:
+                scope = self.plan.place[id(expr)]
+                blocks.setdefault(id(scope), (scope, []))[1].append(expr)
+        for scope, statements in blocks.values():
+            self.groups.update(fuse_groups(statements, self._escaping(scope, statements), max_depth))
+        for expr in self.plan.order:
+            group = self.groups.get(id(expr))
+            if group is not None:
+                self.members.setdefault(id(group.root()), _Members()).exprs.append(expr)
+
+    def _escaping(self, scope: Scope, statements: list[e.Expr]) -> set[int]:
+        """What this block's flow does not consume itself: results, and operands of other blocks and of lets."""
+        own = {id(expr) for expr in statements}
+        found: set[int] = {id(self.func.body)}
+        for expr in self.plan.order:
+            if isinstance(expr, e.Let):
+                found.update((id(expr.value), id(expr.body)))
+            found.update(id(body) for body in block_bodies(expr))
+            if id(expr) not in own or pattern_of(expr) == 8 and not _is_operator(expr):
+                found.update(id(operand) for operand in plain_operands(expr) if id(operand) in own)
+        return found
+
+    def run(self) -> e.Function:
+        """The function with every group replaced."""
+        for expr in self.plan.order:
+            if id(expr) in self.inside:
+                self.done[id(expr)] = expr
+                continue
+            group = self.groups[id(expr)]
+            members = self.members[id(group.root())].exprs
+            if expr is not members[-1]:
+                continue
+            self.done[id(expr)] = self._fused(expr, members) if self._is_kernel(members) else self._rebuilt(expr)
+        result = self.done[id(self.func)]
+        assert isinstance(result, e.Function)
+        return result
+
+    def _is_kernel(self, members: list[e.Expr]) -> bool:
+        return any(_is_operator(expr) for expr in members)
+
+    def _rebuilt(self, expr: e.Expr) -> Node:
+        new = map_children(expr, self._replacement)
+        keep_type(new, expr)
+        return new
+
+    def _replacement(self, child: Node) -> Node:
+        if isinstance(child, e.Clause):
+            return map_children(child, self._replacement)
+        return self.done.get(id(child), child)
+
+    def _fused(self, sink: e.Expr, members: list[e.Expr]) -> e.Expr:
+        started = time.perf_counter_ns()
+        own = {id(expr) for expr in members}
+        params: list[e.Var] = []
+        arguments: list[e.Expr] = []
+        inner: dict[int, Node] = {}
+        for expr in _depth_first(sink, own):
+            if id(expr) in own:
+                inner[id(expr)] = map_children(expr, lambda child: inner.get(id(child), child))
+                keep_type(inner[id(expr)], expr)
+            elif id(expr) not in inner and not is_inlined_scalar(expr):
+                param = e.Var(f"p{len(params)}", expr.checked_type)
+                inner[id(expr)] = param
+                params.append(param)
+                argument = self._replacement(expr)
+                assert isinstance(argument, e.Expr)
+                arguments.append(argument)
+        body = inner[id(sink)]
+        assert isinstance(body, e.Expr)
+        function = e.Function(tuple(params), body, sink.checked_type, (), FrozenMap({"Primitive": 1}))
+        call = e.Call(function, tuple(arguments))
+        infer_type(call)
+        origin.derived(call, *members)
+        for expr in members:
+            origin.derived(inner[id(expr)], expr)
+        rewrite.fired(FUSE, sink, call, started)
+        return call
+
+
+def _is_operator(expr: e.Expr) -> bool:
+    return isinstance(expr, e.Call) and isinstance(expr.op, Operator)
+
+
+def _inside_kernels(plan: Plan) -> set[int]:
+    """Primitive functions that are there already, with all that is in them."""
+    found: set[int] = set()
+    for expr in plan.order:
+        if isinstance(expr, e.Function) and expr.is_primitive:
+            found.update(id(inner) for inner in expressions(expr) if not isinstance(inner, LEAVES))
+    return found
+
+
+def _depth_first(sink: e.Expr, own: set[int]) -> list[e.Expr]:
+    """The group's expressions and their operands outside, each once, in the order of a left-to-right walk."""
+    order: list[e.Expr] = []
+    seen: set[int] = set()
+    stack: list[tuple[e.Expr, bool]] = [(sink, False)]
+    while stack:
+        expr, expanded = stack.pop()
+        if expanded:
+            order.append(expr)
+            continue
+        if id(expr) in seen:
+            continue
+        seen.add(id(expr))
+        stack.append((expr, True))
+        if id(expr) in own:
+            stack.extend((operand, False) for operand in reversed(operands(expr)))
+    return order
+
+
+@function_pass(opt_level=0, name="DefuseOps", required=["InferType"], applies_to=e.Function)
+def DefuseOps(func: e.Function, mod: IRModule, ctx: PassContext) -> e.Function:
+    """Put the bodies of primitive functions back where they are called."""
+    if func.is_primitive:
+        return func
+    done: dict[int, Node] = {}
+    kept: list[Node] = []
+
+    def replacement(child: Node) -> Node:
+        if isinstance(child, e.Clause):
+            return map_children(child, replacement)
+        return done.get(id(child), child)
+
+    for expr in expressions(func):
+        if isinstance(expr, LEAVES):
+            continue
+        started = time.perf_counter_ns()
+        new = map_children(expr, replacement)
+        keep_type(new, expr)
+        if isinstance(new, e.Call) and isinstance(new.op, e.Function) and new.op.is_primitive:
+            body = _inlined(new.op, new.args)
+            origin.derived(body, expr)
+            rewrite.fired(UNFUSE, expr, body, started)
+            new = body
+        kept.append(new)
+        done[id(expr)] = new
+    result = done[id(func)]
+    assert isinstance(result, e.Function)
+    infer_type(result, mod)
+    return result
+
+
+def _inlined(function: e.Function, arguments: tuple[e.Expr, ...]) -> e.Expr:
+    """The function's body on these arguments; a function that is called twice gives two bodies."""
+    mapping = dict(zip(function.params, arguments, strict=True))
+    found = substitute(function.body, mapping)
+    if found is function.body and not mapping and not isinstance(found, LEAVES):
+        found = e.Call(found.op, found.args) if isinstance(found, e.Call) else found
+    assert isinstance(found, e.Expr)
+    return found

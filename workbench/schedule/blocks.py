@@ -1,0 +1,145 @@
+"""What several primitives ask of blocks: their buffers, their regularity, their neighbours."""
+
+from __future__ import annotations
+
+from ..analysis.bindings import binding_facts, writes_once
+from ..analysis.tree import BlockSite
+from ..tir import nodes as t
+from .errors import refuse, require
+from .references import BlockRV
+from .state import ScheduleState
+
+
+def written_buffer(state: ScheduleState, block: BlockRV, index: int) -> t.Buffer:
+    """The buffer of a block's write number `index`."""
+    return _buffer(state.block(block), state.block(block).block.writes, index, "writes")
+
+
+def read_buffer(state: ScheduleState, block: BlockRV, index: int) -> t.Buffer:
+    """The buffer of a block's read number `index`."""
+    return _buffer(state.block(block), state.block(block).block.reads, index, "reads")
+
+
+def _buffer(site: BlockSite, regions: tuple[t.BufferRegion, ...], index: int, verb: str) -> t.Buffer:
+    distinct: list[t.Buffer] = []
+    for region in regions:
+        if all(region.buffer is not other for other in distinct):
+            distinct.append(region.buffer)
+    require(
+        0 <= index < len(distinct),
+        "E-SCHEDULE-BUFFER",
+        f"block {site.name} {verb} no buffer number {index}",
+        found=f"it {verb} {', '.join(buffer.name for buffer in distinct) or 'nothing'}",
+        expected=f"0 to {len(distinct) - 1}" if distinct else "a block with buffers",
+        fix="count from 0, in the order of the text",
+        nodes=(site.block,),
+    )
+    return distinct[index]
+
+
+def require_leaf(state: ScheduleState, site: BlockSite, verb: str) -> None:
+    """Refuse the root and blocks around other blocks."""
+    require(
+        any(site is leaf for leaf in state.tree.leaves) and site.scope is state.tree.root,
+        "E-SCHEDULE-LEAF",
+        f"cannot {verb} {site.name}: blocks stand inside it or around it",
+        found="the root, or nested blocks",
+        expected="a block that stands in loops under the root and computes",
+        fix="choose one of " + ", ".join(leaf.name for leaf in state.tree.leaves),
+        nodes=(site.block,),
+    )
+
+
+def require_regular(state: ScheduleState, site: BlockSite, verb: str) -> None:
+    """Refuse a block unless each element it writes has one value that does not depend on when it is computed.
+
+    It must be the only writer of its buffers, write each element at one point of its spatial iterators, read nothing
+    of its own (its reduction apart), and nothing that is written after it or that it shares with other writers.
+    """
+    require_leaf(state, site, verb)
+    block = site.block
+    kinds = {iter_var.kind for iter_var in block.iter_vars}
+    if not kinds <= {t.IterKind.SPATIAL, t.IterKind.REDUCE}:
+        raise _irregular(site, verb, "it has opaque or scan iterators")
+    if t.IterKind.REDUCE in kinds and block.init is None:
+        raise _irregular(site, verb, "it reduces without an initialisation of its own")
+    if not writes_once(block):
+        raise _irregular(site, verb, "its writes are not single elements, one for each point of its spatial iterators")
+    written = [region.buffer for region in block.writes]
+    for buffer in written:
+        if len(state.tree.writers(buffer)) != 1:
+            raise _irregular(site, verb, f"{buffer.name} has other writers too")
+    if any(region.buffer is buffer for region in block.reads for buffer in written):
+        raise _irregular(site, verb, "it reads what it writes")
+    for region in block.reads:
+        for writer in state.tree.writers(region.buffer):
+            if writer.order > site.order:
+                raise _irregular(site, verb, f"it reads {region.buffer.name}, which {writer.name} writes later")
+    _require_pure(state, site, verb)
+
+
+def _require_pure(state: ScheduleState, site: BlockSite, verb: str) -> None:
+    from .legality import blocks_under
+
+    blocks_under(state, site.realize)
+    if not _single_valued(state, site):
+        raise _irregular(site, verb, "it reads a buffer whose elements are written more than once with different values")
+
+
+def _single_valued(state: ScheduleState, site: BlockSite) -> bool:
+    """True if each buffer read is written by one regular block at most, or by a reduction and its initialisation."""
+    for region in site.block.reads:
+        writers = state.tree.writers(region.buffer)
+        if len(writers) > 1 and not is_decomposed(writers):
+            return False
+        if any(not writes_once(writer.block) for writer in writers):
+            return False
+    return True
+
+
+def is_decomposed(writers: tuple[BlockSite, ...]) -> bool:
+    """True for the initialisation and the update that decompose_reduction makes of one reduction."""
+    from .legality import reduction_operator
+
+    if len(writers) != 2 or writers[0].order > writers[1].order:
+        return False
+    return reduction_operator(writers[1].block) is not None and not writers[0].block.reads
+
+
+def _irregular(site: BlockSite, verb: str, why: str) -> Exception:
+    return refuse(
+        "E-SCHEDULE-IRREGULAR",
+        f"cannot {verb} {site.name}: its values depend on when they are computed",
+        found=why,
+        expected="the only writer of its buffers, each element written at one point",
+        fix="choose a block as te.compute makes them",
+        nodes=(site.block,),
+    )
+
+
+def require_intermediate(state: ScheduleState, site: BlockSite, verb: str) -> None:
+    """Refuse a block that writes a parameter of the function."""
+    for region in site.block.writes:
+        require(
+            any(region.buffer is buffer for buffer in state.tree.root.alloc_buffers),
+            "E-SCHEDULE-OUTPUT",
+            f"cannot {verb} {site.name}: it writes {region.buffer.name}, an output of the function",
+            found="a parameter of the function",
+            expected="a buffer that the function allocates",
+            fix=f"cache_write({site.name!r}, 0, ...) gives the block a buffer of its own",
+            nodes=(site.block,),
+        )
+
+
+def require_whole_domain(site: BlockSite, verb: str) -> None:
+    """Refuse a block whose loops do not run through all of its iterators' domains."""
+    facts = binding_facts(site)
+    require(
+        facts.guards_only,
+        "E-SCHEDULE-PARTIAL",
+        f"cannot {verb} {site.name}: its predicate leaves out part of its domain",
+        found="a condition beyond the domains of its iterators",
+        expected="a block that runs through its domain",
+        fix="choose another block",
+        nodes=(site.block,),
+    )

@@ -1,0 +1,115 @@
+"""Putting one block's value into another: the common parts of the two inlining primitives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ..analysis.affine import Affine
+from ..analysis.tree import BlockSite, Tree, iter_ranges
+from ..arith.nodes import PrimExpr, Var
+from ..core.node import Node, rewrite
+from ..tir import nodes as t
+from .errors import refuse, require
+from .state import ScheduleState
+from .surgery import Replacement, replaced, with_regions
+
+
+def single_store(site: BlockSite, verb: str) -> t.BufferStore:
+    """The store that is the whole body of a block without reduction."""
+    body = site.block.body
+    spatial = all(item.kind is t.IterKind.SPATIAL for item in site.block.iter_vars)
+    if not isinstance(body, t.BufferStore) or site.block.init is not None or not spatial:
+        raise refuse(
+            "E-SCHEDULE-INLINE-FORM",
+            f"cannot {verb} {site.name}: it is more than one element-wise store",
+            found="a reduction" if not spatial else "several statements",
+            expected="a block without reduction whose body is one store",
+            fix="move it with compute_at or reverse_compute_at instead",
+            nodes=(site.block,),
+        )
+    return body
+
+
+def plain_variables(site: BlockSite, indices: tuple[PrimExpr, ...], verb: str) -> dict[int, int]:
+    """Which axis each iterator indexes: every index is an iterator of its own (or a number), every iterator is there."""
+    found: dict[int, int] = {}
+    for axis, index in enumerate(indices):
+        if isinstance(index, Var) and id(index) not in found:
+            found[id(index)] = axis
+        elif Affine.of(index, iter_ranges(site.block)).value is None:
+            raise _not_plain(site, verb)
+    for item in site.block.iter_vars:
+        if id(item.var) not in found and Affine.of(item.dom.extent, iter_ranges(site.block)).value != 1:
+            raise _not_plain(site, verb)
+    return found
+
+
+def _not_plain(site: BlockSite, verb: str) -> Exception:
+    return refuse(
+        "E-SCHEDULE-INLINE-INDEX",
+        f"cannot {verb} {site.name}: its indices are not its iterators, each once",
+        found="an index that is an expression, or an iterator missing",
+        expected="an access like B[vi, vj]",
+        fix="move it with compute_at or reverse_compute_at instead",
+        nodes=(site.block,),
+    )
+
+
+def replace_loads(root: Node, buffer: t.Buffer, value: PrimExpr, variables: Mapping[int, int], site: BlockSite) -> Node:
+    """Loads of `buffer` replaced by `value` with the iterators at the loads' indices."""
+    from ..core.node import substitute
+
+    by_identity = {id(item.var): item.var for item in site.block.iter_vars}
+    fixed = {
+        item.var: item.dom.min for item in site.block.iter_vars if id(item.var) not in variables
+    }
+
+    def post(node: Node) -> Node | None:
+        if not isinstance(node, t.BufferLoad) or node.buffer is not buffer:
+            return None
+        require(
+            all(index.dtype.lanes == 1 for index in node.indices),
+            "E-SCHEDULE-INLINE-VECTOR",
+            f"{buffer.name} is loaded as a vector",
+            found=f"a load of {node.dtype}",
+            expected="loads of single elements",
+            fix="inline before vectors are written by hand",
+            nodes=(site.block,),
+        )
+        at = {by_identity[variable]: node.indices[axis] for variable, axis in variables.items()}
+        return substitute(value, {**fixed, **at})
+
+    return rewrite(root, post)
+
+
+def without_block(state: ScheduleState, site: BlockSite, changed: Mapping[str, t.Block], buffer: t.Buffer) -> t.PrimFunc:
+    """The function with blocks replaced (by name), `site` removed, and `buffer` no longer allocated."""
+    changes: dict[int, Replacement] = {id(site.realize): None}
+    for name, block in changed.items():
+        changes[id(state.tree.blocks[name].block)] = with_regions(block)
+    func = replaced(state.func, changes)
+    root = Tree.of(func).root
+    kept = tuple(item for item in root.alloc_buffers if item is not buffer)
+    return replaced(func, {id(root): root.replace(alloc_buffers=kept)})
+
+
+def require_loads_in_blocks(state: ScheduleState, buffer: t.Buffer, sites: list[BlockSite]) -> None:
+    """Refuse when a buffer is read outside the bodies of the given blocks (in bounds or bindings)."""
+    from ..analysis.regions import accesses
+
+    inside = sum(
+        access.buffer is buffer
+        for site in sites
+        for part in (site.block.init, site.block.body)
+        if part is not None
+        for access in accesses(part)
+    )
+    total = sum(access.buffer is buffer for access in accesses(state.func))
+    require(
+        inside == total,
+        "E-SCHEDULE-INLINE-OUTSIDE",
+        f"{buffer.name} is read outside blocks",
+        found="a loop bound, binding or predicate that loads it",
+        expected="reads inside blocks only",
+        fix="leave the block where it is",
+    )

@@ -1,0 +1,296 @@
+"""What primitives ask before they change the order of execution.
+
+Two tiers: first the block algebra (`analysis.bindings.recovered`: which loops an element's place gives away), which
+decides all regular programs at once; then exact dependences (`analysis.dependence`), which also give the witness.
+What cannot be shown legal is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..analysis import dependence
+from ..analysis.bindings import Touch, binding_facts, recovered, touches
+from ..analysis.dependence import Conflict, NotAffine
+from ..analysis.tree import BlockSite, extent_of
+from ..arith import nodes as a
+from ..arith.nodes import PrimExpr, Var
+from ..core.equal import same
+from ..tir import nodes as t
+from .errors import ScheduleError, refuse, require
+from .state import ScheduleState
+
+SUMS = "legal if reassociated: {0} accumulates in another order, so floating-point results may differ by rounding"
+
+
+def blocks_under(state: ScheduleState, stmt: t.Stmt) -> tuple[BlockSite, ...]:
+    """The leaf blocks inside a statement.  Refuses statements outside blocks, of which nothing is known."""
+    stack: list[t.Stmt] = [stmt]
+    while stack:
+        current = stack.pop()
+        if isinstance(current, t.For):
+            stack.append(current.body)
+        elif isinstance(current, t.SeqStmt):
+            stack.extend(current.stmts)
+        elif not isinstance(current, t.BlockRealize):
+            raise refuse(
+                "E-SCHEDULE-OPAQUE",
+                "what this statement reads and writes is not declared",
+                found=f"a {type(current).__name__} outside blocks",
+                expected="loops and blocks only",
+                fix="put the statement into a block",
+                nodes=(current,),
+            )
+    sites = state.tree.under(stmt)
+    for site in sites:
+        require(
+            not any(iter_var.kind in (t.IterKind.OPAQUE, t.IterKind.SCAN) for iter_var in site.block.iter_vars),
+            "E-SCHEDULE-OPAQUE",
+            f"block {site.name} has iterators whose order matters",
+            found="an opaque or scan iterator",
+            expected="spatial and reduction iterators",
+            fix="leave these loops as they are",
+            nodes=(site.block,),
+        )
+        require(
+            not _has_effects(site.block),
+            "E-SCHEDULE-OPAQUE",
+            f"block {site.name} calls something with effects",
+            found="a call that is not pure",
+            expected="loads, stores and arithmetic",
+            fix="leave these loops as they are",
+            nodes=(site.block,),
+        )
+    return sites
+
+
+def _has_effects(block: t.Block) -> bool:
+    from ..analysis.tree import nodes_under
+    from ..arith.intrinsics import INTRINSICS
+
+    for node in nodes_under(block):
+        if isinstance(node, a.Call):
+            entry = INTRINSICS.get(node.op)
+            if entry is None or not entry.pure:
+                return True
+    return False
+
+
+def require_independent(state: ScheduleState, loop: t.For, verb: str, private: bool) -> None:
+    """Refuse unless the iterations of `loop` may run in any order, or at once.
+
+    With `private`, a buffer used only inside the loop, and written in each iteration before it is read there, does
+    not count: every iteration has its own.
+    """
+    if extent_of(loop) in (0, 1):
+        return
+    sites = blocks_under(state, loop)
+    suspects: dict[int, list[Touch]] = {}
+    for buffer, touched in touches(sites).items():
+        if id(loop.var) not in recovered([loop], touched):
+            suspects[buffer] = touched
+    if not suspects:
+        return
+    fix = _independence_fix(loop, sites)
+    if not dependence.available():
+        raise _unproven(loop, verb, suspects, "the accesses are not of a simple form, and islpy is not installed", fix)
+    skip = frozenset(touches(sites)) - frozenset(suspects)
+    try:
+        if private:
+            skip |= frozenset(
+                buffer for buffer, touched in suspects.items() if _is_private(state, loop, touched[0].region.buffer, sites)
+            )
+        conflict = dependence.carried(loop, sites, skip)
+    except NotAffine as problem:
+        raise _unproven(loop, verb, suspects, f"not affine: {problem}", fix) from None
+    if conflict is not None:
+        raise _in_conflict(f"cannot {verb} {loop.var.name}: its iterations depend on each other", conflict, loop, fix)
+
+
+def _is_private(state: ScheduleState, loop: t.For, buffer: t.Buffer, sites: Sequence[BlockSite]) -> bool:
+    if any(buffer is parameter for parameter in state.func.params):
+        return False
+    inside = {site.name for site in sites}
+    if any(site.name not in inside for site in state.tree.accessing(buffer)):
+        return False
+    return not dependence.uncovered(loop, buffer, sites)
+
+
+def _independence_fix(loop: t.For, sites: Sequence[BlockSite]) -> str:
+    for site in sites:
+        if id(loop.var) in reduce_variables(site):
+            return f"{loop.var.name} is a reduction loop of {site.name}; choose a spatial loop"
+    return "choose a loop whose iterations touch different elements"
+
+
+def reduce_variables(site: BlockSite) -> frozenset[int]:
+    """Loop variables (identities) in the bindings of reduction iterators."""
+    from ..analysis.affine import variables_of
+
+    return frozenset(
+        id(var)
+        for iter_var, value in site.bindings
+        if iter_var.kind is t.IterKind.REDUCE
+        for var in variables_of(value)
+    )
+
+
+def spatial_variables(site: BlockSite) -> frozenset[int]:
+    """Loop variables (identities) in the bindings of the other iterators."""
+    from ..analysis.affine import variables_of
+
+    return frozenset(
+        id(var)
+        for iter_var, value in site.bindings
+        if iter_var.kind is not t.IterKind.REDUCE
+        for var in variables_of(value)
+    )
+
+
+def _unproven(loop: t.For, verb: str, suspects: dict[int, list[Touch]], why: str, fix: str) -> ScheduleError:
+    touched = next(iter(suspects.values()))
+    return refuse(
+        "E-SCHEDULE-UNPROVEN",
+        f"cannot show that it is legal to {verb} {loop.var.name}",
+        found=f"{touched[0].region.buffer.name} is written inside; {why}",
+        expected="accesses whose independence can be shown",
+        fix=fix,
+        nodes=(loop,),
+    )
+
+
+def _in_conflict(message: str, conflict: Conflict, loop: t.For, fix: str) -> ScheduleError:
+    nodes = [loop]
+    for touch in (conflict.first, conflict.second):
+        if all(touch.site.block is not node for node in nodes):
+            nodes.append(touch.site.block)  # type: ignore[arg-type]
+    error = refuse(
+        "E-SCHEDULE-DEPENDENCE",
+        message,
+        found=conflict.text(),
+        expected="iterations that do not touch what another one writes",
+        fix=fix,
+        nodes=nodes,
+    )
+    error.witness = conflict
+    return error
+
+
+# --- reorder ------------------------------------------------------------------------------------------------------
+
+
+def require_reorderable(state: ScheduleState, before: Sequence[t.For], after: Sequence[t.For]) -> tuple[str, ...]:
+    """Refuse unless the loops `before` (a chain) may run in the order `after`; remarks on reassociated sums."""
+    sites = blocks_under(state, before[0])
+    doubtful = False
+    sums: list[str] = []
+    for touched in touches(sites).values():
+        known = recovered(list(before), touched)
+        left = [loop for loop in before if id(loop.var) not in known]
+        if [loop for loop in after if id(loop.var) not in known] == left or _same_loops(after, left, known):
+            continue
+        site = touched[0].site
+        if all(touch.site is site for touch in touched) and _sums_over(site, left, before):
+            sums.append(touched[0].region.buffer.name)
+        else:
+            doubtful = True
+    if doubtful:
+        sums = _exact_reorder(state, before, after, sites)
+    return tuple(SUMS.format(name) for name in sums)
+
+
+def _same_loops(after: Sequence[t.For], left: Sequence[t.For], known: set[int]) -> bool:
+    kept = [loop for loop in after if id(loop.var) not in known]
+    return len(kept) == len(left) and all(one is other for one, other in zip(kept, left, strict=True))
+
+
+def _sums_over(site: BlockSite, left: Sequence[t.For], chain: Sequence[t.For]) -> bool:
+    """True if the loops in `left` only step through a reduction that may be reassociated."""
+    if reduction_operator(site.block) is None or not binding_facts(site).injective:
+        return False
+    only_reduced = reduce_variables(site) - spatial_variables(site)
+    return all(id(loop.var) in only_reduced for loop in left)
+
+
+def _exact_reorder(
+    state: ScheduleState, before: Sequence[t.For], after: Sequence[t.For], sites: Sequence[BlockSite]
+) -> list[str]:
+    fix = "keep the order of the loops that carry the dependence"
+    names = f"({', '.join(loop.var.name for loop in after)})"
+    if not dependence.available():
+        raise refuse(
+            "E-SCHEDULE-UNPROVEN",
+            f"cannot show that the order {names} is legal",
+            found="the accesses are not of a simple form, and islpy is not installed",
+            expected="accesses whose independence can be shown",
+            fix=fix,
+            nodes=before,
+        )
+    sums: list[str] = []
+
+    def excused(one: Touch, other: Touch) -> bool:
+        site = one.site
+        if one.site is not other.site or reduction_operator(site.block) is None or not binding_facts(site).injective:
+            return False
+        if any(region.buffer is one.region.buffer for region in site.block.writes):
+            sums.append(one.region.buffer.name)
+            return True
+        return False
+
+    try:
+        conflict = dependence.violated(before, after, sites, excused)
+    except NotAffine as problem:
+        raise refuse(
+            "E-SCHEDULE-UNPROVEN",
+            f"cannot show that the order {names} is legal",
+            found=f"not affine: {problem}",
+            expected="accesses whose independence can be shown",
+            fix=fix,
+            nodes=before,
+        ) from None
+    if conflict is not None:
+        raise _in_conflict(f"the order {names} runs dependent iterations the wrong way round", conflict, before[0], fix)
+    return sorted(set(sums))
+
+
+# --- reductions ---------------------------------------------------------------------------------------------------
+
+_OPERATORS: dict[type, str] = {a.Add: "sum", a.Mul: "product", a.Min: "minimum", a.Max: "maximum"}
+
+
+def reduction_operator(block: t.Block) -> str | None:
+    """"sum", "product", "minimum" or "maximum" if the block's body is ``C[s] = C[s] op value``, once; else None.
+
+    `value` must not read C.
+    """
+    body = block.body
+    if isinstance(body, t.IfThenElse) and body.else_case is None and not _reads(body.condition, None):
+        body = body.then_case
+    if not isinstance(body, t.BufferStore) or not isinstance(body.value, a.BinaryExpr):
+        return None
+    operator = _OPERATORS.get(type(body.value))
+    if operator is None or not any(iter_var.kind is t.IterKind.REDUCE for iter_var in block.iter_vars):
+        return None
+    if _mentions_reduction(block, body.indices):
+        return None
+    for own, value in ((body.value.a, body.value.b), (body.value.b, body.value.a)):
+        if isinstance(own, t.BufferLoad) and own.buffer is body.buffer and same(own.indices, body.indices):
+            return None if _reads(value, body.buffer) else operator
+    return None
+
+
+def _mentions_reduction(block: t.Block, indices: tuple[PrimExpr, ...]) -> bool:
+    from ..analysis.affine import variables_of
+
+    reduced = {id(item.var) for item in block.iter_vars if item.kind is t.IterKind.REDUCE}
+    return any(id(var) in reduced for index in indices for var in variables_of(index))
+
+
+def _reads(expr: PrimExpr, buffer: t.Buffer | None) -> bool:
+    from ..analysis.regions import accesses
+
+    return any(buffer is None or access.buffer is buffer for access in accesses(expr))
+
+
+def is_variable(expr: PrimExpr) -> bool:
+    return isinstance(expr, Var)

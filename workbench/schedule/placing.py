@@ -1,0 +1,175 @@
+"""Moving blocks under other loops: the common parts of compute_at and reverse_compute_at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ..analysis.affine import Affine, Ranges
+from ..analysis.regions import Bound
+from ..analysis.tree import BlockSite, LoopSite, Tree, loop_ranges
+from ..arith import build
+from ..arith.nodes import PrimExpr, Var
+from ..tir import nodes as t
+from ..tir.build import nest, seq
+from .errors import refuse, require
+from .state import ScheduleState
+from .surgery import Names, Replacement, replaced, tidy_realize
+
+
+@dataclass(frozen=True)
+class Window:
+    """The values that an iterator takes under the new loops: from `low` on, `extent` of them."""
+
+    low: Affine
+    extent: int
+
+
+def require_plain_loops(site: BlockSite, verb: str) -> None:
+    """Refuse a block whose own loops carry annotations that would be lost."""
+    for loop in site.loops:
+        require(
+            loop.kind is t.ForKind.SERIAL or loop.kind is t.ForKind.PARALLEL and loop.body is not site.realize,
+            "E-SCHEDULE-KIND",
+            f"cannot {verb} {site.name}: its loop {loop.var.name} is {loop.kind.value}",
+            found=f"a loop of kind {loop.kind.value}, which would be lost",
+            expected="serial loops around the block",
+            fix="move the block first, annotate its loops afterwards",
+            nodes=(loop,),
+        )
+
+
+def require_target(site: BlockSite, target: LoopSite, verb: str) -> None:
+    """Refuse a loop that is the block's own, or that is or stands inside a vectorized one."""
+    require(
+        all(part is not target.loop for part in site.path),
+        "E-SCHEDULE-OWN-LOOP",
+        f"{site.name} stands inside {target.loop.var.name} already",
+        found="a loop around the block itself",
+        expected="a loop of another block",
+        fix="choose a loop around its consumer or producer",
+        nodes=(site.block, target.loop),
+    )
+    scopes = [part for part in target.path if isinstance(part, t.Block)]
+    require(
+        bool(scopes) and scopes[-1] is site.scope,
+        "E-SCHEDULE-SCOPE",
+        f"{target.loop.var.name} is not a loop of the block around {site.name}",
+        found="a loop inside another block",
+        expected="a loop of the same scope",
+        fix="choose a loop from get_loops",
+        nodes=(site.block, target.loop),
+    )
+    for part in (*target.path, target.loop):
+        require(
+            not (isinstance(part, t.For) and part.kind is t.ForKind.VECTORIZED),
+            "E-SCHEDULE-INSIDE-VECTOR",
+            f"cannot {verb} {site.name} inside a vectorized loop",
+            found=f"{getattr(part, 'var', target.loop.var).name} is vectorized",
+            expected="serial, parallel or unrolled loops",
+            fix="move the block first, vectorize afterwards",
+            nodes=(part,),
+        )
+
+
+def loops_at(target: LoopSite) -> tuple[t.For, ...]:
+    """The loops around and including the target, within its block."""
+    own: list[t.For] = [target.loop]
+    for part in reversed(target.path):
+        if isinstance(part, t.Block):
+            break
+        if isinstance(part, t.For):
+            own.append(part)
+    return tuple(reversed(own))
+
+
+def window_of(bound: Bound | None, iter_var: t.IterVar, ranges: Ranges) -> Window | None:
+    """The window of an iterator that must take the values in `bound`; None if its whole domain is no larger."""
+    if bound is None:
+        return None
+    extent = bound.extent(ranges)
+    domain = Affine.of(iter_var.dom.extent, ranges).value
+    if extent is None or extent <= 0 or (domain is not None and extent >= domain):
+        return None
+    return Window(bound.low, extent)
+
+
+def moved(
+    site: BlockSite, windows: Mapping[int, Window], around: Sequence[t.For], names: Names, keep_units: bool
+) -> t.Stmt:
+    """The block in new loops over the windows of its iterators (by identity), or their whole domains."""
+    loops: list[tuple[Var, PrimExpr]] = []
+    values: list[PrimExpr] = []
+    predicate: PrimExpr = build.const(True)
+    for number, iter_var in enumerate(site.block.iter_vars):
+        window = windows.get(id(iter_var.var))
+        low = iter_var.dom.min if window is None else window.low.expr()
+        extent = iter_var.dom.extent if window is None else build.const(window.extent)
+        value = low
+        if keep_units or not (Affine.of(extent, Ranges()).value == 1):
+            var = Var(names.fresh(f"ax{number}"))
+            loops.append((var, extent))
+            value = build.add(low, var)
+        values.append(value)
+        if window is not None:
+            end = build.add(iter_var.dom.min, iter_var.dom.extent)
+            predicate = build.all_of(
+                predicate, build.greater_equal(value, iter_var.dom.min), build.less(value, end)
+            )
+    realize = site.realize.replace(iter_values=tuple(values), predicate=predicate)
+    placed = nest(loops, realize)
+    own = [*around, *_loops_in(placed)]
+    made = tidy_realize(realize, own)
+    return nest(loops, made)
+
+
+def _loops_in(stmt: t.Stmt) -> list[t.For]:
+    found: list[t.For] = []
+    while isinstance(stmt, t.For):
+        found.append(stmt)
+        stmt = stmt.body
+    return found
+
+
+def insert(
+    state: ScheduleState, site: BlockSite, target: LoopSite, placed: t.Stmt, position: int
+) -> t.PrimFunc:
+    """The function with the block taken from its place and `placed` put at `position` of the target's body."""
+    parts = list(body_parts(target.loop))
+    parts.insert(position, placed)
+    changes: dict[int, Replacement] = {
+        id(site.realize): None,
+        id(target.loop): target.loop.replace(body=seq(*parts)),
+    }
+    return replaced(state.func, changes)
+
+
+def body_parts(loop: t.For) -> tuple[t.Stmt, ...]:
+    return loop.body.stmts if isinstance(loop.body, t.SeqStmt) else (loop.body,)
+
+
+def part_of(tree: Tree, loop: t.For, site: BlockSite) -> int:
+    """Which statement of the loop's body a block stands in."""
+    for number, part in enumerate(body_parts(loop)):
+        if part is site.realize or any(step is part for step in site.path):
+            return number
+    raise AssertionError(f"{site.name} is not inside {loop.var.name}")
+
+
+def position_of(index: int, least: int, most: int, last: int, loop: t.For) -> int:
+    """The position in the loop's body for the classic `index`: -1 is `last`, -2 the other end."""
+    chosen = last if index == -1 else (least + most - last) if index == -2 else index
+    if not least <= chosen <= most:
+        raise refuse(
+            "E-SCHEDULE-INDEX",
+            f"there is no room at position {index} of {loop.var.name}",
+            found=f"position {index}",
+            expected=f"-2, -1, or {least} to {most}",
+            fix="leave index out",
+            nodes=(loop,),
+        )
+    return chosen
+
+
+def ranges_at(target: LoopSite) -> Ranges:
+    return loop_ranges(loops_at(target))

@@ -1,0 +1,123 @@
+"""compute_at: a producer moves into a loop of its consumers."""
+
+from __future__ import annotations
+
+from ...analysis.affine import Affine
+from ...analysis.regions import Bound, hull, union
+from ...analysis.tree import BlockSite, LoopSite, iter_ranges, loop_ranges
+from ...tir import nodes as t
+from ..arguments import Index
+from ..blocks import require_intermediate, require_regular, require_whole_domain
+from ..errors import require
+from ..placing import (
+    Window,
+    insert,
+    loops_at,
+    moved,
+    part_of,
+    position_of,
+    ranges_at,
+    require_plain_loops,
+    require_target,
+    window_of,
+)
+from ..references import BlockRV, LoopRV
+from ..registry import primitive
+from ..state import Change, ScheduleState
+from ..surgery import Names
+
+
+@primitive(category="place")
+def compute_at(
+    state: ScheduleState, block: BlockRV, loop: LoopRV, preserve_unit_loops: bool = False, index: Index = -1
+) -> Change[None]:
+    """Move a producing block under a loop of its consumers: each iteration computes just the box that it needs.
+
+    before:  for i, j in grid(16, 16): B[i, j] = A[i, j] * 2
+             for i, j in grid(16, 16): C[i, j] = B[i, j] + 1
+    after:   for i in range(16):                              # compute_at(B, i)
+                 for ax1 in range(16): B[i, ax1] = A[i, ax1] * 2
+                 for j in range(16): C[i, j] = B[i, j] + 1
+
+    Elements that several iterations need are computed again in each.  Its old loops are gone.
+    Raises `ScheduleError`: an output of the function, consumers outside the loop, a block whose values depend on
+    when they are computed.
+    """
+    site, target = state.block(block), state.loop_site(loop)
+    require_regular(state, site, "move")
+    require_intermediate(state, site, "move")
+    require_whole_domain(site, "move")
+    require_target(site, target, "move")
+    require_plain_loops(site, "move")
+    consumers = _consumers(state, site, target)
+    around = loops_at(target)
+    windows = _windows(site, target, consumers)
+    placed = moved(site, windows, around, Names(state.tree.names()), preserve_unit_loops)
+    first = min(part_of(state.tree, target.loop, consumer) for consumer in consumers)
+    position = position_of(index, 0, first, first, target.loop)
+    return Change(insert(state, site, target, placed, position))
+
+
+def _consumers(state: ScheduleState, site: BlockSite, target: LoopSite) -> list[BlockSite]:
+    """The blocks that read what `site` writes, all of them inside the target."""
+    found: list[BlockSite] = []
+    for region in site.block.writes:
+        for reader in state.tree.readers(region.buffer):
+            inside = any(part is target.loop for part in reader.path)
+            require(
+                inside,
+                "E-SCHEDULE-CONSUMER-OUTSIDE",
+                f"{reader.name} reads {region.buffer.name} outside of {target.loop.var.name}",
+                found="a consumer that would miss what it reads",
+                expected=f"all consumers of {site.name} inside the loop",
+                fix="move that consumer into the loop first, or choose a loop around all consumers",
+                nodes=(reader.block, target.loop),
+            )
+            found.append(reader)
+    require(
+        bool(found),
+        "E-SCHEDULE-NO-CONSUMER",
+        f"nothing reads what {site.name} writes",
+        found="no consumer",
+        expected="a block with consumers inside the loop",
+        fix="choose another block",
+        nodes=(site.block,),
+    )
+    return found
+
+
+def _windows(site: BlockSite, target: LoopSite, consumers: list[BlockSite]) -> dict[int, Window]:
+    """For each iterator that indexes an axis plainly: the values needed in one iteration of the target."""
+    ranges = ranges_at(target)
+    needed: dict[int, list[Bound | None]] = {}
+    for written in site.block.writes:
+        boxes = [
+            box
+            for consumer in consumers
+            for region in consumer.block.reads
+            if region.buffer is written.buffer
+            for box in [hull(region, consumer, _inside(consumer, target), loop_ranges(consumer.loops))]
+        ]
+        for axis, where in enumerate(written.region):
+            form = Affine.of(where.min, iter_ranges(site.block))
+            shift = Affine.constant(form.offset)
+            var = form.minus(shift).is_variable()
+            for box in boxes if var is not None else []:
+                bound = box[axis]
+                needed.setdefault(id(var), []).append(
+                    None if bound is None else Bound(bound.low.minus(shift), bound.high.minus(shift))
+                )
+    windows: dict[int, Window] = {}
+    for iter_var in site.block.iter_vars:
+        bounds = needed.get(id(iter_var.var), [])
+        known = [bound for bound in bounds if bound is not None]
+        if iter_var.kind is t.IterKind.SPATIAL and bounds and len(known) == len(bounds):
+            window = window_of(union(known, ranges), iter_var, ranges)
+            if window is not None:
+                windows[id(iter_var.var)] = window
+    return windows
+
+
+def _inside(consumer: BlockSite, target: LoopSite) -> frozenset[int]:
+    at = next(i for i, loop in enumerate(consumer.loops) if loop is target.loop)
+    return frozenset(id(loop.var) for loop in consumer.loops[at + 1 :])

@@ -1,0 +1,45 @@
+"""compute_inline: a producer disappears into its consumers."""
+
+from __future__ import annotations
+
+from ...tir import nodes as t
+from ..blocks import require_intermediate, require_regular, require_whole_domain
+from ..errors import require
+from ..inlining import plain_variables, replace_loads, require_loads_in_blocks, single_store, without_block
+from ..references import BlockRV
+from ..registry import primitive
+from ..state import Change, ScheduleState
+
+
+@primitive(category="inline")
+def compute_inline(state: ScheduleState, block: BlockRV) -> Change[None]:
+    """Compute a block's values where they are read; the block and its buffer are gone.
+
+    before:  B[i, j] = A[i, j] * 2          after:   C[i, j] = A[i, j] * 2 + 1
+             C[i, j] = B[i, j] + 1
+
+    Raises `ScheduleError`: a reduction, an output of the function, indices that are not plain iterators.
+    """
+    site = state.block(block)
+    require_regular(state, site, "inline")
+    require_intermediate(state, site, "inline")
+    store = single_store(site, "inline")
+    require_whole_domain(site, "inline")
+    variables = plain_variables(site, store.indices, "inline")
+    readers = list(state.tree.readers(store.buffer))
+    require(
+        bool(readers),
+        "E-SCHEDULE-NO-CONSUMER",
+        f"nothing reads what {site.name} writes",
+        found="no consumer",
+        expected="a block with consumers",
+        fix="choose another block",
+        nodes=(site.block,),
+    )
+    require_loads_in_blocks(state, store.buffer, [site, *readers])
+    changed: dict[str, t.Block] = {}
+    for reader in readers:
+        made = replace_loads(reader.block, store.buffer, store.value, variables, site)
+        assert isinstance(made, t.Block)
+        changed[reader.name] = made
+    return Change(without_block(state, site, changed, store.buffer))

@@ -1,0 +1,172 @@
+"""decompose_reduction: a reduction's initialisation becomes a block of its own."""
+
+from __future__ import annotations
+
+from ...analysis.affine import conjuncts, variables_of
+from ...analysis.bindings import binding_facts
+from ...analysis.tree import BlockSite, iter_ranges
+from ...analysis.regions import detect
+from ...arith import build
+from ...arith.nodes import PrimExpr, Var
+from ...core.node import substitute
+from ...tir import nodes as t
+from ..blocks import require_leaf
+from ..errors import refuse, require
+from ..legality import reduce_variables, spatial_variables
+from ..references import BlockRV, LoopRV
+from ..registry import primitive
+from ..state import Change, ScheduleState
+from ..surgery import Names, Replacement, replaced, tidy_realize
+
+
+@primitive(category="reduction")
+def decompose_reduction(state: ScheduleState, block: BlockRV, loop: LoopRV) -> Change[BlockRV]:
+    """Take the initialisation out of a reduction and put it before a loop.
+
+    before:  for i, k: C[i] = 0 at k == 0; C[i] += A[i, k]
+    after:   for i: C[i] = 0                                  # the block answered; decompose_reduction(C, i)
+             for i, k: C[i] += A[i, k]
+
+    The block keeps its name and loses its `init`.
+    Raises `ScheduleError`: a block without init, a loop that is not around it, reduction loops outside the loop,
+    elements that are reduced more than once inside it.
+    """
+    site, target = state.block(block), state.loop_site(loop)
+    require_leaf(state, site, "decompose")
+    require(
+        site.block.init is not None,
+        "E-SCHEDULE-NO-INIT",
+        f"{site.name} has no initialisation",
+        found="a block without init",
+        expected="a reduction that is not decomposed yet",
+        fix="choose a reduction block",
+        nodes=(site.block,),
+    )
+    at = next((i for i, item in enumerate(site.loops) if item is target.loop), None)
+    if at is None:
+        raise refuse(
+            "E-SCHEDULE-NOT-AROUND",
+            f"{target.loop.var.name} is not around {site.name}",
+            found="a loop of another block",
+            expected=f"one of {', '.join(item.var.name for item in site.loops)}",
+            fix=f"take it from get_loops({site.name!r})",
+            nodes=(target.loop, site.block),
+        )
+    _check_loops(site, at)
+    initial = _init_nest(site, at, Names(state.tree.names()))
+    update = _update_block(site.block)
+    changes: dict[int, Replacement] = {id(site.block): update}
+    func = replaced(state.func, changes)
+    from ...analysis.tree import Tree
+
+    now = Tree.of(func).loops[id(target.loop.var)].loop
+    func = replaced(func, {id(now): (initial, now)})
+    return Change(func, (_init_name(initial),))
+
+
+def _check_loops(site: BlockSite, at: int) -> None:
+    reduced = reduce_variables(site)
+    for outer in site.loops[:at]:
+        require(
+            id(outer.var) not in reduced,
+            "E-SCHEDULE-REDUCTION-OUTSIDE",
+            f"the reduction loop {outer.var.name} stands outside {site.loops[at].var.name}",
+            found="an initialisation that would run again in each of its iterations",
+            expected="all reduction loops at or inside the loop",
+            fix=f"decompose at {outer.var.name} or outside of it",
+            nodes=(outer, site.block),
+        )
+    require(
+        binding_facts(site, site.loops[at:]).injective,
+        "E-SCHEDULE-REDUCED-TWICE",
+        f"cannot show that {site.loops[at].var.name} reduces every element of {site.name} once",
+        found="elements that may be computed again",
+        expected="each instance of the block run once inside the loop",
+        fix="decompose at an inner loop",
+        nodes=(site.loops[at], site.block),
+    )
+
+
+def _init_nest(site: BlockSite, at: int, names: Names) -> t.Stmt:
+    """Copies of the spatial loops from the target on, around a block that initialises."""
+    block = site.block
+    spatial = spatial_variables(site)
+    mixed = spatial & reduce_variables(site)
+    require(
+        not any(id(loop.var) in mixed for loop in site.loops[at:]),
+        "E-SCHEDULE-MIXED-LOOP",
+        f"a loop of {site.name} steps through spatial and reduction iterators at once",
+        found=", ".join(loop.var.name for loop in site.loops[at:] if id(loop.var) in mixed),
+        expected="loops of one kind",
+        fix="do not fuse spatial with reduction loops before decomposing",
+        nodes=(block,),
+    )
+    renamed: dict[Var, PrimExpr] = {}
+    loops: list[tuple[t.For, Var]] = []
+    for loop in site.loops[at:]:
+        if id(loop.var) in spatial:
+            new = Var(names.fresh(f"{loop.var.name}_init"), loop.var.dtype)
+            renamed[loop.var] = new
+            loops.append((loop, new))
+    own: dict[Var, PrimExpr] = {}
+    iter_vars: list[t.IterVar] = []
+    values: list[PrimExpr] = []
+    for item, value in site.bindings:
+        if item.kind is not t.IterKind.REDUCE:
+            fresh = Var(names.fresh(f"{item.var.name}_init"), item.var.dtype)
+            own[item.var] = fresh
+            iter_vars.append(item.replace(var=fresh))
+            values.append(substitute(value, renamed))
+    made = t.Block(
+        names.fresh(f"{block.name}_init"), tuple(iter_vars), (), (), (), None, substitute(block.init, own), block.annotations
+    )
+    reads, writes = detect(made, iter_ranges(made))
+    made = made.replace(reads=reads, writes=writes)
+    predicate = substitute(_spatial_part(site, at), renamed)
+    around = [
+        loop.replace(var=var, extent=substitute(loop.extent, renamed), min=substitute(loop.min, renamed))
+        for loop, var in loops
+    ]
+    realize = tidy_realize(
+        t.BlockRealize(tuple(values), predicate, made), [*site.loops[:at], *around]
+    )
+    stmt: t.Stmt = realize
+    for loop in reversed(around):
+        stmt = loop.replace(body=stmt)
+    return stmt
+
+
+def _spatial_part(site: BlockSite, at: int) -> PrimExpr:
+    """The conjuncts of the predicate that speak of spatial loops only."""
+    dropped = {id(loop.var) for loop in site.loops[at:]} - spatial_variables(site)
+    kept: list[PrimExpr] = []
+    for condition in conjuncts(site.realize.predicate):
+        mentioned = {id(var) for var in variables_of(condition)}
+        if not mentioned & dropped:
+            kept.append(condition)
+            continue
+        require(
+            not mentioned & spatial_variables(site),
+            "E-SCHEDULE-MIXED-PREDICATE",
+            f"a condition on {site.name} speaks of spatial and reduction loops at once",
+            found="a predicate that cannot be taken apart",
+            expected="conditions on one kind of loops",
+            fix="split loops by factors that divide their extents",
+            nodes=(site.block,),
+        )
+    return build.all_of(*kept)
+
+
+def _update_block(block: t.Block) -> t.Block:
+    made = block.replace(init=None)
+    reads, writes = detect(made, iter_ranges(made))
+    return made.replace(reads=reads, writes=writes)
+
+
+def _init_name(stmt: t.Stmt) -> str:
+    while isinstance(stmt, t.For):
+        stmt = stmt.body
+    assert isinstance(stmt, t.BlockRealize)
+    return stmt.block.name
+
+

@@ -1,0 +1,64 @@
+"""fuse: nested loops become one."""
+
+from __future__ import annotations
+
+from ...analysis.affine import variables_of
+from ...arith import build
+from ...arith.nodes import PrimExpr, Var
+from ...tir import nodes as t
+from ..chains import consecutive
+from ..errors import require
+from ..references import LoopRV
+from ..registry import primitive
+from ..state import Change, ScheduleState
+from ..surgery import Names, replaced, substituted, tidied
+
+
+@primitive(category="loop")
+def fuse(state: ScheduleState, *loops: LoopRV, preserve_unit_iters: bool = True) -> Change[LoopRV]:
+    """Make one loop of loops that stand directly inside one another, given outermost first.
+
+    before:  for i, j in grid(4, 6): S(i, j)
+    after:   for i_j_fused in range(24): S(i_j_fused // 6, i_j_fused % 6)
+
+    Order is kept, so this is always legal.
+    Raises `ScheduleError`: loops that are not serial, not directly nested, or whose extent depends on an outer one.
+    """
+    chain = consecutive(state, loops, "fuse")
+    for old in chain:
+        require(
+            old.kind is t.ForKind.SERIAL and not old.thread,
+            "E-SCHEDULE-FUSE-KIND",
+            f"cannot fuse {old.var.name}: it is {old.kind.value}",
+            found=f"a loop of kind {old.kind.value}",
+            expected="serial loops",
+            fix="fuse first, annotate the result afterwards",
+            nodes=(old,),
+        )
+    outer = {id(old.var) for old in chain}
+    for old in chain[1:]:
+        require(
+            all(id(var) not in outer for bound in (old.min, old.extent) for var in variables_of(bound)),
+            "E-SCHEDULE-FUSE-EXTENT",
+            f"the bounds of {old.var.name} depend on a loop around it",
+            found="a domain that is not rectangular",
+            expected="bounds that do not change while the loops run",
+            fix="fuse other loops",
+            nodes=(old,),
+        )
+    if len(chain) == 1:
+        return Change(state.func, (chain[0].var,))
+    name = Names(state.tree.names()).fresh("_".join(old.var.name for old in chain) + "_fused")
+    fused = Var(name, chain[0].var.dtype)
+    values: dict[Var, PrimExpr] = {}
+    rest: PrimExpr = fused
+    for old in reversed(chain):
+        last = old is chain[0]
+        values[old.var] = build.add(old.min, rest if last else build.floormod(rest, old.extent))
+        rest = rest if last else build.floordiv(rest, old.extent)
+    extent = chain[0].extent
+    for old in chain[1:]:
+        extent = build.multiply(extent, old.extent)
+    made = t.For(fused, build.const(0), extent, t.ForKind.SERIAL, substituted(chain[-1].body, values))
+    inside = [site.name for site in state.tree.under(chain[0])]
+    return Change(tidied(replaced(state.func, {id(chain[0]): made}), inside), (fused,))

@@ -1,0 +1,203 @@
+"""reverse_compute_at: a consumer moves into a loop of its producers."""
+
+from __future__ import annotations
+
+from ...analysis.affine import Affine, Ranges
+from ...analysis.regions import Bound, hull
+from ...analysis.tree import BlockSite, LoopSite, Tree, iter_ranges, loop_ranges
+from ...arith.nodes import Var
+from ...tir import nodes as t
+from ..arguments import Index
+from ..blocks import require_regular, require_whole_domain
+from ..errors import refuse, require
+from ..legality import reduce_variables, require_independent
+from ..placing import (
+    Window,
+    insert,
+    loops_at,
+    moved,
+    part_of,
+    position_of,
+    ranges_at,
+    require_plain_loops,
+    require_target,
+)
+from ..references import BlockRV, LoopRV
+from ..registry import primitive
+from ..state import Change, ScheduleState
+from ..surgery import Names
+
+
+@primitive(category="place")
+def reverse_compute_at(
+    state: ScheduleState, block: BlockRV, loop: LoopRV, preserve_unit_loops: bool = False, index: Index = -1
+) -> Change[None]:
+    """Move a consuming block under a loop of its producers: each iteration consumes what it has just made.
+
+    before:  for i, j in grid(16, 16): B[i, j] = A[i, j] * 2
+             for i, j in grid(16, 16): C[i, j] = B[i, j] + 1
+    after:   for i in range(16):                              # reverse_compute_at(C, i)
+                 for j in range(16): B[i, j] = A[i, j] * 2
+                 for ax1 in range(16): C[i, ax1] = B[i, ax1] + 1
+
+    Raises `ScheduleError`: producers that are not finished inside the loop, reads that reach beyond what one
+    iteration makes, a block whose values depend on when they are computed.
+    """
+    site, target = state.block(block), state.loop_site(loop)
+    require_regular(state, site, "move")
+    require_whole_domain(site, "move")
+    require_target(site, target, "move")
+    require_plain_loops(site, "move")
+    producers = _producers(state, site, target)
+    _require_later_readers(state, site, target)
+    windows = _windows(site, target, producers)
+    placed = moved(site, windows, loops_at(target), Names(state.tree.names()), preserve_unit_loops)
+    parts = target.loop.body.stmts if isinstance(target.loop.body, t.SeqStmt) else (target.loop.body,)
+    last = max(part_of(state.tree, target.loop, producer) for producer in producers) + 1
+    position = position_of(index, last, len(parts), len(parts), target.loop)
+    func = insert(state, site, target, placed, position)
+    _require_still_independent(state, func, target)
+    return Change(func)
+
+
+def _producers(state: ScheduleState, site: BlockSite, target: LoopSite) -> list[BlockSite]:
+    """The writers of what `site` reads inside the target; the others must be finished before."""
+    inside: list[BlockSite] = []
+    outer = loops_at(target)
+    for region in site.block.reads:
+        for writer in state.tree.writers(region.buffer):
+            if any(part is target.loop for part in writer.path):
+                unfinished = [loop for loop in outer if id(loop.var) in reduce_variables(writer)]
+                require(
+                    not unfinished,
+                    "E-SCHEDULE-UNFINISHED",
+                    f"{writer.name} is not finished inside {target.loop.var.name}",
+                    found=f"its reduction runs over {', '.join(loop.var.name for loop in unfinished)}",
+                    expected="a loop outside of which no reduction loop of the producer stands",
+                    fix="reorder the reduction loops inwards first",
+                    nodes=(writer.block, target.loop),
+                )
+                inside.append(writer)
+            else:
+                shared = [loop for loop in outer if any(part is loop for part in writer.path)]
+                require(
+                    not shared and writer.order < target.order,
+                    "E-SCHEDULE-PRODUCER-LATE",
+                    f"{writer.name}, which {site.name} reads from, is not finished before {target.loop.var.name}",
+                    found="a producer beside the loop" if shared else "a producer after the loop",
+                    expected="producers inside the loop, or before all loops around it",
+                    fix="move that producer into the loop first",
+                    nodes=(writer.block, target.loop),
+                )
+    require(
+        bool(inside),
+        "E-SCHEDULE-NO-PRODUCER",
+        f"nothing inside {target.loop.var.name} writes what {site.name} reads",
+        found="no producer in the loop",
+        expected="a loop around a producer",
+        fix="choose a loop of one of its producers",
+        nodes=(site.block, target.loop),
+    )
+    return inside
+
+
+def _require_later_readers(state: ScheduleState, site: BlockSite, target: LoopSite) -> None:
+    for region in site.block.writes:
+        for reader in state.tree.readers(region.buffer):
+            require(
+                reader.order > site.order,
+                "E-SCHEDULE-READ-BEFORE",
+                f"{reader.name} reads {region.buffer.name} before {site.name} writes it",
+                found="a read of older values",
+                expected="readers after the block",
+                fix="leave the block where it is",
+                nodes=(reader.block, site.block),
+            )
+
+
+def _windows(site: BlockSite, target: LoopSite, producers: list[BlockSite]) -> dict[int, Window]:
+    """The values of each iterator for which the elements read are made in one iteration of the target."""
+    ranges = ranges_at(target)
+    found: dict[int, Bound] = {}
+    for producer in producers:
+        inside = frozenset(
+            id(loop.var)
+            for loop in producer.loops[next(i for i, item in enumerate(producer.loops) if item is target.loop) + 1 :]
+        )
+        for written in producer.block.writes:
+            box = hull(written, producer, inside, loop_ranges(producer.loops))
+            for region in site.block.reads:
+                if region.buffer is written.buffer:
+                    for axis in range(len(region.region)):
+                        _constrain(site, region, axis, box[axis], ranges, found, target)
+    return {variable: _window(site, bound, ranges, target) for variable, bound in found.items()}
+
+
+def _constrain(
+    site: BlockSite,
+    region: t.BufferRegion,
+    axis: int,
+    made: Bound | None,
+    ranges: Ranges,
+    found: dict[int, Bound],
+    target: LoopSite,
+) -> None:
+    if made is not None and _is_whole(made, region.buffer.shape[axis], ranges):
+        return
+    where = region.region[axis]
+    form = Affine.of(where.min, iter_ranges(site.block))
+    shift = Affine.constant(form.offset)
+    var = form.minus(shift).is_variable()
+    single = Affine.of(where.extent, ranges).value == 1
+    if made is None or var is None or not single or not _is_spatial(site, var):
+        raise _beyond(site, region, target, f"axis {axis} is read at a place that one iteration cannot be told from")
+    bound = Bound(made.low.minus(shift), made.high.minus(shift))
+    known = found.setdefault(id(var), bound)
+    if not (known.low.same_as(bound.low) and known.high.same_as(bound.high)):
+        raise _beyond(site, region, target, "it reads at several places, of which an iteration makes one")
+
+
+def _is_whole(made: Bound, extent: t.PrimExpr, ranges: Ranges) -> bool:
+    last = Affine.of(extent, ranges).plus(Affine.constant(-1))
+    return made.low.times(-1).never_negative(ranges) and made.high.minus(last).never_negative(ranges)
+
+
+def _is_spatial(site: BlockSite, var: Var) -> bool:
+    return any(item.var is var and item.kind is t.IterKind.SPATIAL for item in site.block.iter_vars)
+
+
+def _window(site: BlockSite, bound: Bound, ranges: Ranges, target: LoopSite) -> Window:
+    extent = bound.extent(ranges)
+    if extent is None or extent <= 0:
+        raise refuse(
+            "E-SCHEDULE-REGION",
+            f"what one iteration of {target.loop.var.name} makes has no constant size",
+            found="a symbolic or irregular region",
+            expected="a box of constant extents",
+            fix="choose an outer loop",
+            nodes=(site.block, target.loop),
+        )
+    return Window(bound.low, extent)
+
+
+def _beyond(site: BlockSite, region: t.BufferRegion, target: LoopSite, why: str) -> Exception:
+    return refuse(
+        "E-SCHEDULE-BEYOND",
+        f"{site.name} reads {region.buffer.name} beyond what one iteration of {target.loop.var.name} makes",
+        found=why,
+        expected="reads of the elements that the iteration has made",
+        fix="choose an outer loop, or move the producer with compute_at instead",
+        nodes=(site.block, target.loop),
+    )
+
+
+def _require_still_independent(state: ScheduleState, func: t.PrimFunc, target: LoopSite) -> None:
+    """Loops around the target that are not serial must still have independent iterations."""
+    from dataclasses import replace
+
+    after = replace(state, functions=type(state.functions)({**state.functions, state.working: func}))
+    tree: Tree = after.tree
+    for loop in loops_at(target):
+        now = tree.loops[id(loop.var)].loop
+        if now.kind in (t.ForKind.PARALLEL, t.ForKind.VECTORIZED, t.ForKind.THREAD_BINDING):
+            require_independent(after, now, "run at once", now.kind is t.ForKind.PARALLEL)

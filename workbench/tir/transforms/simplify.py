@@ -1,0 +1,121 @@
+"""Simplify: index arithmetic in simpler words, decided conditions dropped, loops of one iteration dissolved.
+
+    before:  for x in T.serial(1):                         after:  A[y] = B[y]
+                 if y * 8 + x < 64:
+                     A[(y * 8 + x) // 8] = B[...]
+
+Runs with the ranges of the loops and block iterators around an expression, which hold for the whole function because
+every variable is bound once.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...arith import nodes as n
+from ...arith.build import const
+from ...arith.simplify import Simplifier
+from ...core.node import Node, post_order, pre_order, rewrite, substitute
+from ...core.transform import function_pass
+from .. import nodes as t
+from ..build import seq
+
+
+@function_pass(name="Simplify", applies_to=t.PrimFunc)
+def Simplify(func: t.PrimFunc, mod: Any, ctx: Any) -> t.PrimFunc:
+    """Simplify expressions and drop what cannot run."""
+    func = _without_unit_loops(func)
+    simplifier = Simplifier()
+    for node in pre_order(func):
+        if isinstance(node, t.For):
+            simplifier.bind_range(node.var, node.min, node.extent)
+        elif isinstance(node, t.IterVar):
+            simplifier.bind_range(node.var, node.dom.min, node.dom.extent)
+
+    def post(node: Node) -> Node | None:
+        if isinstance(node, t.IfThenElse) and isinstance(node.condition, n.IntImm):
+            return node.then_case if node.condition.value else (node.else_case or t.Evaluate(const(0)))
+        if isinstance(node, t.SeqStmt):
+            kept = [stmt for stmt in node.stmts if not _is_nothing(stmt)]
+            return None if len(kept) == len(node.stmts) else seq(kept)
+        return None
+
+    def pre(node: Node) -> Node | None:
+        if isinstance(node, n.PrimExpr):
+            return simplifier.simplify(node)
+        return node if isinstance(node, t.Buffer) else None
+
+    return rewrite(func, post, pre)
+
+
+def _is_nothing(stmt: t.Stmt) -> bool:
+    return isinstance(stmt, t.Evaluate) and isinstance(stmt.value, n.IntImm)
+
+
+def _without_unit_loops(func: t.PrimFunc) -> t.PrimFunc:
+    """Loops that run exactly once become their body, unless they are bound to threads."""
+    values: dict[Any, n.PrimExpr] = {}
+    for node in pre_order(func):
+        if isinstance(node, t.For) and _runs_once(node):
+            values[node.var] = substitute(node.min, values)
+    if not values:
+        return func
+
+    def post(node: Node) -> Node | None:
+        return node.body if isinstance(node, t.For) and node.var in values else None
+
+    gone = rewrite(func, post)
+    return substitute(gone, values)
+
+
+def _runs_once(loop: t.For) -> bool:
+    unit = isinstance(loop.extent, n.IntImm) and loop.extent.value == 1
+    return unit and loop.kind is not t.ForKind.THREAD_BINDING
+
+
+def simplified(expr: n.PrimExpr) -> n.PrimExpr:
+    """A vector of integers as one ramp or broadcast, where it is one; else the expression itself.
+
+    >>> i = n.Var("i")
+    >>> wide = n.Add(n.Broadcast(i, 4), n.Ramp(const(0), const(1), 4))
+    >>> type(simplified(wide)).__name__
+    'Ramp'
+    """
+    if not expr.dtype.is_vector or not expr.dtype.is_integer:
+        return expr
+    known: dict[int, tuple[n.PrimExpr, n.PrimExpr] | None] = {}
+    for node in post_order(expr):
+        if isinstance(node, n.PrimExpr):
+            known[id(node)] = _base_and_stride(node, known)
+    found = known[id(expr)]
+    if found is None:
+        return expr
+    base, stride = found
+    if isinstance(stride, n.IntImm) and stride.value == 0:
+        return n.Broadcast(base, expr.dtype.lanes)
+    return n.Ramp(base, stride, expr.dtype.lanes)
+
+
+def _base_and_stride(
+    node: n.PrimExpr, known: dict[int, tuple[n.PrimExpr, n.PrimExpr] | None]
+) -> tuple[n.PrimExpr, n.PrimExpr] | None:
+    """(first lane, difference of lanes) of an arithmetic progression."""
+    if not node.dtype.is_vector:
+        return (node, const(0, node.dtype)) if node.dtype.is_integer else None
+    if isinstance(node, n.Ramp):
+        return node.base, node.stride
+    if isinstance(node, n.Broadcast):
+        return node.value, const(0, node.value.dtype)
+    if not isinstance(node, (n.Add, n.Sub, n.Mul)):
+        return None
+    a, b = known[id(node.a)], known[id(node.b)]
+    if a is None or b is None:
+        return None
+    if isinstance(node, n.Add):
+        return a[0] + b[0], a[1] + b[1]
+    if isinstance(node, n.Sub):
+        return a[0] - b[0], a[1] - b[1]
+    for one, other in ((a, b), (b, a)):
+        if isinstance(other[1], n.IntImm) and other[1].value == 0:
+            return one[0] * other[0], one[1] * other[0]
+    return None

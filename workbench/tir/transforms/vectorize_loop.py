@@ -1,0 +1,213 @@
+"""VectorizeLoop: loops marked as vectorized become operations on explicit vectors.
+
+    before:  for i in T.vectorized(16): C[io * 16 + i] = A[io * 16 + i] * 2
+    after:   C[T.ramp(io * 16, 1, 16)] = A[T.ramp(io * 16, 1, 16)] * T.broadcast(2, 16)
+
+Conditions that differ by lane: stores under them become masked stores, behind a test whether all lanes hold (then no
+mask is needed).  What has no form in lanes (calls with effects, inner loops of differing length) stays a serial loop.
+Storing all lanes to one element is a reduction and refused.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...arith import nodes as n
+from ...arith.build import add, all_of, const, multiply
+from ...core.errors import WorkbenchError
+from ...core.node import pre_order
+from ...core.trampoline import Task, run
+from ...core.transform import function_pass
+from .. import nodes as t
+from ..build import seq
+from .constant_fold import fold
+from .vectorize_expr import Lanes, Scalarise
+
+
+@function_pass(name="VectorizeLoop", applies_to=t.PrimFunc)
+def VectorizeLoop(func: t.PrimFunc, mod: Any, ctx: Any) -> t.PrimFunc:
+    """Turn vectorized loops into vector operations (flat accesses only: run FlattenBuffer first)."""
+    return vectorize(func, disabled=bool(ctx.config.get("tir.disable_vectorize", False)))
+
+
+def vectorize(func: t.PrimFunc, disabled: bool = False) -> t.PrimFunc:
+    return func.replace(body=run(_visit(func.body, disabled)))
+
+
+def _visit(stmt: t.Stmt, disabled: bool) -> Task:
+    """Vectorise inside out."""
+    if isinstance(stmt, t.SeqStmt):
+        parts = []
+        for part in stmt.stmts:
+            parts.append((yield _visit(part, disabled)))
+        same = all(a is b for a, b in zip(parts, stmt.stmts, strict=True))
+        return stmt if same else seq(*parts)
+    changes: dict[str, Any] = {}
+    for name in stmt.field_names:
+        value = getattr(stmt, name)
+        if isinstance(value, t.Stmt):
+            changes[name] = yield _visit(value, disabled)
+    made = stmt.replace(**changes) if changes else stmt
+    if not isinstance(made, t.For) or made.kind is not t.ForKind.VECTORIZED:
+        return made
+    lanes = made.extent.value if isinstance(made.extent, n.IntImm) else 0
+    if disabled or not 1 < lanes <= 256:
+        return made.replace(kind=t.ForKind.SERIAL)
+    return (yield _stmt(made.body, made, Lanes(made.var, made.min, lanes)))
+
+
+def _serial(stmt: t.Stmt, loop: t.For) -> t.Stmt:
+    """`stmt` under a serial loop of its own; unrolling is left to LLVM."""
+    return t.For(loop.var, loop.min, loop.extent, t.ForKind.SERIAL, stmt)
+
+
+def _stmt(stmt: t.Stmt, loop: t.For, lanes: Lanes) -> Task:
+    """`stmt` for all lanes at once."""
+    try:
+        if isinstance(stmt, t.BufferStore):
+            return _store(stmt, lanes)
+        if isinstance(stmt, t.Evaluate):
+            return _evaluate(stmt, lanes)
+        if isinstance(stmt, t.AssertStmt):
+            return _unchanged_or_scalar(stmt, stmt.condition, lanes)
+        if isinstance(stmt, t.IfThenElse):
+            condition = lanes.vector(stmt.condition)
+            return (yield _if(stmt, condition, loop, lanes))
+        if isinstance(stmt, t.For):
+            _require_same(lanes, stmt.min, stmt.extent)
+        elif isinstance(stmt, t.LetStmt):
+            return (yield _let(stmt, loop, lanes))
+        elif isinstance(stmt, (t.While, t.AllocBuffer)) or not isinstance(stmt, t.SeqStmt):
+            raise Scalarise(type(stmt).__name__)
+    except Scalarise:
+        return _serial(stmt, loop)
+    if isinstance(stmt, t.For):
+        body = yield _stmt(stmt.body, loop, lanes)
+        return stmt.replace(body=body)
+    parts = []
+    for part in stmt.stmts:
+        parts.append((yield _stmt(part, loop, lanes)))
+    return seq(*parts)
+
+
+def _require_same(lanes: Lanes, *exprs: n.PrimExpr) -> None:
+    if any(lanes.vector(expr) is not expr for expr in exprs):
+        raise Scalarise("the loop differs by lane")
+
+
+def _store(stmt: t.BufferStore, lanes: Lanes) -> t.Stmt:
+    index = stmt.indices[0] if stmt.indices else const(0)
+    where, value = lanes.vector(index), lanes.vector(stmt.value)
+    if len(stmt.indices) > 1:
+        raise Scalarise("the access is not flat")
+    if where is index or isinstance(where, n.Broadcast):
+        if value is stmt.value and not _reads_itself(stmt):
+            return stmt
+        raise WorkbenchError(
+            "E-VECTORIZE-REDUCTION",
+            f"all lanes store to one element of {stmt.buffer.name}",
+            found=f"{stmt.buffer.name}[...] does not depend on the vectorized loop",
+            expected="each iteration stores to an element of its own",
+            fix="vectorize a spatial loop, or rfactor the reduction first",
+            nodes=(stmt,),
+        )
+    return t.BufferStore(stmt.buffer, lanes.spread(value), (where,))
+
+
+def _reads_itself(stmt: t.BufferStore) -> bool:
+    return any(isinstance(node, t.BufferLoad) and node.buffer is stmt.buffer for node in pre_order(stmt.value))
+
+
+def _evaluate(stmt: t.Evaluate, lanes: Lanes) -> t.Stmt:
+    if isinstance(stmt.value, (n.IntImm, n.FloatImm)):
+        return stmt
+    raise Scalarise("it has effects")
+
+
+def _unchanged_or_scalar(stmt: t.Stmt, expr: n.PrimExpr, lanes: Lanes) -> t.Stmt:
+    if lanes.vector(expr) is not expr:
+        raise Scalarise("it differs by lane")
+    return stmt
+
+
+def _let(stmt: t.LetStmt, loop: t.For, lanes: Lanes) -> Task:
+    value = lanes.vector(stmt.value)
+    var = stmt.var
+    if value is not stmt.value:
+        var = n.Var(stmt.var.name, value.dtype)
+        lanes.bind(stmt.var, var)
+    body = yield _stmt(stmt.body, loop, lanes)
+    return t.LetStmt(var, value, body)
+
+
+# --- conditions ---------------------------------------------------------------------------------------------------
+
+
+def _if(stmt: t.IfThenElse, condition: n.PrimExpr, loop: t.For, lanes: Lanes) -> Task:
+    if condition is stmt.condition:
+        then_case = yield _stmt(stmt.then_case, loop, lanes)
+        else_case = None
+        if stmt.else_case is not None:
+            else_case = yield _stmt(stmt.else_case, loop, lanes)
+        return t.IfThenElse(condition, then_case, else_case)
+    if stmt.else_case is not None or not _only_stores(stmt.then_case):
+        return _serial(stmt, loop)
+    then_case = yield _stmt(stmt.then_case, loop, lanes)
+    if not _only_vector_stores(then_case):
+        return _serial(stmt, loop)
+    masked = t.IfThenElse(condition, then_case)
+    everywhere = _all_lanes(condition)
+    return masked if everywhere is None else fold(t.IfThenElse(everywhere, then_case, masked))
+
+
+def _only_stores(stmt: t.Stmt) -> bool:
+    parts = stmt.stmts if isinstance(stmt, t.SeqStmt) else (stmt,)
+    return all(isinstance(part, t.BufferStore) for part in parts)
+
+
+def _only_vector_stores(stmt: t.Stmt) -> bool:
+    parts = stmt.stmts if isinstance(stmt, t.SeqStmt) else (stmt,)
+    return all(isinstance(part, t.BufferStore) and part.indices[0].dtype.is_vector for part in parts)
+
+
+def _all_lanes(condition: n.PrimExpr) -> n.PrimExpr | None:
+    """A scalar condition under which every lane's condition holds; None if none is seen.
+
+    A comparison of a ramp with a scalar holds in every lane when it holds in the extreme one.
+    """
+    pending, found = [condition], []
+    while pending:
+        expr = pending.pop()
+        if isinstance(expr, n.And):
+            pending += [expr.b, expr.a]
+            continue
+        if isinstance(expr, n.Broadcast):
+            found.append(expr.value)
+            continue
+        made = _extreme(expr)
+        if made is None:
+            return None
+        found.append(made)
+    return all_of(*found)
+
+
+def _extreme(expr: n.PrimExpr) -> n.PrimExpr | None:
+    if not isinstance(expr, (n.LT, n.LE, n.GT, n.GE)):
+        return None
+    rising_left = isinstance(expr, (n.LT, n.LE))
+    a, b = _end(expr.a, last=rising_left), _end(expr.b, last=not rising_left)
+    return None if a is None or b is None else type(expr)(a, b)
+
+
+def _end(expr: n.PrimExpr, last: bool) -> n.PrimExpr | None:
+    """The greatest (`last`) or least lane of a vector whose lanes are ordered."""
+    if isinstance(expr, n.Broadcast):
+        return expr.value
+    if not isinstance(expr, n.Ramp) or not isinstance(expr.stride, n.IntImm):
+        return None
+    if (expr.stride.value >= 0) != last:
+        return expr.base
+    return add(expr.base, multiply(expr.stride, const(expr.lanes - 1, expr.stride.dtype)))
+
+
+__all__ = ["VectorizeLoop", "vectorize"]

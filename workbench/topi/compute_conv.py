@@ -1,0 +1,251 @@
+"""Tensor expressions of convolutions.
+
+Stages of a convolution over n spatial axes:
+  data_pad       data with zeros around it; only where there is padding (or columns to fill up)
+  conv2d         the reduction; its name is the anchor that schedules look for
+  conv2d_output  only for a packed kernel: back from blocks of output channels
+
+With a packed kernel ("OIHW16o") the reduction runs over [n, o/16, h, w', 16], where w' is the output's width filled
+up to a multiple of `width_tile(w)`, so that schedules need no remainders; a depthwise convolution has its data in
+blocks of channels too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .. import te
+from ..arith import build
+from . import layout as layouts
+from .nn_conv import NCHW, OIHW, result_dtype
+from .shapes import ceil_divide
+
+
+def width_tile(width: Any) -> int:
+    """The number of output columns that a register tile takes: of 7, 6, 5, 4 the one that fills up least."""
+    if not isinstance(width, int):
+        return 1
+    if width <= 7:
+        return width
+    return min((7, 6, 5, 4), key=lambda tile: -(-width // tile) * tile)
+
+
+def padded(data: Any, before: Sequence[int], extents: Sequence[Any], axes: Sequence[int]) -> Any:
+    """`data` with zeros around it: `axes` grow to `extents`, `before` zeros in front; itself if none are needed."""
+    shape = list(data.shape)
+    for axis, extent in zip(axes, extents, strict=True):
+        shape[axis] = extent
+    if not any(before) and all(_equal(new, old) for new, old in zip(shape, data.shape, strict=True)):
+        return data
+
+    def element(*i: Any) -> Any:
+        where = list(i)
+        tests: list[Any] = []
+        for axis, front in zip(axes, before, strict=True):
+            where[axis] = i[axis] - front
+            tests += [where[axis] >= 0] if front > 0 else []
+            if not _equal(shape[axis], build.convert(data.shape[axis]) + front):
+                tests.append(where[axis] < data.shape[axis])
+        return te.if_then_else(te.all(*tests), data(*where), build.const(0, data.dtype))
+
+    return te.compute(shape, element, name="data_pad", tag="injective,pad")
+
+
+def _equal(a: Any, b: Any) -> bool:
+    a, b = getattr(a, "value", a), getattr(b, "value", b)
+    if isinstance(a, int) or isinstance(b, int):
+        return isinstance(a, int) and isinstance(b, int) and a == b
+    return a is b
+
+
+def reach(outputs: Any, stride: int, taps: int, dilation: int) -> Any:
+    """The extent of data that `outputs` windows touch."""
+    last = (outputs - 1) * stride + (taps - 1) * dilation + 1
+    return getattr(last, "value", last)
+
+
+def conv2d(op: Any, data: Any, weight: Any) -> Any:
+    """nn.conv2d for every data and kernel layout."""
+    source, kernel = layouts.parse(op.data_layout), layouts.parse(op.kernel_layout)
+    packed = kernel.factors.get("O")
+    if packed is None or source.factors or op.out_layout not in ("", op.data_layout):
+        return _conv2d_plain(op, data, weight, source, kernel)
+    return _conv2d_packed(op, data, weight, source, kernel, packed)
+
+
+def _pad_data(op: Any, data: Any, source: layouts.Layout, g: Any, width: Any) -> Any:
+    """The padding stage for an output `width` columns wide."""
+    top, left, bottom, right = op.padding
+    full = (g.height + top + bottom, g.width + left + right)
+    wide = width if isinstance(width, int) and isinstance(full[1], int) else None
+    columns = full[1] if wide is None else max(full[1], reach(wide, op.strides[1], g.kernel[1], op.dilation[1]))
+    axes = (source.index_of("H"), source.index_of("W"))
+    return padded(data, (top, left), (full[0], columns), axes)
+
+
+def _taps(op: Any, g: Any, per_group: Any) -> tuple[list[Any], Any, Any, Any]:
+    """(reduction axes, input channel, row, column); one channel a group needs no axis."""
+    one = getattr(per_group, "value", per_group) == 1
+    axes = [] if one else [te.reduce_axis((0, per_group), name="rc")]
+    kh, kw = te.reduce_axis((0, g.kernel[0]), name="rh"), te.reduce_axis((0, g.kernel[1]), name="rw")
+    return [*axes, kh, kw], (0 if one else axes[0].var), kh.var, kw.var
+
+
+def _channel(op: Any, g: Any, out: Any, inner: Any, per_group: Any) -> Any:
+    """The input channel of output channel `out` and channel `inner` of its group."""
+    if op.groups == 1:
+        return inner
+    outputs = g.out_channels // op.groups
+    group = out if outputs == 1 else out // outputs
+    return group if getattr(per_group, "value", per_group) == 1 else group * per_group + inner
+
+
+def _conv2d_plain(op: Any, data: Any, weight: Any, source: layouts.Layout, kernel: layouts.Layout) -> Any:
+    g = op.geometry(data.shape, weight.shape)
+    per_group = kernel.extent(weight.shape, "I")
+    dtype = result_dtype(op.out_dtype, data.dtype)
+    big = data if source.factors else _pad_data(op, data, source, g, None)
+    target = layouts.parse(op.out_layout or op.data_layout)
+    axes, rc, rh, rw = _taps(op, g, per_group)
+    top, left = op.padding[:2]
+
+    def element(*i: Any) -> Any:
+        n, o, y, x = layouts.transform_indices(i, NCHW, target)
+        row, column = y * op.strides[0] + rh * op.dilation[0], x * op.strides[1] + rw * op.dilation[1]
+        where = (n, _channel(op, g, o, rc, per_group))
+        if source.factors:
+            value = _guarded(data, source, g, (*where, row - top, column - left))
+        else:
+            value = big(*layouts.transform_indices((*where, row, column), source, NCHW))
+        tap = weight(*layouts.transform_indices((o, rc, rh, rw), kernel, OIHW))
+        return te.sum(build.cast(dtype, value) * build.cast(dtype, tap), axis=axes)
+
+    shape = layouts.transformed_shape(NCHW, target, (g.batch, g.out_channels, g.out_height, g.out_width))
+    return te.compute(shape, element, name="conv2d", tag="conv2d", attrs=_notes(op, g, per_group))
+
+
+def _guarded(data: Any, source: layouts.Layout, g: Any, where: Sequence[Any]) -> Any:
+    """An element of data, or zero outside."""
+    _, _, row, column = where
+    inside = te.all(row >= 0, row < g.height, column >= 0, column < g.width)
+    return te.if_then_else(inside, data(*layouts.transform_indices(where, source, NCHW)), build.const(0, data.dtype))
+
+
+def _notes(op: Any, g: Any, per_group: Any, **more: Any) -> dict[str, Any]:
+    depthwise = op.groups > 1 and getattr(per_group, "value", per_group) == 1
+    return {"anchor": "depthwise_conv2d" if depthwise else "conv2d", **more}
+
+
+def _conv2d_packed(op: Any, data: Any, weight: Any, source: layouts.Layout, kernel: layouts.Layout, block: int) -> Any:
+    g = op.geometry(data.shape, weight.shape)
+    per_group = kernel.extent(weight.shape, "I")
+    dtype = result_dtype(op.out_dtype, data.dtype)
+    tile = width_tile(g.out_width)
+    width = -(-g.out_width // tile) * tile if isinstance(g.out_width, int) else g.out_width
+    blocks = ceil_divide(g.out_channels, block)
+    by_lane = op.groups == g.out_channels and per_group == 1
+    big = _pad_data(op, data, source, g, width)
+    if by_lane:
+        big = _in_blocks(big, source, blocks, block, g.out_channels)
+    axes, rc, rh, rw = _taps(op, g, per_group)
+
+    def element(n: Any, ob: Any, y: Any, x: Any, oi: Any) -> Any:
+        row, column = y * op.strides[0] + rh * op.dilation[0], x * op.strides[1] + rw * op.dilation[1]
+        if by_lane:
+            value = big(n, ob, row, column, oi)
+        else:
+            channel = _packed_channel(op, g, ob, oi, rc, per_group, block)
+            value = big(*layouts.transform_indices((n, channel, row, column), source, NCHW))
+        place = {("O", 0): ob, ("O", block): oi, ("I", 0): rc, ("H", 0): rh, ("W", 0): rw}
+        tap = weight(*(place[axis] for axis in kernel.axes))
+        return te.sum(build.cast(dtype, value) * build.cast(dtype, tap), axis=axes)
+
+    conv = te.compute(
+        (g.batch, blocks, g.out_height, width, block), element, name="conv2d", tag="conv2d",
+        attrs=_notes(op, g, per_group, width_tile=tile, channel_block=block),
+    )  # fmt: skip
+
+    def unpacked(*i: Any) -> Any:
+        n, o, y, x = layouts.transform_indices(i, NCHW, source)
+        return conv(n, o // block, y, x, o % block)
+
+    shape = layouts.transformed_shape(NCHW, source, (g.batch, g.out_channels, g.out_height, g.out_width))
+    return te.compute(shape, unpacked, name="conv2d_output", tag="injective")
+
+
+def _packed_channel(op: Any, g: Any, ob: Any, oi: Any, rc: Any, per_group: Any, block: int) -> Any:
+    """The input channel; where groups are whole blocks it does not depend on the lane."""
+    if op.groups == 1:
+        return rc
+    outputs = g.out_channels // op.groups
+    group = ob // (outputs // block) if outputs % block == 0 else (ob * block + oi) // outputs
+    if g.out_channels % block and outputs % block:
+        group = build.minimum(group, op.groups - 1)
+    return group * per_group + rc
+
+
+def _in_blocks(data: Any, source: layouts.Layout, blocks: Any, block: int, channels: int) -> Any:
+    """Data as [n, c/block, h, w, block]; channels that do not exist are zero."""
+
+    def element(n: Any, cb: Any, y: Any, x: Any, ci: Any) -> Any:
+        value = data(*layouts.transform_indices((n, cb * block + ci, y, x), source, NCHW))
+        if channels % block == 0:
+            return value
+        return te.if_then_else(cb * block + ci < channels, value, build.const(0, data.dtype))
+
+    n, height, width = (source.extent(data.shape, letter) for letter in "NHW")
+    return te.compute((n, blocks, height, width, block), element, name="data_pack", tag="injective")
+
+
+def conv1d(op: Any, data: Any, weight: Any) -> Any:
+    """nn.conv1d."""
+    wide = op.wide()
+    g = wide.geometry((*data.shape[:2], 1, data.shape[2]), (*weight.shape[:2], 1, weight.shape[2]))
+    per_group, dtype = weight.shape[1], result_dtype(op.out_dtype, data.dtype)
+    left, right = op.padding
+    big = padded(data, (left,), (g.width + left + right,), (2,))
+    rc, rw = te.reduce_axis((0, per_group), name="rc"), te.reduce_axis((0, g.kernel[1]), name="rw")
+
+    def element(n: Any, o: Any, x: Any) -> Any:
+        channel = _channel(wide, g, o, rc.var, per_group) if per_group != 1 or op.groups > 1 else rc.var
+        value = big(n, channel, x * op.strides[0] + rw.var * op.dilation[0])
+        return te.sum(build.cast(dtype, value) * build.cast(dtype, weight(o, rc.var, rw.var)), axis=[rc, rw])
+
+    shape = (g.batch, g.out_channels, g.out_width)
+    return te.compute(shape, element, name="conv1d", tag="conv1d", attrs={"anchor": "conv1d"})
+
+
+def conv2d_transpose(op: Any, data: Any, weight: Any) -> Any:
+    """nn.conv2d_transpose: data spread out by the strides, convolved with the kernel turned around."""
+    outputs, kh, kw = op.sizes(data.shape, weight.shape)
+    (sh, sw), (dh, dw) = op.strides, op.dilation
+    n, channels, h, w = data.shape
+    rows, columns = op.out_extent(h, 0, kh), op.out_extent(w, 1, kw)
+    front = ((kh - 1) * dh - op.padding[0], (kw - 1) * dw - op.padding[1])
+    dtype = result_dtype(op.out_dtype, data.dtype)
+
+    def spread(b: Any, c: Any, y: Any, x: Any) -> Any:
+        row, column = y - front[0], x - front[1]
+        tests = [row >= 0, row < (h - 1) * sh + 1, column >= 0, column < (w - 1) * sw + 1]
+        tests += [(row % sh).equal(0)] if sh > 1 else []
+        tests += [(column % sw).equal(0)] if sw > 1 else []
+        return te.if_then_else(te.all(*tests), data(b, c, row // sh, column // sw), build.const(0, data.dtype))
+
+    extents = (rows + (kh - 1) * dh, columns + (kw - 1) * dw)
+    big = te.compute((n, channels, *extents), spread, name="data_dilate", tag="injective")
+    per_group = channels // op.groups
+    rc = te.reduce_axis((0, per_group), name="rc")
+    rh, rw = te.reduce_axis((0, kh), name="rh"), te.reduce_axis((0, kw), name="rw")
+
+    def element(b: Any, o: Any, y: Any, x: Any) -> Any:
+        group = 0 if op.groups == 1 else o // outputs
+        channel = rc.var if op.groups == 1 else group * per_group + rc.var
+        value = big(b, channel, y + rh.var * dh, x + rw.var * dw)
+        tap = weight(channel, o if op.groups == 1 else o % outputs, kh - 1 - rh.var, kw - 1 - rw.var)
+        return te.sum(build.cast(dtype, value) * build.cast(dtype, tap), axis=[rc, rh, rw])
+
+    return te.compute(
+        (n, outputs * op.groups, rows, columns), element, name="conv2d_transpose", tag="conv2d_transpose",
+        attrs={"anchor": "conv2d_transpose"},
+    )  # fmt: skip

@@ -1,0 +1,13 @@
+"""The operators named ``nn.*`` as functions of te tensors: `topi.nn.relu(x)`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .functions import function
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("_"):
+        raise AttributeError(name)
+    return function("nn", name)

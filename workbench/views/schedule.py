@@ -1,0 +1,267 @@
+"""A schedule as the editor sees it: the loop tree, the primitives with reasons, the code so far.
+
+Boxes are named by what stands in the program now: "b:C" for block C, "l:C:1" for the second loop around block C
+(counted from outside); the first block below a loop names it.
+"""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Final, Literal
+
+from ..core.errors import WorkbenchError
+from ..schedule import Schedule
+from ..schedule.arguments import Between
+from ..schedule.errors import ScheduleError
+from ..schedule.references import BlockRV, LoopRV, Reference
+from ..schedule.registry import PRIMITIVES, Primitive
+from ..tir import nodes as t
+from .schema import HistoryEntry, Parameter, ParameterKind, PrimitiveView, ScheduleView, TextView, TreeNode
+
+_KINDS: Final[dict[t.ForKind, Any]] = {
+    t.ForKind.SERIAL: "serial",
+    t.ForKind.PARALLEL: "parallel",
+    t.ForKind.VECTORIZED: "vectorized",
+    t.ForKind.UNROLLED: "unrolled",
+    t.ForKind.THREAD_BINDING: "thread",
+}
+
+
+@dataclass(frozen=True)
+class EditorModel:
+    """A `ui.models.ScheduleModel` on a `Schedule`; every command gives a new model."""
+
+    schedule: Schedule
+    undone: tuple[Schedule, ...] = ()
+    """States that redo goes back to, nearest last."""
+    earlier: tuple[Schedule, ...] = ()
+    """States that undo goes back to, nearest last."""
+
+    def view(self) -> ScheduleView:
+        """The loop tree with everything that can be done at each box, and why the rest cannot."""
+        prepared, references = _referenced(self.schedule)
+        lines = self._history()
+        return ScheduleView(
+            state=self.schedule.fingerprint(),
+            name=self.schedule.func_working_on,
+            tree=_tree(self.schedule.func, references),
+            code=self.schedule.code(),
+            script=TextView.of(self.schedule.script()),
+            primitives=tuple(
+                _primitive(prepared, entry, references)
+                for entry in PRIMITIVES.values()
+                if entry.category not in ("get", "other")
+            ),
+            history=lines,
+            position=len(self.earlier),
+            can_undo=bool(self.earlier),
+            can_redo=bool(self.undone),
+        )
+
+    def _history(self) -> tuple[HistoryEntry, ...]:
+        chain = [*self.earlier, self.schedule, *reversed(self.undone)]
+        return tuple(_entry(before, after) for before, after in zip(chain, chain[1:], strict=False))
+
+    def apply(self, primitive: str, selection: str, arguments: dict[str, Any]) -> EditorModel:
+        """The schedule after one more primitive at the box `selection`.  Raises `WorkbenchError` when it is refused."""
+        entry = PRIMITIVES[primitive]
+        made = self.schedule.copy()
+        values: dict[str, Any] = {}
+        for position, item in enumerate(entry.parameters):
+            given = selection if position == 0 else arguments.get(item.name)
+            if position == 0 and item.kind is item.VAR_POSITIONAL:
+                given = [selection, *arguments.get(item.name, ())]
+            if given is not None and given != "":
+                values[item.name] = _meant(made, given)
+        positional = [value for item in entry.parameters for value in _spread(item, values)]
+        named = {
+            item.name: values[item.name]
+            for item in entry.parameters
+            if item.name in values and item.kind is not item.VAR_POSITIONAL and not _leads(entry, item)
+        }
+        getattr(made, primitive)(*positional, **named)
+        return EditorModel(made, (), (*self.earlier, self.schedule))
+
+    def undo(self) -> EditorModel:
+        """The state one command earlier."""
+        if not self.earlier:
+            raise WorkbenchError("E-SCHEDULE-UNDO", "there is nothing to undo")
+        return EditorModel(self.earlier[-1], (*self.undone, self.schedule), self.earlier[:-1])
+
+    def redo(self) -> EditorModel:
+        """The state one command later."""
+        if not self.undone:
+            raise WorkbenchError("E-SCHEDULE-REDO", "there is nothing to redo")
+        return replace(
+            self, schedule=self.undone[-1], undone=self.undone[:-1], earlier=(*self.earlier, self.schedule)
+        )
+
+
+def _leads(entry: Primitive, item: Any) -> bool:
+    return item is entry.parameters[0]
+
+
+def _spread(item: Any, values: Mapping[str, Any]) -> list[Any]:
+    if item.name not in values:
+        return []
+    if item.kind is item.VAR_POSITIONAL:
+        return list(values[item.name])
+    return [values[item.name]] if item.kind is item.POSITIONAL_OR_KEYWORD and item.default is item.empty else []
+
+
+def _entry(before: Schedule, after: Schedule) -> HistoryEntry:
+    """The lines that a command added; the last one is the primitive itself."""
+    steps = after.trace.steps[len(before.trace.steps) :]
+    lines = [step.line() for step in steps]
+    return HistoryEntry(steps[-1].primitive if steps else "", "\n".join(lines))
+
+
+# --- boxes and references -----------------------------------------------------------------------------------------
+
+
+def _referenced(schedule: Schedule) -> tuple[Schedule, dict[str, Reference]]:
+    """A copy in which every box has a reference, and these by box."""
+    made = schedule.copy()
+    found: dict[str, Reference] = {}
+    named: set[int] = set()
+    for site in made.state.tree.leaves:
+        block = made.get_block(site.name)
+        found[f"b:{site.name}"] = block
+        for depth, loop in enumerate(made.get_loops(block)):
+            if id(loop.target) not in named:
+                named.add(id(loop.target))
+                found[f"l:{site.name}:{depth}"] = loop
+    return made, found
+
+
+def _meant(schedule: Schedule, given: Any) -> Any:
+    """An argument from the screen; boxes become references of `schedule` (asked for if it has none yet)."""
+    if isinstance(given, list):
+        return [_meant(schedule, item) for item in given]
+    if not isinstance(given, str) or given[:2] not in ("b:", "l:"):
+        return given
+    name = given[2:] if given.startswith("b:") else given[2:].rpartition(":")[0]
+    block = _known(schedule, name) or schedule.get_block(name)
+    if given.startswith("b:"):
+        return block
+    site = schedule.state.find_block(name)
+    depth = int(given.rpartition(":")[2])
+    if not 0 <= depth < len(site.loops):
+        raise WorkbenchError("E-SCHEDULE-SELECTION", "there is no such loop any more", found=given[:60])
+    return _known(schedule, site.loops[depth].var) or schedule.get_loops(block)[depth]
+
+
+def _known(schedule: Schedule, target: Any) -> Reference | None:
+    """A live reference to a block (by name) or loop (by variable), if the schedule has one."""
+    state = schedule.state
+    for name, held in state.named.items():
+        same = held == target if isinstance(held, str) and isinstance(target, str) else held is target
+        if same and name not in state.consumed:
+            return BlockRV(name, held) if isinstance(held, str) else LoopRV(name, held)
+    return None
+
+
+def _tree(func: t.PrimFunc, references: Mapping[str, Reference]) -> tuple[TreeNode, ...]:
+    boxes = {id(reference.target): box for box, reference in references.items() if isinstance(reference, LoopRV)}
+    return _nodes(func.body, boxes)
+
+
+def _nodes(stmt: t.Stmt | None, boxes: Mapping[int, str]) -> tuple[TreeNode, ...]:
+    """The boxes of a statement; programs nest as shallowly as their text does."""
+    if isinstance(stmt, t.SeqStmt):
+        return tuple(node for part in stmt.stmts for node in _nodes(part, boxes))
+    if isinstance(stmt, t.For):
+        return (
+            TreeNode(
+                id=boxes.get(id(stmt.var), f"x:{stmt.var.name}"),
+                kind="loop",
+                name=stmt.var.name,
+                extent=str(getattr(stmt.extent, "value", "n")),
+                loop_kind=_KINDS[stmt.kind],
+                children=_nodes(stmt.body, boxes),
+            ),
+        )
+    if isinstance(stmt, t.BlockRealize):
+        return _block(stmt, boxes)
+    if isinstance(stmt, t.IfThenElse):
+        return _nodes(stmt.then_case, boxes) + _nodes(stmt.else_case, boxes)
+    return ()
+
+
+def _block(realize: t.BlockRealize, boxes: Mapping[int, str]) -> tuple[TreeNode, ...]:
+    block = realize.block
+    inside = _nodes(block.body, boxes)
+    if not block.iter_vars and inside:
+        return inside
+    reads = ", ".join(dict.fromkeys(region.buffer.name for region in block.reads))
+    writes = ", ".join(dict.fromkeys(region.buffer.name for region in block.writes))
+    return (
+        TreeNode(
+            id=f"b:{block.name}",
+            kind="block",
+            name=block.name,
+            detail=f"{reads or 'nothing'} → {writes}",
+            reduction=any(item.kind is t.IterKind.REDUCE for item in block.iter_vars),
+            children=inside,
+        ),
+    )
+
+
+# --- primitives ---------------------------------------------------------------------------------------------------
+
+
+def _primitive(schedule: Schedule, entry: Primitive, references: Mapping[str, Reference]) -> PrimitiveView:
+    applicable: dict[str, str | None] = {}
+    for box, reference in references.items():
+        if entry.selects(type(reference)):
+            refusal = schedule.first_refusal(entry, reference)
+            applicable[box] = None if refusal is None else _reason(refusal)
+    return PrimitiveView(entry.name, entry.doc.split("\n\nRaises", 1)[0], _parameters(entry), applicable)
+
+
+def _reason(refusal: ScheduleError) -> str:
+    fix = f" Fix: {refusal.fix}." if refusal.fix else ""
+    return f"{refusal.message}.{fix}"
+
+
+def _parameters(entry: Primitive) -> tuple[Parameter, ...]:
+    """The fields of a primitive's form; the first parameter is the selection."""
+    made: list[Parameter] = []
+    for position, item in enumerate(entry.parameters):
+        annotation = entry.annotations[item.name]
+        many = item.kind is item.VAR_POSITIONAL
+        if position == 0 and not many:
+            continue
+        kind, choices = _kind(annotation, many)
+        suggested = entry.suggest.get(item.name)
+        default = item.default if item.default is not item.empty else suggested[0] if suggested else None
+        made.append(Parameter(item.name, kind, "", default, choices, item.default is item.empty))
+    return tuple(made)
+
+
+def _kind(annotation: Any, many: bool) -> tuple[ParameterKind, tuple[str, ...]]:
+    """How the form asks for an argument of this annotation."""
+    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin is Annotated:
+        return _kind(arguments[0], many)
+    if origin is Literal:
+        return "choice", tuple(str(choice) for choice in arguments)
+    if origin in (list, tuple):
+        inner = _kind(_plain_item(arguments[0]), False)[0]
+        return ("loops" if inner == "loop" else "integers" if inner == "integer" else "text"), ()
+    if annotation is LoopRV:
+        return ("loops" if many else "loop"), ()
+    if LoopRV in arguments:
+        return "loop", ()
+    if annotation is BlockRV or BlockRV in arguments:
+        return "block", ()
+    simple: dict[Any, ParameterKind] = {int: "integer", float: "number", bool: "boolean"}
+    return simple.get(annotation, "text"), ()
+
+
+def _plain_item(annotation: Any) -> Any:
+    """The item type of a list, None left out: ``Factor | None`` is a Factor."""
+    kept = [part for part in typing.get_args(annotation) if part is not type(None) and not isinstance(part, Between)]
+    return kept[0] if kept else annotation
