@@ -354,7 +354,7 @@ def test_wrong_heads_are_refused(name, golden):
         "a if b else " * 20_000 + "c", "{" * 300 + "}" * 300, "x = " * 50_000 + "1", "😀", "\u202e",
         "@T.prim_func\ndef f():\n    T.evaluate(" + "+".join(["T.exp(1.0)"] * 3000) + ")",
     ],
-    ids=range(27),
+    ids=map(str, range(28)),
 )  # fmt: skip
 def test_junk_gives_the_one_error(junk):
     with pytest.raises(ParseError) as caught:
