@@ -6,6 +6,7 @@ raise node.refuse("mode 'cubic' is not supported", found="cubic", expected="near
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -26,10 +27,15 @@ class Site:
 
     importer: Importer
     record: NodeRecord
-    opset: int
+    opsets: Mapping[str, int]
     where: str
     scope: dict[str, Any]
     depth: int = 0
+
+    @property
+    def opset(self) -> int:
+        """The version of the node's operator set."""
+        return self.opsets.get(self.record.domain, 1)
 
     @property
     def output_count(self) -> int:
@@ -51,7 +57,6 @@ class Site:
                 found="a value computed from the model's inputs",
                 expected="a constant, or shape arithmetic on known shapes",
                 fix="fix the input: import_model(..., values={name: array}); or give all shapes with shape=",
-                kept="nothing imported",
                 nodes=(value,),
             )
         return found
@@ -82,7 +87,6 @@ class Site:
             found=found,
             expected=expected,
             fix=fix or "export the model again",
-            kept="nothing imported",
         )
 
     def note(self, text: str) -> None:
