@@ -156,15 +156,20 @@ def compiled(func: t.PrimFunc) -> Any:
     return scope["run"]
 
 
-def run(func: t.PrimFunc, seed: int = 0) -> list[np.ndarray]:
-    """All parameters after a run on small integers (outputs begin as -7)."""
+def inputs(func: t.PrimFunc, seed: int = 0, dtype: str = "float32") -> list[np.ndarray]:
+    """Small integers for every parameter; what the function writes begins as -7."""
     random = np.random.default_rng(seed)
     written = {id(region.buffer) for site in Tree.of(func).leaves for region in site.block.writes}
-    arrays = []
+    arrays: list[np.ndarray] = []
     for buffer in func.params:
         shape = tuple(extent.value for extent in buffer.shape)
-        values = random.integers(-4, 5, shape).astype("float64")
-        arrays.append(np.full(shape, -7.0) if id(buffer) in written else values)
-    compiled(func)(*arrays)
+        values = random.integers(-4, 5, shape).astype(dtype)
+        arrays.append(np.full(shape, -7.0, dtype) if id(buffer) in written else values)
     return arrays
 
+
+def run(func: t.PrimFunc, seed: int = 0) -> list[np.ndarray]:
+    """All parameters after a run."""
+    arrays = inputs(func, seed, "float64")
+    compiled(func)(*arrays)
+    return arrays

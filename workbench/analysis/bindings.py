@@ -186,6 +186,24 @@ def binding_facts(site: BlockSite, inner: Sequence[t.For] | None = None) -> Bind
     return BindingFacts(injective, covers and even and only_guards, only_guards)
 
 
+def writes_box(site: BlockSite, region: t.BufferRegion, inner: Sequence[t.For]) -> bool:
+    """True if, while the loops `inner` run, a block writes every element of the hull of `region` (in its domain)."""
+    ranges = loop_ranges(site.loops)
+    limits, _ = _limits(site.realize.predicate, ranges)
+    radix = _Radix(inner, ranges, limits)
+    values = bound_forms(site, ranges)
+    domain = iter_ranges(site.block, ranges)
+    for axis in region.region:
+        form = Affine.of(axis.min, domain)
+        if not form.opaque_variables().isdisjoint(values):
+            return False
+        _, dense = radix.span(form.substituted(values, ranges))
+        if not radix.ok or not dense:
+            return False
+    sources = radix.sources.values()
+    return all(source.is_made_up() and source.is_divided_evenly() for source in sources) and guards_only(site)
+
+
 def _covers(
     iter_var: t.IterVar, form: Affine, span: int | None, conditions: dict[Any, Affine], ranges: Ranges
 ) -> bool:
@@ -415,4 +433,4 @@ def writes_once(block: t.Block) -> bool:
     return bool(block.writes)
 
 
-__all__ = ["BindingFacts", "Touch", "binding_facts", "guards_only", "hull", "recovered", "touches", "writes_once"]
+__all__ = ["BindingFacts", "Touch", "binding_facts", "guards_only", "hull", "recovered", "touches", "writes_box", "writes_once"]

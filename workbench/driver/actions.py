@@ -18,7 +18,9 @@ from . import pipeline
 from .history import Action, Stage, key_of
 
 
-def import_action(module: IRModule, source: str, origins: origin.OriginTable) -> Action:
+def import_action(
+    module: IRModule, source: str, origins: origin.OriginTable, shape: Mapping[str, Any] | None = None
+) -> Action:
     """The root of a history: a module that came from `source`, with the origins that import recorded."""
 
     def run(stage: Stage | None) -> Stage:
@@ -27,7 +29,8 @@ def import_action(module: IRModule, source: str, origins: origin.OriginTable) ->
             table.join(origins)
         return Stage(module)
 
-    return Action("Import", "import", _level(module), {"source": source}, key_of("import", module.fingerprint()), run)
+    arguments = {"source": source, "shape": {name: tuple(extents) for name, extents in (shape or {}).items()}}
+    return Action("Import", "import", _level(module), arguments, key_of("import", module.fingerprint()), run)
 
 
 def _level(module: IRModule) -> str:

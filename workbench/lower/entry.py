@@ -53,6 +53,8 @@ class Lowered:
     inputs: tuple[tuple[str, TensorType], ...]
     constants: tuple[tuple[str, Tensor], ...]
     outputs: tuple[TensorType, ...]
+    output_names: tuple[str, ...] = ()
+    """Names from the model's file, where it has them."""
 
 
 @dataclass
@@ -91,7 +93,7 @@ def lower_module(mod: IRModule, target: Target) -> Lowered:
     for current in _outside_kernels(main.body):
         if id(current) not in entry.values:
             entry.values[id(current)] = _lower(current, entry)
-    return _finish(main, entry, inputs)
+    return _finish(main, entry, inputs, tuple(mod.attrs.get("output_names", ())))
 
 
 def _outside_kernels(body: r.Expr) -> list[r.Expr]:
@@ -114,6 +116,8 @@ def _lower(current: r.Expr, entry: _Entry) -> tuple[t.Buffer, ...]:
         return (entry.values[id(current.tuple_value)][current.index],)
     if isinstance(current, r.Call) and isinstance(current.op, r.Function):
         return _call(current, current.op, entry)
+    if isinstance(current, r.Call) and isinstance(current.op, Operator):
+        return _call(current, _alone(current, current.op), entry)
     raise WorkbenchError(
         "E-LOWER-EXPRESSION",
         f"the native entry cannot hold a {type(current).__name__} yet",
@@ -121,6 +125,15 @@ def _lower(current: r.Expr, entry: _Entry) -> tuple[t.Buffer, ...]:
         fix="run FuseOps first; control flow runs in the interpreter",
         nodes=(current,),
     )
+
+
+def _alone(call: r.Call, op: Operator) -> r.Function:
+    """An operator that no fusion took, as a kernel of its own."""
+    params = tuple(r.Var(f"p{index}", argument.checked_type) for index, argument in enumerate(call.args))
+    body = r.Call(op, params)
+    body.set_type(call.checked_type)
+    origin.derived(body, call)
+    return r.Function(params, body, call.checked_type, (), FrozenMap({"Primitive": 1}))
 
 
 def _constant(data: Tensor, entry: _Entry) -> t.Buffer:
@@ -166,7 +179,9 @@ def _kernel(function: r.Function, entry: _Entry) -> Kernel:
     return known
 
 
-def _finish(main: r.Function, entry: _Entry, inputs: list[tuple[str, TensorType]]) -> Lowered:
+def _finish(
+    main: r.Function, entry: _Entry, inputs: list[tuple[str, TensorType]], output_names: tuple[str, ...]
+) -> Lowered:
     types = tensor_types(main.body.checked_type, "the result of main")
     outputs, stands_for, copies = _outputs(entry.values[id(main.body)], types, entry)
     allocated = tuple(buffer for buffer in entry.temporaries if id(buffer) not in stands_for)
@@ -192,6 +207,7 @@ def _finish(main: r.Function, entry: _Entry, inputs: list[tuple[str, TensorType]
         tuple(inputs),
         tuple((name, data) for _, name, data in held),
         types,
+        output_names,
     )
 
 

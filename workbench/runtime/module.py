@@ -60,7 +60,7 @@ class Module:
             return self._functions[name]
         if name in self.names:
             linked = self.artefact.link()
-            made = PackedFunc.at(linked[self.artefact.exported[name]], linked, name)
+            made = PackedFunc.at(linked[self.artefact.exported[name]], linked, name, self.artefact.written(name))
             self._functions[name] = made
             return made
         for module in self._imports if query_imports else ():

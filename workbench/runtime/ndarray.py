@@ -52,9 +52,9 @@ class NDArray:
     def tensor(self) -> Any:
         """The array as tvm-ffi passes it, over the same storage."""
         if self._tensor is None:
-            from .ffi import tvm_ffi
+            from .dlpack import tensor_of
 
-            self._tensor = tvm_ffi().from_dlpack(self._array)
+            self._tensor = tensor_of(self._array)
         return self._tensor
 
     def numpy(self) -> np.ndarray:

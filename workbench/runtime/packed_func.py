@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..core.errors import WorkbenchError, nearest
+from .dlpack import PLAIN_KINDS, tensor_of
 from .ffi import function_at, tvm_ffi
 from .ndarray import NDArray, array
 
@@ -22,16 +23,17 @@ _CODED = re.compile(r"^(E-[A-Z0-9-]+)\s+(.*)$", re.DOTALL)
 class PackedFunc:
     """A callable; `name` is for messages."""
 
-    __slots__ = ("_function", "name")
+    __slots__ = ("__weakref__", "_function", "_writes", "name")
 
-    def __init__(self, function: Any, name: str = "") -> None:
+    def __init__(self, function: Any, name: str = "", writes: tuple[int, ...] = ()) -> None:
         self._function = function
+        self._writes = writes
         self.name = name
 
     @classmethod
-    def at(cls, address: int, keep_alive: Any, name: str) -> PackedFunc:
-        """A function of native code."""
-        return cls(function_at(address, keep_alive), name)
+    def at(cls, address: int, keep_alive: Any, name: str, writes: tuple[int, ...] = ()) -> PackedFunc:
+        """A function of native code; `writes` are the positions of the tensors that it writes."""
+        return cls(function_at(address, keep_alive), name, writes)
 
     @property
     def raw(self) -> Any:
@@ -43,6 +45,13 @@ class PackedFunc:
         return self._function(*[value.tensor if isinstance(value, NDArray) else value for value in args])
 
     def __call__(self, *args: Any) -> Any:
+        for position in self._writes:
+            if position < len(args) and isinstance(args[position], np.ndarray) and not args[position].flags.writeable:
+                raise WorkbenchError(
+                    "E-CALL-READ-ONLY",
+                    f"{self.name}: argument {position} is written, but the array is read-only",
+                    fix="pass a writable array for outputs",
+                )
         try:
             return self._function(*[_argument(value) for value in args])
         except KeyboardInterrupt:
@@ -57,8 +66,8 @@ class PackedFunc:
 def _argument(value: Any) -> Any:
     if isinstance(value, NDArray):
         return value.tensor
-    if isinstance(value, np.ndarray) and not value.flags.writeable:
-        return array(value).tensor  # DLPack cannot say "read-only"; the callee gets a copy
+    if isinstance(value, np.ndarray) and not (value.flags.writeable and value.dtype.kind in PLAIN_KINDS):
+        return tensor_of(value)
     if isinstance(value, np.generic):
         return value.item()
     return value

@@ -2,7 +2,7 @@
 
 `events(root)` yields ``(BIND, variable)``, ``(USE, variable)`` and ``(UNBIND, variable)``; variables are `Var`s and
 `Buffer`s.  Everything is iterative.  Inside one expression a shared node is visited once, so that programs which are
-graphs stay cheap; `shared` in `Scopes` tells the printer about binders in such places.
+graphs stay cheap; only the binders in it are told again.
 
 >>> from workbench.tir.build import loop
 >>> from workbench.arith.nodes import Var
@@ -97,6 +97,7 @@ def _expression_events(root: PrimExpr, known: set[int]) -> Iterator[tuple[Event,
             yield USE, node
             continue
         if id(node) in seen:
+            yield from _bound_again(node)
             continue
         seen.add(id(node))
         if isinstance(node, Let):
@@ -108,6 +109,23 @@ def _expression_events(root: PrimExpr, known: set[int]) -> Iterator[tuple[Event,
                 stack.extend(_reversed(_buffer_fields(node.buffer)))
             yield USE, node.buffer
         stack.extend(_reversed(parts(node)))
+
+
+def _bound_again(shared: PrimExpr) -> Iterator[tuple[Event, Any]]:
+    """The lets inside a part that stands in several places bind once more in each."""
+    if not parts(shared):
+        return
+    seen: set[int] = set()
+    stack: list[PrimExpr] = [shared]
+    while stack:
+        node = stack.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        if isinstance(node, Let):
+            yield BIND, node.var
+            yield UNBIND, node.var
+        stack.extend(parts(node))
 
 
 def _steps(node: Node) -> list[Step]:

@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING
 from ...arith import nodes as n
 from ...core.dtype import DataType
 from ...tir import nodes as t
+from ...tir.transforms.linear import multiple_of
 from .arithmetic import suffix
 from .types import BOOL, HANDLE, Value, constant, llvm_type, memory_type
 
 if TYPE_CHECKING:
     from .expressions import ExpressionEmitter
-
-_MULTIPLE_LIMIT = 64
 
 
 def load(self: ExpressionEmitter, buffer: t.Buffer, index: n.PrimExpr, where: Value) -> Value:
@@ -217,24 +216,3 @@ def _alignment(self: ExpressionEmitter, buffer: t.Buffer, index: n.PrimExpr) -> 
     if base <= unit:
         return unit
     return max(unit, math.gcd(base, multiple_of(index) * unit) if multiple_of(index) else base)
-
-
-def multiple_of(index: n.PrimExpr) -> int:
-    """A number that divides `index`, whatever its variables are (0 for the constant 0); 1 if none is seen."""
-    result = 0
-    pending: list[tuple[n.PrimExpr, int]] = [(index, 1)]
-    for _ in range(_MULTIPLE_LIMIT):
-        if not pending:
-            return result
-        expr, factor = pending.pop()
-        if isinstance(expr, n.IntImm):
-            result = math.gcd(result, expr.value * factor)
-        elif isinstance(expr, (n.Add, n.Sub)):
-            pending += [(expr.a, factor), (expr.b, factor)]
-        elif isinstance(expr, n.Mul) and isinstance(expr.b, n.IntImm):
-            pending.append((expr.a, factor * expr.b.value))
-        elif isinstance(expr, n.Mul) and isinstance(expr.a, n.IntImm):
-            pending.append((expr.b, factor * expr.a.value))
-        else:
-            result = math.gcd(result, factor)
-    return 1

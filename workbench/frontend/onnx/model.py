@@ -56,9 +56,9 @@ def from_onnx(
     found = import_model(model, shape, dtype=dtype, opset=opset, freeze_params=freeze_params, config=convert_config)
     if not found.params:
         return found.module, {}
-    from ...runtime import nd
+    from ...runtime import ndarray
 
-    return found.module, {name: nd.array(tensor.numpy()) for name, tensor in found.params.items()}
+    return found.module, {name: ndarray.array(tensor.numpy()) for name, tensor in found.params.items()}
 
 
 def import_model(
@@ -98,12 +98,13 @@ def _converted(importer: Importer, shape: Any, dtype: Any, values: Any, table: o
     inputs, outputs = importer.run(shape, dtype, values)
     body: Expr = outputs[0] if len(outputs) == 1 else emit.pack(outputs)
     function = Function((*inputs, *importer.weights), body, body.checked_type)
+    output_names = tuple(claim.name for claim in importer.record.graph.outputs)
     return ImportedModel(
-        IRModule({"main": function}),
+        IRModule({"main": function}, attrs={"output_names": output_names}),
         importer.params,
         tuple(variable.name_hint for variable in inputs),
         tuple(emit.type_of(variable) for variable in inputs),
-        tuple(claim.name for claim in importer.record.graph.outputs),
+        output_names,
         (*importer.record.notes, *importer.reader.notes, *importer.notes),
         table,
     )

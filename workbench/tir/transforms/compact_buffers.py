@@ -1,115 +1,266 @@
-"""CompactBuffers: an intermediate buffer shrinks to the part that is touched during its life.
+"""CompactBuffers: an intermediate buffer keeps only the region touched where it lives.
 
-    before:  for y in T.serial(8):                     after:  for y in T.serial(8):
-                 T = T.alloc_buffer((8, 16))                       T = T.alloc_buffer((1, 16))
-                 for x in T.serial(16):                            for x in T.serial(16):
-                     T[y, x] = A[y, x] + 1.0                           T[0, x] = A[y, x] + 1.0
+    before:  for i: alloc B (64, 64); for j in 16: B[i, j] = ...;  use B[i, 0..15]
+    after:   for i: alloc B (1, 16);  for j in 16: B[0, j] = ...;  use B[0, 0..15]
 
-Each axis is shifted by what is constant while the buffer lives.  An axis whose accesses are not linear in the loops
-inside, or do not share one outer part, keeps its extent.  Conditions are ignored, so the part may be larger than
-what is touched, never smaller.
+Each index is a sum; terms that do not change inside the allocation are the region's origin, the rest its extent.  An
+axis whose accesses have different origins, or whose extent is not seen to be smaller, stays whole.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from ...arith import nodes as n
 from ...arith.build import const
-from ...arith.linear import Linear, linear
-from ...core import origin
-from ...core.node import Node, pre_order, rewrite
+from ...core.node import Node, children, rewrite
+from ...core.trampoline import Task, run
 from ...core.transform import function_pass
 from .. import nodes as t
+from .linear import Linear, difference, linear
+
+Interval = tuple[int, int]
 
 
 @function_pass(name="CompactBuffers", applies_to=t.PrimFunc)
 def CompactBuffers(func: t.PrimFunc, mod: Any, ctx: Any) -> t.PrimFunc:
-    """Shrink intermediate buffers to what is touched during their life."""
-
-    def post(node: Node) -> Node | None:
-        return _compacted(node) if isinstance(node, t.AllocBuffer) else None
-
-    return rewrite(func, post)
+    """Shrink intermediate buffers to the regions touched where they live."""
+    return compact(func)
 
 
-def _compacted(alloc: t.AllocBuffer) -> t.Stmt | None:
-    buffer = alloc.buffer
-    accesses = [
-        node.indices
-        for node in pre_order(alloc.body)
-        if isinstance(node, (t.BufferLoad, t.BufferStore)) and node.buffer is buffer
-    ]
-    if not accesses or _escapes(alloc):
-        return None
-    inner = _inner_extents(alloc.body)
-    axes = [_axis([where[axis] for where in accesses], inner, buffer.shape[axis]) for axis in range(len(buffer.shape))]
-    if all(axis is None for axis in axes):
-        return None
-    shape = tuple(extent if axis is None else const(axis[1]) for axis, extent in zip(axes, buffer.shape, strict=True))
-    smaller = origin.derived(buffer.replace(shape=shape, strides=()), buffer)
+def compact(func: t.PrimFunc) -> t.PrimFunc:
+    plans: dict[int, _Plan] = {}
+    replaced: dict[int, t.Buffer] = {}
+    run(_collect(func.body, _Scope({}, {}, frozenset()), plans))
+    for key, plan in plans.items():
+        plan.finish()
+        if plan.origins:
+            replaced[key] = plan.new_buffer()
+    if not replaced:
+        return func
 
-    def post(node: Node) -> Node | None:
-        if isinstance(node, (t.BufferLoad, t.BufferStore)) and node.buffer is buffer:
-            return node.replace(buffer=smaller, indices=_shifted(node.indices, axes))
+    def post(node: Any) -> Any:
+        if isinstance(node, (t.BufferLoad, t.BufferStore)) and id(node.buffer) in replaced:
+            moved = plans[id(node.buffer)].moved(node.indices)
+            return node.replace(buffer=replaced[id(node.buffer)], indices=moved)
+        if isinstance(node, t.AllocBuffer) and id(node.buffer) in replaced:
+            return node.replace(buffer=replaced[id(node.buffer)])
         return None
 
-    return alloc.replace(buffer=smaller, body=rewrite(alloc.body, post))
+    return func.replace(body=rewrite(func.body, post, lambda node: node if isinstance(node, t.Buffer) else None))
 
 
-def _escapes(alloc: t.AllocBuffer) -> bool:
-    """Whether the buffer's address is handed to something else (a kernel call): its layout is then fixed."""
-    for node in pre_order(alloc.body):
-        if isinstance(node, n.Call) and node.op == "address_of":
-            load = node.args[0]
-            if isinstance(load, t.BufferLoad) and load.buffer is alloc.buffer:
-                return True
-    return False
+class _Scope:
+    """What is known at a statement: ranges of loop variables, values of lets, all variables bound outside."""
+
+    __slots__ = ("lets", "ranges", "variables")
+
+    def __init__(
+        self,
+        ranges: Mapping[int, tuple[n.PrimExpr, n.PrimExpr]],
+        lets: Mapping[int, n.PrimExpr],
+        variables: frozenset[int],
+    ) -> None:
+        self.ranges = ranges
+        self.lets = lets
+        self.variables = variables
+
+    def with_loop(self, loop: t.For) -> _Scope:
+        ranges = {**self.ranges, id(loop.var): (loop.min, loop.extent)}
+        return _Scope(ranges, self.lets, self.variables | {id(loop.var)})
+
+    def with_let(self, var: n.Var, value: n.PrimExpr) -> _Scope:
+        return _Scope(self.ranges, {**self.lets, id(var): value}, self.variables | {id(var)})
 
 
-def _inner_extents(body: t.Stmt) -> dict[int, int]:
-    """Constant extents of the loops inside, by identity of their variable; a loop that begins elsewhere is left out."""
-    found: dict[int, int] = {}
-    for node in pre_order(body):
-        if isinstance(node, t.For):
-            begins_at_zero = isinstance(node.min, n.IntImm) and node.min.value == 0
-            known = begins_at_zero and isinstance(node.extent, n.IntImm)
-            found[id(node.var)] = node.extent.value if known else -1  # type: ignore[attr-defined]
-    return found
+class _Plan:
+    """The regions of one buffer: per axis either an origin and an extent, or None for the whole axis."""
+
+    def __init__(self, buffer: t.Buffer, scope: _Scope) -> None:
+        self.buffer = buffer
+        self.outside = scope.variables
+        self.axes: list[tuple[Linear, Interval] | None] = [None] * len(buffer.shape)
+        self.failed = [bool(buffer.strides)] * len(buffer.shape)
+        self.origins: dict[int, tuple[n.PrimExpr, int]] = {}
+
+    def touch(self, indices: tuple[n.PrimExpr, ...], scope: _Scope) -> None:
+        for axis, index in enumerate(indices):
+            if self.failed[axis]:
+                continue
+            found = None if index.dtype.is_vector else region(index, scope, self.outside)
+            if found is None:
+                self.failed[axis] = True
+                continue
+            known = self.axes[axis]
+            if known is None:
+                self.axes[axis] = found
+            elif _same_terms(known[0], found[0]):
+                low, high = known[1]
+                self.axes[axis] = (known[0], (min(low, found[1][0]), max(high, found[1][1])))
+            else:
+                self.failed[axis] = True
+
+    def fail(self) -> None:
+        self.failed = [True] * len(self.failed)
+
+    def finish(self) -> None:
+        """Keep the axes that become smaller."""
+        for axis, (failed, found) in enumerate(zip(self.failed, self.axes, strict=True)):
+            if failed or found is None:
+                continue
+            terms, (low, high) = found
+            whole = self.buffer.shape[axis]
+            if isinstance(whole, n.IntImm) and high - low + 1 >= whole.value:
+                continue
+            origin = Linear(low, dict(terms.terms)).expression()
+            self.origins[axis] = (origin, high - low + 1)
+
+    def new_buffer(self) -> t.Buffer:
+        shape = tuple(
+            const(self.origins[axis][1]) if axis in self.origins else extent
+            for axis, extent in enumerate(self.buffer.shape)
+        )
+        return self.buffer.replace(shape=shape)
+
+    def moved(self, indices: tuple[n.PrimExpr, ...]) -> tuple[n.PrimExpr, ...]:
+        return tuple(
+            difference(index, self.origins[axis][0]) if axis in self.origins else index
+            for axis, index in enumerate(indices)
+        )
 
 
-def _axis(indices: list[n.PrimExpr], inner: dict[int, int], extent: n.PrimExpr) -> tuple[Linear, int] | None:
-    """(what to subtract, the new extent) of one axis, or None to leave it."""
-    base: Linear | None = None
+def _same_terms(a: Linear, b: Linear) -> bool:
+    return a.terms.keys() == b.terms.keys() and all(a.terms[key][1] == b.terms[key][1] for key in a.terms)
+
+
+# --- collecting accesses ------------------------------------------------------------------------------------------
+
+
+def _collect(stmt: t.Stmt, scope: _Scope, plans: dict[int, _Plan]) -> Task:
+    if isinstance(stmt, t.AllocBuffer):
+        plans[id(stmt.buffer)] = _Plan(stmt.buffer, scope)
+        yield _collect(stmt.body, scope, plans)
+        return
+    if isinstance(stmt, t.BufferStore):
+        _touch(stmt.buffer, stmt.indices, scope, plans)
+    inner: list[t.Stmt] = []
+    for child in children(stmt):
+        if isinstance(child, t.Stmt):
+            inner.append(child)
+        elif isinstance(child, n.PrimExpr):
+            _collect_loads(child, scope, plans)
+    if isinstance(stmt, t.For):
+        scope = scope.with_loop(stmt)
+    elif isinstance(stmt, t.LetStmt):
+        scope = scope.with_let(stmt.var, stmt.value)
+    for child in inner:
+        yield _collect(child, scope, plans)
+
+
+def _touch(buffer: t.Buffer, indices: tuple[n.PrimExpr, ...], scope: _Scope, plans: dict[int, _Plan]) -> None:
+    plan = plans.get(id(buffer))
+    if plan is not None:
+        plan.touch(indices, scope)
+
+
+def _collect_loads(expr: n.PrimExpr, scope: _Scope, plans: dict[int, _Plan]) -> None:
+    seen: set[int] = set()
+    stack: list[Node] = [expr]
+    while stack:
+        current = stack.pop()
+        if id(current) in seen or isinstance(current, t.Buffer):
+            continue
+        seen.add(id(current))
+        if isinstance(current, t.BufferLoad):
+            _touch(current.buffer, current.indices, scope, plans)
+        elif isinstance(current, n.Let):
+            scope = scope.with_let(current.var, current.value)
+        elif isinstance(current, n.Call) and current.op == "address_of":
+            for argument in current.args:
+                if isinstance(argument, t.BufferLoad) and id(argument.buffer) in plans:
+                    plans[id(argument.buffer)].fail()
+        stack.extend(children(current))
+
+
+# --- regions ------------------------------------------------------------------------------------------------------
+
+
+def region(index: n.PrimExpr, scope: _Scope, outside: frozenset[int]) -> tuple[Linear, Interval] | None:
+    """`index` as fixed terms (of variables in `outside`) plus an interval over everything inside; None if unknown."""
+    fixed = Linear()
     low = high = 0
-    for index in indices:
-        form = linear(index)
-        inside = tuple(term for term in form.terms if _is_inner(term.atom, inner))
-        outside = Linear(tuple(term for term in form.terms if not _is_inner(term.atom, inner)), 0)
-        reach = Linear(inside, form.constant).bounds(inner)
-        if reach is None or any(inner.get(id(term.atom), 0) <= 0 for term in inside):
+    pending = list(_terms(linear(index)))
+    low = high = linear(index).constant
+    for _ in range(256):
+        if not pending:
+            return fixed, (low, high)
+        key, atom, scale = pending.pop()
+        if _is_fixed(atom, scope, outside):
+            fixed.add(key, atom, scale)
+            continue
+        if isinstance(atom, n.Var) and id(atom) in scope.lets:
+            inner = linear(scope.lets[id(atom)], scale)
+            low, high = low + inner.constant, high + inner.constant
+            pending += _terms(inner)
+            continue
+        if isinstance(atom, n.Var) and id(atom) in scope.ranges:
+            begin, extent = scope.ranges[id(atom)]
+            if not isinstance(extent, n.IntImm):
+                return None
+            inner = linear(begin, scale)
+            pending += _terms(inner)
+            span = (max(extent.value, 1) - 1) * scale
+            low, high = low + inner.constant + min(span, 0), high + inner.constant + max(span, 0)
+            continue
+        bounds = _bounds(atom, scope, outside)
+        if bounds is None:
             return None
-        if base is None:
-            base, (low, high) = outside, reach
-        elif not base.same_terms(outside):
+        ends = (bounds[0] * scale, bounds[1] * scale)
+        low, high = low + min(ends), high + max(ends)
+    return None
+
+
+def _terms(form: Linear) -> list[tuple[Any, n.PrimExpr, int]]:
+    return [(key, atom, scale) for key, (atom, scale) in form.terms.items()]
+
+
+def _is_fixed(atom: n.PrimExpr, scope: _Scope, outside: frozenset[int]) -> bool:
+    """Whether `atom` has one value as long as the buffer lives: no loads, no variables bound inside."""
+    seen: set[int] = set()
+    stack: list[Node] = [atom]
+    while stack:
+        current = stack.pop()
+        if id(current) in seen:
+            continue
+        seen.add(id(current))
+        if isinstance(current, (t.BufferLoad, n.Call)):
+            return False
+        if isinstance(current, n.Var) and id(current) in scope.variables and id(current) not in outside:
+            return False
+        stack.extend(children(current))
+    return True
+
+
+def _bounds(atom: n.PrimExpr, scope: _Scope, outside: frozenset[int]) -> Interval | None:
+    """Bounds of a term that is not linear, where they are constants: remainders, quotients, minima of such."""
+    if isinstance(atom, n.FloorMod) and isinstance(atom.b, n.IntImm) and atom.b.value > 0:
+        inner = _constant_region(atom.a, scope, outside)
+        if inner is not None and 0 <= inner[0] and inner[1] < atom.b.value:
+            return inner
+        return (0, atom.b.value - 1)
+    if isinstance(atom, n.FloorDiv) and isinstance(atom.b, n.IntImm) and atom.b.value > 0:
+        inner = _constant_region(atom.a, scope, outside)
+        return None if inner is None else (inner[0] // atom.b.value, inner[1] // atom.b.value)
+    if isinstance(atom, (n.Min, n.Max)):
+        a, b = _constant_region(atom.a, scope, outside), _constant_region(atom.b, scope, outside)
+        if a is None or b is None:
             return None
-        else:
-            low, high = min(low, reach[0]), max(high, reach[1])
-    if base is None or (isinstance(extent, n.IntImm) and high - low + 1 >= extent.value):
-        return None
-    return Linear(base.terms, low), high - low + 1
+        chosen = min if isinstance(atom, n.Min) else max
+        return (chosen(a[0], b[0]), chosen(a[1], b[1]))
+    return None
 
 
-def _is_inner(atom: n.PrimExpr, inner: dict[int, int]) -> bool:
-    return any(id(node) in inner for node in pre_order(atom))
-
-
-def _shifted(indices: tuple[n.PrimExpr, ...], axes: list[tuple[Linear, int] | None]) -> tuple[n.PrimExpr, ...]:
-    return tuple(index if axis is None else _minus(index, axis[0]) for index, axis in zip(indices, axes, strict=True))
-
-
-def _minus(index: n.PrimExpr, base: Linear) -> n.PrimExpr:
-    """index - base, with equal terms cancelled."""
-    form = linear(index)
-    kept = {term.key for term in base.terms}
-    return Linear(tuple(term for term in form.terms if term.key not in kept), form.constant - base.constant).expression()
+def _constant_region(expr: n.PrimExpr, scope: _Scope, outside: frozenset[int]) -> Interval | None:
+    found = region(expr, scope, outside)
+    return found[1] if found is not None and not found[0].terms else None

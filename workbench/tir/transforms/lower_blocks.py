@@ -1,12 +1,13 @@
-"""LowerBlocks: blocks become plain loops and conditions; allocations move to where they are needed.
+"""LowerBlocks: blocks become plain loops, conditions and allocations.
 
-    before:  with T.block("C"):                       after:  if k == 0:
-                 vi, vk = T.axis.remap("SR", [i, k])              C[i] = 0.0
-                 with T.init(): C[vi] = 0.0                   C[i] = C[i] + A[i, k]
+    before:  for i, k: with T.block("C"): vi, vk = T.axis.remap("SR", [i, k])
+                 with T.init(): C[vi] = 0
                  C[vi] = C[vi] + A[vi, vk]
+    after:   for i: C[i] = 0            (the test `k == 0` hoisted out of the innermost reduction loops, else an `if`)
+                 for k: C[i] = C[i] + A[i, k]
 
-A buffer is allocated inside the innermost loop around all its uses, but outside every loop over which it
-accumulates (a loop that binds a reduction iterator of a block that writes it) and outside vectorized loops.
+A block's buffers are allocated at the lowest statement that holds all their uses, but outside the loops of reductions
+that write them, whose iterations share the values.
 """
 
 from __future__ import annotations
@@ -14,137 +15,297 @@ from __future__ import annotations
 from typing import Any
 
 from ...arith import nodes as n
-from ...arith.build import BOOL, all_of, equal
-from ...core import origin
-from ...core.node import Node, children, pre_order, rewrite, substitute
+from ...arith.build import all_of, cast, equal, logical_and
+from ...core.node import Node, children, rewrite, substitute
+from ...core.trampoline import Task, run
 from ...core.transform import function_pass
 from .. import nodes as t
+from ..build import seq
+from .constant_fold import fold
+
+_PLAIN_LOOPS = (t.ForKind.SERIAL, t.ForKind.UNROLLED)
 
 
 @function_pass(name="LowerBlocks", applies_to=t.PrimFunc)
 def LowerBlocks(func: t.PrimFunc, mod: Any, ctx: Any) -> t.PrimFunc:
-    """Turn blocks into loops and conditions."""
-    places = _allocation_places(func)
-    placed = {id(buffer) for buffers in places.values() for buffer in buffers}
-
-    def post(node: Node) -> Node | None:
-        if isinstance(node, t.BlockRealize):
-            return _lowered(node, placed)
-        if isinstance(node, t.For) and id(node.var) in places:
-            return node.replace(body=_allocated(places[id(node.var)], node.body))
-        return None
-
-    return rewrite(func, post)
+    """Replace blocks by loops, conditions and allocations."""
+    return lower_blocks(func)
 
 
-def _lowered(realize: t.BlockRealize, placed: set[int]) -> t.Stmt:
+def lower_blocks(func: t.PrimFunc) -> t.PrimFunc:
+    if not any(isinstance(node, t.BlockRealize) for node in _statements(func.body)):
+        return func
+    placed = _Placement(func.body)
+    body = run(_lower(func.body, placed))
+    return func.replace(body=body)
+
+
+def _statements(root: t.Stmt) -> list[t.Stmt]:
+    """Every statement under `root`, parents first, without walking into expressions."""
+    found: list[t.Stmt] = []
+    stack: list[Node] = [root]
+    while stack:
+        current = stack.pop()
+        if isinstance(current, t.Stmt):
+            found.append(current)
+            stack.extend(reversed([child for child in children(current) if isinstance(child, t.Stmt)]))
+    return found
+
+
+# --- lowering -----------------------------------------------------------------------------------------------------
+
+
+def _lower(stmt: t.Stmt, placed: _Placement) -> Task:
+    """`stmt` without blocks."""
+    if isinstance(stmt, t.BlockRealize):
+        made = yield _lower_realize(stmt, placed)
+    elif isinstance(stmt, t.SeqStmt):
+        parts = []
+        for part in stmt.stmts:
+            parts.append((yield _lower(part, placed)))
+        made = seq(*parts)
+    elif isinstance(stmt, t.For):
+        before = _decomposed_init(stmt, placed)
+        body = yield _lower(stmt.body, placed)
+        made = seq(before, _hoist_init(stmt.replace(body=body)))
+    else:
+        changes: dict[str, Any] = {}
+        for name in stmt.field_names:
+            value = getattr(stmt, name)
+            if isinstance(value, t.Stmt):
+                changes[name] = yield _lower(value, placed)
+        made = stmt.replace(**changes) if changes else stmt
+    for buffer in reversed(placed.at.get(id(stmt), [])):
+        made = t.AllocBuffer(buffer, made)
+    return made
+
+
+def _lower_realize(realize: t.BlockRealize, placed: _Placement) -> Task:
     block = realize.block
-    values = {item.var: value for item, value in zip(block.iter_vars, realize.iter_values, strict=True)}
-    body = block.body
-    if block.init is not None:
-        body = _sequence(_initialisation(block, block.init), body)
-    body = substitute(body, values)
-    body = _allocated([buffer for buffer in block.alloc_buffers if id(buffer) not in placed], body)
-    if _is_true(realize.predicate):
-        return body
-    return origin.derived(t.IfThenElse(realize.predicate, body), realize)
+    body = yield _lower(block.body, placed)
+    init = None
+    if block.init is not None and id(block) not in placed.initialised:
+        init = yield _lower(block.init, placed)
+        first = all_of(
+            *(
+                equal(iterator.var, cast(iterator.var.dtype, iterator.dom.min))
+                for iterator in block.iter_vars
+                if iterator.kind is t.IterKind.REDUCE
+            )
+        )
+        init = init if _is_true(first) else t.IfThenElse(first, init)
+    made = seq(init, body)
+    values = {
+        iterator.var: cast(iterator.var.dtype, value)
+        for iterator, value in zip(block.iter_vars, realize.iter_values, strict=True)
+    }
+    made = substitute(made, values)
+    predicate = substitute(realize.predicate, values)
+    return made if _is_true(predicate) else t.IfThenElse(predicate, made)
 
 
-def _initialisation(block: t.Block, init: t.Stmt) -> t.Stmt:
-    """The init statement, when all reduction iterators are at their first value."""
-    first = [
-        equal(item.var, item.dom.min)
-        for item in block.iter_vars
-        if item.kind is t.IterKind.REDUCE and not _is_one(item.dom.extent)
-    ]
-    return t.IfThenElse(all_of(*first), init) if first else init
+def _is_true(expr: n.PrimExpr) -> bool:
+    return isinstance(expr, n.IntImm) and expr.value == 1
 
 
-def _sequence(first: t.Stmt, second: t.Stmt) -> t.Stmt:
-    from ..build import seq
+def _decomposed_init(loop: t.For, placed: _Placement) -> t.Stmt | None:
+    """The init of a reduction as a nest of its own before `loop`; None where that is not possible.
 
-    return seq(first, second)
+    `loop` must be the outermost loop of the reduction, and all loops from it to the block must be nested directly.
+    Other iterations of the block write other elements, so running all inits first changes nothing.
+    """
+    chain: list[t.For] = []
+    inner: t.Stmt = loop
+    while isinstance(inner, t.For):
+        chain.append(inner)
+        inner = inner.body
+    if not isinstance(inner, t.BlockRealize) or inner.block.init is None or id(inner.block) in placed.initialised:
+        return None
+    block = inner.block
+    pairs = list(zip(block.iter_vars, inner.iter_values, strict=True))
+    reduced = [value for iterator, value in pairs if iterator.kind is not t.IterKind.SPATIAL]
+    driving = [step for step in chain if any(_uses(value, step.var) for value in reduced)]
+    if loop not in driving or any(step.kind not in _PLAIN_LOOPS for step in driving):
+        return None
+    others = [value for iterator, value in pairs if iterator.kind is t.IterKind.SPATIAL]
+    if any(_uses(value, step.var) for value in others for step in driving):
+        return None
+    first: dict[Any, Any] = {step.var: step.min for step in driving}
+    if not all(_at_minimum(iterator, value, first) for iterator, value in pairs):
+        return None
+    placed.initialised.add(id(block))
+    spatial = [step for step in chain if step not in driving]
+    fresh = {step.var: n.Var(step.var.name, step.var.dtype) for step in spatial}
+    values = {iterator.var: cast(iterator.var.dtype, value) for iterator, value in pairs}
+    made = substitute(block.init, values)
+    predicate = fold(substitute(substitute(inner.predicate, values), first))
+    made = made if _is_true(predicate) else t.IfThenElse(predicate, made)
+    for step in reversed(spatial):
+        made = step.replace(body=made)
+    made = fold(substitute(substitute(made, first), fresh))
+    return rewrite(made, lambda node: _renamed_loop(node, fresh))
 
 
-def _allocated(buffers: list[t.Buffer], body: t.Stmt) -> t.Stmt:
-    for buffer in reversed(buffers):
-        body = t.AllocBuffer(buffer, body)
-    return body
+def _renamed_loop(node: Any, fresh: dict[n.Var, n.Var]) -> Any:
+    return node.replace(var=fresh[node.var]) if isinstance(node, t.For) and node.var in fresh else None
 
 
-def _is_true(condition: n.PrimExpr) -> bool:
-    return isinstance(condition, n.IntImm) and condition.dtype == BOOL and bool(condition.value)
+def _at_minimum(iterator: t.IterVar, value: n.PrimExpr, first: dict[Any, Any]) -> bool:
+    """Whether a reduction iterator is surely at its minimum when the loops are."""
+    if iterator.kind is t.IterKind.SPATIAL:
+        return True
+    begin = fold(substitute(value, first))
+    least = iterator.dom.min
+    return isinstance(begin, n.IntImm) and isinstance(least, n.IntImm) and begin.value == least.value
 
 
-def _is_one(extent: n.PrimExpr) -> bool:
-    return isinstance(extent, n.IntImm) and extent.value == 1
+def _hoist_init(loop: t.For) -> t.Stmt:
+    """``for k: if k == min: init; rest`` -> ``init; for k: rest``, for a loop that surely runs.
+
+    The condition may ask for more than k (other reduction loops); what is left of it stays with the hoisted init.
+    """
+    if loop.kind is not t.ForKind.SERIAL or not isinstance(loop.extent, n.IntImm) or loop.extent.value < 1:
+        return loop
+    parts = loop.body.stmts if isinstance(loop.body, t.SeqStmt) else (loop.body,)
+    first = parts[0]
+    if len(parts) < 2 or not isinstance(first, t.IfThenElse) or first.else_case is not None:
+        return loop
+    left = _without_first_iteration(first.condition, loop)
+    if left is None or _uses(first.then_case, loop.var):
+        return loop
+    hoisted = first.then_case if _is_true(left) else t.IfThenElse(left, first.then_case)
+    return seq(hoisted, loop.replace(body=seq(*parts[1:])))
+
+
+def _without_first_iteration(condition: n.PrimExpr, loop: t.For) -> n.PrimExpr | None:
+    """`condition` with its part ``loop.var == loop.min`` taken out; None if it is not a conjunction holding that."""
+    parts: list[n.PrimExpr] = []
+    pending = [condition]
+    while pending:
+        expr = pending.pop()
+        if isinstance(expr, n.And):
+            pending += [expr.b, expr.a]
+        else:
+            parts.append(expr)
+    kept = [part for part in parts if not _is_first(part, loop)]
+    if len(kept) == len(parts) or any(_uses(part, loop.var) for part in kept):
+        return None
+    result = all_of()
+    for part in kept:
+        result = logical_and(result, part)
+    return result
+
+
+def _is_first(part: n.PrimExpr, loop: t.For) -> bool:
+    if not isinstance(part, n.EQ) or part.a is not loop.var:
+        return False
+    return part.b is loop.min or (
+        isinstance(part.b, n.IntImm) and isinstance(loop.min, n.IntImm) and part.b.value == loop.min.value
+    )
+
+
+def _uses(root: Node, var: n.Var) -> bool:
+    seen: set[int] = set()
+    stack: list[Node] = [root]
+    while stack:
+        current = stack.pop()
+        if current is var:
+            return True
+        if id(current) not in seen:
+            seen.add(id(current))
+            stack.extend(children(current))
+    return False
 
 
 # --- where buffers are allocated ----------------------------------------------------------------------------------
 
 
-def _allocation_places(func: t.PrimFunc) -> dict[int, list[t.Buffer]]:
-    """Loops (by identity of their variable) inside which buffers are to be allocated."""
-    allocated = [buffer for node in pre_order(func.body) if isinstance(node, t.Block) for buffer in node.alloc_buffers]
-    if not allocated:
-        return {}
-    wanted = {id(buffer) for buffer in allocated}
-    common: dict[int, tuple[t.For, ...]] = {}
-    for buffer, loops in _uses(func.body, wanted):
-        known = common.get(id(buffer))
-        common[id(buffer)] = loops if known is None else _prefix(known, loops)
-    places: dict[int, list[t.Buffer]] = {}
-    for buffer in allocated:
-        loops = common.get(id(buffer), ())
-        if loops:
-            places.setdefault(id(loops[-1].var), []).append(buffer)
-    return places
+class _Placement:
+    """For each statement (by identity), the buffers to allocate around it."""
+
+    def __init__(self, body: t.Stmt) -> None:
+        self.at: dict[int, list[t.Buffer]] = {}
+        self.initialised: set[int] = set()
+        """Blocks whose init stands in front of their reduction already."""
+        self._paths: dict[int, list[tuple[t.Stmt, ...]]] = {}
+        self._shared: dict[int, set[int]] = {}
+        owners: list[tuple[t.Buffer, t.Stmt]] = []
+        run(self._visit(body, (), owners))
+        for buffer, owner in owners:
+            where = self._place(buffer, owner)
+            self.at.setdefault(id(where), []).append(buffer)
+
+    def _visit(self, stmt: t.Stmt, path: tuple[t.Stmt, ...], owners: list[tuple[t.Buffer, t.Stmt]]) -> Task:
+        """Record for each buffer the paths to its uses, and the loops that its reductions run over."""
+        path = (*path, stmt)
+        if isinstance(stmt, t.BlockRealize):
+            owners += [(buffer, stmt.block.body) for buffer in stmt.block.alloc_buffers]
+            self._note_reduction(stmt, path)
+            self._note_buffers([*stmt.iter_values, stmt.predicate], path)
+            yield self._visit(stmt.block.body, path, owners)
+            if stmt.block.init is not None:
+                yield self._visit(stmt.block.init, path, owners)
+            return
+        inner = []
+        for child in children(stmt):
+            if isinstance(child, t.Stmt):
+                inner.append(child)
+            elif not isinstance(child, t.Buffer) or isinstance(stmt, t.BufferStore):
+                self._note_buffers([child], path)
+        for child in inner:
+            yield self._visit(child, path, owners)
+
+    def _note_buffers(self, roots: list[Any], path: tuple[t.Stmt, ...]) -> None:
+        seen: set[int] = set()
+        stack: list[Node] = list(roots)
+        while stack:
+            current = stack.pop()
+            if id(current) in seen:
+                continue
+            seen.add(id(current))
+            if isinstance(current, t.Buffer):
+                paths = self._paths.setdefault(id(current), [])
+                if not paths or paths[-1] is not path:
+                    paths.append(path)
+            else:
+                stack.extend(children(current))
+
+    def _note_reduction(self, realize: t.BlockRealize, path: tuple[t.Stmt, ...]) -> None:
+        """Loops whose variable drives a non-spatial iterator of a block: what it writes outlives their iterations."""
+        values = [
+            value
+            for iterator, value in zip(realize.block.iter_vars, realize.iter_values, strict=True)
+            if iterator.kind is not t.IterKind.SPATIAL
+        ]
+        loops = {id(step) for step in path if isinstance(step, t.For) and any(_uses(v, step.var) for v in values)}
+        for region in realize.block.writes:
+            self._shared.setdefault(id(region.buffer), set()).update(loops)
+
+    def _place(self, buffer: t.Buffer, owner: t.Stmt) -> t.Stmt:
+        """The deepest statement under `owner` on the path to every use, above the loops of reductions."""
+        paths = [self._below(path, owner) for path in self._paths.get(id(buffer), [])]
+        if not paths:
+            return owner
+        shared = self._shared.get(id(buffer), set())
+        where = owner
+        for steps in zip(*paths, strict=False):
+            if any(step is not steps[0] for step in steps):
+                break
+            step = steps[0]
+            if id(step) in shared:
+                # The loop carries the values: allocate around it, not inside.
+                return step
+            if isinstance(step, (t.BufferStore, t.Evaluate)) or (isinstance(step, t.BlockRealize) and step is not owner):
+                break
+            where = step
+        return where
+
+    @staticmethod
+    def _below(path: tuple[t.Stmt, ...], owner: t.Stmt) -> tuple[t.Stmt, ...]:
+        for position, step in enumerate(path):
+            if step is owner:
+                return path[position:]
+        return path
 
 
-def _uses(body: t.Stmt, wanted: set[int]) -> list[tuple[t.Buffer, tuple[t.For, ...]]]:
-    """(buffer, loops inside which it may live) for each block and statement that touches a wanted buffer."""
-    found: list[tuple[t.Buffer, tuple[t.For, ...]]] = []
-    stack: list[tuple[Node, tuple[t.For, ...], tuple[t.For, ...]]] = [(body, (), ())]
-    while stack:
-        node, loops, carried = stack.pop()
-        if isinstance(node, t.For):
-            loops = (*loops, node)
-        if isinstance(node, t.BlockRealize):
-            carried = (*carried, *_reduction_loops(node, loops))
-        buffer = getattr(node, "buffer", None)
-        if isinstance(node, (t.BufferLoad, t.BufferStore)) and id(buffer) in wanted:
-            limit = carried if isinstance(node, t.BufferStore) else ()
-            found.append((node.buffer, _within(loops, limit)))
-        if not isinstance(node, (t.Buffer, t.BufferRegion)):
-            stack.extend((child, loops, carried) for child in children(node))
-    return found
-
-
-def _reduction_loops(realize: t.BlockRealize, loops: tuple[t.For, ...]) -> list[t.For]:
-    """The loops over which a block accumulates."""
-    bound = [
-        value
-        for item, value in zip(realize.block.iter_vars, realize.iter_values, strict=True)
-        if item.kind is not t.IterKind.SPATIAL
-    ]
-    used = {id(node) for value in bound for node in pre_order(value)}
-    return [loop for loop in loops if id(loop.var) in used]
-
-
-def _within(loops: tuple[t.For, ...], carried: tuple[t.For, ...]) -> tuple[t.For, ...]:
-    """The outer loops up to the first that carries values or runs lanes."""
-    kept: list[t.For] = []
-    for loop in loops:
-        if loop.kind is t.ForKind.VECTORIZED or any(other is loop for other in carried):
-            break
-        kept.append(loop)
-    return tuple(kept)
-
-
-def _prefix(one: tuple[t.For, ...], other: tuple[t.For, ...]) -> tuple[t.For, ...]:
-    shared = 0
-    while shared < min(len(one), len(other)) and one[shared] is other[shared]:
-        shared += 1
-    return one[:shared]
-
-
+__all__ = ["LowerBlocks", "lower_blocks"]

@@ -1,8 +1,16 @@
-"""The loop passes that make a scheduled function ready for code generation, in order; a session shows one step each."""
+"""The passes that turn scheduled blocks into loops for a backend, in order.
+
+    from workbench.tir.transforms.pipeline import lower
+    kernel = lower(func)
+"""
 
 from __future__ import annotations
 
 from typing import Final
+
+from ...core.module import IRModule
+from ...core.transform import PASSES, PassContext
+from .. import nodes as t
 
 KERNEL_PIPELINE: Final[tuple[str, ...]] = (
     "LowerBlocks",
@@ -10,5 +18,41 @@ KERNEL_PIPELINE: Final[tuple[str, ...]] = (
     "Simplify",
     "FlattenBuffer",
     "VectorizeLoop",
-    "Simplify",
+    "UnrollLoop",
+    "StoragePlan",
+    "LowerIntrinsics",
+    "InsertPolls",
 )
+"""Passes by name.  Functions that are flat already (attribute ``signature``) pass through unchanged."""
+
+CHECKED_PIPELINE: Final[tuple[str, ...]] = (
+    *KERNEL_PIPELINE[: KERNEL_PIPELINE.index("FlattenBuffer")],
+    "BoundCheck",
+    *KERNEL_PIPELINE[KERNEL_PIPELINE.index("FlattenBuffer") :],
+)
+"""The same with bound checks, chosen by the option ``tir.instrument_bound_checkers``."""
+
+
+def pipeline() -> tuple[str, ...]:
+    """The pipeline under the current `PassContext`."""
+    checked = PassContext.current().config.get("tir.instrument_bound_checkers", False)
+    return CHECKED_PIPELINE if checked else KERNEL_PIPELINE
+
+
+def lower_module(mod: IRModule) -> IRModule:
+    """Run the pipeline on the functions of a module that are not lowered yet."""
+    todo = {
+        name: func for name, func in mod.items() if isinstance(func, t.PrimFunc) and "signature" not in func.attrs
+    }
+    made = IRModule(todo)
+    context = PassContext.current()
+    for name in pipeline():
+        chosen = PASSES[name]()
+        if name not in context.disabled_pass:
+            made = chosen(made)
+    return mod.with_functions(dict(made.items()))
+
+
+def lower(func: t.PrimFunc) -> t.PrimFunc:
+    """Run the pipeline on one function."""
+    return lower_module(IRModule({"main": func}))["main"]

@@ -14,6 +14,7 @@ from typing import Any
 
 from ...arith import nodes as n
 from ...arith.build import const
+from ...arith.forms import FINITE
 from ...arith.simplify import Simplifier
 from ...core.node import Node, post_order, pre_order, rewrite, substitute
 from ...core.transform import function_pass
@@ -25,14 +26,12 @@ from ..build import seq
 def Simplify(func: t.PrimFunc, mod: Any, ctx: Any) -> t.PrimFunc:
     """Simplify expressions and drop what cannot run."""
     func = _without_unit_loops(func)
-    simplifier = Simplifier({})
+    simplifier = Simplifier()
     for node in pre_order(func):
         if isinstance(node, t.For):
-            low, high = simplifier.bounds(node.min), simplifier.bounds(node.extent)
-            simplifier.bind(node.var, (low[0], max(low[1] + high[1] - 1, low[0])))
+            _bind(simplifier, node.var, node.min, node.extent)
         elif isinstance(node, t.IterVar):
-            low, high = simplifier.bounds(node.dom.min), simplifier.bounds(node.dom.extent)
-            simplifier.bind(node.var, (low[0], max(low[1] + high[1] - 1, low[0])))
+            _bind(simplifier, node.var, node.dom.min, node.dom.extent)
 
     def post(node: Node) -> Node | None:
         if isinstance(node, t.IfThenElse) and isinstance(node.condition, n.IntImm):
@@ -44,10 +43,18 @@ def Simplify(func: t.PrimFunc, mod: Any, ctx: Any) -> t.PrimFunc:
 
     def pre(node: Node) -> Node | None:
         if isinstance(node, n.PrimExpr):
-            return simplifier(node)
+            return simplifier.simplify(node)
         return node if isinstance(node, t.Buffer) else None
 
     return rewrite(func, post, pre)
+
+
+def _bind(simplifier: Simplifier, var: n.Var, low: n.PrimExpr, extent: n.PrimExpr) -> None:
+    """`var` lies in low ... low + extent - 1, as far as constants are known."""
+    least, most = simplifier.bound(low), simplifier.bound(extent)
+    begin = None if least.low < -FINITE else least.low
+    known = least.high <= FINITE and most.high <= FINITE
+    simplifier.bind(var, begin, least.high + most.high - 1 if known else None)
 
 
 def _is_nothing(stmt: t.Stmt) -> bool:

@@ -1,11 +1,11 @@
-"""VectorizeLoop: a vectorized loop of constant extent becomes vector expressions.
+"""VectorizeLoop: loops marked as vectorized become operations on explicit vectors.
 
-    before:  for x in T.vectorized(16):        after:  C[T.ramp(y * 16, 1, 16)] = A[T.ramp(y * 16, 1, 16)] + 1.0
-                 C[y * 16 + x] = A[y * 16 + x] + 1.0
+    before:  for i in T.vectorized(16): C[io * 16 + i] = A[io * 16 + i] * 2
+    after:   C[T.ramp(io * 16, 1, 16)] = A[T.ramp(io * 16, 1, 16)] * T.broadcast(2, 16)
 
-Runs on one-dimensional accesses.  Conditions that differ by lane stay conditions, on vectors: code generation masks
-what is inside.  What has no vector form (an inner loop whose extent differs by lane, an allocation, a call for its
-effect) makes the loop serial; the meaning is the same.
+Conditions that differ by lane: stores under them become masked stores, behind a test whether all lanes hold (then no
+mask is needed).  What has no form in lanes (calls with effects, inner loops of differing length) stays a serial loop.
+Storing all lanes to one element is a reduction and refused.
 """
 
 from __future__ import annotations
@@ -13,150 +13,201 @@ from __future__ import annotations
 from typing import Any
 
 from ...arith import nodes as n
-from ...arith.build import const
-from ...core import origin
-from ...core.dtype import DataType
-from ...core.node import Node, map_children, pre_order, rewrite
-from ...core.transform import PassContext, function_pass
+from ...arith.build import add, all_of, const, multiply
+from ...core.errors import WorkbenchError
+from ...core.node import pre_order
+from ...core.trampoline import Task, run
+from ...core.transform import function_pass
 from .. import nodes as t
-from .simplify import simplified
-
-
-class _NoVectorForm(Exception):
-    """The loop must run serially."""
+from ..build import seq
+from .constant_fold import fold
+from .vectorize_expr import Lanes, Scalarise
 
 
 @function_pass(name="VectorizeLoop", applies_to=t.PrimFunc)
-def VectorizeLoop(func: t.PrimFunc, mod: Any, ctx: PassContext) -> t.PrimFunc:
-    """Turn vectorized loops into vector expressions."""
-    as_serial = bool(ctx.config.get("tir.disable_vectorize", False))
-
-    def post(node: Node) -> Node | None:
-        if not isinstance(node, t.For) or node.kind is not t.ForKind.VECTORIZED:
-            return None
-        serial = node.replace(kind=t.ForKind.SERIAL)
-        if as_serial or not isinstance(node.extent, n.IntImm) or node.extent.value < 1:
-            return serial
-        if node.extent.value == 1:
-            return serial
-        try:
-            return _Vectorizer(node).statement(node.body)
-        except _NoVectorForm:
-            return serial
-
-    return rewrite(func, post)
+def VectorizeLoop(func: t.PrimFunc, mod: Any, ctx: Any) -> t.PrimFunc:
+    """Turn vectorized loops into vector operations (flat accesses only: run FlattenBuffer first)."""
+    return vectorize(func, disabled=bool(ctx.config.get("tir.disable_vectorize", False)))
 
 
-class _Vectorizer:
-    """Rewrites the body of one loop; `lanes` of its variable run side by side."""
+def vectorize(func: t.PrimFunc, disabled: bool = False) -> t.PrimFunc:
+    return func.replace(body=run(_visit(func.body, disabled)))
 
-    def __init__(self, loop: t.For) -> None:
-        assert isinstance(loop.extent, n.IntImm)
-        self.lanes = loop.extent.value
-        self.varying: dict[int, n.PrimExpr] = {id(loop.var): n.Ramp(loop.min, const(1, loop.var.dtype), self.lanes)}
 
-    # --- statements (nested as shallowly as loops are) ---
+def _visit(stmt: t.Stmt, disabled: bool) -> Task:
+    """Vectorise inside out."""
+    if isinstance(stmt, t.SeqStmt):
+        parts = []
+        for part in stmt.stmts:
+            parts.append((yield _visit(part, disabled)))
+        same = all(a is b for a, b in zip(parts, stmt.stmts, strict=True))
+        return stmt if same else seq(*parts)
+    changes: dict[str, Any] = {}
+    for name in stmt.field_names:
+        value = getattr(stmt, name)
+        if isinstance(value, t.Stmt):
+            changes[name] = yield _visit(value, disabled)
+    made = stmt.replace(**changes) if changes else stmt
+    if not isinstance(made, t.For) or made.kind is not t.ForKind.VECTORIZED:
+        return made
+    lanes = made.extent.value if isinstance(made.extent, n.IntImm) else 0
+    if disabled or not 1 < lanes <= 256:
+        return made.replace(kind=t.ForKind.SERIAL)
+    return (yield _stmt(made.body, made, Lanes(made.var, made.min, lanes)))
 
-    def statement(self, stmt: t.Stmt) -> t.Stmt:
-        """The statement for all lanes at once.  Raises `_NoVectorForm`."""
-        made = self._statement(stmt)
-        return origin.derived(made, stmt) if made is not stmt else stmt
 
-    def _statement(self, stmt: t.Stmt) -> t.Stmt:
+def _serial(stmt: t.Stmt, loop: t.For) -> t.Stmt:
+    """`stmt` under a serial loop of its own; unrolling is left to LLVM."""
+    return t.For(loop.var, loop.min, loop.extent, t.ForKind.SERIAL, stmt)
+
+
+def _stmt(stmt: t.Stmt, loop: t.For, lanes: Lanes) -> Task:
+    """`stmt` for all lanes at once."""
+    try:
         if isinstance(stmt, t.BufferStore):
-            return self._store(stmt)
-        if isinstance(stmt, t.SeqStmt):
-            return t.SeqStmt(tuple(self.statement(part) for part in stmt.stmts))
+            return _store(stmt, lanes)
+        if isinstance(stmt, t.Evaluate):
+            return _evaluate(stmt, lanes)
+        if isinstance(stmt, t.AssertStmt):
+            return _unchanged_or_scalar(stmt, stmt.condition, lanes)
         if isinstance(stmt, t.IfThenElse):
-            otherwise = self.statement(stmt.else_case) if stmt.else_case is not None else None
-            return t.IfThenElse(self.expression(stmt.condition), self.statement(stmt.then_case), otherwise)
+            condition = lanes.vector(stmt.condition)
+            return (yield _if(stmt, condition, loop, lanes))
         if isinstance(stmt, t.For):
-            if self._varies(stmt.min) or self._varies(stmt.extent) or stmt.kind is t.ForKind.PARALLEL:
-                raise _NoVectorForm
-            return stmt.replace(body=self.statement(stmt.body))
-        if isinstance(stmt, t.LetStmt):
-            return self._let(stmt)
-        raise _NoVectorForm
+            _require_same(lanes, stmt.min, stmt.extent)
+        elif isinstance(stmt, t.LetStmt):
+            return (yield _let(stmt, loop, lanes))
+        elif isinstance(stmt, (t.While, t.AllocBuffer)) or not isinstance(stmt, t.SeqStmt):
+            raise Scalarise(type(stmt).__name__)
+    except Scalarise:
+        return _serial(stmt, loop)
+    if isinstance(stmt, t.For):
+        body = yield _stmt(stmt.body, loop, lanes)
+        return stmt.replace(body=body)
+    parts = []
+    for part in stmt.stmts:
+        parts.append((yield _stmt(part, loop, lanes)))
+    return seq(*parts)
 
-    def _store(self, stmt: t.BufferStore) -> t.Stmt:
-        value = self.expression(stmt.value)
-        indices = tuple(simplified(self.expression(index)) for index in stmt.indices)
-        wide = any(index.dtype.is_vector for index in indices)
-        if value.dtype.lanes > 1 and not wide:
-            raise _NoVectorForm  # every lane stores to one element
-        if wide and (len(indices) != 1 or stmt.value.dtype.is_vector):
-            raise _NoVectorForm
-        if wide and not value.dtype.is_vector:
-            value = n.Broadcast(value, self.lanes)
-        return t.BufferStore(stmt.buffer, value, indices)
 
-    def _let(self, stmt: t.LetStmt) -> t.Stmt:
-        value = self.expression(stmt.value)
-        if not value.dtype.is_vector:
-            return stmt.replace(body=self.statement(stmt.body))
-        wide = n.Var(stmt.var.name, value.dtype)
-        self.varying[id(stmt.var)] = wide
-        return t.LetStmt(wide, value, self.statement(stmt.body))
+def _require_same(lanes: Lanes, *exprs: n.PrimExpr) -> None:
+    if any(lanes.vector(expr) is not expr for expr in exprs):
+        raise Scalarise("the loop differs by lane")
 
-    def _varies(self, expr: n.PrimExpr) -> bool:
-        return any(id(node) in self.varying for node in pre_order(expr))
 
-    # --- expressions ---
-
-    def expression(self, expr: n.PrimExpr) -> n.PrimExpr:
-        """The expression for all lanes: itself if it does not vary, else a vector."""
-        if not self._varies(expr):
-            return expr
-        return rewrite(expr, self._widened, self._known)
-
-    def _known(self, node: Node) -> Node | None:
-        if id(node) in self.varying:
-            return self.varying[id(node)]
-        if isinstance(node, (n.Ramp, n.Broadcast, n.Let)):
-            raise _NoVectorForm
-        return node if isinstance(node, t.Buffer) else None
-
-    def _widened(self, node: Node) -> Node | None:
-        """A node some of whose operands have become vectors."""
-        if isinstance(node, t.BufferLoad):
-            return self._load(node)
-        if not isinstance(node, n.PrimExpr):
-            return None
-        operands = [part for part in _operands(node) if part.dtype.lanes > 1]
-        if not operands:
-            return None
-        if isinstance(node, n.Cast):
-            return n.Cast(node.dtype.with_lanes(self.lanes), node.value)
-        if isinstance(node, n.Call):
-            return self._call(node)
-        wide: Any = map_children(node, self._spread)
-        return type(node)(*(getattr(wide, name) for name in node.field_names))
-
-    def _load(self, node: t.BufferLoad) -> Node | None:
-        if all(not index.dtype.is_vector for index in node.indices):
-            return None
-        if len(node.indices) != 1 or node.buffer.dtype.is_vector:
-            raise _NoVectorForm
-        return t.BufferLoad(node.buffer, (simplified(node.indices[0]),))
-
-    def _call(self, node: n.Call) -> n.Call:
-        if node.op in ("address_of", "call_extern", "call_packed", "call_tir", "shuffle") or node.dtype == "void":
-            raise _NoVectorForm
-        condition_only = node.op == "if_then_else" and not node.args[0].dtype.is_vector
-        arguments = tuple(
-            argument if condition_only and position == 0 else self._spread(argument)
-            for position, argument in enumerate(node.args)
+def _store(stmt: t.BufferStore, lanes: Lanes) -> t.Stmt:
+    index = stmt.indices[0] if stmt.indices else const(0)
+    where, value = lanes.vector(index), lanes.vector(stmt.value)
+    if len(stmt.indices) > 1:
+        raise Scalarise("the access is not flat")
+    if where is index or isinstance(where, n.Broadcast):
+        if value is stmt.value and not _reads_itself(stmt):
+            return stmt
+        raise WorkbenchError(
+            "E-VECTORIZE-REDUCTION",
+            f"all lanes store to one element of {stmt.buffer.name}",
+            found=f"{stmt.buffer.name}[...] does not depend on the vectorized loop",
+            expected="each iteration stores to an element of its own",
+            fix="vectorize a spatial loop, or rfactor the reduction first",
+            nodes=(stmt,),
         )
-        return n.Call(node.dtype.element_of.with_lanes(self.lanes), node.op, arguments)
-
-    def _spread(self, node: Any) -> Any:
-        """A scalar operand beside a vector one is repeated."""
-        if isinstance(node, n.PrimExpr) and not node.dtype.is_vector and node.dtype != DataType("handle"):
-            return n.Broadcast(node, self.lanes)
-        return node
+    return t.BufferStore(stmt.buffer, lanes.spread(value), (where,))
 
 
-def _operands(node: n.PrimExpr) -> list[n.PrimExpr]:
-    if isinstance(node, n.Call):
-        return list(node.args)
-    return [part for name in node.field_names if isinstance(part := getattr(node, name), n.PrimExpr)]
+def _reads_itself(stmt: t.BufferStore) -> bool:
+    return any(isinstance(node, t.BufferLoad) and node.buffer is stmt.buffer for node in pre_order(stmt.value))
+
+
+def _evaluate(stmt: t.Evaluate, lanes: Lanes) -> t.Stmt:
+    if isinstance(stmt.value, (n.IntImm, n.FloatImm)):
+        return stmt
+    raise Scalarise("it has effects")
+
+
+def _unchanged_or_scalar(stmt: t.Stmt, expr: n.PrimExpr, lanes: Lanes) -> t.Stmt:
+    if lanes.vector(expr) is not expr:
+        raise Scalarise("it differs by lane")
+    return stmt
+
+
+def _let(stmt: t.LetStmt, loop: t.For, lanes: Lanes) -> Task:
+    value = lanes.vector(stmt.value)
+    var = stmt.var
+    if value is not stmt.value:
+        var = n.Var(stmt.var.name, value.dtype)
+        lanes.bind(stmt.var, var)
+    body = yield _stmt(stmt.body, loop, lanes)
+    return t.LetStmt(var, value, body)
+
+
+# --- conditions ---------------------------------------------------------------------------------------------------
+
+
+def _if(stmt: t.IfThenElse, condition: n.PrimExpr, loop: t.For, lanes: Lanes) -> Task:
+    if condition is stmt.condition:
+        then_case = yield _stmt(stmt.then_case, loop, lanes)
+        else_case = None
+        if stmt.else_case is not None:
+            else_case = yield _stmt(stmt.else_case, loop, lanes)
+        return t.IfThenElse(condition, then_case, else_case)
+    if stmt.else_case is not None or not _only_stores(stmt.then_case):
+        return _serial(stmt, loop)
+    then_case = yield _stmt(stmt.then_case, loop, lanes)
+    if not _only_vector_stores(then_case):
+        return _serial(stmt, loop)
+    masked = t.IfThenElse(condition, then_case)
+    everywhere = _all_lanes(condition)
+    return masked if everywhere is None else fold(t.IfThenElse(everywhere, then_case, masked))
+
+
+def _only_stores(stmt: t.Stmt) -> bool:
+    parts = stmt.stmts if isinstance(stmt, t.SeqStmt) else (stmt,)
+    return all(isinstance(part, t.BufferStore) for part in parts)
+
+
+def _only_vector_stores(stmt: t.Stmt) -> bool:
+    parts = stmt.stmts if isinstance(stmt, t.SeqStmt) else (stmt,)
+    return all(isinstance(part, t.BufferStore) and part.indices[0].dtype.is_vector for part in parts)
+
+
+def _all_lanes(condition: n.PrimExpr) -> n.PrimExpr | None:
+    """A scalar condition under which every lane's condition holds; None if none is seen.
+
+    A comparison of a ramp with a scalar holds in every lane when it holds in the extreme one.
+    """
+    pending, found = [condition], []
+    while pending:
+        expr = pending.pop()
+        if isinstance(expr, n.And):
+            pending += [expr.b, expr.a]
+            continue
+        if isinstance(expr, n.Broadcast):
+            found.append(expr.value)
+            continue
+        made = _extreme(expr)
+        if made is None:
+            return None
+        found.append(made)
+    return all_of(*found)
+
+
+def _extreme(expr: n.PrimExpr) -> n.PrimExpr | None:
+    if not isinstance(expr, (n.LT, n.LE, n.GT, n.GE)):
+        return None
+    rising_left = isinstance(expr, (n.LT, n.LE))
+    a, b = _end(expr.a, last=rising_left), _end(expr.b, last=not rising_left)
+    return None if a is None or b is None else type(expr)(a, b)
+
+
+def _end(expr: n.PrimExpr, last: bool) -> n.PrimExpr | None:
+    """The greatest (`last`) or least lane of a vector whose lanes are ordered."""
+    if isinstance(expr, n.Broadcast):
+        return expr.value
+    if not isinstance(expr, n.Ramp) or not isinstance(expr.stride, n.IntImm):
+        return None
+    if (expr.stride.value >= 0) != last:
+        return expr.base
+    return add(expr.base, multiply(expr.stride, const(expr.lanes - 1, expr.stride.dtype)))
+
+
+__all__ = ["VectorizeLoop", "vectorize"]

@@ -1,0 +1,197 @@
+"""The llvm backend: modules of loop functions to native code.
+
+    artefact = backend.compile_module(IRModule({"add": func}), Target("llvm"))
+    artefact.module()["add"](a, b, c)
+
+Functions are lowered if they are not yet, emitted as text, compiled (in worker processes when there are many), and
+linked on demand.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...core.errors import WorkbenchError
+from ...core.module import IRModule
+from ...target import Target
+from ...tir import nodes as t
+from ...tir.transforms.pipeline import lower_module
+from . import machine
+from .functions import emit_kernel, emit_wrapper
+from .signature import Parameter, packed_parameters
+from .types import symbol
+from .writer import ModuleWriter
+
+BASELINE_CPU = {"x86_64": "x86-64"}
+"""By architecture: the processor that wrappers are compiled for, so that they can refuse to run the rest."""
+
+
+@dataclass(frozen=True)
+class Capabilities:
+    """What a backend can do; asked by passes and screens."""
+
+    name: str = "llvm"
+    kinds: tuple[str, ...] = ("llvm",)
+    runs_here: bool = True
+    forms: tuple[str, ...] = ("ll", "asm", "object")
+    vectors: bool = True
+    threads: tuple[str, ...] = ()
+
+
+@dataclass
+class Artefact:
+    """Compiled functions: one unit of code a function, before or after linking."""
+
+    target: Target
+    lowered: IRModule
+    texts: dict[str, str]
+    """LLVM IR as emitted, by function."""
+    objects: dict[str, bytes]
+    """Object code by function."""
+    exported: dict[str, str]
+    """Packed symbol by function name."""
+    symbols: dict[str, str]
+    """Kernel symbol by function name."""
+    parameters: dict[str, tuple[Parameter, ...]]
+    sources: dict[str, str] = field(default_factory=dict)
+    """The printed loop program by function: what debug locations point into."""
+    cpu_features: str = ""
+    _linked: list[Any] = field(default_factory=list)
+
+    def link(self) -> Any:
+        """The functions in this process (linked once): a `JitLibrary`."""
+        if not self._linked:
+            self._linked.append(_link(self))
+        return self._linked[0]
+
+    def written(self, name: str) -> tuple[int, ...]:
+        """Positions of the packed arguments that a function writes."""
+        return tuple(index for index, parameter in enumerate(self.parameters[name]) if parameter.written)
+
+    def get_source(self, form: str = "ll", name: str | None = None) -> str:
+        """Text of one function or all: "tir", "ll" (as emitted), "ll-opt" (optimised), "asm"."""
+        names = [name] if name is not None else list(self.texts)
+        return "\n".join(self._source(form, each) for each in names)
+
+    def _source(self, form: str, name: str) -> str:
+        if name not in self.texts:
+            raise WorkbenchError("E-MODULE-FUNCTION", f"there is no function {name!r}", found=", ".join(self.texts))
+        if form in ("ll", "llvm", ""):
+            return self.texts[name]
+        if form == "tir":
+            return self.sources.get(name, "")
+        if form in ("asm", "s", "ll-opt"):
+            job = machine.job_of(self.texts[name], self.target, "ll" if form == "ll-opt" else "asm")
+            return machine.compile_job(job).decode()
+        raise WorkbenchError("E-SOURCE-FORM", f"there is no source of form {form!r}", expected="tir, ll, ll-opt, asm")
+
+
+class LlvmBackend:
+    """The backend object; see the module's header."""
+
+    capabilities = Capabilities()
+
+    def available(self) -> str:
+        """Empty when code can be generated and run here, else the reason why not."""
+        try:
+            machine.host_processor()
+        except (ImportError, OSError) as error:
+            return f"llvmlite cannot be loaded: {error}"
+        return ""
+
+    def compile_module(self, mod: IRModule, target: Target | str = "llvm", debug: bool = True) -> Artefact:
+        """Compile every loop function of `mod`.
+
+        Raises `WorkbenchError` for what cannot be lowered or emitted; nothing is then kept.
+        """
+        from .parallel_compile import compile_jobs
+
+        chosen = Target(target)
+        lowered = lower_module(mod)
+        functions = {name: func for name, func in lowered.items() if isinstance(func, t.PrimFunc)}
+        symbols = {name: symbol(name, number) for number, name in enumerate(functions)}
+        exported = {name: f"__tvm_ffi_{exported_name(name, number)}" for number, name in enumerate(functions)}
+        features = machine.needed_features(chosen)
+        texts: dict[str, str] = {}
+        sources: dict[str, str] = {}
+        for number, (name, func) in enumerate(functions.items()):
+            source, lines = _printed(func, name) if debug else ("", None)
+            sources[name] = source
+            texts[name] = emit_unit(func, name, symbols, exported[name], lines, f"kernel{number}.tir", chosen)
+        jobs = [machine.job_of(text, chosen) for text in texts.values()]
+        objects = dict(zip(texts, compile_jobs(jobs), strict=True))
+        parameters = {name: packed_parameters(func) for name, func in functions.items()}
+        return Artefact(chosen, lowered, texts, objects, exported, symbols, parameters, sources, features)
+
+
+def exported_name(name: str, number: int) -> str:
+    """The part of the packed symbol after its prefix: the name itself when it is a C name, else a slug."""
+    if name.isascii() and name.isidentifier() and len(name) <= 200:
+        return name
+    return symbol(name, number)
+
+
+def emit_unit(
+    func: t.PrimFunc,
+    name: str,
+    symbols: dict[str, str],
+    exported: str,
+    lines: dict[int, int] | None,
+    source_file: str,
+    target: Target,
+) -> str:
+    """One LLVM module: a kernel and its packed wrapper."""
+    module = ModuleWriter(symbols[name], debug=lines is not None)
+    emit_kernel(module, func, name, symbols, lines, source_file)
+    features = machine.needed_features(target) or None
+    baseline = BASELINE_CPU.get(target.architecture, "") if features else ""
+    emit_wrapper(module, func, name, symbols[name], exported, baseline, features)
+    return module.text()
+
+
+def _printed(func: t.PrimFunc, name: str) -> tuple[str, dict[int, int]]:
+    """The printed function, and the line of each statement in it by identity."""
+    from ...tir.script import text
+
+    printed = text(func, name if name.isidentifier() else None)
+    lines: dict[int, int] = {}
+    for node, span in printed.spans:
+        if isinstance(node, t.Stmt):
+            line = printed.position(span.start)[0]
+            lines[id(node)] = min(line, lines.get(id(node), line))
+    return printed.text, lines
+
+
+def _link(artefact: Artefact) -> Any:
+    from ...runtime.native import library, why_missing
+    from . import jit
+
+    if not _runs_here(artefact.target):
+        raise WorkbenchError(
+            "E-RUN-FOREIGN",
+            "this code was made for another machine",
+            found=str(artefact.target),
+            fix="export it with export_library and run it there",
+        )
+    runtime = library()
+    if runtime is None:
+        raise WorkbenchError(
+            "E-RUN-NATIVE",
+            "the native runtime is missing, so compiled code cannot run here",
+            found=why_missing()[:300],
+            fix="install a C compiler (cc, gcc, clang) or `pip install ziglang`, and try again",
+        )
+    names = [*artefact.exported.values(), *artefact.symbols.values()]
+    return jit.link(list(artefact.objects.values()), names, runtime.addresses)
+
+
+def _runs_here(target: Target) -> bool:
+    from ...target.host import architecture
+
+    own = machine.host_triple().split("-")
+    return target.architecture == architecture() and (not target.triple or target.triple.split("-")[-2:] == own[-2:] or
+                                                      target.triple.split("-")[1:2] == own[1:2])  # fmt: skip
+
+
+backend = LlvmBackend()

@@ -1,0 +1,52 @@
+"""LowerIntrinsics: float functions become arithmetic where the target has no instruction for them.
+
+    before:  B[i] = T.exp(A[i])
+    after:   B[i] = a polynomial in A[i], see `float_functions`
+
+Which functions are replaced is a table by target kind; the rest are left to the backend.  float16 and bfloat16 are
+computed in float32.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from ...arith import nodes as n
+from ...arith.build import cast
+from ...core.dtype import DataType
+from ...core.node import rewrite
+from ...core.transform import function_pass
+from .. import nodes as t
+from .float_functions import FLOAT32
+
+Lowering = Callable[[n.PrimExpr], n.PrimExpr]
+
+TABLES: Final[dict[str, Mapping[str, Lowering]]] = {"llvm": FLOAT32, "c": FLOAT32, "webassembly": FLOAT32}
+"""By target kind; GPU kinds have instructions of their own."""
+
+
+@function_pass(name="LowerIntrinsics", applies_to=t.PrimFunc)
+def LowerIntrinsics(func: t.PrimFunc, mod: Any, ctx: Any) -> t.PrimFunc:
+    """Replace float functions by arithmetic, from the table of the function's target."""
+    return lower_intrinsics(func)
+
+
+def lower_intrinsics(func: t.PrimFunc) -> t.PrimFunc:
+    target = func.attrs.get("target")
+    table = TABLES.get(str(target.kind) if target is not None else "llvm", {})
+
+    def post(node: Any) -> Any:
+        if not isinstance(node, n.Call) or node.op not in table or len(node.args) != 1:
+            return None
+        return _lowered(table[node.op], node.args[0])
+
+    return func.replace(body=rewrite(func.body, post, lambda node: node if isinstance(node, t.Buffer) else None))
+
+
+def _lowered(lowering: Lowering, x: n.PrimExpr) -> n.PrimExpr | None:
+    if not x.dtype.is_float or x.dtype.bits > 32:
+        return None
+    if x.dtype.bits == 32:
+        return lowering(x)
+    return cast(x.dtype, lowering(cast(DataType("float32").with_lanes(x.dtype.lanes), x)))

@@ -1,0 +1,144 @@
+"""StoragePlan: the intermediates of an entry share one arena.
+
+    before:  alloc A (1 MB): alloc B (1 MB): alloc C (1 MB): f(x, A); g(A, B); h(B, C); k(C, y)
+    after:   the same, with arena_offset 0 for A and C, 1 MB for B; attribute arena_bytes = 2 MB
+
+A buffer is live from the first to the last statement that mentions it (loops widen this to the whole loop).  Buffers
+are placed by decreasing size at the lowest offset free during their life, aligned to 64 bytes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from ...arith import nodes as n
+from ...core.node import Node, children
+from ...core.transform import function_pass
+from .. import nodes as t
+
+ALIGNMENT: Final = 64
+
+
+@dataclass
+class Life:
+    """A buffer's size in bytes and the statements (numbered in program order) during which it is live."""
+
+    buffer: t.Buffer
+    size: int
+    first: int
+    last: int
+    offset: int = 0
+
+
+@function_pass(name="StoragePlan", applies_to=t.PrimFunc)
+def StoragePlan(func: t.PrimFunc, mod: Any, ctx: Any) -> t.PrimFunc:
+    """Lay the intermediates of an entry out in one arena."""
+    return plan_storage(func)
+
+
+def plan_storage(func: t.PrimFunc) -> t.PrimFunc:
+    """`func` with offsets on its allocations, if its role is "entry"; others are left alone."""
+    if func.attrs.get("role") != "entry":
+        return func
+    lives = lifetimes(func.body)
+    if not lives:
+        return func
+    total = place(list(lives.values()))
+    return func.replace(body=_annotated(func.body, lives), attrs=func.attrs.set("arena_bytes", total))
+
+
+def _annotated(root: t.Stmt, lives: dict[int, Life]) -> t.Stmt:
+    from ...core.node import rewrite
+
+    def post(node: Any) -> Any:
+        if isinstance(node, t.AllocBuffer) and id(node.buffer) in lives:
+            return node.replace(annotations=node.annotations.set("arena_offset", lives[id(node.buffer)].offset))
+        return None
+
+    return rewrite(root, post, lambda node: node if isinstance(node, t.Buffer) else None)
+
+
+def lifetimes(body: t.Stmt) -> dict[int, Life]:
+    """Lives of the buffers of constant size that `body` allocates outside of parallel loops."""
+    lives: dict[int, Life] = {}
+    loops: list[tuple[int, list[t.Buffer]]] = []
+    counter = 0
+    stack: list[tuple[Any, str]] = [(body, "visit")]
+    while stack:
+        current, action = stack.pop()
+        if action == "leave":
+            begin, allocated = loops.pop()
+            inside = {id(buffer) for buffer in allocated}
+            for key, life in lives.items():
+                if key not in inside and life.last >= begin:  # live across iterations
+                    life.first, life.last = min(life.first, begin), counter
+            continue
+        counter += 1
+        _mention(current, lives, counter)
+        if isinstance(current, t.AllocBuffer):
+            size = byte_size(current.buffer)
+            if size is not None:
+                lives[id(current.buffer)] = Life(current.buffer, size, counter, -1)
+                for _, allocated in loops:
+                    allocated.append(current.buffer)
+        if isinstance(current, t.For) and current.kind is t.ForKind.PARALLEL:
+            continue
+        if isinstance(current, (t.For, t.While)):
+            loops.append((counter, []))
+            stack.append((None, "leave"))
+        inner = [child for child in children(current) if isinstance(child, t.Stmt)]
+        stack.extend((child, "visit") for child in reversed(inner))
+    for life in lives.values():
+        if life.last < 0:
+            life.last = life.first
+    return lives
+
+
+def _mention(stmt: t.Stmt, lives: dict[int, Life], moment: int) -> None:
+    """Extend the lives of buffers that `stmt` mentions; a parallel loop mentions all that is in it."""
+    whole = isinstance(stmt, t.For) and stmt.kind is t.ForKind.PARALLEL
+    stack: list[Node] = [child for child in children(stmt) if whole or not isinstance(child, t.Stmt)]
+    if isinstance(stmt, t.AllocBuffer):
+        stack = []
+    seen: set[int] = set()
+    while stack:
+        current = stack.pop()
+        if id(current) in seen:
+            continue
+        seen.add(id(current))
+        life = lives.get(id(current))
+        if life is not None:
+            if life.last < 0:
+                life.first = moment
+            life.last = moment
+        stack.extend(children(current))
+
+
+def byte_size(buffer: t.Buffer) -> int | None:
+    """Bytes of a buffer of constant shape, rounded up to the alignment."""
+    size = max(1, buffer.dtype.bytes)
+    for extent in buffer.shape:
+        if not isinstance(extent, n.IntImm):
+            return None
+        size *= extent.value
+    return -(-max(size, 1) // ALIGNMENT) * ALIGNMENT
+
+
+def place(lives: list[Life]) -> int:
+    """Choose offsets; returns the arena's size in bytes.  Greedy by size: within a few percent of the bound."""
+    placed: list[Life] = []
+    for life in sorted(lives, key=lambda life: (-life.size, life.first)):
+        busy = sorted(
+            (other.offset, other.offset + other.size)
+            for other in placed
+            if other.first <= life.last and life.first <= other.last
+        )
+        offset = 0
+        for begin, end in busy:
+            if offset + life.size <= begin:
+                break
+            offset = max(offset, end)
+        life.offset = offset
+        placed.append(life)
+    return max((life.offset + life.size for life in placed), default=0)
