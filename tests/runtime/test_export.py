@@ -8,13 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.codegen.support import artefact, build
+from tests.codegen.support import artefact, build, function
 from workbench.core.dtype import DataType
 from workbench.core.errors import WorkbenchError
-from workbench.core.tensor import Tensor
 from workbench.runtime import artifact, load_module
-from workbench.runtime.compiled import CompiledModel, TensorSpec
-from workbench.runtime.module import Module
+from workbench.runtime.model import CompiledModel, TensorSpec
 from workbench.runtime.native import build as native_build
 
 ADD_ONE = """
@@ -94,21 +92,20 @@ def test_a_model_keeps_its_constants(tmp_path: Path) -> None:
         for i in T.serial(4):
             y[i] = x[i] * w[i] + s[0]
     """
-    module = Module(artefact({"main": __import__("tests.codegen.support", fromlist=["function"]).function(text)}))
-    weights = Tensor.of(np.arange(4, dtype="float32"))
-    spec = TensorSpec("x", (4,), DataType("float32"))
+    float32 = DataType("float32")
+    weights = np.arange(4, dtype="float32")
     model = CompiledModel(
-        module,
-        "main",
-        (spec,),
-        (("w", weights), ("s", Tensor.of(np.ones(1, "float32")))),
-        (TensorSpec("y", (4,), DataType("float32")),),
+        "default",
+        build({"main": function(text)}),
+        inputs=(TensorSpec("x", (4,), float32),),
+        outputs=(TensorSpec("y", (4,), float32),),
+        constants=((TensorSpec("w", (4,), float32), weights), (TensorSpec("s", (1,), float32), np.ones(1, "float32"))),
     )
     model.export_library(str(tmp_path / "model.so"))
     loaded = load_module(tmp_path / "model.so")
     x = np.full(4, 2, "float32")
     np.testing.assert_array_equal(loaded.run({"x": x})["y"], model.run({"x": x})["y"])
-    np.testing.assert_array_equal(loaded.params["w"].numpy(), weights.numpy())
+    np.testing.assert_array_equal(loaded.params["w"].numpy(), weights)
 
 
 @pytest.mark.parametrize(
