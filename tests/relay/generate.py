@@ -33,6 +33,7 @@ class Builder:
         self.draw = draw
         self.control = control
         self.names = itertools.count()
+        self.depth = 0
 
     def number(self, most: int) -> int:
         return self.draw(st.integers(0, most))
@@ -79,7 +80,9 @@ class Builder:
 
     def reduce(self, x: e.Expr, pool: list[e.Expr]) -> e.Expr:
         name = self.choose(["mean", "max", "min"])
-        return relay.op.call(name, x, axis=(len(self.shape(x)) - 1,), keepdims=bool(self.number(1)) or len(self.shape(x)) == 1)
+        return relay.op.call(
+            name, x, axis=(len(self.shape(x)) - 1,), keepdims=bool(self.number(1)) or len(self.shape(x)) == 1
+        )
 
     def join(self, x: e.Expr, pool: list[e.Expr]) -> e.Expr:
         same = [other for other in pool if self.shape(other) == self.shape(x)]
@@ -99,11 +102,13 @@ class Builder:
             lambda: relay.add(x, constant((4, 1, 1), seed)),
             lambda: relay.nn.batch_norm(x, *vectors, constant((4,), seed, 0.5, 1.5))[0],
             lambda: relay.nn.max_pool2d(x, pool_size=(3, 3), padding=(1, 1)),
-            lambda: relay.nn.conv2d(
-                relay.nn.pad(x, pad_width=((0, 0), (0, 0), (1, 1), (0, 2))), constant((4, 4, 3, 3), seed, -0.2, 0.2), padding=(0, 0, 0, 0)
-            ),
+            lambda: self.padded(x, seed),
         ]  # fmt: skip
         return self.choose(steps)()
+
+    def padded(self, x: e.Expr, seed: int) -> e.Expr:
+        around = relay.nn.pad(x, pad_width=((0, 0), (0, 0), (1, 1), (0, 2)))
+        return relay.nn.conv2d(around, constant((4, 4, 3, 3), seed, -0.2, 0.2))
 
     def matrix(self, x: e.Expr, pool: list[e.Expr]) -> e.Expr:
         """What needs a tensor (2, 6)."""
@@ -147,15 +152,18 @@ class Builder:
         value = x
         for _ in range(self.number(2)):
             value = self.choose([self.unary, self.binary, self.clip, self.plane, self.matrix])(value, pool)
-        if self.control and self.number(4) == 0:
+        if self.control and self.depth < 3 and self.number(4) == 0:
+            self.depth += 1
             value = self.choose([self.branch, self.let, self.closure])(value, pool)
+            self.depth -= 1
         return value
 
     def program(self) -> e.Function:
         shapes = [PLANE, MATRIX][: 1 + self.number(1)]
         params = [e.Var(f"in{index}", t.TensorType(shape)) for index, shape in enumerate(shapes)]
         pool: list[e.Expr] = list(params)
-        steps = [self.unary, self.binary, self.binary, self.clip, self.move, self.reduce, self.join, self.plane, self.plane, self.matrix, self.tuple_item]  # fmt: skip
+        steps = [self.unary, self.binary, self.binary, self.clip, self.move, self.reduce, self.join]
+        steps += [self.plane, self.plane, self.matrix, self.tuple_item]
         if self.control:
             steps += [self.branch, self.let, self.closure]
         for _ in range(1 + self.number(7)):
@@ -175,7 +183,9 @@ def programs(draw: Callable[[Any], Any], control: bool = True) -> e.Function:
 def inputs_of(function: e.Function, seed: int = 0) -> list[np.ndarray]:
     rng = np.random.default_rng(seed)
     found = [param.checked_type for param in function.params]
-    return [rng.uniform(-1, 1, size=one.concrete_shape).astype("float32") for one in found if isinstance(one, t.TensorType)]
+    return [
+        rng.uniform(-1, 1, size=one.concrete_shape).astype("float32") for one in found if isinstance(one, t.TensorType)
+    ]
 
 
 def flat(value: Any) -> list[np.ndarray]:

@@ -33,7 +33,14 @@ PASSES = {
     "NoFusion": transform.FuseOps(fuse_opt_level=0),
     "DefuseOps": transform.DefuseOps(),
 }
-EXACT = {"SimplifyExpr", "EliminateCommonSubexpr", "DeadCodeElimination", "InlineOnce", "ToANormalForm", "ToGraphNormalForm"}
+EXACT = {
+    "SimplifyExpr",
+    "EliminateCommonSubexpr",
+    "DeadCodeElimination",
+    "InlineOnce",
+    "ToANormalForm",
+    "ToGraphNormalForm",
+}
 
 
 def typed(function: Function) -> IRModule:
@@ -95,7 +102,9 @@ def test_chain_of_twenty_thousand_calls(name: str) -> None:
     assert made["main"].body.checked_type is not None
 
 
-@pytest.mark.parametrize("name", ["ToGraphNormalForm", "DeadCodeElimination", "FoldConstant", "FuseOps", "ToANormalForm"])
+@pytest.mark.parametrize(
+    "name", ["ToGraphNormalForm", "DeadCodeElimination", "FoldConstant", "FuseOps", "ToANormalForm"]
+)
 def test_chain_of_twenty_thousand_lets(name: str) -> None:
     with PassContext(opt_level=3):
         made = PASSES[name](typed(let_chain(20_000)))
@@ -104,7 +113,14 @@ def test_chain_of_twenty_thousand_lets(name: str) -> None:
 
 def test_network_through_the_pipeline(golden) -> None:
     mod = network()
-    order = ["SimplifyInference", "FoldConstant", "SimplifyExpr", "FoldScaleAxis", "FoldConstant", "EliminateCommonSubexpr"]
+    order = [
+        "SimplifyInference",
+        "FoldConstant",
+        "SimplifyExpr",
+        "FoldScaleAxis",
+        "FoldConstant",
+        "EliminateCommonSubexpr",
+    ]
     made = run_passes(mod, [*order, "PackWeights", "FoldConstant", "FuseOps"])
     assert_close(interpret(made, network_input()), interpret(mod, network_input()))
     golden(script(made), suffix=".py")

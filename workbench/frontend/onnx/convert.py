@@ -235,10 +235,8 @@ class Importer:
     ) -> tuple[Any, ...]:
         """A node without a converter, by the body that the standard gives for it."""
         opset = opsets.get(record.domain, 1)
-        types = [
-            (str(item.checked_type.dtype), item.checked_type.concrete_shape) if isinstance(item, Expr) else None
-            for item in operands
-        ]
+        kinds = [item.type_or_none if isinstance(item, Expr) else None for item in operands]
+        types = [(str(kind.dtype), kind.concrete_shape) if isinstance(kind, TensorType) else None for kind in kinds]
         proto = schema.body_of(record, opset, types)
         if proto is None:
             from .support import unsupported_error
