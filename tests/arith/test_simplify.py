@@ -15,6 +15,7 @@ from workbench.arith.nodes import Var
 from workbench.arith.rules import FORM_LAWS, REWRITES, constant_names, variables
 from workbench.arith.simplify import Simplifier, can_prove, instance, simplify
 from workbench.core.dtype import DataType
+from workbench.core.equal import same
 from workbench.core.errors import WorkbenchError
 
 I, J, K, N = Var("i"), Var("j"), Var("k"), Var("n")
@@ -204,3 +205,23 @@ def test_missing_value_is_an_error():
         evaluate(I + J, {I: 1})
     with pytest.raises(WorkbenchError, match="division by zero"):
         evaluate(n.FloorDiv(I, J), {I: 1, J: 0})
+
+
+@pytest.mark.parametrize(
+    ("expr", "expected"),
+    [
+        ((I * 8 + J) // 8, I),
+        ((I * 8 + J) % 8, J),
+        ((I * 8 + J + 8) // 8 - 1, I),
+        ((I * 16 + J) // 8, I * 2),
+        ((J // 2) // 4, build.const(0)),
+        (build.minimum(I, 20), I),
+        (build.maximum(I, -1), I),
+        (I + J - I, J),
+        (J < 8, build.const(True)),
+        (J >= 8, build.const(False)),
+        (n.Select(J < 8, I, J), I),
+    ],
+)
+def test_what_schedules_rely_on(expr, expected):
+    assert same(simplify(expr, RANGES), expected)

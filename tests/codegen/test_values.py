@@ -242,7 +242,7 @@ def test_long_chains_compile() -> None:
     from workbench.core.module import IRModule
     from workbench.runtime.module import Module
 
-    Module(backend.compile_module(IRModule({"f": func}), "llvm -opt-level=0", debug=False))(x, y)
+    backend.compile_module(IRModule({"f": func}), "llvm -opt-level=0", debug=False).module()(x, y)
     np.testing.assert_array_equal(y, np.full(4, 20_000, "float32"))
 
 

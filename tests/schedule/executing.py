@@ -1,7 +1,7 @@
 """Runs block-form functions for tests: translated to Python over NumPy arrays, adversarial where the IR leaves freedom.
 
-Iterations of parallel and vectorized loops run backwards, and buffers used only inside a parallel loop are filled
-with NaN before each of its iterations, so that a wrong claim of independence shows as a wrong result.  Every access is
+Iterations of parallel and vectorized loops run backwards, and buffers used only inside an outermost parallel loop
+are filled with NaN before each of its iterations, so that a wrong claim of independence shows as a wrong result.  Every access is
 checked against its buffer's shape.
 """
 
@@ -78,7 +78,9 @@ class _Translator:
             if node.kind in (t.ForKind.PARALLEL, t.ForKind.VECTORIZED, t.ForKind.THREAD_BINDING):
                 order = f"reversed({order})"
             self.lines.append(f"{pad}for {self.name(node.var)} in {order}:")
-            if node.kind is t.ForKind.PARALLEL:
+            if node.kind is t.ForKind.PARALLEL and not any(
+                isinstance(part, t.For) for part in self.tree.loops[id(node.var)].path
+            ):
                 for buffer in self.private(node):
                     self.lines.append(f"{pad}    {self.name(buffer)}.fill(np.nan)")
             self.lines.append(f"{pad}    pass")

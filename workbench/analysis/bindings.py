@@ -109,13 +109,13 @@ class _Radix:
         form: Affine | None = unit.form
         atom: Atom | None = unit.atom
         if form is not None and form.offset == 0 and len(form.terms) == 1:
-            (single, factor), = form.terms.items()
+            ((single, factor),) = form.terms.items()
             if factor == 1:
                 atom, form = single, None
         if atom is not None and atom.inner is not None:
             lower, form, atom = atom.divisor, atom.inner, None
             if form.offset == 0 and len(form.terms) == 1:
-                (single, factor), = form.terms.items()
+                ((single, factor),) = form.terms.items()
                 if factor == 1 and single.is_var:
                     atom, form = single, None
         source = self.source(atom, form)
@@ -204,9 +204,7 @@ def writes_box(site: BlockSite, region: t.BufferRegion, inner: Sequence[t.For]) 
     return all(source.is_made_up() and source.is_divided_evenly() for source in sources) and guards_only(site)
 
 
-def _covers(
-    iter_var: t.IterVar, form: Affine, span: int | None, conditions: dict[Any, Affine], ranges: Ranges
-) -> bool:
+def _covers(iter_var: t.IterVar, form: Affine, span: int | None, conditions: dict[Any, Affine], ranges: Ranges) -> bool:
     """Whether a dense form starts at the domain's minimum and ends at its end, with the guards' help."""
     begin = Affine.of(iter_var.dom.min, ranges)
     extent = Affine.of(iter_var.dom.extent, ranges)
@@ -230,9 +228,7 @@ def guards_only(site: BlockSite) -> bool:
     """True if every conjunct of the predicate holds wherever the iterators are in their domains."""
     ranges = loop_ranges(site.loops)
     domain = iter_ranges(site.block, ranges)
-    forms = [
-        (Affine.variable(iter_var.var), Affine.of(value, ranges)) for iter_var, value in site.bindings
-    ]
+    forms = [(Affine.variable(iter_var.var), Affine.of(value, ranges)) for iter_var, value in site.bindings]
     for condition in conjuncts(site.realize.predicate):
         if holds(condition, ranges):
             continue
@@ -248,6 +244,14 @@ def _implied(form: Affine, forms: list[tuple[Affine, Affine]], domain: Ranges) -
         for factor in (1, -1):
             rest = form.minus(value.times(factor))
             if rest.variables.isdisjoint(value.variables) and rest.plus(variable.times(factor)).never_negative(domain):
+                return True
+        atom = _only_atom(value)
+        if atom is not None and atom.inner is not None:
+            # x // d <= most means x <= most * d + d - 1.
+            highest = domain.bounds[next(iter(variable.variables))][1]
+            most = highest.times(atom.divisor).plus(Affine.constant(atom.divisor - 1))
+            rest = form.plus(atom.inner)
+            if rest.variables.isdisjoint(value.variables) and rest.minus(most).never_negative(domain):
                 return True
     return False
 
@@ -395,7 +399,7 @@ def _loop_digit(loop: t.For, unit: Unit) -> tuple[int, int | None] | None:
 def _only_atom(form: Affine | None) -> Atom | None:
     if form is None or form.offset or len(form.terms) != 1:
         return None
-    (atom, factor), = form.terms.items()
+    ((atom, factor),) = form.terms.items()
     return atom if factor == 1 else None
 
 
@@ -433,4 +437,14 @@ def writes_once(block: t.Block) -> bool:
     return bool(block.writes)
 
 
-__all__ = ["BindingFacts", "Touch", "binding_facts", "guards_only", "hull", "recovered", "touches", "writes_box", "writes_once"]
+__all__ = [
+    "BindingFacts",
+    "Touch",
+    "binding_facts",
+    "guards_only",
+    "hull",
+    "recovered",
+    "touches",
+    "writes_box",
+    "writes_once",
+]

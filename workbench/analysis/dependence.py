@@ -188,7 +188,11 @@ def violated(
     """
     order = [next(i for i, loop in enumerate(before) if loop is item) for item in after]
     return _search(
-        sites, frozenset(), lambda site: _depth(site, before[-1]), lambda depth: _swapped(depth, len(before), order), excused
+        sites,
+        frozenset(),
+        lambda site: _depth(site, before[-1]),
+        lambda depth: _swapped(depth, len(before), order),
+        excused,
     )
 
 

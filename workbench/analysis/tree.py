@@ -99,7 +99,9 @@ class Tree:
     def _add_block(self, site: BlockSite) -> None:
         if site.name in self.blocks:
             raise WorkbenchError(
-                "E-TIR-BLOCK-NAME", f"two blocks are named {site.name!r}", nodes=(self.blocks[site.name].block, site.block)
+                "E-TIR-BLOCK-NAME",
+                f"two blocks are named {site.name!r}",
+                nodes=(self.blocks[site.name].block, site.block),
             )
         self.blocks[site.name] = site
 

@@ -74,6 +74,12 @@ class Simplifier:
         if known is not None:  # what was derived from the old range may not hold any more
             self._restart()
 
+    def bind_range(self, variable: Var, begin: PrimExpr, extent: PrimExpr) -> None:
+        """`variable` lies in begin ... begin + extent - 1 (of an empty range nothing is derived but its begin)."""
+        last = self.simplify(build.subtract(build.add(begin, extent), 1))
+        empty = self.bound(last).high < self.bound(begin).low
+        self.bind(variable, _ending(begin), _ending(begin if empty else last))
+
     def _restart(self) -> None:
         ranges = self.ranges
         self.ranges, self.atoms = {}, Atoms({})
@@ -276,6 +282,10 @@ class Simplifier:
 
 _BOOL: Final = DataType("bool")
 _TRUTH: Final = {value: n.IntImm(int(value), _BOOL) for value in (False, True)}
+
+
+def _ending(expr: PrimExpr) -> Any:
+    return expr.value if isinstance(expr, n.IntImm) else expr
 
 
 def simplify(expr: PrimExpr, ranges: Mapping[Var, Range] | None = None) -> PrimExpr:

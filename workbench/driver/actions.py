@@ -29,7 +29,8 @@ def import_action(
             table.join(origins)
         return Stage(module)
 
-    arguments = {"source": source, "shape": {name: tuple(extents) for name, extents in (shape or {}).items()}}
+    given = {name: extents if isinstance(extents, int) else tuple(extents) for name, extents in (shape or {}).items()}
+    arguments = {"source": source, "shape": given}
     return Action("Import", "import", _level(module), arguments, key_of("import", module.fingerprint()), run)
 
 

@@ -157,7 +157,11 @@ def interpret_lowered(module: IRModule, lowered: Lowered, arrays: Sequence[np.nd
 
     outputs = [np.zeros(tensor.concrete_shape, tensor.dtype.to_numpy()) for tensor in lowered.outputs]
     constants = [np.ascontiguousarray(data.numpy()) for _, data in lowered.constants]
-    interpret(module["main"], *arrays, *constants, *outputs, module=module)
+    main = module["main"]
+    # FlattenBuffer leaves one-dimensional parameters; the views share the memory of the outputs.
+    flat = "signature" in main.attrs
+    arguments = [array.reshape(-1) if flat else array for array in (*map(np.ascontiguousarray, arrays), *constants, *outputs)]
+    interpret(main, *arguments, module=module)
     return outputs
 
 

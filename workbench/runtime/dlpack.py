@@ -12,11 +12,9 @@ from typing import Any, Final
 import numpy as np
 
 from ..core.errors import WorkbenchError
-from .ffi import tvm_ffi
 
 _CODES: Final = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
-PLAIN_KINDS: Final = "iufc"
-"""Kinds of dtypes that NumPy itself exports."""
+_PLAIN_KINDS: Final = "iufc"
 
 
 class _Device(ctypes.Structure):
@@ -60,6 +58,8 @@ def tensor_of(array: np.ndarray) -> Any:
 
     Raises `WorkbenchError` for byte orders and element types that tensors do not have.
     """
+    import tvm_ffi
+
     if not array.dtype.isnative:
         raise WorkbenchError(
             "E-CALL-BYTE-ORDER",
@@ -67,9 +67,9 @@ def tensor_of(array: np.ndarray) -> Any:
             found=str(array.dtype.str),
             fix="array.astype(array.dtype.newbyteorder('='))",
         )
-    if array.flags.writeable and array.dtype.isbuiltin == 1 and array.dtype.kind in PLAIN_KINDS:
-        return tvm_ffi().from_dlpack(array)
-    return tvm_ffi().from_dlpack(_Exporter(array))
+    if array.flags.writeable and array.dtype.kind in _PLAIN_KINDS and array.dtype.kind != "V":
+        return tvm_ffi.from_dlpack(array)
+    return tvm_ffi.from_dlpack(_Exporter(array))
 
 
 class _Exporter:

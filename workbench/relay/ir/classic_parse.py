@@ -96,7 +96,9 @@ class _Parser:
             rows = json.loads(text)["relay.Constant"]
             return [_tensor(row) for row in rows]
         except (ValueError, KeyError, TypeError, binascii.Error, WorkbenchError) as error:
-            raise WorkbenchError("E-RELAY-PARSE", f"the metadata cannot be read: {error}", where="#[metadata]") from None
+            raise WorkbenchError(
+                "E-RELAY-PARSE", f"the metadata cannot be read: {error}", where="#[metadata]"
+            ) from None
 
     # --- tokens ---
 

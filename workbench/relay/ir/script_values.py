@@ -149,7 +149,8 @@ def tuple_text(items: list[str]) -> str:
 def constant_script(data: Tensor) -> str:
     """A constant: written out when small, by value when lazy, else by fingerprint."""
     if data.fill_value is not None:
-        return f'R.filled({tuple_text([str(extent) for extent in data.shape])}, {_scalar(data.fill_value)}, "{data.dtype}")'
+        extents = tuple_text([str(extent) for extent in data.shape])
+        return f'R.filled({extents}, {_scalar(data.fill_value)}, "{data.dtype}")'
     if 0 < data.size <= INLINE_ELEMENTS:
         listed = _nested(data.numpy())
         text = f'R.const({_listed(listed)}, "{data.dtype}")'

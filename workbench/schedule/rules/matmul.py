@@ -1,9 +1,9 @@
 """Dense layers and matrix products: a register tile of rows times vectors of columns.
 
-    for io, jo in parallel:
-        C_local[rows, vectors, lanes] = 0
-        for k: C_local[i, v, :] += A[io + i, k] * B[k, v, :]
-        C[...] = epilogue(C_local)
+for io, jo in parallel:
+    C_local[rows, vectors, lanes] = 0
+    for k: C_local[i, v, :] += A[io + i, k] * B[k, v, :]
+    C[...] = epilogue(C_local)
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ..errors import require
 from ..references import LoopRV
 from ..schedule import Schedule
 from .generic import block_by_itself
-from .shapes import Machine, extent, iterations, largest_divisor, of_kind, site_of, tile_for, unit_stride
+from .shapes import Machine, extent, iterations, of_kind, site_of, tile_for, unit_stride
 from .tiles import accumulate, output_of
 
 

@@ -118,7 +118,11 @@ def unit_stride(site: BlockSite, item: t.IterVar) -> bool:
                 continue
             factors = [factor for atom, factor in form.terms.items() if atom.expr is item.var]
             last = number == len(region.region) - 1
-            if not last or factors != [1] or any(id(item.var) in atom.variables for atom in form.terms if not atom.is_var):
+            if (
+                not last
+                or factors != [1]
+                or any(id(item.var) in atom.variables for atom in form.terms if not atom.is_var)
+            ):
                 return False
     return True
 
