@@ -66,7 +66,10 @@ class Frame:
                 return frame.values[key]
             frame = frame.outer
         raise WorkbenchError(
-            "E-INTERPRET-UNBOUND", f"{brief(expr)} has no value here", fix="bind it: as a parameter or by let", nodes=(expr,)
+            "E-INTERPRET-UNBOUND",
+            f"{brief(expr)} has no value here",
+            fix="bind it: as a parameter or by let",
+            nodes=(expr,),
         )
 
 
@@ -132,7 +135,11 @@ def _argument(param: e.Var, value: Any) -> Any:
         return converted
     if isinstance(value, (int, float, bool)):
         converted = np.asarray(value, expected.dtype.to_numpy())
-    if isinstance(converted, np.ndarray) and converted.dtype == expected.dtype.to_numpy() and _shape_fits(expected, converted):
+    if (
+        isinstance(converted, np.ndarray)
+        and converted.dtype == expected.dtype.to_numpy()
+        and _shape_fits(expected, converted)
+    ):
         return converted
     found = f"{converted.dtype}{list(converted.shape)}" if isinstance(converted, np.ndarray) else type(value).__name__
     raise WorkbenchError(
@@ -143,7 +150,9 @@ def _argument(param: e.Var, value: Any) -> Any:
 def _shape_fits(expected: t.TensorType, value: np.ndarray) -> bool:
     if len(expected.shape) != value.ndim:
         return False
-    return all(not isinstance(extent, int) or extent == size for extent, size in zip(expected.shape, value.shape, strict=True))
+    return all(
+        not isinstance(extent, int) or extent == size for extent, size in zip(expected.shape, value.shape, strict=True)
+    )
 
 
 def as_value(value: Any) -> Any:

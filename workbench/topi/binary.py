@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..arith import build
+from ..core.dtype import DataType
 from ..relay.ir.operator import Fusion, Operator, bad, example, operator
 from ..relay.ir.types import TensorType
 from . import emit
@@ -37,7 +38,7 @@ class Binary(Operator):
         a, b = tensor(self, lhs, "lhs"), tensor(self, rhs, "rhs")
         dtype = same_dtype(self, a, b)
         check_accepts(self, self.accepts, a)
-        return TensorType(broadcast(self, a.shape, b.shape), "bool" if self.gives_bool else dtype)
+        return TensorType(broadcast(self, a.shape, b.shape), DataType("bool") if self.gives_bool else dtype)
 
     def reference(self, lhs: np.ndarray, rhs: np.ndarray) -> np.ndarray:
         with np.errstate(all="ignore"):
