@@ -18,7 +18,7 @@ from ..tir import nodes as t
 from .affine import Affine, Atom, Ranges, Unit
 from .conditions import below, conjuncts, holds
 from .regions import bound_forms
-from .tree import BlockSite, extent_of, iter_ranges, loop_ranges
+from .tree import BlockSite, extent_of, iter_ranges
 
 
 @dataclass
@@ -167,7 +167,7 @@ def binding_facts(site: BlockSite, inner: Sequence[t.For] | None = None) -> Bind
     `covers` is about the whole domain, `injective` about the instances run while the other loops stand still.
     """
     loops = site.loops if inner is None else tuple(inner)
-    ranges = loop_ranges(site.loops)
+    ranges = site.ranges
     limits, conditions = _limits(site.realize.predicate, ranges)
     radix = _Radix(loops, ranges, limits)
     covers = True
@@ -189,7 +189,7 @@ def binding_facts(site: BlockSite, inner: Sequence[t.For] | None = None) -> Bind
 
 def writes_box(site: BlockSite, region: t.BufferRegion, inner: Sequence[t.For]) -> bool:
     """True if, while the loops `inner` run, a block writes every element of the hull of `region` (in its domain)."""
-    ranges = loop_ranges(site.loops)
+    ranges = site.ranges
     limits, _ = _limits(site.realize.predicate, ranges)
     radix = _Radix(inner, ranges, limits)
     values = bound_forms(site, ranges)
@@ -227,7 +227,7 @@ def _covers(iter_var: t.IterVar, form: Affine, span: int | None, conditions: dic
 
 def guards_only(site: BlockSite) -> bool:
     """True if every conjunct of the predicate holds wherever the iterators are in their domains."""
-    ranges = loop_ranges(site.loops)
+    ranges = site.ranges
     domain = iter_ranges(site.block, ranges)
     forms = [(Affine.variable(iter_var.var), Affine.of(value, ranges)) for iter_var, value in site.bindings]
     for condition in conjuncts(site.realize.predicate):

@@ -15,7 +15,7 @@ from ..tir import nodes as t
 from .affine import Affine, Ranges, Unit
 from .bindings import Digit, Source, only_atom
 from .regions import bound_forms
-from .tree import BlockSite, extent_of, iter_ranges, loop_ranges
+from .tree import BlockSite, extent_of, iter_ranges
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ def _units_given(
 
 def _fits(factor: int, rests: list[tuple[Affine, Affine]], touch: Touch, base: Affine) -> bool:
     """True if all rests lie within one stretch shorter than `factor`."""
-    ranges = loop_ranges(touch.site.loops)
+    ranges = touch.site.ranges
     least, most = 0, 0
     for low, high in rests:
         first, last = low.minus(base).interval(ranges)[0], high.minus(base).interval(ranges)[1]
@@ -109,7 +109,7 @@ def _digit_shapes(
 ) -> dict[tuple[int, int | None], tuple[int, Affine, Affine]]:
     """For each digit of `loop` in the axis' index: its factor, and the extremes of the rest."""
     site = touch.site
-    ranges = loop_ranges(site.loops)
+    ranges = site.ranges
     values = bound_forms(site, ranges)
     bounds = touch.region.region[axis]
     low = Affine.of(bounds.min, iter_ranges(site.block, ranges))
