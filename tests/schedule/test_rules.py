@@ -97,8 +97,10 @@ KERNELS: dict[str, Callable[[], t.PrimFunc]] = {
     "conv": lambda: convolution(3, 40, 9, 3), "conv 1x1": lambda: convolution(4, 20, 13, 1),
     "conv stride": lambda: convolution(3, 16, 9, 3, 1, 2), "conv depthwise": lambda: convolution(24, 24, 9, 3, 24),
     "conv plain": plain_convolution, "dense": lambda: dense(3, 10, 30), "dense one row": lambda: dense(1, 12, 64),
-    "matmul": lambda: product(8, 5, 32), "matmul odd": lambda: product(7, 5, 19), "matmul tiny": lambda: product(1, 5, 7),
-    "batch_matmul": batched, "softmax": rows, "softmax columns": columns, "elementwise": lambda: elementwise(2, 5, 6, 6),
+    "matmul": lambda: product(8, 5, 32), "matmul odd": lambda: product(7, 5, 19),
+    "matmul tiny": lambda: product(1, 5, 7),
+    "batch_matmul": batched, "softmax": rows, "softmax columns": columns,
+    "elementwise": lambda: elementwise(2, 5, 6, 6),
     "elementwise odd": lambda: elementwise(1, 3, 7), "mean": mean,
 }  # fmt: skip
 

@@ -14,12 +14,11 @@ from typing import Any, Final
 
 from ...arith import nodes as n
 from ...arith.build import add, const
-from ...core.node import substitute
 from ...core.trampoline import Task, run
 from ...core.transform import function_pass
 from .. import nodes as t
 from ..build import seq
-from .constant_fold import fold
+from .constant_fold import folded_with
 
 MAX_STATEMENTS: Final = 4
 """Statements that a loop may become."""
@@ -75,4 +74,4 @@ def _wanted(loop: t.For, leaves: int, limit: int) -> bool:
 def _copies(loop: t.For) -> t.Stmt:
     assert isinstance(loop.extent, n.IntImm)
     values = [add(loop.min, const(step, loop.var.dtype)) for step in range(loop.extent.value)]
-    return seq(*(fold(substitute(loop.body, {loop.var: value})) for value in values))
+    return seq(*(folded_with(loop.body, {loop.var: value}) for value in values))
