@@ -75,7 +75,9 @@ def padded(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
                     vx = T.axis.spatial(10, x)
                     T.reads(A[vy - 1, vx - 1])
                     T.writes(P[vy, vx])
-                    P[vy, vx] = T.if_then_else(1 <= vy and vy < 9 and 1 <= vx and vx < 9, A[vy - 1, vx - 1], T.float32(0))
+                    P[vy, vx] = T.if_then_else(
+                        1 <= vy and vy < 9 and 1 <= vx and vx < 9, A[vy - 1, vx - 1], T.float32(0)
+                    )
             for j in T.serial(8):
                 for y, x in T.grid(3, 3):
                     with T.block("C"):
