@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -77,6 +78,7 @@ HELPERS: Final = frozenset(
 """Words after ``T.`` that are not intrinsics."""
 
 
+@lru_cache(maxsize=4096)
 def is_dtype_word(word: str) -> bool:
     """True for ``float32`` and the like, which build constants and declare scalars."""
     try:
