@@ -201,9 +201,6 @@ def _vectors(facts: Facts) -> Findings:
     for node in facts.of_class(n.Ramp):
         if not node.base.dtype.is_integer or node.base.dtype.is_vector or node.base.dtype != node.stride.dtype:
             yield f"a ramp of {node.base.dtype} by {node.stride.dtype}", node
-    for node in facts.of_class(n.Ramp, n.Broadcast):
-        if node.lanes < 1:
-            yield f"a vector of {node.lanes} lanes", node
     for node in facts.of_class(n.Broadcast):
         if node.value.dtype.is_vector:
             yield f"a broadcast of the vector {node.value.dtype}", node

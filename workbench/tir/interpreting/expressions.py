@@ -57,7 +57,14 @@ class Place:
     offset: str
     extents: tuple[Value, ...]
     strides: tuple[Value, ...]
+    is_row_major: bool
     may_be_unwritten: bool
+
+    @property
+    def shape(self) -> str:
+        """Code of the extents, to name elements by; empty where positions do not follow from them."""
+        compact = not self.offset and self.is_row_major
+        return f"({''.join(extent.code + ', ' for extent in self.extents)})" if compact else "()"
 
 
 class ExprCompiler:
@@ -172,7 +179,7 @@ class ExprCompiler:
         flat = f"({prefix}{flat})" if prefix else flat
         if self.check_races:
             note = "note_read" if kind == "reads" else "note_write"
-            flat = f"m.{note}({site}, {place.storage}, {flat})"
+            flat = f"m.{note}({site}, {place.storage}, {place.shape}, {flat})"
         return flat, height
 
     def _checked(self, index: Value, extent: Value, axis: int, site: str, loops: str, vector: bool) -> str:
@@ -329,7 +336,8 @@ def _division(c: ExprCompiler, node: Any) -> Task:
     if symbol and b.low == b.high != 0:
         code = f"({a.code} {symbol} {b.code})"
     else:
-        code = f"{c.bind('divide', function, ('divide', type(node)))}({a.code}, {b.code})"
+        name = c.bind("divide", function, ("divide", type(node)))
+        code = f"m.divide({c.site()}, {name}, {a.code}, {b.code}, {c.loop_values()})"
     return c.integer(code, *_quotient_interval(type(node), a, b), node.dtype, height)
 
 
@@ -433,12 +441,12 @@ def _load(c: ExprCompiler, node: t.BufferLoad) -> Task:
     low, high = (0, 0) if node.dtype.is_float or node.dtype.is_handle else node.dtype.element_of.limits()
     if vector:
         kind = c.bind("kind", node.buffer.dtype.to_numpy(), ("kind", node.buffer.dtype))
-        return Value(f"m.gather({site}, {place.cells}, {position}, {kind}, {loops})", low, high, height + 1)
+        return Value(f"m.gather({site}, {place.cells}, {position}, {kind}, {place.shape}, {loops})", low, high, height + 1)
     if not place.may_be_unwritten:
         return Value(f"{place.cells}[{position}]", low, high, height)
     value, where = c.fresh("t"), c.fresh("t")
     found = f"({value} := {place.cells}[({where} := {position})])"
-    return Value(f"({value} if {found} is not None else m.unwritten({site}, {where}, {loops}))", low, high, height + 2)
+    return Value(f"({value} if {found} is not None else m.unwritten({site}, {where}, {place.shape}, {loops}))", low, high, height + 2)
 
 
 # --- calls --------------------------------------------------------------------------------------------------------

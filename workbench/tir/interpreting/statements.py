@@ -120,7 +120,8 @@ class Compiler(ExprCompiler):
         terms = [offset] if offset else []
         if buffer.elem_offset is not None:
             terms.append(self.value(buffer.elem_offset).code)
-        made = Place(cells, storage, " + ".join(terms) if terms != ["0"] else "", extents, strides, may_be_unwritten)
+        start = " + ".join(terms) if terms != ["0"] else ""
+        made = Place(cells, storage, start, extents, strides, not buffer.strides, may_be_unwritten)
         self.emit(*lines.lines)
         self.places[id(buffer)] = made
         return made

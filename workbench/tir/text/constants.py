@@ -89,8 +89,9 @@ def is_dtype_word(word: str) -> bool:
 
 def natural_dtype(entry: Intrinsic, arguments: tuple[n.PrimExpr, ...]) -> DataType | None:
     """The dtype that an intrinsic's rule gives for these arguments; None when the call must say it."""
-    if entry.result is Result.VOID:
-        return DataType("void")
+    fixed = {Result.VOID: "void", Result.HANDLE: "handle"}.get(entry.result)
+    if fixed is not None:
+        return DataType(fixed)
     if entry.result is Result.BOOL and arguments:
         return DataType("bool").with_lanes(arguments[0].dtype.lanes)
     position = {Result.FIRST: 0, Result.SECOND: 1}.get(entry.result)

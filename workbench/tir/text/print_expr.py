@@ -67,6 +67,10 @@ class ExprPrinter:
             self.abbreviated[id(node)] = name
         return pieces
 
+    def needs_definitions(self, expr: Node) -> bool:
+        """Whether an expression cannot be written in one piece."""
+        return bool(_to_abbreviate((expr,)))
+
     def expression(self, node: n.PrimExpr, context: Any) -> Pieces:
         if context != DEFINE:
             name = self.abbreviated.get(id(node))

@@ -31,9 +31,10 @@ class Part(Enum):
     NAME = "its name"
     EXTENT = "its extent, in a grid"
     BODY = "what follows its header"
+    OTHERWISE = "a condition after an if"
 
 
-WHOLE, LAST, NAME, EXTENT, BODY = Part.WHOLE, Part.LAST, Part.NAME, Part.EXTENT, Part.BODY
+WHOLE, LAST, NAME, EXTENT, BODY, OTHERWISE = Part
 
 
 class Printer(ExprPrinter):
@@ -110,9 +111,13 @@ def _sequence(printer: Printer, node: t.SeqStmt, context: Any) -> Pieces:
 
 def _if(printer: Printer, node: t.IfThenElse, context: Any) -> Pieces:
     lines = printer.definitions(node.condition)
-    pieces = [*lines, "if ", Child(node.condition, LOWEST), ":", *_suite(node.then_case)]
-    if node.else_case is not None:
-        pieces += [NEWLINE, "else:", *_suite(node.else_case)]
+    word = "elif " if context is OTHERWISE else "if "
+    pieces = [*lines, word, Child(node.condition, LOWEST), ":", *_suite(node.then_case)]
+    other = node.else_case
+    if isinstance(other, t.IfThenElse) and not printer.needs_definitions(other.condition):
+        pieces += [NEWLINE, Child(other, OTHERWISE)]
+    elif other is not None:
+        pieces += [NEWLINE, "else:", *_suite(other)]
     return pieces
 
 
