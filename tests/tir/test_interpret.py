@@ -45,7 +45,11 @@ CHECKS = {"check_regions": True, "check_races": True}
 
 def arrays(m=5, k=7):
     chance = np.random.default_rng(0)
-    return chance.standard_normal((m, k)).astype("f4"), chance.standard_normal((k, 12)).astype("f4"), np.zeros((m, 12), "f4")
+    return (
+        chance.standard_normal((m, k)).astype("f4"),
+        chance.standard_normal((k, 12)).astype("f4"),
+        np.zeros((m, 12), "f4"),
+    )
 
 
 @pytest.mark.parametrize("checks", [{}, CHECKS])
@@ -114,7 +118,9 @@ def test_unfit_arguments_are_refused(change):
 
 
 def test_memory_given_twice_is_refused():
-    function = parse('@T.prim_func\ndef f(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):\n    B[0] = A[1]\n')
+    function = parse(
+        '@T.prim_func\ndef f(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):\n    B[0] = A[1]\n'
+    )
     a = np.zeros(4, "f4")
     with pytest.raises(WorkbenchError) as caught:
         interpret(function, a, a)
@@ -143,7 +149,9 @@ def computed(make, *values, dtype, lanes=1):
     where = n.IntImm(0) if lanes == 1 else n.Ramp(n.IntImm(0), n.IntImm(1), lanes)
     body = t.BufferStore(result, make(*(t.BufferLoad(buffer, (where,)) for buffer in buffers)), (where,))
     found = np.zeros(lanes, DataType(dtype).to_numpy())
-    interpret(t.PrimFunc((*buffers, result), body), *(np.broadcast_to(value, (lanes,)).copy() for value in values), found)
+    interpret(
+        t.PrimFunc((*buffers, result), body), *(np.broadcast_to(value, (lanes,)).copy() for value in values), found
+    )
     return found[0]
 
 
@@ -167,7 +175,9 @@ def test_integers_wrap(kind, data, lanes):
     if lanes > 1 and cls in (n.FloorDiv, n.Div) and a == low and b == -1:
         return
     assert int(computed(cls, x, y, dtype=kind, lanes=lanes)) == wrapped(table[cls], kind)
-    comparison = data.draw(st.sampled_from([(n.LT, a < b), (n.LE, a <= b), (n.EQ, a == b), (n.NE, a != b), (n.GT, a > b), (n.GE, a >= b)]))
+    comparison = data.draw(
+        st.sampled_from([(n.LT, a < b), (n.LE, a <= b), (n.EQ, a == b), (n.NE, a != b), (n.GT, a > b), (n.GE, a >= b)])
+    )
     assert bool(computed(comparison[0], x, y, dtype="bool", lanes=lanes)) == comparison[1]
 
 
@@ -175,7 +185,13 @@ FLOATS = {"float32": np.float32, "float64": np.float64, "float16": np.float16, "
 
 
 @settings(max_examples=150)
-@given(st.sampled_from(sorted(FLOATS)), st.floats(width=32), st.floats(width=32), st.sampled_from([1, 4]), st.sampled_from([n.Add, n.Sub, n.Mul, n.Div]))
+@given(
+    st.sampled_from(sorted(FLOATS)),
+    st.floats(width=32),
+    st.floats(width=32),
+    st.sampled_from([1, 4]),
+    st.sampled_from([n.Add, n.Sub, n.Mul, n.Div]),
+)
 def test_floats_round_once_an_operation(kind, a, b, lanes, cls):
     make = FLOATS[kind]
     with np.errstate(all="ignore"):
@@ -211,10 +227,14 @@ def test_minimum_and_maximum_keep_nan(lanes):
 @pytest.mark.parametrize("lanes", [1, 4])
 def test_conversions(value, source, target, expected, lanes):
     made = np.array(value, DataType(source).to_numpy())
-    assert computed(lambda x: n.Cast(DataType(target).with_lanes(lanes), x), made, dtype=target, lanes=lanes) == expected
+    assert (
+        computed(lambda x: n.Cast(DataType(target).with_lanes(lanes), x), made, dtype=target, lanes=lanes) == expected
+    )
 
 
-@pytest.mark.parametrize("name", sorted(name for name, entry in INTRINSICS.items() if entry.evaluate is not None and entry.arity == 1))
+@pytest.mark.parametrize(
+    "name", sorted(name for name, entry in INTRINSICS.items() if entry.evaluate is not None and entry.arity == 1)
+)
 @pytest.mark.parametrize("lanes", [1, 4])
 def test_intrinsics_of_floats_match_double_precision(name, lanes):
     entry = INTRINSICS[name]
@@ -225,7 +245,12 @@ def test_intrinsics_of_floats_match_double_precision(name, lanes):
         return
     value = np.array(1.25 if name == "acosh" else 0.625, "f4")
     if entry.result.name == "BOOL":
-        assert not computed(lambda x: n.Call(DataType("bool").with_lanes(lanes), name, (x,)), value, dtype="bool", lanes=lanes) or name == "isfinite"
+        assert (
+            not computed(
+                lambda x: n.Call(DataType("bool").with_lanes(lanes), name, (x,)), value, dtype="bool", lanes=lanes
+            )
+            or name == "isfinite"
+        )
         return
     if name == "likely":
         return
@@ -236,14 +261,26 @@ def test_intrinsics_of_floats_match_double_precision(name, lanes):
 
 def test_fused_multiply_add_rounds_once():
     a = np.float32(1 + 2**-12)
-    found = computed(lambda x, y, z: n.Call(x.dtype, "fma", (x, y, z)), np.array(a), np.array(a), np.array(np.float32(-1)), dtype="float32")
+    found = computed(
+        lambda x, y, z: n.Call(x.dtype, "fma", (x, y, z)),
+        np.array(a),
+        np.array(a),
+        np.array(np.float32(-1)),
+        dtype="float32",
+    )
     assert float(found) == float(np.float32(float(a) * float(a) - 1))
     assert found != np.float32(np.float32(a * a) - np.float32(1))
 
 
 def test_shifts_and_bits():
     x, y = np.array(-5, "int8"), np.array(1, "int8")
-    for name, expected in (("shift_left", -10), ("shift_right", -3), ("bitwise_and", 1), ("bitwise_or", -5), ("bitwise_xor", -6)):
+    for name, expected in (
+        ("shift_left", -10),
+        ("shift_right", -3),
+        ("bitwise_and", 1),
+        ("bitwise_or", -5),
+        ("bitwise_xor", -6),
+    ):
         assert computed(lambda a, b, op=name: n.Call(a.dtype, op, (a, b)), x, y, dtype="int8") == expected
 
 
@@ -369,7 +406,9 @@ def test_calling_without_a_module_or_without_end():
     with pytest.raises(WorkbenchError) as caught:
         interpret(module["main"], a, a.copy())
     assert caught.value.code == "E-TIR-CALL"
-    endless = parse('@I.ir_module\nclass M:\n    @T.prim_func\n    def main():\n        T.evaluate(T.call_tir("main"))\n')
+    endless = parse(
+        '@I.ir_module\nclass M:\n    @T.prim_func\n    def main():\n        T.evaluate(T.call_tir("main"))\n'
+    )
     with pytest.raises(WorkbenchError) as caught:
         interpret(endless["main"], module=endless)
     assert caught.value.code == "E-TIR-INTERPRET"

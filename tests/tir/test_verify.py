@@ -146,7 +146,10 @@ def test_every_check_is_tested():
 
 
 def test_conditional_accesses_are_not_judged():
-    text = GOOD.replace("T.writes(B[vi, vj])\n                B[vi, vj]", "T.writes(B[vi, vj])\n                if vi < 3:\n                    B[vi, vj]")
+    text = GOOD.replace(
+        "T.writes(B[vi, vj])\n                B[vi, vj]",
+        "T.writes(B[vi, vj])\n                if vi < 3:\n                    B[vi, vj]",
+    )
     assert problems(parse(text)) == []
 
 

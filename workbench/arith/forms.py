@@ -382,7 +382,9 @@ class Atoms:
                 factor = _multiple(left, Form(wanted, 0))
                 if factor:
                     modulus = atom.divisor // divisor
-                    made = Form(left, 0).plus(Form(partner.terms, 0), -factor).plus(Form({number: 1}, 0), factor * modulus)
+                    made = (
+                        Form(left, 0).plus(Form(partner.terms, 0), -factor).plus(Form({number: 1}, 0), factor * modulus)
+                    )
                     left, offset = dict(made.terms), offset - factor * partner.offset
                     found.append(Unit(factor, -1, partner, modulus))
                     break

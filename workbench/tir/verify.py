@@ -345,7 +345,10 @@ def _blocks(facts: Facts) -> Findings:
             continue
         for iterator, value in zip(block.iter_vars, node.iter_values, strict=True):
             if iterator.var.dtype != value.dtype:
-                yield f"{iterator.var.name} of block {block.name} is a {iterator.var.dtype}, its value a {value.dtype}", node
+                yield (
+                    f"{iterator.var.name} of block {block.name} is a {iterator.var.dtype}, its value a {value.dtype}",
+                    node,
+                )
     for node in facts.of_class(t.SeqStmt):
         if len(node.stmts) < 2 or any(isinstance(stmt, t.SeqStmt) for stmt in node.stmts):
             yield "a sequence holds a sequence, or fewer than two statements", node
@@ -421,7 +424,11 @@ def _leaves(node: t.BufferLoad | t.BufferStore, box: t.BufferRegion, simplifier:
         if not all(_is_free(simplifier, atom) for atom in distance.terms):
             continue
         bound = simplifier.atoms.bound(distance)
-        if (bound.low < 0 or bound.high >= domain.extent.value) and abs(bound.low) < FINITE and abs(bound.high) < FINITE:
+        if (
+            (bound.low < 0 or bound.high >= domain.extent.value)
+            and abs(bound.low) < FINITE
+            and abs(bound.high) < FINITE
+        ):
             return True
     return False
 

@@ -72,12 +72,21 @@ def import_model(
     config: Mapping[str, Any] | None = None,
 ) -> ImportedModel:
     """As `from_onnx`, with all that is known of the import.  `values` fixes inputs to arrays (by name)."""
-    options = _options(config)
+    try:
+        return _imported(model, shape, dtype, opset, freeze_params, values, _options(config))
+    except WorkbenchError as error:
+        error.kept = error.kept or "nothing imported"
+        raise
+
+
+def _imported(
+    model: Any, shape: Any, dtype: Any, opset: int | None, freeze: bool, values: Any, options: Mapping[str, Any]
+) -> ImportedModel:
     source = read_model(model)
     record = check_model(source.proto, source.name, opset)
     check_support(record, source.name)
     reader = TensorReader(source.folder, options.get("allow_hardlinks", False))
-    importer = Importer(record, reader, source.name, freeze=freeze_params)
+    importer = Importer(record, reader, source.name, freeze=freeze)
     ambient = origin.active()
     if ambient is not None:
         return _converted(importer, shape, dtype, values, ambient)

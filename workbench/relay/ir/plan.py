@@ -3,7 +3,8 @@
 A graph has no order and shares freely; text has lines and nested blocks.  The plan gives every compound expression
 one statement, in the innermost block that contains all of its uses, after the statements it depends on.  A `Let`
 that ends a block continues that block; any other `Let` opens a block of its own.  Tuples and tuple items that are
-used once stand inside the statement that uses them, as do functions bound by a let.  Printers and `ToANormalForm` share this plan.
+used once stand inside the statement that uses them, values used once
+in the let that binds them.  Printers and `ToANormalForm` share this plan.
 
 Invariant: a statement's operands are variables, leaves, or statements before it in its own block or in one around it.
 """
@@ -126,8 +127,8 @@ class Plan:
 
     def _stands_inside(self, expr: e.Expr, bound: set[int]) -> bool:
         """Whether an expression that is used once needs no statement of its own."""
-        if isinstance(expr, e.Function):
-            return id(expr) in bound
+        if id(expr) in bound:
+            return not isinstance(expr, (e.If, e.Match, e.Let))
         small = isinstance(expr, (e.Tuple, e.TupleGetItem))
         return small and not any(id(operand) in self.inlined for operand in plain_operands(expr))
 
@@ -146,7 +147,7 @@ def block_bodies(expr: e.Expr) -> tuple[e.Expr, ...]:
 def plain_operands(expr: e.Expr) -> tuple[e.Expr, ...]:
     """The operands that are evaluated where the expression itself is."""
     if isinstance(expr, e.Call):
-        return (expr.op, *expr.args) if isinstance(expr.op, e.Expr) else expr.args
+        return (*expr.args, expr.op) if isinstance(expr.op, e.Expr) else expr.args
     if isinstance(expr, e.Tuple):
         return expr.fields
     if isinstance(expr, e.TupleGetItem):

@@ -23,14 +23,14 @@ from typing import Any
 from ...arith.nodes import Var as DimensionVar
 from ...core.equal import free_variables
 from ...core.module import IRModule
-from ...core.node import Node, post_order
+from ...core.node import Node, map_children, post_order
 from ...core.tensor import Tensor
 from ...core.text import DEDENT, INDENT, NEWLINE, Child, Piece, Text, layout
 from . import expr as e
 from . import types as t
-from .brief import changed_attributes
+from .brief import brief, changed_attributes
 from .operator import Operator
-from .plan import Plan, Scope, bound_variables
+from .plan import LEAVES, Plan, Scope, bound_variables, expressions, operands, pattern_variables
 from .script_parse import parse
 from .script_values import (
     Names,
@@ -39,12 +39,13 @@ from .script_values import (
     global_text,
     identifier,
     is_identifier,
+    quoted,
     tuple_text,
     type_script,
     value_script,
 )
 
-__all__ = ["constants_of", "parse", "script", "text"]
+__all__ = ["constants_of", "expression_text", "parse", "script", "text"]
 
 _HEADER = "@I.ir_module\nclass Module:\n"
 
@@ -72,6 +73,50 @@ def text(program: Node, name: str = "main") -> Text:
     return layout(program, _Printer(program, name).pieces, "top")
 
 
+def expression_text(expr: e.Expr, depth: int = 3) -> str:
+    """A piece of a program for reading: the expression with operands down to `depth`, further ones by name.
+
+    Lines as in a script, without what surrounds them; not meant to be parsed.
+    """
+    cut = _cut(expr, depth)
+    if isinstance(cut, LEAVES):
+        return brief(cut)
+    lines = text(cut).text.rstrip("\n").split("\n")
+    if not isinstance(cut, e.Function):
+        lines = [line[4:] for line in lines[2:] if " = R.free_var(" not in line]
+    return "\n".join(lines)
+
+
+def _cut(root: e.Expr, depth: int) -> e.Expr:
+    """`root` with operands beyond `depth` replaced by variables; functions called in it stay whole."""
+    near: dict[int, int] = {id(root): 0}
+    order: list[e.Expr] = [root]
+    for expr in order:
+        level = near[id(expr)]
+        for operand in operands(expr):
+            inside = level < depth or isinstance(expr, e.Function)
+            if inside and id(operand) not in near and not isinstance(operand, LEAVES):
+                near[id(operand)] = level + 1
+                order.append(operand)
+    made: dict[int, Node] = {}
+    for expr in expressions(root):
+        if id(expr) in near:
+            made[id(expr)] = map_children(expr, lambda child: _shown(child, made))
+    found = made.get(id(root), root)
+    assert isinstance(found, e.Expr)
+    return found
+
+
+def _shown(child: Node, made: dict[int, Node]) -> Node:
+    if isinstance(child, e.Clause):
+        return map_children(child, lambda part: _shown(part, made))
+    if id(child) in made or not isinstance(child, e.Expr) or isinstance(child, LEAVES):
+        return made.get(id(child), child)
+    name = child.op.name.rsplit(".", 1)[-1] if isinstance(child, e.Call) and isinstance(child.op, Operator) else "value"
+    made[id(child)] = e.Var(name)
+    return made[id(child)]
+
+
 def constants_of(program: Any) -> dict[str, Tensor]:
     """The tensors that a program's text names, by fingerprint, as `parse` wants them."""
     nodes = program.nodes() if isinstance(program, IRModule) else post_order(program)
@@ -93,8 +138,8 @@ def _type_data_text(data: t.TypeData) -> Text:
     body = list(lines)
     for constructor in data.constructors:
         held = "".join(f", {type_script(found, names)}" for found in constructor.inputs)
-        body.append(f"R.constructor({constructor.name_hint!r}{held})")
-    extra = [] if is_identifier(data.header) else [f"R.header({data.header!r})"]
+        body.append(f"R.constructor({quoted(constructor.name_hint)}{held})")
+    extra = [] if is_identifier(data.header) else [f"R.header({quoted(data.header)})"]
     shown = [f"    {line}" for line in [*extra, *body] or ["pass"]]
     return Text("\n".join([head, f"class {identifier(data.header)}:", *shown]) + "\n", [])
 
@@ -108,12 +153,32 @@ class _Printer:
         self.plan = Plan(root)
         self.names = Names()
         self.declared = self._declare()
+        kernels = self._kernels()
         for expr in [root, *self.plan.order]:
+            names = kernels.get(id(expr), self.names)
             for variable in bound_variables(expr):
-                self.names.choose(variable, variable.name_hint)
+                names.choose(variable, variable.name_hint)
         for expr in self.plan.order:
-            if id(expr) not in self.plan.inlined and id(expr) not in self.plan.tails and expr is not root:
-                self.names.number(expr, "f" if isinstance(expr, e.Function) else "v")
+            self._name(expr, kernels)
+
+    def _kernels(self) -> dict[int, Names]:
+        """For what is inside primitive functions: names of their own, since these see nothing around them."""
+        found: dict[int, Names] = {}
+        for expr in self.plan.order:
+            if isinstance(expr, e.Function) and expr.is_primitive and expr is not self.root:
+                names = self.names.inside()
+                found.update((id(inner), names) for inner in expressions(expr))
+        return found
+
+    def _name(self, expr: e.Expr, kernels: dict[int, Names]) -> None:
+        if id(expr) in self.plan.inlined or id(expr) in self.plan.tails:
+            return
+        if expr is self.root and isinstance(expr, e.Function):
+            return
+        if isinstance(expr, e.Function) and expr.is_primitive:
+            self.names.choose(expr, _kernel_name(expr))
+        else:
+            kernels.get(id(expr), self.names).number(expr, "f" if isinstance(expr, e.Function) else "v")
 
     def _declare(self) -> list[str]:
         everything = list(post_order(self.root))
@@ -122,7 +187,7 @@ class _Printer:
         for variable in free_variables(self.root):
             if isinstance(variable, e.Var):
                 chosen = self.names.choose(variable, variable.name_hint)
-                own = [] if chosen == variable.name_hint else [f"name={variable.name_hint!r}"]
+                own = [] if chosen == variable.name_hint else [f"name={quoted(variable.name_hint)}"]
                 annotation = variable.type_annotation
                 typed = [type_script(annotation, self.names)] if annotation is not None else []
                 lines.append(f"{chosen} = R.free_var({', '.join([*typed, *own])})")
@@ -151,7 +216,7 @@ class _Printer:
     def _definition(self, function: e.Function, decorator: str, name: str, *arguments: str) -> list[Piece]:
         options = list(arguments)
         if function is self.root and identifier(name) != name:
-            options.append(f"name={name!r}")
+            options.append(f"name={quoted(name)}")
         if function.type_params:
             options.append(f"type_params={tuple_text([self.names[param] for param in function.type_params])}")
         if function.attrs:
@@ -177,7 +242,7 @@ class _Printer:
         typed = type_script(annotation, self.names) if annotation is not None else ""
         if self.names[variable] == variable.name_hint:
             return typed
-        return f"R.var({variable.name_hint!r}{', ' + typed if typed else ''})"
+        return f"R.var({quoted(variable.name_hint)}{', ' + typed if typed else ''})"
 
     def _block(self, scope: Scope, last: str, lines: Sequence[str] = ()) -> list[Piece]:
         """The statements of a block; `last` begins the line that gives its result."""
@@ -243,7 +308,7 @@ class _Printer:
             name = global_text(constructor.belong_to, constructor.name_hint)
             held = [self._pattern(item) for item in pattern.patterns]
             if name is None:
-                held[:0] = [repr(constructor.belong_to), repr(constructor.name_hint)]
+                held[:0] = [quoted(constructor.belong_to), quoted(constructor.name_hint)]
             return f"{name or 'R.constructor'}({', '.join(held)})"
         return "_"
 
@@ -255,10 +320,10 @@ class _Printer:
         if isinstance(expr, e.Constant):
             return [constant_script(expr.data)]
         if isinstance(expr, e.GlobalVar):
-            return [global_text(expr.name_hint) or f"R.GlobalVar({expr.name_hint!r})"]
+            return [global_text(expr.name_hint) or f"R.GlobalVar({quoted(expr.name_hint)})"]
         if isinstance(expr, e.Constructor):
             name = global_text(expr.belong_to, expr.name_hint)
-            return [name or f"R.constructor({expr.belong_to!r}, {expr.name_hint!r})"]
+            return [name or f"R.constructor({quoted(expr.belong_to)}, {quoted(expr.name_hint)})"]
         return [self.names[expr]]
 
     def _value(self, expr: e.Expr) -> list[Piece]:
@@ -288,16 +353,21 @@ class _Printer:
         return [f"{operator_text(call.op)}{given}(", *_separated(call.args), *attributes, ")"]
 
 
+def _kernel_name(function: e.Function) -> str:
+    """A primitive function by its operators: fused_conv2d_add_relu."""
+    called = [expr.op for expr in expressions(function.body) if isinstance(expr, e.Call)]
+    names = [op.name.rsplit(".", 1)[-1] for op in called if isinstance(op, Operator)]
+    return "_".join(["fused", *names[:4], *(["more"] if len(names) > 4 else [])])
+
+
 def operator_text(op: Operator) -> str:
     """How an operator is called in a script: ``R.nn.relu``."""
     if all(is_identifier(part) for part in op.name.split(".")):
         return f"R.{op.name}"
-    return f"R.op[{op.name!r}]"
+    return f"R.op[{quoted(op.name)}]"
 
 
 def _annotated(clause: e.Clause, printer: _Printer) -> list[e.Var]:
-    from .plan import pattern_variables
-
     return [variable for variable in pattern_variables(clause.lhs) if printer._annotation(variable)]
 
 

@@ -23,7 +23,7 @@ from ...core.trampoline import Task, run
 from . import types as t
 from .dimension import dimension_text
 
-INLINE_ELEMENTS = 16
+INLINE_ELEMENTS = 8
 """Constants of at most so many elements are written out."""
 
 RESERVED = frozenset({"R", "G", "T", "I", "_", "True", "False", "None"})
@@ -36,6 +36,13 @@ class Names:
         self._taken: set[str] = set(RESERVED)
         self._counts: dict[str, int] = {}
         self._chosen: dict[int, str] = {}
+
+    def inside(self) -> Names:
+        """Names for a part that sees nothing of what surrounds it but what is named so far."""
+        inner = Names()
+        inner._chosen = self._chosen
+        inner._taken = set(self._taken)
+        return inner
 
     def __getitem__(self, thing: Any) -> str:
         return self._chosen[id(thing)]
@@ -102,8 +109,8 @@ def _type(found: Node, names: Names) -> Task:
         return names[found]
     if isinstance(found, t.GlobalTypeVar):
         if found.kind is not t.Kind.ADT_HANDLE:
-            return f'R.adt({found.name_hint!r}, "{found.kind.name}")'
-        return global_text(found.name_hint) or f"R.adt({found.name_hint!r})"
+            return f'R.adt({quoted(found.name_hint)}, "{found.kind.name}")'
+        return global_text(found.name_hint) or f"R.adt({quoted(found.name_hint)})"
     if isinstance(found, t.TupleType):
         return f"R.Tuple({', '.join((yield _types(found.fields, names)))})"
     if isinstance(found, t.RefType):
@@ -142,7 +149,8 @@ def tuple_text(items: list[str]) -> str:
 def constant_script(data: Tensor) -> str:
     """A constant: written out when small, by value when lazy, else by fingerprint."""
     if data.fill_value is not None:
-        return f'R.filled({tuple_text([str(extent) for extent in data.shape])}, {_scalar(data.fill_value)}, "{data.dtype}")'
+        extents = tuple_text([str(extent) for extent in data.shape])
+        return f'R.filled({extents}, {_scalar(data.fill_value)}, "{data.dtype}")'
     if 0 < data.size <= INLINE_ELEMENTS:
         listed = _nested(data.numpy())
         text = f'R.const({_listed(listed)}, "{data.dtype}")'
@@ -155,7 +163,15 @@ def constant_script(data: Tensor) -> str:
 def _nested(array: np.ndarray) -> Any:
     """Nested lists of Python numbers."""
     wide = array.astype(np.float64) if array.dtype.kind not in "biuf" else array
+    if array.dtype == np.float32:
+        wide = np.vectorize(_shortest, otypes=[np.float64])(array)
     return wide.tolist()
+
+
+def _shortest(value: np.float32) -> float:
+    """The double with the fewest digits that rounds to a float32."""
+    short = float(str(np.float32(value)))
+    return short if np.float32(short) == value else float(value)
 
 
 def _listed(value: Any) -> str:
@@ -175,6 +191,13 @@ def number_text(value: Any) -> str:
     return repr(value)
 
 
+def quoted(text: str) -> str:
+    """A text as a Python literal, in double quotes where that needs no escape."""
+    literal = repr(text)
+    plain = literal[0] == "'" and '"' not in text and "\\'" not in literal
+    return f'"{literal[1:-1]}"' if plain else literal
+
+
 # --- attribute values ---------------------------------------------------------------------------------------------
 
 
@@ -192,7 +215,7 @@ def value_script(value: Any, names: Names) -> str:
 
 
 def _map(value: FrozenMap, names: Names) -> str:
-    return f"{{{', '.join(f'{key!r}: {value_script(item, names)}' for key, item in value.items())}}}"
+    return f"{{{', '.join(f'{quoted(key)}: {value_script(item, names)}' for key, item in value.items())}}}"
 
 
 def _generic(value: np.generic, names: Names) -> str:
@@ -207,7 +230,7 @@ _WRITERS: dict[type, Callable[[Any, Names], str]] = {
     int: lambda value, names: repr(value),
     float: lambda value, names: number_text(value),
     DataType: lambda value, names: f'R.dtype("{value}")',
-    str: lambda value, names: repr(value),
+    str: lambda value, names: quoted(value),
     bytes: lambda value, names: repr(value),
     tuple: lambda value, names: tuple_text([value_script(item, names) for item in value]),
     FrozenMap: _map,
@@ -236,4 +259,4 @@ def declarations(parts: list[Node], names: Names) -> list[str]:
 
 
 def _own_name(chosen: str, name: str) -> str:
-    return "" if chosen == name else f", name={name!r}"
+    return "" if chosen == name else f", name={quoted(name)}"

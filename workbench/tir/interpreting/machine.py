@@ -152,11 +152,11 @@ class Machine:
         )
 
     def failed(self, site: Site, message: str, loops: Sequence[Any]) -> NoReturn:
-        raise WorkbenchError(
-            "E-TIR-ASSERT", message, where=site.where(), found=site.around(loops), nodes=(site.node,)
-        )
+        raise WorkbenchError("E-TIR-ASSERT", message, where=site.where(), found=site.around(loops), nodes=(site.node,))
 
-    def outside_domain(self, site: Site, name: str, value: Any, low: Any, extent: Any, loops: Sequence[Any]) -> NoReturn:
+    def outside_domain(
+        self, site: Site, name: str, value: Any, low: Any, extent: Any, loops: Sequence[Any]
+    ) -> NoReturn:
         raise WorkbenchError(
             "E-TIR-DOMAIN",
             f"block iterator {name} is {value}, outside its domain",
@@ -167,9 +167,7 @@ class Machine:
             nodes=(site.node,),
         )
 
-    def region(
-        self, site: Site, kind: str, allowed: Sequence[Any], index: Sequence[Any], loops: Sequence[Any]
-    ) -> None:
+    def region(self, site: Site, kind: str, allowed: Sequence[Any], index: Sequence[Any], loops: Sequence[Any]) -> None:
         """Refuse an access outside the boxes that the block declares."""
         lanes = [index]
         if index and hasattr(index[-1], "__len__"):
@@ -222,7 +220,12 @@ class Machine:
                 key = self._key(race, storage, place)
                 writer = race.writers.get(key)
                 if writer is not None and writer[0] != race.iteration:
-                    _race(race, site, _index_text(shape, place), f"iteration {writer[0]} writes it, iteration {race.iteration} reads it")
+                    _race(
+                        race,
+                        site,
+                        _index_text(shape, place),
+                        f"iteration {writer[0]} writes it, iteration {race.iteration} reads it",
+                    )
                 known = race.readers.get(key, ())
                 if len(known) < 2 and race.iteration not in known:
                     race.readers[key] = (*known, race.iteration)
@@ -235,10 +238,20 @@ class Machine:
                 key = self._key(race, storage, place)
                 writer = race.writers.get(key)
                 if writer is not None and writer[0] != race.iteration:
-                    _race(race, site, _index_text(shape, place), f"iterations {writer[0]} and {race.iteration} both write it")
+                    _race(
+                        race,
+                        site,
+                        _index_text(shape, place),
+                        f"iterations {writer[0]} and {race.iteration} both write it",
+                    )
                 for reader in race.readers.get(key, ()):
                     if reader != race.iteration:
-                        _race(race, site, _index_text(shape, place), f"iteration {reader} reads it, iteration {race.iteration} writes it")
+                        _race(
+                            race,
+                            site,
+                            _index_text(shape, place),
+                            f"iteration {reader} reads it, iteration {race.iteration} writes it",
+                        )
                 race.writers[key] = (race.iteration,)
         return position
 

@@ -116,4 +116,3 @@ class Names:
                 break
         self.renamed[candidate] = original
         self.by_identity[id(variable)] = candidate
-
