@@ -147,7 +147,10 @@ class CompiledModel:
         for name in given:
             if name not in known:
                 raise WorkbenchError(
-                    "E-RUN-INPUT", f"the model has no input {name!r}", expected=", ".join(known), fix=nearest(name, known)
+                    "E-RUN-INPUT",
+                    f"the model has no input {name!r}",
+                    expected=", ".join(known),
+                    fix=nearest(name, known),
                 )
         missing = [name for name in known if name not in given]
         if missing:
@@ -197,7 +200,10 @@ def conform(spec: TensorSpec, value: Any) -> np.ndarray:
         literal = not hasattr(value, "dtype")
         if not literal and not np.can_cast(given.dtype, wanted, "safe"):
             raise WorkbenchError(
-                "E-RUN-DTYPE", f"input {spec.name!r} has the wrong dtype", found=str(given.dtype), expected=str(spec.dtype),
+                "E-RUN-DTYPE",
+                f"input {spec.name!r} has the wrong dtype",
+                found=str(given.dtype),
+                expected=str(spec.dtype),
                 fix=f"array.astype({str(spec.dtype)!r})",
             )  # fmt: skip
         given = given.astype(wanted)
