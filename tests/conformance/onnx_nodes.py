@@ -128,8 +128,8 @@ def _close(mine: np.ndarray, theirs: np.ndarray, rtol: float, atol: float) -> bo
 
 
 def _epsilon(dtype: np.dtype) -> float:
-    """One rounding step of the small floats, whose cases compare exactly otherwise."""
-    return {"float16": 1e-3, "bfloat16": 1e-2}.get(dtype.name, 0.0)
+    """Two rounding steps of the small floats, whose cases ask for more than they hold."""
+    return {"float16": 2e-3, "bfloat16": 1.6e-2}.get(dtype.name, 0.0)
 
 
 def main(arguments: list[str]) -> None:

@@ -1,8 +1,8 @@
 """Runs block-form functions for tests: translated to Python over NumPy arrays, adversarial where the IR leaves freedom.
 
-Iterations of parallel and vectorized loops run backwards, and buffers used only inside a parallel loop are filled
-with NaN before each of its iterations, so that a wrong claim of independence shows as a wrong result.  Every access is
-checked against its buffer's shape.
+Iterations of parallel and vectorized loops run backwards, and buffers used only inside an outermost parallel loop are
+filled with NaN before each of its iterations, so that a wrong claim of independence shows as a wrong result.  Every
+access is checked against its buffer's shape.
 """
 
 from __future__ import annotations
@@ -73,16 +73,7 @@ class _Translator:
             for item in node.stmts:
                 self.stmt(item, depth)
         elif isinstance(node, t.For):
-            low, extent = self.expr(node.min), self.expr(node.extent)
-            order = f"range({low}, {low} + {extent})"
-            if node.kind in (t.ForKind.PARALLEL, t.ForKind.VECTORIZED, t.ForKind.THREAD_BINDING):
-                order = f"reversed({order})"
-            self.lines.append(f"{pad}for {self.name(node.var)} in {order}:")
-            if node.kind is t.ForKind.PARALLEL:
-                for buffer in self.private(node):
-                    self.lines.append(f"{pad}    {self.name(buffer)}.fill(np.nan)")
-            self.lines.append(f"{pad}    pass")
-            self.stmt(node.body, depth + 1)
+            self.loop(node, depth)
         elif isinstance(node, t.BlockRealize):
             self.block(node, depth)
         elif isinstance(node, t.BufferStore):
@@ -90,14 +81,24 @@ class _Translator:
         elif isinstance(node, t.IfThenElse):
             self.lines.append(f"{pad}if {self.expr(node.condition)}:")
             self.stmt(node.then_case, depth + 1)
-            if node.else_case is not None:
-                self.lines.append(f"{pad}else:")
-                self.stmt(node.else_case, depth + 1)
-        elif isinstance(node, t.LetStmt):
+            assert node.else_case is None
+        else:
+            assert isinstance(node, t.LetStmt), type(node)
             self.lines.append(f"{pad}{self.name(node.var)} = {self.expr(node.value)}")
             self.stmt(node.body, depth)
-        else:
-            raise AssertionError(type(node))
+
+    def loop(self, node: t.For, depth: int) -> None:
+        pad = "    " * depth
+        low, extent = self.expr(node.min), self.expr(node.extent)
+        order = f"range({low}, {low} + {extent})"
+        if node.kind in (t.ForKind.PARALLEL, t.ForKind.VECTORIZED, t.ForKind.THREAD_BINDING):
+            order = f"reversed({order})"
+        self.lines.append(f"{pad}for {self.name(node.var)} in {order}:")
+        outermost = not any(isinstance(part, t.For) for part in self.tree.loops[id(node.var)].path)
+        if node.kind is t.ForKind.PARALLEL and outermost:
+            for buffer in self.private(node):
+                self.lines.append(f"{pad}    {self.name(buffer)}.fill(np.nan)")
+        self.stmt(node.body, depth + 1)
 
     def block(self, node: t.BlockRealize, depth: int) -> None:
         pad = "    " * depth
@@ -156,15 +157,20 @@ def compiled(func: t.PrimFunc) -> Any:
     return scope["run"]
 
 
-def run(func: t.PrimFunc, seed: int = 0) -> list[np.ndarray]:
-    """All parameters after a run on small integers (outputs begin as -7)."""
+def inputs(func: t.PrimFunc, seed: int = 0, dtype: str = "float32") -> list[np.ndarray]:
+    """Small integers for every parameter; what the function writes begins as -7."""
     random = np.random.default_rng(seed)
     written = {id(region.buffer) for site in Tree.of(func).leaves for region in site.block.writes}
-    arrays = []
+    arrays: list[np.ndarray] = []
     for buffer in func.params:
         shape = tuple(extent.value for extent in buffer.shape)
-        values = random.integers(-4, 5, shape).astype("float64")
-        arrays.append(np.full(shape, -7.0) if id(buffer) in written else values)
-    compiled(func)(*arrays)
+        values = random.integers(-4, 5, shape).astype(dtype)
+        arrays.append(np.full(shape, -7.0, dtype) if id(buffer) in written else values)
     return arrays
 
+
+def run(func: t.PrimFunc, seed: int = 0) -> list[np.ndarray]:
+    """All parameters after a run."""
+    arrays = inputs(func, seed, "float64")
+    compiled(func)(*arrays)
+    return arrays

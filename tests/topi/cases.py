@@ -11,6 +11,7 @@ from tests.topi.evaluate import evaluate
 from workbench import te
 from workbench.relay.ir.operator import Example, Operator
 from workbench.relay.ir.types import TensorType, TupleType, Type
+from workbench.tir.nodes import PrimFunc
 
 
 def material(value: Any, random: np.random.Generator) -> Any:
@@ -43,19 +44,36 @@ def flat(value: Any) -> list[np.ndarray]:
     return list(value) if isinstance(value, (tuple, list)) else [value]
 
 
+def _placeholder(value: Any, name: str, given: dict[te.Tensor, np.ndarray]) -> Any:
+    """A te placeholder (or a list of them), its value noted in `given`."""
+    if isinstance(value, tuple):
+        return [_placeholder(item, f"{name}_{at}", given) for at, item in enumerate(value)]
+    made = te.placeholder(value.shape, value.dtype.name, name=name)
+    given[made] = value
+    return made
+
+
 def computed(op: Operator, inputs: list[Any]) -> tuple[list[np.ndarray], list[te.Tensor], dict[te.Tensor, np.ndarray]]:
     """(values, output tensors, placeholders with their values) of the operator's tensor expression."""
     given: dict[te.Tensor, np.ndarray] = {}
-
-    def placeholder(value: Any, name: str) -> Any:
-        if isinstance(value, tuple):
-            return [placeholder(item, f"{name}_{at}") for at, item in enumerate(value)]
-        made = te.placeholder(value.shape, value.dtype.name, name=name)
-        given[made] = value
-        return made
-
-    outputs = flat(op.compute(*(placeholder(value, f"x{at}") for at, value in enumerate(inputs))))
+    outputs = flat(op.compute(*(_placeholder(value, f"x{at}", given) for at, value in enumerate(inputs))))
     return evaluate(outputs, given), outputs, given
+
+
+def as_function(op: Operator, inputs: list[Any]) -> tuple[PrimFunc, list[np.ndarray]]:
+    """The operator as a loop function in block form, with the arguments to call it on."""
+    given: dict[te.Tensor, np.ndarray] = {}
+    outputs = flat(op.compute(*(_placeholder(value, f"x{at}", given) for at, value in enumerate(inputs))))
+    kept = [
+        tensor
+        if isinstance(tensor.op, te.ComputeOp)
+        else te.compute(tensor.shape, lambda *i, t=tensor: t(*i), name="copy")
+        for tensor in outputs
+    ]
+    func = te.create_prim_func([*given, *kept], name="kernel")
+    shapes = [tuple(int(extent) for extent in tensor.shape) for tensor in kept]
+    results = [np.zeros(shape, tensor.dtype.to_numpy()) for shape, tensor in zip(shapes, kept, strict=True)]
+    return func, [*(np.array(value) for value in given.values()), *results]
 
 
 def agree(found: np.ndarray, wanted: np.ndarray, tolerance: float | None = None) -> None:

@@ -6,38 +6,32 @@ for that example.  The judges know nothing of `workbench.topi`'s own numerics.
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import onnx
-import onnxruntime as ort
 from onnx import helper
 
-Judge = Callable[..., Any]
-
-
-def run(kind: str, inputs: list[np.ndarray], outputs: int = 1, opset: int = 18, **attributes: Any) -> list[np.ndarray]:
-    """One ONNX node in onnxruntime."""
-    names = [f"x{at}" for at in range(len(inputs))]
-    results = [f"y{at}" for at in range(outputs)]
-    graph = helper.make_graph(
-        [helper.make_node(kind, names, results, **attributes)],
-        "judge",
-        [
-            helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(value.dtype), value.shape)
-            for name, value in zip(names, inputs, strict=True)
-        ],
-        [helper.make_empty_tensor_value_info(name) for name in results],
-    )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=9)
-    options = ort.SessionOptions()
-    options.log_severity_level = 3
-    options.intra_op_num_threads = 1
-    session = ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-    return session.run(None, dict(zip(names, inputs, strict=True)))
+from tests.topi.judges_nn import (
+    Judge,
+    adaptive,
+    batch_norm,
+    conv1d,
+    conv2d,
+    conv2d_transpose,
+    conv_nd,
+    global_pool,
+    instance_norm,
+    l2_normalize,
+    layer_norm,
+    lrn,
+    pool,
+    resize2d,
+    run,
+    to_depth,
+    upsampling,
+)
 
 
 def _onnx(kind: str, dtypes: str = "f") -> Judge:
@@ -50,6 +44,11 @@ def _onnx(kind: str, dtypes: str = "f") -> Judge:
     return judge
 
 
+def floor_mod(op: Any, a: np.ndarray, b: np.ndarray) -> Any:
+    """Python's own `%`, which has no word on infinities."""
+    return _elementwise(lambda x, y: x % y)(op, a, b) if np.isfinite(a).all() else None
+
+
 def _elementwise(function: Callable[..., Any]) -> Judge:
     """One Python number after the other, in float64."""
 
@@ -59,76 +58,6 @@ def _elementwise(function: Callable[..., Any]) -> Judge:
         spread = np.broadcast_arrays(*inputs)
         values = [function(*items) for items in zip(*(x.reshape(-1).tolist() for x in spread), strict=True)]
         return [np.array(values).reshape(spread[0].shape)]
-
-    return judge
-
-
-def conv2d(op: Any, data: np.ndarray, weight: np.ndarray) -> Any:
-    if data.dtype != np.float32:
-        return None
-    if op.data_layout == "NHWC":
-        data = data.transpose(0, 3, 1, 2)
-    if op.kernel_layout == "HWIO":
-        weight = weight.transpose(3, 2, 0, 1)
-    elif op.kernel_layout != "OIHW":
-        lanes = weight.shape[-1]
-        weight = np.stack([weight[o // lanes, :, :, :, o % lanes] for o in range(op.channels)])
-    found = run(
-        "Conv", [data, np.ascontiguousarray(weight)], strides=op.strides, pads=op.padding, dilations=op.dilation,
-        group=op.groups,
-    )[0]  # fmt: skip
-    return [found.transpose(0, 2, 3, 1) if op.data_layout == "NHWC" else found]
-
-
-def conv1d(op: Any, data: np.ndarray, weight: np.ndarray) -> Any:
-    return run("Conv", [data, weight], strides=op.strides, pads=op.padding, dilations=op.dilation, group=op.groups)
-
-
-def conv2d_transpose(op: Any, data: np.ndarray, weight: np.ndarray) -> Any:
-    return run(
-        "ConvTranspose", [data, weight], strides=op.strides, pads=op.padding, dilations=op.dilation, group=op.groups,
-        output_padding=op.output_padding,
-    )  # fmt: skip
-
-
-def pool(kind: str) -> Judge:
-    def judge(op: Any, data: np.ndarray) -> Any:
-        if data.dtype != np.float32:
-            return None
-        last = op.layout in ("NHWC", "NWC")
-        if last:
-            data = np.moveaxis(data, -1, 1)
-        more = {"count_include_pad": int(op.count_include_pad)} if kind == "AveragePool" else {}
-        found = run(
-            kind, [np.ascontiguousarray(data)], opset=19, kernel_shape=op.pool_size, strides=op.strides,
-            pads=op.padding, dilations=op.dilation, ceil_mode=int(op.ceil_mode), **more,
-        )[0]  # fmt: skip
-        return [np.moveaxis(found, 1, -1) if last else found]
-
-    return judge
-
-
-def global_pool(kind: str) -> Judge:
-    def judge(op: Any, data: np.ndarray) -> Any:
-        return run(kind, [data]) if op.layout == "NCHW" and data.dtype == np.float32 else None
-
-    return judge
-
-
-def adaptive(average: bool) -> Judge:
-    def judge(op: Any, data: np.ndarray) -> Any:
-        if op.layout[1] != "C" or op.output_size is None:
-            return None
-        outer, inner = data.shape[:2], data.shape[2:]
-        found = np.zeros((*outer, *op.output_size))
-        for where in itertools.product(*(range(size) for size in op.output_size)):
-            cells = [
-                range(math.floor(at * extent / size), math.ceil((at + 1) * extent / size))
-                for at, extent, size in zip(where, inner, op.output_size, strict=True)
-            ]
-            picked = [data[(slice(None), slice(None), *cell)] for cell in itertools.product(*cells)]
-            found[(slice(None), slice(None), *where)] = sum(picked) / len(picked) if average else np.max(picked, axis=0)
-        return [found]
 
     return judge
 
@@ -169,35 +98,6 @@ def along(kind: str) -> Judge:
         return run(kind, [data], axis=op.axis)
 
     return judge
-
-
-def batch_norm(op: Any, data: np.ndarray, *vectors: np.ndarray) -> Any:
-    if not (op.scale and op.center):
-        return None
-    last = op.axis == -1
-    turned = np.ascontiguousarray(np.moveaxis(data, -1, 1)) if last else data
-    found = run("BatchNormalization", [turned, *vectors], opset=15, epsilon=op.epsilon)[0]
-    return [np.moveaxis(found, 1, -1) if last else found, vectors[2], vectors[3]]
-
-
-def layer_norm(op: Any, data: np.ndarray, gamma: np.ndarray, beta: np.ndarray) -> Any:
-    if op.axis not in (-1, data.ndim - 1):
-        return None
-    return run("LayerNormalization", [data, gamma, beta if op.center else beta * 0], axis=-1, epsilon=op.epsilon)
-
-
-def instance_norm(op: Any, data: np.ndarray, gamma: np.ndarray, beta: np.ndarray) -> Any:
-    return run("InstanceNormalization", [data, gamma, beta], epsilon=op.epsilon) if op.axis == 1 else None
-
-
-def lrn(op: Any, data: np.ndarray) -> Any:
-    if data.ndim != 4:
-        return None
-    return run("LRN", [data], size=op.size, alpha=op.alpha, beta=op.beta, bias=op.bias)
-
-
-def l2_normalize(op: Any, data: np.ndarray) -> Any:
-    return run("LpNormalization", [data], axis=op.axis[0], p=2) if len(op.axis) == 1 else None
 
 
 def dense(op: Any, data: np.ndarray, weight: np.ndarray) -> Any:
@@ -372,6 +272,83 @@ def arange(op: Any) -> Any:
     return [np.array(found, op.dtype)]
 
 
+def topk(op: Any, data: np.ndarray) -> Any:
+    count = op.k if op.k > 0 else data.shape[op.axis]
+    if data.dtype != np.float32:
+        return None
+    found = run("TopK", [data, np.array([count], np.int64)], outputs=2, axis=op.axis, largest=int(not op.is_ascend))
+    return found if op.ret_type == "both" else found[:1] if op.ret_type == "values" else found[1:]
+
+
+def ordered(positions: bool) -> Judge:
+    """Python's stable sort, line by line."""
+
+    def judge(op: Any, data: np.ndarray) -> Any:
+        lines = np.moveaxis(data, op.axis, -1)
+        found = np.zeros(lines.shape)
+        for where in np.ndindex(*lines.shape[:-1]):
+            values = [math.inf if value != value else value for value in lines[where].tolist()]
+            sign = 1 if op.is_ascend else -1
+            order = sorted(range(len(values)), key=lambda at: sign * values[at])
+            found[where] = order if positions else lines[where][order]
+        return [np.moveaxis(found, -1, op.axis)]
+
+    return judge
+
+
+def cumulative(op: Any, data: np.ndarray) -> Any:
+    if op.axis is None:
+        return None
+    return run("CumSum", [data, np.array(op.axis, np.int64)], exclusive=int(op.exclusive))
+
+
+def cumulative_product(op: Any, data: np.ndarray) -> Any:
+    lines = np.moveaxis(data if op.axis is not None else data.reshape(-1), op.axis or 0, 0).astype(np.float64)
+    found, total = [], np.ones_like(lines[0])
+    for line in lines:
+        before, total = total, total * line
+        found.append(before if op.exclusive else total)
+    return [np.moveaxis(np.stack(found), 0, op.axis or 0)]
+
+
+def scatter_elements(op: Any, data: np.ndarray, indices: np.ndarray, updates: np.ndarray) -> Any:
+    if op.reduction == "update" and len(np.unique(indices)) < len(indices):
+        return None
+    kind = "none" if op.reduction == "update" else op.reduction
+    return run("ScatterElements", [data, indices.astype(np.int64), updates], axis=op.axis, reduction=kind)
+
+
+def scatter_nd(op: Any, data: np.ndarray, indices: np.ndarray, updates: np.ndarray) -> Any:
+    tuples = np.ascontiguousarray(np.moveaxis(indices, 0, -1)).astype(np.int64)
+    kind = "none" if op.mode == "update" else op.mode
+    return run("ScatterND", [data, tuples, updates], reduction=kind)
+
+
+def reverse_sequence(op: Any, data: np.ndarray, lengths: np.ndarray) -> Any:
+    if lengths.min() < 1:
+        return None
+    axes = {"time_axis": op.seq_axis, "batch_axis": op.batch_axis}
+    return run("ReverseSequence", [data, lengths.astype(np.int64)], **axes)
+
+
+def dilate(op: Any, data: np.ndarray) -> Any:
+    found = np.full(
+        [(extent - 1) * step + 1 for extent, step in zip(data.shape, op.strides, strict=True)], op.dilation_value
+    )
+    for where in np.ndindex(*data.shape):
+        found[tuple(at * step for at, step in zip(where, op.strides, strict=True))] = data[where]
+    return [found]
+
+
+def collapse(op: Any, data: np.ndarray, *like: np.ndarray) -> Any:
+    """Every element added where broadcasting would have taken it from."""
+    shape = like[0].shape if like else op.shape
+    found = np.zeros(shape)
+    source = np.broadcast_to(np.arange(found.size).reshape(shape), data.shape)
+    np.add.at(found.reshape(-1), source.reshape(-1), data.reshape(-1).astype(np.float64))
+    return [found]
+
+
 JUDGES: dict[str, Judge] = {
     **{
         name: _onnx(kind)
@@ -391,11 +368,20 @@ JUDGES: dict[str, Judge] = {
             "logical_or": "Or", "logical_xor": "Xor",
         }.items()
     },
+    "nn.conv3d": conv_nd("Conv"), "nn.conv1d_transpose": conv_nd("ConvTranspose"),
+    "nn.conv3d_transpose": conv_nd("ConvTranspose"), "nn.max_pool3d": pool("MaxPool"),
+    "nn.avg_pool3d": pool("AveragePool"), "topk": topk, "sort": ordered(False), "argsort": ordered(True),
+    "cumsum": cumulative, "cumprod": cumulative_product, "scatter_elements": scatter_elements,
+    "scatter_nd": scatter_nd, "reverse_sequence": reverse_sequence, "image.resize2d": resize2d,
+    "nn.upsampling": upsampling, "nn.depth_to_space": to_depth("DepthToSpace"),
+    "nn.space_to_depth": to_depth("SpaceToDepth"), "nn.dilate": dilate, "collapse_sum_to": collapse,
+    "collapse_sum_like": collapse,
+    "trilu": lambda op, data: run("Trilu", [data, np.array(op.k, np.int64)], upper=int(op.upper)),
     "log2": _elementwise(math.log2), "log10": _elementwise(math.log10), "rsqrt": _elementwise(lambda x: x**-0.5),
     "trunc": _elementwise(lambda x: float(int(x))), "bitwise_not": _elementwise(lambda x: -x - 1),
     "isfinite": _elementwise(math.isfinite), "copy": _elementwise(lambda x: x),
     "not_equal": _elementwise(lambda a, b: a != b), "floor_divide": _elementwise(lambda a, b: a // b),
-    "floor_mod": _elementwise(lambda a, b: a % b), "trunc_divide": _elementwise(lambda a, b: math.trunc(a / b)),
+    "floor_mod": floor_mod, "trunc_divide": _elementwise(lambda a, b: math.trunc(a / b)),
     "mod": _elementwise(math.fmod), "trunc_mod": _elementwise(math.fmod),
     "left_shift": _elementwise(lambda a, b: a * 2**b), "right_shift": _elementwise(lambda a, b: a // 2**b),
     "bitwise_and": _elementwise(lambda a, b: a & b), "bitwise_or": _elementwise(lambda a, b: a | b),
@@ -422,8 +408,8 @@ PLAIN: dict[str, str] = {
     "all": "np.all", "any": "np.any", "expand_dims": "ndarray.reshape", "squeeze": "np.squeeze", "stack": "np.stack",
     "nn.batch_flatten": "ndarray.reshape", "reverse": "np.flip", "broadcast_to": "np.broadcast_to", "full": "np.full",
     "zeros": "np.zeros", "ones": "np.ones", "zeros_like": "np.zeros_like", "ones_like": "np.ones_like",
+    "cast_like": "as cast", "reshape_like": "ndarray.reshape", "full_like": "np.full",
+    "broadcast_to_like": "np.broadcast_to", "slice_like": "slicing", "ndarray_size": "ndarray.size",
     "shape_of": "ndarray.shape", "nn.dropout": "the operand itself",
 }  # fmt: skip
 """Operators whose reference is one NumPy function of that very meaning, which nothing else need confirm."""
-
-assert onnx.__version__

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.topi.cases import agree, cases, computed, flat, inputs_of, type_of
+from tests.topi.cases import agree, as_function, cases, computed, flat, inputs_of, type_of
 from tests.topi.judges import JUDGES, PLAIN
 from workbench.core.dtype import DataType
 from workbench.core.equal import same
@@ -56,6 +56,21 @@ def check_compute(cls: type[Operator], case: Example) -> None:
         agree(value, wanted, case.tolerance)
 
 
+def check_loops(cls: type[Operator], case: Example) -> None:
+    """The loop function made of it gives the reference's numbers, touches only what its blocks declare, and is text."""
+    from workbench.tir.interpret import interpret
+    from workbench.tir.script import parse, script
+
+    inputs = inputs_of(case)
+    op = cls(**case.attributes)
+    func, arguments = as_function(op, inputs)
+    assert same(parse(script(func)), func)
+    assert interpret(func, *arguments, check_regions=True) == 0
+    wanted = flat(op.reference(*inputs))
+    for value, true in zip(arguments[-len(wanted) :], wanted, strict=True):
+        agree(value, true, case.tolerance)
+
+
 def check_refusal(cls: type[Operator], case: Example) -> None:
     """A bad case is refused with its message, naming the operator, by one `WorkbenchError`."""
     with pytest.raises(WorkbenchError) as caught:
@@ -78,6 +93,11 @@ def test_type_agrees_with_reference(cls: type[Operator], case: Example) -> None:
 @good()
 def test_compute_agrees_with_reference(cls: type[Operator], case: Example) -> None:
     check_compute(cls, case)
+
+
+@good()
+def test_loops_agree_with_reference(cls: type[Operator], case: Example) -> None:
+    check_loops(cls, case)
 
 
 @pytest.mark.parametrize(("cls", "case"), [row[1:] for row in BAD], ids=[row[0] for row in BAD])

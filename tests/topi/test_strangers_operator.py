@@ -11,7 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.topi.test_every_operator import check_compute, check_has_examples, check_refusal, check_type
+from tests.topi.test_every_operator import (
+    check_compute,
+    check_has_examples,
+    check_loops,
+    check_refusal,
+    check_type,
+)
 from workbench import relay, te, topi
 from workbench.arith import build
 from workbench.core.equal import same
@@ -63,6 +69,7 @@ def test_it_conforms() -> None:
         else:
             check_type(SoftShrink, case)
             check_compute(SoftShrink, case)
+            check_loops(SoftShrink, case)
 
 
 def test_it_is_called_interpreted_and_printed_like_any_other() -> None:

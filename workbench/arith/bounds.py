@@ -1,91 +1,120 @@
-"""Constant bounds of integer expressions under ranges of their variables.
+"""Bounds of expressions: constant intervals, and intervals whose ends are expressions.
 
->>> i = n.Var("i")
->>> bounds(i * 4 + 3, {id(i): (0, 7)})
-(3, 31)
+>>> from workbench.arith.nodes import Var
+>>> i = Var("i")
+>>> const_int_bound(i * 4 + 3, {i: (0, 7)})
+Interval(low=3, high=31)
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
+from typing import NamedTuple
 
-from ..core.node import post_order
-from . import nodes as n
+from ..core.dtype import DataType
+from .forms import EVERYTHING, FINITE, UNBOUNDED, Form, Interval
+from .nodes import PrimExpr, Var
+from .simplify import Range, Simplifier
 
-Interval = tuple[float, float]
-"""(least, greatest) value; ints, or plus or minus infinity."""
-
-EVERYTHING: Interval = (-math.inf, math.inf)
-
-
-def bounds(expr: n.PrimExpr, ranges: Mapping[int, Interval]) -> Interval:
-    """The least interval found for `expr`; `ranges` are intervals by identity of variable (or of any other atom)."""
-    known: dict[int, Interval] = {}
-    for node in post_order(expr):
-        if isinstance(node, n.PrimExpr):
-            known[id(node)] = node_bounds(node, known, ranges)
-    return known[id(expr)]
+__all__ = ["EVERYTHING", "FINITE", "UNBOUNDED", "IntSet", "Interval", "const_int_bound", "int_set", "modular_set"]
 
 
-def node_bounds(node: n.PrimExpr, known: Mapping[int, Interval], ranges: Mapping[int, Interval]) -> Interval:
-    """The interval of one node from those of its operands."""
-    if id(node) in ranges:
-        return ranges[id(node)]
-    if isinstance(node, n.IntImm):
-        return (node.value, node.value)
-    if isinstance(node, n.BinaryExpr):
-        rule = _RULES.get(type(node))
-        if rule is not None and not node.dtype.is_float:
-            return rule(known[id(node.a)], known[id(node.b)])
-    if isinstance(node, n.Select):
-        return _join(known[id(node.true_value)], known[id(node.false_value)])
-    if isinstance(node, n.Broadcast):
-        return known[id(node.value)]
-    if isinstance(node, n.Cast) and node.dtype.is_integer and node.value.dtype.is_integer:
-        low, high = known[id(node.value)]
-        least, most = node.dtype.element_of.limits()
-        return (low, high) if least <= low and high <= most else EVERYTHING
-    return EVERYTHING
+class IntSet(NamedTuple):
+    """The integers min ... max; None where there is no bound in the variables kept."""
+
+    min: PrimExpr | None
+    max: PrimExpr | None
 
 
-def _join(a: Interval, b: Interval) -> Interval:
-    return (min(a[0], b[0]), max(a[1], b[1]))
+class Modular(NamedTuple):
+    """The integers coeff * k + base."""
+
+    coeff: int
+    base: int
 
 
-def _times(x: float, y: float) -> float:
-    return 0 if x == 0 or y == 0 else x * y
+def const_int_bound(expr: PrimExpr, ranges: Mapping[Var, Range] | None = None) -> Interval:
+    """The least interval found that holds every value of an integer expression."""
+    return Simplifier(ranges).bound(expr)
 
 
-def _product(a: Interval, b: Interval) -> Interval:
-    corners = [_times(x, y) for x in a for y in b]
-    return (min(corners), max(corners))
+def int_set(expr: PrimExpr, domains: Mapping[Var, tuple[PrimExpr, PrimExpr]], simplifier: Simplifier | None = None) -> IntSet:
+    """The values of `expr` while each variable of `domains` takes the values of its (min, max).
+
+    The ends are expressions of the other variables, by monotonicity of the linear form; a non-linear part of a
+    variable is bounded by constants where its domain is constant.  An end is None where that fails.
+    """
+    used = simplifier or Simplifier()
+    form = used.form(expr)
+    if form is None:
+        return IntSet(None, None)
+    relaxed = {used.atoms.variable_number(variable): ends for variable, ends in domains.items()}
+    sides = [_extreme(used, form, relaxed, domains, greatest) for greatest in (False, True)]
+    return IntSet(*(None if side is None else used.written(side, expr.dtype) for side in sides))
 
 
-def _divided(x: float, by: int) -> float:
-    return x if math.isinf(x) else int(x) // by
+def _extreme(
+    s: Simplifier,
+    form: Form,
+    relaxed: Mapping[int, tuple[PrimExpr, PrimExpr]],
+    domains: Mapping[Var, tuple[PrimExpr, PrimExpr]],
+    greatest: bool,
+) -> Form | None:
+    """The form at the end of its range: one number for every variable relaxed."""
+    units, offset = s.atoms.split_offset(form)
+    result = Form({}, offset)
+    for unit in units:
+        part = s.atoms.unit_form(unit)
+        if unit.form is None and unit.atom in relaxed:
+            end = s.form(relaxed[unit.atom][1 if greatest == (unit.factor > 0) else 0])
+            if end is None:
+                return None
+            result = result.plus(end, unit.factor)
+            continue
+        expr = s.written(part, DataType("int64"))
+        if not any(_mentions(s, number, relaxed) for number in part.terms):
+            result = result.plus(part)
+            continue
+        bound = Simplifier({**s.ranges, **_constant_domains(domains)}).bound(expr)
+        end_value = bound.high if greatest else bound.low
+        if abs(end_value) > FINITE:
+            return None
+        result = result.shifted(end_value)
+    return result
 
 
-def _floordiv(a: Interval, b: Interval) -> Interval:
-    if b[0] != b[1] or b[0] <= 0 or math.isinf(b[0]):
-        return (0, a[1]) if a[0] >= 0 and b[0] > 0 else EVERYTHING
-    return (_divided(a[0], int(b[0])), _divided(a[1], int(b[0])))
+def _constant_domains(domains: Mapping[Var, tuple[PrimExpr, PrimExpr]]) -> dict[Var, Range]:
+    found: dict[Var, Range] = {}
+    for variable, ends in domains.items():
+        low, high = (getattr(end, "value", None) for end in ends)
+        found[variable] = (low, high)
+    return found
 
 
-def _floormod(a: Interval, b: Interval) -> Interval:
-    if b[0] <= 0 or math.isinf(b[1]):
-        return EVERYTHING
-    if a[0] >= 0 and a[1] < b[0]:
-        return a
-    return (0, min(b[1] - 1, a[1]) if a[0] >= 0 else b[1] - 1)
+def _mentions(s: Simplifier, number: int, relaxed: Mapping[int, object]) -> bool:
+    """Whether an atom is made of a relaxed variable."""
+    from ..core.node import pre_order
+
+    stack = [number]
+    variables = {id(s.atoms.table[other].expr) for other in relaxed}
+    while stack:
+        current = stack.pop()
+        atom = s.atoms.table[current]
+        if current in relaxed:
+            return True
+        stack.extend(atom.factors)
+        if atom.inner is not None:
+            stack.extend(atom.inner.terms)
+        if atom.expr is not None and any(id(node) in variables for node in pre_order(atom.expr)):
+            return True
+    return False
 
 
-_RULES = {
-    n.Add: lambda a, b: (a[0] + b[0], a[1] + b[1]),
-    n.Sub: lambda a, b: (a[0] - b[1], a[1] - b[0]),
-    n.Mul: _product,
-    n.FloorDiv: _floordiv,
-    n.FloorMod: _floormod,
-    n.Min: lambda a, b: (min(a[0], b[0]), min(a[1], b[1])),
-    n.Max: lambda a, b: (max(a[0], b[0]), max(a[1], b[1])),
-}
+def modular_set(expr: PrimExpr, ranges: Mapping[Var, Range] | None = None) -> Modular:
+    """What all values of `expr` share: coeff * k + base (coeff 0 for a constant)."""
+    used = Simplifier(ranges)
+    form = used.form(expr)
+    if form is None:
+        return Modular(1, 0)
+    common = form.common_divisor()
+    return Modular(common, form.offset % common if common else form.offset)

@@ -18,7 +18,9 @@ from . import pipeline
 from .history import Action, Stage, key_of
 
 
-def import_action(module: IRModule, source: str, origins: origin.OriginTable) -> Action:
+def import_action(
+    module: IRModule, source: str, origins: origin.OriginTable, shape: Mapping[str, Any] | None = None
+) -> Action:
     """The root of a history: a module that came from `source`, with the origins that import recorded."""
 
     def run(stage: Stage | None) -> Stage:
@@ -27,7 +29,9 @@ def import_action(module: IRModule, source: str, origins: origin.OriginTable) ->
             table.join(origins)
         return Stage(module)
 
-    return Action("Import", "import", _level(module), {"source": source}, key_of("import", module.fingerprint()), run)
+    given = {name: extents if isinstance(extents, int) else tuple(extents) for name, extents in (shape or {}).items()}
+    arguments = {"source": source, "shape": given}
+    return Action("Import", "import", _level(module), arguments, key_of("import", module.fingerprint()), run)
 
 
 def _level(module: IRModule) -> str:

@@ -1,29 +1,35 @@
 """Checking numbers step by step: the first step whose program computes something else is named.
 
 The reference is the imported module, interpreted by the operators' NumPy definitions in float64.  Graph steps are
-interpreted; loop steps run in the checking interpreter when they are small enough, else only the native code at the
-end is compared, and the report says which steps were not run.
+interpreted.  Loop steps run in the checking interpreter when they are small enough; larger ones are compiled as they
+stand, after the least lowering that code generation needs (`LEAST_LOWERING`), so that later passes have no say.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..core.errors import WorkbenchError
-from ..core.limits import limits
 from ..core.module import IRModule
 from ..core.node import pre_order
+from ..core.transform import PASSES
 from ..lower.entry import Lowered
 from ..tir import nodes as t
 
 if TYPE_CHECKING:
-    from .history import Step
+    from .history import Stage, Step
     from .session import Session
+
+LEAST_LOWERING = ("LowerBlocks", "FlattenBuffer")
+"""Passes that code generation cannot do without."""
+
+INTERPRETED_ITERATIONS = 300_000
+"""Innermost iterations up to which the interpreter runs a step (a second or two)."""
 
 ABSOLUTE = 1e-4
 """Absolute part of the tolerance, for values near zero."""
@@ -94,23 +100,49 @@ def _check(
         outputs = _run(step, arrays)
     except WorkbenchError as error:
         return StepCheck(label, "failed", note=str(error).split("\n", 1)[0]), None
-    if outputs is None:
-        return StepCheck(label, "not run", note="too large for the interpreter"), None
     if expected is None:
         return StepCheck(label, "right"), outputs
     return _compared(label, outputs, expected, tolerance), outputs
 
 
-def _run(step: Step, arrays: Sequence[np.ndarray]) -> list[np.ndarray] | None:
-    """The outputs of the program after a step; None when it would take the interpreter too long."""
+def _run(step: Step, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """The outputs of the program after a step."""
     stage = step.stage
     if step.action.kind == "codegen":
         return stage.compiled.run_arrays(arrays)
     if step.action.level == "relay":
         return _interpret_relay(stage.module, arrays, in_float64=False)
-    if stage.lowered is None or cost(stage.module) > limits.interpreter_steps // 10:
-        return None
+    if stage.lowered is None:
+        return _run_functions(stage, arrays)
+    if cost(stage.module) > INTERPRETED_ITERATIONS:
+        return _run_compiled(stage, arrays)
     return interpret_lowered(stage.module, stage.lowered, arrays)
+
+
+def _least_lowered(module: IRModule) -> IRModule:
+    """The module in the least form that code generation takes."""
+    flat = {name: function for name, function in module.items() if "signature" in function.attrs}
+    rest = IRModule({name: function for name, function in module.items() if name not in flat})
+    for name in LEAST_LOWERING:
+        rest = PASSES[name]()(rest)
+    return module.with_functions(dict(rest.functions))
+
+
+def _run_compiled(stage: Stage, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+    from .build import compiled_model
+
+    assert stage.lowered is not None
+    target = stage.module["main"].attrs["target"]
+    return compiled_model(_least_lowered(stage.module), stage.lowered, target).run_arrays(arrays)
+
+
+def _run_functions(stage: Stage, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """The outputs of loop functions that were opened as such."""
+    from ..target import Target
+    from .build import compile_stage
+
+    lowered = replace(stage, module=_least_lowered(stage.module))
+    return compile_stage(lowered, Target("llvm")).run_arrays(arrays)
 
 
 def _interpret_relay(module: IRModule, arrays: Sequence[np.ndarray], in_float64: bool) -> list[np.ndarray]:
@@ -125,7 +157,11 @@ def interpret_lowered(module: IRModule, lowered: Lowered, arrays: Sequence[np.nd
 
     outputs = [np.zeros(tensor.concrete_shape, tensor.dtype.to_numpy()) for tensor in lowered.outputs]
     constants = [np.ascontiguousarray(data.numpy()) for _, data in lowered.constants]
-    interpret(module["main"], *arrays, *constants, *outputs, module=module)
+    main = module["main"]
+    # FlattenBuffer leaves one-dimensional parameters; the views share the memory of the outputs.
+    flat = "signature" in main.attrs
+    arguments = [array.reshape(-1) if flat else array for array in (*map(np.ascontiguousarray, arrays), *constants, *outputs)]
+    interpret(main, *arguments, module=module)
     return outputs
 
 

@@ -38,7 +38,7 @@ def open_session(
     chosen = Target(target)
     with origin.recording() as origins:
         module, source = _imported(x, shape, params)
-    root = actions.import_action(module, source, origins)
+    root = actions.import_action(module, source, origins, shape)
     relay = tuple(passes) if passes is not None else pipeline.RELAY
     return Session(History(), plan_for(root, chosen, relay), chosen, source)
 
@@ -88,3 +88,12 @@ def _bound(module: IRModule, params: Mapping[str, Any] | None) -> IRModule:
     from ..relay.build_module import bind_params
 
     return bind_params(module, params)
+
+
+def bound_module(program: Any, params: Mapping[str, Any] | None) -> IRModule:
+    """A relay module or function as a module, with `params` bound in as constants."""
+    if isinstance(program, Expr):
+        program = IRModule.from_expr(program)
+    if not isinstance(program, IRModule):
+        raise WorkbenchError("E-BUILD-KIND", f"a {type(program).__name__} cannot be built", expected="a relay module")
+    return _bound(program, params)

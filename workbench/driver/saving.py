@@ -42,6 +42,7 @@ def save(session: Session, path: str) -> None:
         "target": str(session.target),
         "source": session.source,
         "program": script(program),
+        "attrs": {key: list(value) for key, value in program.attrs.items() if isinstance(value, tuple)},
         "constants": {key: _encode(data) for key, data in constants_in(program).items()},
         "plan": [_saved_action(action) for action in session.plan[1:]],
     }
@@ -111,6 +112,8 @@ def load(path: str) -> Session:
     target = Target(document["target"])
     with origin.recording() as origins:
         module = parse(document["program"], constants)
+    for key, value in document["attrs"].items():
+        module = module.with_attr(str(key), tuple(map(str, value)))
     root = actions.import_action(module, document["source"], origins)
     plan = tuple(_loaded_action(saved, target, constants, index) for index, saved in enumerate(document["plan"]))
     return Session(History(), (root, *plan), target, document["source"])
@@ -130,6 +133,7 @@ def _read(path: str) -> dict[str, Any]:
         "target": str,
         "source": str,
         "program": str,
+        "attrs": dict,
         "constants": dict,
         "plan": list,
     }

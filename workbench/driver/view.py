@@ -37,7 +37,7 @@ class FunctionView:
         """Native text: "ll" (LLVM IR) or "asm"."""
         if self.compiled is None:
             raise WorkbenchError("E-VIEW-NATIVE", "this step has no native code", fix='look at s.codegen["kernel"]')
-        return self.compiled.source(form, self.name)
+        return self.compiled.get_source(form, self.name)
 
     def show(self, form: str = "script") -> Any:
         """Display the function: "script", or native text "ll", "asm" after code generation."""

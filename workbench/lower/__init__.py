@@ -4,8 +4,8 @@
 the entry that calls them); `schedule_kernels` asks a provider for the schedule of each kernel.
 """
 
-from .entry import lower_module
+from .entry import Lowered, lower_module
 from .kernel import Kernel
 from .provider import Provider, schedule_kernels
 
-__all__ = ["Kernel", "Provider", "lower_module", "schedule_kernels"]
+__all__ = ["Kernel", "Lowered", "Provider", "lower_module", "schedule_kernels"]

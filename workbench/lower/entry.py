@@ -11,7 +11,7 @@ cancel word is polled between calls.  Reshapes that only rename memory become al
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ..arith.build import const
 from ..arith.nodes import Call, PrimExpr, StringImm
@@ -35,12 +35,16 @@ _RENAMES_MEMORY = frozenset({"reshape", "squeeze", "expand_dims", "nn.batch_flat
 
 @dataclass(frozen=True)
 class KernelCall:
-    """One call in the entry: which kernel, on which buffers, for which relay call."""
+    """One call in the entry: which kernel, on which buffers (outputs last), for which relay call."""
 
     kernel: str
-    arguments: tuple[t.Buffer, ...]
-    outputs: tuple[t.Buffer, ...]
+    buffers: tuple[t.Buffer, ...]
     relay_call: r.Expr
+
+    @property
+    def label(self) -> str:
+        """The operators that it computes, for people."""
+        return self.kernel.removeprefix("fused_")
 
 
 @dataclass(frozen=True)
@@ -53,6 +57,10 @@ class Lowered:
     inputs: tuple[tuple[str, TensorType], ...]
     constants: tuple[tuple[str, Tensor], ...]
     outputs: tuple[TensorType, ...]
+    temporaries: tuple[t.Buffer, ...] = ()
+    """Intermediates between kernels."""
+    output_names: tuple[str, ...] = ()
+    """Names from the model's file, where it has them."""
 
 
 @dataclass
@@ -91,7 +99,7 @@ def lower_module(mod: IRModule, target: Target) -> Lowered:
     for current in _outside_kernels(main.body):
         if id(current) not in entry.values:
             entry.values[id(current)] = _lower(current, entry)
-    return _finish(main, entry, inputs)
+    return _finish(main, entry, inputs, tuple(mod.attrs.get("output_names", ())))
 
 
 def _outside_kernels(body: r.Expr) -> list[r.Expr]:
@@ -114,6 +122,8 @@ def _lower(current: r.Expr, entry: _Entry) -> tuple[t.Buffer, ...]:
         return (entry.values[id(current.tuple_value)][current.index],)
     if isinstance(current, r.Call) and isinstance(current.op, r.Function):
         return _call(current, current.op, entry)
+    if isinstance(current, r.Call) and isinstance(current.op, Operator):
+        return _call(current, _alone(current, current.op), entry)
     raise WorkbenchError(
         "E-LOWER-EXPRESSION",
         f"the native entry cannot hold a {type(current).__name__} yet",
@@ -121,6 +131,15 @@ def _lower(current: r.Expr, entry: _Entry) -> tuple[t.Buffer, ...]:
         fix="run FuseOps first; control flow runs in the interpreter",
         nodes=(current,),
     )
+
+
+def _alone(call: r.Call, op: Operator) -> r.Function:
+    """An operator that no fusion took, as a kernel of its own."""
+    params = tuple(r.Var(f"p{index}", argument.checked_type) for index, argument in enumerate(call.args))
+    body = r.Call(op, params)
+    body.set_type(call.checked_type)
+    origin.derived(body, call)
+    return r.Function(params, body, call.checked_type, (), FrozenMap({"Primitive": 1}))
 
 
 def _constant(data: Tensor, entry: _Entry) -> t.Buffer:
@@ -143,7 +162,7 @@ def _call(call: r.Call, function: r.Function, entry: _Entry) -> tuple[t.Buffer, 
         for tensor in tensor_types(call.checked_type, f"call of {kernel.name}")
     )
     entry.temporaries.extend(outputs)
-    entry.calls.append(KernelCall(kernel.name, tuple(arguments), outputs, call))
+    entry.calls.append(KernelCall(kernel.name, (*arguments, *outputs), call))
     return outputs
 
 
@@ -166,14 +185,20 @@ def _kernel(function: r.Function, entry: _Entry) -> Kernel:
     return known
 
 
-def _finish(main: r.Function, entry: _Entry, inputs: list[tuple[str, TensorType]]) -> Lowered:
+def _finish(
+    main: r.Function, entry: _Entry, inputs: list[tuple[str, TensorType]], output_names: tuple[str, ...]
+) -> Lowered:
     types = tensor_types(main.body.checked_type, "the result of main")
     outputs, stands_for, copies = _outputs(entry.values[id(main.body)], types, entry)
     allocated = tuple(buffer for buffer in entry.temporaries if id(buffer) not in stands_for)
     poll = t.Evaluate(Call(DataType("void"), "poll_cancel", ()))
     body: list[t.Stmt] = []
-    for call in [*entry.calls, *copies]:
-        stmt = _call_stmt(call, stands_for)
+    calls = tuple(
+        replace(call, buffers=tuple(stands_for.get(id(buffer), buffer) for buffer in call.buffers))
+        for call in [*entry.calls, *copies]
+    )
+    for call in calls:
+        stmt = _call_stmt(call)
         origin.derived(stmt, call.relay_call)
         body += [stmt, poll]
     root = t.Block("root", (), (), (), allocated, None, seq(body[:-1] if body else body))
@@ -188,10 +213,12 @@ def _finish(main: r.Function, entry: _Entry, inputs: list[tuple[str, TensorType]
     return Lowered(
         IRModule(functions),
         tuple(entry.kernels.values()),
-        (*entry.calls, *copies),
+        calls,
         tuple(inputs),
         tuple((name, data) for _, name, data in held),
         types,
+        allocated,
+        output_names,
     )
 
 
@@ -224,12 +251,11 @@ def _copy_call(source: t.Buffer, target: t.Buffer, entry: _Entry) -> KernelCall:
     parameter = r.Var("source", tensor)
     function = r.Function((parameter,), call_operator("copy", parameter), tensor, (), FrozenMap({"Primitive": 1}))
     kernel = _kernel(function, entry)
-    return KernelCall(kernel.name, (source,), (target,), function)
+    return KernelCall(kernel.name, (source, target), function)
 
 
-def _call_stmt(call: KernelCall, stands_for: dict[int, t.Buffer]) -> t.Stmt:
-    buffers = (stands_for.get(id(buffer), buffer) for buffer in (*call.arguments, *call.outputs))
-    addresses = tuple(_address(buffer) for buffer in buffers)
+def _call_stmt(call: KernelCall) -> t.Stmt:
+    addresses = tuple(_address(buffer) for buffer in call.buffers)
     return t.Evaluate(Call(DataType("void"), "call_tir", (StringImm(call.kernel), *addresses)))
 
 

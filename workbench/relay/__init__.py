@@ -36,7 +36,9 @@ _NAMES: dict[str, tuple[str, str | None]] = {
     "testing": ("workbench.relay.testing", None),
     "analysis": ("workbench.relay.analysis", None),
     "frontend": ("workbench.frontend", None),
-    "build": ("workbench.driver.build", "build"),
+    "build": ("workbench.driver.build", "build_model"),
+    "build_module": ("workbench.relay.build_module", None),
+    "build_config": ("workbench.relay.transform", "build_config"),
     "IRModule": ("workbench.core.module", "IRModule"),
 }
 """Public names: module, and attribute of it (None: the module itself)."""

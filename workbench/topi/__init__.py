@@ -12,25 +12,30 @@ import importlib
 from typing import Any
 
 from . import (
+    algorithm,
     binary,
     clip_cast,
     compare,
     layout,
     nn_conv,
+    nn_conv_more,
     nn_dense,
     nn_elementwise,
     nn_norm,
     nn_pool,
     reduce,
+    resize,
+    scatter,
     transform_index,
     transform_join,
+    transform_like,
     transform_shape,
     unary,
 )
 
 MODULES = (
     unary, clip_cast, binary, compare, reduce, transform_shape, transform_join, transform_index, layout,
-    nn_conv, nn_dense, nn_norm, nn_pool, nn_elementwise,
+    transform_like, algorithm, scatter, nn_conv, nn_conv_more, nn_dense, nn_norm, nn_pool, nn_elementwise, resize,
 )  # fmt: skip
 """The modules that declare operators."""
 
@@ -38,8 +43,8 @@ MODULES = (
 def __getattr__(name: str) -> Any:
     if name.startswith("_"):
         raise AttributeError(name)
-    if name == "nn":
-        return importlib.import_module("workbench.topi.nn")
+    if name in ("nn", "image"):
+        return importlib.import_module(f"workbench.topi.{name}")
     from .functions import function
 
     return function("", name)

@@ -86,6 +86,23 @@ def padding4(value: Any) -> tuple[int, int, int, int]:
     return (four[0], four[1], four[2], four[3])
 
 
+def triple(value: Any) -> tuple[int, int, int]:
+    """One int for all three axes, or three."""
+    found = integers(value)
+    if len(found) not in (1, 3):
+        raise ValueError("one or three ints")
+    three = found * (3 // len(found))
+    return (three[0], three[1], three[2])
+
+
+def padding6(value: Any) -> tuple[int, ...]:
+    """(front, top, left, back, bottom, right) from one int, three, or all six."""
+    found = integers(value)
+    if len(found) not in (1, 3, 6):
+        raise ValueError("one, three or six ints")
+    return found * (6 // len(found))
+
+
 def padding2(value: Any) -> tuple[int, int]:
     """(left, right) from one int or two."""
     return pair(value)

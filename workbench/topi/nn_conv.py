@@ -104,6 +104,14 @@ class Conv2D(Operator):
         example(floats(1, 2, 5, 5), floats(3, 2, 1, 1)),
         example(floats(1, 6, 6, 2), floats(3, 3, 2, 4), data_layout="NHWC", kernel_layout="HWIO", padding=(1, 1)),
         example(floats(1, 3, 5, 6), floats(2, 3, 3, 3, 4), kernel_layout="OIHW4o", channels=6, padding=(1, 1)),
+        example(floats(1, 2, 5, 17), floats(1, 2, 3, 3, 8), kernel_layout="OIHW8o", channels=8, padding=1, strides=2),
+        example(floats(1, 8, 5, 6), floats(2, 1, 3, 3, 4), kernel_layout="OIHW4o", groups=8, padding=(1, 0, 1, 2)),
+        example(floats(1, 6, 5, 5), floats(2, 1, 3, 3, 4), kernel_layout="OIHW4o", channels=6, groups=6, padding=1),
+        example(floats(1, 4, 5, 5), floats(2, 2, 3, 3, 4), kernel_layout="OIHW4o", groups=2, dilation=2),
+        example(floats(1, 4, 5, 5), floats(2, 2, 1, 1, 4), kernel_layout="OIHW4o", channels=6, groups=2),
+        example(floats(1, 5, 6, 3), floats(2, 3, 3, 3, 4), data_layout="NHWC", kernel_layout="OIHW4o", padding=1),
+        example(floats(1, 2, 5, 5, 4), floats(8, 8, 3, 3), data_layout="NCHW4c", padding=1),
+        example(floats(1, 4, 5, 5), floats(6, 4, 3, 3), out_layout="NHWC"),
         example(ints(1, 2, 4, 4, dtype="int8"), ints(3, 2, 3, 3, dtype="int8"), out_dtype="int32"),
         example(floats(1, 3, 6, 7, dtype="float64"), floats(4, 3, 3, 3, dtype="float64")),
         bad(floats(1, 3, 6, 6), floats(4, 2, 3, 3), error="channels"),
@@ -253,9 +261,17 @@ class Conv1D(Operator):
         left, right = self.padding
         size = None if self.kernel_size is None else (1, *self.kernel_size)
         return Conv2D(
-            (1, *self.strides), (0, left, 0, right), (1, *self.dilation), self.groups, self.channels, size,
+            strides=(1, *self.strides),
+            padding=(0, left, 0, right),
+            dilation=(1, *self.dilation),
+            groups=self.groups,
+            channels=self.channels,
+            kernel_size=size,
+            data_layout="NCHW",
+            kernel_layout="OIHW",
+            out_layout="",
             out_dtype=self.out_dtype,
-        )  # fmt: skip
+        )
 
     def infer(self, data: TensorType, weight: TensorType) -> TensorType:
         kind, taps = tensor(self, data, "data", 3), tensor(self, weight, "weight", 3)

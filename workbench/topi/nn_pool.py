@@ -15,9 +15,9 @@ from ..relay.ir.types import Dimension, TensorType
 from . import attributes as convert
 from .nn_conv import check_positive, window_extent
 from .samples import floats, ints
-from .shapes import Shape, known, refuse, tensor
+from .shapes import Shape, known, refuse, tensor, whole
 
-SPATIAL = {"NCW": (2,), "NWC": (1,), "NCHW": (2, 3), "NHWC": (1, 2)}
+SPATIAL = {"NCW": (2,), "NWC": (1,), "NCHW": (2, 3), "NHWC": (1, 2), "NCDHW": (2, 3, 4), "NDHWC": (1, 2, 3)}
 """Places of the pooled axes by layout."""
 
 
@@ -135,7 +135,7 @@ _PAD2 = attribute((0, 0), "before and after", convert=convert.padding2)
 _PAD4 = attribute((0, 0, 0, 0), "top, left, bottom, right", convert=convert.padding4)
 _LAYOUT1 = attribute("NCW", "layout of data", choices=("NCW", "NWC"))
 _LAYOUT2 = attribute("NCHW", "layout of data", choices=("NCHW", "NHWC"))
-_OUT_LAYOUT = attribute("", "layout of the result: that of data", choices=("", "NCHW", "NHWC", "NCW", "NWC"))
+_OUT_LAYOUT = attribute("", "layout of the result: that of data", choices=("", *SPATIAL))
 
 _examples2 = (
     example(floats(1, 2, 6, 7), pool_size=2, strides=2),
@@ -220,6 +220,49 @@ class AvgPool1D(Pool):
     count_include_pad: bool = _COUNT
     average = True
     examples = (*_examples1, example(floats(1, 2, 5), pool_size=3, padding=1, count_include_pad=True))
+
+
+_SIZE3 = attribute(doc="depth, height and width of the window", convert=convert.triple)
+_STEP3 = attribute((1, 1, 1), "steps of the window", convert=convert.triple)
+_GAP3 = attribute((1, 1, 1), "distances between taps", convert=convert.triple)
+_PAD6 = attribute((0,) * 6, "three before, three after", convert=convert.padding6)
+_LAYOUT3 = attribute("NCDHW", "layout of data", choices=("NCDHW", "NDHWC"))
+_examples3 = (
+    example(floats(1, 2, 4, 5, 4), pool_size=2, strides=(1, 2, 2)),
+    example(floats(1, 1, 4, 4, 4), pool_size=(2, 3, 2), padding=(0, 1, 1, 1, 1, 0)),
+    bad(floats(1, 2, 4, 4), pool_size=2, error="5 axes"),
+)
+
+
+@operator("nn.max_pool3d")
+class MaxPool3D(Pool):
+    """The greatest value of each window."""
+
+    pool_size: tuple[int, ...] = _SIZE3
+    strides: tuple[int, ...] = _STEP3
+    dilation: tuple[int, ...] = _GAP3
+    padding: tuple[int, ...] = _PAD6
+    layout: str = _LAYOUT3
+    out_layout: str = _OUT_LAYOUT
+    ceil_mode: bool = _CEIL
+    average = False
+    examples = _examples3
+
+
+@operator("nn.avg_pool3d")
+class AvgPool3D(Pool):
+    """The mean of each window."""
+
+    pool_size: tuple[int, ...] = _SIZE3
+    strides: tuple[int, ...] = _STEP3
+    dilation: tuple[int, ...] = _GAP3
+    padding: tuple[int, ...] = _PAD6
+    layout: str = _LAYOUT3
+    out_layout: str = _OUT_LAYOUT
+    ceil_mode: bool = _CEIL
+    count_include_pad: bool = _COUNT
+    average = True
+    examples = _examples3
 
 
 class GlobalPool(Operator):
@@ -316,7 +359,7 @@ class AdaptivePool(Operator):
         return TensorType(self.shape(kind.shape), kind.dtype)
 
     def reference(self, data: np.ndarray) -> np.ndarray:
-        result = np.empty(self.shape(data.shape), data.dtype)
+        result = np.empty(whole(self.shape(data.shape)), data.dtype)
         axes, sizes = self.axes(), self.sizes(data.shape)
         for where in np.ndindex(*sizes):
             cut: list[Any] = [slice(None)] * data.ndim

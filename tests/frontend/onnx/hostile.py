@@ -10,7 +10,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 FLOAT = TensorProto.FLOAT
@@ -126,8 +125,13 @@ def with_functions(*functions: Any) -> Any:
 
 
 def cycle() -> Any:
-    return model([node("Add", ["x", "b"], ["y1"], name="first"), node("Relu", ["y1"], ["r"]), node("Relu", ["r"], ["b"]),
-                  node("Relu", ["b"], ["y"])])  # fmt: skip
+    nodes = [
+        node("Add", ["x", "b"], ["y1"], name="first"),
+        node("Relu", ["y1"], ["r"]),
+        node("Relu", ["r"], ["b"]),
+        node("Relu", ["b"], ["y"]),
+    ]
+    return model(nodes)
 
 
 def shaped_bomb(op_type: str) -> Any:
@@ -137,9 +141,11 @@ def shaped_bomb(op_type: str) -> Any:
         "Expand": ([node("Expand", ["x", "s"], ["y"])], [ints("s", huge, 2, 3)]),
         "Tile": ([node("Tile", ["x", "s"], ["y"])], [ints("s", huge, huge)]),
         "Pad": ([node("Pad", ["x", "s"], ["y"])], [ints("s", 0, 0, huge, huge)]),
-        "Range": ([node("Range", ["a", "b", "c"], ["y"])],
-                  [weights("a", np.int64(0)), weights("b", np.int64(1 << 60)), weights("c", np.int64(1))]),
-    }  # fmt: skip
+        "Range": (
+            [node("Range", ["a", "b", "c"], ["y"])],
+            [weights("a", np.int64(0)), weights("b", np.int64(1 << 60)), weights("c", np.int64(1))],
+        ),
+    }
     nodes, initializers = table[op_type]
     return model(nodes, initializers=initializers)
 
@@ -221,12 +227,21 @@ REFUSED: dict[str, Callable[[], Any]] = {
         initializers=[weights("a", np.int64(0)), weights("b", np.int64(9)), weights("c", np.int64(0))],
     ),
     "46_endless_loop": lambda: model(
-        [node("Loop", ["", "go", "x"], ["y"], body=helper.make_graph(
-            [node("Identity", ["c"], ["d"]), node("Identity", ["v"], ["w"])], "body",
-            [value("i", (), INT64), value("c", (), TensorProto.BOOL), value("v")],
-            [value("d", (), TensorProto.BOOL), value("w")]))],
+        [
+            node(
+                "Loop",
+                ["", "go", "x"],
+                ["y"],
+                body=helper.make_graph(
+                    [node("Identity", ["c"], ["d"]), node("Identity", ["v"], ["w"])],
+                    "body",
+                    [value("i", (), INT64), value("c", (), TensorProto.BOOL), value("v")],
+                    [value("d", (), TensorProto.BOOL), value("w")],
+                ),
+            )
+        ],
         initializers=[weights("go", np.True_)],
-    ),  # fmt: skip
+    ),
     "71_nest_1500": lambda: nested(1500),
     "73_function_cycle": lambda: with_functions(function("F", ["G"]), function("G", ["F"])),
     "74_function_chain_3000": lambda: with_functions(
@@ -236,13 +251,13 @@ REFUSED: dict[str, Callable[[], Any]] = {
         *[function(f"F{index}", [f"F{index + 1}"] * 2) for index in range(29)], function("F29", [])
     ),
     "82_mixed_dtype": lambda: model([node("Add", ["x", "w"], ["y"])], initializers=[ints("w", 1, 2, 3)]),
-    "83_matmul_dims": lambda: model([node("MatMul", ["x", "w"], ["y"])], initializers=[weights("w", np.ones((4, 5), "f"))]),
+    "83_matmul_dims": lambda: model(
+        [node("MatMul", ["x", "w"], ["y"])], initializers=[weights("w", np.ones((4, 5), "f"))]
+    ),
     "84_conv_rank": lambda: conv((2, 3), (4, 3, 3, 3)),
     "84_conv_channels": lambda: conv((1, 5, 8, 8), (4, 3, 3, 3)),
     "85_stride_0": lambda: conv((1, 3, 8, 8), (4, 3, 3, 3), strides=[0, 1]),
-    "86_kernel_0": lambda: model(
-        [node("MaxPool", ["x"], ["y"], kernel_shape=[0, 2])], [value("x", (1, 3, 8, 8))]
-    ),
+    "86_kernel_0": lambda: model([node("MaxPool", ["x"], ["y"], kernel_shape=[0, 2])], [value("x", (1, 3, 8, 8))]),
     "87_axis_99": lambda: model([node("Softmax", ["x"], ["y"], axis=99)]),
     "88_reshape_minus_2": lambda: model([node("Reshape", ["x", "s"], ["y"])], initializers=[ints("s", -2, 3)]),
     "88_reshape_elements": lambda: model([node("Reshape", ["x", "s"], ["y"])], initializers=[ints("s", 4, 5)]),
@@ -253,19 +268,28 @@ REFUSED: dict[str, Callable[[], Any]] = {
     "93_perm_repeats": lambda: model([node("Transpose", ["x"], ["y"], perm=[0, 0])]),
     "broadcast": lambda: model([node("Add", ["x", "w"], ["y"])], initializers=[weights("w", np.ones((4,), "f"))]),
     "dynamic_input": lambda: model([node("Relu", ["x"], ["y"])], [value("x", ("batch", 3, None))]),
-    "if_at_run_time": lambda: model(
-        [node("If", ["c"], ["y"], then_branch=helper.make_graph([node("Relu", ["x"], ["t"])], "t", [], [value("t")]),
-              else_branch=helper.make_graph([node("Neg", ["x"], ["e"])], "e", [], [value("e")]))],
-        [value("x"), value("c", (), TensorProto.BOOL)],
-    ),  # fmt: skip
+    "46_loop_of_two_negations": lambda: model(
+        [
+            node(
+                "Loop",
+                ["", "go", "x"],
+                ["y"],
+                body=helper.make_graph(
+                    [node("Not", ["c"], ["n"]), node("Not", ["n"], ["d"]), node("Identity", ["v"], ["w"])],
+                    "body",
+                    [value("i", (), INT64), value("c", (), TensorProto.BOOL), value("v")],
+                    [value("d", (), TensorProto.BOOL), value("w")],
+                ),
+            )
+        ],
+        initializers=[weights("go", np.True_)],
+    ),
     "missing_attribute": lambda: model([node("Cast", ["x"], ["y"])]),
     "string_input": lambda: model([node("Identity", ["x"], ["y"])], [value("x", (2,), TensorProto.STRING)]),
     "unknown_attribute": lambda: model([node("Relu", ["x"], ["y"], colour=3)]),
-    "value_at_run_time": lambda: model(
-        [node("Reshape", ["x", "s"], ["y"])], [value("x"), value("s", (2,), INT64)]
-    ),
+    "value_at_run_time": lambda: model([node("Reshape", ["x", "s"], ["y"])], [value("x"), value("s", (2,), INT64)]),
     "wrong_attribute_type": lambda: model([node("Softmax", ["x"], ["y"], axis=1.5)]),
-}  # fmt: skip
+}
 
 EXTERNAL: dict[str, dict[str, str]] = {
     "50_parent": {"location": "../secret.bin"},
@@ -307,6 +331,18 @@ def named(name: str) -> Any:
 
 
 ACCEPTED: dict[str, Callable[[], Any]] = {
+    "if_at_run_time": lambda: model(
+        [
+            node(
+                "If",
+                ["c"],
+                ["y"],
+                then_branch=helper.make_graph([node("Relu", ["x"], ["t"])], "t", [], [value("t")]),
+                else_branch=helper.make_graph([node("Neg", ["x"], ["e"])], "e", [], [value("e")]),
+            )
+        ],
+        [value("x"), value("c", (), TensorProto.BOOL)],
+    ),
     "00_good": good,
     "14_not_sorted": unsorted,
     "31_zero_dimension": lambda: model([node("Relu", ["x"], ["y"])], [value("x", (0, 3))]),
@@ -322,4 +358,4 @@ ACCEPTED: dict[str, Callable[[], Any]] = {
     "97_path_name": lambda: named("../../etc/passwd"),
     "98_injection_name": lambda: named('x"; system("id"); //'),
     "99_metadata": lambda: changed(good(), lambda m: m.metadata_props.add(key="__proto__", value="x" * 1000)),
-}  # fmt: skip
+}

@@ -14,6 +14,8 @@ from typing import Any
 
 from ...core.errors import WorkbenchError
 from ...core.module import IRModule
+from ...runtime.module import CodeUnit, Module
+from ...runtime.packed import PackedFunc, packed_at
 from ...target import Target
 from ...tir import nodes as t
 from ...tir.transforms.pipeline import lower_module
@@ -51,6 +53,8 @@ class Artefact:
     """Object code by function."""
     exported: dict[str, str]
     """Packed symbol by function name."""
+    symbols: dict[str, str]
+    """Kernel symbol by function name."""
     parameters: dict[str, tuple[Parameter, ...]]
     sources: dict[str, str] = field(default_factory=dict)
     """The printed loop program by function: what debug locations point into."""
@@ -62,6 +66,22 @@ class Artefact:
         if not self._linked:
             self._linked.append(_link(self))
         return self._linked[0]
+
+    def module(self) -> Module:
+        """The functions as a runtime module, linked into this process; code for another machine has none to call."""
+        functions = {name: self._function(name) for name in self.texts} if _runs_here(self.target) else {}
+        triple = self.target.triple or machine.host_triple()
+        code = CodeUnit(tuple(self.objects.values()), triple, self.cpu_features, dict(self.exported))
+        entry = "main" if "main" in self.texts else None
+        return Module(functions, entry=entry, code=code, sources=self.get_source, keep=self)
+
+    def _function(self, name: str) -> PackedFunc:
+        linked = self.link()
+        return packed_at(linked[self.exported[name]], name, linked, frozenset(self.written(name)))
+
+    def written(self, name: str) -> tuple[int, ...]:
+        """Positions of the packed arguments that a function writes."""
+        return tuple(index for index, parameter in enumerate(self.parameters[name]) if parameter.written)
 
     def get_source(self, form: str = "ll", name: str | None = None) -> str:
         """Text of one function or all: "tir", "ll" (as emitted), "ll-opt" (optimised), "asm"."""
@@ -106,7 +126,7 @@ class LlvmBackend:
         functions = {name: func for name, func in lowered.items() if isinstance(func, t.PrimFunc)}
         symbols = {name: symbol(name, number) for number, name in enumerate(functions)}
         exported = {name: f"__tvm_ffi_{exported_name(name, number)}" for number, name in enumerate(functions)}
-        features = "" if chosen.is_host else machine.needed_features(chosen)
+        features = machine.needed_features(chosen)
         texts: dict[str, str] = {}
         sources: dict[str, str] = {}
         for number, (name, func) in enumerate(functions.items()):
@@ -116,7 +136,7 @@ class LlvmBackend:
         jobs = [machine.job_of(text, chosen) for text in texts.values()]
         objects = dict(zip(texts, compile_jobs(jobs), strict=True))
         parameters = {name: packed_parameters(func) for name, func in functions.items()}
-        return Artefact(chosen, lowered, texts, objects, exported, parameters, sources, features)
+        return Artefact(chosen, lowered, texts, objects, exported, symbols, parameters, sources, features)
 
 
 def exported_name(name: str, number: int) -> str:
@@ -158,7 +178,7 @@ def _printed(func: t.PrimFunc, name: str) -> tuple[str, dict[int, int]]:
 
 
 def _link(artefact: Artefact) -> Any:
-    from ...runtime.native import library
+    from ...runtime.native import library, why_missing
     from . import jit
 
     if not _runs_here(artefact.target):
@@ -169,12 +189,15 @@ def _link(artefact: Artefact) -> Any:
             fix="export it with export_library and run it there",
         )
     runtime = library()
-    imports = dict(runtime.addresses) if runtime is not None else {}
     if runtime is None:
-        # Without the native runtime, wrappers are never called: Python checks arguments (runtime.fallback).
-        imports = {"wb_enter": 1, "wb_leave": 1}
-    names = [*artefact.exported.values(), *(symbol(name, i) for i, name in enumerate(artefact.texts))]
-    return jit.link(list(artefact.objects.values()), names, imports)
+        raise WorkbenchError(
+            "E-RUN-NATIVE",
+            "the native runtime is missing, so compiled code cannot run here",
+            found=why_missing()[:300],
+            fix="install a C compiler (cc, gcc, clang) or `pip install ziglang`, and try again",
+        )
+    names = [*artefact.exported.values(), *artefact.symbols.values()]
+    return jit.link(list(artefact.objects.values()), names, runtime.addresses)
 
 
 def _runs_here(target: Target) -> bool:

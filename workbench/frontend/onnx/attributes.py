@@ -38,6 +38,5 @@ def _value(proto: Any, reader: TensorReader, where: str) -> Any:
             found=f"kind {proto.type}",
             expected="numbers, text, a tensor or a graph",
             fix="export the model again",
-            kept="nothing imported",
         )
     return read()

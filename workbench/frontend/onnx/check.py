@@ -42,7 +42,7 @@ def check_model(proto: Any, name: str, opset: int | None = None) -> ModelRecord:
 
 
 def _refuse(code: str, message: str, where: str, found: str, expected: str, fix: str) -> WorkbenchError:
-    return WorkbenchError(code, message, where=where, found=found, expected=expected, fix=fix, kept="nothing imported")
+    return WorkbenchError(code, message, where=where, found=found, expected=expected, fix=fix)
 
 
 def check_ir_version(version: int, name: str) -> None:

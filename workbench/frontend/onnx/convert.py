@@ -10,6 +10,7 @@ what the file claims is compared with them and never relied on.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,11 +22,12 @@ from ...core.origin import ImportedFrom
 from ...core.tensor import Tensor
 from ...relay.ir.expr import Constant, Expr, Var
 from ...relay.ir.types import TensorType
-from . import attributes, fold, schema
+from . import attributes, schema
 from .check import check_graph
+from .fold import Folder
 from .functions import function_record, substituted
 from .inputs import input_types
-from .records import FunctionRecord, ModelRecord, NodeRecord, ValueClaim
+from .records import FunctionRecord, GraphRecord, ModelRecord, NodeRecord, ValueClaim
 from .site import Site
 from .table import converter_for
 from .tensors import TensorReader, to_tensor
@@ -46,6 +48,8 @@ class Importer:
         self.params: dict[str, Tensor] = {}
         self.weights: list[Var] = []
         self.nodes_done = 0
+        self.folder = Folder()
+        self.subgraphs: dict[int, tuple[Any, GraphRecord]] = {}
 
     def note(self, text: str) -> None:
         """Add a note, once."""
@@ -141,8 +145,8 @@ class Importer:
         schema.check_element_types(record, opset, dtypes, place)
         converter = converter_for(record.domain, record.op_type, opset)
         if converter is None:
-            return self._expand(record, operands, opset, place, depth)
-        site = Site(self, record, opset, place, scope, depth)
+            return self._expand(record, operands, opsets, place, depth)
+        site = Site(self, record, opsets, place, scope, depth)
         made = self._guarded(site, converter.function, operands, attributes.values_of(record, self.reader, place))
         results = made if isinstance(made, tuple) else (made,)
         self._require_outputs(record, results, place)
@@ -154,7 +158,6 @@ class Importer:
             return function(site, *operands, **given)
         except WorkbenchError as error:
             error.fix = error.fix or "look at the nodes that make these operands, and at shape="
-            error.kept = error.kept or "nothing imported"
             if site.record.label not in error.where:
                 error.where = site.where
             raise
@@ -164,7 +167,6 @@ class Importer:
                 f"{site.record.label}: the importer failed: {type(error).__name__}: {error}",
                 where=site.where,
                 fix="report this with the model, or register a converter of your own with onnx_op",
-                kept="nothing imported",
             ) from error
 
     def _finished(
@@ -179,22 +181,24 @@ class Importer:
                 kind = value.type_or_none
                 if isinstance(kind, TensorType) and kind.is_static:
                     limits.check("tensor_bytes", kind.size * kind.dtype.bytes, record.label, place)
-                value = fold.folded(value) if known else value
+                value = self.folder.folded(value) if known else value
                 origin.derived(value, label)
             done.append(value)
         return tuple(done)
 
     def _require_outputs(self, record: NodeRecord, results: tuple[Any, ...], place: str) -> None:
-        missing = [name for name in record.outputs[len(results) :] if name]
+        made = [value is not None for value in results]
+        missing = [
+            index for index, name in enumerate(record.outputs) if name and not (index < len(made) and made[index])
+        ]
         if missing:
             raise WorkbenchError(
                 "E-ONNX-NODE",
-                f"{record.label}: output {len(results)} is not supported",
+                f"{record.label}: output {missing[0]} is not supported",
                 where=place,
-                found=f"'{shorten(missing[0], 60)}'",
-                expected=f"{len(results)} outputs",
+                found=f"'{shorten(record.outputs[missing[0]], 60)}'",
+                expected=f"{sum(made)} outputs",
                 fix="export without this output",
-                kept="nothing imported",
             )
 
     # --- functions and bodies ---
@@ -219,35 +223,53 @@ class Importer:
         for node in nodes:
             schema.check_node(node, function.opsets.get(node.domain, 1), where)
         self.convert_nodes(nodes, scope, function.opsets, {}, where, depth + 1)
-        results = tuple(scope[name] for name in function.outputs)
+        results = tuple(scope.get(name) for name in function.outputs)
+        self._require_outputs(record, results, where)
         for value in results:
             if isinstance(value, Expr):
                 origin.derived(value, ImportedFrom("onnx", record.label))
         return results
 
-    def _expand(self, record: NodeRecord, operands: list[Any], opset: int, place: str, depth: int) -> tuple[Any, ...]:
+    def _expand(
+        self, record: NodeRecord, operands: list[Any], opsets: Mapping[str, int], place: str, depth: int
+    ) -> tuple[Any, ...]:
         """A node without a converter, by the body that the standard gives for it."""
-        types = [
-            (str(item.checked_type.dtype), item.checked_type.concrete_shape) if isinstance(item, Expr) else None
-            for item in operands
-        ]
+        opset = opsets.get(record.domain, 1)
+        kinds = [item.type_or_none if isinstance(item, Expr) else None for item in operands]
+        types = [(str(kind.dtype), kind.concrete_shape) if isinstance(kind, TensorType) else None for kind in kinds]
         proto = schema.body_of(record, opset, types)
         if proto is None:
             from .support import unsupported_error
 
             raise unsupported_error({(record.domain, record.op_type, opset): [record.label]}, self.name)
         function = function_record(proto, record.op_type, proto.opset_import)
+        function = replace(
+            function,
+            opsets={**opsets, **function.opsets},
+            defaults={**schema.default_attributes(record.op_type, record.domain, opset), **function.defaults},
+        )
         return self._inline(function, record, operands, place, depth)
 
-    def convert_subgraph(self, proto: Any, site: Site) -> tuple[Any, ...]:
-        """The outputs of a graph attribute, converted in the scope of its node."""
+    def convert_subgraph(self, proto: Any, site: Site, given: Mapping[str, Any] | None = None) -> tuple[Any, ...]:
+        """The outputs of a graph attribute, converted in the scope of its node; `given` are its inputs."""
         where = f"{site.where.split('(')[0]}"
-        graph = check_graph(proto, where, self.notes, outer=frozenset(site.scope))
-        scope = dict(site.scope)
+        graph = self._checked_subgraph(proto, site, where)
+        scope = {**site.scope, **(given or {})}
         for name, tensor in graph.initializers.items():
             scope[name] = self._initializer(name, tensor)
-        self.convert_nodes(graph.nodes, scope, self.record.opsets, graph.claims, where, site.depth + 1)
+        self.convert_nodes(graph.nodes, scope, site.opsets, graph.claims, where, site.depth + 1)
         return tuple(scope[claim.name] for claim in graph.outputs)
+
+    def _checked_subgraph(self, proto: Any, site: Site, where: str) -> GraphRecord:
+        """The record of a graph attribute, judged at its first use (a loop's body is used many times)."""
+        known = self.subgraphs.get(id(proto))
+        if known is not None and known[0] is proto:
+            return known[1]
+        graph = check_graph(proto, where, self.notes, outer=frozenset(site.scope))
+        for node in graph.nodes:
+            schema.check_node(node, site.opsets.get(node.domain, 1), where)
+        self.subgraphs[id(proto)] = (proto, graph)
+        return graph
 
     # --- claims ---
 

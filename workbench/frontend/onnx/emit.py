@@ -29,6 +29,11 @@ def call(name: str, *operands: Expr, **attributes: Any) -> Expr:
     return made
 
 
+def reshaped(value: Expr, shape: Sequence[int]) -> Expr:
+    """`value` with another shape of as many elements; a 0 is an empty axis (not, as in relay, one that is copied)."""
+    return call("reshape", value, newshape=tuple(shape), allowzero=0 in shape)
+
+
 def pack(parts: Sequence[Expr]) -> Tuple:
     """A tuple of expressions, with its type."""
     made = Tuple(tuple(parts))

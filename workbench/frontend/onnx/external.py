@@ -26,7 +26,6 @@ def _refuse(message: str, where: str, found: str, expected: str, fix: str) -> Wo
         found=found,
         expected=expected,
         fix=fix,
-        kept="nothing imported",
     )
 
 

@@ -65,7 +65,6 @@ def _refuse(code: str, message: str, where: str, found: str, expected: str) -> W
         found=found,
         expected=expected,
         fix="export the model without these functions",
-        kept="nothing imported",
     )
 
 

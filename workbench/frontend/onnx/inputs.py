@@ -116,5 +116,4 @@ def _open_error(claims: Sequence[ValueClaim], name: str) -> WorkbenchError:
         found=listed,
         expected="a number for every dimension",
         fix=f"shape={{{example}}} (with your numbers){by_name}",
-        kept="nothing imported",
     )

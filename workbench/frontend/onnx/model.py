@@ -56,9 +56,9 @@ def from_onnx(
     found = import_model(model, shape, dtype=dtype, opset=opset, freeze_params=freeze_params, config=convert_config)
     if not found.params:
         return found.module, {}
-    from ...runtime import nd
+    from ...runtime import ndarray
 
-    return found.module, {name: nd.array(tensor.numpy()) for name, tensor in found.params.items()}
+    return found.module, {name: ndarray.array(tensor.numpy()) for name, tensor in found.params.items()}
 
 
 def import_model(
@@ -72,12 +72,21 @@ def import_model(
     config: Mapping[str, Any] | None = None,
 ) -> ImportedModel:
     """As `from_onnx`, with all that is known of the import.  `values` fixes inputs to arrays (by name)."""
-    options = _options(config)
+    try:
+        return _imported(model, shape, dtype, opset, freeze_params, values, _options(config))
+    except WorkbenchError as error:
+        error.kept = error.kept or "nothing imported"
+        raise
+
+
+def _imported(
+    model: Any, shape: Any, dtype: Any, opset: int | None, freeze: bool, values: Any, options: Mapping[str, Any]
+) -> ImportedModel:
     source = read_model(model)
     record = check_model(source.proto, source.name, opset)
     check_support(record, source.name)
     reader = TensorReader(source.folder, options.get("allow_hardlinks", False))
-    importer = Importer(record, reader, source.name, freeze=freeze_params)
+    importer = Importer(record, reader, source.name, freeze=freeze)
     ambient = origin.active()
     if ambient is not None:
         return _converted(importer, shape, dtype, values, ambient)
@@ -89,12 +98,13 @@ def _converted(importer: Importer, shape: Any, dtype: Any, values: Any, table: o
     inputs, outputs = importer.run(shape, dtype, values)
     body: Expr = outputs[0] if len(outputs) == 1 else emit.pack(outputs)
     function = Function((*inputs, *importer.weights), body, body.checked_type)
+    output_names = tuple(claim.name for claim in importer.record.graph.outputs)
     return ImportedModel(
-        IRModule({"main": function}),
+        IRModule({"main": function}, attrs={"output_names": output_names}),
         importer.params,
         tuple(variable.name_hint for variable in inputs),
         tuple(emit.type_of(variable) for variable in inputs),
-        tuple(claim.name for claim in importer.record.graph.outputs),
+        output_names,
         (*importer.record.notes, *importer.reader.notes, *importer.notes),
         table,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from ...relay.ir.expr import Expr
-from .emit import call, like, rank_of, shape_of
+from .emit import call, like, rank_of, reshaped, shape_of
 from .site import Site
 from .table import onnx_op
 
@@ -110,7 +110,7 @@ def shrink(node: Site, x: Expr, *, bias: float = 0.0, lambd: float = 0.5) -> Exp
 def _two_dimensional(x: Expr, axis: int) -> Expr:
     """Axes before `axis` joined, and those from it on (the meaning of softmax before opset 13)."""
     shape = shape_of(x)
-    return call("reshape", x, newshape=(math.prod(shape[:axis]), math.prod(shape[axis:])))
+    return reshaped(x, (math.prod(shape[:axis]), math.prod(shape[axis:])))
 
 
 def _softmax(node: Site, name: str, x: Expr, axis: int, joined: bool) -> Expr:
@@ -118,7 +118,7 @@ def _softmax(node: Site, name: str, x: Expr, axis: int, joined: bool) -> Expr:
     axis = node.axis(axis, rank)
     if not joined or axis == rank - 1:
         return call(name, x, axis=axis)
-    return call("reshape", call(name, _two_dimensional(x, axis), axis=1), newshape=shape_of(x))
+    return reshaped(call(name, _two_dimensional(x, axis), axis=1), shape_of(x))
 
 
 @onnx_op("Softmax", since=1, until=12)

@@ -1,12 +1,15 @@
-"""Control flow that is decided at import: a known condition takes its branch, a known trip count unrolls.
+"""Control flow: a known condition takes its branch, any other becomes relay's `If`; known trip counts unroll.
 
-What only a run could decide is refused by name.
+Loops whose trip count only a run could tell are refused by name.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from ...relay.ir.expr import Expr, If
+from .emit import call, constant, pack, rank_of, reshaped, shape_of, unpack
 from .site import Site
 from .table import onnx_op
 
@@ -14,12 +17,107 @@ from .table import onnx_op
 @onnx_op("If", since=1)
 def if_(node: Site, condition: Any, *, then_branch: Any, else_branch: Any) -> tuple[Any, ...]:
     known = node.known(condition)
-    if known is None:
+    if known is not None:
+        taken = then_branch if bool(known.reshape(-1)[0]) else else_branch
+        return node.importer.convert_subgraph(taken, node)
+    branches = [_joined(node, node.importer.convert_subgraph(graph, node)) for graph in (then_branch, else_branch)]
+    if branches[0].checked_type != branches[1].checked_type:
         raise node.refuse(
-            "a branch that depends on the model's inputs is not supported yet",
-            "a condition computed at run time",
-            "a condition known during import",
+            "the branches of a condition that only a run decides give different types",
+            f"{branches[0].checked_type} and {branches[1].checked_type}",
+            "equal shapes and element types",
             "fix the input that decides: import_model(..., values={name: array})",
         )
-    taken = then_branch if bool(known.reshape(-1)[0]) else else_branch
-    return node.importer.convert_subgraph(taken, node)
+    single = condition if rank_of(condition) == 0 else reshaped(condition, ())
+    made = If(single, branches[0], branches[1])
+    made.set_type(branches[0].checked_type)
+    return unpack(made) if len(then_branch.output) > 1 else (made,)
+
+
+def _joined(node: Site, values: Sequence[Any]) -> Expr:
+    if not all(isinstance(value, Expr) for value in values):
+        raise node.refuse("a branch gives something else than tensors", "a sequence or nothing", "tensors")
+    return values[0] if len(values) == 1 else pack(values)
+
+
+def _stacked(parts: Sequence[Expr], axis: int) -> Expr:
+    wide = [reshaped(part, (*shape_of(part)[:axis], 1, *shape_of(part)[axis:])) for part in parts]
+    return wide[0] if len(wide) == 1 else call("concatenate", pack(wide), axis=axis)
+
+
+@onnx_op("Loop", since=1)
+def loop(node: Site, trips: Any = None, going: Any = None, *states: Any, body: Any) -> tuple[Any, ...]:
+    """Unrolled: the trip count, and whether to go on, must be known while importing."""
+    most = None if trips is None else int(node.constant(trips, "the trip count").reshape(-1)[0])
+    if most is None and going is not None and _passes_on(body):
+        raise node.refuse("the loop does not end", "a condition that stays as it is", "a trip count")
+    flag = going if going is not None else constant(True, "bool")
+    names = [value.name for value in body.input]
+    carried = list(states)
+    scanned: list[list[Any]] = [[] for _ in range(len(body.output) - 1 - len(states))]
+    step = 0
+    while (most is None or step < most) and bool(node.constant(flag, "the loop's condition").reshape(-1)[0]):
+        node.require_unrollable(step + 1, len(body.node))
+        given = dict(zip(names, [constant(step, "int64"), flag, *carried], strict=True))
+        results = node.importer.convert_subgraph(body, node, given)
+        flag, carried = results[0], list(results[1 : 1 + len(states)])
+        for part, value in zip(scanned, results[1 + len(states) :], strict=True):
+            part.append(value)
+        step += 1
+    if any(not part for part in scanned):
+        raise node.refuse("a loop that never runs has no scan outputs to stack", "0 steps", "at least 1")
+    return (*carried, *(_stacked(part, 0) for part in scanned))
+
+
+def _passes_on(body: Any) -> bool:
+    """Whether the body hands its condition on unchanged."""
+    flag, source = body.output[0].name, body.input[1].name
+    makers = {name: node for node in body.node for name in node.output}
+    while flag != source and flag in makers and makers[flag].op_type == "Identity":
+        flag = makers[flag].input[0]
+    return flag == source
+
+
+@onnx_op("Scan", since=9)
+def scan(
+    node: Site,
+    *operands: Any,
+    body: Any,
+    num_scan_inputs: int,
+    scan_input_axes: tuple[int, ...] = (),
+    scan_input_directions: tuple[int, ...] = (),
+    scan_output_axes: tuple[int, ...] = (),
+    scan_output_directions: tuple[int, ...] = (),
+) -> tuple[Any, ...]:
+    """Unrolled over the (static) scan axis."""
+    held = len(operands) - num_scan_inputs
+    states, sequences = list(operands[:held]), operands[held:]
+    named = zip(_filled(scan_input_axes, len(sequences)), sequences, strict=True)
+    axes = [node.axis(axis, rank_of(x)) for axis, x in named]
+    counts = {shape_of(x)[axis] for axis, x in zip(axes, sequences, strict=True)}
+    if len(counts) != 1 or counts == {0}:
+        raise node.refuse("the scanned axes differ or are empty", str(sorted(counts)), "one length of at least 1")
+    count = counts.pop()
+    node.require_unrollable(count, len(body.node))
+    names = [value.name for value in body.input]
+    backward = _filled(scan_input_directions, len(sequences))
+    scanned: list[list[Any]] = [[] for _ in range(len(body.output) - held)]
+    for step in range(count):
+        places = [count - 1 - step if turned else step for turned in backward]
+        parts = [
+            call("take", x, constant(place, "int64"), axis=axis)
+            for x, axis, place in zip(sequences, axes, places, strict=True)
+        ]
+        results = node.importer.convert_subgraph(body, node, dict(zip(names, [*states, *parts], strict=True)))
+        states = list(results[:held])
+        for part, value in zip(scanned, results[held:], strict=True):
+            part.append(value)
+    for part, turned in zip(scanned, _filled(scan_output_directions, len(scanned)), strict=True):
+        if turned:
+            part.reverse()
+    wanted = zip(scanned, _filled(scan_output_axes, len(scanned)), strict=True)
+    return (*states, *(_stacked(part, node.axis(at, rank_of(part[0]) + 1)) for part, at in wanted))
+
+
+def _filled(given: tuple[int, ...], count: int) -> tuple[int, ...]:
+    return tuple(given) + (0,) * (count - len(given))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ...relay.ir.expr import Expr
-from .emit import call, rank_of, shape_of
+from .emit import call, rank_of, reshaped, shape_of
 from .ops_elementwise import cast
 from .site import Site
 from .table import onnx_op
@@ -181,9 +181,9 @@ def _less_zero(value: Expr, zero: Expr | None, trailing: int) -> Expr:
         return wide
     shift = cast(zero, "int32")
     if rank_of(zero) == 1 and trailing and shape_of(zero)[0] > 1:
-        shift = call("reshape", shift, newshape=(*shape_of(zero), *(1,) * trailing))
+        shift = reshaped(shift, (*shape_of(zero), *(1,) * trailing))
     elif rank_of(zero) == 1:
-        shift = call("reshape", shift, newshape=())
+        shift = reshaped(shift, ())
     return call("subtract", wide, shift)
 
 
@@ -212,13 +212,26 @@ def conv_transpose(
     before, after = _transposed_pads(node, extents, plain, extra, output_shape, pads, auto_pad)
     if any(gap != 1 for gap in plain.dilations):
         weight = _dilated(weight, plain.dilations)
-    data, _, layout = LAYOUTS[count]
+    return add_bias(_transposed(x, weight, plain.strides, (before, after), extra, group), bias)
+
+
+def _transposed(
+    x: Expr,
+    weight: Expr,
+    strides: tuple[int, ...],
+    pads: tuple[tuple[int, ...], tuple[int, ...]],
+    extra: tuple[int, ...],
+    group: int,
+) -> Expr:
+    """The transposed convolution; negative pads add zeros outside."""
+    data, _, layout = LAYOUTS[len(strides)]
+    inside = tuple(max(0, item) for side in pads for item in side)
     found = call(
-        f"nn.conv{count}d_transpose",
+        f"nn.conv{len(strides)}d_transpose",
         x,
         weight,
-        strides=plain.strides,
-        padding=(*before, *after),
+        strides=strides,
+        padding=inside,
         output_padding=extra,
         groups=group,
         channels=shape_of(weight)[1] * group,
@@ -226,11 +239,26 @@ def conv_transpose(
         data_layout=data,
         kernel_layout=layout,
     )
-    return add_bias(found, bias)
+    outside = tuple((max(0, -first), max(0, -last)) for first, last in zip(*pads, strict=True))
+    if any(item for width in outside for item in width):
+        found = call("nn.pad", found, pad_width=((0, 0), (0, 0), *outside))
+    return found
 
 
 def _dilated(weight: Expr, gaps: tuple[int, ...]) -> Expr:
-    return call("nn.dilate", weight, strides=(1, 1, *gaps), dilation_value=0.0)
+    """The kernel with gap - 1 zeros between its elements."""
+    for axis, gap in enumerate(gaps, 2):
+        shape = shape_of(weight)
+        if gap == 1:
+            continue
+        widths = [(0, 0)] * (len(shape) + 1)
+        widths[axis + 1] = (0, gap - 1)
+        spread = call("nn.pad", reshaped(weight, (*shape[: axis + 1], 1, *shape[axis + 1 :])), pad_width=tuple(widths))
+        joined = reshaped(spread, (*shape[:axis], shape[axis] * gap, *shape[axis + 1 :]))
+        ends = list(shape_of(joined))
+        ends[axis] -= gap - 1
+        weight = call("strided_slice", joined, begin=(0,) * len(ends), end=tuple(ends), strides=(1,) * len(ends))
+    return weight
 
 
 def _transposed_pads(
@@ -258,6 +286,10 @@ def _transposed_pads(
         step * (extent - 1) + more + reach
         for extent, step, more, reach in zip(extents, fit.strides, extra, fit.reach, strict=True)
     ]
-    total = [max(0, whole - asked) for whole, asked in zip(full, wanted, strict=True)]
-    small, large = tuple(item // 2 for item in total), tuple(item - item // 2 for item in total)
+    # Where more is asked for than there is, the difference is negative: zeros are added at the end.
+    total = [whole - asked for whole, asked in zip(full, wanted, strict=True)]
+    small = tuple(item // 2 if item > 0 else 0 for item in total)
+    large = tuple(item - less for item, less in zip(total, small, strict=True))
+    if any(item < 0 for item in total):
+        return small, large
     return (small, large) if auto_pad == "SAME_UPPER" else (large, small)

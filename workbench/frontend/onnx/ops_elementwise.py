@@ -67,9 +67,15 @@ def power(node: Site, base: Expr, exponent: Expr) -> Expr:
 @onnx_op("Mod")
 def mod(node: Site, a: Expr, b: Expr, *, fmod: int = 0) -> Expr:
     """`fmod` takes the dividend's sign (as C), else the divisor's (as Python)."""
-    if not fmod and dtype_of(a).is_float:
-        raise node.refuse("floating-point Mod needs fmod=1", f"{dtype_of(a)}, fmod=0", "fmod=1")
-    return call("trunc_mod" if fmod else "floor_mod", a, b)
+    if fmod or not dtype_of(a).is_float:
+        return call("trunc_mod" if fmod else "floor_mod", a, b)
+    # Not a - floor(a / b) * b, which loses what an infinite divisor leaves.
+    left, zero = call("trunc_mod", a, b), like(0, a)
+    below = call("less", b, zero)
+    differs = call("not_equal", call("less", left, zero), below)
+    none = call("where", below, like(-0.0, a), zero)
+    moved = call("where", differs, call("add", left, b), left)
+    return call("where", call("equal", left, zero), none, moved)
 
 
 @onnx_op("BitShift", since=11)
@@ -98,17 +104,29 @@ def clip(node: Site, x: Expr, low: Expr | None = None, high: Expr | None = None)
     return x if high is None else call("minimum", x, high)
 
 
+def converted(x: Expr, wanted: str, saturate: int) -> Expr:
+    """As the standard casts: to float8 within its finite range if `saturate`; to 2 and 4 bits by their low bits."""
+    kind, old = DataType(wanted), dtype_of(x)
+    if old == kind:
+        return x
+    if kind.code.startswith("float8") and saturate and old.is_float:
+        import ml_dtypes
+
+        most = float(ml_dtypes.finfo(kind.to_numpy()).max)
+        return cast(call("clip", x, a_min=-most, a_max=most), kind)
+    if kind.is_integer and kind.bits < 8 and old.is_float:
+        return cast(cast(x, "int32"), kind)
+    return cast(x, kind)
+
+
 @onnx_op("Cast")
 def cast_(node: Site, x: Expr, *, to: int, saturate: int = 1, round_mode: str = "up") -> Expr:
-    wanted = dtype_of_number(to, node.where)
-    if wanted.code.startswith("float8") and not saturate and dtype_of(x) != wanted:
-        raise node.refuse("Cast to float8 without saturation is not supported", "saturate=0", "saturate=1")
-    return cast(x, wanted)
+    return converted(x, dtype_of_number(to, node.where), saturate)
 
 
 @onnx_op("CastLike", since=15)
 def cast_like(node: Site, x: Expr, other: Expr, *, saturate: int = 1, round_mode: str = "up") -> Expr:
-    return cast(x, dtype_of(other))
+    return converted(x, dtype_of(other), saturate)
 
 
 @onnx_op("Where", since=9)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...relay.ir.expr import Expr
-from .emit import call, constant, dtype_of, like, rank_of, scalar, shape_of, unpack
+from .emit import call, constant, dtype_of, like, rank_of, reshaped, scalar, shape_of, unpack
 from .ops_elementwise import cast
 from .ops_shaping import checked_shape
 from .site import Site
@@ -150,7 +150,7 @@ def one_hot(node: Site, indices: Expr, depth: Expr, values: Expr, *, axis: int =
     checked_shape(node, (*shape[:axis], count, *shape[axis:]), dtype_of(values), "the result")
     wide = cast(indices, "int64")
     wide = call("where", call("less", wide, like(0, wide)), call("add", wide, like(count, wide)), wide)
-    wide = call("reshape", wide, newshape=(*shape[:axis], 1, *shape[axis:]))
+    wide = reshaped(wide, (*shape[:axis], 1, *shape[axis:]))
     numbers = constant(np.arange(count).reshape((count,) + (1,) * (rank - axis)))
     off, on = (call("take", values, scalar(index, "int64"), axis=0) for index in (0, 1))
     return call("where", call("equal", wide, numbers), on, off)
@@ -221,6 +221,6 @@ def non_zero(node: Site, x: Expr) -> Expr:
 def compress(node: Site, x: Expr, condition: Expr, *, axis: int | None = None) -> Expr:
     chosen = np.flatnonzero(node.constant(condition, "the condition")).astype(np.int64)
     if axis is None:
-        x, axis = call("reshape", x, newshape=(int(np.prod(shape_of(x), dtype=np.int64)),)), 0
+        x, axis = reshaped(x, (int(np.prod(shape_of(x), dtype=np.int64)),)), 0
     axis = node.axis(axis, rank_of(x))
     return call("take", x, wrapped(node, constant(chosen), shape_of(x)[axis]), axis=axis)

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from ...relay.ir.expr import Expr
-from .emit import call, constant, dtype_of, like, rank_of, shape_of, unpack
+from .emit import call, constant, dtype_of, like, rank_of, reshaped, shape_of, unpack
 from .ops_elementwise import cast
 from .site import Site
 from .table import onnx_op
@@ -16,7 +16,7 @@ from .tensors import dtype_of as dtype_of_number
 
 def _per_channel(value: Expr, rank: int) -> Expr:
     """A vector over axis 1, shaped to broadcast over a tensor of `rank` axes."""
-    return call("reshape", value, newshape=(shape_of(value)[0],) + (1,) * (rank - 2))
+    return reshaped(value, (shape_of(value)[0],) + (1,) * (rank - 2))
 
 
 @onnx_op("BatchNormalization", since=7)
@@ -137,9 +137,9 @@ def group_normalization(
     if num_groups < 1 or shape[1] % num_groups:
         raise node.refuse("channels do not divide into groups", f"{shape[1]} by {num_groups}", "a multiple")
     wide = cast(x, dtype_of_number(stash_type, node.where))
-    grouped = call("reshape", wide, newshape=(shape[0], num_groups, math.prod(shape[1:]) // num_groups))
+    grouped = reshaped(wide, (shape[0], num_groups, math.prod(shape[1:]) // num_groups))
     found, _, _ = normalized(grouped, (2,), epsilon)
-    found = cast(call("reshape", found, newshape=shape), kind)
+    found = cast(reshaped(found, shape), kind)
     return call("add", call("multiply", found, _per_channel(scale, len(shape))), _per_channel(bias, len(shape)))
 
 
@@ -204,5 +204,5 @@ def hardmax(node: Site, x: Expr, *, axis: int = -1) -> Expr:
 def hardmax_joined(node: Site, x: Expr, *, axis: int = 1) -> Expr:
     shape = shape_of(x)
     axis = node.axis(axis, len(shape))
-    flat = call("reshape", x, newshape=(math.prod(shape[:axis]), math.prod(shape[axis:])))
-    return call("reshape", _hardmax(node, flat, 1), newshape=shape)
+    flat = reshaped(x, (math.prod(shape[:axis]), math.prod(shape[axis:])))
+    return reshaped(_hardmax(node, flat, 1), shape)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from ...relay.ir.expr import Constant, Expr, Var
-from .emit import call, dtype_of, like, rank_of, shape_of
+from .emit import call, dtype_of, like, rank_of, reshaped, shape_of
 from .ops_elementwise import cast
 from .site import Site
 from .table import onnx_op
@@ -21,20 +21,20 @@ def matmul(node: Site, a: Expr, b: Expr) -> Expr:
     left, right = shape_of(a), shape_of(b)
     if not left or not right:
         raise node.refuse("a product needs axes", f"{left} and {right}", "at least one axis each")
-    inner = right[-2] if len(right) > 1 else right[0]
+    inner = right[-2:][0]
     if left[-1] != inner:
         raise node.refuse("the inner dimensions differ", f"{left} and {right}", f"{left[-1]} = {inner}")
     if len(left) == 1:
-        a = call("reshape", a, newshape=(1, left[0]))
+        a = reshaped(a, (1, left[0]))
     if len(right) == 1:
-        b = call("reshape", b, newshape=(right[0], 1))
+        b = reshaped(b, (right[0], 1))
     made = _product(a, b)
     shape = list(shape_of(made))
     if len(right) == 1:
         shape.pop()
     if len(left) == 1:
         shape.pop(-1 if len(right) == 1 else -2)
-    return made if tuple(shape) == shape_of(made) else call("reshape", made, newshape=tuple(shape))
+    return made if tuple(shape) == shape_of(made) else reshaped(made, tuple(shape))
 
 
 def _product(a: Expr, b: Expr) -> Expr:
@@ -42,14 +42,14 @@ def _product(a: Expr, b: Expr) -> Expr:
     left, right = shape_of(a), shape_of(b)
     if len(right) == 2:
         rows = math.prod(left[:-1])
-        flat = a if len(left) == 2 else call("reshape", a, newshape=(rows, left[-1]))
+        flat = a if len(left) == 2 else reshaped(a, (rows, left[-1]))
         made = call("nn.dense", flat, call("transpose", b, axes=(1, 0)))
-        return made if len(left) == 2 else call("reshape", made, newshape=(*left[:-1], right[1]))
+        return made if len(left) == 2 else reshaped(made, (*left[:-1], right[1]))
     lead = _broadcast(left[:-2], right[:-2])
     batch = math.prod(lead)
-    stacked = [call("reshape", _stretched(item, lead), newshape=(batch, *shape_of(item)[-2:])) for item in (a, b)]
+    stacked = [reshaped(_stretched(item, lead), (batch, *shape_of(item)[-2:])) for item in (a, b)]
     made = call("nn.batch_matmul", *stacked, transpose_a=False, transpose_b=False)
-    return call("reshape", made, newshape=(*lead, left[-2], right[-1]))
+    return reshaped(made, (*lead, left[-2], right[-1]))
 
 
 def _broadcast(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
@@ -105,7 +105,7 @@ def _less(value: Expr, zero: Expr | None, by_row: bool) -> Expr:
         return wide
     shift = cast(zero, "int32")
     if by_row and rank_of(zero) == 1 and shape_of(zero)[0] > 1:
-        shift = call("reshape", shift, newshape=(*shape_of(zero), 1))
+        shift = reshaped(shift, (*shape_of(zero), 1))
     return call("subtract", wide, shift)
 
 
@@ -124,7 +124,7 @@ def einsum(node: Site, *operands: Expr, equation: str) -> Expr:
         axes = [term.index(letter) for letter in order if letter in term]
         moved = call("transpose", operand, axes=tuple(axes)) if axes != sorted(axes) else operand
         shape = tuple(shape_of(operand)[term.index(letter)] if letter in term else 1 for letter in order)
-        spread = call("reshape", moved, newshape=shape)
+        spread = reshaped(moved, shape)
         total = spread if total is None else call("multiply", total, spread)
     assert total is not None
     gone = tuple(range(len(result), len(order)))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ...core.tensor import Tensor
 from ...relay.ir.expr import Constant, Expr
-from .emit import call, constant, dtype_of, like, pack, shape_of, unpack
+from .emit import call, constant, dtype_of, like, pack, reshaped, shape_of, unpack
 from .ops_activation import elu, hard_sigmoid, leaky_relu, softplus, softsign, thresholded_relu
 from .site import Site
 from .table import onnx_op
@@ -67,7 +67,7 @@ def _part(value: Expr, direction: int) -> Expr:
     """Entry `direction` along the first axis."""
     shape = shape_of(value)
     if shape[0] == 1:
-        return call("reshape", value, newshape=shape[1:])
+        return reshaped(value, shape[1:])
     return call("take", value, constant(direction, "int64"), axis=0)
 
 
@@ -156,7 +156,7 @@ def _run(layer: Layer, step: Step, steps: Sequence[Expr], lengths: Expr | None, 
 def _stack(parts: Sequence[Expr], axis: int) -> Expr:
     shape = list(shape_of(parts[0]))
     shape.insert(axis, 1)
-    wide = [call("reshape", part, newshape=tuple(shape)) for part in parts]
+    wide = [reshaped(part, tuple(shape)) for part in parts]
     return wide[0] if len(wide) == 1 else call("concatenate", pack(wide), axis=axis)
 
 
@@ -192,11 +192,12 @@ def _recurrent(
     count, batch, width = shape_of(x)
     if count < 1:
         raise node.refuse("an empty sequence", f"shape {shape_of(x)}", "at least one step")
+    node.require_unrollable(count * directions, 6 * gates)
     hidden_size = shape_of(given.recurrent)[-1]
-    steps = [call("reshape", part, newshape=(batch, width)) for part in _split(x, count, 0)]
+    steps = [reshaped(part, (batch, width)) for part in _split(x, count, 0)]
     per_direction = len(names) // directions
     functions = _activations(node, names, alpha, beta)
-    lengths = call("reshape", given.lengths, newshape=(batch, 1)) if given.lengths is not None else None
+    lengths = reshaped(given.lengths, (batch, 1)) if given.lengths is not None else None
     zero = Constant(Tensor.full((batch, hidden_size), 0, dtype_of(x)))
     results = []
     for index in range(directions):

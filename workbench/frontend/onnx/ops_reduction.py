@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
-from ...relay.ir.expr import Expr
-from .emit import call, dtype_of, like, rank_of
+from ...core.tensor import Tensor
+from ...relay.ir.expr import Constant, Expr
+from .emit import call, dtype_of, like, rank_of, reshaped, shape_of
 from .ops_elementwise import cast
 from .site import Site
 from .table import onnx_op
@@ -22,11 +24,16 @@ def _sum(x: Expr, axes: tuple[int, ...], keep: bool) -> Expr:
 
 
 def _extreme(name: str) -> Reduction:
-    """Of booleans, the greatest is "any" and the least is "all"."""
+    """Of booleans, the greatest is "any" and the least is "all"; of nothing, the least or greatest number."""
 
     def reduce(x: Expr, axes: tuple[int, ...], keep: bool) -> Expr:
-        if dtype_of(x).is_bool:
+        kind, shape = dtype_of(x), shape_of(x)
+        if kind.is_bool:
             return call({"max": "any", "min": "all"}[name], x, axis=axes, keepdims=keep)
+        if any(shape[axis] == 0 for axis in axes):
+            low, high = (-math.inf, math.inf) if kind.is_float else kind.limits()
+            kept = [1 if axis in axes else extent for axis, extent in enumerate(shape) if keep or axis not in axes]
+            return Constant(Tensor.full(tuple(kept), low if name == "max" else high, kind))
         return call(name, x, axis=axes, keepdims=keep)
 
     return reduce
@@ -36,7 +43,7 @@ def _log_sum_exp(x: Expr, axes: tuple[int, ...], keep: bool) -> Expr:
     """Shifted by the greatest element, so that exp cannot overflow."""
     if not dtype_of(x).is_float:
         return cast(_log_sum_exp(cast(x, "float64"), axes, keep), dtype_of(x))
-    top = call("max", x, axis=axes, keepdims=True)
+    top = _extreme("max")(x, axes, True)
     finite = call("where", call("isfinite", top), top, like(0, top))
     total = _sum(call("exp", call("subtract", x, finite)), axes, True)
     found = call("add", call("log", total), finite)
@@ -68,7 +75,7 @@ def _reduced(node: Site, x: Expr, axes: Sequence[int], keepdims: int, empty_mean
         return x
     chosen = tuple(sorted(node.axes(axes, rank))) if axes else tuple(range(rank))
     reduction = _REDUCTIONS[node.record.op_type]
-    return reduction(x, chosen, bool(keepdims)) if rank else reduction(call("reshape", x, newshape=(1,)), (0,), False)
+    return reduction(x, chosen, bool(keepdims)) if rank else reduction(reshaped(x, (1,)), (0,), False)
 
 
 def _by_attribute(node: Site, x: Expr, *, axes: tuple[int, ...] = (), keepdims: int = 1) -> Expr:

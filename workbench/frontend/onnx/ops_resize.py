@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -37,11 +38,12 @@ def source_positions(style: Style, inputs: int, outputs: int, scale: float, roi:
     """Where each output element lies on the input axis (the standard's coordinate transformations)."""
     x = np.arange(outputs, dtype=np.float64)
     begin, end = roi
-    formulas: dict[str, Callable[[], np.ndarray]] = {
+    length = inputs * scale
+    formulas: dict[str, Callable[[], Any]] = {
         "half_pixel": lambda: (x + 0.5) / scale - 0.5,
         "half_pixel_symmetric": lambda: _symmetric(x, inputs, outputs, scale),
         "pytorch_half_pixel": lambda: (x + 0.5) / scale - 0.5 if outputs > 1 else np.zeros_like(x),
-        "align_corners": lambda: x * (inputs - 1) / (outputs - 1) if outputs > 1 else np.zeros_like(x),
+        "align_corners": lambda: x * (inputs - 1) / (length - 1) if length > 1 else np.zeros_like(x),
         "asymmetric": lambda: x / scale,
         "tf_half_pixel_for_nn": lambda: (x + 0.5) / scale,
         "tf_crop_and_resize": lambda: (
@@ -98,7 +100,7 @@ def taps(style: Style, positions: np.ndarray, inputs: int, scale: float) -> tupl
     indices = first[:, None] + np.arange(2 * radius)
     distance = np.abs(indices - positions[:, None]) * shrink
     weights = _cubic(distance, style.cubic) if style.mode == "cubic" else _linear(distance)
-    if style.exclude_outside or style.antialias:
+    if style.exclude_outside:
         weights = np.where((indices < 0) | (indices >= inputs), 0.0, weights)
     if style.exclude_outside or style.antialias:
         weights = weights / weights.sum(1, keepdims=True)

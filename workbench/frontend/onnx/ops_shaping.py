@@ -10,7 +10,7 @@ import numpy as np
 from ...core.limits import limits
 from ...core.tensor import Tensor
 from ...relay.ir.expr import Constant, Expr
-from .emit import call, constant, dtype_of, pack, rank_of, scalar, shape_of, type_of, unpack
+from .emit import call, constant, dtype_of, pack, rank_of, reshaped, scalar, shape_of, type_of, unpack
 from .site import Site
 from .table import onnx_op
 from .tensors import dtype_of as dtype_of_number
@@ -81,7 +81,7 @@ def reshape(node: Site, x: Expr, shape: Expr, *, allowzero: int = 0) -> Expr:
                     "a 0 copies a dimension that is not there", str(wanted), f"at most {len(old)} dimensions"
                 )
             wanted[axis] = old[axis]
-    return call("reshape", x, newshape=_with_inferred(node, old, wanted))
+    return reshaped(x, _with_inferred(node, old, wanted))
 
 
 def _with_inferred(node: Site, old: tuple[int, ...], wanted: list[int]) -> tuple[int, ...]:
@@ -101,7 +101,7 @@ def flatten(node: Site, x: Expr, *, axis: int = 1) -> Expr:
     if not -len(old) <= axis <= len(old):
         raise node.refuse(f"axis {axis} is outside of the tensor", str(axis), f"{-len(old)} to {len(old)}")
     split = axis % len(old) if axis < 0 else axis
-    return call("reshape", x, newshape=(math.prod(old[:split]), math.prod(old[split:])))
+    return reshaped(x, (math.prod(old[:split]), math.prod(old[split:])))
 
 
 @onnx_op("Transpose")
@@ -136,7 +136,7 @@ def _unsqueezed(node: Site, x: Expr, axes: Sequence[int]) -> Expr:
     old = list(shape_of(x))
     for axis in sorted(node.axes(axes, len(old) + len(axes))):
         old.insert(axis, 1)
-    return call("reshape", x, newshape=tuple(old))
+    return reshaped(x, tuple(old))
 
 
 @onnx_op("Unsqueeze", since=1, until=12)
@@ -225,13 +225,11 @@ def _padded(node: Site, x: Expr, mode: str, pads: Sequence[int], value: Expr | N
 def _pad_by_mode(node: Site, x: Expr, mode: str, widths: tuple[tuple[int, int], ...], value: Expr | None) -> Expr:
     if mode == "constant":
         known = np.zeros(1) if value is None else node.known(value)
-        if known is not None:
-            number = known.reshape(-1)[0].item()
-            return call("nn.pad", x, pad_width=widths, pad_value=number, pad_mode="constant")
+        if known is not None and not known.any():
+            return call("nn.pad", x, pad_width=widths)
         assert value is not None
-        inside = np.pad(np.ones(shape_of(x), np.bool_), widths)
-        padded = call("nn.pad", x, pad_width=widths, pad_value=0, pad_mode="constant")
-        return call("where", constant(inside), padded, call("reshape", value, newshape=()))
+        fill = reshaped(value, ()) if known is None else scalar(known.reshape(-1)[0], dtype_of(x))
+        return call("nn.pad", x, fill, pad_width=widths)
     if mode not in ("reflect", "edge", "wrap"):
         raise node.refuse("unknown padding mode", mode, "constant, reflect, edge or wrap")
     pairs = list(zip(widths, shape_of(x), strict=True))
@@ -307,11 +305,9 @@ def dropout(
     node: Site, x: Expr, ratio: Expr | None = None, training_mode: Expr | None = None, *, seed: int = 0
 ) -> tuple[Expr, Expr]:
     """Inference: the input as it is, and a mask of ones.  Training mode is refused: its result is random."""
-    training = node.known(training_mode)
-    if training_mode is not None and (training is None or bool(training.reshape(-1)[0])):
-        share = node.known(ratio)
-        if share is None or float(share.reshape(-1)[0]) != 0.0:
-            raise node.refuse("Dropout in training mode is random", "training_mode = true", "inference mode")
+    training = training_mode is not None and bool(node.constant(training_mode, "the mode").reshape(-1)[0])
+    if training and (ratio is None or float(node.constant(ratio, "the ratio").reshape(-1)[0]) != 0.0):
+        raise node.refuse("Dropout in training mode is random", "training_mode = true", "inference mode")
     return x, Constant(Tensor.full(shape_of(x), True, "bool"))
 
 
@@ -326,8 +322,8 @@ def depth_to_space(node: Site, x: Expr, *, blocksize: int, mode: str = "DCR") ->
         inner, order = (batch, block, block, depth, height, width), (0, 3, 4, 1, 5, 2)
     else:
         inner, order = (batch, depth, block, block, height, width), (0, 1, 4, 2, 5, 3)
-    spread = call("transpose", call("reshape", x, newshape=inner), axes=order)
-    return call("reshape", spread, newshape=(batch, depth, height * block, width * block))
+    spread = call("transpose", reshaped(x, inner), axes=order)
+    return reshaped(spread, (batch, depth, height * block, width * block))
 
 
 @onnx_op("SpaceToDepth")
@@ -338,8 +334,8 @@ def space_to_depth(node: Site, x: Expr, *, blocksize: int, mode: str = "DCR") ->
         raise node.refuse("the picture does not divide into blocks", f"{height}x{width} by {block}", "a multiple")
     inner = (batch, channels, height // block, block, width // block, block)
     order = (0, 3, 5, 1, 2, 4) if mode == "DCR" else (0, 1, 3, 5, 2, 4)
-    gathered = call("transpose", call("reshape", x, newshape=inner), axes=order)
-    return call("reshape", gathered, newshape=(batch, channels * block * block, height // block, width // block))
+    gathered = call("transpose", reshaped(x, inner), axes=order)
+    return reshaped(gathered, (batch, channels * block * block, height // block, width // block))
 
 
 @onnx_op("Trilu", since=14)

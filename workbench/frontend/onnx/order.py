@@ -72,5 +72,4 @@ def _cycle(nodes: tuple[NodeRecord, ...], needs: list[set[int]], missing: list[i
         found=f"{first_node.label} reads '{shorten(value, 80)}', which {last_node.label} makes from it",
         expected="nodes that depend on earlier ones only",
         fix="break the cycle in the exporter",
-        kept="nothing imported",
     )

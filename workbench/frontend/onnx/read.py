@@ -34,7 +34,7 @@ def read_model(model: Any) -> Source:
     import onnx
 
     if isinstance(model, onnx.ModelProto):
-        return Source(model, model.graph.name or "model", None)
+        return Source(_with_graph(model, "model"), model.graph.name or "model", None)
     if isinstance(model, (bytes, bytearray, memoryview)):
         return Source(_parse(bytes(model), "model"), "model", None)
     if isinstance(model, (str, os.PathLike)):
@@ -90,17 +90,21 @@ def _parse(data: bytes, name: str) -> Any:
         proto = onnx.ModelProto.FromString(data)
     except Exception as error:  # protobuf's error class moves between its versions
         raise _broken(data, name, error) from None
-    if not proto.HasField("graph"):
-        looks_like_model = proto.ir_version > 0 or len(proto.opset_import) > 0
-        if looks_like_model:
-            raise WorkbenchError(
-                "E-IMPORT-NO-GRAPH",
-                f"{name}: the model has no graph",
-                expected="ModelProto.graph",
-                fix="export it again",
-            )
+    return _with_graph(proto, name)
+
+
+def _with_graph(proto: Any, name: str) -> Any:
+    if proto.HasField("graph"):
+        return proto
+    if proto.ir_version <= 0 and not len(proto.opset_import):
         raise _not_onnx(name, "something else", "give the path of an .onnx file")
-    return proto
+    raise WorkbenchError(
+        "E-IMPORT-NO-GRAPH",
+        f"{name}: the model has no graph",
+        found="a header without a graph",
+        expected="ModelProto.graph",
+        fix="export it again",
+    )
 
 
 def _not_onnx(name: str, found: str, fix: str) -> WorkbenchError:
@@ -110,7 +114,6 @@ def _not_onnx(name: str, found: str, fix: str) -> WorkbenchError:
         found=found,
         expected="an ONNX model (protobuf)",
         fix=fix,
-        kept="nothing imported",
     )
 
 
@@ -124,7 +127,6 @@ def _broken(data: bytes, name: str, error: Exception) -> WorkbenchError:
             found=f"{len(data)} bytes; the part that starts at byte {at} claims {claimed} bytes",
             expected="the whole file",
             fix="fetch the file again",
-            kept="nothing imported",
         )
     nested = wire.depth(data)
     if nested > 30:
@@ -134,7 +136,6 @@ def _broken(data: bytes, name: str, error: Exception) -> WorkbenchError:
             found=f"at least {nested} graphs inside each other",
             expected=f"at most {limits.nesting}",
             fix="export the model without such nesting",
-            kept="nothing imported",
         )
     return _not_onnx(
         name, f"bytes that do not decode ({shorten(str(error).split(': ')[-1], 80)})", "fetch the file again"

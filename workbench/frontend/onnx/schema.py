@@ -48,7 +48,7 @@ def signature_of(op_type: str, domain: str, opset: int) -> Signature | None:
     from onnx import defs
 
     try:
-        schema = defs.get_schema(op_type, opset, domain)
+        schema: Any = defs.get_schema(op_type, opset, domain)
     except defs.SchemaError:
         return None
     single = defs.OpSchema.FormalParameterOption.Single
@@ -85,7 +85,6 @@ def _refuse(record: NodeRecord, where: str, message: str, found: str, expected: 
         found=found,
         expected=expected,
         fix=fix,
-        kept="nothing imported",
     )
 
 
@@ -212,3 +211,11 @@ def body_of(record: NodeRecord, opset: int, types: Sequence[tuple[str, tuple[int
     ]
     made = schema.get_context_dependent_function_with_opset_version(max(typed), node.SerializeToString(), protos)
     return onnx.FunctionProto.FromString(made) if made else None
+
+
+def default_attributes(op_type: str, domain: str, opset: int) -> dict[str, Any]:
+    """The standard's default values, as AttributeProto by name; a body refers to them."""
+    from onnx import defs
+
+    schema: Any = defs.get_schema(op_type, opset, domain)
+    return {name: item.default_value for name, item in schema.attributes.items() if item.default_value.type}

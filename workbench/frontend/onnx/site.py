@@ -6,6 +6,7 @@ raise node.refuse("mode 'cubic' is not supported", found="cubic", expected="near
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ import numpy as np
 
 from ...core.errors import WorkbenchError
 from ...relay.ir.expr import Expr
-from . import fold
+from .limits import UNROLLED_NODES
 from .records import NodeRecord
 
 if TYPE_CHECKING:
@@ -26,10 +27,15 @@ class Site:
 
     importer: Importer
     record: NodeRecord
-    opset: int
+    opsets: Mapping[str, int]
     where: str
     scope: dict[str, Any]
     depth: int = 0
+
+    @property
+    def opset(self) -> int:
+        """The version of the node's operator set."""
+        return self.opsets.get(self.record.domain, 1)
 
     @property
     def output_count(self) -> int:
@@ -38,11 +44,11 @@ class Site:
 
     def known(self, value: Expr | None) -> np.ndarray | None:
         """The value of an operand if it is known during import (None also where the operand is absent)."""
-        return None if value is None else fold.evaluate(value)
+        return None if value is None else self.importer.folder.evaluate(value)
 
     def constant(self, value: Expr, what: str) -> np.ndarray:
         """The value of an operand that has to be known during import.  Raises `WorkbenchError` otherwise."""
-        found = fold.evaluate(value)
+        found = self.importer.folder.evaluate(value)
         if found is None:
             raise WorkbenchError(
                 "E-ONNX-VALUE",
@@ -51,7 +57,6 @@ class Site:
                 found="a value computed from the model's inputs",
                 expected="a constant, or shape arithmetic on known shapes",
                 fix="fix the input: import_model(..., values={name: array}); or give all shapes with shape=",
-                kept="nothing imported",
                 nodes=(value,),
             )
         return found
@@ -73,6 +78,16 @@ class Site:
             raise self.refuse("an axis is named twice", str(found), "different axes")
         return found
 
+    def require_unrollable(self, steps: int, size: int) -> None:
+        """Refuse a loop of `steps` steps of `size` nodes that is too long to be unrolled."""
+        if steps * size > UNROLLED_NODES:
+            raise self.refuse(
+                "the loop is too long to be unrolled",
+                f"{steps} steps of {size} nodes",
+                f"at most {UNROLLED_NODES:,} nodes",
+                "give a shorter sequence by shape=, or export the step alone",
+            )
+
     def refuse(self, message: str, found: str = "", expected: str = "", fix: str = "") -> WorkbenchError:
         """An error about this node, to be raised."""
         return WorkbenchError(
@@ -82,7 +97,6 @@ class Site:
             found=found,
             expected=expected,
             fix=fix or "export the model again",
-            kept="nothing imported",
         )
 
     def note(self, text: str) -> None:

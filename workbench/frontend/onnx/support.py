@@ -75,7 +75,6 @@ def unsupported_error(missing: Missing, name: str) -> WorkbenchError:
         found=", ".join(shown[:24]) + more,
         expected="operators of frontend.onnx.coverage()",
         fix=f"register one: @frontend.onnx.onnx_op({shorten(first_op, 60)!r}{domain}) def convert(node, x): ...",
-        kept="nothing imported",
         partial={key: tuple(labels) for key, labels in missing.items()},
     )
 

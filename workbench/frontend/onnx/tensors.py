@@ -82,7 +82,6 @@ def dtype_of(number: int, where: str) -> DataType:
             found=f"{number} ({known})",
             expected=", ".join(DTYPES.values()),
             fix="cast or remove this value in the exporter",
-            kept="nothing imported",
         )
     return DataType(name)
 
@@ -95,7 +94,6 @@ def _bad(message: str, where: str, found: str, expected: str, code: str = "E-IMP
         found=found,
         expected=expected,
         fix="export the model again",
-        kept="nothing imported",
     )
 
 

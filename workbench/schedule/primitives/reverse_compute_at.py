@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from ...analysis.affine import Affine, Ranges
+from ...analysis.bindings import writes_box
 from ...analysis.regions import Bound, hull
-from ...analysis.tree import BlockSite, LoopSite, Tree, iter_ranges, loop_ranges
+from ...analysis.tree import BlockSite, LoopSite, Tree, iter_ranges
 from ...arith.nodes import Var
 from ...tir import nodes as t
 from ..arguments import Index
@@ -120,12 +121,15 @@ def _windows(site: BlockSite, target: LoopSite, producers: list[BlockSite]) -> d
     ranges = ranges_at(target)
     found: dict[int, Bound] = {}
     for producer in producers:
-        inside = frozenset(
-            id(loop.var)
-            for loop in producer.loops[next(i for i, item in enumerate(producer.loops) if item is target.loop) + 1 :]
-        )
+        at = next(i for i, item in enumerate(producer.loops) if item is target.loop)
+        inner = producer.loops[at + 1 :]
+        inside = frozenset(id(loop.var) for loop in inner)
         for written in producer.block.writes:
-            box = hull(written, producer, inside, loop_ranges(producer.loops))
+            if all(region.buffer is not written.buffer for region in site.block.reads):
+                continue
+            if not writes_box(producer, written, inner):
+                raise _beyond(site, written, target, f"what one iteration of {producer.name} makes has gaps")
+            box = hull(written, producer, inside, producer.ranges)
             for region in site.block.reads:
                 if region.buffer is written.buffer:
                     for axis in range(len(region.region)):

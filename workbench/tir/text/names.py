@@ -15,13 +15,11 @@ import keyword
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator
 from typing import Any
 
-from ...arith.nodes import Let, Var
-from ...core.node import Node, pre_order
-from ..nodes import BufferLoad
-from ..scopes import BIND, UNBIND, USE, events, parts
+from ...arith.nodes import Var
+from ...core.node import Node
+from ..scopes import BIND, UNBIND, USE, events
 
 RESERVED = frozenset(("T", "I", "R", "range", "self", *keyword.kwlist))
 
@@ -86,7 +84,6 @@ class Names:
                 active[id(variable)] -= 1
             elif not active[id(variable)]:
                 chosen[id(variable)] = variable
-        chosen |= {id(let.var): let.var for let in _lets_in_shared_expressions(root)}
         # Scalars first, since shapes of declared buffers may use them.
         self.declared = sorted(chosen.values(), key=lambda variable: not isinstance(variable, Var))
         self.declared_ids = set(chosen)
@@ -120,20 +117,3 @@ class Names:
         self.renamed[candidate] = original
         self.by_identity[id(variable)] = candidate
 
-
-def _lets_in_shared_expressions(root: Node) -> Iterator[Let]:
-    """Lets below an expression that is used more than once: they print more than once, yet are one variable."""
-    uses: Counter[int] = Counter()
-    lets: list[Let] = []
-    order: list[Node] = []
-    for node in pre_order(root):
-        order.append(node)
-        if isinstance(node, Let):
-            lets.append(node)
-        for part in parts(node) if not isinstance(node, Var) else ():
-            uses[id(part)] += 1
-    if not lets:
-        return
-    # A Let's variable also counts as a use of the Var; only shared inner nodes matter here.
-    if any(uses[id(node)] > 1 and not isinstance(node, Var) and (parts(node) or isinstance(node, BufferLoad)) for node in order):
-        yield from lets

@@ -46,8 +46,10 @@ class FunctionParser(StmtParser):
         scope = Scope()
         self._read_names()
         parameters = self._parameters(scope)
-        self._declarations(scope)
+        declared = self._declarations(scope)
         buffers = self._parameter_buffers(parameters, scope)
+        for name, call in declared:
+            self.declared[name] = self.buffer(name, call, scope)
         attrs = self._attributes(scope, options)
         body = self.suite(tree.body, Scope(scope))
         root = self.blocks[0]
@@ -119,7 +121,8 @@ class FunctionParser(StmtParser):
             raise self.source.error(argument, f"{argument.arg} is neither a buffer nor a scalar", "write n: T.int64")
         return self.dtype(note)
 
-    def _declarations(self, scope: Scope) -> None:
+    def _declarations(self, scope: Scope) -> list[tuple[str, ast.Call]]:
+        """Declare scalars and abbreviations; answers the buffers still to be declared."""
         later: list[tuple[str, ast.Call]] = []
         for stmt in self.tree.body:
             if isinstance(stmt, ast.AnnAssign) and self.word(stmt.annotation) == "expr" and isinstance(stmt.target, ast.Name):
@@ -135,8 +138,7 @@ class FunctionParser(StmtParser):
             elif isinstance(value, ast.Call) and word == "Buffer":
                 self.handled.add(id(stmt))
                 later.append((name, value))
-        for name, call in later:
-            self.declared[name] = self.buffer(name, call, scope)
+        return later
 
     def _parameter_buffers(self, parameters: list[tuple[ast.arg, Any]], scope: Scope) -> tuple[Any, ...]:
         matched = self._matched(scope)

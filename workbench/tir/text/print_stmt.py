@@ -64,6 +64,11 @@ def is_index_constant(expr: Any) -> bool:
     return type(expr) is n.IntImm and expr.dtype == "int64"
 
 
+def has_end(start: Any, extent: Any) -> bool:
+    """Whether start and start + extent are both int64 constants, so that a range prints as begin and end."""
+    return is_index_constant(start) and is_index_constant(extent) and -(2**63) <= start.value + extent.value < 2**63
+
+
 def identical(one: Any, other: Any) -> bool:
     """Equal with the very same variables."""
     return one is other or first_difference(one, other, names=True, map_free_variables=False) is None
@@ -172,7 +177,7 @@ def _range_items(domain: t.Range) -> list[Piece]:
         return [Child(start, LOWEST)]
     if is_integer(start, 0):
         return ["0:", Child(extent, LOWEST)]
-    if is_index_constant(start) and is_index_constant(extent):
+    if has_end(start, extent):
         return [f"{start.value}:{start.value + extent.value}"]  # type: ignore[attr-defined]
     if start.dtype == extent.dtype:
         return [Child(start, LOWEST), ":", Child(start, SUM), " + ", Child(extent, SUM + 1)]
@@ -266,7 +271,7 @@ def _loop_arguments(printer: Printer, node: t.For) -> list[Piece]:
     kind, start, extent = node.var.dtype, node.min, node.extent
     if type(start) is n.IntImm and start.value == 0 and start.dtype == kind:
         pieces: list[Piece] = [Child(extent, LOWEST)]
-    elif is_index_constant(start) and is_index_constant(extent):
+    elif has_end(start, extent):
         pieces = [f"{start.value}, {start.value + extent.value}"]  # type: ignore[attr-defined]
     else:
         pieces = [Child(start, LOWEST), ", extent=", Child(extent, LOWEST)]
@@ -326,7 +331,7 @@ def _axis(iterator: t.IterVar, value: n.PrimExpr | None) -> list[Piece]:
     domain = iterator.dom
     if is_integer(domain.min, 0):
         pieces: list[Piece] = [Child(domain.extent, LOWEST)]
-    elif is_index_constant(domain.min) and is_index_constant(domain.extent):
+    elif has_end(domain.min, domain.extent):
         start = domain.min.value  # type: ignore[attr-defined]
         pieces = [f"({start}, {start + domain.extent.value})"]  # type: ignore[attr-defined]
     else:

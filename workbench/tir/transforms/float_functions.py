@@ -114,8 +114,8 @@ def tanh(x: n.PrimExpr) -> n.PrimExpr:
     near = n.Add(x, n.Mul(n.Mul(x, s), _polynomial(_TANH, s)))
     power = _exp(n.Mul(n.Min(size, const(20.0, dtype)), const(2.0, dtype)), let)
     far = n.Sub(const(1.0, dtype), n.Div(const(2.0, dtype), n.Add(power, const(1.0, dtype))))
-    signed = n.Call(dtype, "copysign", (far, x))
-    return let.around(n.Select(n.LT(size, const(0.625, dtype)), near, signed))
+    chosen = n.Select(n.LT(size, const(0.625, dtype)), near, far)
+    return let.around(n.Call(dtype, "copysign", (chosen, x)))  # also for -0.0
 
 
 def erf(x: n.PrimExpr) -> n.PrimExpr:
@@ -129,8 +129,8 @@ def erf(x: n.PrimExpr) -> n.PrimExpr:
     power = _exp(n.Mul(size, _polynomial(_ERF_LARGE, size)), let)
     beyond = n.GE(size, const(3.93, dtype))
     far = n.Select(beyond, const(1.0, dtype), n.Sub(const(1.0, dtype), power))
-    signed = n.Call(dtype, "copysign", (far, x))
-    return let.around(n.Select(n.LT(size, const(0.9375, dtype)), near, signed))
+    chosen = n.Select(n.LT(size, const(0.9375, dtype)), near, far)
+    return let.around(n.Call(dtype, "copysign", (chosen, x)))  # also for -0.0
 
 
 FLOAT32: Final[dict[str, Callable[[n.PrimExpr], n.PrimExpr]]] = {

@@ -25,14 +25,12 @@ from ..build import seq
 def Simplify(func: t.PrimFunc, mod: Any, ctx: Any) -> t.PrimFunc:
     """Simplify expressions and drop what cannot run."""
     func = _without_unit_loops(func)
-    simplifier = Simplifier({})
+    simplifier = Simplifier()
     for node in pre_order(func):
         if isinstance(node, t.For):
-            low, high = simplifier.bounds(node.min), simplifier.bounds(node.extent)
-            simplifier.bind(node.var, (low[0], max(low[1] + high[1] - 1, low[0])))
+            simplifier.bind_range(node.var, node.min, node.extent)
         elif isinstance(node, t.IterVar):
-            low, high = simplifier.bounds(node.dom.min), simplifier.bounds(node.dom.extent)
-            simplifier.bind(node.var, (low[0], max(low[1] + high[1] - 1, low[0])))
+            simplifier.bind_range(node.var, node.dom.min, node.dom.extent)
 
     def post(node: Node) -> Node | None:
         if isinstance(node, t.IfThenElse) and isinstance(node.condition, n.IntImm):
@@ -44,7 +42,7 @@ def Simplify(func: t.PrimFunc, mod: Any, ctx: Any) -> t.PrimFunc:
 
     def pre(node: Node) -> Node | None:
         if isinstance(node, n.PrimExpr):
-            return simplifier(node)
+            return simplifier.simplify(node)
         return node if isinstance(node, t.Buffer) else None
 
     return rewrite(func, post, pre)

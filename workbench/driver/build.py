@@ -1,0 +1,190 @@
+"""Building without history: `relay.build` for models, `build` for loop programs and te tensors.
+
+    lib = relay.build(mod, target="llvm", params=params)
+    add = wb.build(te.create_prim_func([A, B, C]), target="llvm")
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..codegen.llvm import backend
+from ..core.errors import WorkbenchError
+from ..core.dtype import DataType
+from ..core.module import IRModule
+from ..core.tensor import Tensor
+from ..core.transform import PASSES, Sequential
+from ..lower import Lowered, lower_module, schedule_kernels
+from ..lower.provider import Provider, default_provider
+from ..runtime.model import CompiledModel, KernelCall, TensorSpec
+from ..runtime.module import Module
+from ..target import Target
+from ..tir.nodes import Buffer, PrimFunc
+from . import pipeline
+from .history import Stage
+
+
+def build_model(
+    mod: Any,
+    target: Target | str = "llvm",
+    target_host: Any = None,
+    params: Mapping[str, Any] | None = None,
+    mod_name: str = "default",
+    provider: Provider = default_provider,
+) -> CompiledModel:
+    """Compile a relay module to native code (classic `relay.build`).
+
+    Runs the pipeline under the current `PassContext`; passes above its level are skipped unless the executor needs
+    them.  `params` are bound into the model as constants.
+    """
+    from .open import bound_module
+
+    chosen = Target(target)
+    module = bound_module(mod, params)
+    with chosen:
+        fused = Sequential([PASSES[name]() for name in pipeline.RELAY], name="relay")(_needed(module))
+        lowered = lower_module(PASSES["FuseOps"]()(fused), chosen)
+        scheduled, _ = schedule_kernels(lowered.module, lowered.kernels, provider)
+        return compiled_model(scheduled, lowered, chosen)
+
+
+def _needed(module: IRModule) -> IRModule:
+    """What the executors need whatever the level: types, and no training-only operators."""
+    return PASSES["SimplifyInference"]()(PASSES["InferType"]()(module))
+
+
+def compile_stage(stage: Stage, target: Target) -> Any:
+    """Native code of a session's last loop step: a model when it was lowered from a graph, else its functions."""
+    if stage.lowered is None:
+        return CompiledFunctions(backend.compile_module(stage.module, target).module(), stage.module)
+    return compiled_model(stage.module, stage.lowered, target)
+
+
+def compiled_model(module: IRModule, lowered: Lowered, target: Target) -> CompiledModel:
+    """Compile the loop functions of a lowered model."""
+    names = lowered.output_names or tuple(f"output_{index}" for index in range(len(lowered.outputs)))
+    renamed = {f"output_{index}": name for index, name in enumerate(names)}
+    return CompiledModel(
+        name="default",
+        module=backend.compile_module(module, target).module(),
+        inputs=tuple(TensorSpec(name, tensor.concrete_shape, tensor.dtype) for name, tensor in lowered.inputs),
+        outputs=tuple(
+            TensorSpec(name, tensor.concrete_shape, tensor.dtype)
+            for name, tensor in zip(names, lowered.outputs, strict=True)
+        ),
+        constants=tuple((TensorSpec(name, data.shape, data.dtype), stored(data)) for name, data in lowered.constants),
+        temporaries=tuple(_buffer_spec(buffer) for buffer in lowered.temporaries),
+        calls=tuple(
+            KernelCall(
+                call.kernel,
+                call.label,
+                tuple(renamed.get(buffer.name, buffer.name) for buffer in call.buffers),
+                tuple(_buffer_spec(parameter).concrete_shape for parameter in module[call.kernel].params),
+            )
+            for call in lowered.calls
+        ),
+    )
+
+
+def stored(data: Tensor) -> np.ndarray:
+    """A constant as one compact array; a lazy fill is written out here, once."""
+    return np.ascontiguousarray(data.numpy())
+
+
+def _buffer_spec(buffer: Buffer) -> TensorSpec:
+    return TensorSpec(buffer.name, tuple(getattr(extent, "value", -1) for extent in buffer.shape), buffer.dtype)
+
+
+class CompiledFunctions:
+    """Compiled loop functions in a session: `run` fills the outputs, which are the buffers that are written."""
+
+    def __init__(self, module: Module, program: IRModule) -> None:
+        self.module = module
+        self.program = program
+        self.entry = "main" if "main" in program else program.names()[0]
+
+    def __getitem__(self, name: str) -> Any:
+        return self.module[name]
+
+    def run(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        """Run the only (or "main") function on arrays by parameter name; written parameters may be left out."""
+        name = self.entry
+        function = self.program[name]
+        written = set(function.attrs.get("written", ()))
+        arguments: dict[str, Any] = {}
+        for parameter in function.params:
+            if parameter.name in inputs:
+                arguments[parameter.name] = inputs[parameter.name]
+            elif parameter.name in written:
+                spec = _packed_spec(function, parameter.name)
+                arguments[parameter.name] = np.zeros(spec.shape, spec.dtype.to_numpy())
+            else:
+                raise WorkbenchError("E-RUN-INPUT", f"input {parameter.name!r} is missing")
+        self.module[name](*arguments.values())
+        return {key: value for key, value in arguments.items() if key in written}
+
+    def run_arrays(self, arrays: Sequence[Any]) -> list[Any]:
+        """Outputs in order, from the inputs in order."""
+        function = self.program[self.entry]
+        written = set(function.attrs.get("written", ()))
+        names = [parameter.name for parameter in function.params if parameter.name not in written]
+        return list(self.run(dict(zip(names, arrays, strict=False))).values())
+
+    def get_source(self, fmt: str = "ll", name: str | None = None) -> str:
+        return self.module.get_source(fmt, name)
+
+    def export_library(self, file_name: str) -> None:
+        self.module.export_library(file_name)
+
+
+def _packed_spec(function: PrimFunc, name: str) -> TensorSpec:
+    """Shape and dtype of a parameter as callers see it, from the signature that FlattenBuffer wrote."""
+    position = [parameter.name for parameter in function.params].index(name)
+    dtype, _, extents = function.attrs["signature"][position].partition("[")
+    try:
+        shape = tuple(int(extent) for extent in extents.rstrip("]").split(",") if extent.strip())
+    except ValueError:
+        raise WorkbenchError("E-RUN-OUTPUT", f"output {name!r} has a symbolic shape", fix="give an array for it") from None
+    return TensorSpec(name, shape, DataType(dtype.strip()))
+
+
+def lower(program: Any, args: Sequence[Any] | None = None, name: str = "main", simple_mode: bool = False) -> Any:
+    """A loop program after the loop passes: an IRModule, or a PrimFunc in `simple_mode` (classic `lower`)."""
+    from ..tir.transforms import lower_module as lower_loops
+
+    made = lower_loops(_loop_module(program, args, name))
+    return made[name] if simple_mode else made
+
+
+def build(
+    program: Any, args: Sequence[Any] | None = None, target: Target | str = "llvm", name: str = "main"
+) -> Module:
+    """Compile a PrimFunc, a schedule, te tensors, or an IRModule of PrimFuncs (classic `build`)."""
+    chosen = Target(target)
+    with chosen:
+        return backend.compile_module(_loop_module(program, args, name), chosen).module()
+
+
+def _loop_module(program: Any, args: Sequence[Any] | None, name: str) -> IRModule:
+    from ..schedule import Schedule
+    from ..te import Tensor, create_prim_func
+
+    if isinstance(program, IRModule):
+        return program
+    if isinstance(program, Schedule):
+        program = program.func
+    if isinstance(program, (list, tuple)) and program and all(isinstance(item, Tensor) for item in program):
+        program = create_prim_func(list(program), name=name)
+    if isinstance(program, PrimFunc):
+        own = str(program.attrs.get("global_symbol", name))
+        return IRModule({name if name != "main" else own: program})
+    raise WorkbenchError(
+        "E-BUILD-KIND",
+        f"a {type(program).__name__} cannot be built",
+        expected="a PrimFunc, a schedule, te tensors or an IRModule of PrimFuncs; relay.build for relay modules",
+    )
+
+

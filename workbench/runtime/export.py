@@ -1,0 +1,137 @@
+"""Exporting: object code and the native runtime linked into one shared library, with a record about it at the end.
+
+The library needs nothing of Python: C programs call ``__tvm_ffi_<name>`` or load it with tvm-ffi.  Inside a process that
+has the workbench loaded it shares the workbench's thread pool.  Constants go into a section of their own.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..core.errors import WorkbenchError
+from .artifact import append_record
+from .module import CodeUnit
+from .native import build
+
+CONSTANTS_SYMBOL = "workbench_constants"
+
+
+def export_library(
+    path: Path, code: CodeUnit, record: dict[str, Any] | None = None, constants: Sequence[np.ndarray] = ()
+) -> Path:
+    """Write `path`: a shared library, or for ".o" the object code alone (one unit only).
+
+    The file appears whole or not at all.  Raises `WorkbenchError`: E-LINK-NONE without a linker, E-LINK-FAILED.
+    """
+    if path.suffix == ".o":
+        return _write_object(path, code)
+    if path.suffix not in (".so", ".dylib"):
+        raise WorkbenchError(
+            "E-EXPORT-SUFFIX", f"libraries are exported as .so or .o, not {path.suffix!r}", where=str(path)
+        )
+    offsets, blob = _layout(constants)
+    entry = {**(record or {}), "constant_offsets": offsets}
+    with tempfile.TemporaryDirectory(prefix="workbench-export-") as scratch:
+        made = Path(scratch) / "library.so"
+        _link(made, code, blob, Path(scratch))
+        append_record(
+            made,
+            {
+                "triple": code.triple,
+                "cpu_features": code.cpu_features,
+                "functions": dict(code.symbols or {}),
+                **entry,
+            },
+        )
+        _put(path, made.read_bytes())
+    return path
+
+
+def _put(path: Path, data: bytes) -> None:
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        temporary.write_bytes(data)
+        os.chmod(temporary, 0o755)
+        os.replace(temporary, path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise WorkbenchError(
+            "E-EXPORT-WRITE", f"{path.name} cannot be written: {error.strerror}", where=str(path), fix="check the folder"
+        ) from None
+
+
+def _write_object(path: Path, code: CodeUnit) -> Path:
+    if len(code.objects) != 1:
+        raise WorkbenchError(
+            "E-EXPORT-OBJECTS", "several units of code do not fit one object file", found=f"{len(code.objects)} units",
+            fix="export a .so",
+        )  # fmt: skip
+    _put(path, code.objects[0])
+    return path
+
+
+def _layout(constants: Sequence[np.ndarray]) -> tuple[list[int], bytes]:
+    """Offsets of the constants in one block, each aligned to 64 bytes, and the block."""
+    offsets: list[int] = []
+    parts: list[bytes] = []
+    position = 0
+    for array in constants:
+        data = np.ascontiguousarray(array).tobytes()
+        padding = -position % 64
+        parts += [b"\0" * padding, data]
+        offsets.append(position + padding)
+        position += padding + len(data)
+    return offsets, b"".join(parts)
+
+
+def _link(output: Path, code: CodeUnit, blob: bytes, scratch: Path) -> None:
+    command = build.find_compiler()
+    if command is None:
+        raise WorkbenchError(
+            "E-LINK-NONE",
+            "exporting a library needs a linker, and there is none",
+            expected="cc, gcc, clang, or ziglang",
+            fix='pip install "compiler-workbench[export]"',
+        )
+    inputs: list[str] = []
+    for number, data in enumerate(code.objects):
+        file = scratch / f"unit{number}.o"
+        file.write_bytes(data)
+        inputs.append(str(file))
+    if blob:
+        (scratch / "constants.bin").write_bytes(blob)
+        inputs.append(str(_constants_source(scratch)))
+    flags = [flag for flag in build.FLAGS if flag not in ("-Wall", "-Wextra")]
+    done = subprocess.run(
+        [*command, *flags, "-o", str(output), *inputs, *map(str, build.sources()), "-lm"],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    if done.returncode != 0:
+        raise WorkbenchError("E-LINK-FAILED", f"{command[0]} cannot link the library", found=done.stderr.strip()[-300:])
+
+
+def _constants_source(scratch: Path) -> Path:
+    """An assembly file that takes the block of constants in."""
+    prefix = "_" if os.uname().sysname == "Darwin" else ""
+    section = ".section __DATA,__const" if prefix else '.section .rodata.workbench,"a",@progbits'
+    lines = [
+        section,
+        f".globl {prefix}{CONSTANTS_SYMBOL}",
+        ".balign 64",
+        f"{prefix}{CONSTANTS_SYMBOL}:",
+        f'.incbin "{scratch / "constants.bin"}"',
+        *([] if prefix else ['.section .note.GNU-stack,"",@progbits']),
+    ]
+    path = scratch / "constants.s"
+    path.write_text("\n".join(lines) + "\n")
+    return path

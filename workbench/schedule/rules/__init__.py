@@ -1,0 +1,62 @@
+"""Default schedules: what a kernel gets when nobody chose otherwise.  Written with the primitives only, no search.
+
+Tile sizes follow from the extents, the target's lanes and its vector registers.  Which rule a kernel gets is decided
+by the annotation "anchor" of its blocks, which the operators' tensor expressions carry.
+
+    sch = default(kernel)              # kernel.func unscheduled, kernel.target
+    print(sch.code())                  # the steps that a person could have clicked
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from ...tir import nodes as t
+from ..errors import ScheduleError
+from ..schedule import Schedule
+from . import conv, generic, matmul, softmax
+from .shapes import Machine
+
+Rule = Callable[[Schedule, str, Machine], None]
+"""(schedule, name of the anchor block, machine): schedules the whole function, or raises `ScheduleError`."""
+
+RULES: dict[str, Rule] = {
+    "conv2d": conv.packed,
+    "depthwise_conv2d": conv.packed,
+    "dense": matmul.product,
+    "matmul": matmul.product,
+    "batch_matmul": matmul.product,
+    "softmax": softmax.rows,
+}
+"""By the anchor's name; what is not here, or does not fit its rule, is scheduled block by block."""
+
+
+class KernelLike(Protocol):
+    """What is asked of a kernel."""
+
+    @property
+    def func(self) -> t.PrimFunc: ...
+
+    @property
+    def target(self) -> Any: ...
+
+
+def default(kernel: KernelLike) -> Schedule:
+    """The default schedule of a kernel for its target."""
+    schedule = Schedule(kernel.func)
+    machine = Machine.of(kernel.target)
+    anchor = generic.anchor(schedule)
+    rule = RULES.get(anchor[1]) if anchor is not None else None
+    if anchor is not None and rule is not None:
+        attempt = schedule.copy()
+        try:
+            rule(attempt, anchor[0], machine)
+            return attempt
+        except ScheduleError:
+            pass  # The shape does not fit the rule (odd strides, symbolic extents): block by block it is.
+    generic.blockwise(schedule, machine)
+    return schedule
+
+
+__all__ = ["RULES", "default"]

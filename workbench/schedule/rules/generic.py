@@ -1,0 +1,137 @@
+"""Block by block: inline what is elementwise, then give each block that is left threads and vectors.
+
+relu(x + b)      one loop over rows in parallel, vectors along them
+mean, pooling    rows in parallel; vectors where the innermost spatial iterator runs through memory
+"""
+
+from __future__ import annotations
+
+from ...tir import nodes as t
+from ..errors import ScheduleError
+from ..references import BlockRV, LoopRV
+from ..schedule import Schedule
+from .shapes import (
+    PARALLEL_FROM,
+    Machine,
+    contiguous_axes,
+    extent,
+    is_reduction,
+    iterations,
+    of_kind,
+    site_of,
+    unit_stride,
+)
+
+
+def anchor(schedule: Schedule) -> tuple[str, str] | None:
+    """(block, anchor's name) of the block that decides the schedule, if one is marked."""
+    for site in schedule.state.tree.leaves:
+        name = site.block.annotations.get("anchor")
+        if isinstance(name, str):
+            return site.name, name
+    return None
+
+
+def inline_elementwise(schedule: Schedule, keep: frozenset[str] = frozenset()) -> None:
+    """Inline blocks without reduction into their consumers, unless a reduction would compute them again and again."""
+    for site in tuple(schedule.state.tree.leaves):
+        if site.name in keep or is_reduction(site):
+            continue
+        readers = [reader for region in site.block.writes for reader in schedule.state.tree.readers(region.buffer)]
+        tag = str(site.block.annotations.get("tag", ""))
+        repeated = any(is_reduction(reader) and iterations(reader) > iterations(site) for reader in readers)
+        padding = any(is_reduction(reader) for reader in readers) and "pad" in tag
+        if not readers or repeated or padding:
+            continue
+        block = schedule.get_block(site.name)
+        if schedule.why_not("compute_inline", block) is None:
+            schedule.compute_inline(block)
+        else:
+            schedule.undo()
+
+
+def blockwise(schedule: Schedule, machine: Machine) -> None:
+    """Schedule every block by itself."""
+    inline_elementwise(schedule)
+    for site in tuple(schedule.state.tree.leaves):
+        block_by_itself(schedule, site.name, machine)
+
+
+def block_by_itself(schedule: Schedule, name: str, machine: Machine) -> None:
+    """Threads and vectors for one block in loops of its own."""
+    site = site_of(schedule, name)
+    if not site.loops or any(loop.kind is not t.ForKind.SERIAL for loop in site.loops):
+        return
+    before = schedule.state
+    try:
+        if is_reduction(site):
+            reduction(schedule, name, machine)
+        else:
+            elementwise(schedule, name, machine)
+    except ScheduleError:
+        while schedule.state is not before:
+            schedule.undo()
+
+
+def elementwise(schedule: Schedule, name: str, machine: Machine) -> None:
+    """Rows in parallel, vectors along what is contiguous."""
+    site = site_of(schedule, name)
+    block = schedule.get_block(name)
+    loops = schedule.get_loops(block)
+    count = min(contiguous_axes(site), len(loops))
+    if len(loops) != len(site.block.iter_vars) or count == 0:
+        parallel(schedule, loops[:-1] or loops, iterations(site))
+        return
+    row = loops[-count] if count == 1 else schedule.fuse(*loops[-count:])
+    outer, _ = vectors(schedule, row, machine.lanes_for(site.block.writes[0].buffer))
+    parallel(schedule, [*loops[:-count], *outer], iterations(site))
+
+
+def vectors(schedule: Schedule, loop: LoopRV, lanes: int) -> tuple[list[LoopRV], list[LoopRV]]:
+    """The loop cut into vectors; (loops left outside, the vectorized loop or nothing)."""
+    size = schedule.get(loop).extent
+    known = getattr(size, "value", None)
+    if not isinstance(known, int) or known > lanes:
+        outer, inner = schedule.split(loop, factors=[None, lanes])
+        schedule.vectorize(inner)
+        return [outer], [inner]
+    if known > 1:
+        schedule.vectorize(loop)
+        return [], [loop]
+    return [loop], []
+
+
+def parallel(schedule: Schedule, loops: list[LoopRV], work: int) -> LoopRV | None:
+    """The loops as one parallel loop, if there is enough to do."""
+    if not loops:
+        return None
+    joined = loops[0] if len(loops) == 1 else schedule.fuse(*loops)
+    if work >= PARALLEL_FROM and schedule.why_not("parallel", joined) is None:
+        schedule.parallel(joined)
+    return joined
+
+
+def reduction(schedule: Schedule, name: str, machine: Machine) -> None:
+    """Spatial loops outside, in parallel; vectors along the last spatial iterator where memory is in step with it."""
+    site = site_of(schedule, name)
+    block: BlockRV = schedule.get_block(name)
+    loops = schedule.get_loops(block)
+    items = site.block.iter_vars
+    if len(loops) != len(items):
+        return
+    spatial = of_kind(items, t.IterKind.SPATIAL)
+    reduced = of_kind(items, t.IterKind.REDUCE)
+    if not spatial:
+        return
+    last = spatial[-1]
+    size = extent(items[last])
+    lanes = machine.lanes_for(site.block.writes[0].buffer)
+    if unit_stride(site, items[last]) and size is not None and size >= 4:
+        outer, inner = vectors(schedule, loops[last], min(lanes, size))
+        rows = [loops[number] for number in spatial[:-1]] + outer
+        schedule.reorder(*rows, *[loops[number] for number in reduced], *inner)
+    else:
+        rows = [loops[number] for number in spatial]
+    if site.block.init is not None:
+        schedule.decompose_reduction(block, loops[reduced[0]])
+    parallel(schedule, rows, iterations(site))

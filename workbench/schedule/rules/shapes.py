@@ -1,0 +1,131 @@
+"""Numbers that rules decide with: the machine's registers, extents of blocks, divisors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from ...analysis.affine import Affine, Ranges, variables_of
+from ...analysis.tree import BlockSite
+from ...tir import nodes as t
+from ..schedule import Schedule
+
+PARALLEL_FROM = 16384
+"""Iterations below which waking other threads costs more than it brings."""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What rules know of a target."""
+
+    lanes: int
+    """float32 elements of a vector."""
+    registers: int
+
+    @classmethod
+    def of(cls, target: Any) -> Machine:
+        return cls(int(target.lanes), int(target.vector_registers)) if target is not None else cls(4, 16)
+
+    def lanes_for(self, buffer: t.Buffer) -> int:
+        return max(2, self.lanes * 4 // max(buffer.dtype.bytes, 1))
+
+    @property
+    def accumulators(self) -> int:
+        """Vectors that a register tile may hold, operands aside."""
+        return self.registers - 4
+
+
+def extent(item: t.IterVar) -> int | None:
+    """The constant extent of an iterator's domain."""
+    return Affine.of(item.dom.extent, Ranges()).value
+
+
+def iterations(site: BlockSite) -> int:
+    """How many instances a block has; 2**40 if symbolic."""
+    total = 1
+    for item in site.block.iter_vars:
+        known = extent(item)
+        if known is None:
+            return 2**40
+        total *= known
+    return total
+
+
+def site_of(schedule: Schedule, name: str) -> BlockSite:
+    return schedule.state.find_block(name)
+
+
+def divisors(number: int) -> list[int]:
+    return [candidate for candidate in range(1, number + 1) if number % candidate == 0]
+
+
+def largest_divisor(number: int, limit: int) -> int:
+    """The largest divisor of `number` that is at most `limit`."""
+    return max((candidate for candidate in range(1, min(number, limit) + 1) if number % candidate == 0), default=1)
+
+
+def tile_for(number: int, limit: int, least: int = 1) -> int:
+    """A tile of at most `limit` that wastes least of `number`; larger tiles first among equals."""
+    candidates = range(max(1, min(least, number)), max(1, min(limit, number)) + 1)
+    return min(candidates, key=lambda tile: (-(-number // tile) * tile, -tile))
+
+
+def is_reduction(site: BlockSite) -> bool:
+    return any(item.kind is t.IterKind.REDUCE for item in site.block.iter_vars)
+
+
+def contiguous_axes(site: BlockSite) -> int:
+    """How many trailing iterators run through memory in step with every access (or do not occur in it)."""
+    items = site.block.iter_vars
+    regions = (*site.block.reads, *site.block.writes)
+    count = 0
+    while count < len(items) and all(_in_step(items, count + 1, region) for region in regions):
+        count += 1
+    return count
+
+
+def _in_step(items: tuple[t.IterVar, ...], count: int, region: t.BufferRegion) -> bool:
+    trailing = items[-count:]
+    wanted = {id(item.var) for item in trailing}
+    used = {id(var) for axis in region.region for var in variables_of(axis.min)}
+    if not used & wanted:
+        return True
+    axes = region.region[-count:]
+    shape = region.buffer.shape[-count:]
+    if len(axes) < count or any(not _is_one(axis) for axis in region.region):
+        return False
+    if any(id(var) in wanted for axis in region.region[:-count] for var in variables_of(axis.min)):
+        return False
+    for number, (item, axis, size) in enumerate(zip(trailing, axes, shape, strict=True)):
+        if axis.min is not item.var:
+            return False
+        if number and not Affine.of(size, Ranges()).same_as(Affine.of(item.dom.extent, Ranges())):
+            return False
+    return True
+
+
+def _is_one(axis: t.Range) -> bool:
+    return Affine.of(axis.extent, Ranges()).value == 1
+
+
+def unit_stride(site: BlockSite, item: t.IterVar) -> bool:
+    """True if every access either steps by one element in its last axis with an iterator, or does not use it."""
+    for region in (*site.block.reads, *site.block.writes):
+        for number, axis in enumerate(region.region):
+            form = Affine.of(axis.min, Ranges())
+            if id(item.var) not in form.variables:
+                continue
+            factors = [factor for atom, factor in form.terms.items() if atom.expr is item.var]
+            last = number == len(region.region) - 1
+            if (
+                not last
+                or factors != [1]
+                or any(id(item.var) in atom.variables for atom in form.terms if not atom.is_var)
+            ):
+                return False
+    return True
+
+
+def of_kind(items: Iterable[t.IterVar], kind: t.IterKind) -> list[int]:
+    return [number for number, item in enumerate(items) if item.kind is kind]

@@ -1,0 +1,13 @@
+"""The operators named ``image.*`` as functions of te tensors: `topi.image.resize2d(x, size=(8, 8))`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .functions import function
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("_"):
+        raise AttributeError(name)
+    return function("image", name)
