@@ -23,9 +23,7 @@ from workbench.relay.ir.script import constants_of, expression_text, parse, scri
 
 
 def difference(left, right) -> str | None:
-    parts = [
-        (one.functions, one.type_definitions) if isinstance(one, IRModule) else one for one in (left, right)
-    ]
+    parts = [(one.functions, one.type_definitions) if isinstance(one, IRModule) else one for one in (left, right)]
     return first_difference(*parts, names=True, map_free_variables=True)
 
 
@@ -79,7 +77,10 @@ def test_free_variables_and_bare_expressions() -> None:
     assert_round_trip(free)
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16", "int8", "uint64", "bool", "float8_e4m3fn"])
+DTYPES = ["float32", "float64", "float16", "bfloat16", "int8", "uint64", "bool", "float8_e4m3fn"]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
 def test_constants_of_every_dtype(dtype: str) -> None:
     kind = DataType(dtype).to_numpy()
     values = np.array([0, 1, 0.1, 100.3, 1e-3]).astype(kind)
