@@ -14,7 +14,8 @@ import numpy as np
 from ..core.errors import WorkbenchError
 
 _CODES: Final = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
-_PLAIN_KINDS: Final = "iufc"
+PLAIN_KINDS: Final = "iufc"
+"""Kinds of dtypes that NumPy itself exports."""
 
 
 class _Device(ctypes.Structure):
@@ -67,7 +68,7 @@ def tensor_of(array: np.ndarray) -> Any:
             found=str(array.dtype.str),
             fix="array.astype(array.dtype.newbyteorder('='))",
         )
-    if array.flags.writeable and array.dtype.kind in _PLAIN_KINDS and array.dtype.kind != "V":
+    if array.flags.writeable and array.dtype.isbuiltin == 1 and array.dtype.kind in PLAIN_KINDS:
         return tvm_ffi.from_dlpack(array)
     return tvm_ffi.from_dlpack(_Exporter(array))
 

@@ -65,6 +65,13 @@ class Module:
         for other in self._imports if query_imports else ():
             if other.implements_function(name, query_imports):
                 return other.get_function(name, query_imports)
+        if self._code is not None and name in (self._code.symbols or {}):
+            raise WorkbenchError(
+                "E-RUN-FOREIGN",
+                "this code was made for another machine",
+                found=self._code.triple,
+                fix="export it with export_library and run it there",
+            )
         raise WorkbenchError(
             "E-MODULE-FUNCTION",
             f"the module has no function {name!r}",
