@@ -20,6 +20,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
+from .code_key import code_key
 from .errors import InternalError, WorkbenchError
 from .module import IRModule
 from .table import Table
@@ -208,8 +209,7 @@ class Pass:
     @property
     def code_key(self) -> str:
         """Differs when the pass's code differs, so that a pass edited in its cell counts as another step."""
-        code = getattr(inspect.unwrap(self._run), "__code__", None)
-        return f"{code.co_code.hex()}{code.co_consts!r}" if code is not None else ""
+        return code_key(self._run)
 
     def __repr__(self) -> str:
         shown = ", ".join(f"{key}={value!r}" for key, value in self.options.items())

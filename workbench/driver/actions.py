@@ -39,9 +39,14 @@ def _level(module: IRModule) -> str:
     return "tir" if any(isinstance(function, PrimFunc) for function in module.functions.values()) else "relay"
 
 
-def pass_action(chosen: str | Pass, target: Target, level: str) -> Action:
-    """One pass; a user's pass object works like a name.  A pass edited in its cell gets a new key by its code."""
-    made: Pass = _pass_named(chosen) if isinstance(chosen, str) else chosen
+def pass_action(
+    chosen: str | Pass, target: Target, level: str, options: Mapping[str, Any] | None = None
+) -> Action:
+    """One pass; a user's pass object works like a name.  A pass edited in its cell gets a new key by its code.
+
+    `options` go with a name.
+    """
+    made: Pass = _pass_named(chosen, options or {}) if isinstance(chosen, str) else chosen
 
     def run(stage: Stage | None) -> Stage:
         assert stage is not None
@@ -58,10 +63,10 @@ def pass_action(chosen: str | Pass, target: Target, level: str) -> Action:
     )
 
 
-def _pass_named(name: str) -> Pass:
+def _pass_named(name: str, options: Mapping[str, Any]) -> Pass:
     if name not in PASSES:
         raise WorkbenchError("E-PASS-UNKNOWN", f"there is no pass named {name!r}", fix=nearest(name, PASSES))
-    return PASSES[name]()
+    return PASSES[name](**options)
 
 
 def lower_action(target: Target) -> Action:

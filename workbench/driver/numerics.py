@@ -2,7 +2,8 @@
 
 The reference is the imported module, interpreted by the operators' NumPy definitions in float64.  Graph steps are
 interpreted.  Loop steps run in the checking interpreter when they are small enough; larger ones are compiled as they
-stand, after the least lowering that code generation needs (`LEAST_LOWERING`), so that later passes have no say.
+stand, after the least lowering that code generation needs (`LEAST_LOWERING`), so that later passes have no say.  So
+is a step that plans storage: the interpreter gives every buffer a place of its own, native code the planned one.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from ..core.node import pre_order
 from ..core.transform import PASSES
 from ..lower.entry import Lowered
 from ..tir import nodes as t
+from ..tir.transforms.storage_plan import byte_size
 
 if TYPE_CHECKING:
     from .history import Stage, Step
@@ -114,9 +116,21 @@ def _run(step: Step, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
         return _interpret_relay(stage.module, arrays, in_float64=False)
     if stage.lowered is None:
         return _run_functions(stage, arrays)
-    if cost(stage.module) > INTERPRETED_ITERATIONS:
+    if _plans_storage(step) or cost(stage.module) > INTERPRETED_ITERATIONS:
         return _run_compiled(stage, arrays)
     return interpret_lowered(stage.module, stage.lowered, arrays)
+
+
+def _plans_storage(step: Step) -> bool:
+    """Whether the step changed the entry's arena.  Raises `WorkbenchError` for a place outside of it."""
+    main = step.stage.module["main"]
+    if "arena_bytes" not in main.attrs or (step.previous and step.previous.stage.module["main"] is main):
+        return False
+    for node in pre_order(main):
+        offset = node.annotations.get("arena_offset") if isinstance(node, t.AllocBuffer) else None
+        if offset is not None and not 0 <= offset <= main.attrs["arena_bytes"] - byte_size(node.buffer):
+            raise WorkbenchError("E-NUMERICS-ARENA", f"buffer {node.buffer.name} is placed outside of the arena")
+    return True
 
 
 def _least_lowered(module: IRModule) -> IRModule:
