@@ -162,7 +162,7 @@ class Pass:
         return self.info.name
 
     def __call__(self, mod: IRModule | None = None) -> Any:
-        """Run on `mod` under the current context and return the new module.
+        """Run on `mod` under the current context, after the passes that it requires, and return the new module.
 
         Called with nothing it returns itself, so that a pass without options reads like one with: `InferType()(mod)`.
         """
@@ -171,6 +171,8 @@ class Pass:
         context = PassContext.current()
         if not self._should_run(mod, context):
             return mod
+        for needed in self.info.required:
+            mod = PASSES[needed]()(mod)
         for instrument in context.instruments:
             instrument.run_before_pass(mod, self.info)
         made = self._checked_run(mod, context)
@@ -240,8 +242,6 @@ class Sequential(Pass):
         for step in self.passes:
             if not context.enabled(step.info):
                 continue
-            for needed in step.info.required:
-                mod = PASSES[needed]()(mod)
             mod = step(mod)
         return mod
 

@@ -18,9 +18,10 @@ import numpy as np
 from ..core.errors import WorkbenchError
 from ..core.module import IRModule
 from ..core.node import pre_order
-from ..core.transform import PASSES
+from ..core.transform import PASSES, PassContext
 from ..lower.entry import Lowered
 from ..tir import nodes as t
+from ..tir.transforms.flatten_buffer import written_names
 from ..tir.transforms.storage_plan import byte_size
 
 if TYPE_CHECKING:
@@ -128,7 +129,7 @@ def _plans_storage(step: Step) -> bool:
         return False
     for node in pre_order(main):
         offset = node.annotations.get("arena_offset") if isinstance(node, t.AllocBuffer) else None
-        if offset is not None and not 0 <= offset <= main.attrs["arena_bytes"] - byte_size(node.buffer):
+        if offset is not None and not 0 <= offset <= main.attrs["arena_bytes"] - (byte_size(node.buffer) or 0):
             raise WorkbenchError("E-NUMERICS-ARENA", f"buffer {node.buffer.name} is placed outside of the arena")
     return True
 
@@ -139,7 +140,9 @@ def _least_lowered(module: IRModule) -> IRModule:
     rest = IRModule({name: function for name, function in module.items() if name not in flat})
     for name in LEAST_LOWERING:
         rest = PASSES[name]()(rest)
-    return module.with_functions(dict(rest.functions))
+    # Vectors that no pass has made yet stay loops.
+    with PassContext(opt_level=3, config={"tir.disable_vectorize": True}):
+        return PASSES["VectorizeLoop"]()(module.with_functions(dict(rest.functions)))
 
 
 def _run_compiled(stage: Stage, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
@@ -196,13 +199,14 @@ def _function_cost(function: Any) -> int:
 
 
 def _arguments(module: IRModule, inputs: Mapping[str, Any]) -> list[np.ndarray]:
-    """The inputs in the order of main's parameters."""
-    main = module["main"]
+    """The inputs in the order of the entry's parameters; a loop function's outputs are none."""
+    entry = module["main" if "main" in module else module.names()[0]]
+    written = set(written_names(entry)) if isinstance(entry, t.PrimFunc) else set()
+    names = [getattr(parameter, "name_hint", None) or parameter.name for parameter in entry.params]
+    names = [name for name in names if name not in written]
     arrays: list[np.ndarray] = []
-    for parameter in main.params:
-        name = getattr(parameter, "name_hint", None) or parameter.name
+    for name in names:
         if name not in inputs:
-            names = [getattr(item, "name_hint", None) or item.name for item in main.params]
             raise WorkbenchError("E-RUN-INPUT", f"input {name!r} is missing", expected=", ".join(names))
         arrays.append(np.asarray(inputs[name]))
     return arrays
