@@ -31,12 +31,22 @@ _TOKEN: Final = re.compile(
     r"|(?P<name>\b[TRI]\.[\w.]+)"
     r"|(?P<number>(?<![\w.])-?\d+(?:\.\d*)?(?:e[-+]?\d+)?)"
 )
+_FINGERPRINT: Final = re.compile(r'"([0-9a-f]{8})[0-9a-f]{56}"')
 _PRE: Final = (
     "margin:0;padding:8px 10px;overflow:auto;line-height:1.45;font-size:12px;font-family:ui-monospace,monospace"
 )
 _CHANGED: Final = {"-": "background:rgba(213,94,0,0.16)", "+": "background:rgba(0,158,115,0.18)", " ": ""}
 _LIMIT: Final = 90_000
 """Characters of HTML in one display; a snapshot in a notebook must stay small."""
+
+
+def short_constants(text: str) -> str:
+    """The fingerprints of constants cut to eight digits, for reading only: such a text cannot be parsed.
+
+    >>> short_constants('R.constant("' + "0123456789abcdef" * 4 + '", (2,), "float32")')
+    'R.constant("01234567…", (2,), "float32")'
+    """
+    return _FINGERPRINT.sub(r'"\1…"', text)
 
 
 def highlight(text: str) -> str:
