@@ -124,7 +124,8 @@ def traced_schedule_action(traces: Mapping[str, str]) -> Action:
         for name, text in traces.items():
             if name not in kernels:
                 raise WorkbenchError("E-KERNEL-UNKNOWN", f"there is no kernel {name!r}", fix=nearest(name, kernels))
-            chosen[name] = Trace.from_json(text).apply_to_schedule(Schedule(kernels[name].func))
+            chosen[name] = Schedule(kernels[name].func)
+            chosen[name].replay(Trace.from_json(text))
         module, schedules = schedule_kernels(stage.module, stage.lowered.kernels, override(chosen, default_provider))
         return replace(stage, module=module, schedules=schedules)
 
