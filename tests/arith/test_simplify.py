@@ -15,6 +15,7 @@ from workbench.arith.nodes import Var
 from workbench.arith.rules import FORM_LAWS, REWRITES, constant_names, variables
 from workbench.arith.simplify import Simplifier, can_prove, instance, simplify
 from workbench.core.dtype import DataType
+from workbench.core.equal import same
 from workbench.core.errors import WorkbenchError
 
 I, J, K, N = Var("i"), Var("j"), Var("k"), Var("n")
@@ -33,7 +34,9 @@ def test_law_holds_for_random_values(rule):
         if any(value == 0 for value in constants.values()):
             continue
         values = {
-            variable: constants.get(variable.name, chance.random() < 0.5 if variable.dtype == "bool" else chance.randint(-30, 30))
+            variable: constants.get(
+                variable.name, chance.random() < 0.5 if variable.dtype == "bool" else chance.randint(-30, 30)
+            )
             for variable in variables(rule.left)
         }
         assert evaluate(rule.left, values) == evaluate(rule.right, values), (rule.law, values)
@@ -49,7 +52,8 @@ def test_simplifier_applies_the_law(rule):
         if rule.when is not None and not rule.when(constants):
             continue
         bound = {
-            v.name: n.IntImm(constants[v.name]) if v.name in constants else Var(v.name, v.dtype) for v in variables(rule.left)
+            v.name: n.IntImm(constants[v.name]) if v.name in constants else Var(v.name, v.dtype)
+            for v in variables(rule.left)
         }
         one = Simplifier()
         left, right = one.simplify(instance(rule.left, bound)), one.simplify(instance(rule.right, bound))
@@ -63,13 +67,17 @@ def _expressions() -> st.SearchStrategy[n.PrimExpr]:
     def grow(inner):
         pair = st.tuples(inner, inner)
         positive = st.integers(1, 9).map(n.IntImm)
-        condition = st.tuples(st.sampled_from([n.LT, n.LE, n.GT, n.GE, n.EQ, n.NE]), inner, inner).map(lambda t: t[0](t[1], t[2]))
+        condition = st.tuples(st.sampled_from([n.LT, n.LE, n.GT, n.GE, n.EQ, n.NE]), inner, inner).map(
+            lambda t: t[0](t[1], t[2])
+        )
         return st.one_of(
             st.tuples(st.sampled_from([n.Add, n.Sub, n.Min, n.Max]), pair).map(lambda t: t[0](*t[1])),
             st.tuples(inner, st.integers(-6, 9).map(n.IntImm)).map(lambda t: n.Mul(*t)),
             pair.map(lambda t: n.Mul(*t)),
             st.tuples(st.sampled_from([n.FloorDiv, n.FloorMod]), inner, positive).map(lambda t: t[0](t[1], t[2])),
-            st.tuples(st.sampled_from([n.FloorDiv, n.FloorMod, n.Div, n.Mod]), inner, st.sampled_from([N, n.IntImm(-3)])).map(lambda t: t[0](t[1], t[2])),
+            st.tuples(
+                st.sampled_from([n.FloorDiv, n.FloorMod, n.Div, n.Mod]), inner, st.sampled_from([N, n.IntImm(-3)])
+            ).map(lambda t: t[0](t[1], t[2])),
             st.tuples(condition, inner, inner).map(lambda t: n.Select(*t)),
             st.tuples(condition, inner, inner).map(lambda t: n.Call(t[1].dtype, "if_then_else", t)),
         )
@@ -79,10 +87,14 @@ def _expressions() -> st.SearchStrategy[n.PrimExpr]:
 
 def _conditions() -> st.SearchStrategy[n.PrimExpr]:
     inner = _expressions()
-    plain = st.tuples(st.sampled_from([n.LT, n.LE, n.GT, n.GE, n.EQ, n.NE]), inner, inner).map(lambda t: t[0](t[1], t[2]))
+    plain = st.tuples(st.sampled_from([n.LT, n.LE, n.GT, n.GE, n.EQ, n.NE]), inner, inner).map(
+        lambda t: t[0](t[1], t[2])
+    )
     return st.recursive(
         plain,
-        lambda part: st.one_of(st.tuples(st.sampled_from([n.And, n.Or]), part, part).map(lambda t: t[0](t[1], t[2])), part.map(n.Not)),
+        lambda part: st.one_of(
+            st.tuples(st.sampled_from([n.And, n.Or]), part, part).map(lambda t: t[0](t[1], t[2])), part.map(n.Not)
+        ),
         max_leaves=4,
     )
 
@@ -204,3 +216,23 @@ def test_missing_value_is_an_error():
         evaluate(I + J, {I: 1})
     with pytest.raises(WorkbenchError, match="division by zero"):
         evaluate(n.FloorDiv(I, J), {I: 1, J: 0})
+
+
+@pytest.mark.parametrize(
+    ("expr", "expected"),
+    [
+        ((I * 8 + J) // 8, I),
+        ((I * 8 + J) % 8, J),
+        ((I * 8 + J + 8) // 8 - 1, I),
+        ((I * 16 + J) // 8, I * 2),
+        ((J // 2) // 4, build.const(0)),
+        (build.minimum(I, 20), I),
+        (build.maximum(I, -1), I),
+        (I + J - I, J),
+        (J < 8, build.const(True)),
+        (J >= 8, build.const(False)),
+        (n.Select(J < 8, I, J), I),
+    ],
+)
+def test_what_schedules_rely_on(expr, expected):
+    assert same(simplify(expr, RANGES), expected)

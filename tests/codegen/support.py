@@ -33,7 +33,7 @@ def artefact(program: Any, target: str = "llvm", checked: bool = False, **option
 
 
 def build(program: Any, target: str = "llvm", checked: bool = False, **options: Any) -> Module:
-    return Module(artefact(program, target, checked, **options))
+    return artefact(program, target, checked, **options).module()
 
 
 def call(program: Any, *arguments: Any, checked: bool = False) -> None:

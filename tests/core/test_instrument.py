@@ -65,7 +65,7 @@ def test_dumps_are_numbered_files(tmp_path: Path) -> None:
 
 def test_dump_folder_that_is_a_file(tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("")
-    with pytest.raises(WorkbenchError, match="E-DUMP-FOLDER|cannot be written"):
+    with pytest.raises(WorkbenchError, match="cannot be written"):
         PassContext(instruments=[DumpIR(tmp_path / "taken")]).__enter__()
 
 

@@ -78,7 +78,10 @@ def test_every_primitive_can_be_drawn() -> None:
             continue
         for item in entry.parameters:
             known = item.default is not item.empty or item.kind is item.VAR_POSITIONAL
-            assert known or item.name in entry.suggest or accepted(entry.annotations[item.name]), (entry.name, item.name)
+            assert known or item.name in entry.suggest or accepted(entry.annotations[item.name]), (
+                entry.name,
+                item.name,
+            )
 
 
 def test_undo_and_redo_restore_the_fingerprint() -> None:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import pytest
-from tests.relay.programs import list_module, mixed_function, network, sum_module
 
+from tests.relay.programs import list_module, mixed_function, network, sum_module
 from workbench import relay
 from workbench.core.equal import first_difference
 from workbench.core.errors import WorkbenchError
 from workbench.core.module import IRModule
 from workbench.relay import transform
-from workbench.relay.ir.infer import infer_type
 from workbench.relay.ir.classic import astext, fromtext, parse_expr
+from workbench.relay.ir.infer import infer_type
 
 
 def assert_reads_back(mod: IRModule) -> None:

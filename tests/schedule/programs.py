@@ -92,9 +92,7 @@ def chain(n: int = 5, m: int = 7) -> t.PrimFunc:
     x = te.placeholder((n, m), name="X")
     one = te.compute((n, m), lambda i, j: x[i, j] + 1.0, name="one")
     two = te.compute((n, m), lambda i, j: one[i, j] * one[i, j], name="two")
-    three = te.compute(
-        (n, m), lambda i, j: two[i, j] + build.if_then_else(j >= 1, two[i, j - 1], 0.0), name="three"
-    )
+    three = te.compute((n, m), lambda i, j: two[i, j] + build.if_then_else(j >= 1, two[i, j - 1], 0.0), name="three")
     four = te.compute((m, n), lambda i, j: three[j, i] - x[j, i], name="four")
     return te.create_prim_func([x, four])
 
@@ -139,7 +137,10 @@ def stencil(steps: int = 3, n: int = 8) -> t.PrimFunc:
 
 def skewed(n: int = 5) -> t.PrimFunc:
     """B[i, j] = B[i - 1, j + 1] + A[i, j]: interchange is illegal, the inner loop alone is parallel."""
-    source, target = t.Buffer("A", (build.const(n), build.const(n))), t.Buffer("B", (build.const(n + 1), build.const(n + 1)))
+    source, target = (
+        t.Buffer("A", (build.const(n), build.const(n))),
+        t.Buffer("B", (build.const(n + 1), build.const(n + 1))),
+    )
     i, j, vi, vj = Var("i"), Var("j"), Var("vi"), Var("vj")
     block = t.Block(
         "wave",
@@ -182,7 +183,8 @@ def in_root(params: Sequence[t.Buffer], allocated: Sequence[t.Buffer], body: t.S
 
 
 PROGRAMS: dict[str, Callable[..., t.PrimFunc]] = {
-    "matmul": matmul, "plain_matmul": plain_matmul, "convolution": convolution, "packed_convolution": packed_convolution,
+    "matmul": matmul, "plain_matmul": plain_matmul, "convolution": convolution,
+    "packed_convolution": packed_convolution,
     "pooling": pooling, "softmax": softmax, "chain": chain, "reshaped": reshaped, "strided_reads": strided_reads,
     "stencil": stencil, "skewed": skewed, "fused_pair": fused_pair,
 }  # fmt: skip

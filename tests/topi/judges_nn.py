@@ -123,7 +123,8 @@ def resize2d(op: Any, data: np.ndarray) -> Any:
     sizes = np.array([*plain.shape[:2], *op.size], np.int64)
     rounding = {"round": "round_prefer_floor"}.get(op.rounding_method, op.rounding_method)
     found = run(
-        "Resize", [plain, None, None, sizes], mode={"nearest_neighbor": "nearest"}.get(op.method, op.method), nearest_mode=rounding,
+        "Resize", [plain, None, None, sizes], nearest_mode=rounding,
+        mode={"nearest_neighbor": "nearest"}.get(op.method, op.method),
         coordinate_transformation_mode=op.coordinate_transformation_mode, cubic_coeff_a=op.cubic_alpha,
         exclude_outside=int(op.cubic_exclude),
     )[0]  # fmt: skip

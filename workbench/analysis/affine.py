@@ -14,7 +14,7 @@ True
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from math import gcd
 from typing import Any, NamedTuple
 
@@ -167,7 +167,7 @@ class Affine:
     def is_variable(self) -> Var | None:
         """The variable that this form is, or None."""
         if self.offset == 0 and len(self.terms) == 1:
-            (atom, factor), = self.terms.items()
+            ((atom, factor),) = self.terms.items()
             if factor == 1 and isinstance(atom.expr, Var):
                 return atom.expr
         return None
@@ -236,7 +236,16 @@ class Affine:
         for atom in sorted(divisions, key=lambda atom: -atom.divisor):
             factor = left.get(atom, 0)
             inner = atom.inner
-            if inner is None or factor == 0 or factor % atom.divisor:
+            if inner is None or factor == 0:
+                continue
+            quotient = _quotient_of(atom, factor, left)
+            if quotient is not None:
+                found.append(
+                    (left.pop(quotient), Unit(None, Affine({quotient: 1}, 0), atom.divisor // quotient.divisor))
+                )
+                left.pop(atom)
+                continue
+            if factor % atom.divisor:
                 continue
             times = -factor // atom.divisor
             if all(left.get(part, 0) == own * times for part, own in inner.terms.items()):
@@ -297,6 +306,17 @@ class Affine:
         if result is None:
             return build.const(offset, dtype)
         return build.subtract(result, -offset) if offset < 0 else build.add(result, offset)
+
+
+def _quotient_of(atom: Atom, factor: int, terms: Mapping[Atom, int]) -> Atom | None:
+    """The summand x // d for an atom x // (d * c) that stands there -c times as often: together (x // d) % c."""
+    for other, times in terms.items():
+        if other.inner is None or atom.inner is None or other.divisor >= atom.divisor:
+            continue
+        same = other.inner.same_as(atom.inner) and atom.divisor % other.divisor == 0
+        if same and factor == -times * (atom.divisor // other.divisor):
+            return other
+    return None
 
 
 def _leaf(expr: PrimExpr) -> Affine:
@@ -387,7 +407,7 @@ def _divided_rest(rest: Affine, divisor: int, ranges: Ranges) -> Affine:
             scaled = Affine({t: f // common for t, f in large.terms.items()}, large.offset // common)
             return scaled.floordiv(divisor // common, ranges)
     if rest.offset == 0 and len(rest.terms) == 1:
-        (atom, factor), = rest.terms.items()
+        ((atom, factor),) = rest.terms.items()
         if factor == 1 and atom.inner is not None:
             return atom.inner.floordiv(atom.divisor * divisor, ranges)
     return Affine({Atom(("div", rest.key, divisor), None, rest, divisor, rest.variables): 1}, 0)
@@ -461,39 +481,3 @@ def _unit_expr(unit: Unit) -> PrimExpr:
         return build.floordiv(unit.atom.inner.expr(), unit.atom.divisor)
     assert unit.atom.expr is not None
     return unit.atom.expr
-
-
-def conjuncts(predicate: PrimExpr) -> list[PrimExpr]:
-    """The conditions that `predicate` joins by `and`, in order, without those that are constantly true."""
-    found: list[PrimExpr] = []
-    stack = [predicate]
-    while stack:
-        current = stack.pop()
-        if isinstance(current, a.And):
-            stack.extend((current.b, current.a))
-        elif not (isinstance(current, a.IntImm) and current.value):
-            found.append(current)
-    return found
-
-
-def below(condition: PrimExpr, ranges: Ranges) -> Affine | None:
-    """A form that is >= 0 exactly when an integer comparison holds; None if `condition` is of another kind."""
-    if not isinstance(condition, (a.LT, a.LE, a.GT, a.GE)) or not condition.a.dtype.is_integer:
-        return None
-    left, right = Affine.of(condition.a, ranges), Affine.of(condition.b, ranges)
-    if isinstance(condition, (a.LT, a.LE)):
-        left, right = right, left
-    difference = left.minus(right)
-    return difference.plus(Affine.constant(-1)) if isinstance(condition, (a.LT, a.GT)) else difference
-
-
-def holds(condition: PrimExpr, ranges: Ranges) -> bool:
-    """True if an integer comparison is shown to hold for all values in `ranges`."""
-    if isinstance(condition, a.IntImm):
-        return bool(condition.value)
-    form = below(condition, ranges)
-    return form is not None and form.never_negative(ranges)
-
-
-def union_of(sets: Iterable[frozenset[int]]) -> frozenset[int]:
-    return frozenset().union(*sets)

@@ -17,8 +17,8 @@ from typing import Any
 from ..arith import nodes as a
 from ..arith.nodes import PrimExpr, Var
 from ..tir import nodes as t
-from .affine import conjuncts
-from .bindings import Touch, touches
+from .conditions import conjuncts
+from .recovery import Touch, touches
 from .tree import BlockSite
 
 
@@ -188,7 +188,11 @@ def violated(
     """
     order = [next(i for i, loop in enumerate(before) if loop is item) for item in after]
     return _search(
-        sites, frozenset(), lambda site: _depth(site, before[-1]), lambda depth: _swapped(depth, len(before), order), excused
+        sites,
+        frozenset(),
+        lambda site: _depth(site, before[-1]),
+        lambda depth: _swapped(depth, len(before), order),
+        excused,
     )
 
 

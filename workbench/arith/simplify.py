@@ -74,6 +74,12 @@ class Simplifier:
         if known is not None:  # what was derived from the old range may not hold any more
             self._restart()
 
+    def bind_range(self, variable: Var, begin: PrimExpr, extent: PrimExpr) -> None:
+        """`variable` lies in begin ... begin + extent - 1 (of an empty range nothing is derived but its begin)."""
+        last = self.simplify(build.subtract(build.add(begin, extent), 1))
+        empty = self.bound(last).high < self.bound(begin).low
+        self.bind(variable, _ending(begin), _ending(begin if empty else last))
+
     def _restart(self) -> None:
         ranges = self.ranges
         self.ranges, self.atoms = {}, Atoms({})
@@ -278,6 +284,10 @@ _BOOL: Final = DataType("bool")
 _TRUTH: Final = {value: n.IntImm(int(value), _BOOL) for value in (False, True)}
 
 
+def _ending(expr: PrimExpr) -> Any:
+    return expr.value if isinstance(expr, n.IntImm) else expr
+
+
 def simplify(expr: PrimExpr, ranges: Mapping[Var, Range] | None = None) -> PrimExpr:
     """An equal expression, simpler if possible, where each variable of `ranges` lies in (low, high)."""
     return Simplifier(ranges).simplify(expr)
@@ -319,7 +329,9 @@ def _equal(one: PrimExpr, other: PrimExpr) -> bool:
             if len(a) != len(b):
                 return False
             stack.extend(zip(a, b, strict=True))
-        elif isinstance(a, Node) or not (a == b or (a != a and b != b)) or (isinstance(a, float) and a.hex() != b.hex()):
+        elif (
+            isinstance(a, Node) or not (a == b or (a != a and b != b)) or (isinstance(a, float) and a.hex() != b.hex())
+        ):
             return False
     return True
 
@@ -493,7 +505,9 @@ def _minmax(s: Simplifier, node: Any) -> Made:
         if inner.form is not None:
             return s.formed(inner.form.plus(shared), a.dtype)
     u, v = s.atoms.bound(first), s.atoms.bound(second)
-    bound = Interval(min(u.low, v.low), min(u.high, v.high)) if least else Interval(max(u.low, v.low), max(u.high, v.high))
+    bound = (
+        Interval(min(u.low, v.low), min(u.high, v.high)) if least else Interval(max(u.low, v.low), max(u.high, v.high))
+    )
     kept = s.kept(_reuse(made, node), (type(node).__name__, first.key, second.key), bound)
     assert kept.form is not None
     return s.formed(kept.form.plus(shared), a.dtype)

@@ -33,15 +33,31 @@ from .limits import limits
 from .node import Node, children, map_children, post_order
 
 
-@dataclass(frozen=True)
 class Failure:
-    """The first clause of a rule that does not hold, with the value found there."""
+    """The first clause of a rule that does not hold, with the value found there.
 
-    clause: str
-    found: str
+    Either may be given as a function that makes the text: most failures are never read.
+    """
+
+    __slots__ = ("_clause", "_found")
+
+    def __init__(self, clause: str | Callable[[], str], found: str | Callable[[], str]) -> None:
+        self._clause = clause
+        self._found = found
+
+    @property
+    def clause(self) -> str:
+        return self._clause if isinstance(self._clause, str) else self._clause()
+
+    @property
+    def found(self) -> str:
+        return self._found if isinstance(self._found, str) else self._found()
 
     def __str__(self) -> str:
         return f"{self.clause}; found {self.found}"
+
+    def __repr__(self) -> str:
+        return f"Failure({self.clause!r}, {self.found!r})"
 
 
 class Match:
@@ -108,7 +124,7 @@ class Rule:
             return failure
         for clause in self.when:
             if not clause.holds(found):
-                return Failure(clause.text, str(clause.found(found)))
+                return Failure(clause.text, lambda: str(clause.found(found)))  # noqa: B023  (returned at once)
         return found
 
 

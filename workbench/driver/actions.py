@@ -31,7 +31,8 @@ def import_action(
             table.join(origins)
         return Stage(module)
 
-    arguments = {"source": source, "shape": {name: tuple(extents) for name, extents in (shape or {}).items()}}
+    given = {name: extents if isinstance(extents, int) else tuple(extents) for name, extents in (shape or {}).items()}
+    arguments = {"source": source, "shape": given}
     return Action("Import", "import", _level(module), arguments, key_of("import", module.fingerprint()), run)
 
 
@@ -123,7 +124,8 @@ def traced_schedule_action(traces: Mapping[str, str]) -> Action:
         for name, text in traces.items():
             if name not in kernels:
                 raise WorkbenchError("E-KERNEL-UNKNOWN", f"there is no kernel {name!r}", fix=nearest(name, kernels))
-            chosen[name] = Trace.from_json(text).apply_to_schedule(Schedule(kernels[name].func))
+            chosen[name] = Schedule(kernels[name].func)
+            chosen[name].replay(Trace.from_json(text))
         module, schedules = schedule_kernels(stage.module, stage.lowered.kernels, override(chosen, default_provider))
         return replace(stage, module=module, schedules=schedules)
 

@@ -9,14 +9,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from ..codegen.llvm import backend
 from ..core.errors import WorkbenchError
+from ..core.dtype import DataType
 from ..core.module import IRModule
+from ..core.tensor import Tensor
 from ..core.transform import PASSES, Sequential
 from ..lower import Lowered, lower_module, schedule_kernels
 from ..lower.provider import Provider, default_provider
-from ..relay.ir.types import TensorType
-from ..runtime.compiled import CompiledModel, KernelCallSpec, TensorSpec
+from ..runtime.model import CompiledModel, KernelCall, TensorSpec
 from ..runtime.module import Module
 from ..target import Target
 from ..tir.nodes import Buffer, PrimFunc
@@ -56,30 +59,44 @@ def _needed(module: IRModule) -> IRModule:
 def compile_stage(stage: Stage, target: Target) -> Any:
     """Native code of a session's last loop step: a model when it was lowered from a graph, else its functions."""
     if stage.lowered is None:
-        return CompiledFunctions(Module(backend.compile_module(stage.module, target)), stage.module)
+        return CompiledFunctions(backend.compile_module(stage.module, target).module(), stage.module)
     return compiled_model(stage.module, stage.lowered, target)
 
 
 def compiled_model(module: IRModule, lowered: Lowered, target: Target) -> CompiledModel:
     """Compile the loop functions of a lowered model."""
     names = lowered.output_names or tuple(f"output_{index}" for index in range(len(lowered.outputs)))
+    # Of the kernels as they were lowered: in a session the module's own are flat by now.
+    shapes = {
+        kernel.name: tuple(_buffer_spec(parameter).concrete_shape for parameter in kernel.func.params)
+        for kernel in lowered.kernels
+    }
+    renamed = {f"output_{index}": name for index, name in enumerate(names)}
     return CompiledModel(
-        Module(backend.compile_module(module, target)),
-        "main",
-        tuple(_spec(name, tensor) for name, tensor in lowered.inputs),
-        lowered.constants,
-        tuple(_spec(name, tensor) for name, tensor in zip(names, lowered.outputs, strict=True)),
-        tuple(
-            KernelCallSpec(
-                call.kernel, tuple(map(_buffer_spec, call.arguments)), tuple(map(_buffer_spec, call.outputs))
+        name="default",
+        module=backend.compile_module(module, target).module(),
+        inputs=tuple(TensorSpec(name, tensor.concrete_shape, tensor.dtype) for name, tensor in lowered.inputs),
+        outputs=tuple(
+            TensorSpec(name, tensor.concrete_shape, tensor.dtype)
+            for name, tensor in zip(names, lowered.outputs, strict=True)
+        ),
+        constants=tuple((TensorSpec(name, data.shape, data.dtype), stored(data)) for name, data in lowered.constants),
+        temporaries=tuple(_buffer_spec(buffer) for buffer in lowered.temporaries),
+        calls=tuple(
+            KernelCall(
+                call.kernel,
+                call.label,
+                tuple(renamed.get(buffer.name, buffer.name) for buffer in call.buffers),
+                shapes[call.kernel],
             )
             for call in lowered.calls
         ),
     )
 
 
-def _spec(name: str, tensor: TensorType) -> TensorSpec:
-    return TensorSpec(name, tensor.concrete_shape, tensor.dtype)
+def stored(data: Tensor) -> np.ndarray:
+    """A constant as one compact array; a lazy fill is written out here, once."""
+    return np.ascontiguousarray(data.numpy())
 
 
 def _buffer_spec(buffer: Buffer) -> TensorSpec:
@@ -92,15 +109,14 @@ class CompiledFunctions:
     def __init__(self, module: Module, program: IRModule) -> None:
         self.module = module
         self.program = program
+        self.entry = "main" if "main" in program else program.names()[0]
 
     def __getitem__(self, name: str) -> Any:
         return self.module[name]
 
     def run(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """Run the only (or "main") function on arrays by parameter name; written parameters may be left out."""
-        import numpy as np
-
-        name = self.module.entry_name
+        name = self.entry
         function = self.program[name]
         written = set(function.attrs.get("written", ()))
         arguments: dict[str, Any] = {}
@@ -117,13 +133,13 @@ class CompiledFunctions:
 
     def run_arrays(self, arrays: Sequence[Any]) -> list[Any]:
         """Outputs in order, from the inputs in order."""
-        function = self.program[self.module.entry_name]
+        function = self.program[self.entry]
         written = set(function.attrs.get("written", ()))
         names = [parameter.name for parameter in function.params if parameter.name not in written]
         return list(self.run(dict(zip(names, arrays, strict=False))).values())
 
-    def source(self, form: str, name: str) -> str:
-        return self.module.source(form, name)
+    def get_source(self, fmt: str = "ll", name: str | None = None) -> str:
+        return self.module.get_source(fmt, name)
 
     def export_library(self, file_name: str) -> None:
         self.module.export_library(file_name)
@@ -137,8 +153,6 @@ def _packed_spec(function: PrimFunc, name: str) -> TensorSpec:
         shape = tuple(int(extent) for extent in extents.rstrip("]").split(",") if extent.strip())
     except ValueError:
         raise WorkbenchError("E-RUN-OUTPUT", f"output {name!r} has a symbolic shape", fix="give an array for it") from None
-    from ..core.dtype import DataType
-
     return TensorSpec(name, shape, DataType(dtype.strip()))
 
 
@@ -156,7 +170,7 @@ def build(
     """Compile a PrimFunc, a schedule, te tensors, or an IRModule of PrimFuncs (classic `build`)."""
     chosen = Target(target)
     with chosen:
-        return Module(backend.compile_module(_loop_module(program, args, name), chosen))
+        return backend.compile_module(_loop_module(program, args, name), chosen).module()
 
 
 def _loop_module(program: Any, args: Sequence[Any] | None, name: str) -> IRModule:

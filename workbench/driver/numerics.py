@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from .history import Stage, Step
     from .session import Session
 
-LEAST_LOWERING = ("LowerBlocks", "FlattenBuffer")
+LEAST_LOWERING = ("LowerBlocks", "FlattenBuffer", "VectorizeLoop")
 """Passes that code generation cannot do without."""
 
 INTERPRETED_ITERATIONS = 300_000

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["from_onnx", "onnx"]
-
 
 def __getattr__(name: str) -> Any:
     import importlib

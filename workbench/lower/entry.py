@@ -11,7 +11,7 @@ cancel word is polled between calls.  Reshapes that only rename memory become al
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ..arith.build import const
 from ..arith.nodes import Call, PrimExpr, StringImm
@@ -35,12 +35,16 @@ _RENAMES_MEMORY = frozenset({"reshape", "squeeze", "expand_dims", "nn.batch_flat
 
 @dataclass(frozen=True)
 class KernelCall:
-    """One call in the entry: which kernel, on which buffers, for which relay call."""
+    """One call in the entry: which kernel, on which buffers (outputs last), for which relay call."""
 
     kernel: str
-    arguments: tuple[t.Buffer, ...]
-    outputs: tuple[t.Buffer, ...]
+    buffers: tuple[t.Buffer, ...]
     relay_call: r.Expr
+
+    @property
+    def label(self) -> str:
+        """The operators that it computes, for people."""
+        return self.kernel.removeprefix("fused_")
 
 
 @dataclass(frozen=True)
@@ -53,6 +57,8 @@ class Lowered:
     inputs: tuple[tuple[str, TensorType], ...]
     constants: tuple[tuple[str, Tensor], ...]
     outputs: tuple[TensorType, ...]
+    temporaries: tuple[t.Buffer, ...] = ()
+    """Intermediates between kernels."""
     output_names: tuple[str, ...] = ()
     """Names from the model's file, where it has them."""
 
@@ -156,7 +162,7 @@ def _call(call: r.Call, function: r.Function, entry: _Entry) -> tuple[t.Buffer, 
         for tensor in tensor_types(call.checked_type, f"call of {kernel.name}")
     )
     entry.temporaries.extend(outputs)
-    entry.calls.append(KernelCall(kernel.name, tuple(arguments), outputs, call))
+    entry.calls.append(KernelCall(kernel.name, (*arguments, *outputs), call))
     return outputs
 
 
@@ -187,8 +193,12 @@ def _finish(
     allocated = tuple(buffer for buffer in entry.temporaries if id(buffer) not in stands_for)
     poll = t.Evaluate(Call(DataType("void"), "poll_cancel", ()))
     body: list[t.Stmt] = []
-    for call in [*entry.calls, *copies]:
-        stmt = _call_stmt(call, stands_for)
+    calls = tuple(
+        replace(call, buffers=tuple(stands_for.get(id(buffer), buffer) for buffer in call.buffers))
+        for call in [*entry.calls, *copies]
+    )
+    for call in calls:
+        stmt = _call_stmt(call)
         origin.derived(stmt, call.relay_call)
         body += [stmt, poll]
     root = t.Block("root", (), (), (), allocated, None, seq(body[:-1] if body else body))
@@ -203,10 +213,11 @@ def _finish(
     return Lowered(
         IRModule(functions),
         tuple(entry.kernels.values()),
-        (*entry.calls, *copies),
+        calls,
         tuple(inputs),
         tuple((name, data) for _, name, data in held),
         types,
+        allocated,
         output_names,
     )
 
@@ -240,12 +251,11 @@ def _copy_call(source: t.Buffer, target: t.Buffer, entry: _Entry) -> KernelCall:
     parameter = r.Var("source", tensor)
     function = r.Function((parameter,), call_operator("copy", parameter), tensor, (), FrozenMap({"Primitive": 1}))
     kernel = _kernel(function, entry)
-    return KernelCall(kernel.name, (source,), (target,), function)
+    return KernelCall(kernel.name, (source, target), function)
 
 
-def _call_stmt(call: KernelCall, stands_for: dict[int, t.Buffer]) -> t.Stmt:
-    buffers = (stands_for.get(id(buffer), buffer) for buffer in (*call.arguments, *call.outputs))
-    addresses = tuple(_address(buffer) for buffer in buffers)
+def _call_stmt(call: KernelCall) -> t.Stmt:
+    addresses = tuple(_address(buffer) for buffer in call.buffers)
     return t.Evaluate(Call(DataType("void"), "call_tir", (StringImm(call.kernel), *addresses)))
 
 

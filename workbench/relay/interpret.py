@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.dtype import DataType
 from ..core.errors import WorkbenchError, nearest
 from ..core.module import IRModule
 from ..core.trampoline import Task, run
@@ -66,7 +67,10 @@ class Frame:
                 return frame.values[key]
             frame = frame.outer
         raise WorkbenchError(
-            "E-INTERPRET-UNBOUND", f"{brief(expr)} has no value here", fix="bind it: as a parameter or by let", nodes=(expr,)
+            "E-INTERPRET-UNBOUND",
+            f"{brief(expr)} has no value here",
+            fix="bind it: as a parameter or by let",
+            nodes=(expr,),
         )
 
 
@@ -132,7 +136,11 @@ def _argument(param: e.Var, value: Any) -> Any:
         return converted
     if isinstance(value, (int, float, bool)):
         converted = np.asarray(value, expected.dtype.to_numpy())
-    if isinstance(converted, np.ndarray) and converted.dtype == expected.dtype.to_numpy() and _shape_fits(expected, converted):
+    if (
+        isinstance(converted, np.ndarray)
+        and converted.dtype == expected.dtype.to_numpy()
+        and _shape_fits(expected, converted)
+    ):
         return converted
     found = f"{converted.dtype}{list(converted.shape)}" if isinstance(converted, np.ndarray) else type(value).__name__
     raise WorkbenchError(
@@ -143,7 +151,9 @@ def _argument(param: e.Var, value: Any) -> Any:
 def _shape_fits(expected: t.TensorType, value: np.ndarray) -> bool:
     if len(expected.shape) != value.ndim:
         return False
-    return all(not isinstance(extent, int) or extent == size for extent, size in zip(expected.shape, value.shape, strict=True))
+    return all(
+        not isinstance(extent, int) or extent == size for extent, size in zip(expected.shape, value.shape, strict=True)
+    )
 
 
 def as_value(value: Any) -> Any:
@@ -262,6 +272,8 @@ class Interpreter:
     def _operate(self, call: e.Call, arguments: list[Any]) -> Any:
         op = call.op
         assert isinstance(op, Operator)
+        if self.float64:
+            op = _wide(op)
         try:
             result = op.reference(*arguments)
         except NotImplementedError:
@@ -368,6 +380,13 @@ def _matches(pattern: e.Pattern, value: Any, frame: Frame) -> bool:
                 return False
             todo.extend(zip(current.patterns, found.fields, strict=True))
     return True
+
+
+def _wide(op: Operator) -> Operator:
+    """The operator with attributes that name a floating-point dtype set to float64."""
+    named = {key: value for key, value in op.attributes.items() if key in ("dtype", "out_dtype") and value}
+    changes = {key: "float64" for key, value in named.items() if not _is_exact(DataType(value).to_numpy())}
+    return op.replace(**changes) if changes else op
 
 
 def _is_exact(dtype: np.dtype) -> bool:

@@ -29,10 +29,8 @@ def bind(match: Match, name: str, node: Node) -> Failure | None:
     if not name:
         return None
     known = match.bound.setdefault(name, node)
-    same = known is node or (
-        isinstance(known, e.Constant) and isinstance(node, e.Constant) and known.data == node.data
-    )
-    return None if same else Failure(f"{name} is the same expression in both places", brief(node))
+    same = known is node or (isinstance(known, e.Constant) and isinstance(node, e.Constant) and known.data == node.data)
+    return None if same else Failure(f"{name} is the same expression in both places", lambda: brief(node))
 
 
 @dataclass(frozen=True)
@@ -54,9 +52,9 @@ class ConstantPattern:
 
     def match(self, node: Node, match: Match) -> Failure | None:
         if not isinstance(node, e.Constant):
-            return Failure(f"{self.name or 'the operand'} is a constant", brief(node))
+            return Failure(f"{self.name or 'the operand'} is a constant", lambda: brief(node))
         if self.value is not None and not is_filled(node, self.value):
-            return Failure(f"{self.name or 'the constant'} is {self.value:g} everywhere", brief(node))
+            return Failure(f"{self.name or 'the constant'} is {self.value:g} everywhere", lambda: brief(node))
         return bind(match, self.name, node)
 
 
@@ -88,11 +86,10 @@ class OpPattern:
         return bind(match, self.name, node) or self._operands(node, match)
 
     def _head(self, node: Node, match: Match) -> Failure | None:
-        wanted = " or ".join(self.names)
         if not isinstance(node, e.Call) or not isinstance(node.op, Operator) or node.op.name not in self.names:
-            return Failure(f"{self.name or 'the expression'} is a call of {wanted}", brief(node))
+            return Failure(self._wanted, lambda: brief(node))
         if self.once and node is not match.root and match.uses(node) > 1:
-            return Failure(f"{brief(node)} is used once", f"{match.uses(node)} uses")
+            return Failure(lambda: f"{brief(node)} is used once", f"{match.uses(node)} uses")
         for key, wish in self.attributes.items():
             value = getattr(node.op, key, None)
             if not (wish(value) if callable(wish) else value == wish):
@@ -100,11 +97,14 @@ class OpPattern:
                 return Failure(f"{node.op.name} has {key}={shown}", f"{key}={value!r}")
         return None
 
+    def _wanted(self) -> str:
+        return f"{self.name or 'the expression'} is a call of {' or '.join(self.names)}"
+
     def _operands(self, node: e.Call, match: Match) -> Failure | None:
         if self.operands is None:
             return None
         if len(node.args) != len(self.operands):
-            return Failure(f"{brief(node)} has {len(self.operands)} operands", str(len(node.args)))
+            return Failure(lambda: f"{brief(node)} has {len(self.operands or ())} operands", str(len(node.args)))
         mark = match.mark()
         failure = _each(self.operands, node.args, match)
         if failure is not None and self.commutative:
@@ -129,7 +129,7 @@ class TuplePattern:
 
     def match(self, node: Node, match: Match) -> Failure | None:
         if not isinstance(node, e.Tuple) or len(node.fields) != len(self.fields):
-            return Failure(f"a tuple of {len(self.fields)} fields", brief(node))
+            return Failure(f"a tuple of {len(self.fields)} fields", lambda: brief(node))
         match.matched.append(node)
         return _each(self.fields, node.fields, match)
 
@@ -143,7 +143,7 @@ class ItemPattern:
 
     def match(self, node: Node, match: Match) -> Failure | None:
         if not isinstance(node, e.TupleGetItem) or self.index not in (None, node.index):
-            return Failure(f"item {'' if self.index is None else self.index} of a tuple", brief(node))
+            return Failure(f"item {'' if self.index is None else self.index} of a tuple", lambda: brief(node))
         match.matched.append(node)
         return self.whole.match(node.tuple_value, match)
 

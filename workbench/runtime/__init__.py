@@ -1,39 +1,34 @@
-"""Running compiled code: arrays, functions and modules over the tvm-ffi ABI; one thread pool a process.
+"""What compiled code runs on: modules, packed functions, arrays, devices, executors, the thread pool.
 
-Names load on first use, so that importing this package costs nothing.
+Over the open tvm-ffi calling convention; everything of it is imported at first use.
 """
 
-from __future__ import annotations
+from .device import Device, cpu, cuda, device, gpu
+from .model import CompiledModel, KernelCall, TensorSpec
+from .module import CodeUnit, Module, load_module
+from .ndarray import NDArray
+from .packed import PackedFunc, convert_function, get_global_func, register_func
+from .threads import num_threads, set_num_threads
+from .timing import BenchmarkResult
 
-import importlib
-from typing import Any
-
-_NAMES = {
-    "Device": "device",
-    "cpu": "device",
-    "device": "device",
-    "NDArray": "ndarray",
-    "PackedFunc": "packed_func",
-    "convert": "packed_func",
-    "get_global_func": "packed_func",
-    "register_func": "packed_func",
-    "Module": "module",
-    "load_module": "export",
-    "BenchmarkResult": "benchmark",
-    "CompiledModel": "compiled",
-    "num_threads": "threads",
-    "set_num_threads": "threads",
-}
-"""Public names and the files that define them."""
-
-__all__ = sorted([*_NAMES, "ndarray"])
-
-
-def __getattr__(name: str) -> Any:
-    if name == "ndarray":
-        return importlib.import_module(".ndarray", __name__)
-    if name not in _NAMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(f".{_NAMES[name]}", __name__), name)
-    globals()[name] = value
-    return value
+__all__ = [
+    "BenchmarkResult",
+    "CodeUnit",
+    "CompiledModel",
+    "Device",
+    "KernelCall",
+    "Module",
+    "NDArray",
+    "PackedFunc",
+    "TensorSpec",
+    "convert_function",
+    "cpu",
+    "cuda",
+    "device",
+    "get_global_func",
+    "gpu",
+    "load_module",
+    "num_threads",
+    "register_func",
+    "set_num_threads",
+]

@@ -12,7 +12,6 @@ from typing import Any, Final
 import numpy as np
 
 from ..core.errors import WorkbenchError
-from .ffi import tvm_ffi
 
 _CODES: Final = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
 PLAIN_KINDS: Final = "iufc"
@@ -20,15 +19,15 @@ PLAIN_KINDS: Final = "iufc"
 
 
 class _Device(ctypes.Structure):
-    _fields_ = [("type", ctypes.c_int32), ("id", ctypes.c_int32)]  # noqa: RUF012
+    _fields_ = [("type", ctypes.c_int32), ("id", ctypes.c_int32)]
 
 
 class _Dtype(ctypes.Structure):
-    _fields_ = [("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16)]  # noqa: RUF012
+    _fields_ = [("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16)]
 
 
 class _Tensor(ctypes.Structure):
-    _fields_ = [  # noqa: RUF012
+    _fields_ = [
         ("data", ctypes.c_void_p),
         ("device", _Device),
         ("rank", ctypes.c_int32),
@@ -60,6 +59,8 @@ def tensor_of(array: np.ndarray) -> Any:
 
     Raises `WorkbenchError` for byte orders and element types that tensors do not have.
     """
+    import tvm_ffi
+
     if not array.dtype.isnative:
         raise WorkbenchError(
             "E-CALL-BYTE-ORDER",
@@ -68,8 +69,8 @@ def tensor_of(array: np.ndarray) -> Any:
             fix="array.astype(array.dtype.newbyteorder('='))",
         )
     if array.flags.writeable and array.dtype.isbuiltin == 1 and array.dtype.kind in PLAIN_KINDS:
-        return tvm_ffi().from_dlpack(array)
-    return tvm_ffi().from_dlpack(_Exporter(array))
+        return tvm_ffi.from_dlpack(array)
+    return tvm_ffi.from_dlpack(_Exporter(array))
 
 
 class _Exporter:

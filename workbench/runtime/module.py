@@ -1,83 +1,114 @@
-"""Module: compiled functions by name.
+"""Module: compiled functions by name, with their sources, ready to be exported.
 
-    mod = build(func, target="llvm")
-    mod["add"](a, b, c)
-    mod.time_evaluator("add", cpu(0), number=10)(a, b, c).mean
+    module["add"](a, b, c)
+    module.time_evaluator("add", cpu(0), number=10)(a, b, c).mean
+    module.export_library("add.so"); load_module("add.so")["add"](a, b, c)
+
+A module holds the code that its functions run; a function holds its module's code too, so either may outlive the other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from ..core.errors import WorkbenchError, nearest
-from .benchmark import BenchmarkResult, evaluator
-from .device import Device
-from .packed_func import PackedFunc
+from .device import Device, require_cpu
+from .packed import PackedFunc
+from .timing import BenchmarkResult, evaluator
+
+
+@dataclass(frozen=True)
+class CodeUnit:
+    """Object code to be linked into a library, and what it needs."""
+
+    objects: tuple[bytes, ...]
+    triple: str
+    cpu_features: str = ""
+    """Features beyond the architecture's baseline, separated by commas."""
+    symbols: Mapping[str, str] | None = None
+    """Packed symbol by function name."""
 
 
 class Module:
-    """Functions of one compilation; they keep its code alive."""
+    """Functions by name; see the module's header."""
 
-    def __init__(self, artefact: Any) -> None:
-        self.artefact = artefact
-        self._functions: dict[str, PackedFunc] = {}
+    def __init__(
+        self,
+        functions: Mapping[str, PackedFunc],
+        *,
+        type_key: str = "llvm",
+        entry: str | None = None,
+        code: CodeUnit | None = None,
+        sources: Callable[..., str] | None = None,
+        keep: Any = None,
+    ) -> None:
+        self._functions = dict(functions)
+        self._code = code
+        self._sources = sources
+        self._keep = keep
         self._imports: list[Module] = []
+        self._entry = entry if entry is not None else next(iter(self._functions), None)
+        self.type_key = type_key
+
+    # --- functions ---
+
+    def __getitem__(self, name: str) -> PackedFunc:
+        return self.get_function(name)
+
+    def get_function(self, name: str, query_imports: bool = True) -> PackedFunc:
+        """The function `name`, also of imported modules.  Raises `WorkbenchError` when there is none."""
+        if name in self._functions:
+            return self._functions[name]
+        for other in self._imports if query_imports else ():
+            if other.implements_function(name, query_imports):
+                return other.get_function(name, query_imports)
+        if self._code is not None and name in (self._code.symbols or {}):
+            raise WorkbenchError(
+                "E-RUN-FOREIGN",
+                "this code was made for another machine",
+                found=self._code.triple,
+                fix="export it with export_library and run it there",
+            )
+        raise WorkbenchError(
+            "E-MODULE-FUNCTION",
+            f"the module has no function {name!r}",
+            found=", ".join(self._functions) or "no functions",
+            fix=nearest(name, self._functions),
+        )
+
+    def implements_function(self, name: str, query_imports: bool = False) -> bool:
+        if name in self._functions:
+            return True
+        return query_imports and any(other.implements_function(name, True) for other in self._imports)
+
+    __contains__ = implements_function
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """The functions that can be called."""
-        return tuple(self.artefact.exported)
-
-    @property
-    def entry_name(self) -> str:
-        """The function that calling the module calls: "main" if there is one, else the first."""
-        return "main" if "main" in self.names else self.names[0]
+    def function_names(self) -> tuple[str, ...]:
+        return tuple(self._functions)
 
     @property
     def entry_func(self) -> PackedFunc:
-        return self[self.entry_name]
+        """The function that calling the module calls."""
+        if self._entry is None:
+            raise WorkbenchError("E-MODULE-FUNCTION", "the module has no functions")
+        return self.get_function(self._entry)
 
-    @property
-    def type_key(self) -> str:
-        return "llvm"
+    def __call__(self, *args: Any) -> Any:
+        return self.entry_func(*args)
+
+    def import_module(self, module: Module) -> None:
+        """Make another module's functions available through this one."""
+        self._imports.append(module)
 
     @property
     def imported_modules(self) -> list[Module]:
         return list(self._imports)
 
-    def import_module(self, module: Module) -> None:
-        """Look for functions in `module` as well."""
-        self._imports.append(module)
-
-    def implements_function(self, name: str, query_imports: bool = False) -> bool:
-        own = name in self.names
-        return own or (query_imports and any(module.implements_function(name, True) for module in self._imports))
-
-    def get_function(self, name: str, query_imports: bool = False) -> PackedFunc:
-        """A function by name.  Raises `WorkbenchError` when there is none."""
-        if name in self._functions:
-            return self._functions[name]
-        if name in self.names:
-            linked = self.artefact.link()
-            made = PackedFunc.at(linked[self.artefact.exported[name]], linked, name, self.artefact.written(name))
-            self._functions[name] = made
-            return made
-        for module in self._imports if query_imports else ():
-            if module.implements_function(name, True):
-                return module.get_function(name, True)
-        raise WorkbenchError(
-            "E-MODULE-FUNCTION",
-            f"the module has no function {name!r}",
-            found=f"functions: {', '.join(self.names)}",
-            fix=nearest(name, self.names),
-        )
-
-    def __getitem__(self, name: str) -> PackedFunc:
-        return self.get_function(name, query_imports=True)
-
-    def __call__(self, *args: Any) -> Any:
-        return self.entry_func(*args)
+    # --- measuring and looking ---
 
     def time_evaluator(
         self,
@@ -86,24 +117,78 @@ class Module:
         number: int = 10,
         repeat: int = 1,
         min_repeat_ms: int = 0,
-        f_preproc: str = "",
+        limit_zero_time_iterations: int = 100,
+        cooldown_interval_ms: int = 0,
+        repeats_to_cooldown: int = 1,
     ) -> Callable[..., BenchmarkResult]:
-        """A function that times calls of `func_name`; see `benchmark.evaluator`."""
-        return evaluator(self.get_function(func_name).raw_call, number, repeat, min_repeat_ms)
+        """A function that takes the arguments of `func_name` and measures it; times are seconds a call."""
+        require_cpu(dev)
+        return evaluator(
+            self.get_function(func_name),
+            number=number,
+            repeat=repeat,
+            min_repeat_ms=min_repeat_ms,
+            limit_zero_time_iterations=limit_zero_time_iterations,
+            cooldown_interval_ms=cooldown_interval_ms,
+            repeats_to_cooldown=repeats_to_cooldown,
+        )
 
-    def get_source(self, fmt: str = "ll") -> str:
-        """Text of all functions: "ll" (LLVM IR), "ll-opt", "asm", "tir"."""
-        return self.artefact.get_source(fmt)
+    def get_source(self, fmt: str = "ll", name: str | None = None) -> str:
+        """The code of all functions, or of one, as text: "tir", "ll", "ll-opt", "asm"."""
+        if self._sources is None:
+            raise WorkbenchError(
+                "E-MODULE-SOURCE", "a loaded library carries no source", fix="ask the module it came from"
+            )
+        return self._sources(fmt, name)
 
-    def source(self, form: str, name: str) -> str:
-        """Text of one function."""
-        return self.artefact.get_source(form, name)
+    @property
+    def format(self) -> str:
+        return "so" if self._code is None else "o"
 
-    def export_library(self, file_name: str) -> None:
-        """Write a shared library that `load_module` (or tvm_ffi) loads."""
+    @property
+    def is_runnable(self) -> bool:
+        return True
+
+    @property
+    def is_dso_exportable(self) -> bool:
+        return self._code is not None
+
+    # --- exporting ---
+
+    @property
+    def code(self) -> CodeUnit:
+        """What would be exported.  Raises `WorkbenchError` for a module that was loaded."""
+        if self._code is None:
+            raise WorkbenchError("E-EXPORT-LOADED", "a loaded library cannot be exported again", fix="copy its file")
+        return self._code
+
+    def export_library(
+        self, file_name: str | Path, *, fcompile: Any = None, addons: Sequence[str] | None = None
+    ) -> Path:
+        """Write a shared library (.so) that loads from Python, C, C++ and others; or one object file (.o)."""
         from .export import export_library
 
-        export_library(self, str(file_name))
+        return export_library(Path(file_name), self.code)
+
+    def save(self, file_name: str | Path, fmt: str = "") -> None:
+        """Write the module as text or object code, by the file's suffix or `fmt` (ll, s, o, so)."""
+        path = Path(file_name)
+        form = fmt or path.suffix.lstrip(".")
+        if form in ("o", "so"):
+            self.export_library(path)
+        else:
+            path.write_text(self.get_source({"s": "asm"}.get(form, form)), encoding="utf-8")
 
     def __repr__(self) -> str:
-        return f"Module({', '.join(self.names)})"
+        return f"Module({self.type_key}, {', '.join(self._functions) or 'empty'})"
+
+
+def load_module(path: str | Path) -> Any:
+    """Load an exported library: a `Module`, or a `CompiledModel` when it holds a whole model.
+
+    The file's own header is checked before any code of it is loaded: E-LOAD-* errors tell a missing, foreign, damaged
+    or newer file, and a processor that lacks features it needs.
+    """
+    from .load import load
+
+    return load(Path(path))

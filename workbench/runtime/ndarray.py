@@ -1,7 +1,11 @@
-"""Arrays that compiled code reads and writes: compact, row-major, aligned to 64 bytes.
+"""NDArray: a tensor on a device, exchanged with others by DLPack.
 
->>> array([1, 2, 3]).numpy().tolist()
-[1, 2, 3]
+    a = nd.array([1.0, 2.0])            # copies
+    b = nd.empty((2,), "float32")
+    a.copyto(b)
+    b.numpy()
+
+On the CPU the memory is NumPy's; `numpy()` gives a copy, as the classic API does.
 """
 
 from __future__ import annotations
@@ -12,50 +16,43 @@ import numpy as np
 
 from ..core.dtype import DataType
 from ..core.errors import WorkbenchError
-from .device import Device, cpu
-
-ALIGNMENT = 64
+from .device import Device, cpu, device, require_cpu
 
 
 class NDArray:
-    """An array on a device.  `numpy()` copies out; arguments are passed without a copy."""
+    """An n-dimensional array on a device."""
 
-    __slots__ = ("_array", "_tensor", "device")
+    __slots__ = ("__weakref__", "_array", "_tensor", "device")
 
-    def __init__(self, storage: np.ndarray, device: Device) -> None:
-        self._array = storage
+    def __init__(self, memory: np.ndarray, place: Device | None = None) -> None:
+        self._array = memory
         self._tensor: Any = None
-        self.device = device
+        self.device = require_cpu(place)
+
+    # --- facts ---
 
     @property
     def shape(self) -> tuple[int, ...]:
         return self._array.shape
 
     @property
-    def ndim(self) -> int:
-        return self._array.ndim
-
-    @property
     def dtype(self) -> DataType:
         return DataType(self._array.dtype.name)
 
     @property
-    def nbytes(self) -> int:
-        return self._array.nbytes
+    def ndim(self) -> int:
+        return self._array.ndim
 
     @property
-    def data(self) -> np.ndarray:
-        """The storage itself, shared."""
-        return self._array
+    def size(self) -> int:
+        return self._array.size
 
     @property
-    def tensor(self) -> Any:
-        """The array as tvm-ffi passes it, over the same storage."""
-        if self._tensor is None:
-            from .dlpack import tensor_of
+    def strides(self) -> None:
+        """None: arrays are compact."""
+        return None
 
-            self._tensor = tensor_of(self._array)
-        return self._tensor
+    # --- copies ---
 
     def numpy(self) -> np.ndarray:
         """A copy as a NumPy array."""
@@ -64,71 +61,86 @@ class NDArray:
     asnumpy = numpy
 
     def copyfrom(self, source: Any) -> NDArray:
-        """Take over the values of an array of the same shape; they are converted to this dtype."""
-        values = source.data if isinstance(source, NDArray) else np.asarray(source)
+        """Copy the elements of an array-like of the same shape, converted to this dtype."""
+        values = source._array if isinstance(source, NDArray) else np.asarray(source)
         if values.shape != self.shape:
-            raise WorkbenchError("E-ARRAY-SHAPE", "shapes differ", found=str(values.shape), expected=str(self.shape))
-        self._array[...] = values
+            raise WorkbenchError(
+                "E-ARRAY-SHAPE", "the shapes differ", found=str(values.shape), expected=str(self.shape)
+            )
+        np.copyto(self._array, values, casting="unsafe")
         return self
 
-    def copyto(self, target: Any) -> NDArray:
-        """Copy into another array, or to a new one on a device."""
-        made = target if isinstance(target, NDArray) else empty(self.shape, self.dtype, target)
-        return made.copyfrom(self)
-
-    def __dlpack__(self, *, stream: Any = None, **options: Any) -> Any:
-        return self._array.__dlpack__(**options)
-
-    def __dlpack_device__(self) -> tuple[int, int]:
-        return (self.device.device_type, self.device.index)
-
-    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
-        return np.array(self._array, dtype=dtype, copy=True)
-
-    def __getitem__(self, where: Any) -> Any:
-        return self._array[where]
+    def copyto(self, target: Any, mem_scope: str | None = None) -> NDArray:
+        """Copy into another NDArray, or to a device."""
+        if isinstance(target, NDArray):
+            return target.copyfrom(self)
+        if isinstance(target, Device):
+            return NDArray(self._array.copy(), target)
+        raise WorkbenchError("E-ARRAY-TARGET", "copyto takes an NDArray or a Device", found=type(target).__name__)
 
     def __setitem__(self, where: Any, value: Any) -> None:
-        self._array[where] = value.data if isinstance(value, NDArray) else value
+        self._array[where] = value._array if isinstance(value, NDArray) else value
+
+    def __getitem__(self, where: Any) -> Any:
+        return self._array[where].copy()
+
+    # --- exchange ---
+
+    def __tvm_ffi_object__(self) -> Any:
+        if self._tensor is None:
+            from .dlpack import tensor_of
+
+            self._tensor = tensor_of(self._array)
+        return self._tensor
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self.__tvm_ffi_object__().__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (self.device.device_type, self.device.device_id)
+
+    def to_dlpack(self) -> Any:
+        return self.__dlpack__()
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return np.array(self._array, dtype=dtype)
+
+    def same_as(self, other: Any) -> bool:
+        return self is other
 
     def __len__(self) -> int:
         return len(self._array)
 
     def __repr__(self) -> str:
-        return f"NDArray(shape={self.shape}, dtype={self.dtype}, {self.device})\n{self._array!r}"
+        return f"<NDArray {self.dtype}{list(self.shape)} on {self.device}>\n{self._array!r}"
 
 
-def empty(shape: Any, dtype: Any = "float32", device: Device | None = None) -> NDArray:
-    """An array with undefined contents."""
-    extents = tuple(int(extent) for extent in (shape if isinstance(shape, (tuple, list)) else (shape,)))
-    return NDArray(aligned(extents, DataType(dtype).to_numpy()), device or cpu())
+def array(source: Any, device: Device | None = None, mem_scope: str | None = None) -> NDArray:
+    """A copy of an array-like as an NDArray; lists of floats become float32, as in the classic API."""
+    if isinstance(source, NDArray):
+        return NDArray(source.numpy(), device)
+    given = np.asarray(source)
+    if not isinstance(source, np.ndarray) and given.dtype == np.float64 and not isinstance(source, np.generic):
+        given = given.astype(np.float32)
+    if given.dtype.kind in "OSUM" or not given.dtype.isnative:
+        raise WorkbenchError("E-CALL-ELEMENT", f"arrays of {given.dtype} cannot be passed", found=str(given.dtype))
+    return NDArray(np.array(given, order="C", copy=True), device)
 
 
-def array(values: Any, device: Device | None = None, dtype: Any = None) -> NDArray:
-    """A copy of array-like values.  Python floats become float32, as in the classic API."""
-    source = values.data if isinstance(values, NDArray) else np.asarray(values)
-    if dtype is None and not isinstance(values, (np.ndarray, np.generic, NDArray)) and source.dtype == np.float64:
-        dtype = "float32"
-    made = empty(source.shape, dtype or source.dtype.name, device)
-    return made.copyfrom(source)
+def empty(shape: Any, dtype: str = "float32", device: Device | None = None, mem_scope: str | None = None) -> NDArray:
+    """An NDArray with undefined contents."""
+    extents = (shape,) if isinstance(shape, int) else tuple(int(extent) for extent in shape)
+    return NDArray(np.empty(extents, DataType(dtype).to_numpy()), device)
 
 
 def from_dlpack(source: Any) -> NDArray:
-    """An array over the memory of another library's CPU tensor."""
-    return NDArray(np.from_dlpack(source), cpu())
+    """Another library's CPU tensor, sharing its memory."""
+    return NDArray(np.from_dlpack(source))
 
 
-def aligned(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-    """An uninitialised array whose data begins at a multiple of 64 bytes."""
-    size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
-    raw = np.empty(size + ALIGNMENT, np.uint8)
-    offset = -raw.ctypes.data % ALIGNMENT
-    return raw[offset : offset + size].view(dtype).reshape(shape)
+def numpy_of(value: Any) -> np.ndarray:
+    """The NumPy array behind an NDArray (shared), or of any array-like."""
+    return value._array if isinstance(value, NDArray) else np.asarray(value)
 
 
-def aligned_copy(values: Any) -> np.ndarray:
-    """Values in fresh aligned storage."""
-    source = np.asarray(values)
-    made = aligned(source.shape, source.dtype)
-    made[...] = source
-    return made
+__all__ = ["NDArray", "array", "cpu", "device", "empty", "from_dlpack", "numpy_of"]

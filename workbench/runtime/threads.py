@@ -1,24 +1,25 @@
-"""The thread pool of the process: how many threads parallel loops use.
+"""How many threads parallel loops use.
 
-The default comes from the processor affinity and the cgroup's quota; the variable WORKBENCH_NUM_THREADS overrides it.
+The pool starts with what this process may use (affinity, cgroup quota; ``WORKBENCH_NUM_THREADS`` overrides it).
 """
 
 from __future__ import annotations
 
-from ..core.errors import WorkbenchError
+from ..core.errors import require
 from .native import library
 
 
 def num_threads() -> int:
-    """Threads that a parallel loop uses (1 without the native runtime)."""
+    """Threads that parallel loops use, the caller's included; 1 without the native runtime."""
     runtime = library()
     return runtime.num_threads() if runtime is not None else 1
 
 
 def set_num_threads(count: int) -> None:
-    """Use `count` threads from the next parallel loop on."""
-    if not isinstance(count, int) or not 1 <= count <= 1024:
-        raise WorkbenchError("E-THREADS", "a number of threads is from 1 to 1024", found=repr(count))
+    """Use `count` threads from the next parallel loop on (0: what the process may use)."""
+    require(isinstance(count, int) and 0 <= count <= 256, "E-THREADS", "threads are 0 to 256", found=repr(count))
     runtime = library()
     if runtime is not None:
-        runtime.set_num_threads(count)
+        from ..core.host import usable_threads
+
+        runtime.set_num_threads(count or usable_threads())

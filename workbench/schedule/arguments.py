@@ -83,7 +83,9 @@ def _simple(value: Any, annotation: Any, what: str, resolve: Resolve) -> Any:
     as_int = getattr(value, "__index__", None)
     if annotation is int and as_int is not None and not isinstance(value, bool):
         return int(as_int())
-    raise _wrong(what, value, {int: "a whole number", str: "text", bool: "True or False"}.get(annotation, str(annotation)))
+    raise _wrong(
+        what, value, {int: "a whole number", str: "text", bool: "True or False"}.get(annotation, str(annotation))
+    )
 
 
 def _one_of(value: Any, choices: tuple[Any, ...], what: str, resolve: Resolve) -> Any:

@@ -83,7 +83,9 @@ def _require_pure(state: ScheduleState, site: BlockSite, verb: str) -> None:
 
     blocks_under(state, site.realize)
     if not _single_valued(state, site):
-        raise _irregular(site, verb, "it reads a buffer whose elements are written more than once with different values")
+        raise _irregular(
+            site, verb, "it reads a buffer whose elements are written more than once with different values"
+        )
 
 
 def _single_valued(state: ScheduleState, site: BlockSite) -> bool:

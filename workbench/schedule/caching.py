@@ -41,5 +41,3 @@ def copy_block(
         t.BufferStore(target, t.BufferLoad(source, where), where),
     )
     return nest(loops, t.BlockRealize(tuple(values), build.const(True), block)), name
-
-

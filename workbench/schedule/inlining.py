@@ -31,7 +31,7 @@ def single_store(site: BlockSite, verb: str) -> t.BufferStore:
 
 
 def plain_variables(site: BlockSite, indices: tuple[PrimExpr, ...], verb: str) -> dict[int, int]:
-    """Which axis each iterator indexes: every index is an iterator of its own (or a number), every iterator is there."""
+    """Which axis each iterator indexes: every index is an iterator or a number, every iterator is there once."""
     found: dict[int, int] = {}
     for axis, index in enumerate(indices):
         if isinstance(index, Var) and id(index) not in found:
@@ -60,9 +60,7 @@ def replace_loads(root: Node, buffer: t.Buffer, value: PrimExpr, variables: Mapp
     from ..core.node import substitute
 
     by_identity = {id(item.var): item.var for item in site.block.iter_vars}
-    fixed = {
-        item.var: item.dom.min for item in site.block.iter_vars if id(item.var) not in variables
-    }
+    fixed = {item.var: item.dom.min for item in site.block.iter_vars if id(item.var) not in variables}
 
     def post(node: Node) -> Node | None:
         if not isinstance(node, t.BufferLoad) or node.buffer is not buffer:
@@ -82,7 +80,9 @@ def replace_loads(root: Node, buffer: t.Buffer, value: PrimExpr, variables: Mapp
     return rewrite(root, post)
 
 
-def without_block(state: ScheduleState, site: BlockSite, changed: Mapping[str, t.Block], buffer: t.Buffer) -> t.PrimFunc:
+def without_block(
+    state: ScheduleState, site: BlockSite, changed: Mapping[str, t.Block], buffer: t.Buffer
+) -> t.PrimFunc:
     """The function with blocks replaced (by name), `site` removed, and `buffer` no longer allocated."""
     changes: dict[int, Replacement] = {id(site.realize): None}
     for name, block in changed.items():

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..analysis import dependence
-from ..analysis.bindings import Touch, binding_facts, recovered, touches
+from ..analysis.bindings import binding_facts
 from ..analysis.dependence import Conflict, NotAffine
+from ..analysis.recovery import Touch, recovered, touches
 from ..analysis.tree import BlockSite, extent_of
 from ..arith import nodes as a
 from ..arith.nodes import PrimExpr, Var
@@ -98,7 +99,9 @@ def require_independent(state: ScheduleState, loop: t.For, verb: str, private: b
     try:
         if private:
             skip |= frozenset(
-                buffer for buffer, touched in suspects.items() if _is_private(state, loop, touched[0].region.buffer, sites)
+                buffer
+                for buffer, touched in suspects.items()
+                if _is_private(state, loop, touched[0].region.buffer, sites)
             )
         conflict = dependence.carried(loop, sites, skip)
     except NotAffine as problem:
@@ -259,7 +262,7 @@ _OPERATORS: dict[type, str] = {a.Add: "sum", a.Mul: "product", a.Min: "minimum",
 
 
 def reduction_operator(block: t.Block) -> str | None:
-    """"sum", "product", "minimum" or "maximum" if the block's body is ``C[s] = C[s] op value``, once; else None.
+    """ "sum", "product", "minimum" or "maximum" if the block's body is ``C[s] = C[s] op value``, once; else None.
 
     `value` must not read C.
     """

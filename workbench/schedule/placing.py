@@ -29,7 +29,7 @@ def require_plain_loops(site: BlockSite, verb: str) -> None:
     """Refuse a block whose own loops carry annotations that would be lost."""
     for loop in site.loops:
         require(
-            loop.kind is t.ForKind.SERIAL or loop.kind is t.ForKind.PARALLEL and loop.body is not site.realize,
+            loop.kind is t.ForKind.SERIAL or (loop.kind is t.ForKind.PARALLEL and loop.body is not site.realize),
             "E-SCHEDULE-KIND",
             f"cannot {verb} {site.name}: its loop {loop.var.name} is {loop.kind.value}",
             found=f"a loop of kind {loop.kind.value}, which would be lost",
@@ -113,9 +113,7 @@ def moved(
         values.append(value)
         if window is not None:
             end = build.add(iter_var.dom.min, iter_var.dom.extent)
-            predicate = build.all_of(
-                predicate, build.greater_equal(value, iter_var.dom.min), build.less(value, end)
-            )
+            predicate = build.all_of(predicate, build.greater_equal(value, iter_var.dom.min), build.less(value, end))
     realize = site.realize.replace(iter_values=tuple(values), predicate=predicate)
     placed = nest(loops, realize)
     own = [*around, *_loops_in(placed)]
@@ -131,9 +129,7 @@ def _loops_in(stmt: t.Stmt) -> list[t.For]:
     return found
 
 
-def insert(
-    state: ScheduleState, site: BlockSite, target: LoopSite, placed: t.Stmt, position: int
-) -> t.PrimFunc:
+def insert(state: ScheduleState, site: BlockSite, target: LoopSite, placed: t.Stmt, position: int) -> t.PrimFunc:
     """The function with the block taken from its place and `placed` put at `position` of the target's body."""
     parts = list(body_parts(target.loop))
     parts.insert(position, placed)

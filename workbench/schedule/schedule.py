@@ -17,6 +17,7 @@ import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from .._lazy import views
 from ..arith.nodes import Var
 from ..core import origin
 from ..core.errors import nearest
@@ -85,9 +86,12 @@ class Schedule:
 
         return script(self.func)
 
-    def show(self) -> None:
-        """Display the function worked on."""
-        IRModule({self.state.working: self.func}).show()
+    def show(self) -> Any:
+        """The schedule editor in a notebook; the text of the function elsewhere."""
+        return views().show_schedule(self)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        return views().schedule_bundle(self)
 
     def get(self, reference: Reference) -> Any:
         """The `For` or `Block` that a reference stands for now."""
@@ -203,7 +207,11 @@ class Schedule:
                 columns.append(list(entry.suggest[item.name]))
             elif item.default is item.empty and item.kind is not item.VAR_POSITIONAL:
                 columns.append(
-                    [other for kind in accepted(entry.annotations[item.name]) for other in self._others(selection, kind)]
+                    [
+                        other
+                        for kind in accepted(entry.annotations[item.name])
+                        for other in self._others(selection, kind)
+                    ]
                 )
             else:
                 columns.append([...])
@@ -284,6 +292,7 @@ def _bound(entry: Primitive, args: tuple[Any, ...], named: dict[str, Any]) -> di
         raise refuse(
             "E-SCHEDULE-ARGUMENT",
             f"{entry.name}: {error}",
+            found=f"{len(args)} arguments by position; by name: {', '.join(named) or 'none'}",
             expected=f"{entry.name}{inspect.Signature(list(entry.parameters))}",
             fix=f"see help(sch.{entry.name})",
         ) from None
@@ -332,9 +341,7 @@ def _is_given(item: inspect.Parameter, arguments: dict[str, Any]) -> bool:
     return default is item.empty or type(value) is not type(default) or value != default
 
 
-def _checked(
-    state: ScheduleState, entry: Primitive, given: dict[str, Any]
-) -> tuple[ScheduleState, dict[str, Any]]:
+def _checked(state: ScheduleState, entry: Primitive, given: dict[str, Any]) -> tuple[ScheduleState, dict[str, Any]]:
     """Arguments checked by their annotations; a block given by name is asked for by a step of its own first."""
     holder = [state]
 
@@ -374,9 +381,7 @@ def _located(error: ScheduleError, state: ScheduleState, entry: Primitive) -> Sc
     return error
 
 
-def _replayed(
-    state: ScheduleState, step: Step, names: dict[str, Reference]
-) -> tuple[ScheduleState, list[Reference]]:
+def _replayed(state: ScheduleState, step: Step, names: dict[str, Reference]) -> tuple[ScheduleState, list[Reference]]:
     entry = PRIMITIVES[step.primitive]
 
     def meant(value: Any) -> Any:

@@ -81,6 +81,7 @@ class ScheduleState:
                 "E-SCHEDULE-REFERENCE",
                 f"{reference!r} is not a result of this schedule",
                 found=f"a {kind} of another schedule, or of a step that was undone",
+                expected=f"a {kind} that a step of this schedule answered",
                 fix="ask this schedule for it again: get_block, get_loops",
             )
         if reference.name in self.consumed:
@@ -138,9 +139,7 @@ class ScheduleState:
         steps = (*self.steps, step)
         functions = FrozenMap({**self.functions, self.working: change.func})
         notes = self.notes.set(str(len(steps)), change.notes) if change.notes else self.notes
-        made = replace(
-            self, functions=functions, steps=steps, named=named, notes=notes, counters=(blocks, loops)
-        )
+        made = replace(self, functions=functions, steps=steps, named=named, notes=notes, counters=(blocks, loops))
         if change.func is not self.func:
             made = replace(made, consumed=_consumed(made, self.consumed, len(steps)))
         else:

@@ -70,7 +70,9 @@ class _Reader:
         self.text = text
         self.offset = 0
 
-    def fail(self, message: str, offset: int, *, code: str = "E-TRACE-FORMAT", found: str = "", fix: str = "") -> NoReturn:
+    def fail(
+        self, message: str, offset: int, *, code: str = "E-TRACE-FORMAT", found: str = "", fix: str = ""
+    ) -> NoReturn:
         line = self.text.count("\n", 0, offset) + 1
         column = offset - (self.text.rfind("\n", 0, offset) + 1) + 1
         error = refuse(code, message, found=found, fix=fix or "save the trace again with trace.as_json()")
@@ -141,7 +143,9 @@ class _Reader:
     def more(self, closing: str) -> bool:
         kind, text, offset = self.token()
         if text not in (",", closing):
-            self.fail("the file ends early" if kind == "end" else f"',' or {closing!r} was expected", offset, found=text)
+            self.fail(
+                "the file ends early" if kind == "end" else f"',' or {closing!r} was expected", offset, found=text
+            )
         return text == ","
 
 
@@ -212,7 +216,10 @@ def _step(reader: _Reader, row: Placed, known: dict[str, Reference]) -> Step:
     version = fields["version"]
     if not 1 <= version.value <= entry.version:
         reader.fail(
-            f"{entry.name} has versions 1 to {entry.version}", version.offset, code="E-TRACE-VERSION", found=_shown(version)
+            f"{entry.name} has versions 1 to {entry.version}",
+            version.offset,
+            code="E-TRACE-VERSION",
+            found=_shown(version),
         )
     given = {key: _stripped(value) for key, value in fields["arguments"].value.items()}
     for number in range(version.value, entry.version):

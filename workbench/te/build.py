@@ -20,7 +20,7 @@ from ..core.errors import WorkbenchError
 from ..core.node import FrozenMap, children
 from ..tir.build import indices
 from ..tir.nodes import IterKind, IterVar, Range
-from .nodes import CommReducer, ComputeOp, PlaceholderOp, Reduce, Tensor
+from .nodes import CommReducer, ComputeOp, PlaceholderOp, Reduce, Tensor, several
 
 
 def var(name: str = "n", dtype: str = "int64") -> Var:
@@ -37,8 +37,7 @@ def placeholder(shape: Sequence[Any], dtype: str = "float32", name: str = "place
 
 
 def _shape(shape: Any) -> tuple[PrimExpr, ...]:
-    extents = shape if isinstance(shape, (tuple, list)) else (shape,)
-    made = indices(extents)
+    made = indices(several(shape))
     for extent in made:
         value = getattr(extent, "value", 0)
         if value < 0:
@@ -71,7 +70,7 @@ def compute(
         for axis_name, extent in zip(names, extents, strict=True)
     )
     made = fcompute(*(item.var for item in axis))
-    bodies = tuple(b.convert(item) for item in (made if isinstance(made, (tuple, list)) else (made,)))
+    bodies = tuple(b.convert(item) for item in several(made))
     _check_reductions(bodies, name)
     operation = ComputeOp(name, axis, bodies, tag, FrozenMap(attrs or {}))
     outputs = [operation.output(index) for index in range(len(bodies))]
@@ -120,16 +119,16 @@ def comm_reducer(
 
     def reducer(expr: Any, axis: Any, where: Any = None) -> Any:
         many = isinstance(expr, (tuple, list))
-        sources = tuple(b.convert(item) for item in (expr if many else (expr,)))
-        axes = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
+        sources = tuple(b.convert(item) for item in several(expr))
+        axes = several(axis)
         for item in axes:
             if not isinstance(item, IterVar):
                 raise WorkbenchError("E-TE-AXIS", f"{name}: axis must come from reduce_axis", found=repr(item)[:80])
         lhs = tuple(Var(f"x{index}", source.dtype) for index, source in enumerate(sources))
         rhs = tuple(Var(f"y{index}", source.dtype) for index, source in enumerate(sources))
         dtypes = tuple(source.dtype for source in sources)
-        combined = _tuple(fcombine(lhs, rhs) if many else fcombine(lhs[0], rhs[0]))
-        identity = _tuple(fidentity(*dtypes))
+        combined = several(fcombine(lhs, rhs) if many else fcombine(lhs[0], rhs[0]))
+        identity = several(fidentity(*dtypes))
         combiner = CommReducer(
             lhs,
             rhs,
@@ -144,10 +143,6 @@ def comm_reducer(
     return reducer
 
 
-def _tuple(value: Any) -> tuple[Any, ...]:
-    return tuple(value) if isinstance(value, (tuple, list)) else (value,)
-
-
 def min_value(dtype: str) -> PrimExpr:
     """The least value of a dtype (minus infinity for floats)."""
     kind = DataType(dtype)
@@ -160,12 +155,28 @@ def max_value(dtype: str) -> PrimExpr:
     return b.const(float("inf") if kind.is_float else kind.limits()[1], kind)
 
 
-sum = comm_reducer(b.add, lambda dtype: b.const(0, dtype), "sum")
-prod = comm_reducer(b.multiply, lambda dtype: b.const(1, dtype), "prod")
+def _zero(dtype: str) -> PrimExpr:
+    return b.const(0, dtype)
+
+
+def _one(dtype: str) -> PrimExpr:
+    return b.const(1, dtype)
+
+
+def _false(dtype: str) -> PrimExpr:
+    return b.const(False)
+
+
+def _true(dtype: str) -> PrimExpr:
+    return b.const(True)
+
+
+sum = comm_reducer(b.add, _zero, "sum")
+prod = comm_reducer(b.multiply, _one, "prod")
 max = comm_reducer(b.maximum, min_value, "max")
 min = comm_reducer(b.minimum, max_value, "min")
-_some = comm_reducer(b.logical_or, lambda dtype: b.const(False), "any")
-_every = comm_reducer(b.logical_and, lambda dtype: b.const(True), "all")
+_some = comm_reducer(b.logical_or, _false, "any")
+_every = comm_reducer(b.logical_and, _true, "all")
 
 
 def any(*args: Any, axis: Any = None) -> Any:

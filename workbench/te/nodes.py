@@ -9,7 +9,7 @@ Nothing here says in which order anything is computed; `te.prim_func` makes loop
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from ..arith.build import convert
 from ..arith.nodes import ExprOperators, PrimExpr, Var
@@ -18,6 +18,11 @@ from ..core.errors import WorkbenchError
 from ..core.node import EMPTY, FrozenMap, Node, node
 from ..tir.build import indices
 from ..tir.nodes import IterVar
+
+
+def several(value: Any) -> tuple[Any, ...]:
+    """A tuple or list as a tuple; anything else alone in one."""
+    return tuple(cast("tuple[Any, ...]", value)) if isinstance(value, (tuple, list)) else (value,)
 
 
 class Operation(Node):
@@ -69,8 +74,8 @@ class Tensor(Node):
 
     def __call__(self, *where: Any) -> ProducerLoad:
         """The element at `where`; one index an axis."""
-        if len(where) == 1 and isinstance(where[0], (tuple, list)):
-            where = tuple(where[0])
+        if len(where) == 1:
+            where = several(where[0])
         if len(where) != self.ndim:
             raise WorkbenchError(
                 "E-TE-RANK",
@@ -82,7 +87,7 @@ class Tensor(Node):
 
     def __getitem__(self, where: Any) -> Any:
         """`A[i, j]`, or `A[i][j]`; fewer indices than axes give a slice that waits for the rest."""
-        given = where if isinstance(where, tuple) else (where,)
+        given = several(where)
         return self(*given) if len(given) >= self.ndim else TensorSlice(self, given)
 
     def __repr__(self) -> str:
@@ -99,7 +104,7 @@ class TensorSlice(ExprOperators):
         self.given = given
 
     def __getitem__(self, where: Any) -> Any:
-        return self.tensor[self.given + (where if isinstance(where, tuple) else (where,))]
+        return self.tensor[self.given + several(where)]
 
     def as_prim_expr(self) -> PrimExpr:
         return self.tensor(*self.given)

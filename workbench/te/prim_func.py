@@ -46,7 +46,7 @@ def create_prim_func(args: Sequence[Any], name: str = "main") -> t.PrimFunc:
             params.append(buffers[key])
         else:
             params.append(item)
-    constants = {id(op): op.body[0] for op in order if _is_constant(op)}
+    constants = {id(op): op.body[0] for op in order if isinstance(op, ComputeOp) and _is_constant(op)}
     stages = [op for op in order if isinstance(op, ComputeOp) and (id(op) not in constants or (id(op), 0) in buffers)]
     allocated: list[t.Buffer] = []
     for op in order:
@@ -83,8 +83,8 @@ def _operations(tensors: list[Tensor]) -> list[Operation]:
     return [node for node in post_order(list(tensors)) if isinstance(node, Operation)]
 
 
-def _is_constant(op: Operation) -> bool:
-    return isinstance(op, ComputeOp) and not op.axis and isinstance(op.body[0], (IntImm, FloatImm))
+def _is_constant(op: ComputeOp) -> bool:
+    return not op.axis and isinstance(op.body[0], (IntImm, FloatImm))
 
 
 def _require_known(op: Operation, buffers: dict[tuple[int, int], t.Buffer]) -> None:
@@ -149,7 +149,9 @@ def _statements(
         return None, seq(t.BufferStore(buffer, body, where) for buffer, body in zip(outputs, bodies, strict=True))
     combiner = first.combiner
     init = seq(t.BufferStore(buffer, value, where) for buffer, value in zip(outputs, combiner.identity, strict=True))
-    known = {**dict(zip(combiner.lhs, (t.BufferLoad(buffer, where) for buffer in outputs), strict=True))}
+    known: dict[Var, PrimExpr] = dict(
+        zip(combiner.lhs, (t.BufferLoad(buffer, where) for buffer in outputs), strict=True)
+    )
     known.update(zip(combiner.rhs, first.source, strict=True))
     results = [substitute(value, known) for value in combiner.result]
     update = _stores(outputs, results, where)

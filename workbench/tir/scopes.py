@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import Any
 
-from ..arith.nodes import Let, PrimExpr, Var
+from ..arith.nodes import BinaryExpr, Let, PrimExpr, Var
 from ..core.node import FrozenMap, Node, children, nodes_in
 from . import nodes as t
 
@@ -39,6 +39,8 @@ Step = tuple[Event, Any]
 
 def parts(expr: Node) -> tuple[PrimExpr, ...]:
     """The expressions directly inside an expression, as they are printed: a load's buffer is a name only."""
+    if isinstance(expr, BinaryExpr):
+        return (expr.a, expr.b)  # type: ignore[attr-defined]
     if isinstance(expr, t.BufferLoad):
         return expr.indices
     if isinstance(expr, Let):
@@ -87,6 +89,7 @@ def _declared(buffer: t.Buffer) -> list[Step]:
 
 def _expression_events(root: PrimExpr, known: set[int]) -> Iterator[tuple[Event, Any]]:
     seen: set[int] = set()
+    again: set[int] = set()
     stack: list[Step] = [(VISIT, root)]
     while stack:
         event, node = stack.pop()
@@ -97,7 +100,7 @@ def _expression_events(root: PrimExpr, known: set[int]) -> Iterator[tuple[Event,
             yield USE, node
             continue
         if id(node) in seen:
-            yield from _bound_again(node)
+            yield from _bound_again(node, again)
             continue
         seen.add(id(node))
         if isinstance(node, Let):
@@ -111,17 +114,14 @@ def _expression_events(root: PrimExpr, known: set[int]) -> Iterator[tuple[Event,
         stack.extend(_reversed(parts(node)))
 
 
-def _bound_again(shared: PrimExpr) -> Iterator[tuple[Event, Any]]:
-    """The lets inside a part that stands in several places bind once more in each."""
-    if not parts(shared):
-        return
-    seen: set[int] = set()
+def _bound_again(shared: PrimExpr, again: set[int]) -> Iterator[tuple[Event, Any]]:
+    """The lets inside a part that stands in several places bind once more (`again` holds what was told so)."""
     stack: list[PrimExpr] = [shared]
     while stack:
         node = stack.pop()
-        if id(node) in seen:
+        if id(node) in again:
             continue
-        seen.add(id(node))
+        again.add(id(node))
         if isinstance(node, Let):
             yield BIND, node.var
             yield UNBIND, node.var

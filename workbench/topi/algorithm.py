@@ -119,7 +119,7 @@ class ArgSort(Operator):
 
     axis: int = _AXIS
     is_ascend: bool = _ASCEND
-    dtype: str = attribute("int32", "dtype of the positions", convert=convert.dtype)
+    dtype: DataType = attribute("int32", "dtype of the positions", convert=convert.dtype)
     fusion = Fusion.OPAQUE
     examples = (*_sorting, example(floats(3, 4), dtype="int64"))
 
@@ -146,7 +146,7 @@ class TopK(Operator):
     axis: int = _AXIS
     ret_type: str = attribute("both", "what is answered", choices=("both", "values", "indices"))
     is_ascend: bool = attribute(False, "the least first", convert=convert.boolean)
-    dtype: str = attribute("int32", "dtype of the positions", convert=convert.dtype)
+    dtype: DataType = attribute("int32", "dtype of the positions", convert=convert.dtype)
     fusion = Fusion.OPAQUE
     examples = (
         example(floats(3, 5), k=2), example(ints(4, 6, low=0, high=3), k=3, axis=0, dtype="int64"),

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..arith import build
+from ..core.dtype import DataType
 from ..relay.ir.operator import Fusion, Operator, attribute, bad, example, operator
 from ..relay.ir.types import TensorType
 from . import attributes as convert
@@ -46,7 +47,7 @@ class Clip(Operator):
                 min(high, math.floor(self.a_max)) if self.a_max < high else high)  # fmt: skip
 
     def reference(self, data: np.ndarray) -> np.ndarray:
-        low, high = self.bounds(TensorType((), data.dtype.name).dtype)
+        low, high = self.bounds(DataType(data.dtype.name))
         return np.minimum(np.maximum(data, np.asarray(low, data.dtype)), np.asarray(high, data.dtype))
 
     def compute(self, data: Any) -> Any:
@@ -61,7 +62,7 @@ class Clip(Operator):
 class Cast(Operator):
     """Values converted to `dtype`; floats to integers truncate and saturate, NaN gives 0."""
 
-    dtype: str = attribute(doc="dtype of the result", convert=convert.dtype)
+    dtype: DataType = attribute(doc="dtype of the result", convert=convert.dtype)
     fusion = Fusion.ELEMWISE
     examples = (
         example(floats(5, low=-4, high=4), dtype="int32"), example(ints(5), dtype="float32"),
@@ -74,7 +75,7 @@ class Cast(Operator):
         return TensorType(tensor(self, data, "data").shape, self.dtype)
 
     def reference(self, data: np.ndarray) -> np.ndarray:
-        return cast_numpy(data, TensorType((), self.dtype).dtype)
+        return cast_numpy(data, self.dtype)
 
     def compute(self, data: Any) -> Any:
         return elementwise(self, lambda value: cast_scalar(self.dtype, value), data)

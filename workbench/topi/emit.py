@@ -38,15 +38,21 @@ def broadcast(op: Operator, function: Callable[..., Any], shape: Sequence[Any], 
     from .. import te
 
     def element(*i: Any) -> Any:
-        return function(*(stretched(tensor, i) for tensor in tensors))
+        return function(*(stretched(tensor, i, shape) for tensor in tensors))
 
     return te.compute(shape, element, name=stage_name(op), tag="broadcast")
 
 
-def stretched(tensor: Any, indices: Sequence[Any]) -> Any:
-    """tensor[i...] where axes of extent 1 repeat and missing leading axes are ignored."""
+def stretched(tensor: Any, indices: Sequence[Any], shape: Sequence[Any]) -> Any:
+    """tensor[i...] over `shape`, where axes of extent 1 repeat and missing leading axes are ignored.
+
+    An axis that has extent 1 in the result too keeps its index, so that the stage stays elementwise to schedules.
+    """
     offset = len(indices) - len(tensor.shape)
-    used = [0 if is_one(extent) else indices[offset + axis] for axis, extent in enumerate(tensor.shape)]
+    used = [
+        0 if is_one(extent) and not is_one(shape[offset + axis]) else indices[offset + axis]
+        for axis, extent in enumerate(tensor.shape)
+    ]
     return tensor(*used)
 
 
@@ -79,8 +85,11 @@ def unravel(position: Any, shape: Sequence[Any]) -> list[Any]:
     return found[::-1]
 
 
-def batch_indices(tensor: Any, indices: Sequence[Any]) -> list[Any]:
+def batch_indices(tensor: Any, indices: Sequence[Any], shape: Sequence[Any]) -> list[Any]:
     """Indices into the leading axes (all but two) of a stack of matrices, stretched by NumPy's rule."""
     leading = tensor.shape[:-2]
     offset = len(indices) - len(leading)
-    return [0 if is_one(extent) else indices[offset + axis] for axis, extent in enumerate(leading)]
+    return [
+        0 if is_one(extent) and not is_one(shape[offset + axis]) else indices[offset + axis]
+        for axis, extent in enumerate(leading)
+    ]

@@ -261,9 +261,17 @@ class Conv1D(Operator):
         left, right = self.padding
         size = None if self.kernel_size is None else (1, *self.kernel_size)
         return Conv2D(
-            (1, *self.strides), (0, left, 0, right), (1, *self.dilation), self.groups, self.channels, size,
+            strides=(1, *self.strides),
+            padding=(0, left, 0, right),
+            dilation=(1, *self.dilation),
+            groups=self.groups,
+            channels=self.channels,
+            kernel_size=size,
+            data_layout="NCHW",
+            kernel_layout="OIHW",
+            out_layout="",
             out_dtype=self.out_dtype,
-        )  # fmt: skip
+        )
 
     def infer(self, data: TensorType, weight: TensorType) -> TensorType:
         kind, taps = tensor(self, data, "data", 3), tensor(self, weight, "weight", 3)

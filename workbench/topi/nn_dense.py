@@ -259,11 +259,11 @@ class BatchMatMul(Operator):
         k = tensor_a.shape[-2 if self.transpose_a else -1]
 
         def left(*i: Any) -> Any:
-            where = batch_indices(tensor_a, i[:-3])
+            where = batch_indices(tensor_a, i[:-3], shape)
             return tensor_a(*where, i[-1], i[-3]) if self.transpose_a else tensor_a(*where, i[-3], i[-1])
 
         def right(*i: Any) -> Any:
-            where = batch_indices(tensor_b, i[:-3])
+            where = batch_indices(tensor_b, i[:-3], shape)
             return tensor_b(*where, i[-2], i[-1]) if self.transpose_b else tensor_b(*where, i[-1], i[-2])
 
         return product_stage(self, shape, k, self.out_dtype, left, right)

@@ -15,7 +15,7 @@ from ..relay.ir.types import Dimension, TensorType
 from . import attributes as convert
 from .nn_conv import check_positive, window_extent
 from .samples import floats, ints
-from .shapes import Shape, known, refuse, tensor
+from .shapes import Shape, known, refuse, tensor, whole
 
 SPATIAL = {"NCW": (2,), "NWC": (1,), "NCHW": (2, 3), "NHWC": (1, 2), "NCDHW": (2, 3, 4), "NDHWC": (1, 2, 3)}
 """Places of the pooled axes by layout."""
@@ -359,7 +359,7 @@ class AdaptivePool(Operator):
         return TensorType(self.shape(kind.shape), kind.dtype)
 
     def reference(self, data: np.ndarray) -> np.ndarray:
-        result = np.empty(self.shape(data.shape), data.dtype)
+        result = np.empty(whole(self.shape(data.shape)), data.dtype)
         axes, sizes = self.axes(), self.sizes(data.shape)
         for where in np.ndindex(*sizes):
             cut: list[Any] = [slice(None)] * data.ndim

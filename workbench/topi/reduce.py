@@ -15,12 +15,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..arith import build
+from ..core.dtype import DataType
 from ..relay.ir.operator import Fusion, Operator, attribute, bad, example, operator
 from ..relay.ir.types import TensorType
 from . import attributes as convert
 from .emit import stage_name
 from .samples import bools, floats, ints
-from .shapes import Shape, normalized_axes, product, tensor
+from .shapes import Shape, normalized_axes, product, tensor, whole
 from .unary import check_accepts
 
 _AXIS = attribute(None, "axes to reduce; None: all", convert=convert.optional(convert.integers))
@@ -310,7 +311,7 @@ class ArgReduction(Operator):
         own: Any = self
         kind = tensor(self, data, "data")
         check_accepts(self, "number", kind)
-        return TensorType(reduced_shape(kind.shape, self.axes(len(kind.shape)), own.keepdims), "int64")
+        return TensorType(reduced_shape(kind.shape, self.axes(len(kind.shape)), own.keepdims), DataType("int64"))
 
     def reference(self, data: np.ndarray) -> np.ndarray:
         own: Any = self
@@ -318,7 +319,7 @@ class ArgReduction(Operator):
         kept = [axis for axis in range(data.ndim) if axis not in axes]
         flat = np.transpose(data, [*kept, *axes]).reshape([data.shape[axis] for axis in kept] + [-1])
         found = self._last(flat) if own.select_last_index else self._first(flat)
-        return np.asarray(found, np.int64).reshape(reduced_shape(data.shape, axes, own.keepdims))
+        return np.asarray(found, np.int64).reshape(whole(reduced_shape(data.shape, axes, own.keepdims)))
 
     def _first(self, flat: np.ndarray) -> Any:
         return (np.argmax if self.greatest else np.argmin)(flat, axis=-1)

@@ -203,7 +203,13 @@ class Upsampling(Operator):
         method = {"bilinear": "linear", "bicubic": "cubic"}.get(self.method, self.method)
         mode = "align_corners" if self.align_corners else "asymmetric" if method == "nearest_neighbor" else "half_pixel"
         rounding = "floor" if method == "nearest_neighbor" and not self.align_corners else "round"
-        return Resize2D(size, self.layout, method, mode, rounding)  # type: ignore[arg-type]
+        return Resize2D(
+            size=size,  # type: ignore[arg-type]
+            layout=self.layout,
+            method=method,
+            coordinate_transformation_mode=mode,
+            rounding_method=rounding,
+        )
 
     def infer(self, data: TensorType) -> TensorType:
         kind = tensor(self, data, "data", 4)

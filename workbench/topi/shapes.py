@@ -189,6 +189,11 @@ def known(op: Operator, extent: Dimension, what: str) -> int:
     refuse(op, "E-TYPE-DYNAMIC", f"{what} must be known while compiling", found=extent, fix="give shape= on import")
 
 
+def whole(shape: Shape) -> tuple[int, ...]:
+    """A shape of a run, where every extent is an int."""
+    return tuple(extent for extent in shape if isinstance(extent, int))
+
+
 def known_shape(op: Operator, kind: TensorType, which: str) -> tuple[int, ...]:
     return tuple(known(op, extent, f"the shape of {which}") for extent in kind.shape)
 

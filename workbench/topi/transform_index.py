@@ -328,7 +328,7 @@ class OneHot(Operator):
 
     depth: int = attribute(doc="extent of the new axis", convert=convert.integer)
     axis: int = attribute(-1, "place of the new axis", convert=convert.integer)
-    dtype: str = attribute("float32", "dtype of the result", convert=convert.dtype)
+    dtype: DataType = attribute("float32", "dtype of the result", convert=convert.dtype)
     fusion = Fusion.INJECTIVE
     parameters = ("indices", "on_value", "off_value", "depth", "axis", "dtype")
     examples = (

@@ -361,7 +361,7 @@ class Full(Operator):
 
     def infer(self, fill_value: TensorType) -> TensorType:
         kind = tensor(self, fill_value, "fill_value", 0)
-        return TensorType(self.shape, self.dtype or kind.dtype)
+        return TensorType(self.shape, DataType(self.dtype or kind.dtype))
 
     def reference(self, fill_value: np.ndarray) -> np.ndarray:
         dtype = DataType(self.dtype or fill_value.dtype.name).to_numpy()
@@ -377,7 +377,7 @@ class Zeros(Operator):
     """A tensor of zeros."""
 
     shape: tuple[Any, ...] = attribute(doc="shape of the result", convert=convert.shape)
-    dtype: str = attribute("float32", "dtype of the result", convert=convert.dtype)
+    dtype: DataType = attribute("float32", "dtype of the result", convert=convert.dtype)
     fusion = Fusion.ELEMWISE
     examples = (example(shape=(2, 3)), example(shape=(), dtype="int64"), bad(shape="x", error="cannot be 'x'"))
 
@@ -396,7 +396,7 @@ class Ones(Operator):
     """A tensor of ones."""
 
     shape: tuple[Any, ...] = attribute(doc="shape of the result", convert=convert.shape)
-    dtype: str = attribute("float32", "dtype of the result", convert=convert.dtype)
+    dtype: DataType = attribute("float32", "dtype of the result", convert=convert.dtype)
     fusion = Fusion.ELEMWISE
     examples = (example(shape=(2, 3)), example(shape=(), dtype="bool"))
 
@@ -453,7 +453,7 @@ class Arange(Operator):
         None, "end, not included; None: from 0 to start", convert=convert.optional(convert.number)
     )
     step: float = attribute(1, "distance", convert=convert.number)
-    dtype: str = attribute("float32", "dtype of the result", convert=convert.dtype)
+    dtype: DataType = attribute("float32", "dtype of the result", convert=convert.dtype)
     fusion = Fusion.INJECTIVE
     examples = (
         example(start=5), example(start=1, stop=6, step=2, dtype="int64"), example(start=1.0, stop=0.0, step=-0.25),

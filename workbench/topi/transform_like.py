@@ -247,7 +247,7 @@ class SliceLike(Operator):
 class NdarraySize(Operator):
     """The number of elements."""
 
-    dtype: str = attribute("int32", "dtype of the result", convert=convert.dtype)
+    dtype: DataType = attribute("int32", "dtype of the result", convert=convert.dtype)
     examples = (example(floats(2, 3)), example(floats(), dtype="int64"))
 
     def infer(self, data: TensorType) -> TensorType:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..arith import build
+from ..core.dtype import DataType
 from ..relay.ir.operator import Fusion, Operator, attribute, bad, example, operator
 from ..relay.ir.types import Dimension, TensorType
 from . import attributes as convert
@@ -30,6 +31,7 @@ from .shapes import (
     same_dimension,
     tensor,
     text,
+    whole,
 )
 
 
@@ -252,7 +254,7 @@ class ExpandDims(Operator):
         return TensorType(self.shape(kind.shape), kind.dtype)
 
     def reference(self, data: np.ndarray) -> np.ndarray:
-        return data.reshape(self.shape(data.shape))
+        return data.reshape(whole(self.shape(data.shape)))
 
     def compute(self, data: Any) -> Any:
         at, more = self.place(len(data.shape)), self.num_newaxis
@@ -306,7 +308,7 @@ class Squeeze(Operator):
 class ShapeOf(Operator):
     """The operand's extents as a vector."""
 
-    dtype: str = attribute("int32", "dtype of the result", convert=convert.dtype)
+    dtype: DataType = attribute("int32", "dtype of the result", convert=convert.dtype)
     fusion = Fusion.OPAQUE
     examples = (example(floats(2, 3)), example(floats(), dtype="int64"), example(ints(4), dtype="int64"))
 

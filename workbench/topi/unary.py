@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..arith import build
+from ..core.dtype import DataType
 from ..relay.ir.operator import Fusion, Operator, bad, example, operator
 from ..relay.ir.types import TensorType
 from .emit import elementwise
@@ -37,7 +38,7 @@ class Unary(Operator):
     def infer(self, data: TensorType) -> TensorType:
         kind = tensor(self, data, "data")
         check_accepts(self, self.accepts, kind)
-        return TensorType(kind.shape, "bool") if self.gives_bool else kind
+        return TensorType(kind.shape, DataType("bool")) if self.gives_bool else kind
 
     def reference(self, data: np.ndarray) -> np.ndarray:
         with np.errstate(all="ignore"):
@@ -423,7 +424,7 @@ class Copy(Unary):
     """The operand itself, in memory of its own."""
 
     accepts = "any"
-    numpy = staticmethod(np.array)
+    numpy = staticmethod(lambda x: np.array(x))
     scalar = staticmethod(lambda value: value)
     aliases = {"onnx": "Identity"}
     examples = (example(floats(2, 3)), example(bools(3)))

@@ -125,8 +125,13 @@ def with_functions(*functions: Any) -> Any:
 
 
 def cycle() -> Any:
-    return model([node("Add", ["x", "b"], ["y1"], name="first"), node("Relu", ["y1"], ["r"]), node("Relu", ["r"], ["b"]),
-                  node("Relu", ["b"], ["y"])])  # fmt: skip
+    nodes = [
+        node("Add", ["x", "b"], ["y1"], name="first"),
+        node("Relu", ["y1"], ["r"]),
+        node("Relu", ["r"], ["b"]),
+        node("Relu", ["b"], ["y"]),
+    ]
+    return model(nodes)
 
 
 def shaped_bomb(op_type: str) -> Any:
@@ -263,17 +268,21 @@ REFUSED: dict[str, Callable[[], Any]] = {
     "93_perm_repeats": lambda: model([node("Transpose", ["x"], ["y"], perm=[0, 0])]),
     "broadcast": lambda: model([node("Add", ["x", "w"], ["y"])], initializers=[weights("w", np.ones((4,), "f"))]),
     "dynamic_input": lambda: model([node("Relu", ["x"], ["y"])], [value("x", ("batch", 3, None))]),
-    "if_at_run_time": lambda: model(
+    "46_loop_of_two_negations": lambda: model(
         [
             node(
-                "If",
-                ["c"],
+                "Loop",
+                ["", "go", "x"],
                 ["y"],
-                then_branch=helper.make_graph([node("Relu", ["x"], ["t"])], "t", [], [value("t")]),
-                else_branch=helper.make_graph([node("Neg", ["x"], ["e"])], "e", [], [value("e")]),
+                body=helper.make_graph(
+                    [node("Not", ["c"], ["n"]), node("Not", ["n"], ["d"]), node("Identity", ["v"], ["w"])],
+                    "body",
+                    [value("i", (), INT64), value("c", (), TensorProto.BOOL), value("v")],
+                    [value("d", (), TensorProto.BOOL), value("w")],
+                ),
             )
         ],
-        [value("x"), value("c", (), TensorProto.BOOL)],
+        initializers=[weights("go", np.True_)],
     ),
     "missing_attribute": lambda: model([node("Cast", ["x"], ["y"])]),
     "string_input": lambda: model([node("Identity", ["x"], ["y"])], [value("x", (2,), TensorProto.STRING)]),
@@ -322,6 +331,18 @@ def named(name: str) -> Any:
 
 
 ACCEPTED: dict[str, Callable[[], Any]] = {
+    "if_at_run_time": lambda: model(
+        [
+            node(
+                "If",
+                ["c"],
+                ["y"],
+                then_branch=helper.make_graph([node("Relu", ["x"], ["t"])], "t", [], [value("t")]),
+                else_branch=helper.make_graph([node("Neg", ["x"], ["e"])], "e", [], [value("e")]),
+            )
+        ],
+        [value("x"), value("c", (), TensorProto.BOOL)],
+    ),
     "00_good": good,
     "14_not_sorted": unsorted,
     "31_zero_dimension": lambda: model([node("Relu", ["x"], ["y"])], [value("x", (0, 3))]),

@@ -27,9 +27,9 @@ def refusal(model: object, **options: object) -> WorkbenchError:
 def test_refused(name: str, golden) -> None:
     model = hostile.REFUSED[name]()
     tracemalloc.start()
-    started = time.perf_counter()
+    started = time.process_time()
     error = refusal(model)
-    taken = time.perf_counter() - started
+    taken = time.process_time() - started
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert taken < 5
@@ -84,9 +84,9 @@ def test_external_data_needs_a_folder(golden) -> None:
 
 @pytest.mark.parametrize("name", hostile.ACCEPTED)
 def test_accepted(name: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     found = import_model(hostile.ACCEPTED[name]())
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5
     assert found.output_names == ("y",)
 
 

@@ -48,6 +48,7 @@ def test_light_models(name: str) -> None:
     proto, inputs = light_model(name), light_input(name)
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
+    options.intra_op_num_threads = 1
     expected = onnxruntime.InferenceSession(proto.SerializeToString(), options).run(None, inputs)
     assert expected[0].max() < 0.9 or name == "densenet121", "the softmax is saturated: the case proves nothing"
     found = import_model(proto)

@@ -14,6 +14,8 @@ from typing import Any
 
 from ...core.errors import WorkbenchError
 from ...core.module import IRModule
+from ...runtime.module import CodeUnit, Module
+from ...runtime.packed import PackedFunc, packed_at
 from ...target import Target
 from ...tir import nodes as t
 from ...tir.transforms.pipeline import lower_module
@@ -64,6 +66,18 @@ class Artefact:
         if not self._linked:
             self._linked.append(_link(self))
         return self._linked[0]
+
+    def module(self) -> Module:
+        """The functions as a runtime module, linked into this process; code for another machine has none to call."""
+        functions = {name: self._function(name) for name in self.texts} if _runs_here(self.target) else {}
+        triple = self.target.triple or machine.host_triple()
+        code = CodeUnit(tuple(self.objects.values()), triple, self.cpu_features, dict(self.exported))
+        entry = "main" if "main" in self.texts else None
+        return Module(functions, entry=entry, code=code, sources=self.get_source, keep=self)
+
+    def _function(self, name: str) -> PackedFunc:
+        linked = self.link()
+        return packed_at(linked[self.exported[name]], name, linked, frozenset(self.written(name)))
 
     def written(self, name: str) -> tuple[int, ...]:
         """Positions of the packed arguments that a function writes."""

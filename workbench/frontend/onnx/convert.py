@@ -22,11 +22,12 @@ from ...core.origin import ImportedFrom
 from ...core.tensor import Tensor
 from ...relay.ir.expr import Constant, Expr, Var
 from ...relay.ir.types import TensorType
-from . import attributes, fold, schema
+from . import attributes, schema
 from .check import check_graph
+from .fold import Folder
 from .functions import function_record, substituted
 from .inputs import input_types
-from .records import FunctionRecord, ModelRecord, NodeRecord, ValueClaim
+from .records import FunctionRecord, GraphRecord, ModelRecord, NodeRecord, ValueClaim
 from .site import Site
 from .table import converter_for
 from .tensors import TensorReader, to_tensor
@@ -47,6 +48,8 @@ class Importer:
         self.params: dict[str, Tensor] = {}
         self.weights: list[Var] = []
         self.nodes_done = 0
+        self.folder = Folder()
+        self.subgraphs: dict[int, tuple[Any, GraphRecord]] = {}
 
     def note(self, text: str) -> None:
         """Add a note, once."""
@@ -178,7 +181,7 @@ class Importer:
                 kind = value.type_or_none
                 if isinstance(kind, TensorType) and kind.is_static:
                     limits.check("tensor_bytes", kind.size * kind.dtype.bytes, record.label, place)
-                value = fold.folded(value) if known else value
+                value = self.folder.folded(value) if known else value
                 origin.derived(value, label)
             done.append(value)
         return tuple(done)
@@ -232,10 +235,8 @@ class Importer:
     ) -> tuple[Any, ...]:
         """A node without a converter, by the body that the standard gives for it."""
         opset = opsets.get(record.domain, 1)
-        types = [
-            (str(item.checked_type.dtype), item.checked_type.concrete_shape) if isinstance(item, Expr) else None
-            for item in operands
-        ]
+        kinds = [item.type_or_none if isinstance(item, Expr) else None for item in operands]
+        types = [(str(kind.dtype), kind.concrete_shape) if isinstance(kind, TensorType) else None for kind in kinds]
         proto = schema.body_of(record, opset, types)
         if proto is None:
             from .support import unsupported_error
@@ -252,14 +253,23 @@ class Importer:
     def convert_subgraph(self, proto: Any, site: Site, given: Mapping[str, Any] | None = None) -> tuple[Any, ...]:
         """The outputs of a graph attribute, converted in the scope of its node; `given` are its inputs."""
         where = f"{site.where.split('(')[0]}"
-        graph = check_graph(proto, where, self.notes, outer=frozenset(site.scope))
+        graph = self._checked_subgraph(proto, site, where)
         scope = {**site.scope, **(given or {})}
         for name, tensor in graph.initializers.items():
             scope[name] = self._initializer(name, tensor)
-        for node in graph.nodes:
-            schema.check_node(node, site.opsets.get(node.domain, 1), where)
         self.convert_nodes(graph.nodes, scope, site.opsets, graph.claims, where, site.depth + 1)
         return tuple(scope[claim.name] for claim in graph.outputs)
+
+    def _checked_subgraph(self, proto: Any, site: Site, where: str) -> GraphRecord:
+        """The record of a graph attribute, judged at its first use (a loop's body is used many times)."""
+        known = self.subgraphs.get(id(proto))
+        if known is not None and known[0] is proto:
+            return known[1]
+        graph = check_graph(proto, where, self.notes, outer=frozenset(site.scope))
+        for node in graph.nodes:
+            schema.check_node(node, site.opsets.get(node.domain, 1), where)
+        self.subgraphs[id(proto)] = (proto, graph)
+        return graph
 
     # --- claims ---
 

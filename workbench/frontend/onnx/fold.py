@@ -2,7 +2,7 @@
 
 A constant expression is evaluated by the operators' own NumPy reference, iteratively, within `wb.limits.fold_bytes`.
 
-    array = evaluate(expression)      # None if it is not constant, or too large
+    array = Folder().evaluate(expression)      # None if it is not constant, or too large
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ...core.tensor import Tensor
 from ...relay.ir.expr import Call, Constant, Expr, Tuple, TupleGetItem
 from ...relay.ir.operator import Operator
 from ...relay.ir.types import TensorType, TupleType
-from .limits import FOLD_ELEMENTS
+from .limits import FOLD_ELEMENTS, FOLD_TOTAL_BYTES
 
 
 def nbytes(expression: Expr) -> int:
@@ -27,17 +27,38 @@ def nbytes(expression: Expr) -> int:
     return sum(part.size * part.dtype.bytes for part in parts if isinstance(part, TensorType))
 
 
-def evaluate(expression: Expr) -> Any:
-    """The array (or tuple of arrays) that a constant expression stands for; None if it is not one, or too large."""
-    if isinstance(expression, Constant):
-        return expression.data.numpy()
-    values: dict[int, Any] = {}
-    parts = [part for part in post_order(expression) if isinstance(part, Expr)]
-    if not all(_is_computable(part) for part in parts):
-        return None
-    for part in parts:
-        values[id(part)] = _value(part, values)
-    return values[id(expression)]
+class Folder:
+    """Evaluates constant expressions of one import, within its budgets."""
+
+    def __init__(self) -> None:
+        self.bytes_left = FOLD_TOTAL_BYTES
+
+    def evaluate(self, expression: Expr) -> Any:
+        """The array (or tuple of arrays) of a constant expression; None if it is not one, or too large."""
+        if isinstance(expression, Constant):
+            return expression.data.numpy()
+        parts = [part for part in post_order(expression) if isinstance(part, Expr)]
+        if not all(_is_computable(part) for part in parts):
+            return None
+        cost = sum(nbytes(part) for part in parts)
+        if cost > self.bytes_left:
+            return None
+        self.bytes_left -= cost
+        values: dict[int, Any] = {}
+        with np.errstate(all="ignore"):
+            for part in parts:
+                values[id(part)] = _value(part, values)
+        return values[id(expression)]
+
+    def folded(self, expression: Expr) -> Expr:
+        """`expression` as a constant if it is small and constant; itself otherwise."""
+        kind = expression.type_or_none
+        if isinstance(expression, Constant) or not isinstance(kind, TensorType) or kind.size > FOLD_ELEMENTS:
+            return expression
+        value = self.evaluate(expression)
+        if value is None:
+            return expression
+        return Constant(Tensor.of(np.asarray(value).astype(kind.dtype.to_numpy(), copy=False)))
 
 
 def _is_computable(part: Expr) -> bool:
@@ -58,14 +79,3 @@ def _value(part: Expr, values: dict[int, Any]) -> Any:
         return tuple(values[id(item)] for item in part.fields)
     assert isinstance(part, TupleGetItem)
     return values[id(part.tuple_value)][part.index]
-
-
-def folded(expression: Expr) -> Expr:
-    """`expression` as a constant if it is small and constant; itself otherwise."""
-    kind = expression.type_or_none
-    if isinstance(expression, Constant) or not isinstance(kind, TensorType) or kind.size > FOLD_ELEMENTS:
-        return expression
-    value = evaluate(expression)
-    if value is None:
-        return expression
-    return Constant(Tensor.of(np.asarray(value).astype(kind.dtype.to_numpy(), copy=False)))

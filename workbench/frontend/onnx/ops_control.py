@@ -57,6 +57,7 @@ def loop(node: Site, trips: Any = None, going: Any = None, *states: Any, body: A
     scanned: list[list[Any]] = [[] for _ in range(len(body.output) - 1 - len(states))]
     step = 0
     while (most is None or step < most) and bool(node.constant(flag, "the loop's condition").reshape(-1)[0]):
+        node.require_unrollable(step + 1, len(body.node))
         given = dict(zip(names, [constant(step, "int64"), flag, *carried], strict=True))
         results = node.importer.convert_subgraph(body, node, given)
         flag, carried = results[0], list(results[1 : 1 + len(states)])
@@ -97,6 +98,7 @@ def scan(
     if len(counts) != 1 or counts == {0}:
         raise node.refuse("the scanned axes differ or are empty", str(sorted(counts)), "one length of at least 1")
     count = counts.pop()
+    node.require_unrollable(count, len(body.node))
     names = [value.name for value in body.input]
     backward = _filled(scan_input_directions, len(sequences))
     scanned: list[list[Any]] = [[] for _ in range(len(body.output) - held)]

@@ -212,10 +212,6 @@ def conv_transpose(
     before, after = _transposed_pads(node, extents, plain, extra, output_shape, pads, auto_pad)
     if any(gap != 1 for gap in plain.dilations):
         weight = _dilated(weight, plain.dilations)
-    if count == 1:  # a row of pixels
-        x, weight = (reshaped(item, (*shape_of(item)[:2], 1, shape_of(item)[2])) for item in (x, weight))
-        found = _transposed(x, weight, (1, *plain.strides), ((0, *before), (0, *after)), (0, *extra), group)
-        return add_bias(reshaped(found, (*shape_of(found)[:2], shape_of(found)[3])), bias)
     return add_bias(_transposed(x, weight, plain.strides, (before, after), extra, group), bias)
 
 

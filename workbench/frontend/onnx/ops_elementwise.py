@@ -67,7 +67,15 @@ def power(node: Site, base: Expr, exponent: Expr) -> Expr:
 @onnx_op("Mod")
 def mod(node: Site, a: Expr, b: Expr, *, fmod: int = 0) -> Expr:
     """`fmod` takes the dividend's sign (as C), else the divisor's (as Python)."""
-    return call("trunc_mod" if fmod else "floor_mod", a, b)
+    if fmod or not dtype_of(a).is_float:
+        return call("trunc_mod" if fmod else "floor_mod", a, b)
+    # Not a - floor(a / b) * b, which loses what an infinite divisor leaves.
+    left, zero = call("trunc_mod", a, b), like(0, a)
+    below = call("less", b, zero)
+    differs = call("not_equal", call("less", left, zero), below)
+    none = call("where", below, like(-0.0, a), zero)
+    moved = call("where", differs, call("add", left, b), left)
+    return call("where", call("equal", left, zero), none, moved)
 
 
 @onnx_op("BitShift", since=11)

@@ -21,7 +21,7 @@ def matmul(node: Site, a: Expr, b: Expr) -> Expr:
     left, right = shape_of(a), shape_of(b)
     if not left or not right:
         raise node.refuse("a product needs axes", f"{left} and {right}", "at least one axis each")
-    inner = right[-2] if len(right) > 1 else right[0]
+    inner = right[-2:][0]
     if left[-1] != inner:
         raise node.refuse("the inner dimensions differ", f"{left} and {right}", f"{left[-1]} = {inner}")
     if len(left) == 1:

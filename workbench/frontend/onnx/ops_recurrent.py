@@ -192,6 +192,7 @@ def _recurrent(
     count, batch, width = shape_of(x)
     if count < 1:
         raise node.refuse("an empty sequence", f"shape {shape_of(x)}", "at least one step")
+    node.require_unrollable(count * directions, 6 * gates)
     hidden_size = shape_of(given.recurrent)[-1]
     steps = [reshaped(part, (batch, width)) for part in _split(x, count, 0)]
     per_direction = len(names) // directions

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -38,7 +39,7 @@ def source_positions(style: Style, inputs: int, outputs: int, scale: float, roi:
     x = np.arange(outputs, dtype=np.float64)
     begin, end = roi
     length = inputs * scale
-    formulas: dict[str, Callable[[], np.ndarray]] = {
+    formulas: dict[str, Callable[[], Any]] = {
         "half_pixel": lambda: (x + 0.5) / scale - 0.5,
         "half_pixel_symmetric": lambda: _symmetric(x, inputs, outputs, scale),
         "pytorch_half_pixel": lambda: (x + 0.5) / scale - 0.5 if outputs > 1 else np.zeros_like(x),

@@ -48,7 +48,7 @@ def signature_of(op_type: str, domain: str, opset: int) -> Signature | None:
     from onnx import defs
 
     try:
-        schema = defs.get_schema(op_type, opset, domain)
+        schema: Any = defs.get_schema(op_type, opset, domain)
     except defs.SchemaError:
         return None
     single = defs.OpSchema.FormalParameterOption.Single

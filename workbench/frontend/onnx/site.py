@@ -14,7 +14,7 @@ import numpy as np
 
 from ...core.errors import WorkbenchError
 from ...relay.ir.expr import Expr
-from . import fold
+from .limits import UNROLLED_NODES
 from .records import NodeRecord
 
 if TYPE_CHECKING:
@@ -44,11 +44,11 @@ class Site:
 
     def known(self, value: Expr | None) -> np.ndarray | None:
         """The value of an operand if it is known during import (None also where the operand is absent)."""
-        return None if value is None else fold.evaluate(value)
+        return None if value is None else self.importer.folder.evaluate(value)
 
     def constant(self, value: Expr, what: str) -> np.ndarray:
         """The value of an operand that has to be known during import.  Raises `WorkbenchError` otherwise."""
-        found = fold.evaluate(value)
+        found = self.importer.folder.evaluate(value)
         if found is None:
             raise WorkbenchError(
                 "E-ONNX-VALUE",
@@ -77,6 +77,16 @@ class Site:
         if len(set(found)) != len(found):
             raise self.refuse("an axis is named twice", str(found), "different axes")
         return found
+
+    def require_unrollable(self, steps: int, size: int) -> None:
+        """Refuse a loop of `steps` steps of `size` nodes that is too long to be unrolled."""
+        if steps * size > UNROLLED_NODES:
+            raise self.refuse(
+                "the loop is too long to be unrolled",
+                f"{steps} steps of {size} nodes",
+                f"at most {UNROLLED_NODES:,} nodes",
+                "give a shorter sequence by shape=, or export the step alone",
+            )
 
     def refuse(self, message: str, found: str = "", expected: str = "", fix: str = "") -> WorkbenchError:
         """An error about this node, to be raised."""

@@ -35,6 +35,7 @@ FAMILIES: Final = (
     "products",
     "recurrent",
     "control",
+    "quantized",
 )
 """The modules `ops_*.py` that hold the converters."""
 

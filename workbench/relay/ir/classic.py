@@ -30,8 +30,7 @@ from . import expr as e
 from . import types as t
 from .brief import changed_attributes
 from .classic_parse import fromtext, parse_expr
-from .operator import Operator
-from .plan import LEAVES, Plan, Scope, bound_variables
+from .plan import LEAVES, Plan, Scope, bound_variables, plain_operands
 from .type_text import type_text
 
 __all__ = ["astext", "fromtext", "parse_expr", "type_text"]
@@ -200,12 +199,9 @@ class _Printer:
             return self._braces(inner[0])
         if isinstance(expr, e.Match):
             return self._match(expr, inner)
-        if isinstance(expr, e.RefCreate):
-            return ["ref(", Child(expr.value), ")"]
-        if isinstance(expr, e.RefRead):
-            return ["ref_read(", Child(expr.ref), ")"]
-        if isinstance(expr, e.RefWrite):
-            return ["ref_write(", *_separated((expr.ref, expr.value)), ")"]
+        for kind, name in _REFERENCES.items():
+            if isinstance(expr, kind):
+                return [f"{name}(", *_separated(plain_operands(expr)), ")"]
         return self._operand(expr)
 
     def _call(self, call: e.Call) -> list[Piece]:
@@ -214,7 +210,7 @@ class _Printer:
             return [Child(call.op), f"{types}(", *_separated(call.args), ")"]
         values = [f"{key}={_attribute(value)}" for key, value in changed_attributes(call.op).items()]
         joined = (", " if call.args and values else "") + ", ".join(values)
-        return [f"{_operator(call.op)}{types}(", *_separated(call.args), joined, ")"]
+        return [f"{call.op.name}{types}(", *_separated(call.args), joined, ")"]
 
     def _match(self, expr: e.Match, scopes: tuple[Scope, ...]) -> list[Piece]:
         pieces: list[Piece] = [f"match{'' if expr.complete else '?'} (", Child(expr.data), ") {", INDENT]
@@ -234,8 +230,7 @@ class _Printer:
         return "_"
 
 
-def _operator(op: Operator) -> str:
-    return op.name
+_REFERENCES: dict[type[e.Expr], str] = {e.RefCreate: "ref", e.RefRead: "ref_read", e.RefWrite: "ref_write"}
 
 
 def _float(value: np.ndarray) -> str:

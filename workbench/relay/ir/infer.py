@@ -412,4 +412,3 @@ _RULES: dict[type[e.Expr], Callable[[Inference, Any], Task]] = {
     e.RefWrite: Inference._ref_write,
     e.Match: Inference._match,
 }
-

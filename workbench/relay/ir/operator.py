@@ -166,14 +166,16 @@ def attribute(
     return dataclasses.field(default=default, metadata={"doc": doc, "choices": choices, "convert": convert})
 
 
-@dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(attribute,))
+@dataclass_transform(frozen_default=True, eq_default=False, kw_only_default=True, field_specifiers=(attribute,))
 def operator(name: str, *, override: bool = False) -> Callable[[C], C]:
     """Declare an operator class and register it as `name`."""
 
     def decorate(cls: C) -> C:
         own = [key for key in cls.__dict__.get("__annotations__", {}) if hasattr(Operator, key)]
         if own:
-            raise WorkbenchError("E-OPERATOR-FIELD", f"operator {name}: {own[0]!r} is a fact of the class, not an attribute")
+            raise WorkbenchError(
+                "E-OPERATOR-FIELD", f"operator {name}: {own[0]!r} is a fact of the class, not an attribute"
+            )
         made: Any = node(cls)
         made.name = name
         OPERATORS.register(name, made, override=override)

@@ -3,7 +3,8 @@
 A graph has no order and shares freely; text has lines and nested blocks.  The plan gives every compound expression
 one statement, in the innermost block that contains all of its uses, after the statements it depends on.  A `Let`
 that ends a block continues that block; any other `Let` opens a block of its own.  Tuples and tuple items that are
-used once stand inside the statement that uses them, values used once in the let that binds them.  Printers and `ToANormalForm` share this plan.
+used once stand inside the statement that uses them, values used once
+in the let that binds them.  Printers and `ToANormalForm` share this plan.
 
 Invariant: a statement's operands are variables, leaves, or statements before it in its own block or in one around it.
 """

@@ -7,6 +7,7 @@ printer writes, calls may be nested (``R.nn.relu(R.add(x, y))``) and names assig
 from __future__ import annotations
 
 import ast
+import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -55,7 +56,9 @@ class _Parser(ValueReader):
         body = [statement for statement in tree.body if not _is_remark(statement)]
         if len(body) != 1:
             raise self.source.error(
-                body[1] if body else tree, f"one definition is expected, not {len(body)}", expected="@R.function, @R.type or a module"
+                body[1] if body else tree,
+                f"one definition is expected, not {len(body)}",
+                expected="@R.function, @R.type or a module",
             )
         found = body[0]
         if isinstance(found, ast.ClassDef):
@@ -90,7 +93,9 @@ class _Parser(ValueReader):
         if kind == ("R", "expression"):
             return self.block(body, env, None, found)[1]
         if kind != ("R", "function"):
-            raise self.source.error(found, "@R.function is missing above this definition", fix="write @R.function above it")
+            raise self.source.error(
+                found, "@R.function is missing above this definition", fix="write @R.function above it"
+            )
         return self.function(found, env, body)
 
     def _declarations(self, body: list[ast.stmt], env: Environment) -> list[ast.stmt]:
@@ -131,7 +136,9 @@ class _Parser(ValueReader):
             elif isinstance(call, ast.Call) and special(call) == "header":
                 header = self.text(call, 0)
             else:
-                raise self.source.error(statement, "a constructor is expected here", expected='R.constructor("Cons", A)')
+                raise self.source.error(
+                    statement, "a constructor is expected here", expected='R.constructor("Cons", A)'
+                )
         options = self._options(found, "type_vars")
         params = self.types(self.elements(options["type_vars"]), env) if "type_vars" in options else ()
         return t.TypeData(header, params, tuple(constructors))  # type: ignore[arg-type]
@@ -192,12 +199,16 @@ class _Parser(ValueReader):
         if value is None or (result is None and name != "return"):
             raise self.source.error(body[-1] if body else place, "a function ends with return", fix="return the result")
         if result is not None and name == "return":
-            raise self.source.error(body[-1], "return stands at the end of a function only", fix="assign the block's result to a name")
+            raise self.source.error(
+                body[-1], "return stands at the end of a function only", fix="assign the block's result to a name"
+            )
         for variable, bound in reversed(lets):
             value = e.Let(variable, bound, value)
         return name, value
 
-    def statement(self, found: ast.stmt, env: Environment, lets: list[tuple[e.Var, e.Expr]]) -> tuple[str, e.Expr | None]:
+    def statement(
+        self, found: ast.stmt, env: Environment, lets: list[tuple[e.Var, e.Expr]]
+    ) -> tuple[str, e.Expr | None]:
         """One statement: (the name it defines, its value); no value for what cannot end a block."""
         if isinstance(found, ast.Assign):
             name, value = self._target(found), self.expr(found.value, env)
@@ -219,7 +230,9 @@ class _Parser(ValueReader):
             return "", None
         else:
             raise self.source.error(
-                found, f"a {type(found).__name__} statement has no meaning here", expected="name = R.operator(...), def, if, match, return"
+                found,
+                f"a {type(found).__name__} statement has no meaning here",
+                expected="name = R.operator(...), def, if, match, return",
             )
         env.define(name, value)
         return name, value
@@ -253,7 +266,9 @@ class _Parser(ValueReader):
         name, first = self.block(found.body, Environment(env), "", found)
         other, second = self.block(found.orelse, Environment(env), "", found)
         if name != other:
-            raise self.source.error(found, f"the branches assign different names: {name} and {other}", fix=f"end both with {name} = ...")
+            raise self.source.error(
+                found, f"the branches assign different names: {name} and {other}", fix=f"end both with {name} = ..."
+            )
         return name, e.If(condition, first, second)
 
     def _match(self, found: ast.Match, env: Environment) -> tuple[str, e.Expr]:
@@ -300,9 +315,13 @@ class _Parser(ValueReader):
             held = list(found.patterns)
             if path == ("R", "constructor") and len(held) >= 2:
                 belong, name = (self._pattern_text(item) for item in held[:2])
-                return e.PatternConstructor(e.Constructor(name, belong), tuple(self.pattern(item, env) for item in held[2:]))
+                return e.PatternConstructor(
+                    e.Constructor(name, belong), tuple(self.pattern(item, env) for item in held[2:])
+                )
             if len(path) == 3 and path[0] == "G":
-                return e.PatternConstructor(e.Constructor(path[2], path[1]), tuple(self.pattern(item, env) for item in held))
+                return e.PatternConstructor(
+                    e.Constructor(path[2], path[1]), tuple(self.pattern(item, env) for item in held)
+                )
         raise self.source.error(found, "a pattern is expected here", expected="G.List.Cons(h, t), (a, b), x or _")
 
     def _pattern_text(self, found: ast.pattern) -> str:
@@ -344,7 +363,9 @@ class _Parser(ValueReader):
             return e.GlobalVar(path[1])
         if len(path) == 3 and path[0] == "G":
             return e.Constructor(path[2], path[1])
-        raise self.source.error(found, f"{'.'.join(path) or 'this'} is not a value", expected="G.function, G.Type.Constructor")
+        raise self.source.error(
+            found, f"{'.'.join(path) or 'this'} is not a value", expected="G.function, G.Type.Constructor"
+        )
 
     def _call(self, found: ast.Call, env: Environment) -> e.Expr:
         callee: ast.expr = found.func
@@ -371,9 +392,15 @@ class _Parser(ValueReader):
             if keyword.arg not in cls.field_names:
                 known = ", ".join(cls.field_names) or "none"
                 raise self.source.error(
-                    keyword, f"{name} has no attribute {keyword.arg}", expected=known, fix=nearest(str(keyword.arg), cls.field_names)
+                    keyword,
+                    f"{name} has no attribute {keyword.arg}",
+                    expected=known,
+                    fix=nearest(str(keyword.arg), cls.field_names),
                 )
             values[keyword.arg] = self.value(keyword.value, env)
+        missing = [field for field in required_attributes(cls) if field not in values]
+        if missing:
+            raise self.source.error(found, f"{name} needs the attribute {missing[0]}", fix=f"write {missing[0]}=...")
         try:
             return cls(**values)
         except (TypeError, ValueError) as error:
@@ -382,13 +409,23 @@ class _Parser(ValueReader):
             raise self.source.error(found, error.message, expected=error.expected, fix=error.fix) from None
 
 
+def required_attributes(cls: type[Operator]) -> list[str]:
+    """The attributes of an operator class that have no default."""
+    fields: Any = dataclasses.fields(cls)  # type: ignore[arg-type]
+    return [field.name for field in fields if field.default is dataclasses.MISSING]
+
+
 def _is_operator_table(node: ast.AST) -> bool:
     return isinstance(node, ast.Subscript) and dotted(node.value) == ("R", "op")
 
 
 def _is_remark(statement: ast.stmt) -> bool:
     """A text standing alone: a docstring."""
-    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant) and isinstance(statement.value.value, str)
+    return (
+        isinstance(statement, ast.Expr)
+        and isinstance(statement.value, ast.Constant)
+        and isinstance(statement.value.value, str)
+    )
 
 
 def _decorator(found: ast.FunctionDef | ast.ClassDef) -> tuple[str, ...]:

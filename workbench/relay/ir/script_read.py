@@ -37,7 +37,13 @@ class Source:
     def error_at(self, line: int, column: int, message: str, *, expected: str = "", fix: str = "") -> WorkbenchError:
         shown = self.lines[line - 1].strip() if 0 < line <= len(self.lines) else ""
         return WorkbenchError(
-            _CODE, message, where=f"line {line}:{column}", found=shown, expected=expected, fix=fix, kept="the program before"
+            _CODE,
+            message,
+            where=f"line {line}:{column}",
+            found=shown,
+            expected=expected,
+            fix=fix,
+            kept="the program before",
         )
 
 
@@ -122,7 +128,9 @@ class ValueReader:
         found: dict[str, ast.expr] = {}
         for keyword in call.keywords:
             if keyword.arg is None or keyword.arg not in allowed:
-                raise self.source.error(call, f"unexpected argument {keyword.arg or '**'}", fix=nearest(str(keyword.arg), allowed))
+                raise self.source.error(
+                    call, f"unexpected argument {keyword.arg or '**'}", fix=nearest(str(keyword.arg), allowed)
+                )
             found[keyword.arg] = keyword.value
         return found
 
@@ -170,7 +178,9 @@ class ValueReader:
         if isinstance(node, ast.Call) and name == "cast":
             value, dtype = self.arguments(node, 2, 2)
             return n.Cast(self.dtype(dtype), self.expression(value, env))
-        raise self.source.error(node, "a dimension is expected here", expected="a whole number, a declared name, R.Any()")
+        raise self.source.error(
+            node, "a dimension is expected here", expected="a whole number, a declared name, R.Any()"
+        )
 
     def _binary(self, kind: Any, node: ast.AST, left: ast.AST, right: ast.AST, env: Environment) -> n.PrimExpr:
         a, b = self.expression(left, env), self.expression(right, env)
@@ -201,7 +211,9 @@ class ValueReader:
             except WorkbenchError as error:
                 raise error if error.code == _CODE else self.source.error(node, error.message) from None
         raise self.source.error(
-            node, "a type is expected here", expected='R.Tensor((2, 3), "float32"), R.Tuple(...), R.Func(...), R.Ref(...)'
+            node,
+            "a type is expected here",
+            expected='R.Tensor((2, 3), "float32"), R.Tuple(...), R.Func(...), R.Ref(...)',
         )
 
     def types(self, nodes: list[ast.expr], env: Environment) -> tuple[t.Type, ...]:
@@ -252,7 +264,11 @@ class ValueReader:
                 f"the data of constant {key[:12]}… is not in the table",
                 fix="pass constants=constants_of(the module that was printed)",
             )
-        if shape is not None and dtype is not None and (data.shape, data.dtype) != (self.shape(shape), self.dtype(dtype)):
+        if (
+            shape is not None
+            and dtype is not None
+            and (data.shape, data.dtype) != (self.shape(shape), self.dtype(dtype))
+        ):
             raise self.source.error(call, f"constant {key[:12]}… has shape {data.shape} and dtype {data.dtype}")
         return data
 
@@ -344,5 +360,3 @@ def _call(reader: ValueReader, node: ast.AST) -> ast.Call:
     if special(node) in ("const", "filled", "constant") and isinstance(node, ast.Call):
         return node
     raise reader.source.error(node, "a constant is expected here")
-
-

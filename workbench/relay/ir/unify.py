@@ -219,6 +219,7 @@ def bind_dimensions(expected: Type, found: Type, rigid: set[int], bound: dict[in
 
 def with_dimensions(found: Type, bound: Mapping[int, AnyValue]) -> Type:
     """`found` with symbolic dimensions replaced by what they stand for."""
+
     def post(part: Node) -> Node | None:
         if not isinstance(part, t.TensorType) or part.is_static:
             return None

@@ -135,7 +135,7 @@ def ToGraphNormalForm(func: e.Function, mod: IRModule, ctx: PassContext) -> e.Fu
         return func
     from .dead_code import Purity
 
-    pure = Purity(mod)
+    pure = Purity(mod, func)
     made = inline_lets(func, inline=lambda let: pure.expression(let.value) and not _recursive(let))
     return origin.derived(made, func) if made is not func else made
 

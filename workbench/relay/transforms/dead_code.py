@@ -13,7 +13,7 @@ from ...core.node import Node
 from ...core.transform import PassContext, function_pass
 from ..ir import expr as e
 from ..ir.operator import Operator
-from ..ir.plan import expressions, operands, plain_operands
+from ..ir.plan import expressions, operands
 from .canonical_form import inline_lets
 
 DROP = rewrite.step("drop-unused-let", "A let whose variable nobody uses, and whose value has no effects, is its body.")
@@ -26,7 +26,7 @@ def DeadCodeElimination(
     """Drop unused lets.  `inline_once`: also inline variables used once.  `ignore_impurity`: effects do not count."""
     if func.is_primitive:
         return func
-    pure = Purity(mod)
+    pure = Purity(mod, func)
     used = _used_variables(func, pure, ignore_impurity)
 
     def dead(let: e.Let) -> bool:
@@ -83,21 +83,26 @@ def _count_variables(root: e.Expr) -> dict[int, int]:
 class Purity:
     """Which expressions can be left out without anybody noticing."""
 
-    def __init__(self, mod: IRModule) -> None:
+    def __init__(self, mod: IRModule, root: e.Expr | None = None) -> None:
         self.mod = mod
+        lets = [expr for expr in expressions(root) if isinstance(expr, e.Let)] if root is not None else []
+        self._bound = {id(let.var): let.value for let in lets if isinstance(let.value, e.Function)}
+        """Functions by the variable that a let binds them to."""
         self._known: dict[int, bool] = {}
         self._functions: dict[str, bool] = {}
         self._kept: list[Node] = []
 
     def expression(self, root: e.Expr) -> bool:
         """True if evaluating `root` has no effects (functions it only makes are not evaluated)."""
+        entered: set[int] = set()
         stack: list[tuple[e.Expr, bool]] = [(root, False)]
         while stack:
             current, expanded = stack.pop()
-            if id(current) in self._known:
+            if id(current) in self._known or (not expanded and id(current) in entered):
                 continue
             parts = self._evaluated(current)
             if not expanded:
+                entered.add(id(current))
                 stack.append((current, True))
                 stack.extend((part, False) for part in parts if id(part) not in self._known)
                 continue
@@ -108,9 +113,15 @@ class Purity:
     def _evaluated(self, expr: e.Expr) -> tuple[e.Expr, ...]:
         if isinstance(expr, e.Function):
             return ()
-        if isinstance(expr, e.Call) and isinstance(expr.op, e.Function):
-            return (*plain_operands(expr), expr.op.body)
-        return operands(expr)
+        called = self._called(expr)
+        return (*operands(expr), called.body) if called is not None else operands(expr)
+
+    def _called(self, expr: e.Expr) -> e.Function | None:
+        """The function that an expression calls, where that is plain to see."""
+        if not isinstance(expr, e.Call) or isinstance(expr.op, Operator):
+            return None
+        found = self._bound.get(id(expr.op), expr.op)
+        return found if isinstance(found, e.Function) else None
 
     def _alone(self, expr: e.Expr) -> bool:
         """Whether the expression adds no effect of its own."""
@@ -122,18 +133,17 @@ class Purity:
             return not expr.op.effects
         if isinstance(expr.op, e.GlobalVar):
             return self._global(expr.op.name_hint)
-        return isinstance(expr.op, (e.Function, e.Constructor))
+        return isinstance(expr.op, e.Constructor) or self._called(expr) is not None
 
     def _global(self, name: str) -> bool:
         """Whether a function of the module is pure; one that calls itself is, if the rest of it is."""
         if name not in self._functions:
             self._functions[name] = True
             func = self.mod[name] if name in self.mod else None
-            pure = isinstance(func, e.Function) and Purity._of(self, func)
-            self._functions[name] = pure
+            self._functions[name] = isinstance(func, e.Function) and self._of(func)
         return self._functions[name]
 
     def _of(self, func: e.Function) -> bool:
-        inner = Purity(self.mod)
+        inner = Purity(self.mod, func)
         inner._functions = self._functions
         return inner.expression(func.body)

@@ -5,6 +5,7 @@ Results larger than `limits.fold_bytes` are left to run time, unless they repeat
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,16 +44,20 @@ class ConstantCall:
 
     def match(self, node: Node, match: Match) -> Failure | None:
         if not isinstance(node, e.Call) or not isinstance(node.op, Operator):
-            return Failure("the expression is a call of an operator", brief(node))
+            return Failure("the expression is a call of an operator", lambda: brief(node))
         if node.op.effects:
             return Failure("the operator has no effects", node.op.name)
         for index, argument in enumerate(node.args):
             inner = argument.fields if isinstance(argument, e.Tuple) else (argument,)
             for part in inner:
                 if not isinstance(part, e.Constant):
-                    return Failure(f"operand {index} is a constant", brief(part))
+                    return Failure(f"operand {index} is a constant", _shown(part))
         match.matched.append(node)
         return None
+
+
+def _shown(expr: e.Expr) -> Callable[[], str]:
+    return lambda: brief(expr)
 
 
 def _result(m: Match) -> t.TensorType | None:
@@ -75,10 +80,10 @@ class RepeatedValue:
 
     def match(self, node: Node, match: Match) -> Failure | None:
         if not isinstance(node, e.Call) or not isinstance(node.op, Operator):
-            return Failure("the expression is a call of an operator", brief(node))
+            return Failure("the expression is a call of an operator", lambda: brief(node))
         value = _repeated(node.op, node.args)
         if value is None:
-            return Failure("the result repeats one value", brief(node))
+            return Failure("the result repeats one value", lambda: brief(node))
         match.bound["value"] = value
         match.matched.append(node)
         return None
@@ -92,7 +97,7 @@ def _repeated(op: Operator, args: tuple[e.Expr, ...]) -> Any:
         return None
     if op.name in _MOVES and len(values) == 1:
         return values[0]
-    if op.fusion is Fusion.BROADCAST and not op.field_names or op.name in ("cast", "clip"):
+    if (op.fusion is Fusion.BROADCAST and not op.field_names) or op.name in ("cast", "clip"):
         with np.errstate(all="ignore"):
             return op.reference(*values)
     return None
@@ -112,7 +117,9 @@ def _single(argument: e.Expr) -> Any:
     RepeatedValue(),
     when=[
         where("the result's shape is known", lambda m: _result(m) is not None, lambda m: m.root),
-        where("the result is a tensor with axes", lambda m: bool((_result(m) or t.TensorType(())).shape), lambda m: "()"),
+        where(
+            "the result is a tensor with axes", lambda m: bool((_result(m) or t.TensorType(())).shape), lambda m: "()"
+        ),
     ],
 )
 def repeated_value(m: Match) -> Any:
@@ -124,7 +131,11 @@ def repeated_value(m: Match) -> Any:
 @RULES.rule(
     "constant-call",
     ConstantCall(),
-    when=[where("the result fits limits.fold_bytes", lambda m: _bytes(m) <= limits.fold_bytes, lambda m: f"{_bytes(m):,} B")],
+    when=[
+        where(
+            "the result fits limits.fold_bytes", lambda m: _bytes(m) <= limits.fold_bytes, lambda m: f"{_bytes(m):,} B"
+        )
+    ],
 )
 def constant_call(m: Match) -> Any:
     """A call on constants is the constant it evaluates to."""
@@ -144,7 +155,7 @@ class StaticShape:
 
     def match(self, node: Node, match: Match) -> Failure | None:
         if not isinstance(node, e.Call) or not isinstance(node.op, Operator) or node.op.name != "shape_of":
-            return Failure("the expression is a call of shape_of", brief(node))
+            return Failure("the expression is a call of shape_of", lambda: brief(node))
         found = node.args[0].type_or_none
         if not isinstance(found, t.TensorType) or not found.is_static:
             return Failure("the shape is known", repr(found))
@@ -165,8 +176,12 @@ class ConstantIf:
 
     def match(self, node: Node, match: Match) -> Failure | None:
         if not isinstance(node, e.If):
-            return Failure("the expression is an if", brief(node))
-        return None if isinstance(node.cond, e.Constant) else Failure("the condition is a constant", brief(node.cond))
+            return Failure("the expression is an if", lambda: brief(node))
+        return (
+            None
+            if isinstance(node.cond, e.Constant)
+            else Failure("the condition is a constant", lambda: brief(node.cond))
+        )
 
 
 @RULES.rule("constant-if", ConstantIf())

@@ -24,13 +24,17 @@ from .rules import apply_rules
 BACKWARD = RuleTable("BackwardFoldScaleAxis")
 FORWARD = RuleTable("ForwardFoldScaleAxis")
 
-_PLAIN: dict[str, Any] = {"data_layout": "NCHW", "kernel_layout": "OIHW", "out_layout": lambda text: text in ("", "NCHW")}
+_PLAIN: dict[str, Any] = {
+    "data_layout": "NCHW",
+    "kernel_layout": "OIHW",
+    "out_layout": lambda text: text in ("", "NCHW"),
+}
 
 
 def channel_vector(scale: e.Constant, rank: int, axis: int, extent: int) -> np.ndarray | None:
     """The factors along one axis of a tensor of `rank` axes, if a constant varies along no other."""
     shape = scale.data.shape
-    if len(shape) > rank or scale.data.fill_value is not None and scale.data.size > extent:
+    if len(shape) > rank or (scale.data.fill_value is not None and scale.data.size > extent):
         return None
     full = (1,) * (rank - len(shape)) + shape
     if any(size != 1 for place, size in enumerate(full) if place != axis) or full[axis] not in (1, extent):
@@ -47,7 +51,9 @@ def _output_factors(m: Match, name: str = "scale") -> np.ndarray | None:
     return channel_vector(m[name], len(found.shape), axis, extent) if found.shape[axis] == extent else None
 
 
-_PER_CHANNEL = where("the factor varies by output channel only", lambda m: _output_factors(m) is not None, lambda m: m["scale"].data)
+_PER_CHANNEL = where(
+    "the factor varies by output channel only", lambda m: _output_factors(m) is not None, lambda m: m["scale"].data
+)
 
 
 def _scaled_rows(m: Match, factors: np.ndarray) -> e.Call:
@@ -96,7 +102,12 @@ def scale_after(m: Match) -> Any:
 
 @BACKWARD.rule(
     "scale-after-sum",
-    op("multiply", op(("add", "subtract"), _AFTER, any_("other"), name="sum", once=True), constant("scale"), commutative=True),
+    op(
+        "multiply",
+        op(("add", "subtract"), _AFTER, any_("other"), name="sum", once=True),
+        constant("scale"),
+        commutative=True,
+    ),
     when=[
         _PER_CHANNEL,
         where("the other summand is a constant", lambda m: isinstance(m["other"], e.Constant), lambda m: m["other"]),
@@ -112,7 +123,12 @@ def scale_after_sum(m: Match) -> Any:
 
 @BACKWARD.rule(
     "scale-after-bias",
-    op("multiply", op("nn.bias_add", _AFTER, constant("other"), name="sum", once=True), constant("scale"), commutative=True),
+    op(
+        "multiply",
+        op("nn.bias_add", _AFTER, constant("other"), name="sum", once=True),
+        constant("scale"),
+        commutative=True,
+    ),
     when=[_PER_CHANNEL],
 )
 def scale_after_bias(m: Match) -> Any:
@@ -128,8 +144,14 @@ def scale_after_bias(m: Match) -> Any:
     "scale-before-relu",
     op("multiply", op("nn.relu", any_("inner"), once=True), constant("scale"), commutative=True),
     when=[
-        where("every factor is positive", lambda m: bool(np.all(m["scale"].data.numpy() > 0)), lambda m: m["scale"].data),
-        where("a convolution or product stands before the relu", lambda m: _leads_to_heavy(m["inner"]), lambda m: m["inner"]),
+        where(
+            "every factor is positive", lambda m: bool(np.all(m["scale"].data.numpy() > 0)), lambda m: m["scale"].data
+        ),
+        where(
+            "a convolution or product stands before the relu",
+            lambda m: _leads_to_heavy(m["inner"]),
+            lambda m: m["inner"],
+        ),
         where("the shape stays", lambda m: m["inner"].checked_type == m.root.checked_type, lambda m: m.root),  # type: ignore[attr-defined]
     ],
 )
@@ -168,7 +190,13 @@ _BEFORE = op("multiply", any_("data"), constant("scale"), commutative=True, once
         op("nn.conv2d", _BEFORE, constant("weight"), name="heavy", attrs=_PLAIN),
         op("nn.dense", _BEFORE, constant("weight"), name="heavy"),
     ),
-    when=[where("the factor varies by input channel only", lambda m: _input_factors(m) is not None, lambda m: m["scale"].data)],
+    when=[
+        where(
+            "the factor varies by input channel only",
+            lambda m: _input_factors(m) is not None,
+            lambda m: m["scale"].data,
+        )
+    ],
 )
 def scale_before(m: Match) -> Any:
     """w * (s x) is (w s) * x: columns of the weight take the factors."""

@@ -19,7 +19,7 @@ from ..ir import expr as e
 from ..ir.infer import infer_type
 from ..ir.operator import Operator
 from ..ir.plan import LEAVES, Plan, Scope, block_bodies, expressions, operands, plain_operands
-from .fusion_groups import Group, fuse_groups, is_inlined_scalar, pattern_of
+from .fusion_groups import Group, fuse_groups, is_inlined_scalar
 from .rules import keep_type
 
 FUSE = rewrite.step("fuse", "Operators that one loop nest can compute become one primitive function.")
@@ -67,23 +67,25 @@ class _Fuser:
             if id(expr) not in self.inside:
                 scope = self.plan.place[id(expr)]
                 blocks.setdefault(id(scope), (scope, []))[1].append(expr)
-        for scope, statements in blocks.values():
-            self.groups.update(fuse_groups(statements, self._escaping(scope, statements), max_depth))
+        escaping = self._escaping()
+        for _, statements in blocks.values():
+            self.groups.update(fuse_groups(statements, escaping, max_depth))
         for expr in self.plan.order:
             group = self.groups.get(id(expr))
             if group is not None:
                 self.members.setdefault(id(group.root()), _Members()).exprs.append(expr)
 
-    def _escaping(self, scope: Scope, statements: list[e.Expr]) -> set[int]:
-        """What this block's flow does not consume itself: results, and operands of other blocks and of lets."""
-        own = {id(expr) for expr in statements}
+    def _escaping(self) -> set[int]:
+        """What is needed as a value: results of blocks, values of lets, operands of other blocks and control flow."""
         found: set[int] = {id(self.func.body)}
         for expr in self.plan.order:
             if isinstance(expr, e.Let):
                 found.update((id(expr.value), id(expr.body)))
             found.update(id(body) for body in block_bodies(expr))
-            if id(expr) not in own or pattern_of(expr) == 8 and not _is_operator(expr):
-                found.update(id(operand) for operand in plain_operands(expr) if id(operand) in own)
+            inside, place = id(expr) in self.inside, self.plan.place[id(expr)]
+            for operand in plain_operands(expr):
+                if inside or not _flows(expr) or self.plan.place.get(id(operand)) is not place:
+                    found.add(id(operand))
         return found
 
     def run(self) -> e.Function:
@@ -147,6 +149,11 @@ def _is_operator(expr: e.Expr) -> bool:
     return isinstance(expr, e.Call) and isinstance(expr.op, Operator)
 
 
+def _flows(expr: e.Expr) -> bool:
+    """Whether an expression can stand in a kernel: what it reads may stay inside."""
+    return _is_operator(expr) or isinstance(expr, (e.Tuple, e.TupleGetItem))
+
+
 def _inside_kernels(plan: Plan) -> set[int]:
     """Primitive functions that are there already, with all that is in them."""
     found: set[int] = set()
@@ -196,6 +203,7 @@ def DefuseOps(func: e.Function, mod: IRModule, ctx: PassContext) -> e.Function:
         keep_type(new, expr)
         if isinstance(new, e.Call) and isinstance(new.op, e.Function) and new.op.is_primitive:
             body = _inlined(new.op, new.args)
+            infer_type(body, mod)
             origin.derived(body, expr)
             rewrite.fired(UNFUSE, expr, body, started)
             new = body

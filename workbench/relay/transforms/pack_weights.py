@@ -32,7 +32,12 @@ def pack_rules(lanes: int) -> list[Rule]:
     static = where(
         "the data's shape is known", lambda m: m["data"].checked_type.is_static, lambda m: m["data"].checked_type
     )
-    plain = {"kernel_layout": "OIHW", "data_layout": "NCHW", "groups": 1, "out_layout": lambda text: text in ("", "NCHW")}
+    plain = {
+        "kernel_layout": "OIHW",
+        "data_layout": "NCHW",
+        "groups": 1,
+        "out_layout": lambda text: text in ("", "NCHW"),
+    }
 
     @table.rule(
         "pack-conv2d",
@@ -46,7 +51,9 @@ def pack_rules(lanes: int) -> list[Rule]:
         changed = m["conv"].op.replace(kernel_layout=layout, channels=weight.data.shape[0])
         return e.Call(changed, (m["data"], packed))
 
-    @table.rule("pack-dense", op("nn.dense", any_("data"), constant("weight"), name="dense"), when=[wide_enough, static])
+    @table.rule(
+        "pack-dense", op("nn.dense", any_("data"), constant("weight"), name="dense"), when=[wide_enough, static]
+    )
     def pack_dense(m: Match) -> Any:
         """A product reads its constant weights in blocks of rows."""
         layout, weight = f"NC{lanes}n", m["weight"]

@@ -18,12 +18,19 @@ from ..ir.unify import Mismatch, Unifier
 
 def enters(node: Node) -> bool:
     """Expressions live below expressions, clauses and patterns only, not in types and operators."""
-    return isinstance(node, (e.Expr, e.Clause)) and not isinstance(node, (e.Var, e.Constant, e.GlobalVar, e.Constructor))
+    return isinstance(node, (e.Expr, e.Clause)) and not isinstance(
+        node, (e.Var, e.Constant, e.GlobalVar, e.Constructor)
+    )
 
 
 def keep_type(new: Node, old: Node) -> None:
     """A node rebuilt from operands of equal types has the type it had."""
-    if isinstance(new, e.Expr) and isinstance(old, e.Expr) and old.type_or_none is not None and new.type_or_none is None:
+    if (
+        isinstance(new, e.Expr)
+        and isinstance(old, e.Expr)
+        and old.type_or_none is not None
+        and new.type_or_none is None
+    ):
         new.set_type(old.checked_type)
 
 

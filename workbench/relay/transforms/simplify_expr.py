@@ -1,4 +1,4 @@
-"""SimplifyExpr: named algebraic rules.  Each keeps every bit of the result; what would round differently is left out."""
+"""SimplifyExpr: named algebraic rules.  Each keeps every bit of the result; what rounds differently is left out."""
 
 from __future__ import annotations
 
@@ -40,7 +40,10 @@ def add_zero(m: Match) -> Any:
     op("subtract", any_("x"), constant("zero", value=0)),
     when=[
         same_type("x"),
-        where("integers, or +0.0", lambda m: not m["zero"].data.dtype.is_float or not np.any(np.signbit(m["zero"].data.numpy()))),
+        where(
+            "integers, or +0.0",
+            lambda m: not m["zero"].data.dtype.is_float or not np.any(np.signbit(m["zero"].data.numpy())),
+        ),
     ],
 )
 def subtract_zero(m: Match) -> Any:
@@ -48,7 +51,9 @@ def subtract_zero(m: Match) -> Any:
     return m["x"]
 
 
-@RULES.rule("multiply-one", op("multiply", any_("x"), constant("one", value=1), commutative=True), when=[same_type("x")])
+@RULES.rule(
+    "multiply-one", op("multiply", any_("x"), constant("one", value=1), commutative=True), when=[same_type("x")]
+)
 def multiply_one(m: Match) -> Any:
     """x * 1 is x."""
     return m["x"]
@@ -128,7 +133,11 @@ def _lossless(m: Match) -> bool:
 @RULES.rule(
     "cast-of-cast",
     op("cast", op("cast", any_("x"), name="inner")),
-    when=[where("the first cast loses nothing", _lossless, lambda m: f"{m['x'].checked_type} to {m['inner'].checked_type}")],
+    when=[
+        where(
+            "the first cast loses nothing", _lossless, lambda m: f"{m['x'].checked_type} to {m['inner'].checked_type}"
+        )
+    ],
 )
 def cast_of_cast(m: Match) -> Any:
     """A cast after one that loses nothing starts from the original."""
@@ -188,7 +197,9 @@ def concatenate_flatten(m: Match) -> Any:
     for part in parts.fields:
         inner = _joined(part, outer, m)
         flat.extend(inner if inner is not None else (part,))
-    return relay.call("concatenate", e.Tuple(tuple(flat)), axis=outer.op.axis) if len(flat) > len(parts.fields) else None
+    return (
+        relay.call("concatenate", e.Tuple(tuple(flat)), axis=outer.op.axis) if len(flat) > len(parts.fields) else None
+    )
 
 
 def _joined(part: e.Expr, outer: e.Call, m: Match) -> tuple[e.Expr, ...] | None:
@@ -201,14 +212,23 @@ def _joined(part: e.Expr, outer: e.Call, m: Match) -> tuple[e.Expr, ...] | None:
 
 
 def _pads_plane(widths: Any) -> bool:
-    return len(widths) == 4 and all(pair == (0, 0) for pair in widths[:2]) and all(min(pair) >= 0 for pair in widths[2:])
+    return (
+        len(widths) == 4 and all(pair == (0, 0) for pair in widths[:2]) and all(min(pair) >= 0 for pair in widths[2:])
+    )
 
 
 @RULES.rule(
     "pad-into-conv2d",
     op(
         "nn.conv2d",
-        op("nn.pad", any_("x"), constant("value", value=0), name="pad", once=True, attrs={"pad_mode": "constant", "pad_width": _pads_plane}),
+        op(
+            "nn.pad",
+            any_("x"),
+            constant("value", value=0),
+            name="pad",
+            once=True,
+            attrs={"pad_mode": "constant", "pad_width": _pads_plane},
+        ),
         any_("weight"),
         name="conv",
         attrs={"data_layout": "NCHW"},

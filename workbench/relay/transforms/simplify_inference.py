@@ -1,6 +1,6 @@
 """SimplifyInference: operators that only training needs become arithmetic.
 
-    R.nn.batch_norm(x, gamma, beta, mean, var)[0]   ->   x * factor + offset
+R.nn.batch_norm(x, gamma, beta, mean, var)[0]   ->   x * factor + offset
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ class Decomposable:
 
     def match(self, node: Node, match: Match) -> Failure | None:
         if not isinstance(node, e.Call) or not isinstance(node.op, Operator):
-            return Failure("the expression is a call of an operator", brief(node))
+            return Failure("the expression is a call of an operator", lambda: brief(node))
         if type(node.op).decompose is Operator.decompose:
             return Failure("the operator is defined by simpler ones", node.op.name)
         if any(argument.type_or_none is None for argument in node.args):
-            return Failure("the operands have types", brief(node))
+            return Failure("the operands have types", lambda: brief(node))
         match.matched.append(node)
         return None
 
@@ -50,7 +50,7 @@ class TupleLiteral:
 
     def match(self, node: Node, match: Match) -> Failure | None:
         if not isinstance(node, e.Tuple):
-            return Failure("the tuple is written out", brief(node))
+            return Failure("the tuple is written out", lambda: brief(node))
         match.bound["tuple"] = node
         return None
 

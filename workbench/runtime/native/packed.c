@@ -7,6 +7,7 @@
 #include "workbench_runtime.h"
 
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -231,12 +232,14 @@ static void missing_feature(const char* needed, char out[32]) {
 
 wb_context* wb_enter(const wb_function* function, const void* packed, int32_t count, int64_t* slots) {
   const any* arguments = packed;
-  if (function->cpu_features) {
+  static const char* _Atomic accepted; /* the last list of features found to be there: checked once, not each call */
+  if (function->cpu_features && function->cpu_features != accepted) {
     char missing[32];
     missing_feature(function->cpu_features, missing);
     if (missing[0])
       return refuse("RuntimeError", "E-LOAD-CPU %s was compiled for another processor; found no %s; expected %s", function->name,
                     missing, function->cpu_features);
+    accepted = function->cpu_features;
   }
   if (count != function->count)
     return refuse("TypeError", "E-CALL-COUNT %s takes %d arguments; found %d", function->name, (int)function->count, (int)count);

@@ -1,6 +1,6 @@
 """The schedule primitives, one file each; importing this package fills the table.
 
-    split      for i in range(n): S(i)   ->   for io, ii in grid(ceil(n / f), f): S(io * f + ii)
+split      for i in range(n): S(i)   ->   for io, ii in grid(ceil(n / f), f): S(io * f + ii)
 """
 
 from . import (

@@ -12,9 +12,7 @@ from ..surgery import replaced
 
 
 @primitive(category="annotation", suggest={"ann_key": ["remark"], "ann_val": [1]})
-def annotate(
-    state: ScheduleState, block_or_loop: BlockRV | LoopRV, ann_key: str, ann_val: Plain
-) -> Change[None]:
+def annotate(state: ScheduleState, block_or_loop: BlockRV | LoopRV, ann_key: str, ann_val: Plain) -> Change[None]:
     """Attach data to a loop or a block, under a key.
 
     before:  for i in range(4): ...

@@ -20,9 +20,7 @@ from ..surgery import Names, Replacement, replaced
 
 
 @primitive(category="cache", suggest={"write_buffer_index": [0], "storage_scope": ["local", "global"]})
-def cache_write(
-    state: ScheduleState, block: BlockRV, write_buffer_index: Index, storage_scope: str
-) -> Change[BlockRV]:
+def cache_write(state: ScheduleState, block: BlockRV, write_buffer_index: Index, storage_scope: str) -> Change[BlockRV]:
     """Let a block write a new buffer, and copy that to the old one after the block's loops.
 
     before:  for i, j: C[i, j] = ...
@@ -56,9 +54,13 @@ def cache_write(
         nodes=(site.block,),
     )
     names = Names(state.tree.names())
-    new = old.replace(name=names.fresh(f"{old.name}_{storage_scope.replace('.', '_')}"), scope=storage_scope, strides=())
+    new = old.replace(
+        name=names.fresh(f"{old.name}_{storage_scope.replace('.', '_')}"), scope=storage_scope, strides=()
+    )
     region = next(region for region in site.block.writes if region.buffer is old)
-    copied = copy_block(names.fresh(f"{old.name}_{storage_scope.replace('.', '_')}_copy"), new, old, _axes(site.block, region))
+    copied = copy_block(
+        names.fresh(f"{old.name}_{storage_scope.replace('.', '_')}_copy"), new, old, _axes(site.block, region)
+    )
     changed = substitute(site.block, {old: new})
     func = replaced(state.func, {id(site.block): changed})
     after = Tree.of(func)
@@ -93,5 +95,3 @@ def _axes(block: t.Block, region: t.BufferRegion) -> list[tuple[PrimExpr, PrimEx
                 nodes=(block,),
             )
     return found
-
-

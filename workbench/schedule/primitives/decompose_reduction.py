@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from ...analysis.affine import conjuncts, variables_of
+from ...analysis.affine import variables_of
 from ...analysis.bindings import binding_facts
-from ...analysis.tree import BlockSite, iter_ranges
+from ...analysis.conditions import conjuncts
 from ...analysis.regions import detect
+from ...analysis.tree import BlockSite, iter_ranges
 from ...arith import build
 from ...arith.nodes import PrimExpr, Var
 from ...core.node import substitute
@@ -118,7 +119,14 @@ def _init_nest(site: BlockSite, at: int, names: Names) -> t.Stmt:
             iter_vars.append(item.replace(var=fresh))
             values.append(substitute(value, renamed))
     made = t.Block(
-        names.fresh(f"{block.name}_init"), tuple(iter_vars), (), (), (), None, substitute(block.init, own), block.annotations
+        names.fresh(f"{block.name}_init"),
+        tuple(iter_vars),
+        (),
+        (),
+        (),
+        None,
+        substitute(block.init, own),
+        block.annotations,
     )
     reads, writes = detect(made, iter_ranges(made))
     made = made.replace(reads=reads, writes=writes)
@@ -127,9 +135,7 @@ def _init_nest(site: BlockSite, at: int, names: Names) -> t.Stmt:
         loop.replace(var=var, extent=substitute(loop.extent, renamed), min=substitute(loop.min, renamed))
         for loop, var in loops
     ]
-    realize = tidy_realize(
-        t.BlockRealize(tuple(values), predicate, made), [*site.loops[:at], *around]
-    )
+    realize = tidy_realize(t.BlockRealize(tuple(values), predicate, made), [*site.loops[:at], *around])
     stmt: t.Stmt = realize
     for loop in reversed(around):
         stmt = loop.replace(body=stmt)
@@ -168,5 +174,3 @@ def _init_name(stmt: t.Stmt) -> str:
         stmt = stmt.body
     assert isinstance(stmt, t.BlockRealize)
     return stmt.block.name
-
-

@@ -68,12 +68,13 @@ def _only_load(state: ScheduleState, site: BlockSite, store: t.BufferStore) -> t
     own = {id(buffer) for buffer in state.tree.root.alloc_buffers}
     loads = [node for node in post_order(store.value) if isinstance(node, t.BufferLoad)]
     inner = [load for load in loads if id(load.buffer) in own and len(state.tree.readers(load.buffer)) == 1]
-    candidates = [load for load in inner if any(_is_last(state, load.buffer, other) for other in [inner])]
+    latest = max(inner, key=lambda load: _written_last(state, load.buffer), default=None)
+    candidates = [load for load in inner if latest is not None and load.buffer is latest.buffer]
     require(
-        bool(candidates) and all(load.buffer is candidates[0].buffer for load in candidates),
+        bool(candidates),
         "E-SCHEDULE-INLINE-INPUT",
-        f"cannot tell which producer to inline {site.name} into",
-        found=f"{len({id(load.buffer) for load in candidates})} buffers that it alone reads",
+        f"there is no producer to inline {site.name} into",
+        found="no intermediate buffer that it alone reads",
         expected="one intermediate buffer with no other reader",
         fix="inline the producer instead: compute_inline",
         nodes=(site.block,),
@@ -101,12 +102,8 @@ def _only_load(state: ScheduleState, site: BlockSite, store: t.BufferStore) -> t
     return first
 
 
-def _is_last(state: ScheduleState, buffer: t.Buffer, loads: list[t.BufferLoad]) -> bool:
-    """True if no other candidate's buffer is written later."""
-    def order(item: t.Buffer) -> int:
-        return max((writer.order for writer in state.tree.writers(item)), default=0)
-
-    return all(order(load.buffer) <= order(buffer) for load in loads)
+def _written_last(state: ScheduleState, buffer: t.Buffer) -> int:
+    return max((writer.order for writer in state.tree.writers(buffer)), default=0)
 
 
 def _loads(expr: Node) -> list[t.BufferLoad]:

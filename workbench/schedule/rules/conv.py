@@ -1,10 +1,10 @@
 """Convolutions with packed kernels: a register tile of output columns times blocks of output channels.
 
-    for n, ob, y in parallel:
-        for xo:
-            conv_local[blocks, columns, lanes] = 0
-            for rc, rh, rw: conv_local[b, x, :] += data[rc, y + rh, x + rw] * weight[b, rc, rh, rw, :]
-            output[...] = epilogue(conv_local)
+for n, ob, y in parallel:
+    for xo:
+        conv_local[blocks, columns, lanes] = 0
+        for rc, rh, rw: conv_local[b, x, :] += data[rc, y + rh, x + rw] * weight[b, rc, rh, rw, :]
+        output[...] = epilogue(conv_local)
 """
 
 from __future__ import annotations

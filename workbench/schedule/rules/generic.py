@@ -1,7 +1,7 @@
 """Block by block: inline what is elementwise, then give each block that is left threads and vectors.
 
-    relu(x + b)      one loop over rows in parallel, vectors along them
-    mean, pooling    rows in parallel; vectors where the innermost spatial iterator runs through memory
+relu(x + b)      one loop over rows in parallel, vectors along them
+mean, pooling    rows in parallel; vectors where the innermost spatial iterator runs through memory
 """
 
 from __future__ import annotations
@@ -37,11 +37,7 @@ def inline_elementwise(schedule: Schedule, keep: frozenset[str] = frozenset()) -
     for site in tuple(schedule.state.tree.leaves):
         if site.name in keep or is_reduction(site):
             continue
-        readers = [
-            reader
-            for region in site.block.writes
-            for reader in schedule.state.tree.readers(region.buffer)
-        ]
+        readers = [reader for region in site.block.writes for reader in schedule.state.tree.readers(region.buffer)]
         tag = str(site.block.annotations.get("tag", ""))
         repeated = any(is_reduction(reader) and iterations(reader) > iterations(site) for reader in readers)
         padding = any(is_reduction(reader) for reader in readers) and "pad" in tag

@@ -1,9 +1,9 @@
 """Dense layers and matrix products: a register tile of rows times vectors of columns.
 
-    for io, jo in parallel:
-        C_local[rows, vectors, lanes] = 0
-        for k: C_local[i, v, :] += A[io + i, k] * B[k, v, :]
-        C[...] = epilogue(C_local)
+for io, jo in parallel:
+    C_local[rows, vectors, lanes] = 0
+    for k: C_local[i, v, :] += A[io + i, k] * B[k, v, :]
+    C[...] = epilogue(C_local)
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ..errors import require
 from ..references import LoopRV
 from ..schedule import Schedule
 from .generic import block_by_itself
-from .shapes import Machine, extent, iterations, largest_divisor, of_kind, site_of, tile_for, unit_stride
+from .shapes import Machine, extent, iterations, of_kind, site_of, tile_for, unit_stride
 from .tiles import accumulate, output_of
 
 
@@ -84,7 +84,7 @@ def tiled(
     tile = schedule.fuse(*outside, column_outer)
     if iterations(site) >= 65536:
         schedule.parallel(tile)
-    vector_outer, vector = schedule.split(column_inner, factors=[None, lanes])
+    _, vector = schedule.split(column_inner, factors=[None, lanes])
     block = schedule.get_block(site.name)
     if packed:
         accumulate(schedule, block, tile, of_kind(site.block.iter_vars, t.IterKind.SPATIAL)[-1])

@@ -12,7 +12,9 @@ def rows(schedule: Schedule, anchor: str, machine: Machine) -> None:
     """Move the maximum, the exponentials and the sum of a row into the row's loop."""
     last = schedule.state.tree.leaves[-1].name
     if last != anchor:
-        inline_elementwise(schedule, keep=frozenset(site.name for site in schedule.state.tree.leaves if site.name != anchor))
+        inline_elementwise(
+            schedule, keep=frozenset(site.name for site in schedule.state.tree.leaves if site.name != anchor)
+        )
         last = schedule.state.tree.leaves[-1].name
     site = site_of(schedule, last)
     output = schedule.get_block(last)

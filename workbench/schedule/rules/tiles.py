@@ -42,11 +42,7 @@ def accumulate(schedule: Schedule, block: BlockRV, at: LoopRV, vector: int, redu
     site = site_of(schedule, block.target)
     items = site.block.iter_vars
     own = schedule.get_loops(block)[-len(items) :]
-    tile = [
-        own[number]
-        for number, item in enumerate(items)
-        if item.kind is t.IterKind.SPATIAL and number != vector
-    ]
+    tile = [own[number] for number, item in enumerate(items) if item.kind is t.IterKind.SPATIAL and number != vector]
     reduced = [own[number] for number, item in enumerate(items) if item.kind is t.IterKind.REDUCE]
     schedule.reorder(*reduced, *tile, own[vector])
     schedule.vectorize(own[vector])

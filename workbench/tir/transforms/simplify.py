@@ -14,7 +14,6 @@ from typing import Any
 
 from ...arith import nodes as n
 from ...arith.build import const
-from ...arith.forms import FINITE
 from ...arith.simplify import Simplifier
 from ...core.node import Node, post_order, pre_order, rewrite, substitute
 from ...core.transform import function_pass
@@ -29,9 +28,9 @@ def Simplify(func: t.PrimFunc, mod: Any, ctx: Any) -> t.PrimFunc:
     simplifier = Simplifier()
     for node in pre_order(func):
         if isinstance(node, t.For):
-            _bind(simplifier, node.var, node.min, node.extent)
+            simplifier.bind_range(node.var, node.min, node.extent)
         elif isinstance(node, t.IterVar):
-            _bind(simplifier, node.var, node.dom.min, node.dom.extent)
+            simplifier.bind_range(node.var, node.dom.min, node.dom.extent)
 
     def post(node: Node) -> Node | None:
         if isinstance(node, t.IfThenElse) and isinstance(node.condition, n.IntImm):
@@ -47,14 +46,6 @@ def Simplify(func: t.PrimFunc, mod: Any, ctx: Any) -> t.PrimFunc:
         return node if isinstance(node, t.Buffer) else None
 
     return rewrite(func, post, pre)
-
-
-def _bind(simplifier: Simplifier, var: n.Var, low: n.PrimExpr, extent: n.PrimExpr) -> None:
-    """`var` lies in low ... low + extent - 1, as far as constants are known."""
-    least, most = simplifier.bound(low), simplifier.bound(extent)
-    begin = None if least.low < -FINITE else least.low
-    known = least.high <= FINITE and most.high <= FINITE
-    simplifier.bind(var, begin, least.high + most.high - 1 if known else None)
 
 
 def _is_nothing(stmt: t.Stmt) -> bool:

@@ -1,0 +1,192 @@
+"""Default schedules: right numbers, the shape they promise, replayable, computed without search."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from tests.conftest import Golden
+from tests.schedule.executing import inputs
+from workbench import te
+from workbench.arith import build
+from workbench.core.node import post_order
+from workbench.schedule import Schedule, Trace, rules
+from workbench.schedule.rules import conv as conv_rules
+from workbench.schedule.rules.shapes import Machine
+from workbench.target import Target
+from workbench.tir import nodes as t
+from workbench.tir.interpret import interpret
+from workbench.topi.nn_conv import Conv2D
+from workbench.topi.nn_dense import BatchMatMul, DensePack, MatMul
+from workbench.topi.nn_norm import Softmax
+
+WIDE = Target("llvm -mcpu=znver5")
+NARROW = Target("llvm -mcpu=x86-64-v3")
+
+
+@dataclass(frozen=True)
+class Kernel:
+    func: t.PrimFunc
+    target: Target = WIDE
+
+
+def convolution(ci: int, co: int, size: int, kernel: int, groups: int = 1, stride: int = 1) -> t.PrimFunc:
+    pad = kernel // 2
+    x = te.placeholder((1, ci, size, size), name="X")
+    w = te.placeholder((-(-co // 16), ci // groups, kernel, kernel, 16), name="W")
+    bias = te.placeholder((co, 1, 1), name="bias")
+    op = Conv2D(
+        kernel_layout="OIHW16o", channels=co, padding=(pad,) * 4, kernel_size=(kernel, kernel), groups=groups,
+        strides=(stride, stride),
+    )  # fmt: skip
+    conv = op.compute(x, w)
+    relu = te.compute(
+        conv.shape, lambda n, o, y, x_: build.maximum(conv[n, o, y, x_] + bias[o, 0, 0], 0.0), name="relu"
+    )
+    return te.create_prim_func([x, w, bias, relu])
+
+
+def plain_convolution() -> t.PrimFunc:
+    x, w = te.placeholder((1, 3, 7, 7), name="X"), te.placeholder((5, 3, 3, 3), name="W")
+    return te.create_prim_func([x, w, Conv2D(padding=(1, 1, 1, 1)).compute(x, w)])
+
+
+def depthwise(channels: int, size: int, stride: int = 1, kernel: int = 3) -> t.PrimFunc:
+    pad = kernel // 2
+    x, w = te.placeholder((1, channels, size, size), name="X"), te.placeholder((channels, 1, kernel, kernel), name="W")
+    op = Conv2D(
+        channels=channels, padding=(pad,) * 4, kernel_size=(kernel,) * 2, groups=channels, strides=(stride,) * 2
+    )
+    conv = op.compute(x, w)
+    relu = te.compute(conv.shape, lambda *i: build.maximum(conv(*i), 0.0), name="relu")
+    return te.create_prim_func([x, w, relu])
+
+
+def dense(rows: int, inner: int, units: int) -> t.PrimFunc:
+    a, w = te.placeholder((rows, inner), name="A"), te.placeholder((-(-units // 16), inner, 16), name="W")
+    return te.create_prim_func([a, w, DensePack(weight_layout="NC16n", units=units).compute(a, w)])
+
+
+def product(rows: int, inner: int, columns: int) -> t.PrimFunc:
+    a, b = te.placeholder((rows, inner), name="A"), te.placeholder((inner, columns), name="B")
+    return te.create_prim_func([a, b, MatMul().compute(a, b)])
+
+
+def batched() -> t.PrimFunc:
+    a, b = te.placeholder((2, 6, 5), name="A"), te.placeholder((2, 5, 32), name="B")
+    return te.create_prim_func([a, b, BatchMatMul(transpose_b=False).compute(a, b)])
+
+
+def rows() -> t.PrimFunc:
+    x = te.placeholder((3, 21), name="X")
+    return te.create_prim_func([x, Softmax(axis=-1).compute(x)])
+
+
+def columns() -> t.PrimFunc:
+    x = te.placeholder((6, 5), name="X")
+    return te.create_prim_func([x, Softmax(axis=0).compute(x)])
+
+
+def elementwise(*shape: int) -> t.PrimFunc:
+    x, bias = te.placeholder(shape, name="X"), te.placeholder((shape[1],), name="bias")
+    y = te.compute(shape, lambda *i: x(*i) + bias[i[1]], name="biased")
+    z = te.compute(shape, lambda *i: build.maximum(y(*i), 0.0), name="relu")
+    return te.create_prim_func([x, bias, z])
+
+
+def mean() -> t.PrimFunc:
+    x = te.placeholder((2, 6, 4, 5), name="X")
+    ry, rx = te.reduce_axis((0, 4), name="ry"), te.reduce_axis((0, 5), name="rx")
+    total = te.compute((2, 6), lambda n, c: te.sum(x[n, c, ry, rx], axis=[ry, rx]), name="total")
+    return te.create_prim_func([x, te.compute((2, 6), lambda n, c: total[n, c] * 0.25, name="mean")])
+
+
+KERNELS: dict[str, Callable[[], t.PrimFunc]] = {
+    "conv": lambda: convolution(3, 40, 9, 3), "conv 1x1": lambda: convolution(4, 20, 13, 1),
+    "conv stride": lambda: convolution(3, 16, 9, 3, 1, 2), "conv depthwise": lambda: convolution(24, 24, 9, 3, 24),
+    "conv plain": plain_convolution,
+    "depthwise": lambda: depthwise(5, 14),
+    "depthwise odd": lambda: depthwise(3, 11, 2, 5), "dense": lambda: dense(3, 10, 30),
+    "dense one row": lambda: dense(1, 12, 64),
+    "matmul": lambda: product(8, 5, 32), "matmul odd": lambda: product(7, 5, 19),
+    "matmul tiny": lambda: product(1, 5, 7),
+    "batch_matmul": batched, "softmax": rows, "softmax columns": columns,
+    "elementwise": lambda: elementwise(2, 5, 6, 6),
+    "elementwise odd": lambda: elementwise(1, 3, 7), "mean": mean,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("target", (WIDE, NARROW), ids=("wide", "narrow"))
+@pytest.mark.parametrize("name", KERNELS)
+def test_default_schedules_keep_the_numbers(name: str, target: Target) -> None:
+    func = KERNELS[name]()
+    sch = rules.default(Kernel(func, target))
+    expected, found = inputs(func), inputs(func)
+    interpret(func, *expected)
+    interpret(sch.func, *found, check_regions=True)
+    assert all(np.array_equal(one, other) for one, other in zip(found, expected, strict=True))
+    again = Schedule(func)
+    Trace.from_json(sch.trace.as_json()).apply_to(again)
+    assert again.fingerprint() == sch.fingerprint()
+
+
+@pytest.mark.parametrize("name", ("conv", "conv depthwise", "dense", "matmul", "softmax", "elementwise"))
+def test_steps_of_default_schedules(name: str, golden: Golden) -> None:
+    sch = rules.default(Kernel(KERNELS[name]()))
+    golden(f"{sch.code()}\n{sch.script()}\n")
+
+
+def vector_loops(sch: Schedule, block: str) -> list[int]:
+    return [
+        loop.extent.value  # type: ignore[attr-defined]
+        for loop in sch.state.tree.blocks[block].loops
+        if loop.kind is t.ForKind.VECTORIZED
+    ]
+
+
+@pytest.mark.parametrize(
+    ("ci", "co", "size", "kernel"),
+    ((64, 64, 56, 3), (256, 64, 56, 1), (512, 512, 7, 3), (3, 64, 112, 7), (96, 24, 56, 1)),
+)
+def test_convolutions_fill_the_registers(ci: int, co: int, size: int, kernel: int) -> None:
+    sch = rules.default(Kernel(convolution(ci, co, size, kernel)))
+    assert vector_loops(sch, "conv2d") == [16]
+    accumulators = 1
+    for loop in sch.state.tree.blocks["conv2d_init"].loops:
+        if loop.kind is t.ForKind.UNROLLED:
+            accumulators *= loop.extent.value  # type: ignore[attr-defined]
+    assert 12 <= accumulators <= 28
+    local = next(node for node in post_order(sch.func) if isinstance(node, t.Buffer) and node.name == "conv2d")
+    assert local.scope == "local"
+    assert sch.state.tree.blocks["conv2d"].loops[0].kind is t.ForKind.PARALLEL
+
+
+def test_register_tiles_never_exceed_the_registers() -> None:
+    for lanes, registers in ((16, 32), (8, 16), (4, 16)):
+        machine = Machine(lanes, registers)
+        for blocks in range(1, 40):
+            for tiles in range(1, 20):
+                for tile in (4, 5, 6, 7):
+                    block_tile, width = conv_rules.register_tile(machine, blocks, tiles, tile)
+                    assert blocks % block_tile == 0 and (tiles * tile) % width == 0
+                    assert block_tile * width <= max(machine.accumulators, tile)
+
+
+def test_small_kernels_stay_on_one_thread() -> None:
+    sch = rules.default(Kernel(elementwise(1, 3, 7)))
+    assert all(site.loop.kind is not t.ForKind.PARALLEL for site in sch.state.tree.loops.values())
+
+
+def test_symbolic_extents_get_a_schedule_too() -> None:
+    from workbench.arith.nodes import Var
+
+    n = Var("n")
+    x = te.placeholder((n, 8), name="X")
+    func = te.create_prim_func([x, te.compute((n, 8), lambda i, j: x[i, j] + 1.0, name="Y")])
+    sch = rules.default(Kernel(func))
+    data, out = np.ones((5, 8), "float32"), np.zeros((5, 8), "float32")
+    interpret(sch.func, data, out)
+    assert (out == 2).all()

@@ -1,0 +1,228 @@
+"""Executors: the classic way to run a model step by step (set inputs, run, get outputs), plain and debugging.
+
+Both own their memory.  The plain one calls the native entry; the debugging one calls kernel by kernel, keeps every
+intermediate and measures each call.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from ..core.errors import WorkbenchError, nearest
+from .device import Device, cpu, require_cpu
+from .model import CompiledModel, as_argument, conform
+from .ndarray import NDArray, numpy_of
+from .timing import BenchmarkResult, measure
+
+
+class GraphExecutor:
+    """``lib["default"](dev)``: a model with inputs set one by one."""
+
+    def __init__(self, model: CompiledModel, *devices: Device) -> None:
+        self.model = model
+        self.device = require_cpu(devices[0] if devices else cpu(0))
+        self._inputs = [np.zeros(spec.concrete_shape, spec.dtype.to_numpy()) for spec in model.inputs]
+        self._outputs = [np.empty(spec.concrete_shape, spec.dtype.to_numpy()) for spec in model.outputs]
+        self._constants = [as_argument(array) for _, array in model.constants]
+        self._entry = model.module.get_function(model.entry)
+        self._arguments: list[Any] | None = None
+
+    # --- inputs ---
+
+    def get_input_index(self, name: str) -> int:
+        """The position of an input, or -1."""
+        return next((index for index, spec in enumerate(self.model.inputs) if spec.name == name), -1)
+
+    def _index(self, key: str | int) -> int:
+        names = [spec.name for spec in self.model.inputs]
+        if isinstance(key, str):
+            if key not in names:
+                raise WorkbenchError(
+                    "E-RUN-INPUT", f"the model has no input {key!r}", expected=", ".join(names), fix=nearest(key, names)
+                )
+            return names.index(key)
+        return _checked_index(key, len(names), "input")
+
+    def set_input(self, key: Any = None, value: Any = None, **params: Any) -> None:
+        """Copy a value into an input, by name or position; several by keyword.  Constants are accepted and ignored."""
+        if key is not None:
+            self._set(key, value)
+        held = {spec.name for spec, _ in self.model.constants}
+        for name, each in params.items():
+            if name not in held:
+                self._set(name, each)
+
+    def _set(self, key: str | int, value: Any) -> None:
+        index = self._index(key)
+        np.copyto(self._inputs[index], conform(self.model.inputs[index], value))
+
+    def get_input(self, key: str | int) -> NDArray:
+        return NDArray(self._inputs[self._index(key)])
+
+    def get_input_info(self) -> tuple[dict[str, tuple[int, ...]], dict[str, str]]:
+        """Shapes and dtypes of the inputs by name."""
+        specs = self.model.inputs
+        return {s.name: s.concrete_shape for s in specs}, {s.name: str(s.dtype) for s in specs}
+
+    def get_num_inputs(self) -> int:
+        return len(self._inputs)
+
+    def get_num_outputs(self) -> int:
+        return len(self._outputs)
+
+    def load_params(self, params_bytes: bytes) -> None:
+        """Classic API: the parameters are part of the model already."""
+
+    # --- running ---
+
+    def run(self, **inputs: Any) -> None:
+        """Run the model; keyword arguments set inputs first."""
+        if inputs:
+            self.set_input(**inputs)
+        if self._arguments is None:
+            self._arguments = [
+                *map(as_argument, self._inputs), *self._constants, *map(as_argument, self._outputs)
+            ]  # fmt: skip
+        self._entry(*self._arguments)
+
+    def get_output(self, index: int, out: Any = None) -> NDArray:
+        """Output `index`: a copy, or copied into `out`."""
+        found = self._outputs[_checked_index(index, len(self._outputs), "output")]
+        if out is None:
+            return NDArray(found.copy())
+        if isinstance(out, NDArray):
+            return out.copyfrom(found)
+        np.copyto(numpy_of(out), found)
+        return out
+
+    def benchmark(
+        self,
+        device: Device | None = None,
+        func_name: str = "run",
+        repeat: int = 5,
+        number: int = 5,
+        min_repeat_ms: int = 0,
+        end_to_end: bool = False,
+        **inputs: Any,
+    ) -> BenchmarkResult:
+        """Seconds a run; `end_to_end` includes setting inputs and reading outputs."""
+        require_cpu(device)
+        if inputs:
+            self.set_input(**inputs)
+
+        def whole() -> None:
+            for index, array in enumerate(list(self._inputs)):
+                self._set(index, array)
+            self.run()
+            for index in range(len(self._outputs)):
+                self.get_output(index)
+
+        return measure(whole if end_to_end else self.run, number=number, repeat=repeat, min_repeat_ms=min_repeat_ms)
+
+    # --- as a module ---
+
+    def __getitem__(self, name: str) -> Callable[..., Any]:
+        """``gmod["set_input"]``: the methods as functions, as in the classic API."""
+        if name not in _METHODS:
+            raise WorkbenchError(
+                "E-MODULE-FUNCTION", f"an executor has no function {name!r}", fix=nearest(name, _METHODS)
+            )
+        return getattr(self, name)
+
+    get_function = __getitem__
+
+    @property
+    def module(self) -> GraphExecutor:
+        return self
+
+    def time_evaluator(self, func_name: str, dev: Device | None = None, **options: Any) -> Callable[..., Any]:
+        from .timing import evaluator
+
+        require_cpu(dev)
+        return evaluator(self[func_name], **options)
+
+
+_METHODS = (
+    "set_input", "run", "get_output", "get_input", "get_num_inputs", "get_num_outputs", "get_input_index",
+    "get_input_info", "load_params", "share_params",
+)  # fmt: skip
+
+
+def _checked_index(index: Any, count: int, what: str) -> int:
+    if not isinstance(index, (int, np.integer)) or not -count <= index < count:
+        raise WorkbenchError(
+            f"E-RUN-{what.upper()}", f"there is no {what} {index!r}", expected=f"0 to {count - 1}" if count else "none"
+        )
+    return int(index) % count
+
+
+class DebugExecutor(GraphExecutor):
+    """Runs kernel by kernel; keeps intermediates and times."""
+
+    def __init__(self, model: CompiledModel, *devices: Device) -> None:
+        super().__init__(model, *devices)
+        if not model.calls:
+            raise WorkbenchError("E-DEBUG-CALLS", "this model carries no list of kernel calls")
+        self.seconds: list[float] = []
+        self._values: dict[str, np.ndarray] = {}
+        self._bind(model.inputs, self._inputs)
+        self._bind(model.outputs, self._outputs)
+        self._bind([spec for spec, _ in model.constants], [array for _, array in model.constants])
+        self._bind(model.temporaries, [np.empty(s.concrete_shape, s.dtype.to_numpy()) for s in model.temporaries])
+
+    def _bind(self, specs: Any, arrays: Any) -> None:
+        self._values.update({spec.name: array for spec, array in zip(specs, arrays, strict=True)})
+
+    def run(self, **inputs: Any) -> None:
+        """Run every kernel in order, measuring each."""
+        if inputs:
+            self.set_input(**inputs)
+        self.seconds = []
+        for index in range(len(self.model.calls)):
+            self.run_call(index)
+
+    def run_call(self, index: int) -> float:
+        """Run one kernel on the values as they are; returns seconds."""
+        call = self.model.calls[_checked_index(index, len(self.model.calls), "call")]
+        arguments = [
+            as_argument(self._values[name].reshape(shape))
+            for name, shape in zip(call.arguments, call.shapes, strict=True)
+        ]
+        function = self.model.module.get_function(call.kernel)
+        begin = time.perf_counter()
+        function(*arguments)
+        taken = time.perf_counter() - begin
+        self.seconds.append(taken)
+        return taken
+
+    def value(self, name: str) -> np.ndarray:
+        """A copy of any value by name: inputs, constants, intermediates, outputs."""
+        if name not in self._values:
+            raise WorkbenchError("E-DEBUG-VALUE", f"there is no value {name!r}", fix=nearest(name, self._values))
+        return self._values[name].copy()
+
+    def debug_get_output(self, node: str | int, out: Any = None) -> NDArray:
+        """The result of a kernel call (by position or label), or any value by name."""
+        found = NDArray(self.value(self._result_name(node)))
+        return found if out is None else out.copyfrom(found)
+
+    def _result_name(self, node: str | int) -> str:
+        if isinstance(node, int):
+            return self.model.calls[_checked_index(node, len(self.model.calls), "call")].arguments[-1]
+        return next((call.arguments[-1] for call in self.model.calls if call.label == node), node)
+
+    def profile(self, **inputs: Any) -> list[Mapping[str, Any]]:
+        """Run and report: one row a kernel call with its label, seconds and share."""
+        self.run(**inputs)
+        total = sum(self.seconds) or 1.0
+        return [
+            {"kernel": call.kernel, "label": call.label, "seconds": taken, "share": taken / total}
+            for call, taken in zip(self.model.calls, self.seconds, strict=True)
+        ]
+
+
+__all__ = ["DebugExecutor", "GraphExecutor"]

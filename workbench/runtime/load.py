@@ -1,0 +1,87 @@
+"""Loading exported libraries: the record is checked first, then the code is loaded through tvm-ffi."""
+
+from __future__ import annotations
+
+import ctypes
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..core.dtype import DataType
+from ..core.errors import WorkbenchError
+from .artifact import read_record
+from .export import CONSTANTS_SYMBOL
+from .model import CompiledModel, KernelCall, TensorSpec
+from .module import Module
+from .native import library as native_runtime
+from .packed import PackedFunc
+
+_PREFIX = "__tvm_ffi_"
+
+
+def load(path: Path) -> Module | CompiledModel:
+    """See `runtime.load_module`."""
+    record = read_record(path)
+    native_runtime()  # first, so that the library shares its pool
+    loaded = _open(path)
+    functions = {
+        name: PackedFunc(loaded.get_function(symbol.removeprefix(_PREFIX)), name, keep=loaded)
+        for name, symbol in record["functions"].items()
+    }
+    module = Module(functions, type_key="library", keep=loaded)
+    if "model" not in record:
+        return module
+    return _model(record, module, path)
+
+
+def _open(path: Path) -> Any:
+    import tvm_ffi
+
+    try:
+        return tvm_ffi.load_module(str(path.resolve()))
+    except (RuntimeError, ValueError, OSError) as error:
+        raise WorkbenchError(
+            "E-LOAD-FAILED", f"{path.name} cannot be loaded", where=str(path), found=str(error).splitlines()[0][:300]
+        ) from None
+
+
+def _model(record: dict[str, Any], module: Module, path: Path) -> CompiledModel:
+    described = record["model"]
+    constants = tuple(TensorSpec.from_json(item) for item in described["constants"])
+    arrays = _constants(path, constants, record["constant_offsets"])
+    return CompiledModel(
+        name=described["name"],
+        module=module,
+        inputs=tuple(TensorSpec.from_json(item) for item in described["inputs"]),
+        outputs=tuple(TensorSpec.from_json(item) for item in described["outputs"]),
+        constants=tuple(zip(constants, arrays, strict=True)),
+        temporaries=tuple(TensorSpec.from_json(item) for item in described["temporaries"]),
+        calls=tuple(
+            KernelCall(kernel, label, tuple(arguments), tuple(map(tuple, shapes)))
+            for kernel, label, arguments, shapes in described["calls"]
+        ),
+        entry=described["entry"],
+    )
+
+
+def _constants(path: Path, specs: tuple[TensorSpec, ...], offsets: list[int]) -> list[np.ndarray]:
+    """The constants, as views of the library's own section."""
+    if not specs:
+        return []
+    handle = ctypes.CDLL(str(path.resolve()))
+    base = ctypes.addressof(ctypes.c_char.in_dll(handle, CONSTANTS_SYMBOL))
+    arrays: list[np.ndarray] = []
+    for spec, offset in zip(specs, offsets, strict=True):
+        dtype = DataType(spec.dtype).to_numpy()
+        count = int(np.prod(spec.concrete_shape, dtype=np.int64))
+        memory = (ctypes.c_char * (count * dtype.itemsize)).from_address(base + offset)
+        array = np.frombuffer(memory, dtype, count).reshape(spec.concrete_shape)
+        array.flags.writeable = False
+        arrays.append(array)
+    _keep.append(handle)
+    return arrays
+
+
+_keep: list[Any] = []
+"""Libraries whose constants are in use stay loaded."""

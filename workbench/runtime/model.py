@@ -1,0 +1,226 @@
+"""A compiled model: the native entry, its inputs, constants and outputs, and its kernels call by call.
+
+    lib = relay.build(...)                       # a CompiledModel
+    gmod = graph_executor.GraphModule(lib["default"](cpu(0)))
+    lib.run({"x": photo})                        # -> {"output_0": array}
+
+The entry takes inputs, constants, outputs, in that order.  `calls` lists the kernels with the names of the values that
+each takes, for the debug executor; the entry itself does not need it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..core.dtype import DataType
+from ..core.errors import WorkbenchError, nearest
+from .module import Module
+from .ndarray import NDArray, numpy_of
+
+
+@dataclass(frozen=True)
+class TensorSpec:
+    """Name, shape (extents, or names of shape variables) and dtype of a value."""
+
+    name: str
+    shape: tuple[int | str, ...]
+    dtype: DataType
+
+    @property
+    def concrete_shape(self) -> tuple[int, ...]:
+        """The shape in numbers.  Raises `WorkbenchError` when it has variables."""
+        if any(isinstance(extent, str) for extent in self.shape):
+            raise WorkbenchError("E-MODEL-SHAPE", f"{self.name} has a shape known only when run", found=str(self.shape))
+        return tuple(int(extent) for extent in self.shape)
+
+    def as_json(self) -> list[Any]:
+        return [self.name, list(self.shape), str(self.dtype)]
+
+    @classmethod
+    def from_json(cls, data: Sequence[Any]) -> TensorSpec:
+        return cls(data[0], tuple(data[1]), DataType(data[2]))
+
+
+@dataclass(frozen=True)
+class KernelCall:
+    """One kernel call of the entry."""
+
+    kernel: str
+    """The function's name in the module."""
+    label: str
+    """What it computes, for people: the relay call or fused function."""
+    arguments: tuple[str, ...]
+    """Names of inputs, constants, temporaries and outputs, in the kernel's order."""
+    shapes: tuple[tuple[int, ...], ...]
+    """The shape in which the kernel sees each argument; a reshape between kernels only renames memory."""
+
+
+@dataclass(frozen=True, eq=False)
+class CompiledModel:
+    """See the module's header.  Immutable; executors made of it have memory of their own."""
+
+    name: str
+    module: Module
+    inputs: tuple[TensorSpec, ...]
+    outputs: tuple[TensorSpec, ...]
+    constants: tuple[tuple[TensorSpec, np.ndarray], ...] = ()
+    temporaries: tuple[TensorSpec, ...] = ()
+    calls: tuple[KernelCall, ...] = ()
+    entry: str = "main"
+
+    # --- classic factory ---
+
+    def __getitem__(self, name: str) -> Any:
+        """``lib["default"]`` makes executors: call it with a device."""
+        from .executor import GraphExecutor
+
+        if name in ("default", self.name):
+            return lambda *devices: GraphExecutor(self, *devices)
+        if name == "debug_create":
+            from .executor import DebugExecutor
+
+            return lambda _name, *devices: DebugExecutor(self, *devices)
+        return self.module.get_function(name)
+
+    @property
+    def lib(self) -> Module:
+        return self.module
+
+    def get_lib(self) -> Module:
+        return self.module
+
+    @property
+    def params(self) -> dict[str, NDArray]:
+        """The constants by name."""
+        return {spec.name: NDArray(array) for spec, array in self.constants}
+
+    def get_params(self) -> dict[str, NDArray]:
+        return self.params
+
+    def get_graph_json(self) -> str:
+        """The kernels and the values between them, as JSON."""
+        return json.dumps(self.describe(), indent=1)
+
+    graph_json = property(get_graph_json)
+
+    def __iter__(self) -> Iterator[Any]:
+        """Classic: ``graph, lib, params = relay.build(...)``."""
+        return iter((self.get_graph_json(), self.module, self.params))
+
+    @property
+    def function_names(self) -> tuple[str, ...]:
+        return self.module.function_names
+
+    def get_source(self, fmt: str = "ll", name: str | None = None) -> str:
+        """Text of all functions or of one: "tir", "ll", "ll-opt", "asm"."""
+        return self.module.get_source(fmt, name)
+
+    # --- running ---
+
+    def run(self, inputs: Mapping[str, Any] | None = None, **named: Any) -> dict[str, np.ndarray]:
+        """Run on arrays by input name; outputs by name, in memory of their own."""
+        given = {**(inputs or {}), **named}
+        self._check_names(given)
+        outputs = self.run_arrays([given[spec.name] for spec in self.inputs])
+        return {spec.name: array for spec, array in zip(self.outputs, outputs, strict=True)}
+
+    def run_arrays(self, arrays: Sequence[Any]) -> list[np.ndarray]:
+        """Outputs in order, from inputs in order."""
+        arguments = [as_argument(conform(spec, array)) for spec, array in zip(self.inputs, arrays, strict=True)]
+        outputs = [np.empty(spec.concrete_shape, spec.dtype.to_numpy()) for spec in self.outputs]
+        self.module.get_function(self.entry)(*arguments, *self._constant_arguments, *map(as_argument, outputs))
+        return outputs
+
+    @cached_property
+    def _constant_arguments(self) -> tuple[Any, ...]:
+        return tuple(as_argument(array) for _, array in self.constants)
+
+    def _check_names(self, given: Mapping[str, Any]) -> None:
+        known = [spec.name for spec in self.inputs]
+        for name in given:
+            if name not in known:
+                raise WorkbenchError(
+                    "E-RUN-INPUT",
+                    f"the model has no input {name!r}",
+                    expected=", ".join(known),
+                    fix=nearest(name, known),
+                )
+        missing = [name for name in known if name not in given]
+        if missing:
+            raise WorkbenchError(
+                "E-RUN-INPUT", f"input {missing[0]!r} is missing", found=", ".join(given) or "no inputs",
+                expected=", ".join(known),
+            )  # fmt: skip
+
+    # --- exporting ---
+
+    def describe(self) -> dict[str, Any]:
+        """Everything but code and constants, as JSON-able data."""
+        return {
+            "name": self.name,
+            "entry": self.entry,
+            "inputs": [spec.as_json() for spec in self.inputs],
+            "outputs": [spec.as_json() for spec in self.outputs],
+            "constants": [spec.as_json() for spec, _ in self.constants],
+            "temporaries": [spec.as_json() for spec in self.temporaries],
+            "calls": [
+                [call.kernel, call.label, list(call.arguments), list(map(list, call.shapes))] for call in self.calls
+            ],
+        }
+
+    def export_library(
+        self, file_name: str | Path, *, fcompile: Any = None, addons: Sequence[str] | None = None
+    ) -> Path:
+        """Write the model (code, constants, description) as one shared library; `load_module` gives it back."""
+        from .export import export_library
+
+        arrays = [array for _, array in self.constants]
+        return export_library(Path(file_name), self.module.code, {"model": self.describe()}, arrays)
+
+    def __repr__(self) -> str:
+        return f"CompiledModel({self.name}, {len(self.inputs)} inputs, {len(self.calls)} kernel calls)"
+
+
+def conform(spec: TensorSpec, value: Any) -> np.ndarray:
+    """An input as a compact array of the right dtype and shape.
+
+    Strided and foreign-endian arrays are copied; a dtype is converted when no value can change (int32 to int64, lists).
+    Raises `WorkbenchError` (E-RUN-DTYPE, E-RUN-SHAPE) naming the input.
+    """
+    given = numpy_of(value)
+    wanted = spec.dtype.to_numpy()
+    if given.dtype != wanted:
+        literal = not hasattr(value, "dtype")
+        if not literal and not np.can_cast(given.dtype, wanted, "safe"):
+            raise WorkbenchError(
+                "E-RUN-DTYPE",
+                f"input {spec.name!r} has the wrong dtype",
+                found=str(given.dtype),
+                expected=str(spec.dtype),
+                fix=f"array.astype({str(spec.dtype)!r})",
+            )  # fmt: skip
+        given = given.astype(wanted)
+    if given.ndim != len(spec.shape) or any(
+        isinstance(extent, int) and extent != own for extent, own in zip(spec.shape, given.shape, strict=True)
+    ):
+        raise WorkbenchError(
+            "E-RUN-SHAPE", f"input {spec.name!r} has the wrong shape", found=str(given.shape), expected=str(spec.shape)
+        )
+    aligned = given.ctypes.data % max(1, wanted.alignment) == 0
+    return given if given.flags.c_contiguous and aligned else np.array(given, order="C", copy=True)
+
+
+def as_argument(array: np.ndarray) -> Any:
+    """An array in the form that packed functions take fastest; read-only and small-float arrays are wrapped."""
+    if array.flags.writeable and array.dtype.kind in "iuf" and array.dtype.isbuiltin == 1:
+        return array
+    from .dlpack import tensor_of
+
+    return tensor_of(array)
