@@ -18,6 +18,7 @@ from .. import nodes as t
 from .code import ExprCompiler, Lines, Place, Value
 from .expressions import COMPILERS
 from .machine import Storage
+from .masks import by_lane, is_masked
 
 NESTED_LOOPS: Final = 14
 _EXTENT: Final = (0, 1 << 40)
@@ -168,6 +169,9 @@ class Compiler(ExprCompiler):
 
 
 def _store(c: Compiler, node: t.BufferStore) -> Task:
+    if is_masked(node):
+        yield _lanes(c, node)
+        return
     lines = c.begin(node, node.value, *node.indices)
     wanted = node.buffer.dtype.with_lanes(node.value.dtype.lanes)
     vector = bool(node.indices) and node.indices[-1].dtype.is_vector
@@ -248,7 +252,17 @@ def _alloc_stmt(c: Compiler, node: t.AllocBuffer) -> Task:
     yield c.stmt(node.body)
 
 
+def _lanes(c: Compiler, node: t.BufferStore | t.IfThenElse) -> Task:
+    """A masked statement as a loop over lanes; the loop must outlive the names that were made for it."""
+    loop = by_lane(node)
+    c.bind("lanes", loop)
+    yield c.stmt(loop)
+
+
 def _if(c: Compiler, node: t.IfThenElse) -> Task:
+    if is_masked(node):
+        yield _lanes(c, node)
+        return
     lines = c.begin(node, node.condition)
     condition = c.value(node.condition)
     c.flush(lines)
