@@ -10,7 +10,7 @@ from ..core.node import Node
 from . import build
 from . import nodes as n
 from .forms import EVERYTHING, Form, Interval
-from .matching import BOOL, Made, equal_trees, instance, match, operands
+from .matching import BOOL, Made, equal_trees, instance, lanewise, match, operands
 from .nodes import PrimExpr, Var
 from .rules import REWRITES, Rule
 
@@ -436,24 +436,11 @@ def _vector_oropaque(s: Simplifier, node: Any) -> Made:
     """Arithmetic of ramps and broadcasts, lane by lane the arithmetic of their parts."""
     expr = s.expr_of(opaque(s, node))
     if isinstance(expr, (n.Add, n.Sub, n.Mul)) and expr.dtype.is_vector and expr.dtype.is_integer:
-        made = _lanewise(expr)
+        made = lanewise(expr)
         if made is not None:
             s.fired["lanewise"] = s.fired.get("lanewise", 0) + 1
             return s.result(made)
     return opaque(s, node)
-
-
-def _lanewise(expr: Any) -> PrimExpr | None:
-    a, b = expr.a, expr.b
-    if isinstance(a, n.Broadcast) and isinstance(b, n.Broadcast):
-        return n.Broadcast(type(expr)(a.value, b.value), a.lanes)
-    if isinstance(a, n.Ramp) and isinstance(b, n.Broadcast):
-        stride = n.Mul(a.stride, b.value) if isinstance(expr, n.Mul) else a.stride
-        return n.Ramp(type(expr)(a.base, b.value), stride, a.lanes)
-    if isinstance(a, n.Broadcast) and isinstance(b, n.Ramp) and not isinstance(expr, n.Sub):
-        stride = n.Mul(b.stride, a.value) if isinstance(expr, n.Mul) else b.stride
-        return n.Ramp(type(expr)(a.value, b.base), stride, b.lanes)
-    return None
 
 
 _BY_CLASS: Final[dict[type, list[Rule]]] = {}

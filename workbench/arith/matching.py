@@ -98,3 +98,17 @@ def instance(pattern: Any, bound: Mapping[str, PrimExpr]) -> Any:
     if isinstance(pattern, (n.IntImm, n.FloatImm)):
         return pattern
     return type(pattern)(*(instance(getattr(pattern, name), bound) for name in pattern.field_names))
+
+
+def lanewise(expr: Any) -> PrimExpr | None:
+    """A sum, difference or product of ramps and broadcasts as one of them; None where it is none."""
+    a, b = expr.a, expr.b
+    if isinstance(a, n.Broadcast) and isinstance(b, n.Broadcast):
+        return n.Broadcast(type(expr)(a.value, b.value), a.lanes)
+    if isinstance(a, n.Ramp) and isinstance(b, n.Broadcast):
+        stride = n.Mul(a.stride, b.value) if isinstance(expr, n.Mul) else a.stride
+        return n.Ramp(type(expr)(a.base, b.value), stride, a.lanes)
+    if isinstance(a, n.Broadcast) and isinstance(b, n.Ramp) and not isinstance(expr, n.Sub):
+        stride = n.Mul(b.stride, a.value) if isinstance(expr, n.Mul) else b.stride
+        return n.Ramp(type(expr)(a.value, b.base), stride, b.lanes)
+    return None
