@@ -20,6 +20,7 @@ from workbench.views.schema import (
     Parameter,
     PipelineView,
     PrimitiveView,
+    ReasonsView,
     RewriteSummary,
     RewriteView,
     ScheduleView,
@@ -306,6 +307,15 @@ class FakeSchedule:
     @property
     def loops(self) -> tuple[Loop, ...]:
         return self.states[self.position].loops
+
+    @property
+    def schedule(self) -> State:
+        return self.states[self.position]
+
+    def reasons(self, selection: str) -> ReasonsView:
+        view = self.view()
+        reasons = {p.name: p.applicable[selection] for p in view.primitives if selection in p.applicable}
+        return ReasonsView(view.state, selection, reasons)
 
     def reason(self, primitive: str, loop: Loop) -> str | None:
         """Why a primitive does not apply to a loop."""

@@ -7,7 +7,7 @@ import pickle
 
 import pytest
 
-from workbench.arith.build import add, const
+from workbench.arith.build import const
 from workbench.arith.nodes import Add, IntImm, Let, Mul, PrimExpr, Var
 from workbench.core import origin
 from workbench.core.equal import fingerprint, first_difference, free_variables, same, structural_equal

@@ -46,7 +46,11 @@ def read_only(array: np.ndarray) -> np.ndarray:
 
 
 def test_good_arguments_of_many_kinds(add: PackedFunc) -> None:
-    for first in (np.ones((16, 8), "float32"), ndarray.array(np.ones((16, 8), "float32")), read_only(np.ones((16, 8), "float32"))):
+    for first in (
+        np.ones((16, 8), "float32"),
+        ndarray.array(np.ones((16, 8), "float32")),
+        read_only(np.ones((16, 8), "float32")),
+    ):
         for output in (np.zeros((16, 8), "float32"), ndarray.empty((16, 8))):
             add(first, 2, 0.5, output)
             np.testing.assert_array_equal(np.asarray(output), np.full((16, 8), 3.5))
@@ -90,7 +94,7 @@ def test_refusals_name_the_argument(add: PackedFunc, position: int, value: objec
 @pytest.mark.parametrize("count", [0, 3, 5])
 def test_refuses_a_wrong_number_of_arguments(add: PackedFunc, count: int) -> None:
     with pytest.raises(WorkbenchError, match="E-CALL-COUNT"):
-        add(*(good() + [1])[:count])
+        add(*[*good(), 1][:count])
 
 
 def test_refuses_overlapping_input_and_output(add: PackedFunc) -> None:
@@ -138,14 +142,14 @@ def f(A: T.Buffer((64,), "float32")):
 
 @pytest.mark.parametrize("program", ["ENDLESS", "LONG", "PARALLEL"])
 def test_ctrl_c_ends_a_native_call(program: str) -> None:
-    """In a process of its own: SIGINT arrives while native code runs; the call ends within a second; it is usable after."""
+    """In a process of its own: SIGINT arrives while native code runs, and the call ends within a second."""
     text = LONG.replace("T.serial(64)", "T.parallel(64)") if program == "PARALLEL" else globals()[program]
     script = f"""
     import os, signal, threading, time
     import numpy as np
     from tests.codegen.support import build
     compiled = build({text!r})["f"]
-    a = np.zeros({1 if program == "ENDLESS" else 64}, "{'int64' if program == 'ENDLESS' else 'float32'}")
+    a = np.zeros({1 if program == "ENDLESS" else 64}, "{"int64" if program == "ENDLESS" else "float32"}")
     sent = []
     def interrupt():
         time.sleep(0.5); sent.append(time.monotonic()); os.kill(os.getpid(), signal.SIGINT)

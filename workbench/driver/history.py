@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -87,11 +87,9 @@ class History:
     def step(self, plan: tuple[Action, ...], index: int) -> Step:
         """The step of `plan[index]`; it and those before it are computed if need be."""
         found: Step | None = None
-        identity = ""
         labels: dict[str, int] = {}
-        for action in plan[: index + 1]:
+        for action, identity in zip(plan, identities(plan[: index + 1]), strict=False):
             labels[action.name] = count = labels.get(action.name, 0) + 1
-            identity = hashlib.sha256(f"{identity}/{action.key}".encode()).hexdigest()[:16]
             known = self._steps.get(identity)
             if known is None:
                 label = action.name if count == 1 else f"{action.name}#{count}"
@@ -104,10 +102,7 @@ class History:
 
     def peek(self, plan: tuple[Action, ...], index: int) -> Step | None:
         """The step if it has been computed already."""
-        identity = ""
-        for action in plan[: index + 1]:
-            identity = hashlib.sha256(f"{identity}/{action.key}".encode()).hexdigest()[:16]
-        return self._steps.get(identity)
+        return self._steps.get(identities(plan[: index + 1])[-1])
 
     @staticmethod
     def _run(identity: str, label: str, action: Action, previous: Step | None) -> Step:
@@ -136,6 +131,15 @@ class History:
                 stage, error = before, raised.located(f"step {label}")
             spent = (time.perf_counter() - started) * 1000
         return Step(identity, label, action, previous, stage, spent, origins, tuple(log), error)
+
+
+def identities(plan: Sequence[Action]) -> list[str]:
+    """The ids of the steps of a plan, computed or not."""
+    made: list[str] = []
+    for action in plan:
+        earlier = made[-1] if made else ""
+        made.append(hashlib.sha256(f"{earlier}/{action.key}".encode()).hexdigest()[:16])
+    return made
 
 
 def key_of(*parts: Any) -> str:

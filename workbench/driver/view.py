@@ -69,7 +69,13 @@ class ProgramView:
     def script(self) -> str:
         return script(self.module)
 
-    def show(self) -> Any:
+    def show(self, form: str = "script") -> Any:
+        """Display the program: its "script", or the "graph" of its relay function main."""
+        if form not in ("script", "graph"):
+            raise WorkbenchError("E-VIEW-FORM", f"there is no form {form!r}", expected="script, graph")
+        main = self.module.functions.get("main")
+        if form == "graph" and main is not None:
+            return views().show_graph(main)
         return views().show_program(self.module)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:

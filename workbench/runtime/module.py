@@ -136,7 +136,9 @@ class Module:
     def get_source(self, fmt: str = "ll", name: str | None = None) -> str:
         """The code of all functions, or of one, as text: "tir", "ll", "ll-opt", "asm"."""
         if self._sources is None:
-            raise WorkbenchError("E-MODULE-SOURCE", "a loaded library carries no source", fix="ask the module it came from")
+            raise WorkbenchError(
+                "E-MODULE-SOURCE", "a loaded library carries no source", fix="ask the module it came from"
+            )
         return self._sources(fmt, name)
 
     @property

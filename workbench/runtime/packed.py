@@ -1,7 +1,7 @@
 """PackedFunc: functions called with tensors, numbers and texts across languages, over the tvm-ffi calling convention.
 
-A call costs well below a microsecond; a refused argument gives one `WorkbenchError` that names it.  Functions of one's own
-are registered by name (`register_func`) and found again, also from C++ and Rust (`get_global_func`).
+A call costs well below a microsecond; a refused argument gives one `WorkbenchError` that names it.  Functions of one's
+own are registered by name (`register_func`) and found again, also from C++ and Rust (`get_global_func`).
 """
 
 from __future__ import annotations
@@ -133,7 +133,10 @@ def _register(name: str, function: Callable[..., Any], override: bool) -> Callab
         tvm_ffi.register_global_func(name, _with_ndarrays(function), override=override)
     except (RuntimeError, ValueError) as error:
         raise WorkbenchError(
-            "E-FUNC-CLASH", f"a global function {name!r} exists already", found=str(error).splitlines()[0], fix="override=True"
+            "E-FUNC-CLASH",
+            f"a global function {name!r} exists already",
+            found=str(error).splitlines()[0],
+            fix="override=True",
         ) from None
     return function
 

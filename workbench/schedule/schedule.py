@@ -17,6 +17,7 @@ import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from .._lazy import views
 from ..arith.nodes import Var
 from ..core import origin
 from ..core.errors import nearest
@@ -85,9 +86,12 @@ class Schedule:
 
         return script(self.func)
 
-    def show(self) -> None:
-        """Display the function worked on."""
-        IRModule({self.state.working: self.func}).show()
+    def show(self) -> Any:
+        """The schedule editor in a notebook; the text of the function elsewhere."""
+        return views().show_schedule(self)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        return views().schedule_bundle(self)
 
     def get(self, reference: Reference) -> Any:
         """The `For` or `Block` that a reference stands for now."""

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, Protocol, runtime_checkable
 
-from workbench.views.schema import Chunk, PipelineView, RewriteView, ScheduleView, StepView
+from workbench.views.schema import Chunk, PipelineView, ReasonsView, RewriteView, ScheduleView, StepView
 
 Side = Literal["before", "after"]
 
@@ -47,6 +47,15 @@ class ScheduleModel(Protocol):
 
     def view(self) -> ScheduleView:
         """The loop tree, the code so far, and the primitives with the reasons against them."""
+        ...
+
+    @property
+    def schedule(self) -> Any:
+        """The schedule itself, for going on in code."""
+        ...
+
+    def reasons(self, selection: str) -> ReasonsView:
+        """What can be done at one node, and why not; asked for where `view().judged` is false."""
         ...
 
     def apply(self, primitive: str, selection: str, arguments: dict[str, Any]) -> ScheduleModel:

@@ -5,6 +5,7 @@ kernel is told afterwards, so that a later cell can go on from `selected_step` a
 
     stepper = PipelineStepper(session_model); stepper
     stepper.select("FuseOps")
+    stepper.session[stepper.selected]     # what is looked at, in code
 """
 
 from __future__ import annotations
@@ -54,11 +55,27 @@ class PipelineStepper(Screen):
         self.announce("changed", state=self.view.state)
 
     @property
+    def session(self) -> Any:
+        """The session shown; assigning another one shows it in every view of this screen."""
+        return getattr(self._model, "session", None)
+
+    @session.setter
+    def session(self, session: Any) -> None:
+        from workbench.views.pipeline import SessionModel
+
+        self.model = SessionModel(session)
+
+    @property
     def view(self) -> PipelineView:
         """The list of steps, asked for once: a model is a value."""
         if self._view is None:
             self._view = self._model.view()
         return self._view
+
+    @property
+    def selected(self) -> str:
+        """The name of the selected step."""
+        return next((step.name for step in self.view.steps if step.id == self.selected_step), "")
 
     def select(self, step: str, rewrite: int | None = None) -> None:
         """Show a step (by id, or by name: the first of that name) and perhaps one rewrite of it."""
@@ -81,11 +98,14 @@ class PipelineStepper(Screen):
         return Answer(view.state, {**view.to_json(), "selected": selected})
 
     def _step(self, args: dict[str, Any]) -> Answer:
-        return Answer(self.view.state, self._model.step(argument(args, "step", str)))
+        view = self._model.step(argument(args, "step", str))
+        self._view = None  # looking at a step may have computed it and others
+        return Answer(self.view.state, view)
 
     def _steps(self, args: dict[str, Any]) -> Answer:
         """As many of the wished steps, in their order, as fit into one reply; the first always."""
-        wished = argument(args, "steps", list)[:_PREFETCH_LIMIT]
+        pending = {step.id for step in self.view.steps if step.pending}
+        wished = [name for name in argument(args, "steps", list)[:_PREFETCH_LIMIT] if name not in pending]
         views: list[dict[str, Any]] = []
         size = 0
         for name in wished:
@@ -112,7 +132,7 @@ class PipelineStepper(Screen):
                 found=f"start={start}, count={count}",
                 expected=f"start from 0, at most {_LINES_LIMIT} lines",
             )
-        return Answer(self._model.view().state, self._model.text(argument(args, "step", str), side, start, count))
+        return Answer(self.view.state, self._model.text(argument(args, "step", str), side, start, count))
 
     def _select(self, args: dict[str, Any]) -> Answer:
         step = argument(args, "step", str)

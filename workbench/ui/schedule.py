@@ -4,7 +4,7 @@ Invariant: legality is the model's; the screen sends one primitive with its argu
 back. A refusal leaves the schedule, the screen's pointer and its history as they were.
 
     editor = ScheduleEditor(schedule_model); editor
-    editor.model                          # the schedule after the clicks, a value like any other
+    editor.schedule                       # the schedule after the clicks, a value like any other
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ class ScheduleEditor(Screen):
         self._model = model
         commands = {
             "open": lambda args: self._show(),
+            "reasons": self._reasons,
             "apply": self._apply,
             "undo": lambda args: self._go("undo", args),
             "redo": lambda args: self._go("redo", args),
@@ -41,12 +42,21 @@ class ScheduleEditor(Screen):
         self.announce("changed", state=model.view().state)
 
     @property
+    def schedule(self) -> Any:
+        """The schedule after the clicks; `session.edit(schedule={name: editor.schedule})` goes on with it."""
+        return self._model.schedule
+
+    @property
     def code(self) -> str:
         """The Python that leads to the schedule shown."""
         return self._model.view().code
 
     def _show(self) -> Answer:
         view = self._model.view()
+        return Answer(view.state, view)
+
+    def _reasons(self, args: dict[str, Any]) -> Answer:
+        view = self._model.reasons(argument(args, "selection", str))
         return Answer(view.state, view)
 
     def _apply(self, args: dict[str, Any]) -> Answer:

@@ -28,7 +28,7 @@ _LIMIT: Final = 300
 
 def dot_source(function: r.Function, title: str = "main") -> str:
     """The graph in DOT: a node an operator (or fused function), an edge a tensor labelled with its type."""
-    graph = graphviz.Digraph(title)
+    graph = graphviz.Digraph(_plain(title))
     graph.attr("graph", rankdir="TB", ranksep="0.3", nodesep="0.25", bgcolor="transparent", fontname="sans-serif")
     graph.attr(
         "node",
@@ -76,15 +76,21 @@ def _label(current: r.Expr) -> str:
         return f"[{current.index}]"
     assert isinstance(current, r.Call)
     if isinstance(current.op, Operator):
-        return current.op.name
+        return _plain(current.op.name)
     if isinstance(current.op, r.Function):
         inner = [
-            node.op.name
+            _plain(node.op.name)
             for node in post_order(current.op.body)
             if isinstance(node, r.Call) and isinstance(node.op, Operator)
         ]
-        return "\n".join(inner) or "function"
+        return _joined(inner) or "function"
     return _plain(getattr(current.op, "name_hint", "call"))
+
+
+def _joined(names: list[str]) -> str:
+    """Names below each other; the first ones when there are many."""
+    shown = names if len(names) <= 8 else [*names[:7], f"and {len(names) - 7} more"]
+    return graphviz.escape("\n".join(shown))
 
 
 def _shape(current: r.Expr) -> str:

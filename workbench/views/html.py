@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import html
 import re
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from .diff import line_hunks
@@ -31,12 +32,29 @@ _TOKEN: Final = re.compile(
     r"|(?P<name>\b[TRI]\.[\w.]+)"
     r"|(?P<number>(?<![\w.])-?\d+(?:\.\d*)?(?:e[-+]?\d+)?)"
 )
+_FINGERPRINT: Final = re.compile(r'"([0-9a-f]{8})[0-9a-f]{56}"')
 _PRE: Final = (
     "margin:0;padding:8px 10px;overflow:auto;line-height:1.45;font-size:12px;font-family:ui-monospace,monospace"
 )
 _CHANGED: Final = {"-": "background:rgba(213,94,0,0.16)", "+": "background:rgba(0,158,115,0.18)", " ": ""}
-_LIMIT: Final = 90_000
-"""Characters of HTML in one display; a snapshot in a notebook must stay small."""
+_TITLE: Final = "font:600 12px system-ui;"
+_LIMIT: Final = 76_000
+"""Bytes of HTML in one display; a snapshot in a notebook must stay small."""
+_FUNCTION: Final = 24_000
+"""Bytes of HTML for one function among others."""
+_PLAIN_LIMIT: Final = 24_000
+_LINE: Final = 1_000
+"""Characters of a line that are shown."""
+_CONTROLS: Final = {code: 0x2400 + code for code in range(32) if chr(code) not in "\n\t"} | {127: 0x2421}
+
+
+def short_constants(text: str) -> str:
+    """The fingerprints of constants cut to eight digits, for reading only: such a text cannot be parsed.
+
+    >>> short_constants('R.constant("' + "0123456789abcdef" * 4 + '", (2,), "float32")')
+    'R.constant("01234567…", (2,), "float32")'
+    """
+    return _FINGERPRINT.sub(r'"\1…"', text)
 
 
 def highlight(text: str) -> str:
@@ -52,51 +70,82 @@ def highlight(text: str) -> str:
     return "".join(written)
 
 
-def text_html(text: str, title: str = "") -> str:
-    """One text in a block; shortened when very long."""
-    body = highlight(_shortened(text))
-    heading = f'<div style="font:600 12px system-ui;padding:2px 10px">{html.escape(title)}</div>' if title else ""
-    return f'{heading}<pre style="{_PRE}">{body}</pre>'
+def visible(text: str) -> str:
+    """`text` for a display: constants short, control characters (escape sequences of terminals) made visible.
+
+    >>> visible("a\\x1b[31m")
+    'a␛[31m'
+    """
+    return short_constants(text).translate(_CONTROLS)
 
 
-def _shortened(text: str) -> str:
-    if len(text) <= _LIMIT // 3:
-        return text
-    cut = text.rfind("\n", 0, _LIMIT // 3)
-    left = text.count("\n", cut)
-    return f"{text[:cut]}\n# ... {left} more lines; str(program) gives all of them"
+def plain(text: str) -> str:
+    """`text` for a display without HTML; cut when very long."""
+    shown = visible(text)
+    if len(shown) <= _PLAIN_LIMIT:
+        return shown
+    cut = max(shown.rfind("\n", 0, _PLAIN_LIMIT), 0) or _PLAIN_LIMIT
+    return f"{shown[:cut]}\n# ... {shown.count(chr(10), cut)} more lines; script() gives all of them"
 
 
-def program_html(texts: dict[str, str], opened: str | None = None) -> str:
+def text_html(text: str, title: str = "", budget: int = 0) -> str:
+    """One text in a block; cut when very long."""
+    lines = (highlight(line) for line in _cut_lines(text))
+    return f"{_heading(title)}{_block(lines, text.count(chr(10)) + 1, budget or _LIMIT)}"
+
+
+def _heading(title: str) -> str:
+    return f'<div style="{_TITLE}padding:2px 10px">{html.escape(visible(title))}</div>' if title else ""
+
+
+def _cut_lines(text: str) -> list[str]:
+    return [line if len(line) <= _LINE else line[: _LINE - 1] + "…" for line in visible(text).split("\n")]
+
+
+def _block(lines: Iterable[str], total: int, budget: int) -> str:
+    """Lines of HTML in a block, as many as the budget (in bytes) has room for."""
+    written: list[str] = []
+    for line in lines:
+        budget -= len(line.encode()) + 1
+        if budget < 0:
+            written.append(f'<span style="opacity:.6"># ... {total - len(written)} more lines; look at a part</span>')
+            break
+        written.append(line)
+    return f'<pre style="{_PRE}">' + "\n".join(written) + "</pre>"
+
+
+def program_html(texts: Mapping[str, str], opened: str | None = None) -> str:
     """The functions of a program, each in a fold; `opened` (default: the first) stands open."""
     first = opened if opened is not None else next(iter(texts), None)
     budget = _LIMIT
     parts: list[str] = []
     for name, text in texts.items():
         lines = text.count("\n") + 1
-        body = text_html(text) if budget > 0 else text_html(f"# {lines} lines; look at program[{name!r}]")
-        budget -= len(body)
-        parts.append(
-            f'<details{" open" if name == first else ""}><summary style="font:600 12px system-ui;cursor:pointer">'
-            f'{html.escape(name)} <span style="opacity:.6;font-weight:400">{lines} lines</span></summary>'
-            f"{body}</details>"
+        part = (
+            f'<details{" open" if name == first else ""}><summary style="{_TITLE}cursor:pointer">'
+            f'{html.escape(visible(name))} <span style="opacity:.6;font-weight:400">{lines} lines</span></summary>'
         )
+        if budget < len(part) + 1_000:
+            parts.append(f'<div style="{_TITLE}opacity:.6">... {len(texts) - len(parts)} more functions</div>')
+            break
+        part += text_html(text, budget=min(budget, _FUNCTION) if len(texts) > 2 else budget) + "</details>"
+        budget -= len(part.encode())
+        parts.append(part)
     return "".join(parts)
 
 
 def difference_html(before: str, after: str, title: str, context: int = 3) -> str:
     """Changed stretches of two texts, with signs as well as colours."""
-    rows = difference_lines(before, after, context)
+    rows = difference_lines(visible(before), visible(after), context)
     if not rows:
-        return f'<div style="font:12px system-ui;padding:2px 10px">{html.escape(title)}: nothing changed</div>'
-    written = [
-        f'<span style="{_CHANGED[sign]}">{sign} {highlight(line)}</span>'
+        return _heading(f"{title}: nothing changed")
+    lines = (
+        f'<span style="{_CHANGED[sign]}">{sign} {highlight(line[:_LINE])}</span>'
         if sign != "@"
         else f'<span style="opacity:.5">{line}</span>'
-        for sign, line in rows[:1500]
-    ]
-    heading = f'<div style="font:600 12px system-ui;padding:2px 10px">{html.escape(title)}</div>'
-    return f'{heading}<pre style="{_PRE}">' + "\n".join(written) + "</pre>"
+        for sign, line in rows
+    )
+    return _heading(title) + _block(lines, len(rows), _LIMIT)
 
 
 def difference_lines(before: str, after: str, context: int = 3) -> list[tuple[str, str]]:

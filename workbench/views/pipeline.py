@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import html
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from ..core.errors import WorkbenchError
 from ..core.module import IRModule
 from ..core.node import Node, pre_order
+from ..driver.history import identities
 from ..driver.text import script
 from ..relay.ir.expr import Call, Expr
 from ..tir.nodes import PrimFunc, Stmt
 from .diff import line_hunks
+from .html import short_constants
 from .schema import (
     Chunk,
     ErrorView,
-    Hunk,
     PipelineView,
     RewriteSummary,
     RewriteView,
@@ -34,6 +34,8 @@ _AROUND: Final = 40
 """Lines sent around each hunk; the screen asks for others."""
 _REWRITES: Final = 200
 """Rewrites listed with a step."""
+_TEXTS: Final = 16
+"""Programs whose text is kept; the oldest goes first."""
 _KINDS: Final = {
     "import": "import",
     "lower": "te",
@@ -58,42 +60,64 @@ def error_view(error: WorkbenchError) -> ErrorView:
 
 @dataclass(frozen=True)
 class SessionModel:
-    """A `PipelineModel` on a session; all steps are computed when it is first looked at."""
+    """A `PipelineModel` on a session.
+
+    The graph passes are computed when it is first looked at, since they are cheap; the later steps, which make native
+    code, when one of them is chosen.  `view().state` changes when more steps are known.
+    """
 
     session: Session
+    _counts: dict[str, int] = field(default_factory=dict[str, int], compare=False, repr=False)
+    _lines: dict[str, tuple[str, ...]] = field(
+        default_factory=dict[str, "tuple[str, ...]"], compare=False, repr=False
+    )
 
     def view(self) -> PipelineView:
         """The list of steps."""
         steps = tuple(self._summary(index) for index in range(len(self.session)))
-        return PipelineView(steps[-1].id if steps else "", steps, self.session.source)
+        known = sum(not step.pending for step in steps)
+        return PipelineView(f"{steps[-1].id}-{known}" if steps else "", steps, self.session.source)
 
     def _summary(self, index: int) -> StepSummary:
-        step = self.session.step(index)
-        action = step.action
-        before = step.previous.stage.module if step.previous is not None else None
+        action = self.session.plan[index]
+        step = self.session.history.peek(self.session.plan, index)
+        if step is None and action.level == "relay":
+            step = self.session.step(index)
+        if step is None:
+            return StepSummary(
+                id=identities(self.session.plan[: index + 1])[-1],
+                name=self.session.labels[index],
+                kind=_KINDS.get(action.kind, action.level),  # type: ignore[arg-type]
+                changed=False,
+                milliseconds=0.0,
+                ops_before=0,
+                ops_after=0,
+                note="not run yet",
+                pending=True,
+            )
         return StepSummary(
             id=step.id,
             name=step.label,
             kind=_KINDS.get(action.kind, action.level),  # type: ignore[arg-type]
             changed=step.changed,
             milliseconds=round(step.milliseconds, 3),
-            ops_before=_count(before) if before is not None else 0,
-            ops_after=_count(step.stage.module),
+            ops_before=self._count(step.previous) if step.previous is not None else 0,
+            ops_after=self._count(step),
             rewrite_count=len(step.firings),
             error=error_view(step.error) if step.error is not None else None,
         )
 
     def _find(self, identity: str) -> tuple[str, Step]:
-        for label, index in zip(self.session.labels, range(len(self.session)), strict=True):
-            step = self.session.step(index)
-            if step.id == identity:
-                return label, step
+        known = identities(self.session.plan)
+        if identity in known:
+            index = known.index(identity)
+            return self.session.labels[index], self.session.step(index)
         raise WorkbenchError("E-STEP-UNKNOWN", "there is no such step in this session", found=repr(identity)[:60])
 
     def step(self, step: str) -> StepView:
         """One step closely: its difference, with lines around the changes."""
         label, found = self._find(step)
-        before, after = _texts(found)
+        before, after = self._texts(found)
         hunks = line_hunks(before, after)
         return StepView(
             id=found.id,
@@ -126,30 +150,27 @@ class SessionModel:
     def text(self, step: str, side: Any, start: int, count: int) -> Chunk:
         """Further lines of the program before or after a step."""
         _, found = self._find(step)
-        lines = _texts(found)[0 if side == "before" else 1]
+        lines = self._texts(found)[0 if side == "before" else 1]
         return Chunk(start, tuple(lines[start : start + count]))
 
-    def rewrite_hunks(self, step: str, index: int) -> tuple[Hunk, ...]:
-        return self.rewrite(step, index).hunks
+    def _count(self, step: Step) -> int:
+        if not step.changed and step.previous is not None and step.previous.id in self._counts:
+            self._counts[step.id] = self._counts[step.previous.id]
+        if step.id not in self._counts:
+            self._counts[step.id] = operation_count(step.stage.module)
+        return self._counts[step.id]
 
+    def _texts(self, step: Step) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        before = self._program(step.previous) if step.previous is not None else ()
+        return before, self._program(step) if step.changed else before
 
-@lru_cache(maxsize=256)
-def _count_state(state: Any) -> int:
-    return operation_count(IRModule.from_state(state))
-
-
-def _count(module: IRModule) -> int:
-    return _count_state(module.state)
-
-
-@lru_cache(maxsize=64)
-def _lines(state: Any) -> tuple[str, ...]:
-    return tuple(script(IRModule.from_state(state)).rstrip("\n").split("\n"))
-
-
-def _texts(step: Step) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    before = _lines(step.previous.stage.module.state) if step.previous is not None else ()
-    return before, _lines(step.stage.module.state)
+    def _program(self, step: Step) -> tuple[str, ...]:
+        if step.id not in self._lines:
+            while len(self._lines) >= _TEXTS:
+                del self._lines[next(iter(self._lines))]
+            text = short_constants(script(step.stage.module))
+            self._lines[step.id] = tuple(text.rstrip("\n").split("\n"))
+        return self._lines[step.id]
 
 
 def _near(lines: tuple[str, ...], places: list[tuple[int, int]]) -> TextView:
@@ -178,7 +199,9 @@ def rewrite_summary(firing: Any) -> RewriteSummary:
 
 
 def _brief(node: Any) -> str:
-    first = _fragment(node).strip().split("\n")[-1]
+    lines = _fragment(node).strip().split("\n")
+    last = lines[-1].strip()
+    first = lines[-2].strip() if last.startswith("return ") and len(lines) > 1 else last
     return first if len(first) <= 90 else first[:89] + "…"
 
 
@@ -187,5 +210,5 @@ def _fragment(node: Any) -> str:
     from ..relay.ir.script import expression_text
 
     if isinstance(node, Expr):
-        return expression_text(node)
+        return short_constants(expression_text(node))
     return script(node) if isinstance(node, Node) else html.escape(repr(node))

@@ -7,8 +7,9 @@ Boxes are named by what stands in the program now: "b:C" for block C, "l:C:1" fo
 from __future__ import annotations
 
 import typing
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
 from typing import Annotated, Any, Final, Literal
 
 from ..core.errors import WorkbenchError
@@ -18,8 +19,10 @@ from ..schedule.errors import ScheduleError
 from ..schedule.references import BlockRV, LoopRV, Reference
 from ..schedule.registry import PRIMITIVES, Primitive
 from ..tir import nodes as t
-from .schema import HistoryEntry, Parameter, ParameterKind, PrimitiveView, ScheduleView, TextView, TreeNode
+from .schema import HistoryEntry, Parameter, ParameterKind, PrimitiveView, ReasonsView, ScheduleView, TextView, TreeNode
 
+_TRIES: Final = 24
+"""Combinations of arguments that are tried for one primitive at one box."""
 _KINDS: Final[dict[t.ForKind, Any]] = {
     t.ForKind.SERIAL: "serial",
     t.ForKind.PARALLEL: "parallel",
@@ -38,10 +41,16 @@ class EditorModel:
     """States that redo goes back to, nearest last."""
     earlier: tuple[Schedule, ...] = ()
     """States that undo goes back to, nearest last."""
+    _boxes: list[tuple[Schedule, dict[str, Reference]]] = field(
+        default_factory=list["tuple[Schedule, dict[str, Reference]]"], init=False, compare=False, repr=False
+    )
+    _judged: dict[str, ReasonsView] = field(
+        default_factory=dict[str, ReasonsView], init=False, compare=False, repr=False
+    )
 
     def view(self) -> ScheduleView:
         """The loop tree with everything that can be done at each box, and why the rest cannot."""
-        prepared, references = _referenced(self.schedule)
+        _, references = self._prepared()
         lines = self._history()
         return ScheduleView(
             state=self.schedule.fingerprint(),
@@ -50,15 +59,47 @@ class EditorModel:
             code=self.schedule.code(),
             script=TextView.of(self.schedule.script()),
             primitives=tuple(
-                _primitive(prepared, entry, references)
-                for entry in PRIMITIVES.values()
-                if entry.category not in ("get", "other")
+                PrimitiveView(entry.name, entry.doc.split("\n\nRaises", 1)[0], _parameters(entry)) for entry in _offered()
             ),
             history=lines,
             position=len(self.earlier),
             can_undo=bool(self.earlier),
             can_redo=bool(self.undone),
+            judged=False,
         )
+
+    def reasons(self, selection: str) -> ReasonsView:
+        """What can be done at one box, and why the rest cannot.
+
+        Legality is exact and takes milliseconds a primitive, so that a screen asks for one box at a time.
+        """
+        known = self._judged.get(selection)
+        if known is not None:
+            return known
+        prepared, references = self._prepared()
+        if selection not in references:
+            raise WorkbenchError(
+                "E-SCHEDULE-SELECTION", "there is no such loop or block any more", found=repr(selection)[:60]
+            )
+        reference = references[selection]
+        boxes = {_key(other): box for box, other in references.items()}
+        reasons: dict[str, str | None] = {}
+        arguments: dict[str, Mapping[str, Any]] = {}
+        for entry in _offered():
+            if entry.selects(type(reference)):
+                refusal, works = _first_working(prepared, entry, reference)
+                reasons[entry.name] = None if refusal is None else _reason(refusal)
+                if works:
+                    arguments[entry.name] = _shown_arguments(entry, works, boxes)
+        made = ReasonsView(self.schedule.fingerprint(), selection, reasons, arguments)
+        self._judged[selection] = made
+        return made
+
+    def _prepared(self) -> tuple[Schedule, dict[str, Reference]]:
+        """A copy in which every box has a reference, and these by box; made once."""
+        if not self._boxes:
+            self._boxes.append(_referenced(self.schedule))
+        return self._boxes[0]
 
     def _history(self) -> tuple[HistoryEntry, ...]:
         chain = [*self.earlier, self.schedule, *reversed(self.undone)]
@@ -66,22 +107,31 @@ class EditorModel:
 
     def apply(self, primitive: str, selection: str, arguments: dict[str, Any]) -> EditorModel:
         """The schedule after one more primitive at the box `selection`.  Raises `WorkbenchError` when it is refused."""
-        entry = PRIMITIVES[primitive]
+        entry = PRIMITIVES.get(primitive)
+        if entry is None or entry not in _offered():
+            raise WorkbenchError(
+                "E-SCHEDULE-PRIMITIVE", "the editor has no such primitive", found=repr(primitive)[:60]
+            )
         made = self.schedule.copy()
         values: dict[str, Any] = {}
         for position, item in enumerate(entry.parameters):
             given = selection if position == 0 else arguments.get(item.name)
             if position == 0 and item.kind is item.VAR_POSITIONAL:
-                given = [selection, *arguments.get(item.name, ())]
+                listed = list(arguments.get(item.name) or ())
+                given = listed if selection in listed else [selection, *listed]
             if given is not None and given != "":
                 values[item.name] = _meant(made, given)
         positional = [value for item in entry.parameters for value in _spread(item, values)]
         named = {
             item.name: values[item.name]
             for item in entry.parameters
-            if item.name in values and item.kind is not item.VAR_POSITIONAL and not _leads(entry, item)
+            if item.name in values and item not in entry.parameters[:1] and not _is_positional(item)
         }
-        getattr(made, primitive)(*positional, **named)
+        try:
+            getattr(made, primitive)(*positional, **named)
+        except ScheduleError as error:
+            error.nodes = tuple(_boxes_of(error.nodes, self._prepared()[1]))
+            raise
         return EditorModel(made, (), (*self.earlier, self.schedule))
 
     def undo(self) -> EditorModel:
@@ -94,13 +144,21 @@ class EditorModel:
         """The state one command later."""
         if not self.undone:
             raise WorkbenchError("E-SCHEDULE-REDO", "there is nothing to redo")
-        return replace(
-            self, schedule=self.undone[-1], undone=self.undone[:-1], earlier=(*self.earlier, self.schedule)
-        )
+        return EditorModel(self.undone[-1], self.undone[:-1], (*self.earlier, self.schedule))
 
 
-def _leads(entry: Primitive, item: Any) -> bool:
-    return item is entry.parameters[0]
+def _is_positional(item: Any) -> bool:
+    return item.kind is item.VAR_POSITIONAL or (item.kind is item.POSITIONAL_OR_KEYWORD and item.default is item.empty)
+
+
+def _boxes_of(nodes: Sequence[Any], references: Mapping[str, Reference]) -> Iterator[str]:
+    """The boxes that stand for the nodes of an error."""
+    for node in nodes:
+        for box, reference in references.items():
+            if reference.target is getattr(node, "var", node) or (
+                isinstance(node, t.Block) and reference.target == node.name
+            ):
+                yield box
 
 
 def _spread(item: Any, values: Mapping[str, Any]) -> list[Any]:
@@ -108,7 +166,7 @@ def _spread(item: Any, values: Mapping[str, Any]) -> list[Any]:
         return []
     if item.kind is item.VAR_POSITIONAL:
         return list(values[item.name])
-    return [values[item.name]] if item.kind is item.POSITIONAL_OR_KEYWORD and item.default is item.empty else []
+    return [values[item.name]] if _is_positional(item) else []
 
 
 def _entry(before: Schedule, after: Schedule) -> HistoryEntry:
@@ -212,13 +270,45 @@ def _block(realize: t.BlockRealize, boxes: Mapping[int, str]) -> tuple[TreeNode,
 # --- primitives ---------------------------------------------------------------------------------------------------
 
 
-def _primitive(schedule: Schedule, entry: Primitive, references: Mapping[str, Reference]) -> PrimitiveView:
-    applicable: dict[str, str | None] = {}
-    for box, reference in references.items():
-        if entry.selects(type(reference)):
-            refusal = schedule.first_refusal(entry, reference)
-            applicable[box] = None if refusal is None else _reason(refusal)
-    return PrimitiveView(entry.name, entry.doc.split("\n\nRaises", 1)[0], _parameters(entry), applicable)
+def _key(reference: Reference) -> Any:
+    """What a reference stands for, as a key."""
+    return reference.target if isinstance(reference, BlockRV) else id(reference.target)
+
+
+def _offered() -> list[Primitive]:
+    """The primitives that the editor offers."""
+    return [entry for entry in PRIMITIVES.values() if entry.category not in ("get", "other")]
+
+
+def _first_working(
+    schedule: Schedule, entry: Primitive, reference: Reference
+) -> tuple[ScheduleError | None, dict[str, Any]]:
+    """Arguments that work at `reference`; or, with none found, the first refusal."""
+    first: ScheduleError | None = None
+    for arguments in islice(schedule.candidates(entry, reference), _TRIES):
+        values = list(arguments.items())
+        leading = entry.parameters[0]
+        spread = arguments[leading.name] if leading.kind is leading.VAR_POSITIONAL else (arguments[leading.name],)
+        refusal = schedule.why_not(entry.name, *spread, **dict(values[1:]))
+        if refusal is None:
+            return None, arguments
+        first = first or refusal
+    return first or schedule.first_refusal(entry, reference), {}
+
+
+def _shown_arguments(entry: Primitive, arguments: Mapping[str, Any], boxes: Mapping[Any, str]) -> dict[str, Any]:
+    """Arguments as the form holds them: references as boxes, without the selection."""
+
+    def shown(value: Any) -> Any:
+        if isinstance(value, Reference):
+            return boxes.get(_key(value), "")
+        return [shown(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+    return {
+        item.name: shown(arguments[item.name])
+        for position, item in enumerate(entry.parameters)
+        if item.name in arguments and (position > 0 or item.kind is item.VAR_POSITIONAL)
+    }
 
 
 def _reason(refusal: ScheduleError) -> str:

@@ -122,6 +122,8 @@ class StepSummary(View):
     group: str = ""
     note: str = ""
     error: ErrorView | None = None
+    pending: bool = False
+    """Not computed yet: looking at the step computes it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,4 +247,19 @@ class ScheduleView(View):
     position: int = 0
     can_undo: bool = False
     can_redo: bool = False
+    judged: bool = True
+    """Whether `applicable` is filled in; if not, a screen asks for the reasons of one node at a time."""
     version: int = SCHEMA_VERSION
+
+
+@dataclass(frozen=True, slots=True)
+class ReasonsView(View):
+    """What can be done at one node: for each primitive that takes it, None or why it cannot.
+
+    `arguments` holds, for primitives that can be applied, arguments that work, for their forms to start with.
+    """
+
+    state: str
+    selection: str
+    reasons: Mapping[str, str | None]
+    arguments: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])

@@ -8,44 +8,61 @@ without a kernel.
 from __future__ import annotations
 
 import sys
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 from ..core.module import IRModule
 from ..driver.text import function_text, script
 from ..relay.ir.expr import Function
 from .graph import graph_svg
-from .html import difference_html, difference_lines, program_html, text_html
+from .html import difference_html, difference_lines, plain, program_html, text_html, visible
 
 if TYPE_CHECKING:
     from ..driver.session import Session
     from ..driver.view import TextDifference
+    from ..schedule import Schedule
 
 Bundle = dict[str, str]
+_DRAWN = 45_000
+"""Bytes of SVG that a bundle holds twice: as a picture, and scrolling in HTML; up to the double it holds it once."""
 
 
 def program_bundle(module: IRModule) -> Bundle:
     """A module: its functions in folds; the graph of main as SVG when it is a relay function."""
     texts = {name: function_text(name, function).text for name, function in module.items()}
-    bundle = {"text/plain": script(module), "text/html": program_html(texts)}
-    main = module.functions.get("main")
-    drawn = graph_svg(main) if isinstance(main, Function) else None
-    if drawn is not None and len(drawn) < 60_000:
-        bundle["text/html"] += f'<details><summary style="font:600 12px system-ui">graph</summary>{drawn}</details>'
-        bundle["image/svg+xml"] = drawn
-    return bundle
+    return {"text/plain": plain(script(module)), "text/html": program_html(texts)}
+
+
+def graph_bundle(function: Function, title: str = "main") -> Bundle:
+    """A relay function as a picture; its text where it is too large to draw or no Graphviz answers."""
+    drawn = graph_svg(function, title)
+    text = function_text(title, function).text
+    size = len(drawn.encode()) if drawn is not None else 0
+    if drawn is None or size > 2 * _DRAWN:
+        return text_bundle(text, "script")
+    frame = f'<div style="max-height:560px;overflow:auto;background:#fff">{drawn}</div>'
+    bundle = {"text/plain": plain(text), "text/html": frame}
+    return bundle | {"image/svg+xml": drawn} if size <= _DRAWN else bundle
 
 
 def text_bundle(text: str, form: str) -> Bundle:
-    return {"text/plain": text, "text/html": text_html(text)}
+    return {"text/plain": plain(text), "text/html": text_html(text)}
 
 
 def difference_bundle(difference: TextDifference) -> Bundle:
     rows = difference_lines(difference.before, difference.after)
-    plain = "\n".join(f"{sign} {line}" for sign, line in rows) or f"{difference.title}: nothing changed"
+    changes = "\n".join(f"{sign} {line}" for sign, line in rows) or f"{difference.title}: nothing changed"
     return {
-        "text/plain": plain,
+        "text/plain": plain(changes),
         "text/html": difference_html(difference.before, difference.after, difference.title),
     }
+
+
+def schedule_bundle(schedule: Schedule) -> Bundle:
+    """A schedule: the Python that leads to it, and the function as it is now."""
+    name, code, text = schedule.func_working_on, schedule.code(), schedule.script()
+    folds = program_html({"schedule": code or "# nothing done yet", name: text}, opened=name)
+    return {"text/plain": plain(f"{code}\n\n{text}".lstrip("\n")), "text/html": folds}
 
 
 def session_bundle(session: Session) -> Bundle:
@@ -59,12 +76,14 @@ def session_bundle(session: Session) -> Bundle:
             rows.append((label, "", f"failed: {step.error.code}"))
         else:
             rows.append((label, f"{step.milliseconds:.1f} ms", "changed" if step.changed else "no change"))
-    plain = "\n".join([repr(session), *(f"  {label:<28} {spent:>12}  {note}" for label, spent, note in rows)])
+    summary = "\n".join([repr(session), *(f"  {label:<28} {spent:>12}  {note}" for label, spent, note in rows)])
     cells = "".join(
-        f'<tr><td style="text-align:left">{label}</td><td>{spent}</td><td style="text-align:left">{note}</td></tr>'
+        f'<tr><td style="text-align:left">{escape(visible(label))}</td><td>{escape(spent)}</td>'
+        f'<td style="text-align:left">{escape(note)}</td></tr>'
         for label, spent, note in rows
     )
-    return {"text/plain": plain, "text/html": f"<table><tbody>{cells}</tbody></table>"}
+    heading = f'<div style="font:600 12px system-ui;padding:2px 10px">{escape(visible(session.source))}</div>'
+    return {"text/plain": plain(summary), "text/html": f"{heading}<table><tbody>{cells}</tbody></table>"}
 
 
 def show_session(session: Session) -> Any:
@@ -78,14 +97,14 @@ def show_session(session: Session) -> Any:
     return screen if screen is not None else _display(session_bundle(session))
 
 
-def show_schedule(schedule: Any) -> Any:
+def show_schedule(schedule: Schedule) -> Any:
     """The schedule editor where widgets work, else the program."""
+    bundle = schedule_bundle(schedule)
     if not in_notebook():
-        print(function_text("main", schedule.func).text)
+        print(bundle["text/plain"])
         return None
     from .._lazy import schedule_screen
 
-    bundle = text_bundle(function_text("main", schedule.func).text, "script")
     screen = schedule_screen(schedule, bundle["text/html"])
     return screen if screen is not None else _display(bundle)
 
@@ -96,6 +115,11 @@ def show_program(module: IRModule) -> Any:
 
 def show_difference(difference: TextDifference) -> Any:
     return _display(difference_bundle(difference))
+
+
+def show_graph(function: Function, title: str = "main") -> Any:
+    """Display a relay function as a picture."""
+    return _display(graph_bundle(function, title))
 
 
 def show_text(text: str, form: str) -> Any:
@@ -120,6 +144,6 @@ def _display(bundle: Bundle) -> None:
     if in_notebook():
         from IPython.display import display
 
-        display({"text/plain": bundle["text/plain"][:20_000], "text/html": bundle["text/html"]}, raw=True)
+        display(bundle, raw=True)
     else:
         print(bundle["text/plain"])

@@ -26,6 +26,8 @@ export class PipelineStore extends BaseStore {
   rewriteIndex: number | null = null;
   onlyChanged = false;
   split = false;
+  /** A step that was not known is being computed. */
+  computing = false;
   private generation = 0;
   private steps = new Map<string, StepView & { shown: Shown }>();
   private rewrites = new Map<string, RewriteView & { shown: Shown }>();
@@ -41,7 +43,7 @@ export class PipelineStore extends BaseStore {
 
   get steps_shown(): StepSummary[] {
     const all = this.view?.steps ?? [];
-    return this.onlyChanged ? all.filter((step) => step.changed || step.error || step.id === this.selected) : all;
+    return this.onlyChanged ? all.filter((step) => step.changed || step.error || step.pending || step.id === this.selected) : all;
   }
 
   get summary(): StepSummary | undefined {
@@ -84,8 +86,14 @@ export class PipelineStore extends BaseStore {
   private load = (): Promise<void> => this.attempt(async () => {
     const [id, generation] = [this.selected, this.generation];
     if (!this.steps.has(id)) {
-      const reply = await this.connection.request("step", { step: id }, "step");
+      this.set(() => (this.computing = this.summary?.pending ?? false));
+      const reply = await this.connection.request("step", { step: id }, "step").finally(() => this.set(() => (this.computing = false)));
       this.keep(reply.view as StepView, generation);
+      if (reply.state !== this.view?.state) {
+        // Computing this step made others known too; what has been fetched stays true.
+        const view = (await this.connection.request("open", {}, "open")).view as PipelineView;
+        if (generation === this.generation) this.set(() => (this.view = view));
+      }
     }
     const index = this.rewriteIndex;
     if (index !== null && !this.rewrites.has(`${id}/${index}`)) {
@@ -103,7 +111,7 @@ export class PipelineStore extends BaseStore {
 
   /** The neighbours come quietly, so that stepping needs no round trip. */
   private async prefetch(): Promise<void> {
-    const list = this.steps_shown.map((step) => step.id);
+    const list = this.steps_shown.filter((step) => !step.pending || step.id === this.selected).map((step) => step.id);
     const here = list.indexOf(this.selected);
     const near = list
       .map((id, i) => ({ id, far: Math.abs(i - here) }))
@@ -180,9 +188,10 @@ function Header({ store }: { store: PipelineStore }) {
   const steps = store.view?.steps ?? [];
   const total = steps.reduce((sum, step) => sum + step.milliseconds, 0);
   const changed = steps.filter((step) => step.changed).length;
+  const waiting = steps.filter((step) => step.pending).length;
   return html`<header class="wb-head">
     <span class="wb-title">${store.view?.title || "Pipeline"}</span>
-    <span class="wb-muted">${plural(steps.length, "step")} · ${changed} changed the program · ${milliseconds(total)}</span>
+    <span class="wb-muted">${plural(steps.length, "step")} · ${changed} changed the program${waiting ? ` · ${waiting} not run yet` : ""} · ${milliseconds(total)}</span>
     ${store.busy && html`<span class="wb-busy" role="status">kernel busy</span>`}
     <span class="wb-space"></span>
     <button class="wb-button" aria-pressed=${store.onlyChanged} title="Only steps that changed the program (c)"
@@ -219,14 +228,14 @@ const itemId = (id: string) => `wb-step-${id}`;
 
 function Item({ step, store, share }: { step: StepSummary; store: PipelineStore; share: number }) {
   const delta = step.ops_after - step.ops_before;
-  const state = step.error ? "error" : step.changed ? "changed" : "same";
-  const words = { error: "failed", changed: "changed the program", same: "changed nothing" }[state];
+  const state = step.pending ? "pending" : step.error ? "error" : step.changed ? "changed" : "same";
+  const words = { pending: "not run yet", error: "failed", changed: "changed the program", same: "changed nothing" }[state];
   return html`<div id=${itemId(step.id)} class=${`wb-item wb-is-${state}`} role="option" title=${step.note || undefined}
       aria-selected=${step.id === store.selected} onClick=${() => store.select(step.id)}>
     <span class="wb-dot" aria-hidden="true"></span>
     <span class="wb-name">${step.name}</span><span class="wb-hidden"> (${words})</span>
     ${delta !== 0 && html`<span class="wb-delta">${delta > 0 ? "+" : "−"}${Math.abs(delta)}<span class="wb-hidden"> operations</span></span>`}
-    <span class="wb-time">${milliseconds(step.milliseconds)}</span>
+    <span class="wb-time">${step.pending ? "" : milliseconds(step.milliseconds)}</span>
     <span class="wb-bar" aria-hidden="true" style=${{ width: `${Math.round(share * 100)}%` }}></span>
   </div>`;
 }
@@ -247,11 +256,12 @@ function Detail({ store }: { store: PipelineStore }) {
     ${drawn
       ? html`<${DiffPane} rows=${drawn} split=${store.split} language=${step?.language ?? "python"} before=${target.before}
           after=${target.after} open=${store.unfold} />`
-      : html`<div class="wb-wait">${store.view && !summary ? "No steps." : "…"}</div>`}
+      : html`<div class="wb-wait">${store.view && !summary ? "No steps." : store.computing ? "Running this step and those before it …" : "…"}</div>`}
   </section>`;
 }
 
 function facts(step: StepSummary): string {
+  if (step.pending) return step.note;
   const ops = step.ops_before === step.ops_after ? plural(step.ops_after, "op") : `${step.ops_before} → ${step.ops_after} ops`;
   const parts = [ops, milliseconds(step.milliseconds)];
   if (step.rewrite_count) parts.splice(1, 0, plural(step.rewrite_count, "rewrite"));

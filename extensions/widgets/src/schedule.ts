@@ -5,7 +5,7 @@ import { Form, startValues } from "./form";
 import { Keys, Problem, html, plural } from "./parts";
 import { BaseStore, useStore } from "./store";
 import { tokens } from "./text";
-import type { Host, PrimitiveView, ScheduleView, TreeNode } from "./types";
+import type { Host, PrimitiveView, ReasonsView, ScheduleView, TreeNode } from "./types";
 
 export class ScheduleStore extends BaseStore {
   view: ScheduleView | null = null;
@@ -15,6 +15,8 @@ export class ScheduleStore extends BaseStore {
   values: Record<string, unknown> = {};
   filter = "";
   working = false;
+  /** Reasons and arguments by node, asked for when a node is selected; void with the next state. */
+  private judged = new Map<string, ReasonsView>();
 
   constructor(host: Host) {
     super(host);
@@ -45,9 +47,26 @@ export class ScheduleStore extends BaseStore {
       this.view = view as ScheduleView;
       this.problem = null;
       this.chosen = "";
+      this.judged.clear();
       if (!this.node) this.selected = this.nodes.find((node) => node.kind === "loop")?.id ?? this.nodes[0]?.id ?? "";
     });
+    void this.judge();
   }
+
+  /** Why a primitive does not apply to the selected node: null if it does, undefined while that is asked. */
+  reasonAgainst(primitive: PrimitiveView, node: TreeNode): string | null | undefined {
+    const found = this.view?.judged ? primitive.applicable : this.judged.get(node.id)?.reasons;
+    if (!found) return undefined;
+    const reason = found[primitive.name in found && !this.view?.judged ? primitive.name : node.id];
+    return reason === undefined ? `not for a ${node.kind}` : reason;
+  }
+
+  private judge = (): Promise<void> => this.attempt(async () => {
+    const [view, node] = [this.view, this.selected];
+    if (!view || view.judged || !node || this.judged.has(node)) return;
+    const reasons = (await this.connection.request("reasons", { selection: node }, "reasons")).view as ReasonsView;
+    if (this.view === view) this.set(() => this.judged.set(node, reasons));
+  });
 
   select(id: string): void {
     this.set(() => {
@@ -55,13 +74,14 @@ export class ScheduleStore extends BaseStore {
       this.selected = id;
       this.problem = null;
     });
+    void this.judge();
   }
 
   choose(primitive: PrimitiveView): void {
     this.set(() => {
       this.problem = null;
       this.chosen = this.chosen === primitive.name ? "" : primitive.name;
-      this.values = startValues(primitive, this.nodes);
+      this.values = { ...startValues(primitive, this.nodes), ...this.judged.get(this.selected)?.arguments[primitive.name] };
     });
     const asks = primitive.parameters.some((parameter) => parameter.kind !== "selection");
     if (this.chosen && !asks) void this.apply(primitive);
@@ -180,19 +200,14 @@ function Box({ node, store }: { node: TreeNode; store: ScheduleStore }) {
   </div>`;
 }
 
-/** Why a primitive does not apply to a node: null if it does. */
-function reasonAgainst(primitive: PrimitiveView, node: TreeNode): string | null {
-  const reason = primitive.applicable[node.id];
-  return reason === undefined ? `not for a ${node.kind}` : reason;
-}
-
 function Primitives({ store }: { store: ScheduleStore }) {
   const node = store.node;
   const wanted = store.filter.trim().toLowerCase();
   const all = (store.view?.primitives ?? []).filter((primitive) => primitive.name.toLowerCase().includes(wanted));
-  const judged = node ? all.map((primitive) => ({ primitive, reason: reasonAgainst(primitive, node) })) : [];
+  const judged = node ? all.map((primitive) => ({ primitive, reason: store.reasonAgainst(primitive, node) })) : [];
+  const asking = judged.some(({ reason }) => reason === undefined);
   const enabled = judged.filter(({ reason }) => reason === null);
-  const disabled = judged.filter(({ reason }) => reason !== null);
+  const disabled = judged.filter(({ reason }) => typeof reason === "string");
   return html`<section class="wb-panel" aria-label="Primitives">
     <div class="wb-panel-head">
       <span>${node ? html`For ${node.kind} <code class="wb-iter">${node.name}</code>` : "Select a loop or a block"}</span>
@@ -200,7 +215,8 @@ function Primitives({ store }: { store: ScheduleStore }) {
         onInput=${(event: Event) => store.set(() => (store.filter = (event.target as HTMLInputElement).value))} />
     </div>
     ${store.problem && html`<${Problem} error=${store.problem} close=${() => store.set(() => (store.problem = null))} />`}
-    <div class="wb-primitives">
+    <div class="wb-primitives" aria-busy=${asking}>
+      ${asking && html`<div class="wb-wait">Looking at what is legal here …</div>`}
       ${enabled.map(({ primitive }) => html`<${Primitive} key=${primitive.name} primitive=${primitive} store=${store} />`)}
       ${disabled.length > 0 && html`<div class="wb-heading">Not here, and why</div>`}
       ${disabled.map(({ primitive, reason }) => html`<div class="wb-primitive wb-off" key=${primitive.name}>

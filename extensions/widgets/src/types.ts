@@ -11,6 +11,7 @@ export interface Hunk { before_start: number; before_count: number; after_start:
 export interface StepSummary {
   id: string; name: string; kind: string; changed: boolean; milliseconds: number; ops_before: number;
   ops_after: number; rewrite_count: number; group: string; note: string; error: ErrorView | null;
+  pending: boolean;
 }
 export interface PipelineView {
   version: number; state: string; title: string; steps: StepSummary[];
@@ -40,6 +41,11 @@ export interface HistoryEntry { label: string; code: string }
 export interface ScheduleView {
   version: number; state: string; name: string; tree: TreeNode[]; code: string; script: TextView;
   primitives: PrimitiveView[]; history: HistoryEntry[]; position: number; can_undo: boolean; can_redo: boolean;
+  judged: boolean;
+}
+export interface ReasonsView {
+  state: string; selection: string; reasons: Record<string, string | null>;
+  arguments: Record<string, Record<string, unknown>>;
 }
 
 /** What a widget host (anywidget) gives a screen. */

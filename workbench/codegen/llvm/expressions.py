@@ -100,7 +100,9 @@ class ExpressionEmitter:
     def _emission(self, expr: n.PrimExpr) -> Emission:
         emitter = _EMITTERS.get(type(expr))
         if emitter is None:
-            raise WorkbenchError("E-CODEGEN-EXPR", f"the llvm backend has no code for {type(expr).__name__}", nodes=(expr,))
+            raise WorkbenchError(
+                "E-CODEGEN-EXPR", f"the llvm backend has no code for {type(expr).__name__}", nodes=(expr,)
+            )
         return emitter(self, expr)
 
     @contextmanager

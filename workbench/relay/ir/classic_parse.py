@@ -36,12 +36,20 @@ def fromtext(text: str, constants: Sequence[Tensor] | None = None) -> IRModule:
     `constants` are the tensors of ``meta[relay.Constant][i]``; without them the text's metadata section is used.
     Raises `WorkbenchError` E-RELAY-PARSE.
     """
-    return _Parser(text, constants).module()
+    return _guarded(text, constants, _Parser.module)
 
 
 def parse_expr(text: str, constants: Sequence[Tensor] | None = None) -> e.Expr:
     """The expression (or function) of a classic text."""
-    return _Parser(text, constants).single()
+    return _guarded(text, constants, _Parser.single)
+
+
+def _guarded(text: str, constants: Sequence[Tensor] | None, rule: Callable[[_Parser], Any]) -> Any:
+    parser = _Parser(text, constants)
+    try:
+        return rule(parser)
+    except RecursionError:
+        raise parser.error("the text is nested too deeply", fix="name inner parts: %0 = ...;") from None
 
 
 class _Parser(Tokens):

@@ -4,8 +4,8 @@
     after:   S(0); S(1)
 
 A loop whose copies would exceed the limit keeps its mark, so that the program stays readable; the backend repeats its
-body then.  Option ``tir.UnrollLoop``: ``{"auto_max_step": n, "explicit_unroll": bool}``; `auto_max_step` is the limit in
-statements, `explicit_unroll=False` keeps every mark.
+body then.  Option ``tir.UnrollLoop``: ``{"auto_max_step": n, "explicit_unroll": bool}``; `auto_max_step` is the
+limit in statements, `explicit_unroll=False` keeps every mark.
 """
 
 from __future__ import annotations
