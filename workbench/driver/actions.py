@@ -36,7 +36,7 @@ def import_action(
         return Stage(module)
 
     given = {name: extents if isinstance(extents, int) else tuple(extents) for name, extents in (shape or {}).items()}
-    arguments = {"source": source, "shape": given}
+    arguments = {"source": source, "file": file, "shape": given}
     return Action("Import", "import", _level(module), arguments, key_of("import", module.fingerprint()), run)
 
 
