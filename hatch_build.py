@@ -6,7 +6,6 @@ Without a C compiler and without ziglang the build goes on and says so: the runt
 from __future__ import annotations
 
 import importlib.util
-import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -20,32 +19,20 @@ class NativePoolHook(BuildHookInterface[Any]):
 
     def dependencies(self) -> list[str]:
         """ziglang stands in for a missing C compiler; nothing is fetched where there is one."""
-        return [] if _native_build(Path(self.root)).compiler() else ["ziglang"]
+        return [] if _native_build(Path(self.root)).find_compiler() else ["ziglang"]
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         notebooks = Path(self.root) / "notebooks"
         if version == "standard" and notebooks.is_dir():
             # `workbench lab` copies the course from here where there is no clone.
             build_data["force_include"][str(notebooks)] = "workbench/notebooks"
-        built = self._compiled()
-        if not built:
+        native = _native_build(Path(self.root))
+        library = native.compile_pool(report=self.app.display_warning)
+        if library is None:
             return
-        build_data["artifacts"] += [f"/{path.relative_to(self.root).as_posix()}" for path in built]
+        build_data["artifacts"].append(f"/{library.relative_to(self.root).as_posix()}")
         build_data["pure_python"] = False
         build_data["tag"] = f"py3-none-{_platform_tag()}"
-
-    def _compiled(self) -> list[Path]:
-        """The library and the object files of these very sources; none, with a warning, where that fails."""
-        native = _native_build(Path(self.root))
-        library: Path = native.HERE / (native.library_name() + native.suffix())
-        try:
-            if not library.exists():
-                native.build(native.HERE)
-        except (OSError, subprocess.SubprocessError) as error:
-            self.app.display_warning(f"no native runtime, kernels run on one thread: {error}")
-            return []
-        made = native.HERE.glob(f"{native.library_name()}*")
-        return sorted(path for path in made if path.suffix in (".so", ".dylib", ".o"))
 
 
 def _native_build(root: Path) -> ModuleType:

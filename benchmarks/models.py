@@ -18,14 +18,13 @@ from math import exp, log
 from typing import Any
 
 MODELS = ("squeezenet", "resnet50", "efficientnet_lite0", "dnsmos")
+FILES = {"efficientnet_lite0": "efficientnet_lite0_imagenet_dynamo", "dnsmos": "dnsmos_model_v8"}
 PEERS = ("workbench", "onnxruntime")
 
 
 def child(peer: str, name: str) -> None:
     """Serve rounds on standard input until it closes."""
-    from tests.models import model_and_inputs
-
-    model, inputs = model_and_inputs(name)
+    model, inputs = _model_and_inputs(name)
     started = time.perf_counter()
     run = {"workbench": _workbench, "onnxruntime": _onnxruntime}[peer](model, inputs)
     built = time.perf_counter() - started
@@ -39,6 +38,21 @@ def child(peer: str, name: str) -> None:
             run()
             times.append(time.perf_counter() - before)
         print(json.dumps({"median": statistics.median(times) * 1000}), flush=True)
+
+
+def _model_and_inputs(name: str) -> tuple[Any, dict[str, Any]]:
+    """A light model with seeded weights, or a real one from its file with recorded inputs."""
+    import onnx
+
+    from tests.models import LIGHT, find_model, light_input, light_model, recorded
+
+    if name in LIGHT:
+        return light_model(name), light_input(name)
+    file = FILES[name]
+    path = find_model(file)
+    if path is None:
+        raise SystemExit(f"the model {file}.onnx is not here; set WORKBENCH_MODELS to a folder that has it")
+    return onnx.load(path), recorded(file)[0]
 
 
 def _workbench(model: Any, inputs: dict[str, Any]) -> Any:

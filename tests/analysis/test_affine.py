@@ -7,13 +7,14 @@ import random
 
 import numpy as np
 
-from workbench.analysis.affine import Affine, Ranges, below, conjuncts, holds
+from workbench.analysis.affine import Affine, Ranges
+from workbench.analysis.conditions import below, conjuncts, holds
 from workbench.arith import build
 from workbench.arith import nodes as a
 from workbench.arith.nodes import PrimExpr, Var
 
-I, J, K = Var("i"), Var("j"), Var("k")
-EXTENTS = {I: 4, J: 8, K: 5}
+I_, J, K = Var("i"), Var("j"), Var("k")
+EXTENTS = {I_: 4, J: 8, K: 5}
 RANGES = Ranges.of({var: (0, extent - 1) for var, extent in EXTENTS.items()})
 _OPERATORS = {
     a.Add: lambda x, y: x + y, a.Sub: lambda x, y: x - y, a.Mul: lambda x, y: x * y, a.FloorDiv: lambda x, y: x // y,
@@ -32,7 +33,7 @@ def value(expr: PrimExpr, at: dict[Var, int]) -> int:
 
 def random_expr(rng: random.Random, depth: int) -> PrimExpr:
     if depth == 0 or rng.random() < 0.15:
-        return rng.choice([I, J, K, build.const(rng.randint(-5, 9))])
+        return rng.choice([I_, J, K, build.const(rng.randint(-5, 9))])
     left = random_expr(rng, depth - 1)
     kind = rng.randrange(8)
     if kind < 3:
@@ -70,44 +71,44 @@ def test_random_extremes_bound_the_values() -> None:
         if low is None or high is None:
             continue
         for i, k in itertools.product(range(4), range(5)):
-            values = [value(expr, {I: i, J: j, K: k}) for j in range(8)]
-            fixed = {I: i, J: 0, K: k}
+            values = [value(expr, {I_: i, J: j, K: k}) for j in range(8)]
+            fixed = {I_: i, J: 0, K: k}
             assert value(low.expr(), fixed) <= min(values) and max(values) <= value(high.expr(), fixed)
 
 
 def test_what_a_split_took_apart_cancels() -> None:
-    assert Affine.of((I * 8 + J) // 8, RANGES).is_variable() is I
-    assert Affine.of((I * 8 + J) % 8, RANGES).is_variable() is J
-    fused = I * 40 + J * 5 + K
+    assert Affine.of((I_ * 8 + J) // 8, RANGES).is_variable() is I_
+    assert Affine.of((I_ * 8 + J) % 8, RANGES).is_variable() is J
+    fused = I_ * 40 + J * 5 + K
     assert Affine.of(fused % 5, RANGES).is_variable() is K
     assert Affine.of(fused // 5 % 8, RANGES).is_variable() is J
     assert Affine.of((fused // 5) * 5 + fused % 5, RANGES).same_as(Affine.of(fused, RANGES))
 
 
 def test_remainders_of_quotients_print_as_such() -> None:
-    wide = Ranges.of({I: (0, 119)})
-    units, offset = Affine.of(I // 5 % 6, wide).grouped()
+    wide = Ranges.of({I_: (0, 119)})
+    units, offset = Affine.of(I_ // 5 % 6, wide).grouped()
     assert offset == 0 and len(units) == 1 and units[0][1].modulus == 6
 
 
 def test_symbolic_bounds_are_used() -> None:
     n = Var("n")
-    ranges = Ranges.of({I: (0, n - 1)})
-    assert holds(build.less(I, n), ranges)
-    assert not holds(build.less(I + 1, n), ranges)
-    assert not holds(build.less(I, 5), ranges)
+    ranges = Ranges.of({I_: (0, n - 1)})
+    assert holds(build.less(I_, n), ranges)
+    assert not holds(build.less(I_ + 1, n), ranges)
+    assert not holds(build.less(I_, 5), ranges)
 
 
 def test_conjuncts_and_comparisons() -> None:
-    condition = build.all_of(I < 3, J >= 2, build.const(True))
+    condition = build.all_of(I_ < 3, J >= 2, build.const(True))
     assert len(conjuncts(condition)) == 2
-    form = below(I <= 3, RANGES)
-    assert form is not None and form.same_as(Affine.of(build.const(3) - I, RANGES))
-    assert below(build.equal(I, 3), RANGES) is None
+    form = below(I_ <= 3, RANGES)
+    assert form is not None and form.same_as(Affine.of(build.const(3) - I_, RANGES))
+    assert below(build.equal(I_, 3), RANGES) is None
 
 
 def test_long_sums_do_not_recurse() -> None:
-    total: PrimExpr = I
+    total: PrimExpr = I_
     for _ in range(20_000):
         total = total + J
     form = Affine.of(total, RANGES)

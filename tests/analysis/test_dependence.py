@@ -6,8 +6,9 @@ import pytest
 
 from tests.schedule import programs as p
 from workbench.analysis import dependence
-from workbench.analysis.bindings import binding_facts, recovered, touches, writes_once
+from workbench.analysis.bindings import binding_facts, writes_once
 from workbench.analysis.dependence import NotAffine
+from workbench.analysis.recovery import recovered, touches
 from workbench.analysis.tree import Tree
 from workbench.schedule import Schedule
 

@@ -34,7 +34,9 @@ def test_law_holds_for_random_values(rule):
         if any(value == 0 for value in constants.values()):
             continue
         values = {
-            variable: constants.get(variable.name, chance.random() < 0.5 if variable.dtype == "bool" else chance.randint(-30, 30))
+            variable: constants.get(
+                variable.name, chance.random() < 0.5 if variable.dtype == "bool" else chance.randint(-30, 30)
+            )
             for variable in variables(rule.left)
         }
         assert evaluate(rule.left, values) == evaluate(rule.right, values), (rule.law, values)
@@ -50,7 +52,8 @@ def test_simplifier_applies_the_law(rule):
         if rule.when is not None and not rule.when(constants):
             continue
         bound = {
-            v.name: n.IntImm(constants[v.name]) if v.name in constants else Var(v.name, v.dtype) for v in variables(rule.left)
+            v.name: n.IntImm(constants[v.name]) if v.name in constants else Var(v.name, v.dtype)
+            for v in variables(rule.left)
         }
         one = Simplifier()
         left, right = one.simplify(instance(rule.left, bound)), one.simplify(instance(rule.right, bound))
@@ -64,13 +67,17 @@ def _expressions() -> st.SearchStrategy[n.PrimExpr]:
     def grow(inner):
         pair = st.tuples(inner, inner)
         positive = st.integers(1, 9).map(n.IntImm)
-        condition = st.tuples(st.sampled_from([n.LT, n.LE, n.GT, n.GE, n.EQ, n.NE]), inner, inner).map(lambda t: t[0](t[1], t[2]))
+        condition = st.tuples(st.sampled_from([n.LT, n.LE, n.GT, n.GE, n.EQ, n.NE]), inner, inner).map(
+            lambda t: t[0](t[1], t[2])
+        )
         return st.one_of(
             st.tuples(st.sampled_from([n.Add, n.Sub, n.Min, n.Max]), pair).map(lambda t: t[0](*t[1])),
             st.tuples(inner, st.integers(-6, 9).map(n.IntImm)).map(lambda t: n.Mul(*t)),
             pair.map(lambda t: n.Mul(*t)),
             st.tuples(st.sampled_from([n.FloorDiv, n.FloorMod]), inner, positive).map(lambda t: t[0](t[1], t[2])),
-            st.tuples(st.sampled_from([n.FloorDiv, n.FloorMod, n.Div, n.Mod]), inner, st.sampled_from([N, n.IntImm(-3)])).map(lambda t: t[0](t[1], t[2])),
+            st.tuples(
+                st.sampled_from([n.FloorDiv, n.FloorMod, n.Div, n.Mod]), inner, st.sampled_from([N, n.IntImm(-3)])
+            ).map(lambda t: t[0](t[1], t[2])),
             st.tuples(condition, inner, inner).map(lambda t: n.Select(*t)),
             st.tuples(condition, inner, inner).map(lambda t: n.Call(t[1].dtype, "if_then_else", t)),
         )
@@ -80,10 +87,14 @@ def _expressions() -> st.SearchStrategy[n.PrimExpr]:
 
 def _conditions() -> st.SearchStrategy[n.PrimExpr]:
     inner = _expressions()
-    plain = st.tuples(st.sampled_from([n.LT, n.LE, n.GT, n.GE, n.EQ, n.NE]), inner, inner).map(lambda t: t[0](t[1], t[2]))
+    plain = st.tuples(st.sampled_from([n.LT, n.LE, n.GT, n.GE, n.EQ, n.NE]), inner, inner).map(
+        lambda t: t[0](t[1], t[2])
+    )
     return st.recursive(
         plain,
-        lambda part: st.one_of(st.tuples(st.sampled_from([n.And, n.Or]), part, part).map(lambda t: t[0](t[1], t[2])), part.map(n.Not)),
+        lambda part: st.one_of(
+            st.tuples(st.sampled_from([n.And, n.Or]), part, part).map(lambda t: t[0](t[1], t[2])), part.map(n.Not)
+        ),
         max_leaves=4,
     )
 

@@ -42,7 +42,9 @@ def ulps(found: np.ndarray, exact: np.ndarray) -> np.ndarray:
 EXACT = {
     "exp": np.exp,
     "tanh": np.tanh,
-    "sigmoid": lambda x: np.where(x < 0, np.exp(np.minimum(x, 0)) / (1 + np.exp(np.minimum(x, 0))), 1 / (1 + np.exp(-x))),
+    "sigmoid": lambda x: np.where(
+        x < 0, np.exp(np.minimum(x, 0)) / (1 + np.exp(np.minimum(x, 0))), 1 / (1 + np.exp(-x))
+    ),
     "erf": np.vectorize(math.erf, otypes=["float64"]),
     "sqrt": np.sqrt,
     "log": np.log,
@@ -138,7 +140,9 @@ def test_integer_division_is_exact_and_never_traps(dtype: str, kind: str) -> Non
     wide_a, wide_b = a.astype(object), b.astype(object)
     for found, exact in zip(results, [floor_div, floor_mod, trunc_div, trunc_mod], strict=True):
         expected = np.array([exact(x, y) for x, y in zip(wide_a, wide_b, strict=True)], dtype=object)
-        wrapped = np.array([(int(v) - limits.min) % (limits.max - limits.min + 1) + limits.min for v in expected], dtype)
+        wrapped = np.array(
+            [(int(v) - limits.min) % (limits.max - limits.min + 1) + limits.min for v in expected], dtype
+        )
         np.testing.assert_array_equal(found, wrapped)
 
 
@@ -240,7 +244,6 @@ def test_long_chains_compile() -> None:
     x, y = np.zeros(4, "float32"), np.zeros(4, "float32")
     from workbench.codegen.llvm import backend
     from workbench.core.module import IRModule
-    from workbench.runtime.module import Module
 
     backend.compile_module(IRModule({"f": func}), "llvm -opt-level=0", debug=False).module()(x, y)
     np.testing.assert_array_equal(y, np.full(4, 20_000, "float32"))

@@ -7,13 +7,15 @@ import pickle
 
 import pytest
 
-from workbench.arith.build import add, const
+from workbench.arith.build import const
 from workbench.arith.nodes import Add, IntImm, Let, Mul, PrimExpr, Var
 from workbench.core import origin
 from workbench.core.equal import fingerprint, first_difference, free_variables, same, structural_equal
 from workbench.core.errors import WorkbenchError
 from workbench.core.flat import unflatten
 from workbench.core.node import FrozenMap, children, post_order, pre_order, rewrite, substitute
+from workbench.relay.ir.expr import Constant, Tuple, var
+from workbench.relay.ir.expr import const as const_tensor
 
 LONG = 20_000
 
@@ -127,21 +129,30 @@ def test_frozen_map_children_are_seen():
 
 
 def test_origins_follow_a_rewrite():
-    old = Add(Var("i"), IntImm(2))
+    x = var("x", shape=(2,))
+    old = Tuple((x, const_tensor(2.0)))
     with origin.recording(post_order(old)) as table:
-        new = rewrite(old, lambda node: IntImm(3) if isinstance(node, IntImm) else None)
+        new = rewrite(old, lambda node: const_tensor(3.0) if isinstance(node, Constant) else None)
     assert table.of(new) == {old}
-    assert table.of(new.b) == {old.b}
-    assert not table.of(new.a)
+    assert table.of(new.fields[1]) == {old.fields[1]}
+    assert not table.of(new.fields[0])
 
 
 def test_derived_reaches_fresh_nodes_inside_and_stops_at_old_ones():
-    old = Add(Var("i"), IntImm(2))
+    x = var("x", shape=(2,))
+    old = Tuple((x, const_tensor(2.0)))
     with origin.recording(post_order(old)) as table:
-        inner = Mul(old.a, IntImm(5))
-        new = origin.derived(add(inner, 1), old)
+        inner = Tuple((x, x))
+        new = origin.derived(Tuple((inner,)), old)
     assert table.of(inner) == {old} and table.of(new) == {old}
-    assert not table.of(old.a)
+    assert not table.of(x)
+
+
+def test_scalar_expressions_keep_no_origins():
+    loop = Add(Var("i"), IntImm(2))
+    with origin.recording() as table:
+        rewrite(loop, lambda node: IntImm(3) if isinstance(node, IntImm) else None)
+    assert len(table) == 0
 
 
 def test_nothing_is_recorded_without_a_table():

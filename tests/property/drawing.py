@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import random
 from typing import Any
 
@@ -28,40 +29,45 @@ def fresh_references(schedule: Schedule, rng: random.Random) -> tuple[list[Block
 
 def random_call(
     entry: Primitive, blocks: list[BlockRV], loops: list[LoopRV], schedule: Schedule, rng: random.Random
-) -> tuple[list[Any], dict[str, Any]] | None:
+) -> list[Any] | None:
     """Random arguments for a primitive; None if there is nothing to apply it to."""
-    positional: list[Any] = []
+    arguments: list[Any] = []
     for item in entry.parameters:
-        annotation = entry.annotations[item.name]
         if item.kind is item.VAR_POSITIONAL:
-            if not blocks:
-                return None
-            chain = schedule.get_loops(rng.choice(blocks))
-            if not chain:
-                return None
-            count = rng.randint(1, len(chain))
-            if entry.name == "fuse" and rng.random() < 0.8:
-                start = rng.randrange(len(chain))
-                positional.extend(chain[start : start + count])
-            else:
-                positional.extend(rng.sample(chain, count))
-            break
-        if item.default is not item.empty and item.name not in entry.suggest:
-            if item.name == "index":
-                positional.append(rng.choice([-1, -1, -2, 0, 1]))
-            else:
-                positional.append(item.default)
-        elif item.name == "factors":
-            positional.append(rng.choice(FACTORS))
-        elif item.name in entry.suggest:
-            positional.append(rng.choice(list(entry.suggest[item.name])))
-        else:
-            kinds = accepted(annotation)
-            pool: list[Any] = [*(blocks if BlockRV in kinds else ()), *(loops if LoopRV in kinds else ())]
-            if not pool:
-                return None
-            positional.append(rng.choice(pool))
-    return positional, {}
+            return _random_chain(entry, blocks, schedule, rng)
+        pool = _pool(entry, item, blocks, loops)
+        if not pool:
+            return None
+        arguments.append(rng.choice(pool))
+    return arguments
+
+
+def _pool(entry: Primitive, item: inspect.Parameter, blocks: list[BlockRV], loops: list[LoopRV]) -> list[Any]:
+    """The values to draw an argument from."""
+    if item.name == "factors":
+        return list(FACTORS)
+    if item.name == "index":
+        return [-1, -1, -2, 0, 1]
+    if item.name in entry.suggest:
+        return list(entry.suggest[item.name])
+    if item.default is not item.empty:
+        return [item.default]
+    kinds = accepted(entry.annotations[item.name])
+    return [*(blocks if BlockRV in kinds else ()), *(loops if LoopRV in kinds else ())]
+
+
+def _random_chain(
+    entry: Primitive, blocks: list[BlockRV], schedule: Schedule, rng: random.Random
+) -> list[LoopRV] | None:
+    """Loops around one block: neighbours mostly for fuse, any for reorder."""
+    chain = schedule.get_loops(rng.choice(blocks)) if blocks else []
+    if not chain:
+        return None
+    count = rng.randint(1, len(chain))
+    if entry.name == "fuse" and rng.random() < 0.8:
+        start = rng.randrange(len(chain))
+        return chain[start : start + count]
+    return rng.sample(chain, count)
 
 
 def scheduled(schedule: Schedule, rng: random.Random, count: int) -> tuple[int, list[ScheduleError]]:
@@ -76,7 +82,7 @@ def scheduled(schedule: Schedule, rng: random.Random, count: int) -> tuple[int, 
             continue
         before, program = schedule.fingerprint(), fingerprint(schedule.func)
         try:
-            getattr(schedule, entry.name)(*call[0], **call[1])
+            getattr(schedule, entry.name)(*call)
             legal += 1
         except ScheduleError as error:
             refusals.append(error)

@@ -1,8 +1,8 @@
 """Runs block-form functions for tests: translated to Python over NumPy arrays, adversarial where the IR leaves freedom.
 
-Iterations of parallel and vectorized loops run backwards, and buffers used only inside an outermost parallel loop
-are filled with NaN before each of its iterations, so that a wrong claim of independence shows as a wrong result.  Every access is
-checked against its buffer's shape.
+Iterations of parallel and vectorized loops run backwards, and buffers used only inside an outermost parallel loop are
+filled with NaN before each of its iterations, so that a wrong claim of independence shows as a wrong result.  Every
+access is checked against its buffer's shape.
 """
 
 from __future__ import annotations
@@ -73,18 +73,7 @@ class _Translator:
             for item in node.stmts:
                 self.stmt(item, depth)
         elif isinstance(node, t.For):
-            low, extent = self.expr(node.min), self.expr(node.extent)
-            order = f"range({low}, {low} + {extent})"
-            if node.kind in (t.ForKind.PARALLEL, t.ForKind.VECTORIZED, t.ForKind.THREAD_BINDING):
-                order = f"reversed({order})"
-            self.lines.append(f"{pad}for {self.name(node.var)} in {order}:")
-            if node.kind is t.ForKind.PARALLEL and not any(
-                isinstance(part, t.For) for part in self.tree.loops[id(node.var)].path
-            ):
-                for buffer in self.private(node):
-                    self.lines.append(f"{pad}    {self.name(buffer)}.fill(np.nan)")
-            self.lines.append(f"{pad}    pass")
-            self.stmt(node.body, depth + 1)
+            self.loop(node, depth)
         elif isinstance(node, t.BlockRealize):
             self.block(node, depth)
         elif isinstance(node, t.BufferStore):
@@ -92,14 +81,24 @@ class _Translator:
         elif isinstance(node, t.IfThenElse):
             self.lines.append(f"{pad}if {self.expr(node.condition)}:")
             self.stmt(node.then_case, depth + 1)
-            if node.else_case is not None:
-                self.lines.append(f"{pad}else:")
-                self.stmt(node.else_case, depth + 1)
-        elif isinstance(node, t.LetStmt):
+            assert node.else_case is None
+        else:
+            assert isinstance(node, t.LetStmt), type(node)
             self.lines.append(f"{pad}{self.name(node.var)} = {self.expr(node.value)}")
             self.stmt(node.body, depth)
-        else:
-            raise AssertionError(type(node))
+
+    def loop(self, node: t.For, depth: int) -> None:
+        pad = "    " * depth
+        low, extent = self.expr(node.min), self.expr(node.extent)
+        order = f"range({low}, {low} + {extent})"
+        if node.kind in (t.ForKind.PARALLEL, t.ForKind.VECTORIZED, t.ForKind.THREAD_BINDING):
+            order = f"reversed({order})"
+        self.lines.append(f"{pad}for {self.name(node.var)} in {order}:")
+        outermost = not any(isinstance(part, t.For) for part in self.tree.loops[id(node.var)].path)
+        if node.kind is t.ForKind.PARALLEL and outermost:
+            for buffer in self.private(node):
+                self.lines.append(f"{pad}    {self.name(buffer)}.fill(np.nan)")
+        self.stmt(node.body, depth + 1)
 
     def block(self, node: t.BlockRealize, depth: int) -> None:
         pad = "    " * depth

@@ -183,7 +183,8 @@ def in_root(params: Sequence[t.Buffer], allocated: Sequence[t.Buffer], body: t.S
 
 
 PROGRAMS: dict[str, Callable[..., t.PrimFunc]] = {
-    "matmul": matmul, "plain_matmul": plain_matmul, "convolution": convolution, "packed_convolution": packed_convolution,
+    "matmul": matmul, "plain_matmul": plain_matmul, "convolution": convolution,
+    "packed_convolution": packed_convolution,
     "pooling": pooling, "softmax": softmax, "chain": chain, "reshaped": reshaped, "strided_reads": strided_reads,
     "stencil": stencil, "skewed": skewed, "fused_pair": fused_pair,
 }  # fmt: skip

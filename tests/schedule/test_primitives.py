@@ -34,7 +34,7 @@ def fuse_split_again(sch: Schedule) -> None:
 
 
 def reorder(sch: Schedule) -> None:
-    i, j, k = sch.get_loops("C")
+    i, _, k = sch.get_loops("C")
     sch.reorder(k, i)
 
 
@@ -60,7 +60,7 @@ def compute_at_row(sch: Schedule) -> None:
 
 def compute_at_tile(sch: Schedule) -> None:
     block = sch.get_block("D")
-    i, j = sch.get_loops(block)
+    _, j = sch.get_loops(block)
     outer, _ = sch.split(j, factors=[None, 4])
     sch.compute_at("C", outer, preserve_unit_loops=True)
 
@@ -169,11 +169,8 @@ def test_every_primitive_has_a_case_and_a_documented_sketch() -> None:
             continue
         assert name in used | {"reverse_compute_inline"}, name
         assert (
-            ("before:" in entry.doc
-            and "after:" in entry.doc
-            and "Raises `ScheduleError`" in entry.doc)
-            or name == "unroll"
-        )
+            "before:" in entry.doc and "after:" in entry.doc and "Raises `ScheduleError`" in entry.doc
+        ) or name == "unroll"
 
 
 def _steps(case: Callable[[Schedule], None], func: t.PrimFunc) -> Trace:

@@ -50,7 +50,7 @@ def reorder_triangle(sch: Schedule) -> Any:
 
 
 def consumed(sch: Schedule) -> Any:
-    i, j = sch.get_loops("D")
+    _, j = sch.get_loops("D")
     sch.split(j, factors=[None, 2])
     return sch.vectorize(j)
 
@@ -77,7 +77,7 @@ def move_annotated(sch: Schedule) -> Any:
 
 
 def inside_vector(sch: Schedule) -> Any:
-    i, j = sch.get_loops("D")
+    _, j = sch.get_loops("D")
     sch.vectorize(j)
     return sch.compute_at("C", j)
 
@@ -158,14 +158,16 @@ def triangle() -> t.PrimFunc:
 
 
 def element(
-    name: str, target: t.Buffer, value: Any, index: Any, reads: Any, extent: int = 6, kind: t.IterKind = t.IterKind.SPATIAL,
+    name: str, target: t.Buffer, value: Any, index: Any, reads: Any, extent: int = 6,
+    kind: t.IterKind = t.IterKind.SPATIAL,
     predicate: Callable[[Var], Any] = lambda loop: True,
 ) -> t.Stmt:  # fmt: skip
     """for i: target[index(vi)] = value(vi)"""
     i, vi = Var("i"), Var("vi")
     block = t.Block(
         name, (t.IterVar(vi, t.Range(build.const(0), build.const(extent)), kind),),
-        tuple(point_region(buffer, (where,)) for buffer, where in reads(vi)), (point_region(target, (index(vi),)),), (), None,
+        tuple(point_region(buffer, (where,)) for buffer, where in reads(vi)), (point_region(target, (index(vi),)),), (),
+    None,
         store(target, value(vi), index(vi)),
     )  # fmt: skip
     return nest([(i, extent)], t.BlockRealize((i,), build.convert(predicate(i)), block))
@@ -270,7 +272,8 @@ def symbolic_margin() -> t.PrimFunc:
             t.IterVar(vj, t.Range(build.const(0), n), t.IterKind.SPATIAL),
         )
         block = t.Block(
-            name, iter_vars, (point_region(source, (vi, vj + read)),), (point_region(target, (vi, vj + write)),), (), None,
+            name, iter_vars, (point_region(source, (vi, vj + read)),), (point_region(target, (vi, vj + write)),), (),
+    None,
             store(target, load(source, vi, vj + read), vi, vj + write),
         )  # fmt: skip
         return nest([(i, 4), (j, n)], t.BlockRealize((i, j), build.const(True), block))

@@ -54,6 +54,17 @@ def plain_convolution() -> t.PrimFunc:
     return te.create_prim_func([x, w, Conv2D(padding=(1, 1, 1, 1)).compute(x, w)])
 
 
+def depthwise(channels: int, size: int, stride: int = 1, kernel: int = 3) -> t.PrimFunc:
+    pad = kernel // 2
+    x, w = te.placeholder((1, channels, size, size), name="X"), te.placeholder((channels, 1, kernel, kernel), name="W")
+    op = Conv2D(
+        channels=channels, padding=(pad,) * 4, kernel_size=(kernel,) * 2, groups=channels, strides=(stride,) * 2
+    )
+    conv = op.compute(x, w)
+    relu = te.compute(conv.shape, lambda *i: build.maximum(conv(*i), 0.0), name="relu")
+    return te.create_prim_func([x, w, relu])
+
+
 def dense(rows: int, inner: int, units: int) -> t.PrimFunc:
     a, w = te.placeholder((rows, inner), name="A"), te.placeholder((-(-units // 16), inner, 16), name="W")
     return te.create_prim_func([a, w, DensePack(weight_layout="NC16n", units=units).compute(a, w)])
@@ -96,9 +107,14 @@ def mean() -> t.PrimFunc:
 KERNELS: dict[str, Callable[[], t.PrimFunc]] = {
     "conv": lambda: convolution(3, 40, 9, 3), "conv 1x1": lambda: convolution(4, 20, 13, 1),
     "conv stride": lambda: convolution(3, 16, 9, 3, 1, 2), "conv depthwise": lambda: convolution(24, 24, 9, 3, 24),
-    "conv plain": plain_convolution, "dense": lambda: dense(3, 10, 30), "dense one row": lambda: dense(1, 12, 64),
-    "matmul": lambda: product(8, 5, 32), "matmul odd": lambda: product(7, 5, 19), "matmul tiny": lambda: product(1, 5, 7),
-    "batch_matmul": batched, "softmax": rows, "softmax columns": columns, "elementwise": lambda: elementwise(2, 5, 6, 6),
+    "conv plain": plain_convolution,
+    "depthwise": lambda: depthwise(5, 14),
+    "depthwise odd": lambda: depthwise(3, 11, 2, 5), "dense": lambda: dense(3, 10, 30),
+    "dense one row": lambda: dense(1, 12, 64),
+    "matmul": lambda: product(8, 5, 32), "matmul odd": lambda: product(7, 5, 19),
+    "matmul tiny": lambda: product(1, 5, 7),
+    "batch_matmul": batched, "softmax": rows, "softmax columns": columns,
+    "elementwise": lambda: elementwise(2, 5, 6, 6),
     "elementwise odd": lambda: elementwise(1, 3, 7), "mean": mean,
 }  # fmt: skip
 

@@ -12,7 +12,9 @@ from workbench.core.node import FrozenMap
 from workbench.tir import nodes as t
 
 INT = DataType("int64")
-DTYPES = [DataType(name) for name in ("int64", "int32", "uint8", "int8", "float32", "float64", "float16", "bfloat16", "bool")]
+DTYPES = [
+    DataType(name) for name in ("int64", "int32", "uint8", "int8", "float32", "float64", "float16", "bfloat16", "bool")
+]
 NAMES = ["i", "j", "i", "A", "x", "T", "for", "a.b", "v1", "1st", "é", "i_1", "i_2", "", "conv2d 3", "e0"]
 FLOATS = [0.0, -0.0, 1.0, 0.1, 1e-45, 3.4e38, float("inf"), float("-inf"), float("nan"), 1 / 3, 1e300, -2.5]
 TEXTS = ["", "plain", 'with "quotes"', "it's", "new\nline", "\u2028", "tab\t", "é", "\\", "\x00", "{}", "\ud800"]
@@ -123,23 +125,47 @@ class Programs:
         shape = tuple(self.expr(INT, self.pick([0, 0, 2])) for _ in range(rank))
         strides = tuple(self.expr(INT, 0) for _ in range(rank)) if self.chance.random() < 0.2 else ()
         offset = self.expr(INT, 1) if self.chance.random() < 0.1 else None
-        return t.Buffer(self.name(), shape, self.pick(DTYPES), self.pick(["global", "local", "shared.dyn", 'o"dd']), strides, offset)
+        return t.Buffer(
+            self.name(), shape, self.pick(DTYPES), self.pick(["global", "local", "shared.dyn", 'o"dd']), strides, offset
+        )
 
     def data(self, depth: int = 2) -> Any:
-        options = [lambda: self.pick([1, -3, True, None, 0.5, -0.0, float("inf"), "text"]), lambda: self.expr(INT, 2), lambda: self.pick(TEXTS), lambda: DataType("float32x4")]
+        options = [
+            lambda: self.pick([1, -3, True, None, 0.5, -0.0, float("inf"), "text"]),
+            lambda: self.expr(INT, 2),
+            lambda: self.pick(TEXTS),
+            lambda: DataType("float32x4"),
+        ]
         if self.buffers:
             options.append(lambda: self.pick(self.buffers))
         if depth:
-            options += [lambda: self.annotations(depth - 1), lambda: tuple(self.data(depth - 1) for _ in range(self.chance.randint(0, 3)))]
+            options += [
+                lambda: self.annotations(depth - 1),
+                lambda: tuple(self.data(depth - 1) for _ in range(self.chance.randint(0, 3))),
+            ]
         return self.pick(options)()
 
     def annotations(self, depth: int = 2) -> FrozenMap:
-        return FrozenMap({self.pick(["a", "b c", "pragma", *TEXTS]): self.data(depth) for _ in range(self.chance.randint(0, 2))})
+        return FrozenMap(
+            {self.pick(["a", "b c", "pragma", *TEXTS]): self.data(depth) for _ in range(self.chance.randint(0, 2))}
+        )
 
     def stmt(self, depth: int = 4) -> t.Stmt:
         if depth <= 0:
             return self._leaf()
-        makers = [self._leaf, self._for, self._for, self._seq, self._if, self._while, self._let_stmt, self._alloc, self._realize, self._realize, self._bare]
+        makers = [
+            self._leaf,
+            self._for,
+            self._for,
+            self._seq,
+            self._if,
+            self._while,
+            self._let_stmt,
+            self._alloc,
+            self._realize,
+            self._realize,
+            self._bare,
+        ]
         return self.pick(makers)(depth - 1)
 
     def _leaf(self, depth: int = 0) -> t.Stmt:
@@ -149,7 +175,9 @@ class Programs:
             indices = [self.expr(INT, 1) for _ in buffer.shape]
             if vector:
                 indices[-1] = n.Ramp(indices[-1], self.expr(INT, 1), 4)
-            value = self.expr(self.pick(DTYPES) if self.chance.random() < 0.1 else buffer.dtype.with_lanes(4 if vector else 1), 3)
+            value = self.expr(
+                self.pick(DTYPES) if self.chance.random() < 0.1 else buffer.dtype.with_lanes(4 if vector else 1), 3
+            )
             return t.BufferStore(buffer, value, tuple(indices))
         if self.chance.random() < 0.2:
             return t.AssertStmt(self.expr(DataType("bool"), 2), self.pick(TEXTS))

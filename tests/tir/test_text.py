@@ -8,8 +8,8 @@ import sys
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.tir.programs import Programs
 
+from tests.tir.programs import Programs
 from workbench.arith import build
 from workbench.arith import nodes as n
 from workbench.arith.nodes import Var
@@ -22,7 +22,7 @@ from workbench.tir import nodes as t
 from workbench.tir.build import decl_buffer, load, loop, seq, store
 from workbench.tir.script import parse, prim_func, script, text
 
-MATMUL = '''
+MATMUL = """
 @T.prim_func
 def matmul(A: T.Buffer((16, n), "float32"), B: T.Buffer((n, 16), "float32"), C: T.Buffer((16, 16), "float32")):
     n = T.int64()
@@ -50,7 +50,7 @@ def matmul(A: T.Buffer((16, n), "float32"), B: T.Buffer((n, 16), "float32"), C: 
         else:
             while T.likely(D[tx, 0] < T.float32(3)):
                 D[tx, 0] += T.exp(D[tx, 0])
-'''
+"""
 
 
 def assert_round_trip(function):
@@ -73,7 +73,12 @@ def test_a_program_prints_as_written(golden):
 
 def test_every_node_class_is_drawn_by_the_random_programs():
     seen = {type(node) for seed in range(400) for node in pre_order(Programs(seed).function())}
-    classes = {cls for module in (n, t) for cls in vars(module).values() if isinstance(cls, type) and hasattr(cls, "field_names")}
+    classes = {
+        cls
+        for module in (n, t)
+        for cls in vars(module).values()
+        if isinstance(cls, type) and hasattr(cls, "field_names")
+    }
     abstract = {n.PrimExpr, n.BinaryExpr, n.CompareExpr, t.Stmt, n.Node, t.FrozenMap}
     assert classes - abstract - seen == set()
 
@@ -127,9 +132,20 @@ def test_deep_expressions_in_every_place_round_trip():
     B = t.Buffer("B", (deep(j),), strides=(deep(j),), elem_offset=deep(i))
     region = t.BufferRegion(A, (t.Range(deep(v), deep(j)),))
     body = seq(t.IfThenElse(true, t.While(true, t.AssertStmt(true, "x")), t.IfThenElse(true, t.Evaluate(deep(v)))))
-    block = t.Block("b", (t.IterVar(v, t.Range(deep(i), deep(j)), t.IterKind.SPATIAL),), (region,), (region,), (B,), None, body, FrozenMap({"k": deep(v)}))
+    block = t.Block(
+        "b",
+        (t.IterVar(v, t.Range(deep(i), deep(j)), t.IterKind.SPATIAL),),
+        (region,),
+        (region,),
+        (B,),
+        None,
+        body,
+        FrozenMap({"k": deep(v)}),
+    )
     inner = t.BlockRealize((deep(j),), true, block)
-    nest = t.For(j, deep(i), deep(i), t.ForKind.SERIAL, t.LetStmt(Var("y"), deep(j), inner), "", FrozenMap({"k": deep(i)}))
+    nest = t.For(
+        j, deep(i), deep(i), t.ForKind.SERIAL, t.LetStmt(Var("y"), deep(j), inner), "", FrozenMap({"k": deep(i)})
+    )
     assert_round_trip(t.PrimFunc((A,), loop(i, deep(m), loop(Var("k"), deep(i), nest)), FrozenMap({"a": deep(m)})))
 
 
@@ -212,7 +228,10 @@ def test_unknown_nodes_and_values_are_told():
 
 
 def test_classic_spellings_are_read(golden):
-    golden(script(parse('''
+    golden(
+        script(
+            parse(
+                '''
 # from tvm.script import tir as T
 from workbench.script import tir as T
 
@@ -227,7 +246,13 @@ def classic(a: T.handle, B: "T.Buffer((m, 4), 'float32')", k: T.int32) -> None:
                 vi = T.axis.spatial(m, i)
                 vj = T.axis.S(4, j) if False else 0
     pass
-'''.replace("                vj = T.axis.S(4, j) if False else 0\n", "                vj = T.axis.spatial((0, 4), j)\n                T.reads([A[vi, vj]])\n                T.writes(B[vi, 0:4])\n                B[vi, vj] = A[vi, vj] * 2 + 1\n"))))
+'''.replace(
+                    "                vj = T.axis.S(4, j) if False else 0\n",
+                    "                vj = T.axis.spatial((0, 4), j)\n                T.reads([A[vi, vj]])\n                T.writes(B[vi, 0:4])\n                B[vi, vj] = A[vi, vj] * 2 + 1\n",
+                )
+            )
+        )
+    )
 
 
 def test_prim_func_reads_a_python_function():

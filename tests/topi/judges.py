@@ -44,6 +44,11 @@ def _onnx(kind: str, dtypes: str = "f") -> Judge:
     return judge
 
 
+def floor_mod(op: Any, a: np.ndarray, b: np.ndarray) -> Any:
+    """Python's own `%`, which has no word on infinities."""
+    return _elementwise(lambda x, y: x % y)(op, a, b) if np.isfinite(a).all() else None
+
+
 def _elementwise(function: Callable[..., Any]) -> Judge:
     """One Python number after the other, in float64."""
 
@@ -376,7 +381,7 @@ JUDGES: dict[str, Judge] = {
     "trunc": _elementwise(lambda x: float(int(x))), "bitwise_not": _elementwise(lambda x: -x - 1),
     "isfinite": _elementwise(math.isfinite), "copy": _elementwise(lambda x: x),
     "not_equal": _elementwise(lambda a, b: a != b), "floor_divide": _elementwise(lambda a, b: a // b),
-    "floor_mod": _elementwise(lambda a, b: a % b), "trunc_divide": _elementwise(lambda a, b: math.trunc(a / b)),
+    "floor_mod": floor_mod, "trunc_divide": _elementwise(lambda a, b: math.trunc(a / b)),
     "mod": _elementwise(math.fmod), "trunc_mod": _elementwise(math.fmod),
     "left_shift": _elementwise(lambda a, b: a * 2**b), "right_shift": _elementwise(lambda a, b: a // 2**b),
     "bitwise_and": _elementwise(lambda a, b: a & b), "bitwise_or": _elementwise(lambda a, b: a | b),

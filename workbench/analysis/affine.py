@@ -14,7 +14,7 @@ True
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from math import gcd
 from typing import Any, NamedTuple
 
@@ -481,39 +481,3 @@ def _unit_expr(unit: Unit) -> PrimExpr:
         return build.floordiv(unit.atom.inner.expr(), unit.atom.divisor)
     assert unit.atom.expr is not None
     return unit.atom.expr
-
-
-def conjuncts(predicate: PrimExpr) -> list[PrimExpr]:
-    """The conditions that `predicate` joins by `and`, in order, without those that are constantly true."""
-    found: list[PrimExpr] = []
-    stack = [predicate]
-    while stack:
-        current = stack.pop()
-        if isinstance(current, a.And):
-            stack.extend((current.b, current.a))
-        elif not (isinstance(current, a.IntImm) and current.value):
-            found.append(current)
-    return found
-
-
-def below(condition: PrimExpr, ranges: Ranges) -> Affine | None:
-    """A form that is >= 0 exactly when an integer comparison holds; None if `condition` is of another kind."""
-    if not isinstance(condition, (a.LT, a.LE, a.GT, a.GE)) or not condition.a.dtype.is_integer:
-        return None
-    left, right = Affine.of(condition.a, ranges), Affine.of(condition.b, ranges)
-    if isinstance(condition, (a.LT, a.LE)):
-        left, right = right, left
-    difference = left.minus(right)
-    return difference.plus(Affine.constant(-1)) if isinstance(condition, (a.LT, a.GT)) else difference
-
-
-def holds(condition: PrimExpr, ranges: Ranges) -> bool:
-    """True if an integer comparison is shown to hold for all values in `ranges`."""
-    if isinstance(condition, a.IntImm):
-        return bool(condition.value)
-    form = below(condition, ranges)
-    return form is not None and form.never_negative(ranges)
-
-
-def union_of(sets: Iterable[frozenset[int]]) -> frozenset[int]:
-    return frozenset().union(*sets)

@@ -9,15 +9,16 @@ Invariant: answers are sound, not complete: False means "not shown".
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from ..arith.nodes import PrimExpr
 from ..tir import nodes as t
-from .affine import Affine, Atom, Ranges, Unit, below, conjuncts, holds
-from .regions import bound_forms, hull
-from .tree import BlockSite, extent_of, iter_ranges, loop_ranges
+from .affine import Affine, Atom, Ranges, Unit
+from .conditions import below, conjuncts, holds
+from .regions import bound_forms
+from .tree import BlockSite, extent_of, iter_ranges
 
 
 @dataclass
@@ -166,7 +167,7 @@ def binding_facts(site: BlockSite, inner: Sequence[t.For] | None = None) -> Bind
     `covers` is about the whole domain, `injective` about the instances run while the other loops stand still.
     """
     loops = site.loops if inner is None else tuple(inner)
-    ranges = loop_ranges(site.loops)
+    ranges = site.ranges
     limits, conditions = _limits(site.realize.predicate, ranges)
     radix = _Radix(loops, ranges, limits)
     covers = True
@@ -188,7 +189,7 @@ def binding_facts(site: BlockSite, inner: Sequence[t.For] | None = None) -> Bind
 
 def writes_box(site: BlockSite, region: t.BufferRegion, inner: Sequence[t.For]) -> bool:
     """True if, while the loops `inner` run, a block writes every element of the hull of `region` (in its domain)."""
-    ranges = loop_ranges(site.loops)
+    ranges = site.ranges
     limits, _ = _limits(site.realize.predicate, ranges)
     radix = _Radix(inner, ranges, limits)
     values = bound_forms(site, ranges)
@@ -226,7 +227,7 @@ def _covers(iter_var: t.IterVar, form: Affine, span: int | None, conditions: dic
 
 def guards_only(site: BlockSite) -> bool:
     """True if every conjunct of the predicate holds wherever the iterators are in their domains."""
-    ranges = loop_ranges(site.loops)
+    ranges = site.ranges
     domain = iter_ranges(site.block, ranges)
     forms = [(Affine.variable(iter_var.var), Affine.of(value, ranges)) for iter_var, value in site.bindings]
     for condition in conjuncts(site.realize.predicate):
@@ -245,7 +246,7 @@ def _implied(form: Affine, forms: list[tuple[Affine, Affine]], domain: Ranges) -
             rest = form.minus(value.times(factor))
             if rest.variables.isdisjoint(value.variables) and rest.plus(variable.times(factor)).never_negative(domain):
                 return True
-        atom = _only_atom(value)
+        atom = only_atom(value)
         if atom is not None and atom.inner is not None:
             # x // d <= most means x <= most * d + d - 1.
             highest = domain.bounds[next(iter(variable.variables))][1]
@@ -256,158 +257,11 @@ def _implied(form: Affine, forms: list[tuple[Affine, Affine]], domain: Ranges) -
     return False
 
 
-# --- what an element gives away -----------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Touch:
-    """One access of a block to a buffer, as the block's index forms over the loops around it."""
-
-    site: BlockSite
-    region: t.BufferRegion
-    writes: bool
-
-
-def touches(sites: Iterable[BlockSite]) -> dict[int, list[Touch]]:
-    """Accesses by buffer (identity), only of buffers that some block writes."""
-    found: dict[int, list[Touch]] = {}
-    written: set[int] = set()
-    for site in sites:
-        for region in site.block.reads:
-            found.setdefault(id(region.buffer), []).append(Touch(site, region, False))
-        for region in site.block.writes:
-            found.setdefault(id(region.buffer), []).append(Touch(site, region, True))
-            written.add(id(region.buffer))
-    return {buffer: touched for buffer, touched in found.items() if buffer in written}
-
-
-def recovered(loops: Sequence[t.For], touched: Sequence[Touch]) -> set[int]:
-    """Which of `loops` have equal values at any two accesses to one element (identities of their variables).
-
-    Loops outside `loops` that all accesses share stand still.  An axis whose index is ``c * u + rest`` with the rest
-    spread over less than ``c`` gives ``u`` away; a loop is known once the units it is made of are.
-    """
-    known: set[int] = set()
-    while True:
-        new = {
-            id(loop.var)
-            for loop in loops
-            if id(loop.var) not in known and _is_recovered(loop, [item for item in loops], known, touched)
-        }
-        if not new:
-            return known
-        known |= new
-
-
-def _is_recovered(loop: t.For, loops: Sequence[t.For], known: set[int], touched: Sequence[Touch]) -> bool:
-    extent = extent_of(loop)
-    if extent == 1:
-        return True
-    source = Source(extent)
-    for axis in range(len(touched[0].region.region)):
-        for lower, modulus in _units_given(loop, loops, known, touched, axis):
-            source.digits.append(Digit(lower, modulus))
-    return bool(source.digits) and _made_up_once(source)
-
-
-def _made_up_once(source: Source) -> bool:
-    """Like `is_made_up`, with a digit that is given away twice counted once."""
-    distinct: dict[tuple[int, int | None], Digit] = {(d.lower, d.extent): d for d in source.digits}
-    if (1, None) in distinct:
-        return True
-    return Source(source.extent, list(distinct.values())).is_made_up()
-
-
-def _units_given(
-    loop: t.For, loops: Sequence[t.For], known: set[int], touched: Sequence[Touch], axis: int
-) -> list[tuple[int, int | None]]:
-    """The digits of `loop` that one axis gives away."""
-    shapes: list[dict[tuple[int, int | None], tuple[int, Affine, Affine]]] = []
-    for touch in touched:
-        shapes.append(_digit_shapes(loop, loops, known, touch, axis))
-    given: list[tuple[int, int | None]] = []
-    for digit, (factor, low, high) in shapes[0].items():
-        if all(digit in shape and shape[digit][0] == factor for shape in shapes[1:]):
-            if _fits(factor, [(shape[digit][1], shape[digit][2]) for shape in shapes], touched[0], low):
-                given.append(digit)
-    return given
-
-
-def _fits(factor: int, rests: list[tuple[Affine, Affine]], touch: Touch, base: Affine) -> bool:
-    """True if all rests lie within one stretch shorter than `factor`."""
-    ranges = loop_ranges(touch.site.loops)
-    least, most = 0, 0
-    for low, high in rests:
-        first, last = low.minus(base).interval(ranges)[0], high.minus(base).interval(ranges)[1]
-        if first is None or last is None:
-            return False
-        least, most = min(least, first), max(most, last)
-    return most - least < abs(factor)
-
-
-def _digit_shapes(
-    loop: t.For, loops: Sequence[t.For], known: set[int], touch: Touch, axis: int
-) -> dict[tuple[int, int | None], tuple[int, Affine, Affine]]:
-    """For each digit of `loop` in the axis' index: its factor, and the extremes of the rest."""
-    site = touch.site
-    ranges = loop_ranges(site.loops)
-    values = bound_forms(site, ranges)
-    bounds = touch.region.region[axis]
-    low = Affine.of(bounds.min, iter_ranges(site.block, ranges))
-    if not low.opaque_variables().isdisjoint(values):
-        return {}
-    low = low.substituted(values, ranges)
-    length = Affine.of(bounds.extent, ranges)
-    relaxed = _running(site, loops, known)
-    found: dict[tuple[int, int | None], tuple[int, Affine, Affine]] = {}
-    units, _ = low.grouped()
-    for factor, unit in units:
-        digit = _loop_digit(loop, unit)
-        if digit is None:
-            continue
-        rest = low.minus(_unit_affine(unit, ranges).times(factor))
-        least, most = rest.least(relaxed, ranges), rest.greatest(relaxed, ranges)
-        if least is not None and most is not None:
-            found[digit] = (factor, least, most.plus(length).plus(Affine.constant(-1)))
-    return found
-
-
-def _running(site: BlockSite, loops: Sequence[t.For], known: set[int]) -> frozenset[int]:
-    """The loops of a block that may differ between two accesses: `loops` that are not known, and all inside."""
-    chain = {id(loop.var) for loop in loops}
-    positions = [index for index, loop in enumerate(site.loops) if id(loop.var) in chain]
-    first = min(positions)
-    return frozenset(id(loop.var) for loop in site.loops[first:] if id(loop.var) not in known)
-
-
-def _loop_digit(loop: t.For, unit: Unit) -> tuple[int, int | None] | None:
-    """(lower, modulus) if a unit is a digit of the loop's variable."""
-    modulus = unit.modulus if unit.atom is None else None
-    atom = unit.atom
-    if atom is None:
-        atom = _only_atom(unit.form)
-    if atom is None:
-        return None
-    lower = 1
-    if atom.inner is not None:
-        lower, atom = atom.divisor, _only_atom(atom.inner)
-        if atom is None:
-            return None
-    return (lower, modulus) if atom.expr is loop.var else None
-
-
-def _only_atom(form: Affine | None) -> Atom | None:
+def only_atom(form: Affine | None) -> Atom | None:
     if form is None or form.offset or len(form.terms) != 1:
         return None
     ((atom, factor),) = form.terms.items()
     return atom if factor == 1 else None
-
-
-def _unit_affine(unit: Unit, ranges: Ranges) -> Affine:
-    if unit.atom is not None:
-        return Affine({unit.atom: 1}, 0)
-    assert unit.form is not None
-    return unit.form.floormod(unit.modulus, ranges)
 
 
 # --- kinds of blocks ----------------------------------------------------------------------------------------------
@@ -435,16 +289,3 @@ def writes_once(block: t.Block) -> bool:
         if any(extent_of(loop) != 1 and ("var", id(loop.var)) not in keys for loop in as_loops):
             return False
     return bool(block.writes)
-
-
-__all__ = [
-    "BindingFacts",
-    "Touch",
-    "binding_facts",
-    "guards_only",
-    "hull",
-    "recovered",
-    "touches",
-    "writes_box",
-    "writes_once",
-]

@@ -17,8 +17,8 @@ from typing import Any
 from ..arith import nodes as a
 from ..arith.nodes import PrimExpr, Var
 from ..tir import nodes as t
-from .affine import conjuncts
-from .bindings import Touch, touches
+from .conditions import conjuncts
+from .recovery import Touch, touches
 from .tree import BlockSite
 
 

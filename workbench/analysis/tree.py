@@ -54,6 +54,11 @@ class BlockSite:
         """The block around this one; None for the root."""
         return next((stmt for stmt in reversed(self.path) if isinstance(stmt, t.Block)), None)
 
+    @cached_property
+    def ranges(self) -> Ranges:
+        """The ranges of the loops around the block (to be read only)."""
+        return loop_ranges(self.loops)
+
     @property
     def bindings(self) -> tuple[tuple[t.IterVar, PrimExpr], ...]:
         return tuple(zip(self.block.iter_vars, self.realize.iter_values, strict=True))

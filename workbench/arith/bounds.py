@@ -38,7 +38,9 @@ def const_int_bound(expr: PrimExpr, ranges: Mapping[Var, Range] | None = None) -
     return Simplifier(ranges).bound(expr)
 
 
-def int_set(expr: PrimExpr, domains: Mapping[Var, tuple[PrimExpr, PrimExpr]], simplifier: Simplifier | None = None) -> IntSet:
+def int_set(
+    expr: PrimExpr, domains: Mapping[Var, tuple[PrimExpr, PrimExpr]], simplifier: Simplifier | None = None
+) -> IntSet:
     """The values of `expr` while each variable of `domains` takes the values of its (min, max).
 
     The ends are expressions of the other variables, by monotonicity of the linear form; a non-linear part of a

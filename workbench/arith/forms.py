@@ -117,6 +117,13 @@ class Form:
         return result
 
 
+def _multiple(left: dict[int, int], partner: Form) -> int:
+    """The factor with which all terms of `partner` stand in `left`; 0 if there is none."""
+    term, amount = next(iter(partner.terms.items()))
+    factor = left[term] // amount
+    return factor if all(left[other] == factor * count for other, count in partner.terms.items()) else 0
+
+
 @dataclass(slots=True)
 class Atom:
     """What a number stands for; `factors` of a product, `inner // divisor` of a division, else `expr`."""
@@ -327,7 +334,7 @@ class Atoms:
         left = dict(form.terms)
         found: list[tuple[int, Unit]] = []
         divisions = [atom for atom in left if self.table[atom].inner is not None]
-        for number in sorted(divisions, key=lambda atom: -self.table[atom].divisor):
+        for number in sorted(divisions, reverse=True):  # what is made of other divisions was numbered after them
             if number in left:
                 self._group(number, left, found)
         order = {atom: index for index, atom in enumerate(form.terms)}
@@ -342,23 +349,46 @@ class Atoms:
         order = list(left)
         for partner, divisor in self._partners(atom):
             modulus = atom.divisor // divisor
-            if count % modulus:
+            if not partner.terms or not all(term in left for term in partner.terms):
                 continue
-            factor = -count // modulus
-            after = dict(left)
-            del after[number]
-            for term, amount in partner.terms.items():
-                made = after.get(term, 0) - factor * amount
-                if made:
-                    after[term] = made
-                else:
-                    after.pop(term, None)
-            if len(after) + 1 <= len(left) and all(term in left for term in partner.terms):
+            factor = -count // modulus if count % modulus == 0 else _multiple(left, partner)
+            rest = count + factor * modulus
+            term, amount = next(iter(partner.terms.items()))
+            if not factor or abs(rest) >= abs(count) or left[term] * factor * amount < 0:
+                continue
+            after = Form(left, 0).plus(Form(partner.terms, 0), -factor).plus(Form({number: 1}, 0), rest - count).terms
+            if len(after) + 1 <= len(left):
                 place = min(order.index(term) for term in partner.terms)
                 found.append((place, Unit(factor, -1, partner, modulus)))
                 left.clear()
                 left.update(after)
                 return
+
+    def digits(self, form: Form) -> tuple[list[Unit], int]:
+        """The summands of a form with every x beside an x // c taken apart: x = c * (x // c) + x % c.
+
+        What `grouped` is for reading, this is for finding mixed-radix digits.
+        """
+        left = dict(form.terms)
+        offset = form.offset
+        found: list[Unit] = []
+        for number in sorted((a for a in left if self.table[a].inner is not None), key=lambda a: self.table[a].divisor):
+            atom = self.table[number]
+            for partner, divisor in self._partners(atom):
+                plain = {term: amount for term, amount in partner.terms.items() if self.table[term].inner is None}
+                wanted = plain or partner.terms
+                if number not in left or not wanted or not all(term in left for term in wanted):
+                    continue
+                factor = _multiple(left, Form(wanted, 0))
+                if factor:
+                    modulus = atom.divisor // divisor
+                    made = (
+                        Form(left, 0).plus(Form(partner.terms, 0), -factor).plus(Form({number: 1}, 0), factor * modulus)
+                    )
+                    left, offset = dict(made.terms), offset - factor * partner.offset
+                    found.append(Unit(factor, -1, partner, modulus))
+                    break
+        return found + [Unit(count, atom) for atom, count in left.items()], offset
 
     def _partners(self, atom: Atom) -> list[tuple[Form, int]]:
         """What `atom` may be the quotient of: its inner form, or a finer division of that."""

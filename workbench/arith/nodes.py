@@ -124,6 +124,7 @@ class PrimExpr(ExprOperators, Node):
 
     __slots__ = ("dtype",)
     dtype: DataType
+    is_traced: ClassVar[bool] = False
     __hash__ = Node.__hash__
 
 

@@ -329,7 +329,9 @@ def _equal(one: PrimExpr, other: PrimExpr) -> bool:
             if len(a) != len(b):
                 return False
             stack.extend(zip(a, b, strict=True))
-        elif isinstance(a, Node) or not (a == b or (a != a and b != b)) or (isinstance(a, float) and a.hex() != b.hex()):
+        elif (
+            isinstance(a, Node) or not (a == b or (a != a and b != b)) or (isinstance(a, float) and a.hex() != b.hex())
+        ):
             return False
     return True
 
@@ -503,7 +505,9 @@ def _minmax(s: Simplifier, node: Any) -> Made:
         if inner.form is not None:
             return s.formed(inner.form.plus(shared), a.dtype)
     u, v = s.atoms.bound(first), s.atoms.bound(second)
-    bound = Interval(min(u.low, v.low), min(u.high, v.high)) if least else Interval(max(u.low, v.low), max(u.high, v.high))
+    bound = (
+        Interval(min(u.low, v.low), min(u.high, v.high)) if least else Interval(max(u.low, v.low), max(u.high, v.high))
+    )
     kept = s.kept(_reuse(made, node), (type(node).__name__, first.key, second.key), bound)
     assert kept.form is not None
     return s.formed(kept.form.plus(shared), a.dtype)

@@ -24,6 +24,18 @@ def structural_equal(left: Any, right: Any, map_free_variables: bool = False) ->
     return first_difference(left, right, names=False, map_free_variables=map_free_variables) is None
 
 
+_Path = tuple[Any, str] | None
+"""A place as (the place around it, the last step), so that long chains cost one step each."""
+
+
+def _path_text(path: _Path) -> str:
+    steps: list[str] = []
+    while path is not None:
+        steps.append(path[1])
+        path = path[0]
+    return "".join(reversed(steps)).lstrip(".") or "the root"
+
+
 class _Comparison:
     """The state of one lockstep walk."""
 
@@ -33,7 +45,7 @@ class _Comparison:
         self.partner: dict[int, int] = {}
         self.partner_back: dict[int, int] = {}
         self.visited: set[tuple[int, int]] = set()
-        self.stack: list[tuple[Any, Any, bool, str]] = []
+        self.stack: list[tuple[Any, Any, bool, _Path]] = []
 
     def pair_up(self, left: Node, right: Node) -> bool | None:
         """True: corresponding already.  False: cannot correspond.  None: not met yet."""
@@ -49,32 +61,32 @@ class _Comparison:
 def first_difference(left: Any, right: Any, *, names: bool, map_free_variables: bool) -> str | None:
     """The path of the first place where two programs differ (``body.value.a``), or None."""
     walk = _Comparison(names, map_free_variables)
-    walk.stack.append((left, right, False, ""))
+    walk.stack.append((left, right, False, None))
     while walk.stack:
         one, other, binding, path = walk.stack.pop()
         if not _step(walk, one, other, binding, path):
-            return path or "the root"
+            return _path_text(path)
     return None
 
 
-def _step(walk: _Comparison, one: Any, other: Any, binding: bool, path: str) -> bool:
+def _step(walk: _Comparison, one: Any, other: Any, binding: bool, path: _Path) -> bool:
     if isinstance(one, Node):
         return isinstance(other, Node) and _step_node(walk, one, other, binding, path)
     if type(one) is tuple:
         if type(other) is not tuple or len(one) != len(other):
             return False
         pairs = zip(range(len(one)), one, other, strict=True)
-        walk.stack.extend((a, b, binding, f"{path}[{i}]") for i, a, b in reversed(list(pairs)))
+        walk.stack.extend((a, b, binding, (path, f"[{i}]")) for i, a, b in reversed(list(pairs)))
         return True
     if isinstance(one, FrozenMap):
         if not isinstance(other, FrozenMap) or one.keys() != other.keys():
             return False
-        walk.stack.extend((one[key], other[key], binding, f"{path}[{key!r}]") for key in reversed(list(one)))
+        walk.stack.extend((one[key], other[key], binding, (path, f"[{key!r}]")) for key in reversed(list(one)))
         return True
     return data_equal(one, other)
 
 
-def _step_node(walk: _Comparison, one: Node, other: Node, binding: bool, path: str) -> bool:
+def _step_node(walk: _Comparison, one: Node, other: Node, binding: bool, path: _Path) -> bool:
     if type(one) is not type(other):
         return False
     if one.is_variable or one.is_graph:
@@ -92,7 +104,7 @@ def _step_node(walk: _Comparison, one: Node, other: Node, binding: bool, path: s
     for name in reversed(one.field_names):
         if name not in skipped:
             inner = binding if one.is_variable else name in one.binds
-            walk.stack.append((getattr(one, name), getattr(other, name), inner, f"{path}.{name}".lstrip(".")))
+            walk.stack.append((getattr(one, name), getattr(other, name), inner, (path, f".{name}")))
     return True
 
 

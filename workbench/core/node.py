@@ -20,6 +20,7 @@ from __future__ import annotations
 import copyreg
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from operator import attrgetter
 from typing import Any, ClassVar, TypeVar, dataclass_transform
 
 from . import origin
@@ -46,6 +47,10 @@ class Node:
     """Fields that `structural_equal` ignores: the spelling of names."""
     is_variable: ClassVar[bool] = False
     is_graph: ClassVar[bool] = False
+    is_traced: ClassVar[bool] = True
+    """Whether origins are kept for nodes of the class.  Scalar expressions are not: the statement around them is."""
+    field_values: ClassVar[Callable[[Any], tuple[Any, ...]]] = staticmethod(lambda node: ())
+    """All field values in order, read at once."""
 
     def replace(self: N, **changes: Any) -> N:
         """A copy with some fields changed, derived from this node; `self` if nothing differs."""
@@ -53,7 +58,8 @@ class Node:
             return self
         values = {name: getattr(self, name) for name in self.field_names}
         made = type(self)(**(values | changes))
-        origin.derived(made, self)
+        if made.is_traced:
+            origin.derived(made, self)
         return made
 
     def __copy__(self: N) -> N:
@@ -111,10 +117,18 @@ def node(cls: C) -> C:
     """Make a class a node: frozen, slotted, identity equality; `cls.field_names` lists its fields in order."""
     made: Any = dataclasses.dataclass(frozen=True, slots=True, eq=False, repr=False)(cls)
     made.field_names = tuple(field.name for field in dataclasses.fields(made) if field.init)
+    made.field_values = staticmethod(_reader(made.field_names))
     made.__getstate__ = None
     made.__reduce__ = Node.__reduce__
     NODE_CLASSES[class_key(made)] = made
     return made
+
+
+def _reader(names: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
+    if not names:
+        return lambda node: ()
+    getter = attrgetter(*names)
+    return getter if len(names) > 1 else lambda node: (getter(node),)
 
 
 copyreg.pickle(FrozenMap, lambda value: (FrozenMap, (tuple(value.items()),)))  # type: ignore[arg-type]
@@ -145,14 +159,21 @@ def nodes_in(value: Any) -> Iterator[Node]:
             yield from nodes_in(item)
 
 
-def children(parent: Node) -> Iterator[Node]:
+def children(parent: Node) -> list[Node]:
     """The child nodes of `parent`, in field order."""
-    for name in parent.field_names:
-        value = getattr(parent, name)
+    found: list[Node] = []
+    for value in parent.field_values(parent):
         if isinstance(value, Node):
-            yield value
-        elif type(value) is tuple or isinstance(value, FrozenMap):
-            yield from nodes_in(value)
+            found.append(value)
+        elif type(value) is tuple:
+            for item in value:
+                if isinstance(item, Node):
+                    found.append(item)
+                elif type(item) is tuple or isinstance(item, FrozenMap):
+                    found.extend(nodes_in(item))
+        elif isinstance(value, FrozenMap):
+            found.extend(nodes_in(value))
+    return found
 
 
 def map_value(value: Any, function: Callable[[Node], Any]) -> Any:
@@ -195,7 +216,7 @@ def post_order(root: Node | Iterable[Node]) -> Iterator[Node]:
             continue
         seen.add(id(current))
         stack.append((current, True))
-        stack.extend((child, False) for child in reversed(list(children(current))) if id(child) not in seen)
+        stack.extend((child, False) for child in reversed(children(current)) if id(child) not in seen)
 
 
 def pre_order(root: Node | Iterable[Node]) -> Iterator[Node]:
@@ -208,11 +229,24 @@ def pre_order(root: Node | Iterable[Node]) -> Iterator[Node]:
             continue
         seen.add(id(current))
         yield current
-        stack.extend(reversed(list(children(current))))
+        stack.extend(reversed(children(current)))
 
 
 def _roots(root: Node | Iterable[Node]) -> list[Node]:
     return [root] if isinstance(root, Node) else list(root)[::-1]
+
+
+def traced_nodes(root: Node | Iterable[Node]) -> Iterator[Node]:
+    """Each node under `root` for whose class origins are kept, once; what is inside others is not looked at."""
+    seen: set[int] = set()
+    stack = _roots(root)
+    while stack:
+        current = stack.pop()
+        if id(current) in seen or not current.is_traced:
+            continue
+        seen.add(id(current))
+        yield current
+        stack.extend(children(current))
 
 
 def rewrite(
@@ -237,7 +271,7 @@ def rewrite(
             continue
         answer = pre(current) if pre is not None else None
         if answer is not None:
-            if answer is not current:
+            if answer is not current and isinstance(answer, Node) and answer.is_traced:
                 origin.derived(answer, current)
             done[id(current)] = answer
             continue
@@ -247,11 +281,15 @@ def rewrite(
 
 
 def _replaced(current: Node, done: dict[int, Any], post: Callable[[Any], Any]) -> Any:
-    rebuilt = map_children(current, lambda child: done[id(child)])
+    rebuilt = current
+    for child in children(current):
+        if done[id(child)] is not child:
+            rebuilt = map_children(current, lambda child: done[id(child)])
+            break
     answer = post(rebuilt)
     if answer is None or answer is rebuilt:
         return rebuilt
-    if isinstance(answer, Node):
+    if isinstance(answer, Node) and answer.is_traced:
         origin.derived(answer, current)
     return answer
 

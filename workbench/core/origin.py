@@ -96,16 +96,16 @@ def derived(new: Any, *sources: Any) -> Any:
         return new
     from .node import Node, children
 
-    known = {id(source) for source in sources}
+    stopped = {id(source) for source in sources}
     stack = [new]
     while stack:
         current = stack.pop()
-        if id(current) in known or table.is_old(current):
+        if id(current) in stopped or table.is_old(current):
             continue
-        known.add(id(current))
+        stopped.add(id(current))
         fresh = current not in table
         if fresh or current is new:
             table.add(current, (source for source in sources if source is not current))
         if fresh and isinstance(current, Node):
-            stack.extend(children(current))
+            stack.extend(child for child in children(current) if child.is_traced)
     return new

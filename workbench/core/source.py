@@ -94,7 +94,9 @@ class Source:
                         return self.at(number, column, "the text holds a lone surrogate", "save it as UTF-8")
         if isinstance(error, (RecursionError, MemoryError)):
             longest = max(range(len(self.lines)), key=lambda index: len(self.lines[index]))
-            return self.at(longest + 1, 1, "the text is nested too deeply", "name the inner parts on lines of their own")
+            return self.at(
+                longest + 1, 1, "the text is nested too deeply", "name the inner parts on lines of their own"
+            )
         return self.at(1, 1, shorten(str(error)) or "the text cannot be read", "")
 
     def at(self, line: int, column: int, message: str, fix: str = "", found: str = "") -> ParseError:
@@ -106,7 +108,10 @@ class Source:
         """The error at a piece of syntax."""
         line = getattr(tree, "lineno", 1)
         source = self.lines[line - 1] if 1 <= line <= len(self.lines) else ""
-        column = len(source.encode("utf-8", "surrogatepass")[: getattr(tree, "col_offset", 0)].decode("utf-8", "replace")) + 1
+        column = (
+            len(source.encode("utf-8", "surrogatepass")[: getattr(tree, "col_offset", 0)].decode("utf-8", "replace"))
+            + 1
+        )
         return self.at(line, column, message, fix, found)
 
 

@@ -20,6 +20,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
+from .code_key import code_key
 from .errors import InternalError, WorkbenchError
 from .module import IRModule
 from .table import Table
@@ -161,7 +162,7 @@ class Pass:
         return self.info.name
 
     def __call__(self, mod: IRModule | None = None) -> Any:
-        """Run on `mod` under the current context and return the new module.
+        """Run on `mod` under the current context, after the passes that it requires, and return the new module.
 
         Called with nothing it returns itself, so that a pass without options reads like one with: `InferType()(mod)`.
         """
@@ -170,6 +171,8 @@ class Pass:
         context = PassContext.current()
         if not self._should_run(mod, context):
             return mod
+        for needed in self.info.required:
+            mod = PASSES[needed]()(mod)
         for instrument in context.instruments:
             instrument.run_before_pass(mod, self.info)
         made = self._checked_run(mod, context)
@@ -208,8 +211,7 @@ class Pass:
     @property
     def code_key(self) -> str:
         """Differs when the pass's code differs, so that a pass edited in its cell counts as another step."""
-        code = getattr(inspect.unwrap(self._run), "__code__", None)
-        return f"{code.co_code.hex()}{code.co_consts!r}" if code is not None else ""
+        return code_key(self._run)
 
     def __repr__(self) -> str:
         shown = ", ".join(f"{key}={value!r}" for key, value in self.options.items())
@@ -240,8 +242,6 @@ class Sequential(Pass):
         for step in self.passes:
             if not context.enabled(step.info):
                 continue
-            for needed in step.info.required:
-                mod = PASSES[needed]()(mod)
             mod = step(mod)
         return mod
 

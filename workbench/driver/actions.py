@@ -11,9 +11,11 @@ from ..core.equal import fingerprint
 from ..core.errors import WorkbenchError, nearest
 from ..core.module import IRModule
 from ..core.transform import PASSES, Pass, PassContext
-from ..lower import lower_module, schedule_kernels
+from ..core.node import FrozenMap
+from ..lower import Lowered, lower_module, schedule_kernels
 from ..lower.provider import default_provider, override
 from ..target import Target
+from ..tir.nodes import PrimFunc
 from . import pipeline
 from .history import Action, Stage, key_of
 
@@ -35,14 +37,17 @@ def import_action(
 
 
 def _level(module: IRModule) -> str:
-    from ..tir.nodes import PrimFunc
-
     return "tir" if any(isinstance(function, PrimFunc) for function in module.functions.values()) else "relay"
 
 
-def pass_action(chosen: str | Pass, target: Target, level: str) -> Action:
-    """One pass; a user's pass object works like a name.  A pass edited in its cell gets a new key by its code."""
-    made: Pass = _pass_named(chosen) if isinstance(chosen, str) else chosen
+def pass_action(
+    chosen: str | Pass, target: Target, level: str, options: Mapping[str, Any] | None = None
+) -> Action:
+    """One pass; a user's pass object works like a name.  A pass edited in its cell gets a new key by its code.
+
+    `options` go with a name.
+    """
+    made: Pass = _pass_named(chosen, options or {}) if isinstance(chosen, str) else chosen
 
     def run(stage: Stage | None) -> Stage:
         assert stage is not None
@@ -59,10 +64,10 @@ def pass_action(chosen: str | Pass, target: Target, level: str) -> Action:
     )
 
 
-def _pass_named(name: str) -> Pass:
+def _pass_named(name: str, options: Mapping[str, Any]) -> Pass:
     if name not in PASSES:
         raise WorkbenchError("E-PASS-UNKNOWN", f"there is no pass named {name!r}", fix=nearest(name, PASSES))
-    return PASSES[name]()
+    return PASSES[name](**options)
 
 
 def lower_action(target: Target) -> Action:
@@ -70,7 +75,7 @@ def lower_action(target: Target) -> Action:
 
     def run(stage: Stage | None) -> Stage:
         assert stage is not None
-        lowered = lower_module(stage.module, target)
+        lowered = lower_module(PASSES["InferType"]()(stage.module), target)
         return replace(stage, module=lowered.module, lowered=lowered)
 
     return Action(pipeline.LOWER, "lower", "tir", {"target": str(target)}, key_of("lower", target), run)
@@ -91,6 +96,14 @@ def schedule_action(chosen: Mapping[str, Any]) -> Action:
         module, schedules = schedule_kernels(stage.module, stage.lowered.kernels, provider)
         return replace(stage, module=module, schedules=schedules)
 
+    for name, schedule in chosen.items():
+        if not hasattr(schedule, "trace"):
+            raise WorkbenchError(
+                "E-EDIT-KIND",
+                f"the schedule of {name!r} is none",
+                found=type(schedule).__name__,
+                expected="what s.schedule(kernel) gives, changed",
+            )
     saved = {name: schedule.trace.as_json() for name, schedule in chosen.items()}
     arguments = {name: schedule.code() for name, schedule in chosen.items()}
     keys = [f"{name}:{text}" for name, text in saved.items()]
@@ -129,11 +142,60 @@ def edit_action(functions: Mapping[str, Any], level: str, texts: Mapping[str, st
             if name not in stage.module:
                 known = stage.module.names()
                 raise WorkbenchError("E-EDIT-FUNCTION", f"there is no function {name!r} here", fix=nearest(name, known))
+        changed = {name: _fitted(name, function, stage.module[name]) for name, function in functions.items()}
+        for name, function in changed.items():
             origin.derived(function, stage.module[name])
-        return replace(stage, module=stage.module.with_functions(dict(functions)))
+        module = stage.module.with_functions(changed)
+        return replace(stage, module=module, lowered=_with_kernels(stage, changed))
 
     keys = [f"{name}:{fingerprint(function)}" for name, function in functions.items()]
     return Action("Edit", "edit", level, dict(texts), key_of("edit", level, *keys), run)
+
+
+def _fitted(name: str, function: Any, previous: Any) -> Any:
+    """A loop function in the place of another: attributes that it lacks are taken over; it is called in the same way.
+
+    Raises `WorkbenchError` when its parameters are others, since native code trusts them.
+    """
+    if not isinstance(function, PrimFunc) or not isinstance(previous, PrimFunc):
+        return function
+    found, expected = _signature(function), _signature(previous)
+    if found != expected:
+        raise WorkbenchError(
+            "E-EDIT-SIGNATURE",
+            f"{name} must keep its parameters",
+            found=", ".join(found),
+            expected=", ".join(expected),
+            kept="the function before the edit",
+        )
+    lacking = {key: value for key, value in previous.attrs.items() if key not in function.attrs}
+    return function.replace(attrs=FrozenMap({**lacking, **function.attrs})) if lacking else function
+
+
+def _signature(function: PrimFunc) -> list[str]:
+    """The parameters' dtypes and shapes; symbolic extents are numbered, so that names do not matter."""
+    numbers: dict[int, int] = {}
+
+    def text(extent: Any) -> str:
+        value = getattr(extent, "value", None)
+        return f"v{numbers.setdefault(id(extent), len(numbers))}" if value is None else str(value)
+
+    shapes = (getattr(parameter, "shape", ()) for parameter in function.params)
+    return [
+        f"{parameter.dtype}[{', '.join(map(text, shape))}]"
+        for parameter, shape in zip(function.params, shapes, strict=True)
+    ]
+
+
+def _with_kernels(stage: Stage, changed: Mapping[str, Any]) -> Lowered | None:
+    """The lowered model with kernels changed before they are scheduled."""
+    if stage.lowered is None or stage.schedules:
+        return stage.lowered
+    kernels = tuple(
+        replace(kernel, func=changed[kernel.name]) if kernel.name in changed else kernel
+        for kernel in stage.lowered.kernels
+    )
+    return replace(stage.lowered, kernels=kernels)
 
 
 def codegen_action(target: Target) -> Action:

@@ -66,6 +66,11 @@ def compile_stage(stage: Stage, target: Target) -> Any:
 def compiled_model(module: IRModule, lowered: Lowered, target: Target) -> CompiledModel:
     """Compile the loop functions of a lowered model."""
     names = lowered.output_names or tuple(f"output_{index}" for index in range(len(lowered.outputs)))
+    # Of the kernels as they were lowered: in a session the module's own are flat by now.
+    shapes = {
+        kernel.name: tuple(_buffer_spec(parameter).concrete_shape for parameter in kernel.func.params)
+        for kernel in lowered.kernels
+    }
     renamed = {f"output_{index}": name for index, name in enumerate(names)}
     return CompiledModel(
         name="default",
@@ -82,7 +87,7 @@ def compiled_model(module: IRModule, lowered: Lowered, target: Target) -> Compil
                 call.kernel,
                 call.label,
                 tuple(renamed.get(buffer.name, buffer.name) for buffer in call.buffers),
-                tuple(_buffer_spec(parameter).concrete_shape for parameter in module[call.kernel].params),
+                shapes[call.kernel],
             )
             for call in lowered.calls
         ),

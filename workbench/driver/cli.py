@@ -116,7 +116,7 @@ def _examinations() -> list[tuple[str, bool, str]]:
         ("linker", *_linker()),
         (
             "graph layout",
-            bool(shutil.which("dot") or importlib.util.find_spec("graphviz_pure")),
+            _has_layout(),
             "dot or graphviz-pure",
         ),
         (
@@ -159,6 +159,11 @@ def _native() -> tuple[bool, str]:
     except WorkbenchError as error:
         return False, str(error).split("\n", 1)[0]
     return bool((out == np.arange(4) + 1).all()), "compiled and ran"
+
+
+def _has_layout() -> bool:
+    """Whether `dot` or the package graphviz-pure (a command beside Python's) is there."""
+    return bool(shutil.which("dot") or shutil.which("graphviz-pure", path=str(Path(sys.executable).parent)))
 
 
 def _linker() -> tuple[bool, str]:

@@ -16,7 +16,7 @@ from typing import Any
 from ..core import origin, rewrite
 from ..core.errors import WorkbenchError
 from ..core.module import IRModule
-from ..core.node import post_order
+from ..core.node import traced_nodes
 from ..lower.entry import Lowered
 
 
@@ -119,7 +119,7 @@ class History:
                 previous.error,
             )
         before = previous.stage if previous is not None else None
-        existing = post_order(list(before.module.functions.values())) if before is not None else ()
+        existing = traced_nodes(list(before.module.functions.values())) if before is not None else ()
         error: WorkbenchError | None = None
         with origin.recording(existing) as origins, rewrite.logging() as log:
             started = time.perf_counter()

@@ -2,7 +2,8 @@
 
 The reference is the imported module, interpreted by the operators' NumPy definitions in float64.  Graph steps are
 interpreted.  Loop steps run in the checking interpreter when they are small enough; larger ones are compiled as they
-stand, after the least lowering that code generation needs (`LEAST_LOWERING`), so that later passes have no say.
+stand, after the least lowering that code generation needs (`LEAST_LOWERING`), so that later passes have no say.  So
+is a step that plans storage: the interpreter gives every buffer a place of its own, native code the planned one.
 """
 
 from __future__ import annotations
@@ -17,9 +18,11 @@ import numpy as np
 from ..core.errors import WorkbenchError
 from ..core.module import IRModule
 from ..core.node import pre_order
-from ..core.transform import PASSES
+from ..core.transform import PASSES, PassContext
 from ..lower.entry import Lowered
 from ..tir import nodes as t
+from ..tir.transforms.flatten_buffer import written_names
+from ..tir.transforms.storage_plan import byte_size
 
 if TYPE_CHECKING:
     from .history import Stage, Step
@@ -114,9 +117,21 @@ def _run(step: Step, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
         return _interpret_relay(stage.module, arrays, in_float64=False)
     if stage.lowered is None:
         return _run_functions(stage, arrays)
-    if cost(stage.module) > INTERPRETED_ITERATIONS:
+    if _plans_storage(step) or cost(stage.module) > INTERPRETED_ITERATIONS:
         return _run_compiled(stage, arrays)
     return interpret_lowered(stage.module, stage.lowered, arrays)
+
+
+def _plans_storage(step: Step) -> bool:
+    """Whether the step changed the entry's arena.  Raises `WorkbenchError` for a place outside of it."""
+    main = step.stage.module["main"]
+    if "arena_bytes" not in main.attrs or (step.previous and step.previous.stage.module["main"] is main):
+        return False
+    for node in pre_order(main):
+        offset = node.annotations.get("arena_offset") if isinstance(node, t.AllocBuffer) else None
+        if offset is not None and not 0 <= offset <= main.attrs["arena_bytes"] - (byte_size(node.buffer) or 0):
+            raise WorkbenchError("E-NUMERICS-ARENA", f"buffer {node.buffer.name} is placed outside of the arena")
+    return True
 
 
 def _least_lowered(module: IRModule) -> IRModule:
@@ -125,7 +140,9 @@ def _least_lowered(module: IRModule) -> IRModule:
     rest = IRModule({name: function for name, function in module.items() if name not in flat})
     for name in LEAST_LOWERING:
         rest = PASSES[name]()(rest)
-    return module.with_functions(dict(rest.functions))
+    # Vectors that no pass has made yet stay loops.
+    with PassContext(opt_level=3, config={"tir.disable_vectorize": True}):
+        return PASSES["VectorizeLoop"]()(module.with_functions(dict(rest.functions)))
 
 
 def _run_compiled(stage: Stage, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
@@ -182,13 +199,14 @@ def _function_cost(function: Any) -> int:
 
 
 def _arguments(module: IRModule, inputs: Mapping[str, Any]) -> list[np.ndarray]:
-    """The inputs in the order of main's parameters."""
-    main = module["main"]
+    """The inputs in the order of the entry's parameters; a loop function's outputs are none."""
+    entry = module["main" if "main" in module else module.names()[0]]
+    written = set(written_names(entry)) if isinstance(entry, t.PrimFunc) else set()
+    names = [getattr(parameter, "name_hint", None) or parameter.name for parameter in entry.params]
+    names = [name for name in names if name not in written]
     arrays: list[np.ndarray] = []
-    for parameter in main.params:
-        name = getattr(parameter, "name_hint", None) or parameter.name
+    for name in names:
         if name not in inputs:
-            names = [getattr(item, "name_hint", None) or item.name for item in main.params]
             raise WorkbenchError("E-RUN-INPUT", f"input {name!r} is missing", expected=", ".join(names))
         arrays.append(np.asarray(inputs[name]))
     return arrays

@@ -157,7 +157,7 @@ def _loaded_action(saved: Any, target: Target, constants: dict[str, Tensor], ind
         raise _damaged(f"plan[{index}] is not an action")
     kind, level = saved.get("kind"), str(saved.get("level", "relay"))
     if kind == "pass":
-        return actions.pass_action(saved["name"], target, level)
+        return actions.pass_action(saved["name"], target, level, _options(saved, index))
     if kind == "lower":
         return actions.lower_action(target)
     if kind == "codegen":
@@ -171,6 +171,13 @@ def _loaded_action(saved: Any, target: Target, constants: dict[str, Tensor], ind
             {name: parse_function(text, constants) for name, text in texts.items()}, level, texts
         )
     raise _damaged(f"plan[{index}] is of unknown kind {kind!r}")
+
+
+def _options(saved: dict[str, Any], index: int) -> dict[str, Any]:
+    options = saved.get("options", {})
+    if not isinstance(options, dict):
+        raise _damaged(f"the options of plan[{index}] are not options by name")
+    return options
 
 
 def to_python(session: Session) -> str:

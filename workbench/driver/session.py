@@ -138,11 +138,13 @@ class Session:
         disabled_pass: Sequence[str] | None = None,
         passes: Sequence[str | Pass] | None = None,
         target: Target | str | None = None,
+        replace: Mapping[str, str | Pass] | None = None,
     ) -> Session:
         """The same input through another pipeline.
 
-        `disabled_pass`: names left out.  `passes`: the relay passes to run instead (names or pass objects).  The
-        default target is this session's.
+        `disabled_pass`: names left out.  `passes`: the relay passes to run instead (names or pass objects).
+        `replace`: passes of any level by the label of the step whose place they take.  The default target is this
+        session's.
         """
         from .open import plan_for
 
@@ -152,6 +154,7 @@ class Session:
             plan = plan_for(self.plan[0], chosen, relay)
         else:
             plan = self.plan
+        plan = Session(self.history, plan, chosen, self.source)._with_passes(replace or {})
         for name in disabled_pass or ():
             if not any(action.name == name for action in plan):
                 raise WorkbenchError(
@@ -160,6 +163,16 @@ class Session:
         left_out = set(disabled_pass or ())
         kept = tuple(action for action in plan if action.kind != "pass" or action.name not in left_out)
         return Session(self.history, kept, chosen, self.source)
+
+    def _with_passes(self, replace: Mapping[str, str | Pass]) -> tuple[Action, ...]:
+        """The plan with other passes at the steps of these labels."""
+        plan = list(self.plan)
+        for label, made in replace.items():
+            index = self._index(label)
+            if plan[index].kind != "pass":
+                raise WorkbenchError("E-PASS-UNKNOWN", f"step {label!r} is no pass", found=f"a step of kind {plan[index].kind}")
+            plan[index] = actions.pass_action(made, self.target, plan[index].level)
+        return tuple(plan)
 
     def _relay_passes(self) -> list[str]:
         return [action.name for action in self.plan if action.kind == "pass" and action.level == "relay"]

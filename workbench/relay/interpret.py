@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.dtype import DataType
 from ..core.errors import WorkbenchError, nearest
 from ..core.module import IRModule
 from ..core.trampoline import Task, run
@@ -271,6 +272,8 @@ class Interpreter:
     def _operate(self, call: e.Call, arguments: list[Any]) -> Any:
         op = call.op
         assert isinstance(op, Operator)
+        if self.float64:
+            op = _wide(op)
         try:
             result = op.reference(*arguments)
         except NotImplementedError:
@@ -377,6 +380,13 @@ def _matches(pattern: e.Pattern, value: Any, frame: Frame) -> bool:
                 return False
             todo.extend(zip(current.patterns, found.fields, strict=True))
     return True
+
+
+def _wide(op: Operator) -> Operator:
+    """The operator with attributes that name a floating-point dtype set to float64."""
+    named = {key: value for key, value in op.attributes.items() if key in ("dtype", "out_dtype") and value}
+    changes = {key: "float64" for key, value in named.items() if not _is_exact(DataType(value).to_numpy())}
+    return op.replace(**changes) if changes else op
 
 
 def _is_exact(dtype: np.dtype) -> bool:

@@ -1,8 +1,8 @@
 """What exported libraries say of themselves: a record at the file's end, checked before the library is loaded.
 
-Layout, from the end: magic (16 bytes), length of the record (8 bytes, little endian), the record (JSON), before that the
-library.  The record holds ABI version, triple, CPU features, functions, the model's description, and the SHA-256 of the
-library's bytes.  Loaders of shared libraries ignore what follows the last section.
+Layout, from the end: magic (16 bytes), length of the record (8 bytes, little endian), the record (JSON), before that
+the library.  The record holds ABI version, triple, CPU features, functions, the model's description, and the SHA-256 of
+the library's bytes.  Loaders of shared libraries ignore what follows the last section.
 """
 
 from __future__ import annotations

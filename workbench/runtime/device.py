@@ -28,7 +28,7 @@ class Device:
 
     @property
     def type(self) -> str:
-        """"cpu", "cuda", ..."""
+        """ "cpu", "cuda", ..."""
         return _NAMES.get(self.device_type, str(self.device_type))
 
     @property

@@ -14,19 +14,20 @@ import numpy as np
 from ..core.errors import WorkbenchError
 
 _CODES: Final = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
-_PLAIN_KINDS: Final = "iufc"
+PLAIN_KINDS: Final = "iufc"
+"""Kinds of dtypes that NumPy itself exports."""
 
 
 class _Device(ctypes.Structure):
-    _fields_ = [("type", ctypes.c_int32), ("id", ctypes.c_int32)]  # noqa: RUF012
+    _fields_ = [("type", ctypes.c_int32), ("id", ctypes.c_int32)]
 
 
 class _Dtype(ctypes.Structure):
-    _fields_ = [("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16)]  # noqa: RUF012
+    _fields_ = [("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16)]
 
 
 class _Tensor(ctypes.Structure):
-    _fields_ = [  # noqa: RUF012
+    _fields_ = [
         ("data", ctypes.c_void_p),
         ("device", _Device),
         ("rank", ctypes.c_int32),
@@ -67,7 +68,7 @@ def tensor_of(array: np.ndarray) -> Any:
             found=str(array.dtype.str),
             fix="array.astype(array.dtype.newbyteorder('='))",
         )
-    if array.flags.writeable and array.dtype.kind in _PLAIN_KINDS and array.dtype.kind != "V":
+    if array.flags.writeable and array.dtype.isbuiltin == 1 and array.dtype.kind in PLAIN_KINDS:
         return tvm_ffi.from_dlpack(array)
     return tvm_ffi.from_dlpack(_Exporter(array))
 

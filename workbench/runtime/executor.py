@@ -172,9 +172,7 @@ class DebugExecutor(GraphExecutor):
         self._bind(model.inputs, self._inputs)
         self._bind(model.outputs, self._outputs)
         self._bind([spec for spec, _ in model.constants], [array for _, array in model.constants])
-        self._bind(
-            model.temporaries, [np.empty(s.concrete_shape, s.dtype.to_numpy()) for s in model.temporaries]
-        )
+        self._bind(model.temporaries, [np.empty(s.concrete_shape, s.dtype.to_numpy()) for s in model.temporaries])
 
     def _bind(self, specs: Any, arrays: Any) -> None:
         self._values.update({spec.name: array for spec, array in zip(specs, arrays, strict=True)})

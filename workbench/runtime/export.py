@@ -1,7 +1,7 @@
 """Exporting: object code and the native runtime linked into one shared library, with a record about it at the end.
 
-The library needs nothing of Python: C programs call ``__tvm_ffi_<name>`` or load it with tvm-ffi.  Inside a process that
-has the workbench loaded it shares the workbench's thread pool.  Constants go into a section of their own.
+The library needs nothing of Python: C programs call ``__tvm_ffi_<name>`` or load it with tvm-ffi.  Inside a process
+that has the workbench loaded it shares the workbench's thread pool.  Constants go into a section of their own.
 """
 
 from __future__ import annotations
@@ -63,7 +63,10 @@ def _put(path: Path, data: bytes) -> None:
     except OSError as error:
         temporary.unlink(missing_ok=True)
         raise WorkbenchError(
-            "E-EXPORT-WRITE", f"{path.name} cannot be written: {error.strerror}", where=str(path), fix="check the folder"
+            "E-EXPORT-WRITE",
+            f"{path.name} cannot be written: {error.strerror}",
+            where=str(path),
+            fix="check the folder",
         ) from None
 
 

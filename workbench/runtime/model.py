@@ -147,7 +147,10 @@ class CompiledModel:
         for name in given:
             if name not in known:
                 raise WorkbenchError(
-                    "E-RUN-INPUT", f"the model has no input {name!r}", expected=", ".join(known), fix=nearest(name, known)
+                    "E-RUN-INPUT",
+                    f"the model has no input {name!r}",
+                    expected=", ".join(known),
+                    fix=nearest(name, known),
                 )
         missing = [name for name in known if name not in given]
         if missing:
@@ -191,13 +194,19 @@ def conform(spec: TensorSpec, value: Any) -> np.ndarray:
     Strided and foreign-endian arrays are copied; a dtype is converted when no value can change (int32 to int64, lists).
     Raises `WorkbenchError` (E-RUN-DTYPE, E-RUN-SHAPE) naming the input.
     """
-    given = numpy_of(value)
+    try:
+        given = numpy_of(value)
+    except (TypeError, ValueError) as error:
+        raise WorkbenchError("E-RUN-DTYPE", f"input {spec.name!r} is no array", found=str(error)[:120]) from None
     wanted = spec.dtype.to_numpy()
     if given.dtype != wanted:
-        literal = not hasattr(value, "dtype")
+        literal = not hasattr(value, "dtype") and given.dtype.kind in "biuf"
         if not literal and not np.can_cast(given.dtype, wanted, "safe"):
             raise WorkbenchError(
-                "E-RUN-DTYPE", f"input {spec.name!r} has the wrong dtype", found=str(given.dtype), expected=str(spec.dtype),
+                "E-RUN-DTYPE",
+                f"input {spec.name!r} has the wrong dtype",
+                found=str(given.dtype),
+                expected=str(spec.dtype),
                 fix=f"array.astype({str(spec.dtype)!r})",
             )  # fmt: skip
         given = given.astype(wanted)

@@ -65,6 +65,13 @@ class Module:
         for other in self._imports if query_imports else ():
             if other.implements_function(name, query_imports):
                 return other.get_function(name, query_imports)
+        if self._code is not None and name in (self._code.symbols or {}):
+            raise WorkbenchError(
+                "E-RUN-FOREIGN",
+                "this code was made for another machine",
+                found=self._code.triple,
+                fix="export it with export_library and run it there",
+            )
         raise WorkbenchError(
             "E-MODULE-FUNCTION",
             f"the module has no function {name!r}",
@@ -129,7 +136,9 @@ class Module:
     def get_source(self, fmt: str = "ll", name: str | None = None) -> str:
         """The code of all functions, or of one, as text: "tir", "ll", "ll-opt", "asm"."""
         if self._sources is None:
-            raise WorkbenchError("E-MODULE-SOURCE", "a loaded library carries no source", fix="ask the module it came from")
+            raise WorkbenchError(
+                "E-MODULE-SOURCE", "a loaded library carries no source", fix="ask the module it came from"
+            )
         return self._sources(fmt, name)
 
     @property

@@ -76,9 +76,7 @@ class NDArray:
             return target.copyfrom(self)
         if isinstance(target, Device):
             return NDArray(self._array.copy(), target)
-        raise WorkbenchError(
-            "E-ARRAY-TARGET", "copyto takes an NDArray or a Device", found=type(target).__name__
-        )
+        raise WorkbenchError("E-ARRAY-TARGET", "copyto takes an NDArray or a Device", found=type(target).__name__)
 
     def __setitem__(self, where: Any, value: Any) -> None:
         self._array[where] = value._array if isinstance(value, NDArray) else value
@@ -129,9 +127,7 @@ def array(source: Any, device: Device | None = None, mem_scope: str | None = Non
     return NDArray(np.array(given, order="C", copy=True), device)
 
 
-def empty(
-    shape: Any, dtype: str = "float32", device: Device | None = None, mem_scope: str | None = None
-) -> NDArray:
+def empty(shape: Any, dtype: str = "float32", device: Device | None = None, mem_scope: str | None = None) -> NDArray:
     """An NDArray with undefined contents."""
     extents = (shape,) if isinstance(shape, int) else tuple(int(extent) for extent in shape)
     return NDArray(np.empty(extents, DataType(dtype).to_numpy()), device)

@@ -1,7 +1,7 @@
 """PackedFunc: functions called with tensors, numbers and texts across languages, over the tvm-ffi calling convention.
 
-A call costs well below a microsecond; a refused argument gives one `WorkbenchError` that names it.  Functions of one's own
-are registered by name (`register_func`) and found again, also from C++ and Rust (`get_global_func`).
+A call costs well below a microsecond; a refused argument gives one `WorkbenchError` that names it.  Functions of one's
+own are registered by name (`register_func`) and found again, also from C++ and Rust (`get_global_func`).
 """
 
 from __future__ import annotations
@@ -52,26 +52,25 @@ class PackedFunc:
         raise translated(error, self.name) from None
 
     def _converted(self, args: tuple[Any, ...]) -> list[Any] | None:
-        """Arguments with arrays wrapped by us; None if none needs it."""
-        from .dlpack import tensor_of
+        """Arguments with the arrays wrapped that NumPy does not export; None if there are none."""
+        from .dlpack import PLAIN_KINDS, tensor_of
 
-        made: list[Any] = []
+        made = list(args)
         changed = False
         for position, argument in enumerate(args):
-            if isinstance(argument, (list, tuple, set, dict)) or argument is None:
-                made.append(argument)
+            if not isinstance(argument, np.ndarray):
                 continue
-            if isinstance(argument, np.ndarray):
-                if not argument.flags.writeable and position in self._writes:
-                    raise WorkbenchError(
-                        "E-CALL-READ-ONLY",
-                        f"{self.name}: argument {position} is written, but the array is read-only",
-                        fix="pass a writable array for outputs",
-                    )
-                made.append(tensor_of(argument))
-                changed = True
-            else:
-                made.append(argument)
+            flags, dtype = argument.flags, argument.dtype
+            if flags.writeable and dtype.kind in PLAIN_KINDS and dtype.isnative:
+                continue
+            if not flags.writeable and position in self._writes:
+                raise WorkbenchError(
+                    "E-CALL-READ-ONLY",
+                    f"{self.name}: argument {position} is written, but the array is read-only",
+                    fix="pass a writable array for outputs",
+                )
+            made[position] = tensor_of(argument)
+            changed = True
         return made if changed else None
 
     def __repr__(self) -> str:
@@ -108,7 +107,7 @@ def translated(error: BaseException, name: str) -> WorkbenchError:
 
 _FIXES: Final = {
     "E-CALL-STRIDES": "numpy.ascontiguousarray(array)",
-    "E-CALL-DTYPE": "array.astype(the expected dtype)",
+    "E-CALL-DTYPE": "array.astype(...) to the expected dtype",
     "E-CALL-ALIGNMENT": "copy the array",
     "E-CALL-OVERLAP": "pass an output array of its own",
     "E-CALL-DEVICE": "copy the tensor to the CPU",
@@ -134,7 +133,10 @@ def _register(name: str, function: Callable[..., Any], override: bool) -> Callab
         tvm_ffi.register_global_func(name, _with_ndarrays(function), override=override)
     except (RuntimeError, ValueError) as error:
         raise WorkbenchError(
-            "E-FUNC-CLASH", f"a global function {name!r} exists already", found=str(error).splitlines()[0], fix="override=True"
+            "E-FUNC-CLASH",
+            f"a global function {name!r} exists already",
+            found=str(error).splitlines()[0],
+            fix="override=True",
         ) from None
     return function
 

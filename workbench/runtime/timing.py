@@ -49,7 +49,9 @@ def measure(
 
     `number` grows until one repeat takes `min_repeat_ms`.
     """
-    require(number >= 1 and repeat >= 1, "E-TIME-COUNT", "number and repeat are at least 1", found=f"{number}, {repeat}")
+    require(
+        number >= 1 and repeat >= 1, "E-TIME-COUNT", "number and repeat are at least 1", found=f"{number}, {repeat}"
+    )
     call()
     results: list[float] = []
     for index in range(repeat):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from ..tir import nodes as t
 from .errors import refuse, require
@@ -37,7 +38,7 @@ def distinct(state: ScheduleState, loops: Sequence[LoopRV], verb: str) -> list[t
 def consecutive(state: ScheduleState, loops: Sequence[LoopRV], verb: str) -> list[t.For]:
     """The loops, each the whole body of the one before."""
     found = distinct(state, loops, verb)
-    for outer, inner in zip(found, found[1:], strict=False):
+    for outer, inner in pairwise(found):
         require(
             outer.body is inner,
             "E-SCHEDULE-NESTING",

@@ -31,7 +31,7 @@ def single_store(site: BlockSite, verb: str) -> t.BufferStore:
 
 
 def plain_variables(site: BlockSite, indices: tuple[PrimExpr, ...], verb: str) -> dict[int, int]:
-    """Which axis each iterator indexes: every index is an iterator of its own (or a number), every iterator is there."""
+    """Which axis each iterator indexes: every index is an iterator or a number, every iterator is there once."""
     found: dict[int, int] = {}
     for axis, index in enumerate(indices):
         if isinstance(index, Var) and id(index) not in found:

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..analysis import dependence
-from ..analysis.bindings import Touch, binding_facts, recovered, touches
+from ..analysis.bindings import binding_facts
 from ..analysis.dependence import Conflict, NotAffine
+from ..analysis.recovery import Touch, recovered, touches
 from ..analysis.tree import BlockSite, extent_of
 from ..arith import nodes as a
 from ..arith.nodes import PrimExpr, Var

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ..analysis.affine import Affine, Ranges, conjuncts, holds
+from ..analysis.affine import Affine, Ranges
+from ..analysis.conditions import below, conjuncts, holds
 from ..analysis.regions import detect
 from ..analysis.tree import iter_ranges, loop_ranges, statements_in
 from ..arith import build
@@ -119,8 +120,6 @@ def simplified_predicate(predicate: PrimExpr, ranges: Ranges) -> PrimExpr:
 
 
 def _condition_key(condition: PrimExpr, ranges: Ranges) -> Any:
-    from ..analysis.affine import below
-
     form = below(condition, ranges)
     return id(condition) if form is None else form.key
 
@@ -133,7 +132,7 @@ def _tidied(condition: PrimExpr, ranges: Ranges) -> PrimExpr:
 
 
 def tidy(func: t.PrimFunc, root: t.Stmt) -> t.Stmt:
-    """`root` (a statement of a block-form program, with its loops around it inside) with bindings and predicates simplified."""
+    """`root`, with all loops around its blocks inside, with bindings and predicates simplified."""
     changes: dict[int, Replacement] = {}
     stack: list[tuple[t.Stmt, tuple[t.For, ...]]] = [(root, ())]
     while stack:

@@ -1,4 +1,4 @@
-"""Facts about the machine that runs us: architecture, processor features, caches.  Read once, without other packages."""
+"""Facts about the machine that runs us: architecture, processor features, caches.  Read once."""
 
 from __future__ import annotations
 

@@ -275,7 +275,10 @@ def _parse(target: Any) -> tuple[str, dict[str, Any], Any]:
         return _checked(dict(target))
     if not isinstance(target, str) or not target.strip():
         raise WorkbenchError(
-            "E-TARGET-FORM", "a target is text, a dict or a Target", found=repr(target)[:80], fix='write for example "llvm"'
+            "E-TARGET-FORM",
+            "a target is text, a dict or a Target",
+            found=repr(target)[:80],
+            fix='write for example "llvm"',
         )
     text = target.strip()
     if text.startswith("{"):

@@ -90,11 +90,18 @@ class _Runner:
         wanted = len(function.params) + len(compiled.shape_variables)
         if len(arguments) != wanted:
             raise WorkbenchError(
-                "E-TIR-ARGUMENT", f"{name} takes {wanted} arguments", found=f"{len(arguments)} arguments", nodes=(function,)
+                "E-TIR-ARGUMENT",
+                f"{name} takes {wanted} arguments",
+                found=f"{len(arguments)} arguments",
+                nodes=(function,),
             )
         variables = [parameter for parameter in function.params if isinstance(parameter, n.Var)]
-        scalars = [value for parameter, value in zip(function.params, arguments, strict=False) if isinstance(parameter, n.Var)]
-        known = dict(zip([*variables, *compiled.shape_variables], [*scalars, *arguments[len(function.params) :]], strict=True))
+        scalars = [
+            value for parameter, value in zip(function.params, arguments, strict=False) if isinstance(parameter, n.Var)
+        ]
+        known = dict(
+            zip([*variables, *compiled.shape_variables], [*scalars, *arguments[len(function.params) :]], strict=True)
+        )
         for parameter, argument in zip(function.params, arguments, strict=False):
             if isinstance(parameter, t.Buffer):
                 _check_pointer(name, parameter, argument, known)
@@ -119,7 +126,9 @@ def called_function(module: IRModule | None, name: str) -> t.PrimFunc:
 def _check_pointer(name: str, parameter: t.Buffer, argument: Any, known: dict[n.Var, Any]) -> None:
     if not isinstance(argument, Pointer):
         raise WorkbenchError(
-            "E-TIR-ARGUMENT", f"{name} wants the address of a buffer for {parameter.name}", found=type(argument).__name__
+            "E-TIR-ARGUMENT",
+            f"{name} wants the address of a buffer for {parameter.name}",
+            found=type(argument).__name__,
         )
     if argument.storage.dtype != parameter.dtype:
         raise WorkbenchError(
@@ -209,7 +218,9 @@ class _Arguments:
         if parameter.dtype.is_float:
             return parameter.dtype.to_numpy().type(argument)
         if int(argument) != argument or wrap(int(argument), parameter.dtype) != argument:
-            raise self._error(f"{parameter.name} is a {parameter.dtype}", repr(argument), str(parameter.dtype), parameter)
+            raise self._error(
+                f"{parameter.name} is a {parameter.dtype}", repr(argument), str(parameter.dtype), parameter
+            )
         return bool(argument) if parameter.dtype.is_bool else int(argument)
 
     def _array(self, parameter: t.Buffer, argument: Any) -> np.ndarray:
@@ -234,7 +245,10 @@ class _Arguments:
         for variable in shape_variables(self.function):
             if variable not in self.known:
                 raise self._error(
-                    f"shape variable {variable.name} is the extent of no axis", "", "a parameter or a plain axis", variable
+                    f"shape variable {variable.name} is the extent of no axis",
+                    "",
+                    "a parameter or a plain axis",
+                    variable,
                 )
         for parameter, array in zip(self.function.params, self.arguments, strict=True):
             if isinstance(parameter, t.Buffer):
@@ -259,7 +273,8 @@ class _Arguments:
             return list(range(offset, offset + int(np.prod(shape))))
         strides = [_evaluated(stride, self.known) for stride in parameter.strides]
         return [
-            offset + sum(index * stride for index, stride in zip(point, strides, strict=True)) for point in np.ndindex(shape)
+            offset + sum(index * stride for index, stride in zip(point, strides, strict=True))
+            for point in np.ndindex(shape)
         ]
 
     def values(self) -> list[Any]:

@@ -69,6 +69,16 @@ def _truncated_division(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return quotient + ((np.remainder(a, b) != 0) & ((a < 0) != (b < 0)))
 
 
+def _floor_remainder(a: Any, b: Any) -> Any:
+    """Exact for floats too: the remainder of truncation, moved into the divisor's sign; a zero has that sign."""
+    if not a.dtype.is_float:
+        return build.floormod(a, b)
+    rest, zero = build.call("fmod", a, b), build.const(0, a.dtype)
+    other_sign = build.not_equal(build.less(rest, zero), build.less(b, zero))
+    moved = build.select(other_sign, build.add(rest, b), rest)
+    return build.select(build.equal(rest, zero), build.call("copysign", zero, b), moved)
+
+
 def _power(a: Any, b: Any) -> Any:
     if a.dtype.is_float:
         return build.call("pow", a, b)
@@ -169,9 +179,15 @@ class TruncMod(Binary):
 class FloorMod(Binary):
     """The remainder of rounding down; its sign is that of rhs."""
 
-    numpy = staticmethod(lambda a, b: a - np.floor(a / b) * b if a.dtype.kind == "f" else np.remainder(a, b))
-    scalar = staticmethod(build.floormod)
-    examples = _dividing
+    numpy = staticmethod(np.remainder)
+    scalar = staticmethod(_floor_remainder)
+    examples = (
+        *_dividing,
+        example(
+            np.array([3, -3, 0, -0.0, 4, -4, np.inf, 5.5], "float32"),
+            np.array([np.inf, np.inf, -2, 2, -2, 2, 3, -2], "float32"),
+        ),
+    )
 
 
 @operator("power")

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from .types import Value, constant, is_constant
+from ...core.dtype import DataType
+from .types import Value, constant, is_constant, llvm_type
 
 if TYPE_CHECKING:
     from .expressions import ExpressionEmitter
@@ -91,9 +92,7 @@ def dtype_constant(value: int, like: Value) -> str:
     return Value(constant(value, like.dtype), like.dtype).typed
 
 
-def _bool(a: Value):  # noqa: ANN202
-    from ...core.dtype import DataType
-
+def _bool(a: Value) -> DataType:
     return DataType("bool").with_lanes(a.dtype.lanes)
 
 
@@ -105,25 +104,21 @@ def min_max(self: ExpressionEmitter, least: bool, a: Value, b: Value, a_is_numbe
         return self_intrinsic(self, name, a, b)
     if a_is_number and not b_is_number:
         a, b, b_is_number = b, a, True
-    # With a NaN in `a` the unordered comparison keeps `a`; one select is then a single instruction on x86.
-    chosen = self.assign(_bool(a), f"fcmp {'ule' if least else 'uge'} {a.typed}, {b.text}")
-    result = self.assign(dtype, f"select {chosen.typed}, {a.typed}, {b.typed}")
     if b_is_number:
-        return result
-    invalid = self.assign(_bool(a), f"fcmp uno {b.typed}, {b.text}")
-    return self.assign(dtype, f"select {invalid.typed}, {b.typed}, {result.typed}")
+        # With a NaN in `a` the unordered comparison keeps `a`; the select is then a single instruction on x86.
+        chosen = self.assign(_bool(a), f"fcmp {'ule' if least else 'uge'} {a.typed}, {b.text}")
+        return self.assign(dtype, f"select {chosen.typed}, {a.typed}, {b.typed}")
+    return self_intrinsic(self, f"llvm.{'minimum' if least else 'maximum'}", a, b, flags="nsz ")
 
 
-def self_intrinsic(self: ExpressionEmitter, name: str, *arguments: Value) -> Value:
+def self_intrinsic(self: ExpressionEmitter, name: str, *arguments: Value, flags: str = "") -> Value:
     """A call of an LLVM intrinsic overloaded on its first argument, with a result of that type."""
-    from .types import llvm_type
-
     dtype = arguments[0].dtype
     full = f"{name}.{suffix(arguments[0])}"
     kinds = [llvm_type(argument.dtype) for argument in arguments]
     callee = self.writer.module.intrinsic(full, llvm_type(dtype), kinds)
     shown = ", ".join(argument.typed for argument in arguments)
-    return self.assign(dtype, f"call {llvm_type(dtype)} {callee}({shown})")
+    return self.assign(dtype, f"call {flags}{llvm_type(dtype)} {callee}({shown})")
 
 
 def suffix(value: Value) -> str:

@@ -237,7 +237,9 @@ def _poll(self: ExpressionEmitter, node: n.Call, arguments: list[Value]) -> Valu
 
 
 def _ret(self: ExpressionEmitter, node: n.Call, arguments: list[Value]) -> Value:
-    self.return_status(arguments[0].text if arguments[0].dtype == INT32 else conversions.cast(self, arguments[0], INT32).text)
+    self.return_status(
+        arguments[0].text if arguments[0].dtype == INT32 else conversions.cast(self, arguments[0], INT32).text
+    )
     return Value("0", INT32)
 
 

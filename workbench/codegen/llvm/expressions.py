@@ -8,6 +8,7 @@ memoised within one statement, and within one arm of an `if_then_else`.  Arithme
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -99,7 +100,9 @@ class ExpressionEmitter:
     def _emission(self, expr: n.PrimExpr) -> Emission:
         emitter = _EMITTERS.get(type(expr))
         if emitter is None:
-            raise WorkbenchError("E-CODEGEN-EXPR", f"the llvm backend has no code for {type(expr).__name__}", nodes=(expr,))
+            raise WorkbenchError(
+                "E-CODEGEN-EXPR", f"the llvm backend has no code for {type(expr).__name__}", nodes=(expr,)
+            )
         return emitter(self, expr)
 
     @contextmanager
@@ -194,9 +197,30 @@ def _arithmetic(op: str) -> Callable[[ExpressionEmitter, Any], Emission]:
     def emit(self: ExpressionEmitter, node: Any) -> Emission:
         a = yield node.a
         b = yield node.b
+        if a.dtype == INDEX:
+            known = _folded(op, a, b)
+            if known is not None:
+                return known
         return self.assign(a.dtype, f"{_opcode(self, op, a.dtype)} {a.typed}, {b.text}")
 
     return emit
+
+
+_FOLD: dict[str, Callable[[int, int], int]] = {"add": operator.add, "sub": operator.sub, "mul": operator.mul}
+
+
+def _folded(op: str, a: Value, b: Value) -> Value | None:
+    """Arithmetic of constants (unrolled loops are full of it), done here to keep the text short."""
+    if is_constant(b.text):
+        if is_constant(a.text):
+            return Value(str(_FOLD[op](int(a.text), int(b.text))), a.dtype)
+        if b.text == ("1" if op == "mul" else "0"):
+            return a
+        if b.text == "0":
+            return b
+    elif a.text == "0":
+        return a if op == "mul" else b if op == "add" else None
+    return None
 
 
 def _opcode(self: ExpressionEmitter, op: str, dtype: DataType) -> str:

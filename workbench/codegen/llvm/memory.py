@@ -203,7 +203,9 @@ def _scatter(self: ExpressionEmitter, buffer: t.Buffer, where: Value, value: Val
     name = f"llvm.masked.scatter.{_memory_suffix(value)}.v{lanes}p0"
     callee = self.writer.module.intrinsic(name, "void", [kind, f"<{lanes} x ptr>", llvm_type(full.dtype)])
     align = max(1, buffer.dtype.bytes)
-    self.writer.emit(f"call void {callee}({_memory_typed(value)}, <{lanes} x ptr> align {align} {pointers}, {full.typed})")
+    self.writer.emit(
+        f"call void {callee}({_memory_typed(value)}, <{lanes} x ptr> align {align} {pointers}, {full.typed})"
+    )
 
 
 # --- alignment ----------------------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """Signatures of packed functions: the attribute text that FlattenBuffer leaves, read back, and emitted as data.
 
-One entry a parameter of the packed call: ``"float32[16, n]"`` for a buffer, ``"int64"`` for a scalar.  A name in a shape
-is that of a kernel parameter (a shape variable).  See `wb_function` in runtime/native/workbench_runtime.h.
+One entry a parameter of the packed call: ``"float32[16, n]"`` for a buffer, ``"int64"`` for a scalar.  A name in a
+shape is that of a kernel parameter (a shape variable).  See `wb_function` in runtime/native/workbench_runtime.h.
 """
 
 from __future__ import annotations
@@ -69,8 +69,9 @@ def emit_signature(
     module.globals.append(f"@{symbol}.names = private constant [{len(func.params)} x ptr] [{names}]")
     features = module.string(cpu_features) if cpu_features else "null"
     module.globals.append(
-        f"@{symbol}.signature = private constant {{ ptr, ptr, ptr, i32, i32, ptr }} {{ ptr {module.string(shown_name)}, "
-        f"ptr {arguments}, ptr @{symbol}.names, i32 {len(records)}, i32 {len(func.params)}, ptr {features} }}"
+        f"@{symbol}.signature = private constant {{ ptr, ptr, ptr, i32, i32, ptr }} "
+        f"{{ ptr {module.string(shown_name)}, ptr {arguments}, ptr @{symbol}.names, "
+        f"i32 {len(records)}, i32 {len(func.params)}, ptr {features} }}"
     )
     return f"@{symbol}.signature"
 

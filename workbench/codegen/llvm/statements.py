@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from ...arith import nodes as n
 from ...core.errors import WorkbenchError
+from ...core.node import children
 from ...tir import nodes as t
 from .expressions import ExpressionEmitter
 from .memory import store
@@ -23,6 +24,8 @@ CONTEXT_FIELD: Final = {"parallel_for": 0, "alloc": 1, "free": 2, "poll": 3, "fa
 CANCELLED, FAILED, NO_MEMORY = 1, 2, 3
 STACK_BUFFER_BYTES: Final = 64 * 1024
 STACK_TOTAL_BYTES: Final = 256 * 1024
+MAX_COPIES: Final = 1024
+"""Statements that unrolled loops may become; larger ones are left to LLVM."""
 
 
 class BodyEmitter(ExpressionEmitter):
@@ -46,6 +49,7 @@ class BodyEmitter(ExpressionEmitter):
         self.stack_bytes = 0
         self.arena: str | None = None
         self.vector_condition: Value | None = None
+        self.copies: dict[int, int] = {}
 
     def run(self, stmt: t.Stmt) -> None:
         """Emit a statement and all inside it."""
@@ -234,6 +238,11 @@ def _for(self: BodyEmitter, stmt: t.For) -> Emission:
         self.values[id(stmt.var)] = begin
         yield stmt.body
         return
+    if stmt.kind is t.ForKind.UNROLLED and _repeatable(self, stmt, extent, begin):
+        for step in range(int(extent.text)):
+            self.values[id(stmt.var)] = Value(str(int(begin.text) + step), begin.dtype)
+            yield stmt.body
+        return
     end = extent if begin.text == "0" else self.assign(begin.dtype, f"add nsw {begin.typed}, {extent.text}")
     polls = stmt.annotations.get("poll_cancel", False)
     yield from counted_loop(self, stmt.var, begin, end, stmt.body, bool(polls), stmt.kind is t.ForKind.UNROLLED)
@@ -264,6 +273,32 @@ def counted_loop(
     close((following.text, writer.block))
     writer.branch(again.text, head, done, _loop_metadata(self, unrolled))
     writer.label(done)
+
+
+def _repeatable(self: BodyEmitter, loop: t.For, extent: Value, begin: Value) -> bool:
+    """Whether the body of an unrolled loop is emitted once for each iteration, rather than left to LLVM."""
+    if not (extent.text.isdigit() and begin.text.lstrip("-").isdigit()):
+        return False
+    return _copies(self, loop) <= MAX_COPIES
+
+
+def _copies(self: BodyEmitter, root: t.Stmt) -> int:
+    """Statements that `root` becomes when its unrolled loops are written out."""
+    counts = self.copies
+    stack: list[tuple[t.Stmt, bool]] = [(root, False)]
+    while stack:
+        stmt, expanded = stack.pop()
+        if id(stmt) in counts:
+            continue
+        inner = [child for child in children(stmt) if isinstance(child, t.Stmt)]
+        if not expanded:
+            stack.append((stmt, True))
+            stack.extend((child, False) for child in inner)
+            continue
+        total = max(1, sum(counts[id(child)] for child in inner))
+        unrolled = isinstance(stmt, t.For) and stmt.kind is t.ForKind.UNROLLED and isinstance(stmt.extent, n.IntImm)
+        counts[id(stmt)] = total * max(1, stmt.extent.value) if unrolled else total  # type: ignore[attr-defined]
+    return counts[id(root)]
 
 
 def _surely_runs(begin: Value, end: Value) -> bool:

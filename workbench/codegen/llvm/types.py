@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import re
 import struct
-from functools import lru_cache
+from functools import cache
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -38,13 +38,13 @@ class Value(NamedTuple):
         return f"{llvm_type(self.dtype)} {self.text}"
 
 
-@lru_cache(maxsize=None)
+@cache
 def llvm_type(dtype: DataType) -> str:
     """The type of a value in a register; a bool is i1."""
     return _with_lanes(dtype, _scalar(dtype))
 
 
-@lru_cache(maxsize=None)
+@cache
 def memory_type(dtype: DataType) -> str:
     """The type of a value in memory; a bool is a byte."""
     return _with_lanes(dtype, "i8" if dtype.is_bool else _scalar(dtype))

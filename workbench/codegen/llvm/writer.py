@@ -198,9 +198,7 @@ class FunctionWriter:
     def finish(self) -> None:
         """Close the function and hand it to the module."""
         attached = f" !dbg !{self.scope}" if self.scope is not None else ""
-        self.module.functions.append(
-            [f"{self.header}{attached} {{", "entry:", *self.allocas, *self.lines, "}"]
-        )
+        self.module.functions.append([f"{self.header}{attached} {{", "entry:", *self.allocas, *self.lines, "}"])
 
 
 def call_text(result: str, callee: str, arguments: Sequence[Any]) -> str:

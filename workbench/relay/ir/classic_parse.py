@@ -10,7 +10,7 @@ import binascii
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -22,27 +22,12 @@ from ...core.node import EMPTY, FrozenMap
 from ...core.tensor import Tensor
 from . import expr as e
 from . import types as t
+from .classic_tokens import Tokens
 from .operator import OPERATORS, Operator
-from .script_read import Environment, Source
+from .script_read import Environment
 
-_TOKEN = re.compile(
-    r"""(?P<space>\s+|/\*.*?\*/|//[^\n]*)
-    |(?P<string>"(?:[^"\\\n]|\\.)*")
-    |(?P<number>-?(?:\d+\.\d*(?:[eE][-+]?\d+)?|\d+[eE][-+]?\d+|\d+|inf|nan)(?:f64|f16|f|i64|u64)?(?![\w]))
-    |(?P<local>%[A-Za-z0-9_]+)
-    |(?P<global>@[A-Za-z0-9_]+)
-    |(?P<word>[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*\??)
-    |(?P<sign>->|=>|[-+*/(){}\[\],:;=.?<>])""",
-    re.VERBOSE | re.DOTALL,
-)
 _MOST_NESTED = 150
 _INFIX = {"+": ("add", 1), "-": ("subtract", 1), "*": ("multiply", 2), "/": ("divide", 2)}
-
-
-class Token(NamedTuple):
-    kind: str
-    text: str
-    offset: int
 
 
 def fromtext(text: str, constants: Sequence[Tensor] | None = None) -> IRModule:
@@ -51,45 +36,33 @@ def fromtext(text: str, constants: Sequence[Tensor] | None = None) -> IRModule:
     `constants` are the tensors of ``meta[relay.Constant][i]``; without them the text's metadata section is used.
     Raises `WorkbenchError` E-RELAY-PARSE.
     """
-    return _Parser(text, constants).module()
+    return _guarded(text, constants, _Parser.module)
 
 
 def parse_expr(text: str, constants: Sequence[Tensor] | None = None) -> e.Expr:
     """The expression (or function) of a classic text."""
-    return _Parser(text, constants).single()
+    return _guarded(text, constants, _Parser.single)
 
 
-class _Parser:
+def _guarded(text: str, constants: Sequence[Tensor] | None, rule: Callable[[_Parser], Any]) -> Any:
+    parser = _Parser(text, constants)
+    try:
+        return rule(parser)
+    except RecursionError:
+        raise parser.error("the text is nested too deeply", fix="name inner parts: %0 = ...;") from None
+
+
+class _Parser(Tokens):
     """Recursive descent over the tokens; depth is limited, sequences are loops."""
 
     def __init__(self, text: str, constants: Sequence[Tensor] | None) -> None:
         body, mark, data = text.partition("#[metadata]")
-        self.text = body
-        self.source = Source(body)
-        self.tokens = self._tokens(body)
-        self.place = 0
+        super().__init__(body)
         self.depth = 0
         self.constants = list(constants) if constants is not None else self._metadata(data) if mark else []
         self.dimensions: dict[str, DimensionVar] = {}
         self.constructors: dict[str, e.Constructor] = {}
         self.types: dict[str, t.TypeData] = {}
-
-    def _tokens(self, text: str) -> list[Token]:
-        offset = 0
-        header = re.match(r'\s*#\[version\s*=\s*"[^"]*"\]', text)
-        if header:
-            offset = header.end()
-        found: list[Token] = []
-        while offset < len(text):
-            matched = _TOKEN.match(text, offset)
-            if matched is None:
-                raise self._error_at(offset, f"unexpected character {text[offset]!r}")
-            kind = matched.lastgroup or ""
-            if kind != "space":
-                found.append(Token(kind, matched.group(), offset))
-            offset = matched.end()
-        found.append(Token("end", "", len(text)))
-        return found
 
     def _metadata(self, text: str) -> list[Tensor]:
         try:
@@ -99,53 +72,6 @@ class _Parser:
             raise WorkbenchError(
                 "E-RELAY-PARSE", f"the metadata cannot be read: {error}", where="#[metadata]"
             ) from None
-
-    # --- tokens ---
-
-    def _error_at(self, offset: int, message: str, **fields: str) -> WorkbenchError:
-        line = self.text.count("\n", 0, offset) + 1
-        column = offset - (self.text.rfind("\n", 0, offset) + 1) + 1
-        return self.source.error_at(line, column, message, **fields)
-
-    def error(self, message: str, **fields: str) -> WorkbenchError:
-        return self._error_at(self.tokens[self.place].offset, message, **fields)
-
-    def peek(self, *texts: str) -> bool:
-        token = self.tokens[self.place]
-        return token.kind in ("sign", "word") and token.text in texts
-
-    def kind(self) -> str:
-        return self.tokens[self.place].kind
-
-    def take(self) -> Token:
-        token = self.tokens[self.place]
-        self.place = min(self.place + 1, len(self.tokens) - 1)
-        return token
-
-    def accept(self, text: str) -> bool:
-        if self.peek(text):
-            self.place += 1
-            return True
-        return False
-
-    def expect(self, text: str) -> None:
-        if not self.accept(text):
-            raise self.error(f"{text!r} is expected here, not {self.tokens[self.place].text or 'the end'!r}")
-
-    def word(self, kind: str, what: str) -> str:
-        if self.kind() != kind:
-            raise self.error(f"{what} is expected here, not {self.tokens[self.place].text or 'the end'!r}")
-        return self.take().text
-
-    def listed(self, end: str, item: Callable[[], Any]) -> list[Any]:
-        """Items with commas between, up to `end`."""
-        items: list[Any] = []
-        while not self.accept(end):
-            items.append(item())
-            if not self.accept(","):
-                self.expect(end)
-                break
-        return items
 
     # --- programs ---
 
@@ -323,19 +249,19 @@ class _Parser:
     def operator(self, name: str, values: Mapping[str, Any], start: int) -> Operator:
         offset = self.tokens[start].offset
         if name not in OPERATORS:
-            raise self._error_at(offset, f"there is no operator {name}", fix=nearest(name, OPERATORS))
+            raise self.error_at(offset, f"there is no operator {name}", fix=nearest(name, OPERATORS))
         cls = OPERATORS[name]
         unknown = [key for key in values if key not in cls.field_names]
         if unknown:
-            raise self._error_at(
+            raise self.error_at(
                 offset, f"{name} has no attribute {unknown[0]}", expected=", ".join(cls.field_names) or "none"
             )
         try:
             return cls(**values)
         except (TypeError, ValueError) as error:
-            raise self._error_at(offset, f"{name}: {error}") from None
+            raise self.error_at(offset, f"{name}: {error}") from None
         except WorkbenchError as error:
-            raise self._error_at(offset, error.message, expected=error.expected) from None
+            raise self.error_at(offset, error.message, expected=error.expected) from None
 
     def primary(self, env: Environment) -> Any:
         kind = self.kind()

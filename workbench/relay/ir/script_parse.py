@@ -7,6 +7,7 @@ printer writes, calls may be nested (``R.nn.relu(R.add(x, y))``) and names assig
 from __future__ import annotations
 
 import ast
+import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -397,12 +398,21 @@ class _Parser(ValueReader):
                     fix=nearest(str(keyword.arg), cls.field_names),
                 )
             values[keyword.arg] = self.value(keyword.value, env)
+        missing = [field for field in required_attributes(cls) if field not in values]
+        if missing:
+            raise self.source.error(found, f"{name} needs the attribute {missing[0]}", fix=f"write {missing[0]}=...")
         try:
             return cls(**values)
         except (TypeError, ValueError) as error:
             raise self.source.error(found, f"{name}: {error}") from None
         except WorkbenchError as error:
             raise self.source.error(found, error.message, expected=error.expected, fix=error.fix) from None
+
+
+def required_attributes(cls: type[Operator]) -> list[str]:
+    """The attributes of an operator class that have no default."""
+    fields: Any = dataclasses.fields(cls)  # type: ignore[arg-type]
+    return [field.name for field in fields if field.default is dataclasses.MISSING]
 
 
 def _is_operator_table(node: ast.AST) -> bool:

@@ -148,16 +148,22 @@ def tuple_text(items: list[str]) -> str:
 
 def constant_script(data: Tensor) -> str:
     """A constant: written out when small, by value when lazy, else by fingerprint."""
-    if data.fill_value is not None:
-        extents = tuple_text([str(extent) for extent in data.shape])
+    extents = tuple_text([str(extent) for extent in data.shape])
+    if data.fill_value is not None and _exactly(_nested(np.asarray(data.fill_value)), data.fill_value):
         return f'R.filled({extents}, {_scalar(data.fill_value)}, "{data.dtype}")'
     if 0 < data.size <= INLINE_ELEMENTS:
         listed = _nested(data.numpy())
-        text = f'R.const({_listed(listed)}, "{data.dtype}")'
-        if Tensor.of(np.asarray(listed, data.dtype.to_numpy())).fingerprint == data.fingerprint:
-            return text
-    shape = tuple_text([str(extent) for extent in data.shape])
-    return f'R.constant("{data.fingerprint}", {shape}, "{data.dtype}")'
+        if _exactly(listed, data.numpy()):
+            return f'R.const({_listed(listed)}, "{data.dtype}")'
+    return f'R.constant("{data.fingerprint}", {extents}, "{data.dtype}")'
+
+
+def _exactly(listed: Any, array: np.ndarray) -> bool:
+    """Whether the numbers, read back, have the same bits (a NaN of unusual bits has no text)."""
+    made = np.array(listed, array.dtype)
+    if (made != made).any():
+        made[made != made] = float("nan")
+    return made.tobytes() == np.ascontiguousarray(array).tobytes()
 
 
 def _nested(array: np.ndarray) -> Any:

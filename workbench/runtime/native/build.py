@@ -70,9 +70,7 @@ def compile_pool(report: Callable[[str], object] = print, library: Path = LIBRAR
     try:
         result = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
         if result.returncode != 0:
-            report(
-                f"no thread pool, kernels run on one thread: {command[0]} says {result.stderr.strip()[-999:]}"
-            )
+            report(f"no thread pool, kernels run on one thread: {command[0]} says {result.stderr.strip()[-999:]}")
             return None
         os.replace(temporary, library)
     except (OSError, subprocess.TimeoutExpired) as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...analysis.affine import Affine
 from ...analysis.regions import Bound, hull, union
-from ...analysis.tree import BlockSite, LoopSite, iter_ranges, loop_ranges
+from ...analysis.tree import BlockSite, LoopSite, iter_ranges
 from ...tir import nodes as t
 from ..arguments import Index
 from ..blocks import require_intermediate, require_regular, require_whole_domain
@@ -96,7 +96,7 @@ def _windows(site: BlockSite, target: LoopSite, consumers: list[BlockSite]) -> d
             for consumer in consumers
             for region in consumer.block.reads
             if region.buffer is written.buffer
-            for box in [hull(region, consumer, _inside(consumer, target), loop_ranges(consumer.loops))]
+            for box in [hull(region, consumer, _inside(consumer, target), consumer.ranges)]
         ]
         for axis, where in enumerate(written.region):
             form = Affine.of(where.min, iter_ranges(site.block))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from ...analysis.affine import conjuncts, variables_of
+from ...analysis.affine import variables_of
 from ...analysis.bindings import binding_facts
+from ...analysis.conditions import conjuncts
 from ...analysis.regions import detect
 from ...analysis.tree import BlockSite, iter_ranges
 from ...arith import build

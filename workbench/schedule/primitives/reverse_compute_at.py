@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...analysis.affine import Affine, Ranges
 from ...analysis.bindings import writes_box
 from ...analysis.regions import Bound, hull
-from ...analysis.tree import BlockSite, LoopSite, Tree, iter_ranges, loop_ranges
+from ...analysis.tree import BlockSite, LoopSite, Tree, iter_ranges
 from ...arith.nodes import Var
 from ...tir import nodes as t
 from ..arguments import Index
@@ -129,7 +129,7 @@ def _windows(site: BlockSite, target: LoopSite, producers: list[BlockSite]) -> d
                 continue
             if not writes_box(producer, written, inner):
                 raise _beyond(site, written, target, f"what one iteration of {producer.name} makes has gaps")
-            box = hull(written, producer, inside, loop_ranges(producer.loops))
+            box = hull(written, producer, inside, producer.ranges)
             for region in site.block.reads:
                 if region.buffer is written.buffer:
                     for axis in range(len(region.region)):

@@ -15,21 +15,21 @@ from typing import Any, Protocol
 from ...tir import nodes as t
 from ..errors import ScheduleError
 from ..schedule import Schedule
-from . import conv, generic, matmul, softmax
+from . import conv, depthwise, generic, matmul, softmax
 from .shapes import Machine
 
 Rule = Callable[[Schedule, str, Machine], None]
 """(schedule, name of the anchor block, machine): schedules the whole function, or raises `ScheduleError`."""
 
-RULES: dict[str, Rule] = {
-    "conv2d": conv.packed,
-    "depthwise_conv2d": conv.packed,
-    "dense": matmul.product,
-    "matmul": matmul.product,
-    "batch_matmul": matmul.product,
-    "softmax": softmax.rows,
+RULES: dict[str, tuple[Rule, ...]] = {
+    "conv2d": (conv.packed,),
+    "depthwise_conv2d": (conv.packed, depthwise.rows),
+    "dense": (matmul.product,),
+    "matmul": (matmul.product,),
+    "batch_matmul": (matmul.product,),
+    "softmax": (softmax.rows,),
 }
-"""By the anchor's name; what is not here, or does not fit its rule, is scheduled block by block."""
+"""By the anchor's name, the first that fits; what is not here, or fits none, is scheduled block by block."""
 
 
 class KernelLike(Protocol):
@@ -47,14 +47,13 @@ def default(kernel: KernelLike) -> Schedule:
     schedule = Schedule(kernel.func)
     machine = Machine.of(kernel.target)
     anchor = generic.anchor(schedule)
-    rule = RULES.get(anchor[1]) if anchor is not None else None
-    if anchor is not None and rule is not None:
+    for rule in RULES.get(anchor[1], ()) if anchor is not None else ():
         attempt = schedule.copy()
         try:
-            rule(attempt, anchor[0], machine)
+            rule(attempt, anchor[0] if anchor is not None else "", machine)
             return attempt
         except ScheduleError:
-            pass  # The shape does not fit the rule (odd strides, symbolic extents): block by block it is.
+            continue  # The shape does not fit the rule: the next one, or else block by block.
     generic.blockwise(schedule, machine)
     return schedule
 

@@ -84,7 +84,7 @@ def tiled(
     tile = schedule.fuse(*outside, column_outer)
     if iterations(site) >= 65536:
         schedule.parallel(tile)
-    vector_outer, vector = schedule.split(column_inner, factors=[None, lanes])
+    _, vector = schedule.split(column_inner, factors=[None, lanes])
     block = schedule.get_block(site.name)
     if packed:
         accumulate(schedule, block, tile, of_kind(site.block.iter_vars, t.IterKind.SPATIAL)[-1])

@@ -33,7 +33,7 @@ class Machine:
     @property
     def accumulators(self) -> int:
         """Vectors that a register tile may hold, operands aside."""
-        return self.registers - 4 if self.registers >= 32 else self.registers - 4
+        return self.registers - 4
 
 
 def extent(item: t.IterVar) -> int | None:
@@ -90,7 +90,7 @@ def _in_step(items: tuple[t.IterVar, ...], count: int, region: t.BufferRegion) -
     wanted = {id(item.var) for item in trailing}
     used = {id(var) for axis in region.region for var in variables_of(axis.min)}
     if not used & wanted:
-        return all(_is_one(axis) for axis in region.region) or True
+        return True
     axes = region.region[-count:]
     shape = region.buffer.shape[-count:]
     if len(axes) < count or any(not _is_one(axis) for axis in region.region):

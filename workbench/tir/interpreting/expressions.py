@@ -57,7 +57,14 @@ class Place:
     offset: str
     extents: tuple[Value, ...]
     strides: tuple[Value, ...]
+    is_row_major: bool
     may_be_unwritten: bool
+
+    @property
+    def shape(self) -> str:
+        """Code of the extents, to name elements by; empty where positions do not follow from them."""
+        compact = not self.offset and self.is_row_major
+        return f"({''.join(extent.code + ', ' for extent in self.extents)})" if compact else "()"
 
 
 class ExprCompiler:
@@ -123,9 +130,7 @@ class ExprCompiler:
                 return context.known[id(node)]
         compiler = _COMPILERS.get(type(node))
         if compiler is None:
-            raise WorkbenchError(
-                "E-TIR-INTERPRET", f"the interpreter knows no {type(node).__name__}", nodes=(node,)
-            )
+            raise WorkbenchError("E-TIR-INTERPRET", f"the interpreter knows no {type(node).__name__}", nodes=(node,))
         made: Value = yield compiler(self, node)
         shared = self.uses[id(node)] > 1 and len(parts(node)) > 0
         if made.height > HEIGHT_LIMIT or shared:
@@ -172,7 +177,7 @@ class ExprCompiler:
         flat = f"({prefix}{flat})" if prefix else flat
         if self.check_races:
             note = "note_read" if kind == "reads" else "note_write"
-            flat = f"m.{note}({site}, {place.storage}, {flat})"
+            flat = f"m.{note}({site}, {place.storage}, {place.shape}, {flat})"
         return flat, height
 
     def _checked(self, index: Value, extent: Value, axis: int, site: str, loops: str, vector: bool) -> str:
@@ -329,7 +334,8 @@ def _division(c: ExprCompiler, node: Any) -> Task:
     if symbol and b.low == b.high != 0:
         code = f"({a.code} {symbol} {b.code})"
     else:
-        code = f"{c.bind('divide', function, ('divide', type(node)))}({a.code}, {b.code})"
+        name = c.bind("divide", function, ("divide", type(node)))
+        code = f"m.divide({c.site()}, {name}, {a.code}, {b.code}, {c.loop_values()})"
     return c.integer(code, *_quotient_interval(type(node), a, b), node.dtype, height)
 
 
@@ -390,10 +396,14 @@ def _select(c: ExprCompiler, node: n.Select) -> Task:
 def _ramp(c: ExprCompiler, node: n.Ramp) -> Task:
     base: Value = yield c.expr(node.base)
     stride: Value = yield c.expr(node.stride)
-    steps = c.bind("ramp", np.arange(node.lanes, dtype=node.base.dtype.to_numpy()), ("ramp", node.lanes, node.base.dtype))
+    steps = c.bind(
+        "ramp", np.arange(node.lanes, dtype=node.base.dtype.to_numpy()), ("ramp", node.lanes, node.base.dtype)
+    )
     low = base.low + min(0, stride.low * (node.lanes - 1))
     high = base.high + max(0, stride.high * (node.lanes - 1))
-    return c.integer(f"({base.code} + {steps} * {stride.code})", low, high, node.dtype, max(base.height, stride.height) + 1)
+    return c.integer(
+        f"({base.code} + {steps} * {stride.code})", low, high, node.dtype, max(base.height, stride.height) + 1
+    )
 
 
 def _broadcast(c: ExprCompiler, node: n.Broadcast) -> Task:
@@ -433,12 +443,19 @@ def _load(c: ExprCompiler, node: t.BufferLoad) -> Task:
     low, high = (0, 0) if node.dtype.is_float or node.dtype.is_handle else node.dtype.element_of.limits()
     if vector:
         kind = c.bind("kind", node.buffer.dtype.to_numpy(), ("kind", node.buffer.dtype))
-        return Value(f"m.gather({site}, {place.cells}, {position}, {kind}, {loops})", low, high, height + 1)
+        return Value(
+            f"m.gather({site}, {place.cells}, {position}, {kind}, {place.shape}, {loops})", low, high, height + 1
+        )
     if not place.may_be_unwritten:
         return Value(f"{place.cells}[{position}]", low, high, height)
     value, where = c.fresh("t"), c.fresh("t")
     found = f"({value} := {place.cells}[({where} := {position})])"
-    return Value(f"({value} if {found} is not None else m.unwritten({site}, {where}, {loops}))", low, high, height + 2)
+    return Value(
+        f"({value} if {found} is not None else m.unwritten({site}, {where}, {place.shape}, {loops}))",
+        low,
+        high,
+        height + 2,
+    )
 
 
 # --- calls --------------------------------------------------------------------------------------------------------
@@ -481,7 +498,11 @@ def _address_of(c: ExprCompiler, node: n.Call) -> Task:
         indices.append((yield c.expr(index)))
     races, regions = c.check_races, c.check_regions
     c.check_races = c.check_regions = False
-    empty = any(extent.constant == 0 for extent in c.places[id(load.buffer)].extents) if id(load.buffer) in c.places else False
+    empty = (
+        any(extent.constant == 0 for extent in c.places[id(load.buffer)].extents)
+        if id(load.buffer) in c.places
+        else False
+    )
     position, height = ("0", 0) if empty else c.position(load.buffer, indices, False, "reads")
     c.check_races, c.check_regions = races, regions
     c.namespace["Pointer"] = Pointer
@@ -497,7 +518,9 @@ def _call(c: ExprCompiler, node: n.Call) -> Task:
         arguments.append((yield c.expr(argument)))
     height = max((argument.height for argument in arguments), default=0) + 1
     codes = ", ".join(argument.code for argument in arguments)
-    low, high = (0, 0) if node.dtype.is_float or node.dtype.code in ("handle", "void") else node.dtype.element_of.limits()
+    low, high = (
+        (0, 0) if node.dtype.is_float or node.dtype.code in ("handle", "void") else node.dtype.element_of.limits()
+    )
     if node.op == "call_tir":
         return Value(f"m.call(m, {codes})", height=height)
     if node.op in ("poll_cancel", "prefetch"):

@@ -56,7 +56,7 @@ class Site:
     def where(self) -> str:
         from ..script import text
 
-        return f"{self.function}: {shorten(text(self.node).text.strip(), 160)}"
+        return f"{self.function}: {shorten(text(self.node).text.strip().split(chr(10))[0], 160)}"
 
     def around(self, values: Sequence[Any]) -> str:
         return ", ".join(f"{name} = {value}" for name, value in zip(self.loops, values, strict=False))
@@ -125,11 +125,25 @@ class Machine:
                 self.bounds(site, axis, int(value), extent, loops)
         return values
 
-    def unwritten(self, site: Site, place: int, loops: Sequence[Any]) -> NoReturn:
+    def divide(self, site: Site, function: Callable[..., Any], a: Any, b: Any, loops: Sequence[Any]) -> Any:
+        """An integer division whose divisor may be zero."""
+        try:
+            return function(a, b)
+        except ZeroDivisionError:
+            raise WorkbenchError(
+                "E-TIR-DIVIDE",
+                "division by zero",
+                where=site.where(),
+                found=site.around(loops),
+                fix="guard the division with T.if_then_else",
+                nodes=(site.node,),
+            ) from None
+
+    def unwritten(self, site: Site, place: int, shape: Sequence[int], loops: Sequence[Any]) -> NoReturn:
         name = site.buffer.name if site.buffer is not None else "?"
         raise WorkbenchError(
             "E-TIR-UNINITIALISED",
-            f"{name}{_index_text(site.buffer, place)} is read before anything is written to it",
+            f"{name}{_index_text(shape, place)} is read before anything is written to it",
             where=site.where(),
             found=site.around(loops),
             expected="a store to the element first",
@@ -138,11 +152,11 @@ class Machine:
         )
 
     def failed(self, site: Site, message: str, loops: Sequence[Any]) -> NoReturn:
-        raise WorkbenchError(
-            "E-TIR-ASSERT", message, where=site.where(), found=site.around(loops), nodes=(site.node,)
-        )
+        raise WorkbenchError("E-TIR-ASSERT", message, where=site.where(), found=site.around(loops), nodes=(site.node,))
 
-    def outside_domain(self, site: Site, name: str, value: Any, low: Any, extent: Any, loops: Sequence[Any]) -> NoReturn:
+    def outside_domain(
+        self, site: Site, name: str, value: Any, low: Any, extent: Any, loops: Sequence[Any]
+    ) -> NoReturn:
         raise WorkbenchError(
             "E-TIR-DOMAIN",
             f"block iterator {name} is {value}, outside its domain",
@@ -153,9 +167,7 @@ class Machine:
             nodes=(site.node,),
         )
 
-    def region(
-        self, site: Site, kind: str, allowed: Sequence[Any], index: Sequence[Any], loops: Sequence[Any]
-    ) -> None:
+    def region(self, site: Site, kind: str, allowed: Sequence[Any], index: Sequence[Any], loops: Sequence[Any]) -> None:
         """Refuse an access outside the boxes that the block declares."""
         lanes = [index]
         if index and hasattr(index[-1], "__len__"):
@@ -175,12 +187,14 @@ class Machine:
 
     # --- vectors ---
 
-    def gather(self, site: Site, cells: list[Any], places: Any, kind: Any, loops: Sequence[Any]) -> Any:
+    def gather(
+        self, site: Site, cells: list[Any], places: Any, kind: Any, shape: Sequence[int], loops: Sequence[Any]
+    ) -> Any:
         """The elements at several places, as a vector."""
         values = [cells[place] for place in places.tolist()]
         for place, value in zip(places.tolist(), values, strict=True):
             if value is None:
-                self.unwritten(site, place, loops)
+                self.unwritten(site, place, shape, loops)
         return np.array(values, kind)
 
     @staticmethod
@@ -199,30 +213,45 @@ class Machine:
     def leave(self) -> None:
         self.races.pop()
 
-    def note_read(self, site: Site, storage: Storage, position: Any) -> Any:
+    def note_read(self, site: Site, storage: Storage, shape: Sequence[int], position: Any) -> Any:
         """Record a read of one element (or of several lanes); answers `position`."""
         for place in _places(position):
             for race in self.races:
                 key = self._key(race, storage, place)
                 writer = race.writers.get(key)
                 if writer is not None and writer[0] != race.iteration:
-                    _race(race, site, storage, place, f"iteration {writer[0]} writes it, iteration {race.iteration} reads it")
+                    _race(
+                        race,
+                        site,
+                        _index_text(shape, place),
+                        f"iteration {writer[0]} writes it, iteration {race.iteration} reads it",
+                    )
                 known = race.readers.get(key, ())
                 if len(known) < 2 and race.iteration not in known:
                     race.readers[key] = (*known, race.iteration)
         return position
 
-    def note_write(self, site: Site, storage: Storage, position: Any) -> Any:
+    def note_write(self, site: Site, storage: Storage, shape: Sequence[int], position: Any) -> Any:
         """Record a write; answers `position`."""
         for place in _places(position):
             for race in self.races:
                 key = self._key(race, storage, place)
                 writer = race.writers.get(key)
                 if writer is not None and writer[0] != race.iteration:
-                    _race(race, site, storage, place, f"iterations {writer[0]} and {race.iteration} both write it")
+                    _race(
+                        race,
+                        site,
+                        _index_text(shape, place),
+                        f"iterations {writer[0]} and {race.iteration} both write it",
+                    )
                 for reader in race.readers.get(key, ()):
                     if reader != race.iteration:
-                        _race(race, site, storage, place, f"iteration {reader} reads it, iteration {race.iteration} writes it")
+                        _race(
+                            race,
+                            site,
+                            _index_text(shape, place),
+                            f"iteration {reader} reads it, iteration {race.iteration} writes it",
+                        )
                 race.writers[key] = (race.iteration,)
         return position
 
@@ -236,11 +265,11 @@ def _places(position: Any) -> list[int]:
     return [int(place) for place in position] if hasattr(position, "__len__") else [position]
 
 
-def _race(race: Race, site: Site, storage: Storage, place: int, found: str) -> NoReturn:
-    name = site.buffer.name if site.buffer is not None else storage.name
+def _race(race: Race, site: Site, index: str, found: str) -> NoReturn:
+    name = site.buffer.name if site.buffer is not None else "?"
     raise WorkbenchError(
         "E-TIR-RACE",
-        f"iterations of {race.variable} meet at element {_index_text(site.buffer, place)} of {name}",
+        f"iterations of {race.variable} meet at {name}{index}",
         where=site.where(),
         found=found,
         expected="iterations of a parallel or vectorized loop that touch different elements",
@@ -249,15 +278,14 @@ def _race(race: Race, site: Site, storage: Storage, place: int, found: str) -> N
     )
 
 
-def _index_text(buffer: t.Buffer | None, place: int) -> str:
-    """The indices of a flat position, for compact buffers of constant shape."""
-    if buffer is None or buffer.strides or not all(hasattr(extent, "value") for extent in buffer.shape):
+def _index_text(shape: Sequence[int], place: int) -> str:
+    """The indices of a flat position; the position itself for an empty `shape` (a buffer that is not compact)."""
+    if not shape:
         return f"[{place}]"
     indices: list[int] = []
-    for extent in reversed(buffer.shape):
-        value = max(int(extent.value), 1)  # type: ignore[attr-defined]
-        indices.append(place % value)
-        place //= value
+    for extent in reversed(shape):
+        indices.append(place % max(extent, 1))
+        place //= max(extent, 1)
     return f"[{', '.join(map(str, reversed(indices)))}]"
 
 

@@ -17,7 +17,6 @@ from typing import Any, Final
 import numpy as np
 
 from ...core.dtype import DataType
-from ...core.errors import WorkbenchError
 
 
 def wrap(value: int, dtype: DataType) -> int:
@@ -37,10 +36,6 @@ def wrapper(dtype: DataType) -> Callable[[int], int]:
         return value if low <= value <= high else (value - low) % span + low
 
     return wrapped
-
-
-def _zero() -> WorkbenchError:
-    return WorkbenchError("E-TIR-DIVIDE", "division by zero", fix="guard the division with T.if_then_else")
 
 
 def floor_divide(a: Any, b: Any) -> Any:
@@ -70,9 +65,9 @@ def truncated_modulo(a: Any, b: Any) -> Any:
 def _refuse_zero(b: Any) -> None:
     if isinstance(b, np.ndarray):
         if not b.all():
-            raise _zero()
+            raise ZeroDivisionError
     elif b == 0:
-        raise _zero()
+        raise ZeroDivisionError
 
 
 def select(condition: Any, a: Any, b: Any) -> Any:

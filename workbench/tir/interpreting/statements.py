@@ -17,6 +17,7 @@ from ...core.trampoline import Task, run
 from .. import nodes as t
 from .expressions import ExprCompiler, Lines, Place, Value
 from .machine import Storage
+from .masks import by_lane, is_masked
 
 NESTED_LOOPS: Final = 14
 _EXTENT: Final = (0, 1 << 40)
@@ -62,7 +63,10 @@ def compile_function(function: t.PrimFunc, checks: Checks) -> Compiled:
         code = compile(source, f"<interpreter of {name}>", "exec")
     except (SyntaxError, RecursionError, MemoryError) as error:
         raise WorkbenchError(
-            "E-TIR-INTERPRET", "the program nests too deeply for the interpreter", found=str(error)[:120], nodes=(function,)
+            "E-TIR-INTERPRET",
+            "the program nests too deeply for the interpreter",
+            found=str(error)[:120],
+            nodes=(function,),
         ) from None
     exec(code, compiler.namespace)
     return Compiled(compiler.namespace["run"], variables)
@@ -120,7 +124,8 @@ class Compiler(ExprCompiler):
         terms = [offset] if offset else []
         if buffer.elem_offset is not None:
             terms.append(self.value(buffer.elem_offset).code)
-        made = Place(cells, storage, " + ".join(terms) if terms != ["0"] else "", extents, strides, may_be_unwritten)
+        start = " + ".join(terms) if terms != ["0"] else ""
+        made = Place(cells, storage, start, extents, strides, not buffer.strides, may_be_unwritten)
         self.emit(*lines.lines)
         self.places[id(buffer)] = made
         return made
@@ -161,6 +166,9 @@ class Compiler(ExprCompiler):
 
 
 def _store(c: Compiler, node: t.BufferStore) -> Task:
+    if is_masked(node):
+        yield _lanes(c, node)
+        return
     lines = c.begin(node, node.value, *node.indices)
     wanted = node.buffer.dtype.with_lanes(node.value.dtype.lanes)
     vector = bool(node.indices) and node.indices[-1].dtype.is_vector
@@ -223,7 +231,9 @@ def _allocate(c: Compiler, buffer: t.Buffer) -> None:
     place = c.place(buffer, cells, storage, "", True)
     size = " * ".join(extent.code for extent in place.extents) or "1"
     if buffer.strides:
-        steps = [f"({extent.code} - 1) * {stride.code}" for extent, stride in zip(place.extents, place.strides, strict=True)]
+        steps = [
+            f"({extent.code} - 1) * {stride.code}" for extent, stride in zip(place.extents, place.strides, strict=True)
+        ]
         size = " + ".join(["1", place.offset or "0", *steps])
     elif place.offset:
         size = f"{place.offset} + {size}"
@@ -239,7 +249,17 @@ def _alloc_stmt(c: Compiler, node: t.AllocBuffer) -> Task:
     yield c.stmt(node.body)
 
 
+def _lanes(c: Compiler, node: t.BufferStore | t.IfThenElse) -> Task:
+    """A masked statement as a loop over lanes; the loop must outlive the names that were made for it."""
+    loop = by_lane(node)
+    c.bind("lanes", loop)
+    yield c.stmt(loop)
+
+
 def _if(c: Compiler, node: t.IfThenElse) -> Task:
+    if is_masked(node):
+        yield _lanes(c, node)
+        return
     lines = c.begin(node, node.condition)
     condition = c.value(node.condition)
     c.flush(lines)
@@ -354,7 +374,9 @@ def _bind_iterator(c: Compiler, iterator: t.IterVar, value: Value, low: Value, e
     inside = low.constant is not None and extent.constant is not None
     least, most = (low.low, low.low + extent.low - 1) if inside else (value.low, value.high)
     if not (inside and least <= value.low and value.high <= most):
-        failure = f"m.outside_domain({c.site()}, {iterator.var.name!r}, {name}, {low.code}, {extent.code}, {c.loop_values()})"
+        failure = (
+            f"m.outside_domain({c.site()}, {iterator.var.name!r}, {name}, {low.code}, {extent.code}, {c.loop_values()})"
+        )
         c.emit(f"if not {low.code} <= {name} < {low.code} + {extent.code}: {failure}")
     made = Value(name, max(value.low, least), min(value.high, most))
     if made.low > made.high:  # the check above always fails

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -77,6 +78,7 @@ HELPERS: Final = frozenset(
 """Words after ``T.`` that are not intrinsics."""
 
 
+@lru_cache(maxsize=4096)
 def is_dtype_word(word: str) -> bool:
     """True for ``float32`` and the like, which build constants and declare scalars."""
     try:
@@ -87,8 +89,9 @@ def is_dtype_word(word: str) -> bool:
 
 def natural_dtype(entry: Intrinsic, arguments: tuple[n.PrimExpr, ...]) -> DataType | None:
     """The dtype that an intrinsic's rule gives for these arguments; None when the call must say it."""
-    if entry.result is Result.VOID:
-        return DataType("void")
+    fixed = {Result.VOID: "void", Result.HANDLE: "handle"}.get(entry.result)
+    if fixed is not None:
+        return DataType(fixed)
     if entry.result is Result.BOOL and arguments:
         return DataType("bool").with_lanes(arguments[0].dtype.lanes)
     position = {Result.FIRST: 0, Result.SECOND: 1}.get(entry.result)

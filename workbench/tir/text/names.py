@@ -21,7 +21,7 @@ from ...arith.nodes import Var
 from ...core.node import Node
 from ..scopes import BIND, UNBIND, USE, events
 
-RESERVED = frozenset(("T", "I", "R", "range", "self", *keyword.kwlist))
+RESERVED = frozenset(("T", "tir", "range", "self", *keyword.kwlist))
 
 
 def is_plain(name: str) -> bool:
@@ -116,4 +116,3 @@ class Names:
                 break
         self.renamed[candidate] = original
         self.by_identity[id(variable)] = candidate
-

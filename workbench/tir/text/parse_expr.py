@@ -209,7 +209,9 @@ def _dtype_of_literal(value: Any, dtype: str | None) -> str | None:
 
 def _kind(tree: ast.AST) -> str:
     name = type(tree).__name__
-    return {"Lambda": "a lambda", "JoinedStr": "an f-string", "ListComp": "a comprehension"}.get(name, f"{name!r} syntax")
+    return {"Lambda": "a lambda", "JoinedStr": "an f-string", "ListComp": "a comprehension"}.get(
+        name, f"{name!r} syntax"
+    )
 
 
 # --- handlers -----------------------------------------------------------------------------------------------------
@@ -266,7 +268,9 @@ def _two(parser: ExprParser, cls: Any, builder: Any, a: Any, b: Any, trees: tupl
         dtype = "float32" if left.dtype.is_float or right.dtype.is_float else "int64"
         left, right = parser.as_expr(a, trees[0], dtype), parser.as_expr(b, trees[1], dtype)
     direct = cls is not None and left.dtype == right.dtype and not left.dtype.is_handle
-    if direct and (cls not in (n.Div, n.FloorDiv, n.FloorMod) or left.dtype.is_float == (cls is n.Div) or builder is build.truncdiv):
+    if direct and (
+        cls not in (n.Div, n.FloorDiv, n.FloorMod) or left.dtype.is_float == (cls is n.Div) or builder is build.truncdiv
+    ):
         return cls(left, right)
     return builder(left, right)
 
@@ -346,14 +350,18 @@ def _attribute(parser: ExprParser, tree: ast.Attribute, scope: Scope) -> Steps:
     word = parser.word(tree)
     if word == "inf":
         return float("inf")
-    raise parser.source.error(tree, f"{dotted(tree) or 'an attribute'} has no value", "call it: T.exp(x)" if word else "")
+    raise parser.source.error(
+        tree, f"{dotted(tree) or 'an attribute'} has no value", "call it: T.exp(x)" if word else ""
+    )
     yield
 
 
 def _call(parser: ExprParser, tree: ast.Call, scope: Scope) -> Steps:
     word = parser.call_word(tree)
     if not word:
-        raise parser.source.error(tree, f"{dotted(tree.func) or 'this'} cannot be called here", "call a function of T: T.exp(x)")
+        raise parser.source.error(
+            tree, f"{dotted(tree.func) or 'this'} cannot be called here", "call a function of T: T.exp(x)"
+        )
     special = _CALLS.get(word)
     if special is not None:
         return (yield from special(parser, tree, scope))
@@ -369,7 +377,9 @@ def _call(parser: ExprParser, tree: ast.Call, scope: Scope) -> Steps:
 
 def _arguments(parser: ExprParser, tree: ast.Call, scope: Scope, count: int | None) -> Steps:
     if count is not None and len(tree.args) != count:
-        raise parser.source.error(tree, f"T.{parser.call_word(tree)} takes {count} arguments", found=f"{len(tree.args)} arguments")
+        raise parser.source.error(
+            tree, f"T.{parser.call_word(tree)} takes {count} arguments", found=f"{len(tree.args)} arguments"
+        )
     values: list[Any] = []
     for part in tree.args:
         value = yield part, scope
@@ -392,7 +402,11 @@ def _typed_constant(parser: ExprParser, tree: ast.Call, scope: Scope, dtype: Dat
         value = float(value)
     if isinstance(value, _NUMBERS):
         if isinstance(value, float) and not dtype.is_float:
-            raise parser.source.error(tree, f"{value!r} is not of {dtype}", f"write T.{dtype}({int(value) if value == value and abs(value) < 1e300 else 0})")
+            raise parser.source.error(
+                tree,
+                f"{value!r} is not of {dtype}",
+                f"write T.{dtype}({int(value) if value == value and abs(value) < 1e300 else 0})",
+            )
         return build.const(value, dtype)
     return build.cast(dtype, parser.as_expr(value, tree.args[0]))
 
@@ -424,7 +438,9 @@ def _cast(parser: ExprParser, tree: ast.Call, scope: Scope) -> Steps:
 
 def _count(parser: ExprParser, tree: ast.Call, count: int) -> None:
     if len(tree.args) != count:
-        raise parser.source.error(tree, f"T.{parser.call_word(tree)} takes {count} arguments", found=f"{len(tree.args)} arguments")
+        raise parser.source.error(
+            tree, f"T.{parser.call_word(tree)} takes {count} arguments", found=f"{len(tree.args)} arguments"
+        )
 
 
 def _select(parser: ExprParser, tree: ast.Call, scope: Scope) -> Steps:
@@ -483,7 +499,9 @@ def _not_call(parser: ExprParser, tree: ast.Call, scope: Scope) -> Steps:
 def _any_call(parser: ExprParser, tree: ast.Call, scope: Scope) -> Steps:
     parser.keywords(tree)
     if len(tree.args) < 2:
-        raise parser.source.error(tree, "T.Call takes a dtype, a name and arguments", 'write T.Call("float32", "exp", x)')
+        raise parser.source.error(
+            tree, "T.Call takes a dtype, a name and arguments", 'write T.Call("float32", "exp", x)'
+        )
     name = parser.constant(tree.args[1], str, "the name of an intrinsic")
     values: list[n.PrimExpr] = []
     for part in tree.args[2:]:

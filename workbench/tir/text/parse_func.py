@@ -87,7 +87,9 @@ class FunctionParser(StmtParser):
         """Each parameter with its scalar, or None for a buffer that is made later."""
         listed = self.tree.args
         if listed.vararg or listed.kwarg or listed.kwonlyargs or listed.defaults:
-            raise self.source.error(self.tree, "a function takes plain parameters", 'write A: T.Buffer((16,), "float32")')
+            raise self.source.error(
+                self.tree, "a function takes plain parameters", 'write A: T.Buffer((16,), "float32")'
+            )
         parameters: list[tuple[ast.arg, Any]] = []
         for argument in [*listed.posonlyargs, *listed.args]:
             argument.annotation = self._annotation(argument)
@@ -110,7 +112,9 @@ class FunctionParser(StmtParser):
                     if hasattr(part, "lineno"):
                         ast.copy_location(part, argument)
         if note is None:
-            raise self.source.error(argument, f"parameter {argument.arg} has no type", 'write A: T.Buffer((16,), "float32") or n: T.int64')
+            raise self.source.error(
+                argument, f"parameter {argument.arg} has no type", 'write A: T.Buffer((16,), "float32") or n: T.int64'
+            )
         return note
 
     def _scalar_dtype(self, argument: ast.arg) -> DataType:
@@ -125,7 +129,11 @@ class FunctionParser(StmtParser):
         """Declare scalars and abbreviations; answers the buffers still to be declared."""
         later: list[tuple[str, ast.Call]] = []
         for stmt in self.tree.body:
-            if isinstance(stmt, ast.AnnAssign) and self.word(stmt.annotation) == "expr" and isinstance(stmt.target, ast.Name):
+            if (
+                isinstance(stmt, ast.AnnAssign)
+                and self.word(stmt.annotation) == "expr"
+                and isinstance(stmt.target, ast.Name)
+            ):
                 if stmt.value is not None:
                     self.handled.add(id(stmt))
                     scope.names[stmt.target.id] = Abbreviation(stmt.value, scope)
@@ -159,7 +167,9 @@ class FunctionParser(StmtParser):
                 continue
             call, target = stmt.value, stmt.targets[0]
             if not isinstance(call, ast.Call) or not isinstance(target, ast.Name) or not call.args:
-                raise self.source.error(stmt, "T.match_buffer names a buffer", 'write A = T.match_buffer(a, (16,), "float32")')
+                raise self.source.error(
+                    stmt, "T.match_buffer names a buffer", 'write A = T.match_buffer(a, (16,), "float32")'
+                )
             handle = self.expr(call.args[0], scope)
             self.handled.add(id(stmt))
             inner = ast.copy_location(ast.Call(call.func, call.args[1:], call.keywords), call)
@@ -191,7 +201,11 @@ def program(text: str | bytes) -> t.PrimFunc | IRModule:
     body = [stmt for stmt in source.tree.body if not isinstance(stmt, ignored) and not _is_text(stmt)]
     if len(body) != 1:
         where: ast.AST = body[1] if body else source.tree
-        raise source.error(where, f"one function or one class was expected, found {len(body)} statements", "write @T.prim_func def main(...):")
+        raise source.error(
+            where,
+            f"one function or one class was expected, found {len(body)} statements",
+            "write @T.prim_func def main(...):",
+        )
     if isinstance(body[0], ast.ClassDef):
         return _module(source, body[0])
     return _function(source, body[0])

@@ -90,7 +90,9 @@ class StmtParser(ExprParser):
     def statement(self, tree: ast.stmt, scope: Scope) -> Result:
         reader = _STATEMENTS.get(type(tree))
         if reader is None:
-            raise self.source.error(tree, f"{type(tree).__name__!r} statements have no meaning here", "use for, if, while, with T.block")
+            raise self.source.error(
+                tree, f"{type(tree).__name__!r} statements have no meaning here", "use for, if, while, with T.block"
+            )
         return reader(self, tree, scope)
 
     # --- pieces ---
@@ -209,7 +211,9 @@ class StmtParser(ExprParser):
         start = self.expr(tree.lower, scope) if tree.lower is not None else build.const(0)
         return t.Range(start, _length(start, self.expr(tree.upper, scope)))
 
-    def new_loop(self, name: ast.AST, start: n.PrimExpr | None, extent: n.PrimExpr, dtype: str, scope: Scope) -> tuple[n.Var, n.PrimExpr]:
+    def new_loop(
+        self, name: ast.AST, start: n.PrimExpr | None, extent: n.PrimExpr, dtype: str, scope: Scope
+    ) -> tuple[n.Var, n.PrimExpr]:
         """The variable of a loop and its begin (zero unless given)."""
         if not isinstance(name, ast.Name):
             raise self.source.error(name, "a loop has a name here", "write for i in T.serial(8)")
@@ -284,7 +288,9 @@ def _store(parser: StmtParser, target: ast.Subscript, value: ast.expr, scope: Sc
     check_rank(parser, target, buffer, len(trees))
     for tree in trees:
         if isinstance(tree, ast.Slice):
-            raise parser.source.error(target, "a slice has no meaning here", "write T.ramp(base, 1, lanes) for a vector")
+            raise parser.source.error(
+                target, "a slice has no meaning here", "write T.ramp(base, 1, lanes) for a vector"
+            )
     indices = tuple(parser.expr(tree, scope) for tree in trees)
     return t.BufferStore(buffer, parser.expr(value, scope, buffer.dtype), indices)
 
@@ -302,7 +308,9 @@ def _axis(parser: StmtParser, target: ast.expr, value: Any, word: str, scope: Sc
     elif word in KIND_OF_AXIS and len(names) == 1:
         _one_axis(parser, names[0], call, KIND_OF_AXIS[word], scope)
     else:
-        raise parser.source.error(call, f"there is no T.axis.{word} for {len(names)} names", nearest(word, [*KIND_OF_AXIS, "remap"]))
+        raise parser.source.error(
+            call, f"there is no T.axis.{word} for {len(names)} names", nearest(word, [*KIND_OF_AXIS, "remap"])
+        )
     return None
 
 
@@ -324,7 +332,9 @@ def _remap(parser: StmtParser, names: list[str], call: ast.Call, scope: Scope) -
     values = call.args[1].elts if len(call.args) == 2 and isinstance(call.args[1], (ast.List, ast.Tuple)) else None
     kinds = parser.constant(call.args[0], str, 'kinds such as "SR"') if call.args else ""
     if values is None or not len(names) == len(values) == len(kinds) or set(kinds) - set("SRCO"):
-        raise parser.source.error(call, "T.axis.remap takes kinds and loops", 'write vi, vk = T.axis.remap("SR", [i, k])')
+        raise parser.source.error(
+            call, "T.axis.remap takes kinds and loops", 'write vi, vk = T.axis.remap("SR", [i, k])'
+        )
     block = parser.blocks[-1]
     for name, kind, tree in zip(names, kinds, values, strict=True):
         value = parser.expr(tree, scope)
@@ -396,7 +406,9 @@ def _for(parser: StmtParser, tree: ast.For, scope: Scope) -> Result:
     plain_range = isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "range"
     word = "serial" if plain_range else parser.call_word(call)
     if not isinstance(call, ast.Call) or (word != "grid" and word not in KIND_OF_LOOP) or tree.orelse:
-        hint = nearest(word, [*KIND_OF_LOOP, "grid"]) or "write for i in T.serial(8), or T.grid, T.parallel, T.vectorized"
+        hint = (
+            nearest(word, [*KIND_OF_LOOP, "grid"]) or "write for i in T.serial(8), or T.grid, T.parallel, T.vectorized"
+        )
         raise parser.source.error(tree.iter, "this is not a loop of T", hint)
     inner = Scope(scope)
     if word == "grid":
@@ -423,14 +435,18 @@ def _loop_domain(
         start, end = (parser.expr(part, scope) for part in call.args)
         constant = is_index_constant(start) and is_index_constant(end)
         return start, build.subtract(end, start) if constant or not is_integer(start, 0) else end
-    raise parser.source.error(call, "a loop takes its extent, or a begin and an end", "write T.serial(8) or T.serial(1, 8)")
+    raise parser.source.error(
+        call, "a loop takes its extent, or a begin and an end", "write T.serial(8) or T.serial(1, 8)"
+    )
 
 
 def _grid(parser: StmtParser, tree: ast.For, call: ast.Call, scope: Scope, inner: Scope) -> Result:
     parser.keywords(call)
     targets = list(tree.target.elts) if isinstance(tree.target, (ast.Tuple, ast.List)) else [tree.target]
     if len(targets) != len(call.args) or not targets:
-        raise parser.source.error(tree.target, f"{len(targets)} names for {len(call.args)} extents", "write for i, j in T.grid(4, 5)")
+        raise parser.source.error(
+            tree.target, f"{len(targets)} names for {len(call.args)} extents", "write for i, j in T.grid(4, 5)"
+        )
     extents = [parser.expr(part, scope) for part in call.args]
     loops = [
         (*parser.new_loop(target, None, extent, extent.dtype, inner), extent)
@@ -450,7 +466,9 @@ def _with(parser: StmtParser, tree: ast.With, scope: Scope) -> Result:
     word = parser.call_word(item.context_expr)
     reader = _WITHS.get(word)
     if len(tree.items) != 1 or reader is None:
-        raise parser.source.error(tree, "`with` opens a block here", nearest(word, _WITHS) or 'write with T.block("name"):')
+        raise parser.source.error(
+            tree, "`with` opens a block here", nearest(word, _WITHS) or 'write with T.block("name"):'
+        )
     return reader(parser, tree, item.context_expr, scope)
 
 
@@ -529,7 +547,9 @@ def _with_allocate(parser: StmtParser, tree: ast.With, call: ast.Call, scope: Sc
     inner = Scope(scope)
     items = _annotations(parser, call, scope)
     if tree.items[0].optional_vars is None:
-        return t.AllocBuffer(parser.known_buffer(_only(parser, call, "annotations"), scope), parser.suite(tree.body, inner), items)
+        return t.AllocBuffer(
+            parser.known_buffer(_only(parser, call, "annotations"), scope), parser.suite(tree.body, inner), items
+        )
     buffer = parser.buffer(_with_name(parser, tree), call, inner, "annotations")
     return t.AllocBuffer(buffer, parser.suite(tree.body, inner), items)
 
@@ -537,7 +557,9 @@ def _with_allocate(parser: StmtParser, tree: ast.With, call: ast.Call, scope: Sc
 def _only(parser: StmtParser, call: ast.Call, *keywords: str) -> ast.expr:
     parser.keywords(call, *keywords)
     if len(call.args) != 1:
-        raise parser.source.error(call, f"T.{parser.call_word(call)} takes one argument here", found=f"{len(call.args)}")
+        raise parser.source.error(
+            call, f"T.{parser.call_word(call)} takes one argument here", found=f"{len(call.args)}"
+        )
     return call.args[0]
 
 

@@ -67,6 +67,10 @@ class ExprPrinter:
             self.abbreviated[id(node)] = name
         return pieces
 
+    def needs_definitions(self, expr: Node) -> bool:
+        """Whether an expression cannot be written in one piece."""
+        return bool(_to_abbreviate((expr,)))
+
     def expression(self, node: n.PrimExpr, context: Any) -> Pieces:
         if context != DEFINE:
             name = self.abbreviated.get(id(node))
@@ -75,7 +79,9 @@ class ExprPrinter:
         outer = context if isinstance(context, int) else LOWEST
         printer = _PRINTERS.get(type(node))
         if printer is None:
-            raise WorkbenchError("E-TIR-PRINT", f"no text for an expression of class {type(node).__name__}", nodes=(node,))
+            raise WorkbenchError(
+                "E-TIR-PRINT", f"no text for an expression of class {type(node).__name__}", nodes=(node,)
+            )
         return printer(self, node, outer)
 
 
@@ -157,7 +163,11 @@ def _float(printer: ExprPrinter, node: n.FloatImm, outer: int) -> Pieces:
     if exact:
         made = const(float(text.strip('"')), node.dtype)
         exact = isinstance(made, n.FloatImm) and made.value.hex() == node.value.hex()
-    return [f"T.{node.dtype}({text})"] if exact else [f'T.FloatImm({float_literal(node.value, DataType("float64"))}, "{node.dtype}")']
+    return (
+        [f"T.{node.dtype}({text})"]
+        if exact
+        else [f'T.FloatImm({float_literal(node.value, DataType("float64"))}, "{node.dtype}")']
+    )
 
 
 def _string(printer: ExprPrinter, node: n.StringImm, outer: int) -> Pieces:

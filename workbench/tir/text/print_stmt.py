@@ -31,9 +31,10 @@ class Part(Enum):
     NAME = "its name"
     EXTENT = "its extent, in a grid"
     BODY = "what follows its header"
+    OTHERWISE = "a condition after an if"
 
 
-WHOLE, LAST, NAME, EXTENT, BODY = Part.WHOLE, Part.LAST, Part.NAME, Part.EXTENT, Part.BODY
+WHOLE, LAST, NAME, EXTENT, BODY, OTHERWISE = Part
 
 
 class Printer(ExprPrinter):
@@ -110,9 +111,13 @@ def _sequence(printer: Printer, node: t.SeqStmt, context: Any) -> Pieces:
 
 def _if(printer: Printer, node: t.IfThenElse, context: Any) -> Pieces:
     lines = printer.definitions(node.condition)
-    pieces = [*lines, "if ", Child(node.condition, LOWEST), ":", *_suite(node.then_case)]
-    if node.else_case is not None:
-        pieces += [NEWLINE, "else:", *_suite(node.else_case)]
+    word = "elif " if context is OTHERWISE else "if "
+    pieces = [*lines, word, Child(node.condition, LOWEST), ":", *_suite(node.then_case)]
+    other = node.else_case
+    if isinstance(other, t.IfThenElse) and not printer.needs_definitions(other.condition):
+        pieces += [NEWLINE, Child(other, OTHERWISE)]
+    elif other is not None:
+        pieces += [NEWLINE, "else:", *_suite(other)]
     return pieces
 
 
@@ -127,7 +132,15 @@ def _let(printer: Printer, node: t.LetStmt, context: Any) -> Pieces:
         head = [Child(node.var), f": T.let[T.{node.var.dtype}] = ", Child(node.value, LOWEST)]
         return [*lines, *head, NEWLINE, Child(node.body, LAST)]
     kind = "" if node.var.dtype == node.value.dtype else f', dtype="{node.var.dtype}"'
-    return [*lines, "with T.LetStmt(", Child(node.value, LOWEST), f"{kind}) as ", Child(node.var), ":", *_suite(node.body)]
+    return [
+        *lines,
+        "with T.LetStmt(",
+        Child(node.value, LOWEST),
+        f"{kind}) as ",
+        Child(node.var),
+        ":",
+        *_suite(node.body),
+    ]
 
 
 def _allocate(printer: Printer, node: t.AllocBuffer, context: Any) -> Pieces:
@@ -312,7 +325,12 @@ def _axes(printer: Printer, block: t.Block, values: Sequence[n.PrimExpr]) -> lis
 
 def _remappable(printer: Printer, iterator: t.IterVar, value: n.PrimExpr) -> bool:
     loop = printer.loops.get(id(value)) if isinstance(value, n.Var) else None
-    if loop is None or id(value) in printer.names.declared_ids or id(iterator.var) in printer.names.declared_ids or loop.var.dtype != iterator.var.dtype:
+    if (
+        loop is None
+        or id(value) in printer.names.declared_ids
+        or id(iterator.var) in printer.names.declared_ids
+        or loop.var.dtype != iterator.var.dtype
+    ):
         return False
     return identical(loop.min, iterator.dom.min) and identical(loop.extent, iterator.dom.extent)
 
@@ -363,7 +381,9 @@ def _block(printer: Printer, node: t.Block, context: Any) -> Pieces:
 def _block_body(
     printer: Printer, node: t.Block, predicate: n.PrimExpr | None, shows_regions: bool = True
 ) -> list[Piece]:
-    ranges = [part for region in (*node.reads, *node.writes) for item in region.region for part in (item.min, item.extent)]
+    ranges = [
+        part for region in (*node.reads, *node.writes) for item in region.region for part in (item.min, item.extent)
+    ]
     shapes = [part for buffer in node.alloc_buffers for part in _buffer_expressions(buffer)]
     pieces = printer.definitions(predicate, *ranges, *_expressions(node.annotations), *shapes)
     if predicate is not None:
@@ -394,7 +414,9 @@ def has_plain_root(function: t.PrimFunc) -> bool:
     block = body.block
     if block.name != "root" or block.iter_vars or block.reads or block.writes or len(block.annotations):
         return False
-    return block.init is None and (bool(block.alloc_buffers) or (contains_block(block.body) and not is_root(block.body)))
+    return block.init is None and (
+        bool(block.alloc_buffers) or (contains_block(block.body) and not is_root(block.body))
+    )
 
 
 def _is_true(expr: n.PrimExpr) -> bool:

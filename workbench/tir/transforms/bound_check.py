@@ -133,8 +133,8 @@ def _report(
     shown = variables[: _MAX_VALUES - 2]
     loops = ", ".join(f"{var.name} = {{}}" for var in shown)
     message = (
-        f"E-RUN-BOUNDS {verb} {buffer.name} outside axis {axis}; found index {{}}; expected 0 to extent {{}} (exclusive)"
-        + (f"; at {loops}" if loops else "")
+        f"E-RUN-BOUNDS {verb} {buffer.name} outside axis {axis}"
+        "; found index {}; expected 0 to extent {} (exclusive)" + (f"; at {loops}" if loops else "")
     )
     values = [cast("int64", value) for value in (index, extent, *shown)]
     status = const(OUT_OF_BOUNDS, "int32")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from ...arith import build
@@ -21,6 +22,16 @@ _BINARY = {
 def fold(root: Any) -> Any:
     """`root` with constant integer arithmetic done and dead branches dropped."""
     return rewrite(root, _post, lambda node: node if isinstance(node, t.Buffer) else None)
+
+
+def folded_with(root: Any, values: Mapping[Any, n.PrimExpr]) -> Any:
+    """`root` with variables replaced by values and folded, in one walk."""
+    known = {id(variable): value for variable, value in values.items()}
+
+    def pre(node: Any) -> Any:
+        return node if isinstance(node, t.Buffer) else known.get(id(node))
+
+    return rewrite(root, _post, pre)
 
 
 def _post(node: Any) -> Any:

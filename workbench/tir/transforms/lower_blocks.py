@@ -295,7 +295,9 @@ class _Placement:
             if id(step) in shared:
                 # The loop carries the values: allocate around it, not inside.
                 return step
-            if isinstance(step, (t.BufferStore, t.Evaluate)) or (isinstance(step, t.BlockRealize) and step is not owner):
+            if isinstance(step, (t.BufferStore, t.Evaluate)) or (
+                isinstance(step, t.BlockRealize) and step is not owner
+            ):
                 break
             where = step
         return where

@@ -1,7 +1,7 @@
 """The passes that turn scheduled blocks into loops for a backend, in order.
 
-    from workbench.tir.transforms.pipeline import lower
-    kernel = lower(func)
+from workbench.tir.transforms.pipeline import lower
+kernel = lower(func)
 """
 
 from __future__ import annotations
@@ -41,9 +41,7 @@ def pipeline() -> tuple[str, ...]:
 
 def lower_module(mod: IRModule) -> IRModule:
     """Run the pipeline on the functions of a module that are not lowered yet."""
-    todo = {
-        name: func for name, func in mod.items() if isinstance(func, t.PrimFunc) and "signature" not in func.attrs
-    }
+    todo = {name: func for name, func in mod.items() if isinstance(func, t.PrimFunc) and "signature" not in func.attrs}
     made = IRModule(todo)
     context = PassContext.current()
     for name in pipeline():

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from ...arith import nodes as n
-from ...core.node import Node, children
+from ...core.node import Node, children, rewrite
 from ...core.transform import function_pass
 from .. import nodes as t
 
@@ -49,8 +49,6 @@ def plan_storage(func: t.PrimFunc) -> t.PrimFunc:
 
 
 def _annotated(root: t.Stmt, lives: dict[int, Life]) -> t.Stmt:
-    from ...core.node import rewrite
-
     def post(node: Any) -> Any:
         if isinstance(node, t.AllocBuffer) and id(node.buffer) in lives:
             return node.replace(annotations=node.annotations.set("arena_offset", lives[id(node.buffer)].offset))
@@ -61,38 +59,49 @@ def _annotated(root: t.Stmt, lives: dict[int, Life]) -> t.Stmt:
 
 def lifetimes(body: t.Stmt) -> dict[int, Life]:
     """Lives of the buffers of constant size that `body` allocates outside of parallel loops."""
-    lives: dict[int, Life] = {}
-    loops: list[tuple[int, list[t.Buffer]]] = []
-    counter = 0
-    stack: list[tuple[Any, str]] = [(body, "visit")]
+    walk = _Lifetimes()
+    stack: list[tuple[t.Stmt, bool]] = [(body, False)]
     while stack:
-        current, action = stack.pop()
-        if action == "leave":
-            begin, allocated = loops.pop()
-            inside = {id(buffer) for buffer in allocated}
-            for key, life in lives.items():
-                if key not in inside and life.last >= begin:  # live across iterations
-                    life.first, life.last = min(life.first, begin), counter
+        current, leaving = stack.pop()
+        if leaving:
+            walk.leave_loop()
             continue
-        counter += 1
-        _mention(current, lives, counter)
-        if isinstance(current, t.AllocBuffer):
-            size = byte_size(current.buffer)
-            if size is not None:
-                lives[id(current.buffer)] = Life(current.buffer, size, counter, -1)
-                for _, allocated in loops:
-                    allocated.append(current.buffer)
+        walk.enter(current)
         if isinstance(current, t.For) and current.kind is t.ForKind.PARALLEL:
-            continue
+            continue  # all that it mentions has been noted; what it allocates is per iteration
         if isinstance(current, (t.For, t.While)):
-            loops.append((counter, []))
-            stack.append((None, "leave"))
+            walk.loops.append((walk.moment, set()))
+            stack.append((current, True))
         inner = [child for child in children(current) if isinstance(child, t.Stmt)]
-        stack.extend((child, "visit") for child in reversed(inner))
-    for life in lives.values():
-        if life.last < 0:
-            life.last = life.first
-    return lives
+        stack.extend((child, False) for child in reversed(inner))
+    for life in walk.lives.values():
+        life.last = max(life.last, life.first)
+    return walk.lives
+
+
+class _Lifetimes:
+    """The state of the walk: lives so far, and the loops around with the buffers that they allocate inside."""
+
+    def __init__(self) -> None:
+        self.lives: dict[int, Life] = {}
+        self.loops: list[tuple[int, set[int]]] = []
+        self.moment = 0
+
+    def enter(self, stmt: t.Stmt) -> None:
+        self.moment += 1
+        _mention(stmt, self.lives, self.moment)
+        size = byte_size(stmt.buffer) if isinstance(stmt, t.AllocBuffer) else None
+        if isinstance(stmt, t.AllocBuffer) and size is not None:
+            self.lives[id(stmt.buffer)] = Life(stmt.buffer, size, self.moment, -1)
+            for _, allocated in self.loops:
+                allocated.add(id(stmt.buffer))
+
+    def leave_loop(self) -> None:
+        """What a loop mentions but does not allocate is live in all its iterations."""
+        begin, allocated = self.loops.pop()
+        for key, life in self.lives.items():
+            if key not in allocated and life.last >= begin:
+                life.first, life.last = min(life.first, begin), self.moment
 
 
 def _mention(stmt: t.Stmt, lives: dict[int, Life], moment: int) -> None:

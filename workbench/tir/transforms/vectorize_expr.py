@@ -16,9 +16,7 @@ from ...core.node import children, map_children
 from .. import nodes as t
 from .linear import multiple_of
 
-_NOT_IN_LANES: Final = frozenset(
-    {"address_of", "prefetch", "shuffle", "reduce_add", "reduce_max", "reduce_min"}
-)
+_NOT_IN_LANES: Final = frozenset({"address_of", "prefetch", "shuffle", "reduce_add", "reduce_max", "reduce_min"})
 
 
 class Scalarise(Exception):
@@ -86,7 +84,9 @@ class Lanes:
 
     def _each_in_lanes(self, node: n.PrimExpr, done: dict[int, n.PrimExpr]) -> n.PrimExpr:
         """The same operation on vectors."""
-        return map_children(node, lambda child: self.spread(done[id(child)]) if isinstance(child, n.PrimExpr) else child)
+        return map_children(
+            node, lambda child: self.spread(done[id(child)]) if isinstance(child, n.PrimExpr) else child
+        )
 
 
 # --- classes that are more than lane by lane ----------------------------------------------------------------------

@@ -64,26 +64,25 @@ def _serial(stmt: t.Stmt, loop: t.For) -> t.Stmt:
 def _stmt(stmt: t.Stmt, loop: t.For, lanes: Lanes) -> Task:
     """`stmt` for all lanes at once."""
     try:
-        if isinstance(stmt, t.BufferStore):
-            return _store(stmt, lanes)
-        if isinstance(stmt, t.Evaluate):
-            return _evaluate(stmt, lanes)
-        if isinstance(stmt, t.AssertStmt):
-            return _unchanged_or_scalar(stmt, stmt.condition, lanes)
+        leaf = _LEAVES.get(type(stmt))
+        if leaf is not None:
+            return leaf(stmt, lanes)
         if isinstance(stmt, t.IfThenElse):
             condition = lanes.vector(stmt.condition)
             return (yield _if(stmt, condition, loop, lanes))
         if isinstance(stmt, t.For):
             _require_same(lanes, stmt.min, stmt.extent)
-        elif isinstance(stmt, t.LetStmt):
+            return stmt.replace(body=(yield _stmt(stmt.body, loop, lanes)))
+        if isinstance(stmt, t.LetStmt):
             return (yield _let(stmt, loop, lanes))
-        elif isinstance(stmt, (t.While, t.AllocBuffer)) or not isinstance(stmt, t.SeqStmt):
+        if not isinstance(stmt, t.SeqStmt):
             raise Scalarise(type(stmt).__name__)
     except Scalarise:
         return _serial(stmt, loop)
-    if isinstance(stmt, t.For):
-        body = yield _stmt(stmt.body, loop, lanes)
-        return stmt.replace(body=body)
+    return (yield _sequence(stmt, loop, lanes))
+
+
+def _sequence(stmt: t.SeqStmt, loop: t.For, lanes: Lanes) -> Task:
     parts = []
     for part in stmt.stmts:
         parts.append((yield _stmt(part, loop, lanes)))
@@ -124,10 +123,13 @@ def _evaluate(stmt: t.Evaluate, lanes: Lanes) -> t.Stmt:
     raise Scalarise("it has effects")
 
 
-def _unchanged_or_scalar(stmt: t.Stmt, expr: n.PrimExpr, lanes: Lanes) -> t.Stmt:
-    if lanes.vector(expr) is not expr:
+def _assert(stmt: t.AssertStmt, lanes: Lanes) -> t.Stmt:
+    if lanes.vector(stmt.condition) is not stmt.condition:
         raise Scalarise("it differs by lane")
     return stmt
+
+
+_LEAVES: dict[type, Any] = {t.BufferStore: _store, t.Evaluate: _evaluate, t.AssertStmt: _assert}
 
 
 def _let(stmt: t.LetStmt, loop: t.For, lanes: Lanes) -> Task:

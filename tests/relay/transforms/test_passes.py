@@ -62,7 +62,7 @@ def assert_reads_back(mod: IRModule) -> None:
 
 
 @pytest.mark.parametrize("name", PASSES)
-@settings(max_examples=40)
+@settings(max_examples=30)
 @given(function=programs())
 def test_pass_keeps_meaning(name: str, function: Function) -> None:
     mod = typed(function)
@@ -72,7 +72,7 @@ def test_pass_keeps_meaning(name: str, function: Function) -> None:
     assert_reads_back(made)
 
 
-@settings(max_examples=40)
+@settings(max_examples=30)
 @given(function=programs(), names=st.lists(st.sampled_from(sorted(PASSES)), min_size=2, max_size=6))
 def test_any_order_of_passes_keeps_meaning(function: Function, names: list[str]) -> None:
     mod = typed(function)
@@ -80,7 +80,7 @@ def test_any_order_of_passes_keeps_meaning(function: Function, names: list[str])
     assert_close(interpret(run_passes(mod, names), *inputs), interpret(mod, *inputs), 1e-4)
 
 
-@settings(max_examples=40)
+@settings(max_examples=30)
 @given(function=programs())
 def test_normal_forms_are_inverse(function: Function) -> None:
     graph = run_passes(typed(function), ["ToGraphNormalForm"])
@@ -88,13 +88,14 @@ def test_normal_forms_are_inverse(function: Function) -> None:
     assert fingerprint(again["main"]) == fingerprint(graph["main"])
 
 
-@settings(max_examples=40)
+@settings(max_examples=30)
 @given(function=programs(control=False))
 def test_defuse_undoes_fuse(function: Function) -> None:
     mod = typed(function)
     assert fingerprint(run_passes(mod, ["FuseOps", "DefuseOps"])["main"]) == fingerprint(mod["main"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PASSES)
 def test_chain_of_twenty_thousand_calls(name: str) -> None:
     with PassContext(opt_level=3):
@@ -102,6 +103,7 @@ def test_chain_of_twenty_thousand_calls(name: str) -> None:
     assert made["main"].body.checked_type is not None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["ToGraphNormalForm", "DeadCodeElimination", "FoldConstant", "FuseOps", "ToANormalForm"]
 )

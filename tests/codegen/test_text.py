@@ -1,0 +1,132 @@
+"""The LLVM text: stable, with safe names, and debug lines that lead back to the printed program."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+
+from tests.codegen.support import artefact, function
+from workbench.codegen.llvm import machine
+from workbench.codegen.llvm.parallel_compile import Helper, compile_jobs, helpers
+from workbench.core.dtype import DataType
+from workbench.core.errors import WorkbenchError
+from workbench.target import Target
+
+SAXPY = """
+def saxpy(a: T.float32, X: T.Buffer((64,), "float32"), Y: T.Buffer((64,), "float32")):
+    for i in T.serial(4):
+        for j in T.vectorized(16):
+            Y[i * 16 + j] = a * X[i * 16 + j] + Y[i * 16 + j]
+"""
+
+
+def kernel_text(text: str) -> str:
+    """The kernel's definition alone, without debug locations."""
+    (found,) = re.findall(r"^define i32 @wb_.*?^}", re.sub(r",? !dbg !\d+", "", text), re.MULTILINE | re.DOTALL)
+    return found
+
+
+def test_a_small_kernel(golden: Callable[..., None]) -> None:
+    golden(kernel_text(artefact(SAXPY).texts["f"]))
+
+
+def test_text_is_the_same_every_time() -> None:
+    first, second = artefact(SAXPY), artefact(SAXPY)
+    assert first.texts == second.texts
+    assert first.objects == second.objects
+
+
+@pytest.mark.parametrize("name", ["a b", 'x"; } define', "héllo", "\x00", "../x", "é" * 100, "n" * 300])
+def test_names_of_users_never_reach_llvm(name: str) -> None:
+    func = function(SAXPY)
+    made = artefact({name: func})
+    text = made.texts[name]
+    quoted = re.sub(r'c"[^"]*"', "", text)
+    symbols = re.findall(r"@[^\s(,)\]]+", quoted)
+    assert [symbol for symbol in symbols if not re.fullmatch(r"@[A-Za-z0-9_.$]+", symbol)] == []
+    assert all(ord(character) < 128 for character in text)
+    made.module()
+
+
+def test_instructions_lead_back_to_lines_of_the_printed_program() -> None:
+    made = artefact(SAXPY)
+    source = made.get_source("tir", "f").splitlines()
+    store = next(number for number, line in enumerate(source, 1) if line.strip().startswith("Y["))
+    assembly = made.get_source("asm")
+    lines = {int(line) for line in re.findall(r"\.loc\s+\d+\s+(\d+)", assembly)}
+    assert store in lines
+    assert lines <= set(range(0, len(source) + 1))
+    assert "kernel0.tir" in assembly
+
+
+def test_most_loads_and_arithmetic_keep_a_line() -> None:
+    from tests.codegen.test_statements import MATMUL
+
+    optimised = artefact(MATMUL).get_source("ll-opt", "f")
+    kernel = re.findall(r"^define internal void @wb_.*?^}", optimised, re.MULTILINE | re.DOTALL)[0]
+    instructions = [line for line in kernel.splitlines() if re.search(r"(load|fmul|fadd) |  store ", line)]
+    kept = [line for line in instructions if "!dbg" in line]
+    assert len(kept) >= 0.65 * len(instructions)
+
+
+def test_parallel_compilation_gives_the_same_objects() -> None:
+    made = artefact({f"f{number}": function(SAXPY) for number in range(4)})
+    jobs = [machine.job_of(text, Target("llvm")) for text in made.texts.values()]
+    try:
+        assert compile_jobs(jobs, workers=2) == compile_jobs(jobs, workers=1)
+    finally:
+        helpers.close_idle()
+
+
+def test_a_dead_helper_costs_nothing_but_time() -> None:
+    jobs = [machine.job_of(artefact(SAXPY).texts["f"], Target("llvm"))] * 3
+    helper = Helper()
+    helper.process.kill()
+    helper.process.wait()
+    helpers.give_back(helper)
+    try:
+        assert compile_jobs(jobs, workers=2) == compile_jobs(jobs, workers=1)
+    finally:
+        helpers.close_idle()
+
+
+def test_invalid_text_is_one_error_with_the_line() -> None:
+    with pytest.raises(WorkbenchError) as caught:
+        machine.compile_job(machine.job_of("define i32 @f() {\n  ret i64 %x\n}\n", Target("llvm")))
+    assert caught.value.code == "E-CODEGEN-IR"
+    assert "ret i64" in caught.value.found
+
+
+def test_errors_come_back_from_helpers() -> None:
+    bad = machine.job_of("define i32 @f() { ret }", Target("llvm"))
+    try:
+        with pytest.raises(WorkbenchError, match="E-CODEGEN-IR"):
+            compile_jobs([bad, bad, bad], workers=2)
+    finally:
+        helpers.close_idle()
+
+
+@pytest.mark.parametrize("form", ["ll", "ll-opt", "asm", "tir"])
+def test_sources_of_each_form(form: str) -> None:
+    assert artefact(SAXPY).get_source(form)
+
+
+def test_unknown_forms_and_dtypes_are_refused() -> None:
+    made = artefact(SAXPY)
+    with pytest.raises(WorkbenchError, match="E-SOURCE-FORM"):
+        made.get_source("pdf")
+    with pytest.raises(WorkbenchError, match="E-MODULE-FUNCTION"):
+        made.get_source("ll", "g")
+    small = SAXPY.replace("float32", "float8_e4m3fn")
+    with pytest.raises(WorkbenchError, match="E-CODEGEN-DTYPE"):
+        artefact(small)
+    assert DataType("float32x16").lanes == 16
+
+
+@pytest.mark.parametrize("target", ["llvm -mcpu=x86-64", "llvm -mcpu=haswell", "llvm -mcpu=znver5"])
+def test_every_vector_width_assembles(target: str) -> None:
+    assembly = artefact(SAXPY, target).get_source("asm")
+    register = {"x86-64": "xmm", "haswell": "ymm", "znver5": "zmm"}[target.rsplit("=", 1)[1]]
+    assert register in assembly

@@ -1,0 +1,72 @@
+"""Small networks for the tests of sessions: every stage has something to do, and all of it takes milliseconds."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+INPUT = "x"
+SHAPE = (1, 3, 7, 7)
+
+
+def small_model(seed: int = 0) -> Any:
+    """Conv + BatchNormalization + Relu, two convolutions of the same data, pooling, Gemm, Softmax; an ONNX model."""
+    from onnx import TensorProto, checker, helper, numpy_helper
+
+    random = np.random.default_rng(seed)
+
+    def weights(name: str, *shape: int) -> Any:
+        drawn = random.standard_normal(shape).astype(np.float32) * np.float32(0.5)
+        return numpy_helper.from_array(np.abs(drawn) + np.float32(0.5) if name == "variance" else drawn, name)
+
+    nodes = [
+        helper.make_node("Conv", ["x", "w0", "b0"], ["c0"], name="first", pads=[1, 1, 1, 1]),
+        helper.make_node("BatchNormalization", ["c0", "scale", "shift", "mean", "variance"], ["n0"], name="norm"),
+        helper.make_node("Relu", ["n0"], ["r0"], name="relu"),
+        helper.make_node("Conv", ["r0", "w1"], ["c1"], name="left"),
+        helper.make_node("Conv", ["r0", "w2"], ["c2"], name="right"),
+        helper.make_node("Sub", ["c1", "c2"], ["d"], name="difference"),
+        helper.make_node("GlobalAveragePool", ["d"], ["p"], name="pool"),
+        helper.make_node("Flatten", ["p"], ["f"], name="flat"),
+        helper.make_node("Gemm", ["f", "w3", "b3"], ["g"], name="dense", transB=1),
+        helper.make_node("Softmax", ["g"], ["y"], name="soft"),
+    ]
+    held = [
+        weights("w0", 6, 3, 3, 3),
+        *(weights(name, 6) for name in ("b0", "scale", "shift", "mean", "variance")),
+        weights("w1", 5, 6, 1, 1),
+        weights("w2", 5, 6, 1, 1),
+        weights("w3", 7, 5),
+        weights("b3", 7),
+    ]
+    inputs = [helper.make_tensor_value_info("x", TensorProto.FLOAT, list(SHAPE))]
+    outputs = [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 7])]
+    graph = helper.make_graph(nodes, "small", inputs, outputs, held)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    checker.check_model(model)
+    return model
+
+
+def small_inputs(seed: int = 1) -> dict[str, np.ndarray]:
+    """A seeded input of `small_model`."""
+    return {INPUT: np.random.default_rng(seed).standard_normal(SHAPE).astype(np.float32)}
+
+
+@cache
+def small_session() -> Any:
+    """One session on `small_model` for all tests that do not change it (sessions are values)."""
+    import workbench as wb
+
+    return wb.open(small_model())
+
+
+def onnxruntime_outputs(model: Any, inputs: dict[str, np.ndarray]) -> list[np.ndarray]:
+    """What onnxruntime gives, one thread, its optimisations off."""
+    import onnxruntime as ort
+
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    return ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"]).run(None, inputs)

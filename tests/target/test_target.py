@@ -1,0 +1,123 @@
+"""Targets: parsing, canonical text, capabilities, the ambient target."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+
+import pytest
+
+from workbench.core.errors import WorkbenchError
+from workbench.target import Target, tag_names
+from workbench.target.tables import KINDS, PROCESSORS
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "llvm",
+        "llvm -mcpu=znver5 -num-cores=2",
+        "llvm -mcpu=cortex-a72 -mtriple=aarch64-linux-gnu -mattr=+neon,-sve",
+        "cuda -arch=sm_90 -max_num_threads=1024",
+        "cuda -arch=sm_80 -host='llvm -mcpu=znver4'",
+        *tag_names(),
+    ],
+)
+def test_text_round_trips(text: str) -> None:
+    target = Target(text)
+    assert Target(str(target)) == target
+    assert str(Target(str(target))) == str(target)
+    assert Target(json.dumps(target.export())) == target
+    assert Target(target.export()) == target
+    assert pickle.loads(pickle.dumps(target)) == target
+    assert copy.deepcopy(target) is target
+    assert hash(Target(str(target))) == hash(target)
+
+
+def test_options_print_in_one_order() -> None:
+    assert str(Target("llvm -num-cores 2 -mcpu=znver5")) == "llvm -mcpu=znver5 -num-cores=2"
+
+
+def test_with_sets_the_current_target() -> None:
+    assert Target.current() is None
+    with Target("llvm -mcpu=znver5") as outer, Target("cuda"):
+        assert Target.current() == Target("cuda")
+        assert outer.kind == "llvm"
+    assert Target.current() is None
+    with pytest.raises(WorkbenchError, match="E-TARGET-NONE"):
+        Target.current(allow_none=False)
+
+
+@pytest.mark.parametrize(
+    ("text", "lanes", "registers"),
+    [
+        ("llvm -mcpu=znver5", 16, 32),
+        ("llvm -mcpu=haswell", 8, 16),
+        ("llvm -mcpu=x86-64", 4, 16),
+        ("llvm -mcpu=x86-64 -mattr=+avx2", 8, 16),
+        ("llvm -mcpu=znver4 -mattr=-avx512f", 8, 16),
+        ("llvm -mcpu=cortex-a72 -mtriple=aarch64-linux-gnu", 4, 32),
+        ("llvm -mcpu=unheard-of -mtriple=aarch64-linux-gnu", 4, 32),
+        ("llvm -mcpu=znver5 -vector-width=256", 8, 16),
+    ],
+)
+def test_vector_capabilities(text: str, lanes: int, registers: int) -> None:
+    target = Target(text)
+    assert (target.lanes, target.vector_registers) == (lanes, registers)
+
+
+def test_host_capabilities_are_positive() -> None:
+    host = Target("llvm")
+    assert host.is_host
+    assert host.lanes in (4, 8, 16)
+    assert host.threads >= 1
+    assert len(host.caches) >= 2 and all(size >= 8192 for size in host.caches)
+    assert host.scopes == ("global", "local")
+    assert host.thread_axes == ()
+
+
+def test_gpu_targets_have_scopes_and_thread_axes() -> None:
+    cuda = Target("cuda")
+    assert "shared" in cuda.scopes
+    assert "threadIdx.x" in cuda.thread_axes
+    assert cuda.keys == ("cuda", "gpu")
+
+
+def test_caches_can_be_told() -> None:
+    assert Target("llvm -mcpu=znver5 -l2-cache=4096").caches[1] == 4096
+
+
+@pytest.mark.parametrize(
+    ("given", "code", "word"),
+    [
+        ("lvm", "E-TARGET-KIND", "did you mean 'llvm'"),
+        ("llvm -mcup=x", "E-TARGET-OPTION", "did you mean 'mcpu'"),
+        ("llvm mcpu", "E-TARGET-OPTION", "not an option"),
+        ("llvm -num-cores=zero", "E-TARGET-VALUE", "num-cores"),
+        ("llvm -num-cores=0", "E-TARGET-VALUE", "num-cores"),
+        ("llvm -mcpu='a", "E-TARGET-FORM", "not closed"),
+        ("", "E-TARGET-FORM", "text"),
+        (3, "E-TARGET-FORM", "text"),
+        ("{", "E-TARGET-JSON", "JSON"),
+        ({"kind": "cuda", "archh": "sm_90"}, "E-TARGET-OPTION", "did you mean 'arch'"),
+    ],
+)
+def test_refusals_name_the_nearest(given: object, code: str, word: str) -> None:
+    with pytest.raises(WorkbenchError) as caught:
+        Target(given)
+    assert caught.value.code == code
+    assert word in str(caught.value)
+
+
+def test_targets_are_values() -> None:
+    with pytest.raises(WorkbenchError, match="E-TARGET-FROZEN"):
+        Target("llvm").kind = "cuda"  # type: ignore[misc]
+
+
+def test_tables_are_consistent() -> None:
+    for processor in PROCESSORS.values():
+        assert processor.lanes in (4, 8, 16)
+        assert processor.vector_registers in (16, 32)
+        assert list(processor.caches) == sorted(processor.caches)
+    assert all(kind.name == name for name, kind in KINDS.items())

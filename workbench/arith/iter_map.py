@@ -1,0 +1,300 @@
+"""Iterator maps: what loop variables become when they are split, fused and mixed, and whether nothing is lost.
+
+A value such as ``(i * 8 + j) // 4`` is a sum of *splits*: digits ``(source // lower) % extent`` of a *mark*, which is
+a loop variable or a fused combination of them.  The digits of a value must fit together like those of a mixed-radix
+number, and the digits of each mark must share it out without overlap; the values then run over a box, and if no digit
+is missing, each point of it exactly once (a bijection).
+
+>>> i, j = Var("i"), Var("j")
+>>> found = detect([(i * 8 + j) // 4, (i * 8 + j) % 4], {i: (0, 2), j: (0, 8)})
+>>> found.extents, found.bijective
+((4, 4), True)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..core.node import substitute
+from . import nodes as n
+from .build import add, const, convert
+from .forms import Form, Unit
+from .nodes import PrimExpr, Var
+from .simplify import Simplifier
+
+
+@dataclass(frozen=True, eq=False)
+class IterMark:
+    """What digits are taken from: `name` for messages; `extent` None where it is no constant."""
+
+    name: str
+    extent: int | None
+    symbolic: PrimExpr | None = None
+    parts: tuple[IterSplit, ...] = ()
+    """The digits that a fused mark is made of; empty for a loop variable."""
+
+
+@dataclass(frozen=True, eq=False)
+class IterSplit:
+    """scale * ((mark // lower) % extent)."""
+
+    mark: IterMark
+    lower: int
+    extent: int | None
+    scale: int
+
+
+@dataclass(frozen=True, eq=False)
+class IterSum:
+    """base + sum of splits, finest digit last; takes `extent` values in a row."""
+
+    splits: tuple[IterSplit, ...]
+    base: PrimExpr
+    extent: int | PrimExpr
+
+
+@dataclass(frozen=True, eq=False)
+class IterMap:
+    """The values as sums of digits.  `bijective`: every iteration gives another point; else `unused` says why not."""
+
+    sums: tuple[IterSum, ...]
+    bijective: bool
+    unused: tuple[str, ...]
+
+    @property
+    def extents(self) -> tuple[Any, ...]:
+        return tuple(item.extent for item in self.sums)
+
+
+class _Refused(Exception):
+    """Carries the reason why a value is no iterator."""
+
+
+def detect(
+    values: Sequence[PrimExpr],
+    loop_ranges: Mapping[Var, tuple[Any, Any]],
+    predicate: PrimExpr | None = None,
+    *,
+    bijective: bool = False,
+) -> IterMap | str:
+    """The iterator map of `values`, or the reason (text) why there is none.
+
+    `loop_ranges` give (min, extent) of each loop; `predicate` guards the iterations (conjuncts ``fused < bound``, as
+    a split with a rest makes them).  With `bijective` a map that repeats points is refused too.
+    """
+    try:
+        found = _Detector(loop_ranges, predicate).detected(values)
+    except _Refused as refused:
+        return str(refused)
+    if bijective and not found.bijective:
+        return f"points repeat: {', '.join(found.unused)}"
+    return found
+
+
+class _Detector:
+    def __init__(self, loop_ranges: Mapping[Var, tuple[Any, Any]], predicate: PrimExpr | None) -> None:
+        self.shifted: dict[Var, PrimExpr] = {}
+        self.begin: dict[int, PrimExpr] = {}
+        self.simplifier = Simplifier()
+        self.atoms = self.simplifier.atoms
+        self.loops: dict[int, IterMark] = {}
+        self.fused: dict[Any, IterMark] = {}
+        self.used: list[IterSplit] = []
+        for variable, (begin, extent) in loop_ranges.items():
+            self._enter(variable, convert(begin), convert(extent))
+        self.atoms = self.simplifier.atoms
+        self.limits = self._limits(predicate)
+
+    def _enter(self, variable: Var, begin: PrimExpr, extent: PrimExpr) -> None:
+        """Count a loop from zero: its variable is replaced by begin + a fresh one."""
+        counter = Var(variable.name, variable.dtype)
+        size = extent.value if isinstance(extent, n.IntImm) else None
+        self.simplifier.bind(counter, 0, size - 1 if size else None)
+        self.shifted[variable] = add(counter, begin)
+        number = self.simplifier.atoms.variable_number(counter)
+        self.loops[number] = IterMark(variable.name, size, extent)
+
+    def _form(self, expr: PrimExpr) -> Form:
+        made = self.simplifier.form(substitute(expr, self.shifted))
+        if made is None:
+            raise _Refused("a value is no integer")
+        return made
+
+    def _limits(self, predicate: PrimExpr | None) -> dict[Any, int]:
+        """Bounds of fused forms, by the key of the form without its offset."""
+        limits: dict[Any, int] = {}
+        stack = [predicate] if predicate is not None else []
+        while stack:
+            part = stack.pop()
+            assert part is not None
+            if isinstance(part, n.And):
+                stack += [part.a, part.b]
+                continue
+            if self.simplifier.can_prove(substitute(part, self.shifted)):
+                continue
+            gap = self._gap(part)
+            if gap is None:
+                raise _Refused(f"the predicate is no bound: {type(part).__name__}")
+            key, limit = Form(gap.terms, 0).key, -gap.offset
+            limits[key] = min(limit, limits.get(key, limit))
+        return limits
+
+    def _gap(self, part: PrimExpr) -> Form | None:
+        """form with form < 0 for a comparison."""
+        if isinstance(part, n.Call) and part.op == "likely":
+            part = part.args[0]
+        if not isinstance(part, (n.LT, n.LE, n.GT, n.GE)) or not part.a.dtype.is_integer:
+            return None
+        a, b = self._form(part.a), self._form(part.b)
+        gap = b.plus(a, -1) if isinstance(part, (n.GT, n.GE)) else a.plus(b, -1)
+        return gap.shifted(-1) if isinstance(part, (n.LE, n.GE)) else gap
+
+    # --- the answer ---
+
+    def detected(self, values: Sequence[PrimExpr]) -> IterMap:
+        sums = tuple(self._sum(self._form(value), value.dtype) for value in values)
+        for item in sums:
+            self.used.extend(item.splits)
+        left = [key for key in self.limits if key not in self.fused]
+        if left:
+            raise _Refused("the predicate bounds what is no value by itself")
+        unused = [reason for mark in self._marks() for reason in self._shared_out(mark)]
+        return IterMap(sums, not unused, tuple(unused))
+
+    def _marks(self) -> list[IterMark]:
+        """All marks, fused ones before the loops that they are made of; adds the digits that fusing uses."""
+        fused = list(self.fused.values())
+        for mark in fused:
+            self.used.extend(mark.parts)
+        return [*fused, *self.loops.values()]
+
+    def _shared_out(self, mark: IterMark) -> Iterable[str]:
+        """Check that the digits of a mark do not overlap; tells which of them are missing."""
+        digits = sorted((split for split in self.used if split.mark is mark), key=lambda split: split.lower)
+        if mark.extent is None:
+            if len(digits) > 1:
+                raise _Refused(f"{mark.name} is used twice")
+            return [] if digits else [f"{mark.name} is not used"]
+        expected, missing = 1, []
+        for digit in digits:
+            assert digit.extent is not None
+            if digit.lower < expected:
+                raise _Refused(f"{mark.name} is used twice")
+            if digit.lower > expected:
+                if digit.lower % expected:
+                    raise _Refused(f"digits of {mark.name} overlap")
+                missing.append(f"{mark.name} % {digit.lower} is used in part only")
+            expected = digit.lower * digit.extent
+        if expected < mark.extent:
+            if mark.extent % expected:
+                raise _Refused(f"{expected} does not divide the extent {mark.extent} of {mark.name}")
+            missing.append(f"{mark.name} // {expected} is not used" if digits else f"{mark.name} is not used")
+        elif expected > mark.extent > 1 or (expected > 1 and mark.extent == 1):
+            raise _Refused(f"the digits of {mark.name} reach beyond its extent {mark.extent}")
+        return missing
+
+    # --- values ---
+
+    def _sum(self, form: Form, dtype: Any) -> IterSum:
+        units, offset = self.atoms.digits(form)
+        inner = [unit for unit in units if self._is_iterator(unit)]
+        base_form = Form({}, offset)
+        for unit in units:
+            if unit not in inner:
+                base_form = base_form.plus(self.atoms.unit_form(unit))
+        base = self.simplifier.written(base_form, dtype)
+        key = Form(form.plus(base_form, -1).terms, 0).key
+        if key in self.limits:
+            mark = self._fused(form.plus(base_form, -1))
+            return IterSum((IterSplit(mark, 1, mark.extent, 1),), base, mark.extent or 0)
+        splits = sorted((self._split(unit) for unit in inner), key=lambda split: -split.scale)
+        return IterSum(tuple(splits), base, self._chained(splits))
+
+    def _is_iterator(self, unit: Unit) -> bool:
+        """Whether a loop variable stands anywhere in a unit."""
+        stack = list(unit.form.terms) if unit.form is not None else [unit.atom]
+        counters = {id(self.atoms.table[number].expr) for number in self.loops}
+        while stack:
+            number = stack.pop()
+            atom = self.atoms.table[number]
+            if number in self.loops:
+                return True
+            stack.extend(atom.factors)
+            stack.extend(atom.inner.terms if atom.inner is not None else ())
+            if atom.expr is not None and not isinstance(atom.expr, Var) and _mentions(atom.expr, counters):
+                return True
+        return False
+
+    def _chained(self, splits: Sequence[IterSplit]) -> int | PrimExpr:
+        """How many values a sum of digits takes.  Raises if the digits leave gaps or overlap."""
+        if len(splits) == 1 and splits[0].extent is None:
+            if splits[0].scale != 1:
+                raise _Refused(f"{splits[0].mark.name} has no constant extent and is scaled")
+            assert splits[0].mark.symbolic is not None
+            return splits[0].mark.symbolic
+        expected = 1
+        for split in reversed(splits):
+            if split.extent is None:
+                raise _Refused(f"{split.mark.name} has no constant extent")
+            if split.extent == 1:
+                continue
+            if split.scale != expected:
+                raise _Refused(f"{split.mark.name} is scaled by {split.scale} where {expected} would leave no gap")
+            expected *= split.extent
+        return expected
+
+    def _split(self, unit: Unit) -> IterSplit:
+        """A unit as a digit of a mark."""
+        if unit.factor < 0:
+            raise _Refused("a value runs backwards")
+        if unit.form is None:
+            atom = self.atoms.table[unit.atom]
+            if unit.atom in self.loops:
+                mark = self.loops[unit.atom]
+                return IterSplit(mark, 1, mark.extent, unit.factor)
+            if atom.inner is None:
+                raise _Refused("a value is no sum of splits")
+            mark = self._mark(atom.inner)
+            assert mark.extent is not None
+            return IterSplit(mark, atom.divisor, -(-mark.extent // atom.divisor), unit.factor)
+        inner, lower = unit.form, 1
+        if len(inner.terms) == 1 and not inner.offset:
+            ((number, factor),) = inner.terms.items()
+            atom = self.atoms.table[number]
+            if factor == 1 and atom.inner is not None:
+                inner, lower = atom.inner, atom.divisor
+        return IterSplit(self._mark(inner), lower, unit.modulus, unit.factor)
+
+    def _mark(self, form: Form) -> IterMark:
+        """The mark that a form inside a division is."""
+        if len(form.terms) == 1 and not form.offset:
+            ((number, factor),) = form.terms.items()
+            if factor == 1 and number in self.loops:
+                mark = self.loops[number]
+                if mark.extent is None:
+                    raise _Refused(f"{mark.name} has no constant extent")
+                return mark
+        return self._fused(form)
+
+    def _fused(self, form: Form) -> IterMark:
+        if form.offset:
+            raise _Refused(f"a fused index is shifted by {form.offset}")
+        known = self.fused.get(form.key)
+        if known is not None:
+            return known
+        splits = sorted((self._split(unit) for unit in self.atoms.digits(form)[0]), key=lambda split: -split.scale)
+        extent = self._chained(splits)
+        if not isinstance(extent, int):
+            raise _Refused("a fused index has no constant extent")
+        extent = min(extent, self.limits.get(form.key, extent))
+        name = "*".join(split.mark.name for split in splits)
+        made = self.fused[form.key] = IterMark(name, extent, const(extent), tuple(splits))
+        return made
+
+
+def _mentions(expr: PrimExpr, variables: set[int]) -> bool:
+    from ..core.node import pre_order
+
+    return any(id(node) in variables for node in pre_order(expr))
