@@ -9,16 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import numpy as np
 import pytest
 
-import workbench as wb
 from tests.driver.programs import small_inputs, small_session
-from workbench import relay, te
+from workbench import relay
 from workbench.arith import nodes as n
 from workbench.arith.build import add, const, multiply
 from workbench.core.module import IRModule
-from workbench.core.node import FrozenMap, pre_order, rewrite
+from workbench.core.node import pre_order, rewrite
 from workbench.core.tensor import Tensor
 from workbench.core.transform import PASSES, Pass, PassContext, PassInfo
 from workbench.relay.ir import expr as r
@@ -53,7 +51,11 @@ def once(matches: Callable[[Any], bool], replaced: Callable[[Any], Any]) -> Call
 
     def run(function: Any) -> Any:
         found = next((node for node in pre_order(function) if matches(node)), None)
-        return function if found is None else rewrite(function, lambda _: None, lambda x: replaced(x) if x is found else None)
+        return (
+            function
+            if found is None
+            else rewrite(function, lambda _: None, lambda x: replaced(x) if x is found else None)
+        )
 
     return run
 

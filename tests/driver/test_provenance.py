@@ -58,7 +58,9 @@ def test_a_fused_function_comes_from_all_of_its_nodes(session: Any) -> None:
         if isinstance(node, r.Call) and isinstance(node.op, r.Function)
     ]
     with_relu = next(
-        call for call in fused if any(getattr(getattr(n, "op", None), "name", "") == "nn.relu" for n in pre_order(call.op))
+        call
+        for call in fused
+        if any(getattr(getattr(n, "op", None), "name", "") == "nn.relu" for n in pre_order(call.op))
     )
     found = names(session.origins(with_relu.op))
     assert any("first" in name for name in found) and any("relu" in name for name in found), found
@@ -78,7 +80,12 @@ def test_the_blocks_of_a_kernel_come_from_its_nodes(session: Any, step: str) -> 
 def test_a_loop_program_comes_from_its_nodes_to_the_end(session: Any) -> None:
     module = session["InsertPolls"].after
     name = next(name for name in module.names() if "softmax" in name)
-    found = {origin for node in pre_order(module[name]) if isinstance(node, t.BufferStore) for origin in names(session.origins(node))}
+    found = {
+        origin
+        for node in pre_order(module[name])
+        if isinstance(node, t.BufferStore)
+        for origin in names(session.origins(node))
+    }
     assert found and all("soft" in origin for origin in found), found
 
 

@@ -47,7 +47,9 @@ def test_steps_are_found_by_name_label_and_position() -> None:
     assert [step.name for step in session.steps] == list(session.labels) and len(session) == len(session.labels)
 
 
-@pytest.mark.parametrize(("which", "hint"), [("FoldConstants", "FoldConstant"), ("Fuse", "FuseOps"), (99, ""), (-99, "")])
+@pytest.mark.parametrize(
+    ("which", "hint"), [("FoldConstants", "FoldConstant"), ("Fuse", "FuseOps"), (99, ""), (-99, "")]
+)
 def test_an_unknown_step_is_refused(which: Any, hint: str) -> None:
     with pytest.raises(WorkbenchError) as caught:
         small_session()[which]
@@ -178,7 +180,7 @@ def test_an_edit_of_a_called_name_is_another_step(own_passes: Any) -> None:
     one = session.rerun(passes=[first, "FuseOps"])
 
     @module_pass(opt_level=0, name="Mine")
-    def first(mod: Any, ctx: Any) -> Any:  # noqa: F811  (the cell was edited)
+    def first(mod: Any, ctx: Any) -> Any:
         return mod.with_functions({"main": _result(mod, relay.op.tanh)})
 
     other = session.rerun(passes=[first, "FuseOps"])
@@ -212,6 +214,7 @@ def test_unknown_passes_are_refused() -> None:
 
 def tanh_of(function: Any) -> Any:
     """The function with tanh for relu."""
+
     def post(node: Any) -> Any:
         if isinstance(node, r.Call) and getattr(node.op, "name", "") == "nn.relu":
             return relay.op.tanh(node.args[0])
@@ -283,7 +286,9 @@ def test_a_schedule_is_changed_and_handed_back() -> None:
 
 def test_an_edited_kernel_keeps_its_parameters() -> None:
     a = te.placeholder((1, 5, 7, 6), name="a")
-    edited = small_session().edit(te={"fused_nn_global_avg_pool2d": [a, te.compute((1, 5, 1, 1), lambda n, c, y, x: a[n, c, y, x])]})
+    edited = small_session().edit(
+        te={"fused_nn_global_avg_pool2d": [a, te.compute((1, 5, 1, 1), lambda n, c, y, x: a[n, c, y, x])]}
+    )
     error = edited["Edit"].error
     assert error is not None and error.code == "E-EDIT-SIGNATURE"
     assert "float32[1, 5, 7, 6]" in error.found and "float32[1, 5, 7, 7]" in error.expected

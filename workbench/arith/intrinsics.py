@@ -101,9 +101,9 @@ def _define_effects() -> None:
     entries = [
         Intrinsic("address_of", 1, Result.HANDLE, "pointer to an element: (BufferLoad)", None),
         Intrinsic("call_extern", None, Result.GIVEN, "(name, argument...): a C function by symbol", None, pure=False),
-        Intrinsic("call_tir", None, Result.VOID, "(name, address or scalar...): a PrimFunc of the module", None, pure=False),
+        Intrinsic("call_tir", None, Result.VOID, "(name, argument...): a PrimFunc of the module", None, pure=False),
         Intrinsic("call_packed", None, Result.GIVEN, "(name, argument...): a PackedFunc by name", None, pure=False),
-        Intrinsic("poll_cancel", 0, Result.VOID, "return early with the cancelled status if asked to", None, pure=False),
+        Intrinsic("poll_cancel", 0, Result.VOID, "return early when the call was cancelled", None, pure=False),
         Intrinsic("prefetch", 1, Result.VOID, "hint that an element is read soon: (BufferLoad)", None, pure=False),
         Intrinsic("ret", 1, Result.VOID, "return a status from the function", None, pure=False),
     ]

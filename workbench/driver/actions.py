@@ -10,8 +10,8 @@ from ..core import origin
 from ..core.equal import fingerprint
 from ..core.errors import WorkbenchError, nearest
 from ..core.module import IRModule
-from ..core.transform import PASSES, Pass, PassContext
 from ..core.node import FrozenMap
+from ..core.transform import PASSES, Pass, PassContext
 from ..lower import Lowered, lower_module, schedule_kernels
 from ..lower.provider import default_provider, override
 from ..target import Target
@@ -44,9 +44,7 @@ def _level(module: IRModule) -> str:
     return "tir" if any(isinstance(function, PrimFunc) for function in module.functions.values()) else "relay"
 
 
-def pass_action(
-    chosen: str | Pass, target: Target, level: str, options: Mapping[str, Any] | None = None
-) -> Action:
+def pass_action(chosen: str | Pass, target: Target, level: str, options: Mapping[str, Any] | None = None) -> Action:
     """One pass; a user's pass object works like a name.  A pass edited in its cell gets a new key by its code.
 
     `options` go with a name.
@@ -145,7 +143,7 @@ def edit_action(functions: Mapping[str, Any], level: str, texts: Mapping[str, st
 
     def run(stage: Stage | None) -> Stage:
         assert stage is not None
-        for name, function in functions.items():
+        for name in functions:
             if name not in stage.module:
                 known = stage.module.names()
                 raise WorkbenchError("E-EDIT-FUNCTION", f"there is no function {name!r} here", fix=nearest(name, known))
@@ -156,9 +154,7 @@ def edit_action(functions: Mapping[str, Any], level: str, texts: Mapping[str, st
         return replace(stage, module=module, lowered=_with_kernels(stage, changed))
 
     keys = [f"{name}:{fingerprint(function)}" for name, function in functions.items()]
-    return Action(
-        "Edit", "edit", level, dict(texts), key_of("edit", level, *keys), run, functions=dict(functions)
-    )
+    return Action("Edit", "edit", level, dict(texts), key_of("edit", level, *keys), run, functions=dict(functions))
 
 
 def _fitted(name: str, function: Any, previous: Any) -> Any:

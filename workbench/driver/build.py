@@ -1,7 +1,7 @@
 """Building without history: `relay.build` for models, `build` for loop programs and te tensors.
 
-    lib = relay.build(mod, target="llvm", params=params)
-    add = wb.build(te.create_prim_func([A, B, C]), target="llvm")
+lib = relay.build(mod, target="llvm", params=params)
+add = wb.build(te.create_prim_func([A, B, C]), target="llvm")
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from ..codegen.llvm import backend
-from ..core.errors import WorkbenchError
 from ..core.dtype import DataType
+from ..core.errors import WorkbenchError
 from ..core.module import IRModule
 from ..core.tensor import Tensor
 from ..core.transform import PASSES, Sequential
@@ -152,7 +152,9 @@ def _packed_spec(function: PrimFunc, name: str) -> TensorSpec:
     try:
         shape = tuple(int(extent) for extent in extents.rstrip("]").split(",") if extent.strip())
     except ValueError:
-        raise WorkbenchError("E-RUN-OUTPUT", f"output {name!r} has a symbolic shape", fix="give an array for it") from None
+        raise WorkbenchError(
+            "E-RUN-OUTPUT", f"output {name!r} has a symbolic shape", fix="give an array for it"
+        ) from None
     return TensorSpec(name, shape, DataType(dtype.strip()))
 
 
@@ -164,9 +166,7 @@ def lower(program: Any, args: Sequence[Any] | None = None, name: str = "main", s
     return made[name] if simple_mode else made
 
 
-def build(
-    program: Any, args: Sequence[Any] | None = None, target: Target | str = "llvm", name: str = "main"
-) -> Module:
+def build(program: Any, args: Sequence[Any] | None = None, target: Target | str = "llvm", name: str = "main") -> Module:
     """Compile a PrimFunc, a schedule, te tensors, or an IRModule of PrimFuncs (classic `build`)."""
     chosen = Target(target)
     with chosen:
@@ -191,5 +191,3 @@ def _loop_module(program: Any, args: Sequence[Any] | None, name: str) -> IRModul
         f"a {type(program).__name__} cannot be built",
         expected="a PrimFunc, a schedule, te tensors or an IRModule of PrimFuncs; relay.build for relay modules",
     )
-
-

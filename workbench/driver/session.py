@@ -177,7 +177,9 @@ class Session:
         for label, made in replace.items():
             index = self._index(label)
             if plan[index].kind != "pass":
-                raise WorkbenchError("E-PASS-UNKNOWN", f"step {label!r} is no pass", found=f"a step of kind {plan[index].kind}")
+                raise WorkbenchError(
+                    "E-PASS-UNKNOWN", f"step {label!r} is no pass", found=f"a step of kind {plan[index].kind}"
+                )
             plan[index] = actions.pass_action(made, self.target, plan[index].level)
         return tuple(plan)
 

@@ -10,7 +10,9 @@ from ...runtime.executor import DebugExecutor, GraphExecutor
 from ...runtime.model import CompiledModel
 
 
-def create(graph_json_str: Any, libmod: Any, device: Device | None = None, dump_root: str | None = None) -> DebugExecutor:
+def create(
+    graph_json_str: Any, libmod: Any, device: Device | None = None, dump_root: str | None = None
+) -> DebugExecutor:
     """A debugging executor of a built model."""
     model = libmod.model if isinstance(libmod, GraphExecutor) else libmod
     if not isinstance(model, CompiledModel):
@@ -18,6 +20,8 @@ def create(graph_json_str: Any, libmod: Any, device: Device | None = None, dump_
     return DebugExecutor(model, *([device] if device is not None else []))
 
 
-def GraphModuleDebug(module: Any, device: Any = None, graph_json_str: Any = None, dump_root: Any = None) -> DebugExecutor:
+def GraphModuleDebug(
+    module: Any, device: Any = None, graph_json_str: Any = None, dump_root: Any = None
+) -> DebugExecutor:
     """A debugging executor beside an executor."""
     return create(graph_json_str, module)

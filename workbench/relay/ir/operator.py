@@ -171,7 +171,7 @@ def operator(name: str, *, override: bool = False) -> Callable[[C], C]:
     """Declare an operator class and register it as `name`."""
 
     def decorate(cls: C) -> C:
-        own = [key for key in cls.__dict__.get("__annotations__", {}) if hasattr(Operator, key)]
+        own = [key for key in inspect.get_annotations(cls) if hasattr(Operator, key)]
         if own:
             raise WorkbenchError(
                 "E-OPERATOR-FIELD", f"operator {name}: {own[0]!r} is a fact of the class, not an attribute"

@@ -1,8 +1,8 @@
 """Compiles every `.c` file of this folder into one shared library, the native thread pool.
 
-Invariant: the library is rebuilt exactly when it was not made from these sources, of which it carries the SHA-256 (file
-times say nothing in an installed wheel), and is replaced in one step, so that another process never loads half a file.  This module imports nothing of the package: the build
-hook loads it before the package is installed.
+Invariant: the library is rebuilt exactly when it was not made from these sources, of which it carries the SHA-256
+(file times say nothing in an installed wheel), and is replaced in one step, so that another process never loads
+half a file.  This module imports nothing of the package: the build hook loads it before the package is installed.
 
     $ python workbench/runtime/native/build.py
     workbench/runtime/native/libworkbench_pool.so
