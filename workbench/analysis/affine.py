@@ -175,7 +175,7 @@ class Affine:
     def opaque_variables(self) -> frozenset[int]:
         """Variables that occur inside opaque atoms, where nothing is known of them."""
         found: set[int] = set()
-        stack = [self]
+        stack: list[Affine] = [self]
         while stack:
             for atom in stack.pop().terms:
                 if atom.inner is not None:

@@ -92,6 +92,7 @@ def _check_loops(site: BlockSite, at: int) -> None:
 def _init_nest(site: BlockSite, at: int, names: Names) -> t.Stmt:
     """Copies of the spatial loops from the target on, around a block that initialises."""
     block = site.block
+    assert block.init is not None
     spatial = spatial_variables(site)
     mixed = spatial & reduce_variables(site)
     require(
