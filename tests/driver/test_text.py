@@ -30,7 +30,7 @@ def test_an_empty_module_has_a_text() -> None:
         ("R.nn.softmax", "R.nn.softmacks", "softmacks"),
         ("return v", "return w", "return w"),
         ("R.nn.relu(", "R.nn.relu((", "relu(("),
-        ("def main(", "def main[", "def main["),
+        ("def main(", "def main[", "@R.function"),
     ],
 )
 def test_an_error_names_its_line_in_the_whole_text(old: str, new: str, line: str) -> None:
