@@ -194,10 +194,13 @@ def conform(spec: TensorSpec, value: Any) -> np.ndarray:
     Strided and foreign-endian arrays are copied; a dtype is converted when no value can change (int32 to int64, lists).
     Raises `WorkbenchError` (E-RUN-DTYPE, E-RUN-SHAPE) naming the input.
     """
-    given = numpy_of(value)
+    try:
+        given = numpy_of(value)
+    except (TypeError, ValueError) as error:
+        raise WorkbenchError("E-RUN-DTYPE", f"input {spec.name!r} is no array", found=str(error)[:120]) from None
     wanted = spec.dtype.to_numpy()
     if given.dtype != wanted:
-        literal = not hasattr(value, "dtype")
+        literal = not hasattr(value, "dtype") and given.dtype.kind in "biuf"
         if not literal and not np.can_cast(given.dtype, wanted, "safe"):
             raise WorkbenchError(
                 "E-RUN-DTYPE",

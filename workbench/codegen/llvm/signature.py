@@ -70,7 +70,8 @@ def emit_signature(
     features = module.string(cpu_features) if cpu_features else "null"
     module.globals.append(
         f"@{symbol}.signature = private constant {{ ptr, ptr, ptr, i32, i32, ptr }} "
-        f"{{ ptr {module.string(shown_name)}, ptr {arguments}, ptr @{symbol}.names, i32 {len(records)}, i32 {len(func.params)}, ptr {features} }}"
+        f"{{ ptr {module.string(shown_name)}, ptr {arguments}, ptr @{symbol}.names, "
+        f"i32 {len(records)}, i32 {len(func.params)}, ptr {features} }}"
     )
     return f"@{symbol}.signature"
 
