@@ -12,11 +12,13 @@ A module prints as a class whose members are its functions:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from ..core.errors import WorkbenchError
 from ..core.module import IRModule
+from ..core.source import ParseError
 from ..core.tensor import Tensor
 from ..core.text import Text
 from ..relay.ir import script as relay_script
@@ -70,9 +72,27 @@ def parse(text: str, constants: Mapping[str, Tensor] | None = None) -> IRModule:
         try:
             parsed = parse_function(source, constants)
         except WorkbenchError as error:
-            raise error.located(f"function {name}, which begins at line {line}") from None
+            raise _moved(error, name, line, text) from None
         (types if isinstance(parsed, TypeData) else functions)[name] = parsed
     return IRModule(functions, types)
+
+
+_PLACE = re.compile(r"^line (\d+)(?:(:|, column )(\d+))?")
+
+
+def _moved(error: WorkbenchError, name: str, begin: int, text: str) -> WorkbenchError:
+    """An error in one function, placed in the whole text; members of a class are indented by four columns."""
+    found = _PLACE.match(error.where)
+    if found is None:
+        return error.located(f"function {name}, which begins at line {begin}")
+    line = int(found[1]) + begin - 1
+    written = text.split("\n")[line - 1 : line]
+    shift = 4 if begin > 1 and written and written[0].startswith("    ") else 0
+    column = f"{found[2]}{int(found[3]) + shift}" if found[3] else ""
+    if isinstance(error, ParseError):
+        error.line, error.column = line, error.column + shift
+    error.where = f"line {line}{column}{error.where[found.end() :]}"
+    return error
 
 
 def parse_function(source: str, constants: Mapping[str, Tensor] | None = None) -> Any:
@@ -95,18 +115,24 @@ def _members(text: str) -> list[tuple[str, int, str]]:
     for position, begin in enumerate(heads):
         end = heads[position + 1] if position + 1 < len(heads) else len(body)
         source = "\n".join(line[4:] if line.startswith("    ") else line for line in body[begin:end]).rstrip() + "\n"
-        members.append((_defined_name(source), begin + offset, source))
+        members.append((_defined_name(source, begin + offset), begin + offset, source))
     return members
 
 
-def _defined_name(source: str) -> str:
+def _defined_name(source: str, begin: int) -> str:
     for line in source.split("\n"):
         for keyword in ("def ", "class "):
             if line.startswith(keyword):
                 name = line[len(keyword) :].split("(", 1)[0].split(":", 1)[0].strip()
                 if name.isidentifier():
                     return name
-    raise WorkbenchError("E-SCRIPT-NAME", "a function of the module has no readable name", found=source[:80])
+    raise WorkbenchError(
+        "E-SCRIPT-NAME",
+        "a function of the module has no readable name",
+        where=f"line {begin}",
+        found=source[:80],
+        expected="def name(...):",
+    )
 
 
 def constants_in(program: IRModule) -> dict[str, Tensor]:

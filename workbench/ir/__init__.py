@@ -1,6 +1,5 @@
 """Classic names of `workbench.ir`: modules, comparison, passes, instruments."""
 
-from ..core.equal import structural_equal
 from ..core.module import IRModule
 from . import instrument, transform
 
@@ -12,6 +11,15 @@ __all__ = [
     "structural_hash",
     "transform",
 ]
+
+
+def structural_equal(left: object, right: object, map_free_vars: bool = False) -> bool:
+    """Equality of two programs up to the names of variables."""
+    from ..core.equal import structural_equal as equal
+
+    if isinstance(left, IRModule) and isinstance(right, IRModule):
+        return left.structural_equal(right)
+    return equal(left, right, map_free_vars)
 
 
 def structural_hash(node: object) -> int:
