@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import nbformat
@@ -10,6 +11,7 @@ import pytest
 from nbclient import NotebookClient
 
 from tests.browser.lab import notebook
+from tests.notebooks.memory import measured
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = sorted(path for path in (ROOT / "notebooks").rglob("*.ipynb") if ".ipynb_checkpoints" not in path.parts)
@@ -32,12 +34,19 @@ def outputs(book: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_notebook_runs_to_its_end(path: Path, tmp_path: Path) -> None:
-    book = nbformat.read(path, as_version=4)
+def test_notebook_runs_to_its_end(path: Path) -> None:
+    """Within its limits of memory and, measured by count, output; seconds are printed, since machines differ."""
+    run = measured(path)
+    book = run.book
     nbformat.validate(book)
-    executed(book, path.parent)
+    print(f"{path.stem}: first picture {run.first_picture:.1f} s, whole {run.seconds:.1f} s, {run.peak:.0f} MB")
+    assert 0 < run.peak < 500, [(number, round(memory)) for number, _, memory in run.cells]
+    assert len(nbformat.writes(book)) < 1_500_000
     live = [output for output in outputs(book) if WIDGET in output.get("data", {})]
     static = [output for output in outputs(book) if "<details" in output.get("data", {}).get("text/html", "")]
+    if path.stem == "00_tour":
+        said = text_of(book)
+        assert "espresso" in said and "every step computes the same" in said and "E-SCHEDULE-DEPENDENCE" in said
     assert len(static) >= len(live), "a screen without its static view cannot be read without a kernel"
 
 
@@ -60,3 +69,25 @@ def test_screens_do_not_hold_up_a_notebook_without_a_browser(tmp_path: Path) -> 
     assert any(WIDGET in output.get("data", {}) for output in found)
     assert any("12 steps" in output.get("data", {}).get("text/html", "") for output in found)
     assert found[-1]["data"]["text/plain"] == "'s7'"
+
+
+def text_of(book: nbformat.NotebookNode) -> str:
+    """Everything that a notebook has printed or shown as text."""
+    parts = [output.get("text", "") or output.get("data", {}).get("text/plain", "") for output in outputs(book)]
+    return "\n".join(parts)
+
+
+@pytest.mark.timeout(300)
+def test_the_readmes_tour_runs() -> None:
+    """Every line of it, in one go, from the folder of a clone."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    tour = readme.split("## A tour of five minutes", 1)[1]
+    (code,) = re.findall(r"```python\n(import workbench as wb\n.*?)```", tour, re.DOTALL)
+    book = executed(nbformat.from_dict(notebook(code, "wb.data.top(scores, 1)[0][0], other.source")), ROOT)
+    said = text_of(book)
+    assert "'espresso', 'efficientnet_lite0.onnx'" in said and "greatest difference of an output" in said
+
+
+@pytest.mark.parametrize("line", re.findall(r"notebooks/[\w./-]+", (ROOT / "README.md").read_text(encoding="utf-8")))
+def test_what_the_readme_names_is_there(line: str) -> None:
+    assert (ROOT / line.rstrip(".")).exists()
