@@ -1,5 +1,23 @@
 """Classic name: `workbench.transform` (passes, contexts, sequences); the implementation is `core.transform`."""
 
-from .core.transform import Pass, PassContext, PassInfo, Sequential, function_pass, module_pass
+from .core.transform import (
+    FunctionPass,
+    ModulePass,
+    Pass,
+    PassContext,
+    PassInfo,
+    Sequential,
+    function_pass,
+    module_pass,
+)
 
-__all__ = ["Pass", "PassContext", "PassInfo", "Sequential", "function_pass", "module_pass"]
+__all__ = [
+    "FunctionPass",
+    "ModulePass",
+    "Pass",
+    "PassContext",
+    "PassInfo",
+    "Sequential",
+    "function_pass",
+    "module_pass",
+]

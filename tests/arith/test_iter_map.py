@@ -15,7 +15,7 @@ from workbench.arith.evaluate import evaluate
 from workbench.arith.iter_map import IterMap, detect
 from workbench.arith.nodes import Var
 
-I, J, K, N = Var("i"), Var("j"), Var("k"), Var("n")
+I, J, K, N = Var("i"), Var("j"), Var("k"), Var("n")  # noqa: E741
 LOOPS = {I: (0, 4), J: (0, 8), K: (2, 3)}
 
 

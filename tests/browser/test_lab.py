@@ -29,7 +29,7 @@ def lab(tmp_path: Path) -> Iterator[LabServer]:
         yield server
 
 
-def opened(page: Page, lab: LabServer, foreign: list[str]) -> None:
+def opened(page: Page, lab: LabServer, foreign: list[str], path: str = "tour.ipynb") -> None:
     """The notebook, shown and its kernel ready: before that, running a cell asks for a kernel."""
 
     def watch(url: str) -> None:
@@ -38,7 +38,7 @@ def opened(page: Page, lab: LabServer, foreign: list[str]) -> None:
 
     page.on("request", lambda request: watch(request.url))
     page.on("websocket", lambda socket: watch(socket.url))
-    page.goto(lab.url("tour.ipynb"), timeout=60_000)
+    page.goto(lab.url(path), timeout=60_000)
     page.wait_for_function("window.jupyterapp?.shell?.currentWidget?.context?.sessionContext", timeout=60_000)
     page.evaluate(
         """async () => {

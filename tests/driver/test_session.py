@@ -129,7 +129,7 @@ def test_a_pass_is_left_out() -> None:
 
 
 def test_leaving_out_a_pass_that_native_code_needs_is_a_step_with_a_reason() -> None:
-    without = small_session().rerun(disabled_pass=["FlattenBuffer"])
+    without = small_session().rerun(disabled_pass=["LowerBlocks"])
     error = without["Codegen"].error
     assert error is not None and error.code.startswith("E-CODEGEN") and error.fix, f"{error}"
 

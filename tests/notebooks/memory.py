@@ -57,7 +57,8 @@ class Run:
     first_screen: float = 0.0
     peak: float = 0.0
     cells: list[tuple[int, float, float]] = field(default_factory=list[tuple[int, float, float]])
-    """Cell, seconds, megabytes after it."""
+    """Cell, seconds, greatest megabytes while it ran."""
+    now: float = 0.0
 
 
 def measured(path: Path, timeout: int = 240) -> Run:
@@ -73,7 +74,7 @@ def measured(path: Path, timeout: int = 240) -> Run:
         watcher.start()
         try:
             for number, cell in enumerate(run.book.cells):
-                before = time.monotonic()
+                before, run.now = time.monotonic(), 0.0
                 client.execute_cell(cell, number)
                 kinds = {kind for output in cell.get("outputs", []) for kind in output.get("data", {})}
                 now = time.monotonic() - started
@@ -82,7 +83,7 @@ def measured(path: Path, timeout: int = 240) -> Run:
                 if PICTURES[2] in kinds:
                     run.first_screen = run.first_screen or now
                 if cell.cell_type == "code":
-                    run.cells.append((number, time.monotonic() - before, megabytes(kernel)))
+                    run.cells.append((number, time.monotonic() - before, max(run.now, megabytes(kernel))))
         finally:
             over.set()
             watcher.join()
@@ -96,7 +97,8 @@ def _kernel_process(client: Any) -> int:
 
 def _watch(run: Run, kernel: int, over: threading.Event) -> None:
     while not over.wait(0.1):
-        run.peak = max(run.peak, megabytes(kernel))
+        seen = megabytes(kernel)
+        run.now, run.peak = max(run.now, seen), max(run.peak, seen)
 
 
 if __name__ == "__main__":

@@ -74,11 +74,15 @@ ERRORS = {
     "race-write": ("C[i, T.ramp(j * 4, 1, 4)] =", "C[0, T.ramp(j * 4, 1, 4)] =", CHECKS),
     "race-read": ("T.max(D[i,", "T.max(C[m - 1 - i,", CHECKS),
     "race-vectorized": ("T.ramp(j * 4, 1, 4)] = ", "T.ramp(j * 3, 1, 4)] = ", CHECKS),
-    "domain": ("vi, vj, vr = T.axis.remap(\"SSR\", [i, j, r])", "vi = T.axis.spatial(m, i + 1)\n            vj = T.axis.spatial(12, j)\n            vr = T.axis.reduce(k, r)", {}),
-    "assert": ("C[i, T.ramp", "assert i < 2, \"too far\"\n            C[i, T.ramp", {}),
+    "domain": (
+        'vi, vj, vr = T.axis.remap("SSR", [i, j, r])',
+        "vi = T.axis.spatial(m, i + 1)\n            vj = T.axis.spatial(12, j)\n            vr = T.axis.reduce(k, r)",
+        {},
+    ),
+    "assert": ("C[i, T.ramp", 'assert i < 2, "too far"\n            C[i, T.ramp', {}),
     "steps": ("T.grid(m, 12, k)", "T.grid(m, 12, k)", {"max_steps": 50}),
     "divide": ("D[vi, vj] = T.float32(0)", "D[vi // (vj - 3), vj] = T.float32(0)", {}),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", sorted(ERRORS))
@@ -217,13 +221,22 @@ def test_minimum_and_maximum_keep_nan(lanes):
 @pytest.mark.parametrize(
     ("value", "source", "target", "expected"),
     [
-        (300.7, "float32", "int8", 127), (-300.7, "float32", "uint8", 0), (math.nan, "float32", "int32", 0),
-        (-1.9, "float64", "int32", -1), (math.inf, "float32", "int64", 2**63 - 1), (1e30, "float64", "uint64", 2**64 - 1),
-        (200, "int32", "int8", -56), (-1, "int8", "uint32", 2**32 - 1), (7, "int32", "bool", True), (0.0, "float32", "bool", False),
-        (16777217, "int32", "float32", 16777216.0), (2**62 + 2**38 + 1, "int64", "float32", float(np.float32(2**62 + 2**39))),
-        (True, "bool", "int32", 1), (3, "int32", "float16", 3.0),
+        (300.7, "float32", "int8", 127),
+        (-300.7, "float32", "uint8", 0),
+        (math.nan, "float32", "int32", 0),
+        (-1.9, "float64", "int32", -1),
+        (math.inf, "float32", "int64", 2**63 - 1),
+        (1e30, "float64", "uint64", 2**64 - 1),
+        (200, "int32", "int8", -56),
+        (-1, "int8", "uint32", 2**32 - 1),
+        (7, "int32", "bool", True),
+        (0.0, "float32", "bool", False),
+        (16777217, "int32", "float32", 16777216.0),
+        (2**62 + 2**38 + 1, "int64", "float32", float(np.float32(2**62 + 2**39))),
+        (True, "bool", "int32", 1),
+        (3, "int32", "float16", 3.0),
     ],
-)  # fmt: skip
+)
 @pytest.mark.parametrize("lanes", [1, 4])
 def test_conversions(value, source, target, expected, lanes):
     made = np.array(value, DataType(source).to_numpy())
@@ -382,13 +395,13 @@ def test_calls_go_through_the_module():
         ("T.float32(3), 4))", "T.float32(3), 13))", "E-TIR-BOUNDS"),
         ('"row", T.address_of(C[i, 0])', '"rwo", T.address_of(C[i, 0])', "E-TIR-CALL"),
         ("T.float32(3), 4))", "T.float32(3)))", "E-TIR-ARGUMENT"),
-        ('(B[i, 0])', '(C[i, 0])', None),
+        ("(B[i, 0])", "(C[i, 0])", None),
         ('C = T.alloc_buffer((3, 4), "float32")', 'C = T.alloc_buffer((3, 4), "float64")', "E-TIR-ARGUMENT"),
-        ('T.address_of(C[i, 0]), T.float32(2)', '3, T.float32(2)', "E-TIR-ARGUMENT"),
-        ('T.address_of(A[i, 0])', 'T.address_of(C[i, 0])', "E-TIR-UNINITIALISED"),
-        ('T.address_of(A[i, 0])', 'T.address_of(A[i + 3, 0])', "E-TIR-BOUNDS"),
+        ("T.address_of(C[i, 0]), T.float32(2)", "3, T.float32(2)", "E-TIR-ARGUMENT"),
+        ("T.address_of(A[i, 0])", "T.address_of(C[i, 0])", "E-TIR-UNINITIALISED"),
+        ("T.address_of(A[i, 0])", "T.address_of(A[i + 3, 0])", "E-TIR-BOUNDS"),
     ],
-)  # fmt: skip
+)
 def test_calls_are_checked(old, new, code):
     module = parse(CALLEE.replace(old, new))
     a, b = np.zeros((3, 4), "f4"), np.zeros((3, 4), "f4")

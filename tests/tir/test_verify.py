@@ -42,18 +42,24 @@ BAD = {
     "block-names": ('T.block("B")', 'T.block("C")'),
     "regions": ("T.writes(B[vi, vj])", "T.writes(B[vi, vj + 1])"),
     "regions-missing": ("T.reads(C[vi, vj])", "T.reads(A[vi, vj])"),
-    "regions-short": ("T.reads(A[vi, 0:16])\n            T.writes(C[vi, vj])", "T.reads(A[vi, 0:16])\n            T.writes(C[vi, vj:vj + 0])"),
+    "regions-short": (
+        "T.reads(A[vi, 0:16])\n            T.writes(C[vi, vj])",
+        "T.reads(A[vi, 0:16])\n            T.writes(C[vi, vj:vj + 0])",
+    ),
     "loops": ("T.vectorized(16)", "T.vectorized(m)"),
     "loops-thread": ("T.vectorized(16)", 'T.vectorized(16, thread="threadIdx.x")'),
     "reductions": ('remap("SS", [i, j])\n                T.reads(C', 'remap("SR", [i, j])\n                T.reads(C'),
     "conditions": ("T.where(i < 10)", "T.where(i)"),
     "buffers": ('B: T.Buffer((m, 16), "float32")', 'B: T.Buffer((m, 16), "float32", scope="local")'),
-    "buffers-strides": ('C = T.alloc_buffer((m, 16), "float32")', 'C = T.alloc_buffer((m, 16), "float32", strides=(1,))'),
-    "stores": ("= T.exp(C[vi, vj])", "= T.Cast(\"float64\", C[vi, vj])"),
+    "buffers-strides": (
+        'C = T.alloc_buffer((m, 16), "float32")',
+        'C = T.alloc_buffer((m, 16), "float32", strides=(1,))',
+    ),
+    "stores": ("= T.exp(C[vi, vj])", '= T.Cast("float64", C[vi, vj])'),
     "calls": ("T.exp(C[vi, vj])", 'T.Call("float32", "exq", C[vi, vj])'),
     "calls-arity": ("T.exp(C[vi, vj])", 'T.Call("float32", "exp")'),
     "calls-dtype": ("T.exp(C[vi, vj])", 'T.exp(C[vi, vj], dtype="float32x4")'),
-}  # fmt: skip
+}
 
 
 def test_a_good_program_has_no_problems():
@@ -74,7 +80,7 @@ def test_a_bad_program_is_told(name, golden):
     golden(str(caught.value) + "\n" + "\n".join(map(str, found)))
 
 
-I, X = Var("i"), Var("x", DataType("float32"))
+I, X = Var("i"), Var("x", DataType("float32"))  # noqa: E741
 A = decl_buffer((4, 4), "float32", "A")
 F32, I32, BOOL = DataType("float32"), DataType("int32"), DataType("bool")
 ONE, ONE32 = n.IntImm(1), n.IntImm(1, I32)
@@ -88,48 +94,75 @@ def block(name="b", iter_vars=(), init=None, body=NOTHING):
 
 NODES = {
     "defined": [t.Evaluate(I), store(decl_buffer((1,)), 1.0, 0), seq(loop(I, 4, NOTHING), t.Evaluate(I))],
-    "bound-once": [t.SeqStmt((TWICE, TWICE)), seq(loop(I, 4, NOTHING), loop(I, 5, NOTHING)), loop(I, 4, t.LetStmt(I, ONE, NOTHING))],
+    "bound-once": [
+        t.SeqStmt((TWICE, TWICE)),
+        seq(loop(I, 4, NOTHING), loop(I, 5, NOTHING)),
+        loop(I, 4, t.LetStmt(I, ONE, NOTHING)),
+    ],
     "operand-dtypes": [
-        t.Evaluate(n.Add(ONE, ONE32)), t.Evaluate(n.And(ONE, ONE)), t.Evaluate(n.Not(ONE)),
-        t.Evaluate(n.Select(n.IntImm(1, BOOL), ONE, ONE32)), t.LetStmt(X, ONE, NOTHING), t.Evaluate(n.Add(n.StringImm("a"), n.StringImm("b"))),
+        t.Evaluate(n.Add(ONE, ONE32)),
+        t.Evaluate(n.And(ONE, ONE)),
+        t.Evaluate(n.Add(n.StringImm("a"), n.StringImm("b"))),
+    ],
+    "kept-dtypes": [
+        t.Evaluate(n.Not(ONE)),
+        t.Evaluate(n.Select(n.IntImm(1, BOOL), ONE, ONE32)),
+        t.LetStmt(X, ONE, NOTHING),
     ],
     "constants": [
-        t.Evaluate(n.IntImm(300, DataType("int8"))), t.Evaluate(n.IntImm(1, F32)), t.Evaluate(n.FloatImm(1.0, I32)),
+        t.Evaluate(n.IntImm(300, DataType("int8"))),
+        t.Evaluate(n.IntImm(1, F32)),
+        t.Evaluate(n.FloatImm(1.0, I32)),
         t.Evaluate(n.FloorDiv(ONE, n.IntImm(0))),
     ],
     "vectors": [
-        t.Evaluate(n.Ramp(n.FloatImm(1.0), n.FloatImm(1.0), 4)), t.Evaluate(n.Ramp(ONE, ONE32, 4)),
-        t.Evaluate(n.Broadcast(n.Broadcast(ONE, 2), 2)), t.Evaluate(n.Cast(I32, n.Broadcast(ONE, 4))),
+        t.Evaluate(n.Ramp(n.FloatImm(1.0), n.FloatImm(1.0), 4)),
+        t.Evaluate(n.Ramp(ONE, ONE32, 4)),
+        t.Evaluate(n.Broadcast(n.Broadcast(ONE, 2), 2)),
+        t.Evaluate(n.Cast(I32, n.Broadcast(ONE, 4))),
     ],
     "conditions": [
-        t.IfThenElse(ONE, NOTHING), t.While(ONE, NOTHING), t.AssertStmt(ONE, "x"), t.Evaluate(n.Select(ONE, ONE, ONE)),
+        t.IfThenElse(ONE, NOTHING),
+        t.While(ONE, NOTHING),
+        t.AssertStmt(ONE, "x"),
+        t.Evaluate(n.Select(ONE, ONE, ONE)),
         t.BlockRealize((), ONE, block()),
     ],
     "calls": [
-        t.Evaluate(n.Call(F32, "exp", (ONE,))), t.Evaluate(n.Call(F32, "if_then_else", (ONE, ONE, ONE))),
-        t.Evaluate(n.Call(I32, "call_extern", (ONE,))), t.Evaluate(n.Call(DataType("handle"), "address_of", (ONE,))),
+        t.Evaluate(n.Call(F32, "exp", (ONE,))),
+        t.Evaluate(n.Call(F32, "if_then_else", (ONE, ONE, ONE))),
+        t.Evaluate(n.Call(I32, "call_extern", (ONE,))),
+        t.Evaluate(n.Call(DataType("handle"), "address_of", (ONE,))),
         t.Evaluate(n.Call(F32, "abs", (ONE,))),
     ],
     "accesses": [
-        t.BufferStore(A, n.FloatImm(1.0), (ONE,)), t.Evaluate(t.BufferLoad(A, (ONE, n.FloatImm(1.0)))),
+        t.BufferStore(A, n.FloatImm(1.0), (ONE,)),
+        t.Evaluate(t.BufferLoad(A, (ONE, n.FloatImm(1.0)))),
         t.Evaluate(t.BufferLoad(A, (n.Ramp(ONE, ONE, 4), ONE))),
         t.BlockRealize((), n.IntImm(1, BOOL), t.Block("b", (), (t.BufferRegion(A, ()),), (), (), None, NOTHING)),
     ],
     "stores": [t.BufferStore(A, ONE, (ONE, ONE)), t.BufferStore(A, n.FloatImm(1.0), (ONE, n.Ramp(ONE, ONE, 4)))],
     "buffers": [
-        t.AllocBuffer(decl_buffer((-1,)), NOTHING), t.AllocBuffer(t.Buffer("B", (n.FloatImm(1.0),)), NOTHING),
-        t.AllocBuffer(decl_buffer((1,), scope=""), NOTHING), t.AllocBuffer(decl_buffer((1,), "void"), NOTHING),
+        t.AllocBuffer(decl_buffer((-1,)), NOTHING),
+        t.AllocBuffer(t.Buffer("B", (n.FloatImm(1.0),)), NOTHING),
+        t.AllocBuffer(decl_buffer((1,), scope=""), NOTHING),
+        t.AllocBuffer(decl_buffer((1,), "void"), NOTHING),
     ],
     "loops": [
-        t.For(X, n.FloatImm(0.0), n.FloatImm(4.0), t.ForKind.SERIAL, NOTHING), t.For(I, n.IntImm(0), ONE32, t.ForKind.SERIAL, NOTHING),
+        t.For(X, n.FloatImm(0.0), n.FloatImm(4.0), t.ForKind.SERIAL, NOTHING),
+        t.For(I, n.IntImm(0), ONE32, t.ForKind.SERIAL, NOTHING),
         t.For(I, n.IntImm(0), ONE, t.ForKind.THREAD_BINDING, NOTHING),
     ],
     "blocks": [
-        block(), t.SeqStmt((NOTHING,)), t.SeqStmt((NOTHING, t.SeqStmt((NOTHING, NOTHING)))),
+        block(),
+        t.SeqStmt((NOTHING,)),
+        t.SeqStmt((NOTHING, t.SeqStmt((NOTHING, NOTHING)))),
         t.BlockRealize((ONE,), n.IntImm(1, BOOL), block()),
-        t.BlockRealize((ONE32,), n.IntImm(1, BOOL), block(iter_vars=(t.IterVar(I, t.Range(n.IntImm(0), ONE), t.IterKind.SPATIAL),))),
+        t.BlockRealize(
+            (ONE32,), n.IntImm(1, BOOL), block(iter_vars=(t.IterVar(I, t.Range(n.IntImm(0), ONE), t.IterKind.SPATIAL),))
+        ),
     ],
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("check", "index"), [(check, index) for check in NODES for index in range(len(NODES[check]))])

@@ -45,7 +45,7 @@ class _Timed:
     name: str
     started: int
     spent: int = 0
-    inside: list[_Timed] = field(default_factory=list)
+    inside: list[_Timed] = field(default_factory=list["_Timed"])
 
 
 class PassTimingInstrument(PassInstrument):

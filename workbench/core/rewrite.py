@@ -249,7 +249,7 @@ class Driver:
     made: Callable[[Node, Node], None] = _nothing
     rounds: int = 64
     firings: int = 0
-    _last: list[Rule] = field(default_factory=list)
+    _last: list[Rule] = field(default_factory=list[Rule])
 
     def run(self, root: Node) -> Any:
         """The rewritten program; the same object if nothing fired.  Raises E-REWRITE-ENDLESS."""

@@ -225,6 +225,10 @@ def _raised_at(error: BaseException) -> str:
     return f"{trace.tb_frame.f_code.co_filename.rsplit('/', 1)[-1]} line {trace.tb_lineno}" if trace else ""
 
 
+ModulePass = FunctionPass = Pass
+"""Classic names: what `module_pass` and `function_pass` make."""
+
+
 class Sequential(Pass):
     """Passes in order; those that the context disables, or whose level is too high, are skipped."""
 
@@ -301,8 +305,14 @@ def _register(factory: Any, info: PassInfo) -> Any:
 
 
 def _class_factory(cls: Any, info: PassInfo, method: str) -> Any:
-    def factory(*args: Any) -> Pass:
-        instance = cls(*args)
+    signature = inspect.signature(cls)
+
+    def factory(*args: Any, **kwargs: Any) -> Pass:
+        try:
+            bound = signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise WorkbenchError("E-PASS-OPTION", f"pass {info.name}: {error}", expected=str(signature)) from None
+        instance = cls(*bound.args, **bound.kwargs)
         function = getattr(instance, method)
         return Pass(info, function if method == "transform_module" else each_function(function), {})
 

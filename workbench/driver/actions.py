@@ -21,7 +21,11 @@ from .history import Action, Stage, key_of
 
 
 def import_action(
-    module: IRModule, source: str, origins: origin.OriginTable, shape: Mapping[str, Any] | None = None
+    module: IRModule,
+    source: str,
+    origins: origin.OriginTable,
+    shape: Mapping[str, Any] | None = None,
+    file: bool = False,
 ) -> Action:
     """The root of a history: a module that came from `source`, with the origins that import recorded."""
 
@@ -32,7 +36,7 @@ def import_action(
         return Stage(module)
 
     given = {name: extents if isinstance(extents, int) else tuple(extents) for name, extents in (shape or {}).items()}
-    arguments = {"source": source, "shape": given}
+    arguments = {"source": source, "file": file, "shape": given}
     return Action("Import", "import", _level(module), arguments, key_of("import", module.fingerprint()), run)
 
 
@@ -67,7 +71,10 @@ def pass_action(
 def _pass_named(name: str, options: Mapping[str, Any]) -> Pass:
     if name not in PASSES:
         raise WorkbenchError("E-PASS-UNKNOWN", f"there is no pass named {name!r}", fix=nearest(name, PASSES))
-    return PASSES[name](**options)
+    found = PASSES[name]
+    if options and isinstance(found, Pass):
+        raise WorkbenchError("E-PASS-OPTION", f"pass {name} has no options", found=", ".join(map(str, options)))
+    return found(**options)
 
 
 def lower_action(target: Target) -> Action:
@@ -149,7 +156,9 @@ def edit_action(functions: Mapping[str, Any], level: str, texts: Mapping[str, st
         return replace(stage, module=module, lowered=_with_kernels(stage, changed))
 
     keys = [f"{name}:{fingerprint(function)}" for name, function in functions.items()]
-    return Action("Edit", "edit", level, dict(texts), key_of("edit", level, *keys), run)
+    return Action(
+        "Edit", "edit", level, dict(texts), key_of("edit", level, *keys), run, functions=dict(functions)
+    )
 
 
 def _fitted(name: str, function: Any, previous: Any) -> Any:

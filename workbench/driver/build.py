@@ -96,7 +96,7 @@ def compiled_model(module: IRModule, lowered: Lowered, target: Target) -> Compil
 
 def stored(data: Tensor) -> np.ndarray:
     """A constant as one compact array; a lazy fill is written out here, once."""
-    return np.ascontiguousarray(data.numpy())
+    return np.require(data.numpy(), requirements="C")  # ascontiguousarray would make scalars one-dimensional
 
 
 def _buffer_spec(buffer: Buffer) -> TensorSpec:

@@ -29,10 +29,18 @@ def find(name: str) -> Path:
     )
 
 
-def photo(name: str, size: int = 224, mean: Any = 127.0, scale: Any = 128.0) -> np.ndarray:
+IMAGENET_MEAN = (123.675, 116.28, 103.53)
+"""Mean of red, green, blue over ImageNet's training pictures (0..255)."""
+
+IMAGENET_DEVIATION = (58.395, 57.12, 57.375)
+"""Their standard deviations."""
+
+
+def photo(name: str, size: int = 224, mean: Any = IMAGENET_MEAN, scale: Any = IMAGENET_DEVIATION) -> np.ndarray:
     """A photograph as a float32 tensor (1, 3, size, size): cropped to its middle square, scaled, (x - mean) / scale.
 
-    The defaults are the preprocessing of the EfficientNet-lite family (pixels 0..255 to about -1..1).
+    x are pixels of 0..255; `mean` and `scale` are numbers, or one for each of red, green, blue.  The defaults are what
+    the notebooks' EfficientNet-lite0 and most other networks trained on ImageNet expect.
     """
     picture = image(name, size)
     pixels = (np.asarray(picture, np.float32) - np.float32(mean)) / np.float32(scale)

@@ -49,6 +49,8 @@ class Action:
     run: Callable[[Stage | None], Stage]
     saved: Mapping[str, str] = field(default_factory=dict)
     """What a saved session keeps where the arguments are for reading only: traces as JSON by kernel."""
+    functions: Mapping[str, Any] = field(default_factory=dict)
+    """The functions of an edit, whose constants a saved session keeps."""
 
 
 @dataclass(frozen=True)

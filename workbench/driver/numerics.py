@@ -173,11 +173,12 @@ def interpret_lowered(module: IRModule, lowered: Lowered, arrays: Sequence[np.nd
     from ..tir.interpret import interpret
 
     outputs = [np.zeros(tensor.concrete_shape, tensor.dtype.to_numpy()) for tensor in lowered.outputs]
-    constants = [np.ascontiguousarray(data.numpy()) for _, data in lowered.constants]
+    constants = [np.require(data.numpy(), requirements="C") for _, data in lowered.constants]
     main = module["main"]
     # FlattenBuffer leaves one-dimensional parameters; the views share the memory of the outputs.
     flat = "signature" in main.attrs
-    arguments = [array.reshape(-1) if flat else array for array in (*map(np.ascontiguousarray, arrays), *constants, *outputs)]
+    held = [np.require(array, requirements="C") for array in arrays]
+    arguments = [array.reshape(-1) if flat else array for array in (*held, *constants, *outputs)]
     interpret(main, *arguments, module=module)
     return outputs
 

@@ -38,7 +38,7 @@ def open_session(
     chosen = Target(target)
     with origin.recording() as origins:
         module, source = _imported(x, shape, params)
-    root = actions.import_action(module, source, origins, shape)
+    root = actions.import_action(module, source, origins, shape, isinstance(x, (str, os.PathLike)))
     relay = tuple(passes) if passes is not None else pipeline.RELAY
     return Session(History(), plan_for(root, chosen, relay), chosen, source)
 

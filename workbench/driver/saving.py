@@ -20,6 +20,7 @@ from ..core import origin
 from ..core.dtype import DataType
 from ..core.errors import WorkbenchError
 from ..core.limits import limits
+from ..core.module import IRModule
 from ..core.tensor import Tensor
 from ..target import Target
 from . import actions, pipeline
@@ -43,7 +44,7 @@ def save(session: Session, path: str) -> None:
         "source": session.source,
         "program": script(program),
         "attrs": {key: list(value) for key, value in program.attrs.items() if isinstance(value, tuple)},
-        "constants": {key: _encode(data) for key, data in constants_in(program).items()},
+        "constants": {key: _encode(data) for key, data in _constants(session).items()},
         "plan": [_saved_action(action) for action in session.plan[1:]],
     }
     temporary = f"{path}.{os.getpid()}.tmp"
@@ -58,6 +59,14 @@ def save(session: Session, path: str) -> None:
     finally:
         if os.path.exists(temporary):
             os.unlink(temporary)
+
+
+def _constants(session: Session) -> dict[str, Tensor]:
+    """The constants of the program and of all edits, by fingerprint."""
+    found = constants_in(session.step(0).stage.module)
+    for action in session.plan:
+        found |= constants_in(IRModule(action.functions))
+    return found
 
 
 def _saved_action(action: Action) -> dict[str, Any]:
@@ -157,48 +166,75 @@ def _loaded_action(saved: Any, target: Target, constants: dict[str, Tensor], ind
         raise _damaged(f"plan[{index}] is not an action")
     kind, level = saved.get("kind"), str(saved.get("level", "relay"))
     if kind == "pass":
-        return actions.pass_action(saved["name"], target, level, _options(saved, index))
+        return actions.pass_action(saved["name"], target, level, _mapping(saved, "options", index))
     if kind == "lower":
         return actions.lower_action(target)
     if kind == "codegen":
         return actions.codegen_action(target)
     if kind == "schedule":
-        traces = {str(name): json.dumps(trace) for name, trace in dict(saved.get("traces", {})).items()}
+        traces = {str(name): json.dumps(trace) for name, trace in _mapping(saved, "traces", index).items()}
         return actions.traced_schedule_action(traces)
     if kind == "edit":
-        texts = {str(name): str(text) for name, text in dict(saved.get("functions", {})).items()}
+        texts = {str(name): str(text) for name, text in _mapping(saved, "functions", index).items()}
         return actions.edit_action(
             {name: parse_function(text, constants) for name, text in texts.items()}, level, texts
         )
     raise _damaged(f"plan[{index}] is of unknown kind {kind!r}")
 
 
-def _options(saved: dict[str, Any], index: int) -> dict[str, Any]:
-    options = saved.get("options", {})
-    if not isinstance(options, dict):
-        raise _damaged(f"the options of plan[{index}] are not options by name")
-    return options
+def _mapping(saved: dict[str, Any], key: str, index: int) -> dict[str, Any]:
+    found = saved.get(key, {})
+    if not isinstance(found, dict):
+        raise _damaged(f"{key} of plan[{index}] are not given by name")
+    return found
+
+
+# --- as Python ----------------------------------------------------------------------------------------------------
 
 
 def to_python(session: Session) -> str:
     """The lines of Python that make this session again from its source."""
-    relay = tuple(action.name for action in session.plan if action.kind == "pass" and action.level == "relay")
-    chosen = "" if relay == pipeline.RELAY else f", passes={list(relay)!r}"
-    lines = [
-        "import workbench as wb",
-        "",
-        f"s = wb.open({session.source!r}, target={str(session.target)!r}{chosen})",
-    ]
+    root = session.plan[0].arguments
+    opened = repr(session.source) if root.get("file") else "program"
+    shape = f", shape={dict(root['shape'])!r}" if root.get("shape") else ""
+    relay = [action for action in session.plan if action.kind == "pass" and action.level == "relay"]
+    usual = tuple(action.name for action in relay) == pipeline.RELAY and not any(action.arguments for action in relay)
+    chosen = "" if usual or not relay else f", passes=[{', '.join(map(_pass_python, relay))}]"
+    lines = ["import workbench as wb"]
+    if any(action.arguments for action in relay) and not usual:
+        lines.append("from workbench.core.transform import PASSES")
+    if opened == "program":
+        lines.append(f"# program: what was opened, of kind {session.source}")
+    lines += ["", f"s = wb.open({opened}{shape}, target={str(session.target)!r}{chosen})", *_left_out(session)]
     for label, action in zip(session.labels, session.plan, strict=True):
         if action.kind == "edit":
             before = session.labels[session.labels.index(label) - 1]
-            functions = ", ".join(f"{name!r}: '''{text}'''" for name, text in action.arguments.items())
+            functions = ", ".join(f"{name!r}: {_quoted(text)}" for name, text in action.arguments.items())
             lines.append(f"s = s.edit({action.level}={{{functions}}}, at={before!r})")
         elif action.kind == "schedule":
             for name, code in action.arguments.items():
                 lines += [
-                    f"sch = s.schedule({name!r})",
+                    f"sch = s.schedule({name!r}, default=False)",
                     *code.rstrip().split("\n"),
                     f"s = s.edit(schedule={{{name!r}: sch}})",
                 ]
     return "\n".join(lines) + "\n"
+
+
+def _pass_python(action: Action) -> str:
+    options = ", ".join(f"{key}={value!r}" for key, value in action.arguments.items())
+    return f"PASSES[{action.name!r}]({options})" if options else repr(action.name)
+
+
+def _quoted(text: str) -> str:
+    """A text as a raw-looking literal of several lines where it can be."""
+    return repr(text) if "\\" in text or "'''" in text else f"'''{text}'''"
+
+
+def _left_out(session: Session) -> list[str]:
+    """The loop passes that the usual pipeline has and the session has not."""
+    from ..tir.transforms.pipeline import KERNEL_PIPELINE
+
+    there = {action.name for action in session.plan}
+    missing = [name for name in KERNEL_PIPELINE if name not in there]
+    return [f"s = s.rerun(disabled_pass={missing!r})"] if missing else []

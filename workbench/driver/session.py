@@ -114,15 +114,22 @@ class Session:
         lowered = self._required(pipeline.LOWER).stage.lowered
         return tuple(kernel.name for kernel in lowered.kernels) if lowered is not None else ()
 
-    def schedule(self, kernel: str) -> Schedule:
+    def schedule(self, kernel: str, default: bool = True) -> Schedule:
         """The schedule of a kernel: a handle on an immutable state, so that changing it leaves the session alone.
 
-        Hand it back with `edit(schedule={kernel: schedule})`.
+        Hand it back with `edit(schedule={kernel: schedule})`.  Without `default` it is an empty one, on the kernel as
+        it was before any choice.
         """
-        schedules = self._required(pipeline.SCHEDULE).stage.schedules
+        step = self._required(pipeline.SCHEDULE)
+        schedules = step.stage.schedules
         if kernel not in schedules:
             raise WorkbenchError("E-KERNEL-UNKNOWN", f"there is no kernel {kernel!r}", fix=nearest(kernel, schedules))
-        return schedules[kernel].copy()
+        if default:
+            return schedules[kernel].copy()
+        from ..schedule import Schedule
+
+        assert step.previous is not None
+        return Schedule(step.previous.stage.module[kernel])
 
     def _required(self, name: str) -> Step:
         """A computed step whose failure is the caller's."""

@@ -8,7 +8,7 @@ from typing import Any
 from .. import te
 from ..core import origin
 from ..core.errors import WorkbenchError
-from ..core.node import FrozenMap, post_order
+from ..core.node import FrozenMap, children, post_order
 from ..core.tensor import Tensor
 from ..relay.ir import expr as r
 from ..relay.ir.operator import Operator
@@ -128,7 +128,7 @@ def _value(
                 fix="give its class a compute() or a decompose()",
             ) from None
         tensors = list(made) if isinstance(made, (list, tuple)) else [made]
-        for tensor in tensors:
+        for tensor in [*tensors, *_stages(tensors, arguments)]:
             origin.derived(tensor, current)
         return tensors
     raise WorkbenchError(
@@ -136,6 +136,24 @@ def _value(
         f"{type(current).__name__} cannot stand inside a kernel",
         where=f"kernel {kernel}",
     )
+
+
+def _stages(tensors: list[te.Tensor], arguments: list[Any]) -> list[Any]:
+    """The tensors and stages that an operator's expression went through, from its operands to its results."""
+    if origin.active() is None:
+        return []
+    operands = [tensor for item in arguments for tensor in (item if isinstance(item, list) else [item])]
+    seen = {id(tensor.op) for tensor in operands}
+    found: list[Any] = []
+    stack: list[Any] = list(tensors)
+    while stack:
+        node = stack.pop()
+        if id(node) not in seen:
+            seen.add(id(node))
+            stack.extend(children(node))
+            if isinstance(node, (te.Tensor, te.Operation)):
+                found.append(node)
+    return found
 
 
 def _operand(item: r.Expr, values: dict[int, list[te.Tensor]]) -> Any:

@@ -40,6 +40,11 @@ _NAMES: dict[str, tuple[str, str | None]] = {
     "build_module": ("workbench.relay.build_module", None),
     "build_config": ("workbench.relay.transform", "build_config"),
     "IRModule": ("workbench.core.module", "IRModule"),
+    "astext": ("workbench.relay.ir.classic", "astext"),
+    "parse": ("workbench.relay.ir.classic", "fromtext"),
+    "fromtext": ("workbench.relay.ir.classic", "fromtext"),
+    "parse_expr": ("workbench.relay.ir.classic", "parse_expr"),
+    "interpret": ("workbench.relay.interpret", "interpret"),
 }
 """Public names: module, and attribute of it (None: the module itself)."""
 

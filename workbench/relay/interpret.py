@@ -12,6 +12,13 @@ Values: a tensor is an `ndarray`, a tuple a `tuple`, a function a `Closure`, a r
 type an `AdtValue`.
 """
 
+# Run-time values are NumPy's, and the table at the end names the class's rules.
+# pyright: reportPrivateUsage=false
+# pyright: reportUnknownVariableType=false
+# pyright: reportUnknownMemberType=false
+# pyright: reportUnknownArgumentType=false
+# pyright: reportUnknownLambdaType=false
+
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..analysis.tree import BlockSite
+from ..analysis.affine import Affine
+from ..analysis.tree import BlockSite, iter_ranges
 from ..arith import build
 from ..arith.nodes import PrimExpr, Var
 from ..tir import nodes as t
 from ..tir.build import nest, point_region
+from .errors import refuse
 from .state import ScheduleState
 
 
@@ -41,3 +43,28 @@ def copy_block(
         t.BufferStore(target, t.BufferLoad(source, where), where),
     )
     return nest(loops, t.BlockRealize(tuple(values), build.const(True), block)), name
+
+
+def written_box(block: t.Block, region: t.BufferRegion) -> list[tuple[PrimExpr, PrimExpr]]:
+    """(least index, number of indices) that a block writes along each axis."""
+    found: list[tuple[PrimExpr, PrimExpr]] = []
+    domains = {id(item.var): item for item in block.iter_vars}
+    used: set[int] = set()
+    for axis in region.region:
+        form = Affine.of(axis.min, iter_ranges(block))
+        var = form.is_variable()
+        if form.value is not None:
+            found.append((build.const(form.value), build.const(1)))
+        elif var is not None and id(var) in domains and id(var) not in used:
+            used.add(id(var))
+            found.append((domains[id(var)].dom.min, domains[id(var)].dom.extent))
+        else:
+            raise refuse(
+                "E-SCHEDULE-CACHE-REGION",
+                f"what {block.name} writes is not a box of its iterators",
+                found="an index that is an expression",
+                expected="an access like C[vi, vj]",
+                fix="choose another block",
+                nodes=(block,),
+            )
+    return found

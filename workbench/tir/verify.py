@@ -172,6 +172,9 @@ def _operand_dtypes(facts: Facts) -> Findings:
             yield f"{type(node).__name__} of {node.a.dtype}", node
         elif node.a.dtype.is_handle and not isinstance(node, n.CompareExpr):
             yield f"{type(node).__name__} of handles", node
+
+
+def _kept_dtypes(facts: Facts) -> Findings:
     for node in facts.of_class(n.Not):
         if not node.a.dtype.is_bool:
             yield f"Not of {node.a.dtype}", node
@@ -446,6 +449,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     Check("defined", "variables and buffers are used only where they are defined", _defined),
     Check("bound-once", "every variable and buffer is defined in one place", _bound_once),
     Check("operand-dtypes", "operands of one operation have one dtype", _operand_dtypes),
+    Check("kept-dtypes", "a choice, a negation or a let keeps the dtype of its parts", _kept_dtypes),
     Check("constants", "constants fit their dtype, and none divides by zero", _constants),
     Check("vectors", "vectors are made of scalars, and operations keep their lanes", _vectors),
     Check("conditions", "conditions are bools", _conditions),

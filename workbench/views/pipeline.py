@@ -34,6 +34,8 @@ _AROUND: Final = 40
 """Lines sent around each hunk; the screen asks for others."""
 _REWRITES: Final = 200
 """Rewrites listed with a step."""
+_NATIVE: Final = 400
+"""Lines of machine code sent at first."""
 _TEXTS: Final = 16
 """Programs whose text is kept; the oldest goes first."""
 _KINDS: Final = {
@@ -99,7 +101,7 @@ class SessionModel:
             id=step.id,
             name=step.label,
             kind=_KINDS.get(action.kind, action.level),  # type: ignore[arg-type]
-            changed=step.changed,
+            changed=step.changed or action.kind == "codegen",
             milliseconds=round(step.milliseconds, 3),
             ops_before=self._count(step.previous) if step.previous is not None else 0,
             ops_after=self._count(step),
@@ -117,6 +119,8 @@ class SessionModel:
     def step(self, step: str) -> StepView:
         """One step closely: its difference, with lines around the changes."""
         label, found = self._find(step)
+        if found.action.kind == "codegen" and found.error is None:
+            return self._native(found)
         before, after = self._texts(found)
         hunks = line_hunks(before, after)
         return StepView(
@@ -129,6 +133,26 @@ class SessionModel:
             rewrite_count=len(found.firings),
             call=f"s[{label!r}].diff()",
         )
+
+    def _native(self, found: Step) -> StepView:
+        """Machine code has no program before it in its own language: the first kernel's assembly."""
+        name = next(name for name in found.stage.module.names() if name != "main" or len(found.stage.module) == 1)
+        lines = self._assembly(found, name)
+        return StepView(
+            id=found.id,
+            state=found.id,
+            before=TextView(len(lines), (Chunk(0, lines[:_NATIVE]),)),
+            after=TextView(len(lines), (Chunk(0, lines[:_NATIVE]),)),
+            hunks=(),
+            language="asm",
+            call=f"s.codegen[{name!r}].show('asm')",
+        )
+
+    def _assembly(self, found: Step, name: str) -> tuple[str, ...]:
+        if found.id not in self._lines:
+            text = str(found.stage.compiled.get_source("asm", name))
+            self._lines[found.id] = tuple(text.rstrip("\n").replace("\t", "    ").split("\n"))
+        return self._lines[found.id]
 
     def rewrite(self, step: str, index: int) -> RewriteView:
         """One rule that fired: the expression before and after it, as text."""
@@ -150,7 +174,10 @@ class SessionModel:
     def text(self, step: str, side: Any, start: int, count: int) -> Chunk:
         """Further lines of the program before or after a step."""
         _, found = self._find(step)
-        lines = self._texts(found)[0 if side == "before" else 1]
+        if found.action.kind == "codegen" and found.id in self._lines:
+            lines = self._lines[found.id]
+        else:
+            lines = self._texts(found)[0 if side == "before" else 1]
         return Chunk(start, tuple(lines[start : start + count]))
 
     def _count(self, step: Step) -> int:

@@ -70,7 +70,7 @@ def _callee(op: Any) -> str:
 
 def changed_attributes(op: Operator) -> dict[str, Any]:
     """The attributes of an operator whose values differ from their defaults."""
-    fields = type(op).__dataclass_fields__  # type: ignore[attr-defined]
+    fields: Any = type(op).__dataclass_fields__  # type: ignore[attr-defined]
     return {name: value for name, value in op.attributes.items() if not data_equal(value, fields[name].default)}
 
 

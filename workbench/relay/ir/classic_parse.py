@@ -3,6 +3,9 @@
 Every refusal is a `WorkbenchError` E-RELAY-PARSE with line:column and the line found; nothing is executed.
 """
 
+# The tables at the end name the class's own rules.
+# pyright: reportPrivateUsage=false
+
 from __future__ import annotations
 
 import base64

@@ -34,7 +34,7 @@ class Tokens:
         self.text = text
         self.source = Source(text)
         self.tokens = self._tokens(text)
-        self.place = 0
+        self.place: int = 0
 
     def _tokens(self, text: str) -> list[Token]:
         offset = 0

@@ -86,8 +86,10 @@ def substitute_dimensions(extent: Dimension, values: Mapping[int, AnyValue]) -> 
             value = values[id(part)]
             unknown = unknown or isinstance(value, Any)
             return part if isinstance(value, Any) else build.convert(value, part.dtype)
+        if not isinstance(part, n.BinaryExpr):
+            return None
         builder = _BUILDERS.get(type(part))
-        return builder(part.a, part.b) if builder is not None and isinstance(part, n.BinaryExpr) else None
+        return builder(part.a, part.b) if builder is not None else None
 
     made = rewrite(extent, post)
     if unknown:

@@ -38,7 +38,10 @@ class Expr(Node):
         known = getattr(self, "inferred", None)
         if known is None:
             raise WorkbenchError(
-                "E-TYPE-UNKNOWN", "the type of this expression is not known yet", found=repr(self), fix="run InferType()(mod)"
+                "E-TYPE-UNKNOWN",
+                "the type of this expression is not known yet",
+                found=repr(self),
+                fix="run InferType()(mod)",
             )
         return known
 

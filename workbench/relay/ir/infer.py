@@ -15,6 +15,9 @@ Expressions that have a type already are not visited again.
 Invariant: an expression with a type has typed expressions below it only.
 """
 
+# The tables at the end name the class's own rules.
+# pyright: reportPrivateUsage=false
+
 from __future__ import annotations
 
 from collections.abc import Callable

@@ -182,7 +182,9 @@ class _Printer:
 
     def _declare(self) -> list[str]:
         everything = list(post_order(self.root))
-        dimensions = [node for node in everything if isinstance(node, (DimensionVar, t.TypeVar, t.IncompleteType))]
+        dimensions: list[Node] = [
+            node for node in everything if isinstance(node, (DimensionVar, t.TypeVar, t.IncompleteType))
+        ]
         lines = declarations(dimensions, self.names)
         for variable in free_variables(self.root):
             if isinstance(variable, e.Var):
@@ -234,10 +236,10 @@ class _Printer:
 
     def _declaration(self, variable: e.Var) -> str:
         """A variable where it is bound: its name and, after a colon, its annotation."""
-        note = self._annotation(variable)
+        note = self.annotation(variable)
         return f"{self.names[variable]}: {note}" if note else self.names[variable]
 
-    def _annotation(self, variable: e.Var) -> str:
+    def annotation(self, variable: e.Var) -> str:
         annotation = variable.type_annotation
         typed = type_script(annotation, self.names) if annotation is not None else ""
         if self.names[variable] == variable.name_hint:
@@ -261,7 +263,7 @@ class _Printer:
         return pieces
 
     def _let(self, let: e.Let) -> list[Piece]:
-        note = self._annotation(let.var)
+        note = self.annotation(let.var)
         if isinstance(let.value, e.Function) and id(let.value) in self.plan.inlined:
             return self._definition(let.value, "R.let", self.names[let.var], *([note] if note else []))
         mark = f"R.let[{note}]" if note else "R.let"
@@ -368,7 +370,7 @@ def operator_text(op: Operator) -> str:
 
 
 def _annotated(clause: e.Clause, printer: _Printer) -> list[e.Var]:
-    return [variable for variable in pattern_variables(clause.lhs) if printer._annotation(variable)]
+    return [variable for variable in pattern_variables(clause.lhs) if printer.annotation(variable)]
 
 
 def _separated(items: Sequence[e.Expr]) -> list[Piece]:

@@ -4,6 +4,9 @@ Every refusal is a `WorkbenchError` E-RELAY-PARSE with line:column, the line fou
 printer writes, calls may be nested (``R.nn.relu(R.add(x, y))``) and names assigned again.
 """
 
+# The tables at the end name the class's own rules.
+# pyright: reportPrivateUsage=false
+
 from __future__ import annotations
 
 import ast

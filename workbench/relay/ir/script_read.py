@@ -4,6 +4,9 @@ Nothing is executed: only the forms that `script_values` writes are accepted, ev
 column and a hint.
 """
 
+# The tables at the end name the class's own rules.
+# pyright: reportPrivateUsage=false
+
 from __future__ import annotations
 
 import ast

@@ -86,7 +86,10 @@ class TensorType(Type):
         """The shape as ints.  Raises `WorkbenchError` when some dimension is not known."""
         if not self.is_static:
             raise WorkbenchError(
-                "E-TYPE-DYNAMIC", "a static shape is needed here", found=repr(self), fix="give shape= when opening the model"
+                "E-TYPE-DYNAMIC",
+                "a static shape is needed here",
+                found=repr(self),
+                fix="give shape= when opening the model",
             )
         return tuple(extent for extent in self.shape if isinstance(extent, int))
 
@@ -107,7 +110,9 @@ def _dimension(extent: AnyValue) -> Dimension:
     try:
         whole = int(extent)
     except (TypeError, ValueError):
-        raise WorkbenchError("E-TYPE-DIMENSION", "a dimension is an int, an expression or Any()", found=repr(extent)) from None
+        raise WorkbenchError(
+            "E-TYPE-DIMENSION", "a dimension is an int, an expression or Any()", found=repr(extent)
+        ) from None
     if whole < 0:
         raise WorkbenchError("E-TYPE-DIMENSION", "a dimension cannot be negative", found=str(whole))
     return whole

@@ -139,8 +139,8 @@ def repeated_value(m: Match) -> Any:
 )
 def constant_call(m: Match) -> Any:
     """A call on constants is the constant it evaluates to."""
-    value = interpret(m.root)
-    return _as_constant(value)
+    root = m.root
+    return _as_constant(interpret(root)) if isinstance(root, e.Expr) else None
 
 
 def _as_constant(value: Any) -> e.Expr:

@@ -24,10 +24,16 @@ from .rules import apply_rules
 BACKWARD = RuleTable("BackwardFoldScaleAxis")
 FORWARD = RuleTable("ForwardFoldScaleAxis")
 
+
+def is_plain(layout: str) -> bool:
+    """Whether a result's layout is that of plain data."""
+    return layout in ("", "NCHW")
+
+
 _PLAIN: dict[str, Any] = {
     "data_layout": "NCHW",
     "kernel_layout": "OIHW",
-    "out_layout": lambda text: text in ("", "NCHW"),
+    "out_layout": is_plain,
 }
 
 
@@ -63,14 +69,6 @@ def _scaled_rows(m: Match, factors: np.ndarray) -> e.Call:
     return e.Call(heavy.op, (heavy.args[0], relay.call("multiply", weight, e.const(column))))
 
 
-def _heavy(**options: Any) -> Any:
-    """A convolution or dense product with constant weights."""
-    return _Either(
-        op("nn.conv2d", any_("data"), constant("weight"), **options | {"attrs": _PLAIN}),
-        op("nn.dense", any_("data"), constant("weight"), **options),
-    )
-
-
 class _Either:
     """The first of two patterns that fits."""
 
@@ -90,7 +88,11 @@ class _Either:
         return other if is_second else failure
 
 
-_AFTER = _heavy(name="heavy", once=True)
+_AFTER = _Either(
+    op("nn.conv2d", any_("data"), constant("weight"), name="heavy", once=True, attrs=_PLAIN),
+    op("nn.dense", any_("data"), constant("weight"), name="heavy", once=True),
+)
+"""A convolution or dense product with constant weights, used here only."""
 
 
 @BACKWARD.rule("scale-after", op("multiply", _AFTER, constant("scale"), commutative=True), when=[_PER_CHANNEL])

@@ -46,7 +46,7 @@ def FuseOps(func: e.Function, mod: IRModule, ctx: PassContext, *, fuse_opt_level
 class _Members:
     """A group that becomes a function: its expressions, operands first, the last one giving the result."""
 
-    exprs: list[e.Expr] = field(default_factory=list)
+    exprs: list[e.Expr] = field(default_factory=list[e.Expr])
 
 
 class _Fuser:

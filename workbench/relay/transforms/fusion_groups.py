@@ -60,7 +60,7 @@ class FlowNode:
     pattern: Fusion
     escapes: bool = False
     """Its value is needed outside of what can be fused: it must be materialised."""
-    outputs: list[tuple[FlowNode, Fusion]] = field(default_factory=list)
+    outputs: list[tuple[FlowNode, Fusion]] = field(default_factory=list[tuple["FlowNode", Fusion]])
     dominator: FlowNode | None = None
     dominator_pattern: Fusion = Fusion.OPAQUE
     depth: int = 0

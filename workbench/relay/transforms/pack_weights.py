@@ -18,6 +18,7 @@ from .. import op as relay
 from ..ir import expr as e
 from ..ir.operator import OPERATORS
 from ..patterns import any_, constant, op, where
+from .fold_scale_axis import is_plain
 from .rules import apply_rules
 
 
@@ -32,11 +33,11 @@ def pack_rules(lanes: int) -> list[Rule]:
     static = where(
         "the data's shape is known", lambda m: m["data"].checked_type.is_static, lambda m: m["data"].checked_type
     )
-    plain = {
+    plain: dict[str, Any] = {
         "kernel_layout": "OIHW",
         "data_layout": "NCHW",
         "groups": 1,
-        "out_layout": lambda text: text in ("", "NCHW"),
+        "out_layout": is_plain,
     }
 
     @table.rule(
@@ -58,9 +59,8 @@ def pack_rules(lanes: int) -> list[Rule]:
         """A product reads its constant weights in blocks of rows."""
         layout, weight = f"NC{lanes}n", m["weight"]
         packed = relay.call("layout_transform", weight, src_layout="NC", dst_layout=layout)
-        changed = OPERATORS["nn.contrib_dense_pack"](
-            weight_layout=layout, units=weight.data.shape[0], out_dtype=m["dense"].op.out_dtype
-        )
+        made: Any = OPERATORS["nn.contrib_dense_pack"]
+        changed = made(weight_layout=layout, units=weight.data.shape[0], out_dtype=m["dense"].op.out_dtype)
         return e.Call(changed, (m["data"], packed))
 
     return list(table)

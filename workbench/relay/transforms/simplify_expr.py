@@ -12,7 +12,7 @@ from ...core.transform import PassContext, function_pass
 from .. import op as relay
 from ..ir import expr as e
 from ..ir.types import TensorType
-from ..patterns import any_, constant, op, same_type, where
+from ..patterns import any_, constant, is_filled, op, same_type, where
 from .rules import apply_rules
 
 RULES = RuleTable("SimplifyExpr")
@@ -217,22 +217,25 @@ def _pads_plane(widths: Any) -> bool:
     )
 
 
+_ZERO_PAD: dict[str, Any] = {"pad_mode": "constant", "pad_width": _pads_plane}
+
+
+def _pads_with_zero(m: Match) -> bool:
+    """Whether the value that nn.pad adds (its second operand, 0 if left out) is zero."""
+    given = m["pad"].args[1:]
+    return all(isinstance(value, e.Constant) and is_filled(value, 0) for value in given)
+
+
 @RULES.rule(
     "pad-into-conv2d",
     op(
         "nn.conv2d",
-        op(
-            "nn.pad",
-            any_("x"),
-            constant("value", value=0),
-            name="pad",
-            once=True,
-            attrs={"pad_mode": "constant", "pad_width": _pads_plane},
-        ),
+        op("nn.pad", any_operands=True, name="pad", once=True, attrs=_ZERO_PAD),
         any_("weight"),
         name="conv",
         attrs={"data_layout": "NCHW"},
     ),
+    when=[where("zeros are added", _pads_with_zero, lambda m: m["pad"].args[1])],
 )
 def pad_into_conv2d(m: Match) -> Any:
     """Zeros added before a convolution become its own padding."""
@@ -240,7 +243,7 @@ def pad_into_conv2d(m: Match) -> Any:
     top, left, bottom, right = conv.op.padding
     (above, below), (before, after) = widths[2], widths[3]
     padding = (top + above, left + before, bottom + below, right + after)
-    return e.Call(conv.op.replace(padding=padding), (m["x"], m["weight"]))
+    return e.Call(conv.op.replace(padding=padding), (m["pad"].args[0], m["weight"]))
 
 
 @function_pass(opt_level=0, name="SimplifyExpr", required=["InferType"], applies_to=e.Function)

@@ -1,7 +1,7 @@
 """Compiles every `.c` file of this folder into one shared library, the native thread pool.
 
-Invariant: the library is rebuilt exactly when a source or header is newer than it, and is replaced in one
-step, so that another process never loads half a file.  This module imports nothing of the package: the build
+Invariant: the library is rebuilt exactly when it was not made from these sources, of which it carries the SHA-256 (file
+times say nothing in an installed wheel), and is replaced in one step, so that another process never loads half a file.  This module imports nothing of the package: the build
 hook loads it before the package is installed.
 
     $ python workbench/runtime/native/build.py
@@ -10,6 +10,7 @@ hook loads it before the package is installed.
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import os
 import shutil
@@ -42,12 +43,17 @@ def find_compiler() -> list[str] | None:
     return None
 
 
+def sources_digest() -> str:
+    """SHA-256 (hex) of the sources and headers."""
+    digest = hashlib.sha256()
+    for path in (*sources(), *sorted(FOLDER.glob("*.h"))):
+        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()
+
+
 def is_current(library: Path = LIBRARY) -> bool:
-    """Whether the library exists and no source or header is newer."""
-    if not library.exists():
-        return False
-    built = library.stat().st_mtime_ns
-    return all(path.stat().st_mtime_ns <= built for path in (*sources(), *FOLDER.glob("*.h")))
+    """Whether the library exists and was made from these sources."""
+    return library.exists() and sources_digest().encode() in library.read_bytes()
 
 
 def compile_pool(report: Callable[[str], object] = print, library: Path = LIBRARY) -> Path | None:
@@ -66,7 +72,8 @@ def compile_pool(report: Callable[[str], object] = print, library: Path = LIBRAR
         report("no C compiler, so no thread pool: kernels run on one thread (install cc or ziglang)")
         return None
     temporary = library.with_suffix(f".{os.getpid()}.{threading.get_ident()}.tmp")
-    command = [*compiler, *FLAGS, "-o", str(temporary), *map(str, files)]
+    stamp = f'-DWB_SOURCES="{sources_digest()}"'
+    command = [*compiler, *FLAGS, stamp, "-o", str(temporary), *map(str, files)]
     try:
         result = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
         if result.returncode != 0:

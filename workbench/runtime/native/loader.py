@@ -92,11 +92,8 @@ def _load() -> NativeRuntime | None:
 
 def _find_or_build() -> Path | None:
     """The library beside the sources, or one in the cache folder when these cannot be written."""
-    if os.access(build.FOLDER, os.W_OK) or build.is_current():
+    if build.is_current() or os.access(build.FOLDER, os.W_OK):
         return build.compile_pool(report=_reason.append)
-    # An installed wheel: file times say nothing there, the library came with the sources.
-    if build.LIBRARY.exists():
-        return build.LIBRARY
     base = os.environ.get("WORKBENCH_CACHE") or os.environ.get("XDG_CACHE_HOME")
     folder = (Path(base) if base else Path.home() / ".cache") / "workbench"
     folder.mkdir(parents=True, exist_ok=True)

@@ -346,6 +346,12 @@ wb_context* wb_thread_context(void) {
   return own_context = made;
 }
 
+#ifndef WB_SOURCES
+#define WB_SOURCES "unknown"
+#endif
+/* The digest of the sources that this library was made from; the build looks for it in the file. */
+WB_EXPORT const char wb_sources[] = WB_SOURCES;
+
 int32_t wb_abi_version(void) { return WB_ABI_VERSION; }
 
 void wb_raise(const char* kind, const char* message) {

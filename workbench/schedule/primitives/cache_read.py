@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from ...analysis.affine import Affine, Ranges
 from ...analysis.bindings import binding_facts
 from ...analysis.tree import Tree
 from ...arith import build
+from ...arith.nodes import PrimExpr
 from ...core.node import substitute
 from ...tir import nodes as t
 from ..arguments import Index
 from ..blocks import read_buffer, require_leaf
-from ..caching import copy_block, top_statement
+from ..caching import copy_block, top_statement, written_box
 from ..errors import require
 from ..references import BlockRV
 from ..registry import primitive
@@ -52,12 +54,11 @@ def cache_read(state: ScheduleState, block: BlockRV, read_buffer_index: Index, s
             fix="cache before splitting or moving the producer",
             nodes=(writer.block,),
         )
+    box = [(build.const(0), extent) for extent in old.shape] if parameter else _written(state, old)
     names = Names(state.tree.names())
     suffix = storage_scope.replace(".", "_")
     new = old.replace(name=names.fresh(f"{old.name}_{suffix}"), scope=storage_scope, strides=(), elem_offset=None)
-    placed, name = copy_block(
-        names.fresh(f"{old.name}_{suffix}_copy"), old, new, [(build.const(0), extent) for extent in old.shape]
-    )
+    placed, name = copy_block(names.fresh(f"{old.name}_{suffix}_copy"), old, new, box)
     changed: t.Block = substitute(site.block, {old: new})
     func = replaced(state.func, {id(site.block): changed})
     now = Tree.of(func).blocks[site.name]
@@ -66,3 +67,29 @@ def cache_read(state: ScheduleState, block: BlockRV, read_buffer_index: Index, s
     root = Tree.of(func).root
     changes: dict[int, Replacement] = {id(root): root.replace(alloc_buffers=(*root.alloc_buffers, new))}
     return Change(replaced(func, changes), (name,))
+
+
+def _written(state: ScheduleState, buffer: t.Buffer) -> list[tuple[PrimExpr, PrimExpr]]:
+    """The box that a buffer's writers fill, the same for all of them."""
+    boxes = [
+        written_box(writer.block, region)
+        for writer in state.tree.writers(buffer)
+        for region in writer.block.writes
+        if region.buffer is buffer
+    ]
+    alike = all(
+        Affine.of(one, Ranges()).same_as(Affine.of(other, Ranges()))
+        for box in boxes[1:]
+        for pair, first in zip(box, boxes[0], strict=True)
+        for one, other in zip(pair, first, strict=True)
+    )
+    require(
+        bool(boxes) and alike,
+        "E-SCHEDULE-PARTIAL",
+        f"cannot tell which part of {buffer.name} is written",
+        found="writers of different parts" if boxes else "no writer",
+        expected="a buffer that one block fills",
+        fix="choose another buffer",
+        nodes=(buffer,),
+    )
+    return boxes[0]

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from ...analysis.affine import Affine
 from ...analysis.bindings import binding_facts
-from ...analysis.tree import Tree, iter_ranges
-from ...arith import build
-from ...arith.nodes import PrimExpr
+from ...analysis.tree import Tree
 from ...core.node import substitute
 from ...tir import nodes as t
 from ..arguments import Index
 from ..blocks import require_regular, written_buffer
-from ..caching import copy_block, top_statement
-from ..errors import refuse, require
+from ..caching import copy_block, top_statement, written_box
+from ..errors import require
 from ..references import BlockRV
 from ..registry import primitive
 from ..state import Change, ScheduleState
@@ -59,7 +56,7 @@ def cache_write(state: ScheduleState, block: BlockRV, write_buffer_index: Index,
     )
     region = next(region for region in site.block.writes if region.buffer is old)
     copied = copy_block(
-        names.fresh(f"{old.name}_{storage_scope.replace('.', '_')}_copy"), new, old, _axes(site.block, region)
+        names.fresh(f"{old.name}_{storage_scope.replace('.', '_')}_copy"), new, old, written_box(site.block, region)
     )
     changed = substitute(site.block, {old: new})
     func = replaced(state.func, {id(site.block): changed})
@@ -70,28 +67,3 @@ def cache_write(state: ScheduleState, block: BlockRV, write_buffer_index: Index,
     root = Tree.of(func).root
     changes: dict[int, Replacement] = {id(root): root.replace(alloc_buffers=(*root.alloc_buffers, new))}
     return Change(replaced(func, changes), (copied[1],))
-
-
-def _axes(block: t.Block, region: t.BufferRegion) -> list[tuple[PrimExpr, PrimExpr]]:
-    """(least index, number of indices) that a block writes along each axis."""
-    found: list[tuple[PrimExpr, PrimExpr]] = []
-    domains = {id(item.var): item for item in block.iter_vars}
-    used: set[int] = set()
-    for axis in region.region:
-        form = Affine.of(axis.min, iter_ranges(block))
-        var = form.is_variable()
-        if form.value is not None:
-            found.append((build.const(form.value), build.const(1)))
-        elif var is not None and id(var) in domains and id(var) not in used:
-            used.add(id(var))
-            found.append((domains[id(var)].dom.min, domains[id(var)].dom.extent))
-        else:
-            raise refuse(
-                "E-SCHEDULE-CACHE-REGION",
-                f"what {block.name} writes is not a box of its iterators",
-                found="an index that is an expression",
-                expected="an access like C[vi, vj]",
-                fix="choose another block",
-                nodes=(block,),
-            )
-    return found

@@ -9,6 +9,7 @@ from ...analysis.regions import detect
 from ...analysis.tree import BlockSite, iter_ranges
 from ...arith import build
 from ...arith.nodes import PrimExpr, Var
+from ...core import origin
 from ...core.node import substitute
 from ...tir import nodes as t
 from ..blocks import require_leaf
@@ -129,7 +130,7 @@ def _init_nest(site: BlockSite, at: int, names: Names) -> t.Stmt:
         block.annotations,
     )
     reads, writes = detect(made, iter_ranges(made))
-    made = made.replace(reads=reads, writes=writes)
+    made = origin.derived(made.replace(reads=reads, writes=writes), block)
     predicate = substitute(_spatial_part(site, at), renamed)
     around = [
         loop.replace(var=var, extent=substitute(loop.extent, renamed), min=substitute(loop.min, renamed))

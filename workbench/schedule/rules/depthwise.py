@@ -13,7 +13,7 @@ from ...tir import nodes as t
 from ..errors import require
 from ..schedule import Schedule
 from .generic import block_by_itself
-from .shapes import Machine, extent, iterations, largest_divisor, of_kind, site_of
+from .shapes import Machine, extent, iterations, largest_divisor, of_kind, site_of, whole_lanes
 from .tiles import output_of
 
 TAPS = 25
@@ -39,7 +39,7 @@ def rows(schedule: Schedule, anchor: str, machine: Machine) -> None:
         fix="schedule block by block",
     )
     height, width, taps_high, taps_wide = (size or 1 for size in sizes[2:])
-    lanes = column_lanes(width, machine.lanes)
+    lanes = whole_lanes(width, machine.lanes) or machine.lanes
     tile = largest_divisor(height, 4) if width % lanes == 0 else 1
     batch, channel, row, column = loops
     column_outer, column_inner = schedule.split(column, factors=[None, lanes])
@@ -63,12 +63,3 @@ def rows(schedule: Schedule, anchor: str, machine: Machine) -> None:
     for other in tuple(schedule.state.tree.leaves):
         if other.name not in (anchor, output.target, f"{anchor}_init"):
             block_by_itself(schedule, other.name, machine)
-
-
-def column_lanes(width: int, lanes: int) -> int:
-    """Lanes for rows of `width` columns without a remainder, which would cost more than an odd number of lanes."""
-    for whole in (lanes, lanes // 2):
-        if whole >= 4 and width % whole == 0:
-            return whole
-    divisor = largest_divisor(width, 2 * lanes)
-    return divisor if divisor >= 4 else lanes

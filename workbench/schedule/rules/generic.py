@@ -20,7 +20,20 @@ from .shapes import (
     of_kind,
     site_of,
     unit_stride,
+    whole_lanes,
 )
+
+UNROLLED_TAPS = 16
+"""Windows of at most so many elements are written out."""
+
+
+def taps(items: tuple[t.IterVar, ...]) -> int:
+    """How many elements are reduced into one; 0 if that is not constant."""
+    total = 1
+    for item in items:
+        if item.kind is t.IterKind.REDUCE:
+            total *= extent(item) or 0
+    return total
 
 
 def anchor(schedule: Schedule) -> tuple[str, str] | None:
@@ -91,8 +104,9 @@ def vectors(schedule: Schedule, loop: LoopRV, lanes: int) -> tuple[list[LoopRV],
     """The loop cut into vectors; (loops left outside, the vectorized loop or nothing)."""
     size = schedule.get(loop).extent
     known = getattr(size, "value", None)
-    if not isinstance(known, int) or known > lanes:
-        outer, inner = schedule.split(loop, factors=[None, lanes])
+    chosen = (whole_lanes(known, lanes) if isinstance(known, int) else None) or lanes
+    if not isinstance(known, int) or known > chosen:
+        outer, inner = schedule.split(loop, factors=[None, chosen])
         schedule.vectorize(inner)
         return [outer], [inner]
     if known > 1:
@@ -126,12 +140,17 @@ def reduction(schedule: Schedule, name: str, machine: Machine) -> None:
     last = spatial[-1]
     size = extent(items[last])
     lanes = machine.lanes_for(site.block.writes[0].buffer)
-    if unit_stride(site, items[last]) and size is not None and size >= 4:
-        outer, inner = vectors(schedule, loops[last], min(lanes, size))
+    strided = not unit_stride(site, items[last])
+    even = size is not None and (whole_lanes(size, lanes) or 1) % 2 == 0
+    if size is not None and size >= 4 and unit_stride(site, items[last], 4) and (even or not strided):
+        outer, inner = vectors(schedule, loops[last], lanes)
         rows = [loops[number] for number in spatial[:-1]] + outer
         schedule.reorder(*rows, *[loops[number] for number in reduced], *inner)
     else:
         rows = [loops[number] for number in spatial]
+    if 0 < taps(items) <= UNROLLED_TAPS:
+        for number in reduced:
+            schedule.unroll(loops[number])
     if site.block.init is not None:
         schedule.decompose_reduction(block, loops[reduced[0]])
     parallel(schedule, rows, iterations(site))

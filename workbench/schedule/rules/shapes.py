@@ -109,8 +109,18 @@ def _is_one(axis: t.Range) -> bool:
     return Affine.of(axis.extent, Ranges()).value == 1
 
 
-def unit_stride(site: BlockSite, item: t.IterVar) -> bool:
-    """True if every access either steps by one element in its last axis with an iterator, or does not use it."""
+def whole_lanes(size: int, lanes: int) -> int | None:
+    """Lanes for `size` elements without a remainder (which costs more than odd lanes); None if there are none."""
+    for whole in (lanes, lanes // 2):
+        if whole >= 4 and size % whole == 0:
+            return whole
+    even = [candidate for candidate in divisors(size) if 4 <= candidate <= 2 * lanes and candidate % 2 == 0]
+    divisor = max(even, default=largest_divisor(size, 2 * lanes))
+    return divisor if divisor >= 4 else None
+
+
+def unit_stride(site: BlockSite, item: t.IterVar, most: int = 1) -> bool:
+    """True if every access steps by at most `most` elements in its last axis with an iterator, or does not use it."""
     for region in (*site.block.reads, *site.block.writes):
         for number, axis in enumerate(region.region):
             form = Affine.of(axis.min, Ranges())
@@ -120,7 +130,8 @@ def unit_stride(site: BlockSite, item: t.IterVar) -> bool:
             last = number == len(region.region) - 1
             if (
                 not last
-                or factors != [1]
+                or len(factors) != 1
+                or not 1 <= factors[0] <= most
                 or any(id(item.var) in atom.variables for atom in form.terms if not atom.is_var)
             ):
                 return False

@@ -15,7 +15,8 @@ from ...core.errors import WorkbenchError
 from ...core.node import pre_order
 from ...core.trampoline import Task, run
 from .. import nodes as t
-from .expressions import ExprCompiler, Lines, Place, Value
+from .code import ExprCompiler, Lines, Place, Value
+from .expressions import COMPILERS
 from .machine import Storage
 from .masks import by_lane, is_masked
 
@@ -74,6 +75,8 @@ def compile_function(function: t.PrimFunc, checks: Checks) -> Compiled:
 
 class Compiler(ExprCompiler):
     """Code for one function."""
+
+    compilers = COMPILERS
 
     def __init__(self, function: str, checks: Checks) -> None:
         super().__init__(function, checks.regions, checks.races)
@@ -390,7 +393,15 @@ def _declare_regions(c: Compiler, block: t.Block) -> dict[Any, Any] | None:
     if not c.check_regions or not (block.iter_vars or block.reads or block.writes):
         return None
     boxes: dict[Any, list[str]] = {}
-    lines = c.begin(block, *(part for region in (*block.reads, *block.writes) for item in region.region for part in (item.min, item.extent)))  # fmt: skip
+    lines = c.begin(
+        block,
+        *(
+            part
+            for region in (*block.reads, *block.writes)
+            for item in region.region
+            for part in (item.min, item.extent)
+        ),
+    )
     for kinds, regions in ((("reads",), block.reads), (("reads", "writes"), block.writes)):
         for region in regions:
             sides: list[str] = []

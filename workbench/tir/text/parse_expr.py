@@ -8,21 +8,21 @@ yields the trees whose values it needs, so that the depth of a text costs no Pyt
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from ...arith import build
 from ...arith import nodes as n
-from ...arith.intrinsics import INTRINSICS, Intrinsic
 from ...core.dtype import DataType
 from ...core.errors import WorkbenchError, nearest
 from ...core.source import ParseError, Source, dotted
 from .. import nodes as t
-from .constants import FUNCTIONS, HELPERS, INFIX, is_dtype_word, natural_dtype, takes_literals
+from .constants import FUNCTIONS, INFIX
 
 Request = tuple[ast.AST, "Scope"]
 Steps = Generator[Request, Any, Any]
+Handler = Callable[..., Steps]
 
 
 class Scope:
@@ -56,7 +56,7 @@ class Abbreviation:
     reading: bool = False
 
 
-_NUMBERS: Final = (bool, int, float)
+NUMBERS: Final = (bool, int, float)
 _BINARY: Final[dict[type[ast.AST], tuple[type[Any] | None, Callable[[Any, Any], Any]]]] = {
     ast.Add: (n.Add, build.add),
     ast.Sub: (n.Sub, build.subtract),
@@ -78,7 +78,7 @@ _COMPARE: Final[dict[type[ast.AST], tuple[type[Any], Callable[[Any, Any], Any]]]
     ast.Eq: (n.EQ, build.equal),
     ast.NotEq: (n.NE, build.not_equal),
 }
-_NAMED_BINARY: Final[dict[str, tuple[type[Any], Callable[[Any, Any], Any]]]] = {
+NAMED_BINARY: Final[dict[str, tuple[type[Any], Callable[[Any, Any], Any]]]] = {
     "truncdiv": (n.Div, build.truncdiv),
     "truncmod": (n.Mod, build.truncmod),
     "floordiv": (n.FloorDiv, build.floordiv),
@@ -86,11 +86,14 @@ _NAMED_BINARY: Final[dict[str, tuple[type[Any], Callable[[Any, Any], Any]]]] = {
     "min": (n.Min, build.minimum),
     "max": (n.Max, build.maximum),
 }
-_EXACT_BINARY: Final = {cls.__name__: cls for cls in (*INFIX, *FUNCTIONS)}
+EXACT_BINARY: Final = {cls.__name__: cls for cls in (*INFIX, *FUNCTIONS)}
 
 
 class ExprParser:
     """Reads expressions of one source."""
+
+    handlers: ClassVar[Mapping[type[ast.AST], Handler]] = {}
+    """What reads each class of syntax (`parse_calls.HANDLERS`)."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -125,7 +128,7 @@ class ExprParser:
     def as_expr(self, value: Any, tree: ast.AST, dtype: str | None = None) -> n.PrimExpr:
         if isinstance(value, n.PrimExpr):
             return value
-        if isinstance(value, (*_NUMBERS, str)):
+        if isinstance(value, (*NUMBERS, str)):
             try:
                 return build.const(value, _dtype_of_literal(value, dtype))
             except WorkbenchError as error:
@@ -142,7 +145,7 @@ class ExprParser:
         return made
 
     def _steps(self, tree: ast.AST, scope: Scope) -> Steps:
-        handler = _HANDLERS.get(type(tree))
+        handler = self.handlers.get(type(tree))
         if handler is None:
             raise self.source.error(tree, f"{_kind(tree)} has no meaning here", "write an expression of T")
         return handler(self, tree, scope)
@@ -217,14 +220,14 @@ def _kind(tree: ast.AST) -> str:
 # --- handlers -----------------------------------------------------------------------------------------------------
 
 
-def _constant(parser: ExprParser, tree: ast.Constant, scope: Scope) -> Steps:
-    if isinstance(tree.value, (*_NUMBERS, str)):
+def read_constant(parser: ExprParser, tree: ast.Constant, scope: Scope) -> Steps:
+    if isinstance(tree.value, (*NUMBERS, str)):
         return tree.value
     raise parser.source.error(tree, f"{tree.value!r} has no meaning here")
     yield
 
 
-def _name(parser: ExprParser, tree: ast.Name, scope: Scope) -> Steps:
+def read_name(parser: ExprParser, tree: ast.Name, scope: Scope) -> Steps:
     found = scope.find(tree.id)
     if found is None:
         hint = nearest(tree.id, scope.all_names()) or f"declare it first: {tree.id} = T.int64()"
@@ -240,7 +243,7 @@ def _name(parser: ExprParser, tree: ast.Name, scope: Scope) -> Steps:
     return found.value
 
 
-def _unary(parser: ExprParser, tree: ast.UnaryOp, scope: Scope) -> Steps:
+def read_unary(parser: ExprParser, tree: ast.UnaryOp, scope: Scope) -> Steps:
     value = yield tree.operand, scope
     if isinstance(tree.op, ast.USub):
         return -value if isinstance(value, (int, float)) and not isinstance(value, bool) else build.negative(value)
@@ -259,7 +262,7 @@ def _condition(parser: ExprParser, value: Any, tree: ast.AST) -> n.PrimExpr:
     return made
 
 
-def _two(parser: ExprParser, cls: Any, builder: Any, a: Any, b: Any, trees: tuple[ast.AST, ast.AST]) -> Any:
+def combined(parser: ExprParser, cls: Any, builder: Any, a: Any, b: Any, trees: tuple[ast.AST, ast.AST]) -> Any:
     """`cls(a, b)` of two values: as they are if the dtypes agree, else as `builder` converts them."""
     plain_a, plain_b = not isinstance(a, n.PrimExpr), not isinstance(b, n.PrimExpr)
     left = parser.as_expr(a, trees[0], b.dtype if plain_a and not plain_b else None)
@@ -275,16 +278,16 @@ def _two(parser: ExprParser, cls: Any, builder: Any, a: Any, b: Any, trees: tupl
     return builder(left, right)
 
 
-def _binop(parser: ExprParser, tree: ast.BinOp, scope: Scope) -> Steps:
+def read_binop(parser: ExprParser, tree: ast.BinOp, scope: Scope) -> Steps:
     entry = _BINARY.get(type(tree.op))
     if entry is None:
         raise parser.source.error(tree, f"{type(tree.op).__name__!r} is not an operator of T", "write T.pow(a, b)")
     a = yield tree.left, scope
     b = yield tree.right, scope
-    return _two(parser, *entry, a, b, (tree.left, tree.right))
+    return combined(parser, *entry, a, b, (tree.left, tree.right))
 
 
-def _boolop(parser: ExprParser, tree: ast.BoolOp, scope: Scope) -> Steps:
+def read_boolop(parser: ExprParser, tree: ast.BoolOp, scope: Scope) -> Steps:
     cls = n.And if isinstance(tree.op, ast.And) else n.Or
     result: Any = None
     for part in tree.values:
@@ -294,7 +297,7 @@ def _boolop(parser: ExprParser, tree: ast.BoolOp, scope: Scope) -> Steps:
     return result
 
 
-def _compare(parser: ExprParser, tree: ast.Compare, scope: Scope) -> Steps:
+def read_compare(parser: ExprParser, tree: ast.Compare, scope: Scope) -> Steps:
     result: Any = None
     left_tree = tree.left
     left = yield left_tree, scope
@@ -303,20 +306,20 @@ def _compare(parser: ExprParser, tree: ast.Compare, scope: Scope) -> Steps:
         if entry is None:
             raise parser.source.error(tree, f"{type(operator).__name__!r} is not a comparison of T", "write a == b")
         right = yield right_tree, scope
-        one = _two(parser, *entry, left, right, (left_tree, right_tree))
+        one = combined(parser, *entry, left, right, (left_tree, right_tree))
         result = one if result is None else n.And(result, one)
         left, left_tree = right, right_tree
     return result
 
 
-def _conditional(parser: ExprParser, tree: ast.IfExp, scope: Scope) -> Steps:
+def read_conditional(parser: ExprParser, tree: ast.IfExp, scope: Scope) -> Steps:
     condition = yield tree.test, scope
     a = yield tree.body, scope
     b = yield tree.orelse, scope
     return build.if_then_else(condition, a, b)
 
 
-def _subscript(parser: ExprParser, tree: ast.Subscript, scope: Scope) -> Steps:
+def read_subscript(parser: ExprParser, tree: ast.Subscript, scope: Scope) -> Steps:
     buffer = yield tree.value, scope
     if not isinstance(buffer, t.Buffer):
         raise parser.source.error(tree, "only a buffer can be indexed")
@@ -341,12 +344,13 @@ def check_rank(parser: ExprParser, tree: ast.AST, buffer: t.Buffer, found: int) 
     if axes != found:
         raise parser.source.error(
             tree,
-            f"{buffer.name} has {axes} {'axis' if axes == 1 else 'axes'}, found {found} {'index' if found == 1 else 'indices'}",
+            f"{buffer.name} has {axes} {'axis' if axes == 1 else 'axes'}, "
+            f"found {found} {'index' if found == 1 else 'indices'}",
             f"write {buffer.name}[{', '.join('ijklmnop'[:axes]) or '()'}]",
         )
 
 
-def _attribute(parser: ExprParser, tree: ast.Attribute, scope: Scope) -> Steps:
+def read_attribute(parser: ExprParser, tree: ast.Attribute, scope: Scope) -> Steps:
     word = parser.word(tree)
     if word == "inf":
         return float("inf")
@@ -354,213 +358,3 @@ def _attribute(parser: ExprParser, tree: ast.Attribute, scope: Scope) -> Steps:
         tree, f"{dotted(tree) or 'an attribute'} has no value", "call it: T.exp(x)" if word else ""
     )
     yield
-
-
-def _call(parser: ExprParser, tree: ast.Call, scope: Scope) -> Steps:
-    word = parser.call_word(tree)
-    if not word:
-        raise parser.source.error(
-            tree, f"{dotted(tree.func) or 'this'} cannot be called here", "call a function of T: T.exp(x)"
-        )
-    special = _CALLS.get(word)
-    if special is not None:
-        return (yield from special(parser, tree, scope))
-    if word in _NAMED_BINARY or word in _EXACT_BINARY:
-        return (yield from _binary_call(parser, tree, scope, word))
-    if is_dtype_word(word):
-        return (yield from _typed_constant(parser, tree, scope, DataType(word)))
-    if "." in word or word in HELPERS or word not in INTRINSICS:
-        hint = nearest(word, [*INTRINSICS, *_NAMED_BINARY, *_CALLS])
-        raise parser.source.error(tree, f"T.{word} is not an expression", hint)
-    return (yield from _intrinsic(parser, tree, scope, INTRINSICS[word]))
-
-
-def _arguments(parser: ExprParser, tree: ast.Call, scope: Scope, count: int | None) -> Steps:
-    if count is not None and len(tree.args) != count:
-        raise parser.source.error(
-            tree, f"T.{parser.call_word(tree)} takes {count} arguments", found=f"{len(tree.args)} arguments"
-        )
-    values: list[Any] = []
-    for part in tree.args:
-        value = yield part, scope
-        values.append(value)
-    return values
-
-
-def _binary_call(parser: ExprParser, tree: ast.Call, scope: Scope, word: str) -> Steps:
-    parser.keywords(tree)
-    a, b = yield from _arguments(parser, tree, scope, 2)
-    if word in _EXACT_BINARY:
-        return _EXACT_BINARY[word](parser.as_expr(a, tree.args[0]), parser.as_expr(b, tree.args[1]))
-    return _two(parser, *_NAMED_BINARY[word], a, b, (tree.args[0], tree.args[1]))
-
-
-def _typed_constant(parser: ExprParser, tree: ast.Call, scope: Scope, dtype: DataType) -> Steps:
-    parser.keywords(tree)
-    (value,) = yield from _arguments(parser, tree, scope, 1)
-    if isinstance(value, str) and dtype.is_float and value in ("inf", "-inf", "nan"):
-        value = float(value)
-    if isinstance(value, _NUMBERS):
-        if isinstance(value, float) and not dtype.is_float:
-            raise parser.source.error(
-                tree,
-                f"{value!r} is not of {dtype}",
-                f"write T.{dtype}({int(value) if value == value and abs(value) < 1e300 else 0})",
-            )
-        return build.const(value, dtype)
-    return build.cast(dtype, parser.as_expr(value, tree.args[0]))
-
-
-def _intrinsic(parser: ExprParser, tree: ast.Call, scope: Scope, entry: Intrinsic) -> Steps:
-    keywords = parser.keywords(tree, "dtype")
-    raw = yield from _arguments(parser, tree, scope, entry.arity)
-    first = 1 if entry.name == "if_then_else" else 0
-    partner = next((value.dtype for value in raw[first:] if isinstance(value, n.PrimExpr)), None)
-    wished = partner if takes_literals(entry) else "float32" if entry.floats_only else None
-    values = [
-        parser.as_expr(value, part, wished if index >= first else None)
-        for index, (value, part) in enumerate(zip(raw, tree.args, strict=True))
-    ]
-    if entry.floats_only:
-        values = [value if value.dtype.is_float else build.cast("float32", value) for value in values]
-    given = parser.dtype(keywords["dtype"]) if "dtype" in keywords else natural_dtype(entry, tuple(values))
-    if given is None:
-        raise parser.source.error(tree, f"T.{entry.name} needs dtype=", f'write T.{entry.name}(..., dtype="int32")')
-    return n.Call(given, entry.name, tuple(values))
-
-
-def _cast(parser: ExprParser, tree: ast.Call, scope: Scope) -> Steps:
-    parser.keywords(tree)
-    _count(parser, tree, 2)
-    value = yield tree.args[1], scope
-    return n.Cast(parser.dtype(tree.args[0]), parser.as_expr(value, tree.args[1]))
-
-
-def _count(parser: ExprParser, tree: ast.Call, count: int) -> None:
-    if len(tree.args) != count:
-        raise parser.source.error(
-            tree, f"T.{parser.call_word(tree)} takes {count} arguments", found=f"{len(tree.args)} arguments"
-        )
-
-
-def _select(parser: ExprParser, tree: ast.Call, scope: Scope) -> Steps:
-    parser.keywords(tree)
-    condition, a, b = yield from _arguments(parser, tree, scope, 3)
-    partner = next((value.dtype for value in (a, b) if isinstance(value, n.PrimExpr)), None)
-    arms = (parser.as_expr(a, tree.args[1], partner), parser.as_expr(b, tree.args[2], partner))
-    return n.Select(parser.as_expr(condition, tree.args[0]), *arms)
-
-
-def _ramp(parser: ExprParser, tree: ast.Call, scope: Scope) -> Steps:
-    parser.keywords(tree)
-    _count(parser, tree, 3)
-    base = yield tree.args[0], scope
-    stride = yield tree.args[1], scope
-    lanes = parser.constant(tree.args[2], int, "a number of lanes")
-    first = parser.as_expr(base, tree.args[0])
-    return n.Ramp(first, parser.as_expr(stride, tree.args[1]), _lanes(parser, tree, lanes))
-
-
-def _lanes(parser: ExprParser, tree: ast.AST, lanes: int) -> int:
-    if not 1 <= lanes <= 1 << 16:
-        raise parser.source.error(tree, f"{lanes} is no number of lanes", "write a number from 2 to 65536")
-    return lanes
-
-
-def _broadcast(parser: ExprParser, tree: ast.Call, scope: Scope) -> Steps:
-    parser.keywords(tree)
-    _count(parser, tree, 2)
-    value = yield tree.args[0], scope
-    lanes = parser.constant(tree.args[1], int, "a number of lanes")
-    return n.Broadcast(parser.as_expr(value, tree.args[0]), _lanes(parser, tree, lanes))
-
-
-def _let(parser: ExprParser, tree: ast.Call, scope: Scope) -> Steps:
-    keywords = parser.keywords(tree, "dtype")
-    _count(parser, tree, 3)
-    name = tree.args[0]
-    if not isinstance(name, ast.Name):
-        raise parser.source.error(name, "T.Let binds a name", "write T.Let(x, value, body)")
-    value = yield tree.args[1], scope
-    bound = parser.as_expr(value, tree.args[1])
-    inner = Scope(scope)
-    dtype = parser.dtype(keywords["dtype"]) if "dtype" in keywords else bound.dtype
-    variable = parser.variable(name.id, dtype, inner)
-    body = yield tree.args[2], inner
-    return n.Let(variable, bound, parser.as_expr(body, tree.args[2]))
-
-
-def _not_call(parser: ExprParser, tree: ast.Call, scope: Scope) -> Steps:
-    parser.keywords(tree)
-    (value,) = yield from _arguments(parser, tree, scope, 1)
-    return n.Not(parser.as_expr(value, tree.args[0]))
-
-
-def _any_call(parser: ExprParser, tree: ast.Call, scope: Scope) -> Steps:
-    parser.keywords(tree)
-    if len(tree.args) < 2:
-        raise parser.source.error(
-            tree, "T.Call takes a dtype, a name and arguments", 'write T.Call("float32", "exp", x)'
-        )
-    name = parser.constant(tree.args[1], str, "the name of an intrinsic")
-    values: list[n.PrimExpr] = []
-    for part in tree.args[2:]:
-        value = yield part, scope
-        values.append(parser.as_expr(value, part))
-    return n.Call(parser.dtype(tree.args[0]), name, tuple(values))
-
-
-def _immediate(parser: ExprParser, tree: ast.Call, scope: Scope) -> Steps:
-    parser.keywords(tree)
-    _count(parser, tree, 2)
-    word = parser.call_word(tree)
-    dtype = parser.dtype(tree.args[1])
-    if word == "StringImm":
-        return n.StringImm(parser.constant(tree.args[0], str, "text"), dtype)
-    value = parser.constant(tree.args[0], (int, float, str), "a number")
-    if word == "IntImm":
-        return n.IntImm(parser.constant(tree.args[0], (int,), "an integer"), dtype)
-    try:
-        return n.FloatImm(float(value), dtype)
-    except ValueError:
-        raise parser.source.error(tree, f"{value!r} is not a number") from None
-    yield
-
-
-def _given_expr(parser: ExprParser, tree: ast.Call, scope: Scope) -> Steps:
-    parser.keywords(tree)
-    (value,) = yield from _arguments(parser, tree, scope, 1)
-    return parser.as_expr(value, tree.args[0])
-
-
-Handler = Callable[[ExprParser, Any, Scope], Steps]
-
-_CALLS: Final[dict[str, Handler]] = {
-    "Cast": _cast,
-    "cast": _cast,
-    "Select": _select,
-    "ramp": _ramp,
-    "Ramp": _ramp,
-    "broadcast": _broadcast,
-    "Broadcast": _broadcast,
-    "Let": _let,
-    "Not": _not_call,
-    "Call": _any_call,
-    "IntImm": _immediate,
-    "FloatImm": _immediate,
-    "StringImm": _immediate,
-    "expr": _given_expr,
-}
-
-_HANDLERS: Final[dict[type[ast.AST], Handler]] = {
-    ast.Constant: _constant,
-    ast.Name: _name,
-    ast.UnaryOp: _unary,
-    ast.BinOp: _binop,
-    ast.BoolOp: _boolop,
-    ast.Compare: _compare,
-    ast.IfExp: _conditional,
-    ast.Subscript: _subscript,
-    ast.Attribute: _attribute,
-    ast.Call: _call,
-}

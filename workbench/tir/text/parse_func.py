@@ -17,9 +17,11 @@ from ...core.node import EMPTY, FrozenMap
 from ...core.source import Source, dotted
 from .. import nodes as t
 from .constants import is_dtype_word
+from .parse_calls import HANDLERS
 from .parse_expr import Abbreviation, Scope
-from .parse_stmt import StmtParser, finished
-from .print_stmt import contains_block, is_root
+from .parse_parts import StmtParser, finished
+from .parse_stmt import STATEMENTS
+from .shapes import contains_block, is_root
 
 CODE = "E-TIR-PARSE"
 
@@ -35,6 +37,9 @@ class Options:
 
 class FunctionParser(StmtParser):
     """Reads one function."""
+
+    handlers = HANDLERS
+    readers = STATEMENTS
 
     def __init__(self, source: Source, tree: ast.FunctionDef) -> None:
         super().__init__(source)

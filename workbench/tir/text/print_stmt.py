@@ -13,7 +13,6 @@ from typing import Any, Final
 
 from ...arith import nodes as n
 from ...core.dtype import DataType
-from ...core.equal import first_difference
 from ...core.errors import WorkbenchError
 from ...core.node import FrozenMap, Node, nodes_in, pre_order
 from ...core.text import DEDENT, INDENT, NEWLINE, Child, Piece
@@ -21,6 +20,7 @@ from .. import nodes as t
 from .constants import AXES, EXPLICIT, LOOPS, LOWEST, SUM, quoted
 from .names import Names, is_plain, sanitized
 from .print_expr import ExprPrinter, Pieces, separated
+from .shapes import contains_block, has_end, has_plain_root, identical, is_integer, is_root
 
 
 class Part(Enum):
@@ -54,25 +54,6 @@ class Printer(ExprPrinter):
         if printer is None:
             raise WorkbenchError("E-TIR-PRINT", f"no text for a node of class {type(node).__name__}", nodes=(node,))
         return printer(self, node, context)
-
-
-def is_integer(expr: Any, value: int) -> bool:
-    """True for the int64 constant `value`."""
-    return type(expr) is n.IntImm and expr.value == value and expr.dtype == "int64"
-
-
-def is_index_constant(expr: Any) -> bool:
-    return type(expr) is n.IntImm and expr.dtype == "int64"
-
-
-def has_end(start: Any, extent: Any) -> bool:
-    """Whether start and start + extent are both int64 constants, so that a range prints as begin and end."""
-    return is_index_constant(start) and is_index_constant(extent) and -(2**63) <= start.value + extent.value < 2**63
-
-
-def identical(one: Any, other: Any) -> bool:
-    """Equal with the very same variables."""
-    return one is other or first_difference(one, other, names=True, map_free_variables=False) is None
 
 
 # --- simple statements --------------------------------------------------------------------------------------------
@@ -404,33 +385,6 @@ def _block_body(
 
 
 # --- functions ----------------------------------------------------------------------------------------------------
-
-
-def has_plain_root(function: t.PrimFunc) -> bool:
-    """True when the body is a root block without anything to say, which the parser puts back."""
-    body = function.body
-    if not isinstance(body, t.BlockRealize) or body.iter_values or not _is_true(body.predicate):
-        return False
-    block = body.block
-    if block.name != "root" or block.iter_vars or block.reads or block.writes or len(block.annotations):
-        return False
-    return block.init is None and (
-        bool(block.alloc_buffers) or (contains_block(block.body) and not is_root(block.body))
-    )
-
-
-def _is_true(expr: n.PrimExpr) -> bool:
-    return type(expr) is n.IntImm and expr.value == 1 and expr.dtype == "bool"
-
-
-def contains_block(stmt: Node) -> bool:
-    """True when a block stands anywhere in a statement."""
-    return any(isinstance(node, (t.Block, t.BlockRealize)) for node in pre_order(stmt))
-
-
-def is_root(stmt: Node) -> bool:
-    """True for the realization of a block named "root"."""
-    return isinstance(stmt, t.BlockRealize) and stmt.block.name == "root"
 
 
 def _function(printer: Printer, node: t.PrimFunc, context: Any) -> Pieces:

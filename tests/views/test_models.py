@@ -1,0 +1,154 @@
+"""The models behind the screens, on real sessions and schedules: right, small, and computed when looked at."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import workbench as wb
+from tests.views.test_static import small
+from workbench.core.errors import WorkbenchError
+from workbench.ui.models import PipelineModel, ScheduleModel
+from workbench.ui.pipeline import PipelineStepper
+from workbench.ui.protocol import JSON_LIMIT
+from workbench.ui.schedule import ScheduleEditor
+from workbench.views.pipeline import SessionModel
+from workbench.views.schedule import EditorModel
+from workbench.views.schema import TreeNode
+
+NETWORK = Path(__file__).parents[2] / "notebooks" / "data" / "efficientnet_lite0.onnx"
+
+
+@pytest.fixture(scope="module")
+def network() -> Any:
+    return wb.open(str(NETWORK))
+
+
+def boxes(nodes: tuple[TreeNode, ...]) -> list[TreeNode]:
+    return [found for node in nodes for found in (node, *boxes(node.children))]
+
+
+def size(view: Any) -> int:
+    return len(json.dumps(view.to_json(), ensure_ascii=False).encode())
+
+
+def test_models_keep_the_screens_contract(network: Any) -> None:
+    assert isinstance(SessionModel(network), PipelineModel)
+    assert isinstance(EditorModel(network.schedule(network.kernels[0])), ScheduleModel)
+
+
+def test_looking_computes_the_graph_passes_and_no_more() -> None:
+    session = wb.open(small())
+    view = SessionModel(session).view()
+    assert [step.name for step in view.steps if not step.pending][-1] == "FuseOps"
+    assert len(session.history) == sum(not step.pending for step in view.steps)
+
+
+def test_choosing_a_step_computes_it_and_tells() -> None:
+    model = SessionModel(wb.open(small()))
+    before = model.view()
+    last = before.steps[-1]
+    assert last.pending and last.note
+    stepper = PipelineStepper(model)
+    reply = stepper._dispatcher.handle({"v": 1, "id": 1, "op": "step", "args": {"step": last.id}})
+    assert reply is not None and reply.content["ok"] and reply.content["state"] != before.state
+    after = model.view()
+    assert not any(step.pending for step in after.steps) and [s.id for s in after.steps] == [s.id for s in before.steps]
+    assert reply.content["view"]["language"] == "asm"
+
+
+def test_neighbours_that_have_not_run_are_not_fetched_ahead() -> None:
+    session = wb.open(small())
+    stepper = PipelineStepper(SessionModel(session))
+    ids = [step.id for step in stepper.view.steps]
+    known = len(session.history)
+    reply = stepper._dispatcher.handle({"v": 1, "id": 1, "op": "steps", "args": {"steps": ids}})
+    assert reply is not None and len(reply.content["view"]["steps"]) == known == len(session.history)
+
+
+def test_steps_of_a_network_fit_into_a_reply(network: Any) -> None:
+    model = SessionModel(network)
+    for step in model.view().steps:
+        if step.pending:
+            continue
+        reply = PipelineStepper(model)._dispatcher.handle({"v": 1, "id": 1, "op": "step", "args": {"step": step.id}})
+        assert reply is not None and len(json.dumps(reply.content)) <= JSON_LIMIT * 1.1, step.name
+        assert sum(len(buffer) for buffer in reply.buffers) <= JSON_LIMIT
+        for index in range(min(step.rewrite_count, 3)):
+            rewrite = model.rewrite(step.id, index)
+            assert rewrite.why and rewrite.rewrite.source and size(rewrite) <= JSON_LIMIT
+
+
+def test_the_model_refuses_what_is_not_there(network: Any) -> None:
+    model = SessionModel(network)
+    with pytest.raises(WorkbenchError, match="no such step"):
+        model.step("nope")
+    with pytest.raises(WorkbenchError, match="rewrites"):
+        model.rewrite(model.view().steps[0].id, 99)
+
+
+def test_a_screen_follows_another_session() -> None:
+    session = wb.open(small())
+    stepper = PipelineStepper(SessionModel(session))
+    stepper.select("FuseOps")
+    assert stepper.selected == "FuseOps" and stepper.session is session
+    stepper.session = session.rerun(disabled_pass=["FuseOps"])
+    assert stepper.selected == "" and "FuseOps" not in [step.name for step in stepper.view.steps]
+
+
+def test_reasons_are_asked_for_one_box_at_a_time(network: Any) -> None:
+    model = EditorModel(network.schedule(network.kernels[0]))
+    view = model.view()
+    assert not view.judged and size(view) <= JSON_LIMIT and not any(p.applicable for p in view.primitives)
+    for node in boxes(view.tree):
+        reasons = model.reasons(node.id)
+        assert size(reasons) <= JSON_LIMIT and all(reason is None or reason for reason in reasons.reasons.values())
+        assert reasons is model.reasons(node.id)
+    with pytest.raises(WorkbenchError, match="no such loop"):
+        model.reasons("l:nope:0")
+
+
+def test_what_the_editor_offers_can_be_applied(network: Any) -> None:
+    """For every box and primitive that is offered, the arguments that the form starts with work."""
+    function = network["Lower"].program[network.kernels[2]].function
+    model = EditorModel(wb.schedule.Schedule(function))
+    for node in boxes(model.view().tree)[::3]:
+        reasons = model.reasons(node.id)
+        for name, reason in reasons.reasons.items():
+            if reason is None:
+                made = model.apply(name, node.id, dict(reasons.arguments.get(name, {})))
+                assert made.view().can_undo and made.undo().view().state == model.view().state, (node.id, name)
+
+
+def test_the_editors_schedule_goes_back_into_the_session() -> None:
+    session = wb.open(small())
+    kernel = session.kernels[0]
+    editor = ScheduleEditor(EditorModel(wb.schedule.Schedule(session["Lower"].program[kernel].function)))
+
+    def ask(op: str, **args: Any) -> dict[str, Any]:
+        reply = editor._dispatcher.handle({"v": 1, "id": 1, "op": op, "args": args})
+        assert reply is not None
+        return reply.content
+
+    assert ask("apply", primitive="split", selection="l:conv2d:3", arguments={"factors": [None, 4]})["ok"]
+    assert ask("apply", primitive="vectorize", selection="l:conv2d:4", arguments={})["ok"]
+    refused = ask("apply", primitive="parallel", selection="l:conv2d:6", arguments={})
+    assert not refused["ok"] and refused["err"]["fix"] and refused["err"]["kept"]
+    assert all(node.startswith(("b:", "l:")) for node in refused["err"]["nodes"])
+    assert [step.primitive for step in editor.schedule.trace.steps][-2:] == ["split", "vectorize"]
+    inputs = {"x": np.linspace(-1, 1, 192, dtype=np.float32).reshape(1, 3, 8, 8)}
+    edited = session.edit(schedule={kernel: editor.schedule})
+    assert edited.schedule(kernel).code() == editor.schedule.code()
+    for name, value in session.run(inputs).items():
+        np.testing.assert_allclose(edited.run(inputs)[name], value, rtol=1e-4, atol=1e-4)
+
+
+def test_an_unknown_primitive_is_refused(network: Any) -> None:
+    model = EditorModel(network.schedule(network.kernels[0]))
+    for name in ("get_block", "no_such"):
+        with pytest.raises(WorkbenchError, match="no such primitive"):
+            model.apply(name, "b:clip", {})
