@@ -322,9 +322,9 @@ def test_kernels_call_each_other_and_pass_statuses_on() -> None:
         T.func_attr({"role": "entry"})
         with T.block("root"):
             C = T.alloc_buffer((4,), "float32")
-            T.evaluate(T.call_tir("double", T.address_of(A[0], dtype="handle"), T.address_of(C[0], dtype="handle")))
+            T.evaluate(T.call_tir("double", T.address_of(A[0]), T.address_of(C[0])))
             T.evaluate(T.poll_cancel())
-            T.evaluate(T.call_tir("double", T.address_of(C[0], dtype="handle"), T.address_of(B[0], dtype="handle")))
+            T.evaluate(T.call_tir("double", T.address_of(C[0]), T.address_of(B[0])))
     """
     )
     compiled = build({"main": main, "double": kernel})
@@ -340,7 +340,7 @@ def test_kernels_call_each_other_and_pass_statuses_on() -> None:
 def test_a_missing_callee_is_named() -> None:
     text = """
     def f(A: T.Buffer((4,), "float32")):
-        T.evaluate(T.call_tir("g", T.address_of(A[0], dtype="handle")))
+        T.evaluate(T.call_tir("g", T.address_of(A[0])))
     """
     with pytest.raises(WorkbenchError, match="E-CODEGEN-CALLEE"):
         artefact(text)

@@ -26,11 +26,11 @@ def main(x: T.Buffer((4,), "float32"), w: T.Buffer((4,), "float32"), y: T.Buffer
     T.func_attr({"role": "entry"})
     with T.block("root"):
         t = T.alloc_buffer((4,), "float32")
-        T.evaluate(T.call_tir("scale", T.address_of(x[0], dtype="handle"), T.address_of(w[0], dtype="handle"),
-                              T.address_of(t[0], dtype="handle")))
+        T.evaluate(T.call_tir("scale", T.address_of(x[0]), T.address_of(w[0]),
+                              T.address_of(t[0])))
         T.evaluate(T.poll_cancel())
-        T.evaluate(T.call_tir("scale", T.address_of(t[0], dtype="handle"), T.address_of(w[0], dtype="handle"),
-                              T.address_of(y[0], dtype="handle")))
+        T.evaluate(T.call_tir("scale", T.address_of(t[0]), T.address_of(w[0]),
+                              T.address_of(y[0])))
 """
 WEIGHTS = np.array([1, 2, 3, 4], "float32")
 

@@ -214,8 +214,9 @@ def _vectors(facts: Facts) -> Findings:
 
 def _conditions(facts: Facts) -> Findings:
     for node in facts.of_class(t.IfThenElse, t.While, t.AssertStmt):
-        masked = isinstance(node, t.IfThenElse) and node.else_case is None  # lanes of stores that are off
-        if not (node.condition.dtype.is_bool if masked else node.condition.dtype == "bool"):
+        # A condition of lanes masks the stores under it (VectorizeLoop makes these).
+        masks = isinstance(node, t.IfThenElse) and node.else_case is None and node.condition.dtype.is_bool
+        if node.condition.dtype != "bool" and not masks:
             yield f"the condition of {type(node).__name__} is a {node.condition.dtype}", node
     for node in facts.of_class(t.BlockRealize):
         if node.predicate.dtype != "bool":

@@ -237,10 +237,10 @@ def main(x: T.Buffer((1000,), "float32"), y: T.Buffer((1000,), "float32")):
         b = T.alloc_buffer((1000,), "float32")
         c = T.alloc_buffer((1000,), "float32")
         d = T.alloc_buffer((10,), "float32")
-        T.evaluate(T.call_tir("k", T.address_of(x[0], dtype="handle"), T.address_of(a[0], dtype="handle")))
-        T.evaluate(T.call_tir("k", T.address_of(a[0], dtype="handle"), T.address_of(b[0], dtype="handle")))
-        T.evaluate(T.call_tir("k", T.address_of(b[0], dtype="handle"), T.address_of(c[0], dtype="handle")))
-        T.evaluate(T.call_tir("k", T.address_of(c[0], dtype="handle"), T.address_of(y[0], dtype="handle")))
+        T.evaluate(T.call_tir("k", T.address_of(x[0]), T.address_of(a[0])))
+        T.evaluate(T.call_tir("k", T.address_of(a[0]), T.address_of(b[0])))
+        T.evaluate(T.call_tir("k", T.address_of(b[0]), T.address_of(c[0])))
+        T.evaluate(T.call_tir("k", T.address_of(c[0]), T.address_of(y[0])))
         d[0] = T.float32(1.0)
 """
 

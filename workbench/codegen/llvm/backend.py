@@ -19,6 +19,7 @@ from ...runtime.packed import PackedFunc, packed_at
 from ...target import Target
 from ...tir import nodes as t
 from ...tir.transforms.pipeline import lower_module
+from ...tir.verify import verify
 from . import machine
 from .functions import emit_kernel, emit_wrapper
 from .signature import Parameter, packed_parameters
@@ -124,6 +125,8 @@ class LlvmBackend:
         chosen = Target(target)
         lowered = lower_module(mod)
         functions = {name: func for name, func in lowered.items() if isinstance(func, t.PrimFunc)}
+        for func in functions.values():
+            verify(func)  # LLVM's own assertions would end the process
         symbols = {name: symbol(name, number) for number, name in enumerate(functions)}
         exported = {name: f"__tvm_ffi_{exported_name(name, number)}" for number, name in enumerate(functions)}
         features = machine.needed_features(chosen)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from ...arith import nodes as n
 from ...core.dtype import DataType
@@ -19,6 +19,7 @@ from .types import BOOL, INDEX, INT32, Value, constant, llvm_type
 
 if TYPE_CHECKING:
     from .expressions import ExpressionEmitter
+    from .statements import BodyEmitter
 
 Emitter = Callable[["ExpressionEmitter", n.Call, list[Value]], Value]
 
@@ -204,20 +205,25 @@ def name_argument(node: n.Call) -> str:
     return first.value
 
 
+def _body(self: ExpressionEmitter) -> BodyEmitter:
+    """The emitter of a whole body: statements' calls have effects, which need control flow."""
+    return cast("BodyEmitter", self)
+
+
 def _call_tir(self: ExpressionEmitter, node: n.Call, arguments: list[Value]) -> Value:
-    symbol = self.kernel_symbol(name_argument(node), node)
+    symbol = _body(self).kernel_symbol(name_argument(node), node)
     shown = ", ".join([f"ptr {self.context}", *(value.typed for value in arguments)])
     kinds = ["ptr", *(llvm_type(value.dtype) for value in arguments)]
     self.writer.module.declare(symbol, f"declare i32 @{symbol}({', '.join(kinds)})")
     status = self.assign(INT32, f"call i32 @{symbol}({shown})")
-    self.leave_unless_ok(status)
+    _body(self).leave_unless_ok(status)
     return status
 
 
 def _call_extern(self: ExpressionEmitter, node: n.Call, arguments: list[Value]) -> Value:
     name = name_argument(node)
     if name == "wb_report":
-        return self.report(node, arguments)
+        return _body(self).report(node, arguments)
     if not _C_NAME.fullmatch(name):
         raise WorkbenchError("E-CODEGEN-EXTERN", f"{name!r} is not the name of a C function", nodes=(node,))
     if any(value.dtype.is_vector for value in arguments):
@@ -232,12 +238,12 @@ def _call_extern(self: ExpressionEmitter, node: n.Call, arguments: list[Value]) 
 
 
 def _poll(self: ExpressionEmitter, node: n.Call, arguments: list[Value]) -> Value:
-    self.poll()
+    _body(self).poll()
     return Value("0", INT32)
 
 
 def _ret(self: ExpressionEmitter, node: n.Call, arguments: list[Value]) -> Value:
-    self.return_status(
+    _body(self).return_status(
         arguments[0].text if arguments[0].dtype == INT32 else conversions.cast(self, arguments[0], INT32).text
     )
     return Value("0", INT32)

@@ -48,7 +48,7 @@ class ExpressionEmitter:
         if known is not None:
             return known
         stack: list[tuple[n.PrimExpr, Emission]] = [(expr, self._emission(expr))]
-        received: Any = None
+        received: Any = None  # nothing is sent to a generator that begins
         while stack:
             current, emission = stack[-1]
             try:
@@ -58,9 +58,10 @@ class ExpressionEmitter:
                 received = finished.value
                 self._remember(current, received)
                 continue
-            received = self._known(wanted)
-            if received is None:
+            known = self._known(wanted)
+            if known is None:
                 stack.append((wanted, self._emission(wanted)))
+            received = known
         return received
 
     def index(self, expr: n.PrimExpr) -> Value:

@@ -39,7 +39,7 @@ def check_bounds(func: t.PrimFunc) -> t.PrimFunc:
 def _check(stmt: t.Stmt, variables: tuple[n.Var, ...]) -> Task:
     """`stmt` with checks before its accesses; `variables` are the loops around, outermost first."""
     if isinstance(stmt, t.SeqStmt):
-        parts = []
+        parts: list[t.Stmt] = []
         for part in stmt.stmts:
             parts.append((yield _check(part, variables)))
         return seq(*parts)

@@ -31,7 +31,8 @@ def InsertPolls(func: t.PrimFunc, mod: Any, ctx: Any) -> t.PrimFunc:
 def _visit(stmt: t.Stmt) -> Task:
     """The statement, what it costs, and whether something in it polls."""
     if isinstance(stmt, t.SeqStmt):
-        parts, cost, polls = [], 0, False
+        parts: list[t.Stmt] = []
+        cost, polls = 0, False
         for part in stmt.stmts:
             made, inner_cost, inner_polls = yield _visit(part)
             parts.append(made)

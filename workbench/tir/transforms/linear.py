@@ -25,7 +25,7 @@ class Linear:
     """constant + sum of coefficient * atom."""
 
     constant: int = 0
-    terms: dict[Any, tuple[n.PrimExpr, int]] = field(default_factory=dict)
+    terms: dict[Any, tuple[n.PrimExpr, int]] = field(default_factory=lambda: {})
     """By structural key: the atom and its coefficient (never 0)."""
 
     def add(self, key: Any, atom: n.PrimExpr, coefficient: int) -> None:

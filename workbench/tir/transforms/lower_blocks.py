@@ -60,7 +60,7 @@ def _lower(stmt: t.Stmt, placed: _Placement) -> Task:
     if isinstance(stmt, t.BlockRealize):
         made = yield _lower_realize(stmt, placed)
     elif isinstance(stmt, t.SeqStmt):
-        parts = []
+        parts: list[t.Stmt] = []
         for part in stmt.stmts:
             parts.append((yield _lower(part, placed)))
         made = seq(*parts)
@@ -137,7 +137,8 @@ def _decomposed_init(loop: t.For, placed: _Placement) -> t.Stmt | None:
     spatial = [step for step in chain if step not in driving]
     fresh = {step.var: n.Var(step.var.name, step.var.dtype) for step in spatial}
     values = {iterator.var: cast(iterator.var.dtype, value) for iterator, value in pairs}
-    made = substitute(block.init, values)
+    init: t.Stmt = inner.block.init
+    made = substitute(init, values)
     predicate = fold(substitute(substitute(inner.predicate, values), first))
     made = made if _is_true(predicate) else t.IfThenElse(predicate, made)
     for step in reversed(spatial):
@@ -246,7 +247,7 @@ class _Placement:
             if stmt.block.init is not None:
                 yield self._visit(stmt.block.init, path, owners)
             return
-        inner = []
+        inner: list[t.Stmt] = []
         for child in children(stmt):
             if isinstance(child, t.Stmt):
                 inner.append(child)

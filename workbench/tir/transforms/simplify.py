@@ -37,7 +37,8 @@ def Simplify(func: t.PrimFunc, mod: Any, ctx: Any) -> t.PrimFunc:
             return node.then_case if node.condition.value else (node.else_case or t.Evaluate(const(0)))
         if isinstance(node, t.SeqStmt):
             kept = [stmt for stmt in node.stmts if not _is_nothing(stmt)]
-            return None if len(kept) == len(node.stmts) else seq(kept)
+            nested = any(isinstance(stmt, t.SeqStmt) for stmt in kept)
+            return seq(kept) if nested or len(kept) != len(node.stmts) else None
         return None
 
     def pre(node: Node) -> Node | None:

@@ -19,6 +19,7 @@ from ...core.transform import function_pass
 from .. import nodes as t
 from ..build import seq
 from .constant_fold import folded_with
+from .copies import fresh_copy
 
 MAX_STATEMENTS: Final = 4
 """Statements that a loop may become."""
@@ -46,7 +47,8 @@ def _unroll(stmt: t.Stmt, limit: int) -> Task:
             return rebuilt, leaves
         return _copies(rebuilt), leaves * stmt.extent.value  # type: ignore[attr-defined]
     if isinstance(stmt, t.SeqStmt):
-        parts, total = [], 0
+        parts: list[t.Stmt] = []
+        total = 0
         for part in stmt.stmts:
             made, leaves = yield _unroll(part, limit)
             parts.append(made)
@@ -74,4 +76,5 @@ def _wanted(loop: t.For, leaves: int, limit: int) -> bool:
 def _copies(loop: t.For) -> t.Stmt:
     assert isinstance(loop.extent, n.IntImm)
     values = [add(loop.min, const(step, loop.var.dtype)) for step in range(loop.extent.value)]
-    return seq(*(folded_with(loop.body, {loop.var: value}) for value in values))
+    bodies = (loop.body if step == 0 else fresh_copy(loop.body) for step in range(len(values)))
+    return seq(*(folded_with(body, {loop.var: value}) for body, value in zip(bodies, values, strict=True)))

@@ -15,12 +15,13 @@ from typing import Any
 from ...arith import nodes as n
 from ...arith.build import add, all_of, const, multiply
 from ...core.errors import WorkbenchError
-from ...core.node import pre_order
+from ...core.node import pre_order, substitute
 from ...core.trampoline import Task, run
 from ...core.transform import function_pass
 from .. import nodes as t
 from ..build import seq
 from .constant_fold import fold
+from .copies import fresh_copy
 from .vectorize_expr import Lanes, Scalarise
 
 
@@ -37,7 +38,7 @@ def vectorize(func: t.PrimFunc, disabled: bool = False) -> t.PrimFunc:
 def _visit(stmt: t.Stmt, disabled: bool) -> Task:
     """Vectorise inside out."""
     if isinstance(stmt, t.SeqStmt):
-        parts = []
+        parts: list[t.Stmt] = []
         for part in stmt.stmts:
             parts.append((yield _visit(part, disabled)))
         same = all(a is b for a, b in zip(parts, stmt.stmts, strict=True))
@@ -58,7 +59,8 @@ def _visit(stmt: t.Stmt, disabled: bool) -> Task:
 
 def _serial(stmt: t.Stmt, loop: t.For) -> t.Stmt:
     """`stmt` under a serial loop of its own; unrolling is left to LLVM."""
-    return t.For(loop.var, loop.min, loop.extent, t.ForKind.SERIAL, stmt)
+    var = n.Var(loop.var.name, loop.var.dtype)
+    return t.For(var, loop.min, loop.extent, t.ForKind.SERIAL, substitute(stmt, {loop.var: var}))
 
 
 def _stmt(stmt: t.Stmt, loop: t.For, lanes: Lanes) -> Task:
@@ -83,7 +85,7 @@ def _stmt(stmt: t.Stmt, loop: t.For, lanes: Lanes) -> Task:
 
 
 def _sequence(stmt: t.SeqStmt, loop: t.For, lanes: Lanes) -> Task:
-    parts = []
+    parts: list[t.Stmt] = []
     for part in stmt.stmts:
         parts.append((yield _stmt(part, loop, lanes)))
     return seq(*parts)
@@ -159,7 +161,7 @@ def _if(stmt: t.IfThenElse, condition: n.PrimExpr, loop: t.For, lanes: Lanes) ->
         return _serial(stmt, loop)
     masked = t.IfThenElse(condition, then_case)
     everywhere = _all_lanes(condition)
-    return masked if everywhere is None else fold(t.IfThenElse(everywhere, then_case, masked))
+    return masked if everywhere is None else fold(t.IfThenElse(everywhere, fresh_copy(then_case), masked))
 
 
 def _only_stores(stmt: t.Stmt) -> bool:
@@ -177,7 +179,8 @@ def _all_lanes(condition: n.PrimExpr) -> n.PrimExpr | None:
 
     A comparison of a ramp with a scalar holds in every lane when it holds in the extreme one.
     """
-    pending, found = [condition], []
+    pending: list[n.PrimExpr] = [condition]
+    found: list[n.PrimExpr] = []
     while pending:
         expr = pending.pop()
         if isinstance(expr, n.And):
