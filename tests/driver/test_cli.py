@@ -76,6 +76,10 @@ def test_a_mistake_is_six_lines_and_status_2(
 
 def test_it_runs_as_a_program() -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "workbench.driver.cli", "--help"], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-m", "workbench.driver.cli", "--help"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
     )
     assert done.returncode == 0 and "doctor" in done.stdout

@@ -165,12 +165,12 @@ def strides_swapped(function: Any) -> Any:
 
 
 def last_lanes_are_lost(function: Any) -> Any:
-    """VectorizeLoop drops the masked rest, or the last element of an unmasked vector."""
+    """VectorizeLoop loses the store of a vector."""
 
-    def rest(node: Any) -> bool:
-        return isinstance(node, t.IfThenElse) and node.condition.dtype.is_vector
+    def store(node: Any) -> bool:
+        return isinstance(node, t.BufferStore) and node.value.dtype.is_vector
 
-    return once(rest, lambda node: t.Evaluate(const(0)))(function)
+    return once(store, lambda node: t.Evaluate(const(0)))(function)
 
 
 def live_buffers_overlap(function: Any) -> Any:

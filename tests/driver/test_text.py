@@ -42,7 +42,9 @@ def test_an_error_names_its_line_in_the_whole_text(old: str, new: str, line: str
     assert f"line {number}" in caught.value.where, f"{caught.value}\nexpected line {number}"
 
 
-@pytest.mark.parametrize("text", ["", "x", "import os", "class Module:\n    pass", "@R.function", "\0", "def f(): pass"])
+@pytest.mark.parametrize(
+    "text", ["", "x", "import os", "class Module:\n    pass", "@R.function", "\0", "def f(): pass"]
+)
 def test_other_texts_are_refused(text: str) -> None:
     try:
         made = parse(text)

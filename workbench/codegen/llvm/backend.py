@@ -126,7 +126,7 @@ class LlvmBackend:
         lowered = lower_module(mod)
         functions = {name: func for name, func in lowered.items() if isinstance(func, t.PrimFunc)}
         for func in functions.values():
-            verify(func)  # LLVM's own assertions would end the process
+            _verify(func)
         symbols = {name: symbol(name, number) for number, name in enumerate(functions)}
         exported = {name: f"__tvm_ffi_{exported_name(name, number)}" for number, name in enumerate(functions)}
         features = machine.needed_features(chosen)
@@ -140,6 +140,17 @@ class LlvmBackend:
         objects = dict(zip(texts, compile_jobs(jobs), strict=True))
         parameters = {name: packed_parameters(func) for name, func in functions.items()}
         return Artefact(chosen, lowered, texts, objects, exported, symbols, parameters, sources, features)
+
+
+def _verify(func: t.PrimFunc) -> None:
+    """Refuse a program that is not well formed: LLVM's own assertions would end the process."""
+    try:
+        verify(func)
+    except WorkbenchError as error:
+        error.fix = (
+            error.fix or "run the passes of KERNEL_PIPELINE, all of them and in order; check_numerics finds a bad one"
+        )
+        raise
 
 
 def exported_name(name: str, number: int) -> str:

@@ -1,4 +1,4 @@
-"""Copies of a statement: every variable and buffer that it defines is defined anew, so that none has two definitions."""
+"""Copies of a statement: each variable and buffer that it defines is defined anew, so that none has two definitions."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ def fresh_copy(stmt: t.Stmt) -> t.Stmt:
             renamed[id(buffer)] = t.Buffer(
                 buffer.name, buffer.shape, buffer.dtype, buffer.scope, buffer.strides, buffer.elem_offset
             )
+
     def pre(node: Any) -> Any:
         found = renamed.get(id(node))
         return found if found is not None else node if isinstance(node, t.Buffer) else None
