@@ -1,6 +1,6 @@
 """Memory of a process with all its children, from /proc: what a notebook's kernel costs its machine.
 
-    python -m tests.notebooks.memory notebooks/00_tour.ipynb     # runs it, prints seconds and megabytes
+python -m tests.notebooks.memory notebooks/00_tour.ipynb     # runs it, prints seconds and megabytes
 """
 
 from __future__ import annotations
@@ -105,7 +105,9 @@ if __name__ == "__main__":
     done = measured(Path(sys.argv[1]))
     for number, seconds, memory in done.cells:
         print(f"cell {number:3}  {seconds:6.2f} s  {memory:6.0f} MB")
-    print(f"first picture {done.first_picture:.1f} s, first screen {done.first_screen:.1f} s, whole {done.seconds:.1f} s")
+    print(
+        f"first picture {done.first_picture:.1f} s, first screen {done.first_screen:.1f} s, whole {done.seconds:.1f} s"
+    )
     print(f"greatest memory {done.peak:.0f} MB")
     if len(sys.argv) > 2:
         nbformat.write(done.book, sys.argv[2])

@@ -16,7 +16,9 @@ from workbench.views.graph import graph_svg
 
 HOSTILE = "<script>alert(1)</script>\x1b[31m\"'&"
 LIMIT = 120_000
-FORBIDDEN = re.compile(r"<script|javascript:|\son\w+=|<iframe|<link|<style|@import|https?://(?!www\.w3\.org/)", re.IGNORECASE)
+FORBIDDEN = re.compile(
+    r"<script|javascript:|\son\w+=|<iframe|<link|<style|@import|https?://(?!www\.w3\.org/)", re.IGNORECASE
+)
 
 
 def small() -> Any:

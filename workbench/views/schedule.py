@@ -9,7 +9,7 @@ from __future__ import annotations
 import typing
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import islice, pairwise
 from typing import Annotated, Any, Final, Literal
 
 from ..core.errors import WorkbenchError
@@ -59,7 +59,8 @@ class EditorModel:
             code=self.schedule.code(),
             script=TextView.of(self.schedule.script()),
             primitives=tuple(
-                PrimitiveView(entry.name, entry.doc.split("\n\nRaises", 1)[0], _parameters(entry)) for entry in _offered()
+                PrimitiveView(entry.name, entry.doc.split("\n\nRaises", 1)[0], _parameters(entry))
+                for entry in _offered()
             ),
             history=lines,
             position=len(self.earlier),
@@ -103,15 +104,13 @@ class EditorModel:
 
     def _history(self) -> tuple[HistoryEntry, ...]:
         chain = [*self.earlier, self.schedule, *reversed(self.undone)]
-        return tuple(_entry(before, after) for before, after in zip(chain, chain[1:], strict=False))
+        return tuple(_entry(before, after) for before, after in pairwise(chain))
 
     def apply(self, primitive: str, selection: str, arguments: dict[str, Any]) -> EditorModel:
         """The schedule after one more primitive at the box `selection`.  Raises `WorkbenchError` when it is refused."""
         entry = PRIMITIVES.get(primitive)
         if entry is None or entry not in _offered():
-            raise WorkbenchError(
-                "E-SCHEDULE-PRIMITIVE", "the editor has no such primitive", found=repr(primitive)[:60]
-            )
+            raise WorkbenchError("E-SCHEDULE-PRIMITIVE", "the editor has no such primitive", found=repr(primitive)[:60])
         made = self.schedule.copy()
         values: dict[str, Any] = {}
         for position, item in enumerate(entry.parameters):
