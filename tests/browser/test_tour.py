@@ -19,7 +19,7 @@ AFTERWARDS = (
     "steps = editor.schedule.trace.steps\n"
     "print('STATE', stepper.selected, [step.primitive for step in steps][-3:])\n"
     "edited = s.edit(schedule={kernel: editor.schedule})\n"
-    "print('SAME', bool(abs(edited.run({'inputs': photo})['linear'] - scores).max() < 1e-3))"
+    "print('AGREES', bool(abs(edited.run({'inputs': photo})['linear'] - scores).max() < 1e-3))"
 )
 SHOTS = os.environ.get("WORKBENCH_SHOTS")
 """A folder for pictures of the screens, to be looked at."""
@@ -81,7 +81,7 @@ def test_the_tour_is_driven_in_jupyterlab(lab: LabServer, context) -> None:
     run_up_to(page, editor_cell + 1, len(TOUR["cells"]))
     state = page.locator(".jp-OutputArea-output", has_text="STATE")
     expect(state).to_contain_text("STATE Codegen ['get_loops', 'split', 'vectorize']", timeout=180_000)
-    expect(page.locator(".jp-OutputArea-output", has_text="SAME")).to_contain_text("SAME True", timeout=60_000)
+    expect(page.locator(".jp-OutputArea-output", has_text="AGREES")).to_contain_text("AGREES True", timeout=60_000)
     assert page.locator(".jp-OutputArea-output[data-mime-type='application/vnd.jupyter.stderr']").count() == 0
     assert foreign == []
 

@@ -35,11 +35,7 @@ def test_nested_views_are_plain_json(golden) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    [
-        c.__name__
-        for c in vars(schema).values()
-        if isinstance(c, type) and issubclass(c, View) and c is not View
-    ],
+    [c.__name__ for c in vars(schema).values() if isinstance(c, type) and issubclass(c, View) and c is not View],
 )
 def test_the_front_end_knows_every_view(name: str) -> None:
     """types.ts declares an interface of the same name whose fields are all fields of the dataclass."""

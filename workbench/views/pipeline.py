@@ -70,9 +70,7 @@ class SessionModel:
 
     session: Session
     _counts: dict[str, int] = field(default_factory=dict[str, int], compare=False, repr=False)
-    _lines: dict[str, tuple[str, ...]] = field(
-        default_factory=dict[str, "tuple[str, ...]"], compare=False, repr=False
-    )
+    _lines: dict[str, tuple[str, ...]] = field(default_factory=dict[str, "tuple[str, ...]"], compare=False, repr=False)
 
     def view(self) -> PipelineView:
         """The list of steps."""

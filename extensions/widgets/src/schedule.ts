@@ -230,7 +230,7 @@ function Primitive({ primitive, store }: { primitive: PrimitiveView; store: Sche
   const open = store.chosen === primitive.name;
   return html`<div class=${`wb-primitive ${open ? "wb-open" : ""}`}>
     <button aria-expanded=${open} onClick=${() => store.choose(primitive)}>${primitive.name}</button>
-    <span class="wb-doc">${primitive.doc}</span>
+    <span class=${open ? "wb-doc wb-whole" : "wb-doc"}>${open ? primitive.doc : primitive.doc.split("\n\n")[0]}</span>
     ${open && html`<${Form} primitive=${primitive} nodes=${store.nodes} values=${store.values} busy=${store.working}
       change=${(name: string, value: unknown) => store.set(() => (store.values = { ...store.values, [name]: value }))}
       apply=${() => store.apply(primitive)} />`}

@@ -143,7 +143,9 @@ var m,Me,kt,E,ce,Q,He,X,Ve,pe,ue,yt,I=Symbol.for("pv"),ee={},te=[],$t=/^m(i|n|o|
     </div>
   </section>`}function hn({primitive:e,store:t}){let n=t.chosen===e.name;return c`<div class=${`wb-primitive ${n?"wb-open":""}`}>
     <button aria-expanded=${n} onClick=${()=>t.choose(e)}>${e.name}</button>
-    <span class="wb-doc">${e.doc}</span>
+    <span class=${n?"wb-doc wb-whole":"wb-doc"}>${n?e.doc:e.doc.split(`
+
+`)[0]}</span>
     ${n&&c`<${_t} primitive=${e} nodes=${t.nodes} values=${t.values} busy=${t.working}
       change=${(o,r)=>t.set(()=>t.values={...t.values,[o]:r})}
       apply=${()=>t.apply(e)} />`}
@@ -212,6 +214,7 @@ var m,Me,kt,E,ce,Q,He,X,Ve,pe,ue,yt,I=Symbol.for("pv"),ee={},te=[],$t=/^m(i|n|o|
 .wb-dot { width: 8px; height: 8px; flex: none; border-radius: 50%; border: 1.5px solid color-mix(in oklab, var(--muted) 60%, var(--bg)); }
 .wb-is-changed .wb-dot { background: var(--accent); border-color: var(--accent); }
 .wb-is-error .wb-dot { background: var(--bad); border-color: var(--bad); border-radius: 1px; transform: rotate(45deg); }
+.wb-whole { white-space: pre-line; }
 .wb-is-pending .wb-dot { border-style: dashed; }
 .wb-is-pending .wb-name { color: var(--muted); font-style: italic; }
 .wb-name { flex: 1; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
