@@ -1,8 +1,8 @@
-"""A pass, a primitive and an operator, each added by a stranger in a file from outside the package.
+"""A pass and an operator, each added by a stranger in a file from outside the package.
 
-Everything they show up in is looked at here: the session's steps and its saved form, the schedule's methods, traces
-and refusals, the operator's builder, text, type check and compiled kernel.  (`tests/topi/test_strangers_operator.py`
-goes deeper into the last.)
+Everything they show up in is looked at here: the session's steps and its saved form, the operator's builder, text,
+type check and compiled kernel.  (`tests/topi/test_strangers_operator.py` goes deeper into the last; a stranger's
+primitive is in `tests/schedule` and `tests/test_contributing.py`.)
 """
 
 from __future__ import annotations

@@ -16,8 +16,6 @@ class Limits:
 
     tensor_bytes: int = 4 << 30
     """bytes of one tensor"""
-    import_bytes: int = 256 << 20
-    """bytes that import may create beyond three times the file's size"""
     fold_bytes: int = 64 << 20
     """bytes that folding one constant expression may create"""
     nodes: int = 1_000_000
