@@ -97,8 +97,10 @@ class Artefact:
         if form == "tir":
             return self.sources.get(name, "")
         if form in ("asm", "s", "ll-opt"):
+            from .cache import compile_cached
+
             job = machine.job_of(self.texts[name], self.target, "ll" if form == "ll-opt" else "asm")
-            return machine.compile_job(job).decode()
+            return compile_cached([job])[0].decode()
         raise WorkbenchError("E-SOURCE-FORM", f"there is no source of form {form!r}", expected="tir, ll, ll-opt, asm")
 
 
@@ -120,7 +122,7 @@ class LlvmBackend:
 
         Raises `WorkbenchError` for what cannot be lowered or emitted; nothing is then kept.
         """
-        from .parallel_compile import compile_jobs
+        from .cache import compile_cached
 
         chosen = Target(target)
         lowered = lower_module(mod)
@@ -137,7 +139,7 @@ class LlvmBackend:
             sources[name] = source
             texts[name] = emit_unit(func, name, symbols, exported[name], lines, f"kernel{number}.tir", chosen)
         jobs = [machine.job_of(text, chosen) for text in texts.values()]
-        objects = dict(zip(texts, compile_jobs(jobs), strict=True))
+        objects = dict(zip(texts, compile_cached(jobs), strict=True))
         parameters = {name: packed_parameters(func) for name, func in functions.items()}
         return Artefact(chosen, lowered, texts, objects, exported, symbols, parameters, sources, features)
 
