@@ -25,8 +25,10 @@ from ..target import Target
 from ..tir.nodes import Buffer, PrimFunc
 from . import pipeline
 from .history import Stage
+from .progress import with_progress
 
 
+@with_progress
 def build_model(
     mod: Any,
     target: Target | str = "llvm",

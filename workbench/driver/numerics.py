@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..core import progress
 from ..core.errors import WorkbenchError
 from ..core.module import IRModule
 from ..core.node import pre_order
@@ -82,7 +83,7 @@ def check_numerics(session: Session, inputs: Mapping[str, Any], tolerance: float
     arrays = _arguments(root, inputs)
     expected = _interpret_relay(root, arrays, in_float64=True) if session.plan[0].level == "relay" else None
     checks: list[StepCheck] = []
-    for index, label in enumerate(session.labels):
+    for index, label in progress.track(list(enumerate(session.labels)), "check numbers", lambda pair: pair[1]):
         step = session.step(index)
         check, outputs = _check(step, label, arrays, expected, tolerance)
         expected = outputs if expected is None else expected

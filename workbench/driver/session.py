@@ -23,6 +23,7 @@ from ..core.transform import Pass
 from ..target import Target
 from . import actions, pipeline
 from .history import Action, History, Step
+from .progress import with_progress
 from .text import constants_in, parse, parse_function, script
 from .view import ProgramView, StepHandle
 
@@ -78,6 +79,7 @@ class Session:
         """All steps."""
         return tuple(StepHandle(self, index) for index in range(len(self.plan)))
 
+    @with_progress
     def step(self, index: int) -> Step:
         return self.history.step(self.plan, index)
 
@@ -239,6 +241,7 @@ class Session:
         """Run the native code on arrays by input name; outputs by name."""
         return self.build().run(inputs)
 
+    @with_progress
     def check_numerics(self, inputs: Mapping[str, Any], tolerance: float = 1e-3) -> Any:
         """Run every step and compare it with the imported model; names the first step that is wrong."""
         from .numerics import check_numerics

@@ -23,6 +23,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
+from ...core import progress
 from ...core.code_key import code_key
 from ...core.store import DEFAULT_LIMIT, CacheWarning, Store, cache_folder
 from . import machine
@@ -132,7 +133,8 @@ def compile_cached(jobs: Sequence[Job]) -> list[bytes]:
             layers[0].put(keys[missing[name]], data)
 
     counts.compiled += len(order)
-    compile_jobs([jobs[missing[name]] for name in order], done=done)
+    with progress.task("compile", len(order)) as task:
+        compile_jobs([jobs[missing[name]] for name in order], done=lambda *result: (done(*result), task.advance()))
     return [found[name] for name in names]
 
 
