@@ -22,8 +22,9 @@ from ..core.module import IRModule
 from ..core.transform import PASSES, Pass
 from ..target import Target
 from . import actions, pipeline
+from .edit_check import require_sound
 from .history import Action, History, Step
-from .text import constants_in, parse, parse_function, script
+from .text import constants_in, parse, parse_function, script, texts_of
 from .view import ProgramView, StepHandle
 
 if TYPE_CHECKING:
@@ -175,6 +176,18 @@ class Session:
         kept = tuple(action for action in plan if action.kind != "pass" or action.name not in left_out)
         return Session(self.history, kept, chosen, self.source)
 
+    def without(self, step: str | int) -> Session:
+        """The session without one step: a pass or an edit."""
+        index = self._index(step)
+        if self.plan[index].kind not in ("pass", "edit"):
+            raise WorkbenchError(
+                "E-PASS-UNKNOWN",
+                f"step {self.labels[index]!r} cannot be left out",
+                found=f"a step of kind {self.plan[index].kind}",
+                expected="a pass or an edit",
+            )
+        return Session(self.history, (*self.plan[:index], *self.plan[index + 1 :]), self.target, self.source)
+
     def reload(self) -> Session:
         """The same plan with the passes as they are defined now.
 
@@ -189,9 +202,7 @@ class Session:
         )
         return Session(self.history, plan, self.target, self.source)
 
-    def _with_passes(
-        self, replace: Mapping[str, str | Pass], insert: Mapping[str, str | Pass]
-    ) -> tuple[Action, ...]:
+    def _with_passes(self, replace: Mapping[str, str | Pass], insert: Mapping[str, str | Pass]) -> tuple[Action, ...]:
         """The plan with other passes at the steps of these labels, and further ones after them."""
         plan = list(self.plan)
         for label, made in replace.items():
@@ -240,6 +251,7 @@ class Session:
         index = self._index(at)
         program = self.step(index).stage.module
         functions = _functions_of(change, program)
+        require_sound({name: made for name, made in functions.items() if name in program}, program, texts_of(change))
         texts = {name: script(function) for name, function in functions.items()}
         action = actions.edit_action(functions, level, texts)
         return Session(
