@@ -211,6 +211,13 @@ def fired(rule: Rule, before: Node, after: Node, started: int, bound: Mapping[st
         log.append(Firing(rule, before, after, time.perf_counter_ns() - started))
 
 
+def log_again(firings: Iterable[Firing]) -> None:
+    """Log what fired earlier, where its result is used again."""
+    log = _log.get()
+    if log is not None:
+        log.extend(firings)
+
+
 def why_not(rule: Rule, node: Node, root: Node | None = None) -> Failure | None:
     """Why a rule does not fire at a node: the first clause that fails, with the value found; None if it would.
 
