@@ -21,13 +21,13 @@ from __future__ import annotations
 
 import inspect
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from . import origin
+from . import breakpoints, origin
 from .errors import WorkbenchError
 from .limits import limits
 from .node import Node, children, map_children, post_order
@@ -203,8 +203,9 @@ def logging() -> Iterator[list[Firing]]:
         _log.reset(token)
 
 
-def fired(rule: Rule, before: Node, after: Node, started: int) -> None:
-    """Log a rewrite that began at `started` (`time.perf_counter_ns`)."""
+def fired(rule: Rule, before: Node, after: Node, started: int, bound: Mapping[str, Any] | None = None) -> None:
+    """Log a rewrite that began at `started` (`time.perf_counter_ns`), and tell breakpoints of it."""
+    breakpoints.passed(rule, before, after, bound)
     log = _log.get()
     if log is not None:
         log.append(Firing(rule, before, after, time.perf_counter_ns() - started))
@@ -314,14 +315,14 @@ class Driver:
             for rule in self.rules:
                 started = time.perf_counter_ns()
                 found = rule.match(node, lambda used: uses.get(id(used), 1))
-                if isinstance(found, Failure) or rule.replace is None:
+                if isinstance(found, Failure) or rule.replace is None or breakpoints.spent():
                     continue
-                new = rule.replace(found)
+                new = breakpoints.replaced(rule, node, found)
                 if new is None or new is node:
                     continue
                 self.made(new, node)
                 origin.derived(new, *dict.fromkeys([node, *found.matched]))
-                fired(rule, node, new, started)
+                fired(rule, node, new, started, found.bound)
                 self._count(rule, new)
                 kept.append(new)
                 uses.setdefault(id(new), uses.get(id(node), 1))
