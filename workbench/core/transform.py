@@ -249,7 +249,7 @@ class Sequential(Pass):
         super().__init__(PassInfo(name, opt_level, tuple(required or ())), self._run_all, {})
 
     def _run_all(self, mod: IRModule, context: PassContext) -> IRModule:
-        for step in self.passes:
+        for step in progress.track(self.passes, "passes", lambda chosen: chosen.name):
             if not context.enabled(step.info):
                 continue
             mod = step(mod)

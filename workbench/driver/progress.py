@@ -12,6 +12,7 @@ import functools
 import importlib.util
 import os
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, ParamSpec, TypeVar
@@ -21,6 +22,7 @@ from ..core import progress
 P = ParamSpec("P")
 R = TypeVar("R")
 DELAY_SECONDS = 1.0
+REDRAW_SECONDS = 0.2
 
 
 def place() -> str:
@@ -60,15 +62,20 @@ class TqdmBar:
     """A bar of tqdm, drawn once the work has taken a second, gone when it is over."""
 
     def __init__(self, title: str, total: int) -> None:
+        self._next = time.monotonic() + DELAY_SECONDS
         self._bar: Any = _kind()(
-            total=total, desc=title, delay=DELAY_SECONDS, leave=False, mininterval=0.2, dynamic_ncols=True
+            total=total, desc=title, delay=DELAY_SECONDS, leave=False, mininterval=REDRAW_SECONDS, dynamic_ncols=True
         )
 
     def advance(self, count: int) -> None:
         self._bar.update(count)
 
     def note(self, text: str) -> None:
-        self._bar.set_postfix_str(text[:60], refresh=False)
+        now = time.monotonic()
+        draw = now >= self._next
+        if draw:
+            self._next = now + REDRAW_SECONDS
+        self._bar.set_postfix_str(text[:60], refresh=draw)
 
     def close(self) -> None:
         self._bar.close()
