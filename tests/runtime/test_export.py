@@ -167,7 +167,7 @@ def test_every_flipped_bit_of_a_library_is_noticed(library: Path, tmp_path: Path
     path = tmp_path / "changed.so"
     for place in (*range(0, len(data), 997), *range(len(data) - 400, len(data))):
         path.write_bytes(data[:place] + bytes([data[place] ^ 1 << place % 8]) + data[place + 1 :])
-        with pytest.raises(WorkbenchError, match="^E-LOAD|is damaged|not a library|another version"):
+        with pytest.raises(WorkbenchError, match=r"is damaged|not a library|another version"):
             artifact.read_record(path)
 
 
@@ -214,7 +214,7 @@ def test_a_disk_without_room_is_named(tmp_path: Path, monkeypatch: pytest.Monkey
     for where in ("shutil.copyfile", "workbench.runtime.export.append_record"):
         with monkeypatch.context() as patched:
             patched.setattr(where, full)
-            with pytest.raises(WorkbenchError, match="E-EXPORT-WRITE|No space") as caught:
+            with pytest.raises(WorkbenchError, match="No space") as caught:
                 build(ADD_ONE).export_library(str(tmp_path / "f.so"))
             assert caught.value.code == "E-EXPORT-WRITE" and caught.value.fix
         assert list(tmp_path.iterdir()) == []
