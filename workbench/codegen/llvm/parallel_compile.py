@@ -148,7 +148,10 @@ class _Queue:
                 return
             self.results[index] = answer
         self._busy.remove(helper)
-        helpers.give_back(helper)
+        if self.stopped:
+            helper.kill()
+        else:
+            helpers.give_back(helper)
 
     def _here(self, index: int) -> None:
         try:

@@ -19,6 +19,7 @@ from . import emit
 from .check import check_model
 from .convert import Importer
 from .read import Source, name_of, read_model
+from .records import kept_name
 from .support import check_support
 from .tensors import TensorReader
 
@@ -118,7 +119,7 @@ def _converted(importer: Importer, shape: Any, dtype: Any, values: Any, table: o
     inputs, outputs = importer.run(shape, dtype, values)
     body: Expr = outputs[0] if len(outputs) == 1 else emit.pack(outputs)
     function = Function((*inputs, *importer.weights), body, body.checked_type)
-    output_names = tuple(claim.name for claim in importer.record.graph.outputs)
+    output_names = tuple(kept_name(claim.name) for claim in importer.record.graph.outputs)
     return ImportedModel(
         IRModule({"main": function}, attrs={"output_names": output_names}),
         importer.params,

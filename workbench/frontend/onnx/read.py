@@ -124,7 +124,7 @@ def _parse(data: bytes, name: str) -> Any:
 
     kind = wire.kind_of(data)
     if not data or kind:
-        raise _not_onnx(name, kind or "an empty file", wire.FIXES.get(kind, "give the path of an .onnx file"))
+        raise _not_onnx(name, kind or "an empty file: 0 bytes", wire.FIXES.get(kind, "give the path of an .onnx file"))
     try:
         proto = onnx.ModelProto.FromString(data)
     except Exception as error:  # protobuf's error class moves between its versions
@@ -140,6 +140,7 @@ def _with_graph(proto: Any, name: str) -> Any:
     raise WorkbenchError(
         "E-IMPORT-NO-GRAPH",
         f"{name}: the model has no graph",
+        where=f"{name}: ModelProto",
         found="a header without a graph",
         expected="ModelProto.graph",
         fix="export it again",
@@ -150,6 +151,7 @@ def _not_onnx(name: str, found: str, fix: str) -> WorkbenchError:
     return WorkbenchError(
         "E-IMPORT-NOT-ONNX",
         f"{name} is not an ONNX file",
+        where=f"{name}: byte 0",
         found=found,
         expected="an ONNX model (protobuf)",
         fix=fix,
@@ -162,7 +164,8 @@ def _broken(data: bytes, name: str, error: Exception) -> WorkbenchError:
         at, claimed = cut
         return WorkbenchError(
             "E-IMPORT-TRUNCATED",
-            f"{name} ends early",
+            f"{name} ends early, at byte {len(data)} of at least {at + claimed}",
+            where=f"{name}: byte {at}",
             found=f"{len(data)} bytes; the part that starts at byte {at} claims {claimed} bytes",
             expected="the whole file",
             fix="fetch the file again",
@@ -172,8 +175,9 @@ def _broken(data: bytes, name: str, error: Exception) -> WorkbenchError:
         return WorkbenchError(
             "E-IMPORT-NESTING",
             f"{name}: graphs nest too deeply",
+            where=f"{name}: ModelProto.graph",
             found=f"at least {nested} graphs inside each other",
-            expected=f"at most {limits.nesting}",
+            expected=f"at most {limits.nesting} (wb.limits.nesting; protobuf itself stops at about 33)",
             fix="export the model without such nesting",
         )
     return _not_onnx(

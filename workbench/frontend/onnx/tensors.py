@@ -111,12 +111,14 @@ def _bad(message: str, where: str, found: str, expected: str, code: str = "E-IMP
 def shape_of(dims: Any, where: str) -> tuple[int, ...]:
     """Dimensions of a stored tensor: not negative, not too many."""
     if len(dims) > limits.rank:
-        raise _bad(
+        error = _bad(
             "a tensor has too many dimensions",
             where,
             f"rank {len(dims)}",
             f"at most {limits.rank} (wb.limits.rank)",
         )
+        error.fix = f"{error.fix}; {limits.fix('rank')}"
+        raise error
     shape = tuple(int(extent) for extent in dims)
     if any(extent < 0 for extent in shape):
         raise _bad("a tensor has a negative dimension", where, shorten(repr(shape), 80), "dimensions of at least 0")
@@ -129,7 +131,7 @@ def to_tensor(proto: Any, reader: TensorReader, where: str) -> Tensor:
     shape = shape_of(proto.dims, where)
     count = math.prod(shape)
     stored = (count * dtype.bits + 7) // 8 if not dtype.is_bool else count
-    limits.check("tensor_bytes", count * dtype.bytes, "a stored tensor", where)
+    limits.check("tensor_bytes", count * dtype.bytes, f"a stored tensor of {_brief(shape)} {dtype}", where)
     if proto.HasField("segment"):
         raise _bad("a tensor is stored in segments", where, "TensorProto.segment", "whole tensors")
     if proto.data_location == 1:
@@ -144,6 +146,11 @@ def to_tensor(proto: Any, reader: TensorReader, where: str) -> Tensor:
     _note_non_finite(array, dtype, reader, where)
     array.flags.writeable = False
     return Tensor.of(array)
+
+
+def _brief(shape: tuple[int, ...]) -> str:
+    """A shape in a few words, whatever its extents."""
+    return shorten("(" + ", ".join(map(str, shape[:4])) + (", ..." if len(shape) > 4 else "") + ")", 100)
 
 
 def _raw_of(proto: Any, deferred: Deferred, stored: int, where: str) -> Any:
