@@ -9,6 +9,7 @@ linked on demand.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,6 +23,7 @@ from ...tir.transforms.pipeline import lower_module
 from ...tir.verify import verify
 from . import machine
 from .functions import emit_kernel, emit_wrapper
+from .places import SourcePlace, printed
 from .signature import Parameter, packed_parameters
 from .types import symbol
 from .writer import ModuleWriter
@@ -133,7 +135,7 @@ class LlvmBackend:
         texts: dict[str, str] = {}
         sources: dict[str, str] = {}
         for number, (name, func) in enumerate(functions.items()):
-            source, lines = _printed(func, name) if debug else ("", None)
+            source, lines = printed(func, name) if debug else ("", None)
             sources[name] = source
             texts[name] = emit_unit(func, name, symbols, exported[name], lines, f"kernel{number}.tir", chosen)
         jobs = [machine.job_of(text, chosen) for text in texts.values()]
@@ -165,7 +167,7 @@ def emit_unit(
     name: str,
     symbols: dict[str, str],
     exported: str,
-    lines: dict[int, int] | None,
+    lines: Mapping[int, SourcePlace] | None,
     source_file: str,
     target: Target,
 ) -> str:
@@ -174,21 +176,8 @@ def emit_unit(
     emit_kernel(module, func, name, symbols, lines, source_file)
     features = machine.needed_features(target) or None
     baseline = BASELINE_CPU.get(target.architecture, "") if features else ""
-    emit_wrapper(module, func, name, symbols[name], exported, baseline, features)
+    emit_wrapper(module, func, name, symbols[name], exported, baseline, features, source_file)
     return module.text()
-
-
-def _printed(func: t.PrimFunc, name: str) -> tuple[str, dict[int, int]]:
-    """The printed function, and the line of each statement in it by identity."""
-    from ...tir.script import text
-
-    printed = text(func, name if name.isidentifier() else None)
-    lines: dict[int, int] = {}
-    for node, span in printed.spans:
-        if isinstance(node, t.Stmt):
-            line = printed.position(span.start)[0]
-            lines[id(node)] = min(line, lines.get(id(node), line))
-    return printed.text, lines
 
 
 def _link(artefact: Artefact) -> Any:
