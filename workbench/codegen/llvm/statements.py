@@ -270,9 +270,7 @@ def _for(self: BodyEmitter, stmt: t.For) -> Emission:
     yield from counted_loop(self, stmt, begin, end, bool(polls), stmt.kind is t.ForKind.UNROLLED)
 
 
-def counted_loop(
-    self: BodyEmitter, stmt: t.For, begin: Value, end: Value, polls: bool, unrolled: bool
-) -> Emission:
+def counted_loop(self: BodyEmitter, stmt: t.For, begin: Value, end: Value, polls: bool, unrolled: bool) -> Emission:
     """for var in begin ... end - 1, as a loop with the test at its end behind a test before it."""
     writer = self.writer
     outside = writer.position
