@@ -82,6 +82,8 @@ class History:
 
     def __init__(self) -> None:
         self._steps: dict[str, Step] = {}
+        self.known: dict[str, Any] = {}
+        """Origins by step, filled by `origin_index` when they are asked for."""
 
     def __len__(self) -> int:
         return len(self._steps)

@@ -124,6 +124,13 @@ class LlvmBackend:
         """
         from .parallel_compile import compile_jobs
 
+        made = self.emit_module(mod, target, debug)
+        jobs = [machine.job_of(text, made.target) for text in made.texts.values()]
+        made.objects.update(zip(made.texts, compile_jobs(jobs), strict=True))
+        return made
+
+    def emit_module(self, mod: IRModule, target: Target | str = "llvm", debug: bool = True) -> Artefact:
+        """The LLVM IR of every loop function of `mod`, not compiled: an artefact without objects."""
         chosen = Target(target)
         lowered = lower_module(mod)
         functions = {name: func for name, func in lowered.items() if isinstance(func, t.PrimFunc)}
@@ -138,10 +145,8 @@ class LlvmBackend:
             source, lines = printed(func, name) if debug else ("", None)
             sources[name] = source
             texts[name] = emit_unit(func, name, symbols, exported[name], lines, f"kernel{number}.tir", chosen)
-        jobs = [machine.job_of(text, chosen) for text in texts.values()]
-        objects = dict(zip(texts, compile_jobs(jobs), strict=True))
         parameters = {name: packed_parameters(func) for name, func in functions.items()}
-        return Artefact(chosen, lowered, texts, objects, exported, symbols, parameters, sources, features)
+        return Artefact(chosen, lowered, texts, {}, exported, symbols, parameters, sources, features)
 
 
 def _verify(func: t.PrimFunc) -> None:
