@@ -322,6 +322,7 @@ class Driver:
                     continue
                 self.made(new, node)
                 origin.derived(new, *dict.fromkeys([node, *found.matched]))
+                origin.joined(new, node)
                 fired(rule, node, new, started, found.bound)
                 self._count(rule, new)
                 kept.append(new)

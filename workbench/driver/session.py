@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,6 +30,7 @@ from .view import ProgramView, StepHandle
 
 if TYPE_CHECKING:
     from ..schedule import Schedule
+    from .trails import Provenance
 
 
 @dataclass(frozen=True)
@@ -304,17 +306,27 @@ class Session:
 
     # --- provenance ---
 
-    def origins(self, thing: Any) -> tuple[Any, ...]:
-        """What `thing` (a node of some step's program) came from, back to the model's own nodes."""
+    def origins(self, thing: Any, call: int | None = None) -> tuple[Any, ...]:
+        """What `thing` (a node of some step's program) came from, back to the model's own nodes.
+
+        `call`: for what lies in a shared kernel, the number of one call of it in the entry.
+        """
         from .provenance import origins
 
-        return origins(self, thing)
+        return origins(self, thing, call)
 
     def became(self, thing: Any) -> dict[str, tuple[Any, ...]]:
         """What `thing` became, by step."""
         from .provenance import became
 
         return became(self, thing)
+
+    @cached_property
+    def provenance(self) -> Provenance:
+        """The whole chain, down to lines of assembly and back: ``s.provenance.line("fused_nn_dense", 41).onnx``."""
+        from .trails import Provenance
+
+        return Provenance(self)
 
     # --- saving and showing ---
 

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from ...arith import nodes as n
 from ...arith.build import all_of, cast, const, logical_and, logical_not
+from ...core import origin
 from ...core.dtype import DataType
 from ...core.trampoline import Task, run
 from ...core.transform import function_pass
@@ -54,7 +55,7 @@ def _check(stmt: t.Stmt, variables: tuple[n.Var, ...]) -> Task:
         if isinstance(value, t.Stmt):
             changes[name] = yield _check(value, inside)
     made = stmt.replace(**changes) if changes else stmt
-    checks = _checks(stmt, variables)
+    checks = [origin.derived(check, stmt) for check in _checks(stmt, variables)]
     if isinstance(stmt, t.While) and checks:
         # The condition is evaluated again after each round, so it is checked at the end of the body as well.
         made = made.replace(body=seq(made.body, checks))  # type: ignore[attr-defined]
