@@ -25,5 +25,6 @@ def test_operator_cases(golden) -> None:
     assert passed >= LEAST_SHARE * len(outcomes)
     if onnx.__version__ == GOLDEN_FOR:
         refused = [f"{item.name}  {item.reason.split()[0]}" for item in outcomes if item.status == "refused"]
-        head = f"{passed} of {len(outcomes)} pass, {counts['fixed']} of them with inputs fixed, {counts['folded']} computed at import; refused:"
+        head = f"{passed} of {len(outcomes)} pass, "
+        head += f"{counts['fixed']} of them with inputs fixed, {counts['folded']} computed at import; refused:"
         golden("\n".join([head, *sorted(refused)]))
