@@ -127,6 +127,7 @@ class Sum(Reduction):
     exclude: bool = _EXCLUDE
     numpy = staticmethod(np.sum)
     reducer = "sum"
+    accumulates = True
     examples = _examples
 
 
@@ -139,6 +140,7 @@ class Prod(Reduction):
     exclude: bool = _EXCLUDE
     numpy = staticmethod(np.prod)
     reducer = "prod"
+    accumulates = True
     examples = (*(item for item in _examples if item.error), example(floats(2, 3), axis=1), example(ints(3), axis=0))
 
 
@@ -206,6 +208,7 @@ class Mean(Reduction):
     keepdims: bool = _KEEP
     exclude: bool = _EXCLUDE
     numpy = staticmethod(np.mean)
+    accumulates = True
     examples = (*(item for item in _examples if item.error), *(item for item in _float_examples if not item.error))
 
     def reference(self, data: np.ndarray) -> np.ndarray:
@@ -231,6 +234,7 @@ class Variance(Reduction):
     exclude: bool = _EXCLUDE
     unbiased: bool = attribute(False, "divide by count - 1", convert=convert.boolean)
     accepts = "float"
+    accumulates = True
     examples = (*_float_examples, example(floats(3, 4), axis=1, unbiased=True))
 
     def reference(self, data: np.ndarray) -> np.ndarray:
@@ -264,6 +268,7 @@ class LogSumExp(Reduction):
     keepdims: bool = _KEEP
     exclude: bool = _EXCLUDE
     accepts = "float"
+    accumulates = True
     examples = (*_float_examples, example(floats(2, 5, low=90, high=100), axis=1))
 
     def reference(self, data: np.ndarray) -> np.ndarray:

@@ -79,6 +79,8 @@ class Operator(Node):
     examples: ClassVar[tuple[Example, ...]] = ()
     effects: ClassVar[bool] = False
     """True if calls may not be removed, merged or moved."""
+    accumulates: ClassVar[bool] = False
+    """True if it adds up or multiplies many values: float16 and bfloat16 are then computed in float32."""
     value_dependent: ClassVar[tuple[int, ...]] = ()
     """Operands whose *values* the result's type depends on; they must be constants."""
     parameters: ClassVar[tuple[str, ...]] = ()
