@@ -185,6 +185,13 @@ class Function(Expr):
     def is_primitive(self) -> bool:
         return bool(self.attrs.get("Primitive", 0))
 
+    def completed(self, module: Any, before: Node | None) -> None:
+        """Infer the types that a pass has left open, if those of the function before it were known."""
+        if self.type_or_none is None and (not isinstance(before, Expr) or before.type_or_none is not None):
+            from .infer import infer_type
+
+            infer_type(self, module)
+
 
 @node
 class Let(Expr):
