@@ -35,6 +35,7 @@ _NAMES: dict[str, tuple[str, str | None]] = {
     "transform": ("workbench.relay.transform", None),
     "testing": ("workbench.relay.testing", None),
     "analysis": ("workbench.relay.analysis", None),
+    "dataflow_pattern": ("workbench.relay.dataflow_pattern", None),
     "frontend": ("workbench.frontend", None),
     "build": ("workbench.driver.build", "build_model"),
     "build_module": ("workbench.relay.build_module", None),
