@@ -65,22 +65,22 @@ class Match:
 
     def __init__(self, root: Node, uses: Callable[[Node], int] | None = None) -> None:
         self.root = root
-        self.bound: dict[str, Any] = {}
+        self.bound: dict[Any, Any] = {}
         self.matched: list[Node] = []
         self._uses = uses
 
-    def __getitem__(self, name: str) -> Any:
+    def __getitem__(self, name: Any) -> Any:
         return self.bound[name]
 
     def uses(self, node: Node) -> int:
         """How often a node of the program is used (1 where it is not known)."""
         return self._uses(node) if self._uses is not None else 1
 
-    def mark(self) -> tuple[dict[str, Any], int]:
+    def mark(self) -> tuple[dict[Any, Any], int]:
         """A point to return to when an alternative fails."""
         return dict(self.bound), len(self.matched)
 
-    def back_to(self, mark: tuple[dict[str, Any], int]) -> None:
+    def back_to(self, mark: tuple[dict[Any, Any], int]) -> None:
         self.bound = mark[0]
         del self.matched[mark[1] :]
 
@@ -322,6 +322,7 @@ class Driver:
                     continue
                 self.made(new, node)
                 origin.derived(new, *dict.fromkeys([node, *found.matched]))
+                origin.joined(new, node)
                 fired(rule, node, new, started, found.bound)
                 self._count(rule, new)
                 kept.append(new)

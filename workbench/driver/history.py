@@ -83,6 +83,8 @@ class History:
     def __init__(self) -> None:
         self._steps: dict[str, Step] = {}
         self._plans: dict[str, tuple[Action, ...]] = {}
+        self.known: dict[str, Any] = {}
+        """Origins by step, filled by `origin_index` when they are asked for."""
 
     def __len__(self) -> int:
         return len(self._steps)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,6 +31,8 @@ from .view import ProgramView, StepHandle
 
 if TYPE_CHECKING:
     from ..schedule import Schedule
+    from .numerics import NumericsReport
+    from .trails import Provenance
 
 
 @dataclass(frozen=True)
@@ -299,25 +302,45 @@ class Session:
         return self.build().run(inputs)
 
     @with_progress
-    def check_numerics(self, inputs: Mapping[str, Any], tolerance: float = 1e-3) -> Any:
-        """Run every step and compare it with the imported model; names the first step that is wrong."""
+    def check_numerics(
+        self, inputs: Mapping[str, Any], tolerance: float = 1e-3, find: str = "all", seconds: float = 600.0
+    ) -> NumericsReport:
+        """Compare the program after every step with the imported one; name the first step that is wrong.
+
+        Graph steps are interpreted, kernels run in a child process on the inputs that they get in the network.
+        `find="first"` looks for the first wrong step by bisection.  `seconds` is the most wall time spent.
+
+            report = s.check_numerics({"x": photo})
+            report.first_wrong, report.tensor      # the step, and the tensor with index, found, expected, ulp
+            report.save_test("test_it.py")         # the smallest failing piece, when something is wrong
+        """
         from .numerics import check_numerics
 
-        return check_numerics(self, inputs, tolerance)
+        return check_numerics(self, inputs, tolerance, find, seconds)
 
     # --- provenance ---
 
-    def origins(self, thing: Any) -> tuple[Any, ...]:
-        """What `thing` (a node of some step's program) came from, back to the model's own nodes."""
+    def origins(self, thing: Any, call: int | None = None) -> tuple[Any, ...]:
+        """What `thing` (a node of some step's program) came from, back to the model's own nodes.
+
+        `call`: for what lies in a shared kernel, the number of one call of it in the entry.
+        """
         from .provenance import origins
 
-        return origins(self, thing)
+        return origins(self, thing, call)
 
     def became(self, thing: Any) -> dict[str, tuple[Any, ...]]:
         """What `thing` became, by step."""
         from .provenance import became
 
         return became(self, thing)
+
+    @cached_property
+    def provenance(self) -> Provenance:
+        """The whole chain, down to lines of assembly and back: ``s.provenance.line("fused_nn_dense", 41).onnx``."""
+        from .trails import Provenance
+
+        return Provenance(self)
 
     # --- saving and showing ---
 

@@ -9,6 +9,7 @@ linked on demand.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -23,6 +24,7 @@ from ...tir.transforms.pipeline import lower_module
 from ...tir.verify import verify
 from . import machine
 from .functions import emit_kernel, emit_wrapper
+from .places import SourcePlace, printed
 from .signature import Parameter, packed_parameters
 from .types import symbol
 from .writer import ModuleWriter
@@ -125,6 +127,13 @@ class LlvmBackend:
         """
         from .cache import compile_cached
 
+        made = self.emit_module(mod, target, debug)
+        jobs = [machine.job_of(text, made.target) for text in made.texts.values()]
+        made.objects.update(zip(made.texts, compile_cached(jobs), strict=True))
+        return made
+
+    def emit_module(self, mod: IRModule, target: Target | str = "llvm", debug: bool = True) -> Artefact:
+        """The LLVM IR of every loop function of `mod`, not compiled: an artefact without objects."""
         chosen = Target(target)
         lowered = lower_module(mod)
         functions = {name: func for name, func in lowered.items() if isinstance(func, t.PrimFunc)}
@@ -135,10 +144,8 @@ class LlvmBackend:
         sources: dict[str, str] = {}
         for name, func in functions.items():
             sources[name], texts[name] = _emitted(func, name, symbols, exported[name], chosen, debug)
-        jobs = [machine.job_of(text, chosen) for text in texts.values()]
-        objects = dict(zip(texts, compile_cached(jobs), strict=True))
         parameters = {name: packed_parameters(func) for name, func in functions.items()}
-        return Artefact(chosen, lowered, texts, objects, exported, symbols, parameters, sources, features)
+        return Artefact(chosen, lowered, texts, {}, exported, symbols, parameters, sources, features)
 
 
 def _verify(func: t.PrimFunc) -> None:
@@ -168,7 +175,7 @@ def _emitted(
     if known is not None and known[0] == key:
         return known[1], known[2]
     _verify(func)
-    source, lines = _printed(func, name) if debug else ("", None)
+    source, lines = printed(func, name) if debug else ("", None)
     text = emit_unit(func, name, symbols, exported, lines, f"{symbols[name]}.tir", target)
     _known[func] = (key, source, text)
     return source, text
@@ -186,7 +193,7 @@ def emit_unit(
     name: str,
     symbols: dict[str, str],
     exported: str,
-    lines: dict[int, int] | None,
+    lines: Mapping[int, SourcePlace] | None,
     source_file: str,
     target: Target,
 ) -> str:
@@ -195,21 +202,8 @@ def emit_unit(
     emit_kernel(module, func, name, symbols, lines, source_file)
     features = machine.needed_features(target) or None
     baseline = BASELINE_CPU.get(target.architecture, "") if features else ""
-    emit_wrapper(module, func, name, symbols[name], exported, baseline, features)
+    emit_wrapper(module, func, name, symbols[name], exported, baseline, features, source_file)
     return module.text()
-
-
-def _printed(func: t.PrimFunc, name: str) -> tuple[str, dict[int, int]]:
-    """The printed function, and the line of each statement in it by identity."""
-    from ...tir.script import text
-
-    printed = text(func, name if name.isidentifier() else None)
-    lines: dict[int, int] = {}
-    for node, span in printed.spans:
-        if isinstance(node, t.Stmt):
-            line = printed.position(span.start)[0]
-            lines[id(node)] = min(line, lines.get(id(node), line))
-    return printed.text, lines
 
 
 def _link(artefact: Artefact) -> Any:

@@ -96,16 +96,9 @@ def _versions() -> dict[str, str]:
 
 def key_of(job: Job) -> dict[str, Any]:
     """Everything that the result of a job depends on."""
-    return {
-        "kind": job.form,
-        "text": hashlib.sha256(job.text.encode()).hexdigest(),
-        "triple": job.triple or machine.host_triple(),
-        "cpu": job.cpu,
-        "features": job.features,
-        "float-abi": job.abi,
-        "optimise": job.optimise,
-        **_versions(),
-    }
+    held = {name: value for name, value in vars(job).items() if name != "text"}  # whatever fields a job gets
+    held["triple"] = job.triple or machine.host_triple()
+    return {"text": hashlib.sha256(job.text.encode()).hexdigest(), **held, "versions": _versions()}
 
 
 def compile_cached(jobs: Sequence[Job]) -> list[bytes]:

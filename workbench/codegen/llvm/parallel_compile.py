@@ -62,8 +62,12 @@ class Helper:
         try:
             self.process.wait(timeout=5)
         except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
+            self.kill()
+
+    def kill(self) -> None:
+        """End the process at once; whoever waits for its answer gets none."""
+        self.process.kill()
+        self.process.wait()
 
 
 class _Helpers:
@@ -131,8 +135,10 @@ class _Queue:
         self.done = done
         self.results: list[bytes | None] = [None] * len(jobs)
         self.error: Exception | None = None
+        self.stopped = False
         self._order = sorted(range(len(jobs)), key=lambda index: len(jobs[index].text))
         self._lock = threading.Lock()
+        self._busy: list[Helper] = []
 
     def _next(self) -> int | None:
         with self._lock:
@@ -143,8 +149,11 @@ class _Queue:
             helper = helpers.take()
         except OSError:
             return
+        self._busy.append(helper)
         while (index := self._next()) is not None:
             answer = helper.compile(self.jobs[index])
+            if answer is None and self.stopped:
+                return
             if answer is None:
                 helper.close()
                 self._here(index)
@@ -153,13 +162,26 @@ class _Queue:
                 self.results[index] = _told(index, answer, self.done)
             except Exception as error:  # the caller's: it is raised in the caller's thread
                 self.error = error
-        helpers.give_back(helper)
+        self._busy.remove(helper)
+        if self.stopped:
+            helper.kill()
+        else:
+            helpers.give_back(helper)
 
     def _here(self, index: int) -> None:
         try:
             self.results[index] = _told(index, compile_job(self.jobs[index]), self.done)
         except Exception as error:
             self.error = error
+
+    def _stop(self) -> None:
+        """Leave the rest undone, and no helper behind."""
+        self.stopped = True
+        with self._lock:
+            self._order.clear()
+        for helper in tuple(self._busy):
+            helper.kill()
+        helpers.close_idle()
 
     def run(self, extra: int) -> list[bytes]:
         threads = [threading.Thread(target=self._serve, daemon=True) for _ in range(extra)]
@@ -168,11 +190,11 @@ class _Queue:
         try:
             while (index := self._next()) is not None:
                 self._here(index)
-        finally:
-            with self._lock:
-                self._order.clear()
             for thread in threads:
                 thread.join()
+        except BaseException:  # Ctrl-C: nobody waits for the rest
+            self._stop()
+            raise
         if self.error is not None:
             raise self.error
         return [result for result in self.results if result is not None]
