@@ -47,6 +47,30 @@ def test_a_bar_is_drawn_on_a_terminal_after_a_second(monkeypatch: pytest.MonkeyP
         assert ("working" in sys.stderr.getvalue()) == drawn  # type: ignore[attr-defined]
 
 
+def test_a_bar_in_a_notebook_is_one_line_that_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+    import IPython.display
+
+    lines: list[str] = []
+
+    def display(data: dict[str, str], raw: bool, display_id: bool = True) -> SimpleNamespace:
+        lines.append(data["text/plain"])
+        return SimpleNamespace(update=display)
+
+    monkeypatch.setattr(IPython.display, "display", display)
+    monkeypatch.setattr(bars, "place", lambda: "notebook")
+    monkeypatch.setattr(bars, "REDRAW_SECONDS", 0.0)
+    with bars.shown():
+        list(progress.track(range(3), "short"))
+    assert lines == []
+    monkeypatch.setattr(bars, "DELAY_SECONDS", 0.0)
+    with bars.shown(), pytest.raises(KeyboardInterrupt):
+        for number in progress.track(range(3), "long", lambda number: f"part {number}"):
+            if number == 2:
+                raise KeyboardInterrupt
+    assert any("long" in line and "2/3" in line and "part 2" in line for line in lines)
+    assert lines[-1] == ""
+
+
 def test_where_bars_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stderr", io.StringIO())
     assert bars.place() == ""

@@ -9,7 +9,6 @@
 from __future__ import annotations
 
 import functools
-import importlib.util
 import os
 import sys
 import time
@@ -40,10 +39,11 @@ def place() -> str:
 @contextmanager
 def shown() -> Iterator[None]:
     """Show the work inside the block as a bar, where that is possible."""
-    if not place():
+    kind = {"terminal": TerminalBar, "notebook": NotebookBar}.get(place())
+    if kind is None:
         yield
         return
-    with progress.listening(TqdmBar):
+    with progress.listening(kind):
         yield
 
 
@@ -58,12 +58,14 @@ def with_progress(function: Callable[P, R]) -> Callable[P, R]:
     return run
 
 
-class TqdmBar:
+class TerminalBar:
     """A bar of tqdm, drawn once the work has taken a second, gone when it is over."""
 
     def __init__(self, title: str, total: int) -> None:
+        from tqdm import tqdm
+
         self._next = time.monotonic() + DELAY_SECONDS
-        self._bar: Any = _kind()(
+        self._bar: Any = tqdm(
             total=total, desc=title, delay=DELAY_SECONDS, leave=False, mininterval=REDRAW_SECONDS, dynamic_ncols=True
         )
 
@@ -81,11 +83,48 @@ class TqdmBar:
         self._bar.close()
 
 
-def _kind() -> Any:
-    if place() == "notebook" and importlib.util.find_spec("ipywidgets") is not None:
-        from tqdm.notebook import tqdm as notebook_bar
+class NotebookBar:
+    """The same as one line of a cell's output, replaced in place and empty when the work is over.
 
-        return notebook_bar
-    from tqdm import tqdm
+    No widget: a widget would stay in the saved notebook as an output that nothing draws.
+    """
 
-    return tqdm
+    def __init__(self, title: str, total: int) -> None:
+        self._title = title
+        self._total = total
+        self._done = 0
+        self._note = ""
+        self._begun = time.monotonic()
+        self._next = self._begun + DELAY_SECONDS
+        self._handle: Any = None
+
+    def advance(self, count: int) -> None:
+        self._done += count
+        self._draw()
+
+    def note(self, text: str) -> None:
+        self._note = text[:60]
+        self._draw()
+
+    def _draw(self) -> None:
+        from tqdm import tqdm
+
+        now = time.monotonic()
+        if now < self._next:
+            return
+        self._next = now + REDRAW_SECONDS
+        meter = tqdm.format_meter
+        line = meter(self._done, self._total, now - self._begun, ncols=100, prefix=self._title, postfix=self._note)
+        self._put(line)
+
+    def _put(self, line: str) -> None:
+        from IPython.display import display
+
+        if self._handle is None:
+            self._handle = display({"text/plain": line}, raw=True, display_id=True)
+        else:
+            self._handle.update({"text/plain": line}, raw=True)
+
+    def close(self) -> None:
+        if self._handle is not None:
+            self._put("")
