@@ -54,9 +54,13 @@ _alive: dict[int, Any] = {}
 """Records handed out, by address, with what they point to."""
 
 
-@_Deleter
-def _release(record: Any) -> None:
-    _alive.pop(ctypes.addressof(record.contents), None)
+def _forget(record: Any, alive: dict[int, Any] = _alive, address: Any = ctypes.addressof) -> None:
+    alive.pop(address(record.contents), None)  # names of this module are gone when the interpreter ends
+
+
+_release = _Deleter(_forget)
+ctypes.pythonapi.Py_IncRef(ctypes.py_object(_release))
+"""Never freed: tensors may outlive this module when the interpreter ends, and call it then."""
 
 
 def tensor_of(array: np.ndarray) -> Any:
