@@ -25,7 +25,7 @@ KERNELS = {
         "    for i in T.serial(0, 100000000):\n        for j in T.serial(0, 100000):\n"
         "            A[j % 1024] = A[(i + j) % 1024] * T.float32(0.5)\n"
     ),
-    "parallel_flat": "    for i in T.parallel(2000000000000):\n        A[i % 1024] = A[(i + 7) % 1024] * T.float32(0.5)\n",
+    "parallel_flat": "    for i in T.parallel(2000000000000):\n        A[i % 1024] = A[(i + 7) % 1024] + A[3]\n",
     "parallel_nested": (
         "    for i in T.parallel(64):\n        for j in T.serial(0, 1000000000000):\n"
         "            A[(i + j) % 1024] = A[(i + j + 1) % 1024] * T.float32(0.5)\n"
@@ -93,7 +93,7 @@ def test_time_limits_of_runs() -> None:
     with pytest.raises(WorkbenchError) as caught, wb.time_limit(0.021):
         for _ in range(1000):
             model.run(x)
-    assert caught.value.code == "E-TIME-LIMIT" and "run_seconds" in caught.value.fix or caught.value.where == "run"
+    assert caught.value.code == "E-TIME-LIMIT" and caught.value.fix
     assert limits.run_seconds == before
     again = model.run(x)
     assert all(np.array_equal(again[name], expected[name]) for name in expected)
