@@ -4,7 +4,7 @@
         session = wb.open("model.onnx")
         session.run({"x": photo})           # compiled code stops too, at its next poll
 
-Importing, passes, scheduling, code generation and runs of compiled models all ask.  Boxes nest: the first to end counts.
+Importing, passes, scheduling, code generation and runs of models all ask.  Boxes nest: the first to end counts.
 """
 
 from __future__ import annotations
