@@ -14,7 +14,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import IO, Final
 
@@ -108,22 +108,34 @@ helpers: Final = _Helpers()
 atexit.register(helpers.close_idle)
 
 
-def compile_jobs(jobs: Sequence[Job], workers: int | None = None) -> list[bytes]:
-    """Object code of each job, in order.  `workers`: processes in all (default: threads this process may use)."""
+Done = Callable[[int, bytes], object]
+
+
+def compile_jobs(jobs: Sequence[Job], workers: int | None = None, done: Done = lambda index, code: None) -> list[bytes]:
+    """Object code of each job, in order.  `workers`: processes in all (default: threads this process may use).
+
+    `done` is called with each result as it comes, by the thread that has it.
+    """
     count = workers if workers is not None else usable_threads()
     size = sum(len(job.text) for job in jobs)
     if count < 2 or len(jobs) < 2 or (workers is None and size < MINIMUM_BYTES):
-        return [compile_job(job) for job in jobs]
-    return _Queue(jobs).run(min(count, len(jobs)) - 1)
+        return [_told(index, compile_job(job), done) for index, job in enumerate(jobs)]
+    return _Queue(jobs, done).run(min(count, len(jobs)) - 1)
+
+
+def _told(index: int, code: bytes, done: Done) -> bytes:
+    done(index, code)
+    return code
 
 
 class _Queue:
     """Jobs, longest first, taken by this thread and by one thread for each helper."""
 
-    def __init__(self, jobs: Sequence[Job]) -> None:
+    def __init__(self, jobs: Sequence[Job], done: Done) -> None:
         self.jobs = jobs
+        self.done = done
         self.results: list[bytes | None] = [None] * len(jobs)
-        self.error: WorkbenchError | None = None
+        self.error: Exception | None = None
         self.stopped = False
         self._order = sorted(range(len(jobs)), key=lambda index: len(jobs[index].text))
         self._lock = threading.Lock()
@@ -148,7 +160,10 @@ class _Queue:
                 helper.close()
                 self._here(index)
                 return
-            self.results[index] = answer
+            try:
+                self.results[index] = _told(index, answer, self.done)
+            except Exception as error:  # the caller's: it is raised in the caller's thread
+                self.error = error
         self._busy.remove(helper)
         if self.stopped:
             helper.kill()
@@ -157,8 +172,8 @@ class _Queue:
 
     def _here(self, index: int) -> None:
         try:
-            self.results[index] = compile_job(self.jobs[index])
-        except WorkbenchError as error:
+            self.results[index] = _told(index, compile_job(self.jobs[index]), self.done)
+        except Exception as error:
             self.error = error
 
     def _stop(self) -> None:

@@ -42,6 +42,7 @@ DTYPES: Final[dict[int, str]] = {
     20: "float8_e5m2fnuz",
     21: "uint4",
     22: "int4",
+    23: "float4_e2m1fn",
     25: "uint2",
     26: "int2",
 }
@@ -51,7 +52,6 @@ FOREIGN: Final = {
     8: "string",
     14: "complex64",
     15: "complex128",
-    23: "float4e2m1",
     24: "float8e8m0",
 }
 """Element types that ONNX has and the workbench has not."""
@@ -184,6 +184,8 @@ def _unpack(packed: np.ndarray, dtype: DataType, count: int) -> np.ndarray:
     bits, lanes = dtype.bits, 8 // dtype.bits
     shifts = np.arange(lanes, dtype=np.uint8) * bits
     values = ((packed[:, None] >> shifts) & ((1 << bits) - 1)).reshape(-1)[:count].astype(np.int8)
+    if dtype.is_float:
+        return values.view(dtype.to_numpy())
     if dtype.is_int:
         values = np.where(values >= 1 << (bits - 1), values - (1 << bits), values)
     return values.astype(dtype.to_numpy())
@@ -193,7 +195,7 @@ def _from_typed(proto: Any, dtype: DataType, count: int, where: str) -> np.ndarr
     for name, kind, holds in _TYPED:
         if dtype in holds:
             return _in_range(np.array(_field(proto, name, count, where), kind), dtype, where)
-    packed = dtype.is_integer and dtype.bits < 8
+    packed = dtype.bits < 8 and not dtype.is_bool
     expected = -(-count * dtype.bits // 8) if packed else count
     values = np.array(_field(proto, "int32_data", expected, where), np.int64)
     if packed:
