@@ -15,10 +15,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from ..core.errors import WorkbenchError
+from ..core.plain_file import read_plain
 
 MAGIC: Final = b"WORKBENCH-LIB-1\n"
 ABI_VERSION: Final = 1
 _MAX_RECORD: Final = 64 << 20
+_MAX_LIBRARY: Final = 16 << 30
 
 
 def append_record(path: Path, record: dict[str, Any]) -> None:
@@ -58,7 +60,7 @@ def read_record(path: Path) -> dict[str, Any]:
 
 def _bytes(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        return read_plain(path, _MAX_LIBRARY)
     except OSError as error:
         raise WorkbenchError(
             "E-LOAD-FILE", f"{path.name} cannot be read: {error.strerror}", where=str(path), fix="check the path"

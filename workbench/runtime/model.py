@@ -198,7 +198,7 @@ def conform(spec: TensorSpec, value: Any) -> np.ndarray:
     """
     try:
         given = numpy_of(value)
-    except (TypeError, ValueError) as error:
+    except Exception as error:  # what objects of others raise when they are asked for an array
         raise WorkbenchError("E-RUN-DTYPE", f"input {spec.name!r} is no array", found=str(error)[:120]) from None
     wanted = spec.dtype.to_numpy()
     if given.dtype != wanted:
