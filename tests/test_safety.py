@@ -1,7 +1,7 @@
 """What the package's own code must never do, read from its syntax trees.
 
-No data from files is executed or unpickled (B27), no socket listens (B28), every error code is raised by some test (D12),
-and every limit is one that something enforces.
+No data from files is executed or unpickled (B27), no socket listens (B28), every error code is raised by some test
+(D12), and every limit is one that something enforces.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ BANNED_MODULES = {
 BANNED_CALLS = {"eval", "exec", "compile", "__import__", "execfile"}
 BANNED_METHODS = {"bind", "listen", "start_server", "serve_forever", "create_server"}
 NETWORK_METHODS_OF = {"socket", "sock", "server", "asyncio", "loop"}
-ALLOWED: dict[str, str] = {}
-"""File to the reason why it may do what is banned."""
+ALLOWED = {"workbench/tir/interpreting/statements.py": "the interpreter's own code, whose names come from a counter"}
+"""File to the reason why it may do what is banned; `tests/views/test_hostile_names.py` tries to break in."""
 
 
 @cache
@@ -66,6 +66,7 @@ def test_nothing_runs_texts() -> None:
         f"{name}:{node.lineno} {node.func.id}"
         for name, node in everywhere()
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in BANNED_CALLS
+        and name not in ALLOWED
     ]
     assert found == []
 
@@ -111,11 +112,8 @@ def test_no_socket_listens() -> None:
 def test_every_limit_is_enforced() -> None:
     texts = {name: (ROOT / name).read_text(encoding="utf-8") for name in trees()}
     for field in fields(Limits):
-        used = [
-            name
-            for name, text in texts.items()
-            if name != "workbench/core/limits.py" and re.search(rf"limits\.{field.name}\b|check\(\s*\"{field.name}\"", text)
-        ]
+        asked = re.compile(rf"limits\.{field.name}\b|check\(\s*\"{field.name}\"")
+        used = [name for name, text in texts.items() if name != "workbench/core/limits.py" and asked.search(text)]
         assert used or f"limits.{field.name}" in texts["workbench/core/limits.py"], f"nothing enforces {field.name}"
 
 
