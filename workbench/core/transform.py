@@ -26,6 +26,7 @@ from .errors import InternalError, WorkbenchError
 from .module import IRModule
 from .node import Node
 from .table import Table
+from .time_limit import check_time
 
 PASSES: Table[Any] = Table("pass", filled_by=("workbench.relay.transforms", "workbench.tir.transforms"))
 """Every pass by name: a factory that takes the pass's options."""
@@ -175,6 +176,7 @@ class Pass:
             return mod
         for needed in self.info.required:
             mod = PASSES[needed]()(mod)
+        check_time(f"pass {self.name}")
         for instrument in context.instruments:
             instrument.run_before_pass(mod, self.info)
         made = self._checked_run(mod, context)
