@@ -1,4 +1,4 @@
-"""The whole chain of a session: node of the file, relay expressions, kernels, lines of tir, LLVM and assembly, and back.
+"""The whole chain of a session, and back: node of the file, relay expressions, kernels, lines of tir, LLVM, assembly.
 
     p = s.provenance
     place = p.line("fused_nn_dense", 41)              # line 41 of its assembly
