@@ -50,6 +50,10 @@ class OriginTable:
         """True for a node of the program that the step began with."""
         return id(node) in self._existing
 
+    def share_old(self, other: OriginTable) -> None:
+        """Count as old what `other` does."""
+        self._existing = other._existing
+
     def add(self, node: Any, origins: Iterable[Any]) -> None:
         """Join `origins` to what is known of `node`."""
         known = self._entries.get(id(node))

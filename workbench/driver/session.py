@@ -20,11 +20,12 @@ import numpy as np
 from .._lazy import views
 from ..core.errors import WorkbenchError, nearest
 from ..core.module import IRModule
-from ..core.transform import Pass
+from ..core.transform import PASSES, Pass
 from ..target import Target
 from . import actions, pipeline
+from .edit_check import require_sound
 from .history import Action, History, Step
-from .text import constants_in, parse, parse_function, script
+from .text import constants_in, parse, parse_function, script, texts_of
 from .view import ProgramView, StepHandle
 
 if TYPE_CHECKING:
@@ -41,6 +42,9 @@ class Session:
     target: Target
     source: str
     """What was opened: a file's name or the class of the object."""
+
+    def __post_init__(self) -> None:
+        self.history.note(self.plan)
 
     # --- steps ---
 
@@ -148,12 +152,13 @@ class Session:
         passes: Sequence[str | Pass] | None = None,
         target: Target | str | None = None,
         replace: Mapping[str, str | Pass] | None = None,
+        insert: Mapping[str, str | Pass] | None = None,
     ) -> Session:
         """The same input through another pipeline.
 
         `disabled_pass`: names left out.  `passes`: the relay passes to run instead (names or pass objects).
-        `replace`: passes of any level by the label of the step whose place they take.  The default target is this
-        session's.
+        `replace`: passes of any level by the label of the step whose place they take; `insert`: passes by the label of
+        the step after which they run.  The default target is this session's.
         """
         from .open import plan_for
 
@@ -163,7 +168,7 @@ class Session:
             plan = plan_for(self.plan[0], chosen, relay)
         else:
             plan = self.plan
-        plan = Session(self.history, plan, chosen, self.source)._with_passes(replace or {})
+        plan = Session(self.history, plan, chosen, self.source)._with_passes(replace or {}, insert or {})
         for name in disabled_pass or ():
             if not any(action.name == name for action in plan):
                 raise WorkbenchError(
@@ -173,8 +178,34 @@ class Session:
         kept = tuple(action for action in plan if action.kind != "pass" or action.name not in left_out)
         return Session(self.history, kept, chosen, self.source)
 
-    def _with_passes(self, replace: Mapping[str, str | Pass]) -> tuple[Action, ...]:
-        """The plan with other passes at the steps of these labels."""
+    def without(self, step: str | int) -> Session:
+        """The session without one step: a pass or an edit."""
+        index = self._index(step)
+        if self.plan[index].kind not in ("pass", "edit"):
+            raise WorkbenchError(
+                "E-PASS-UNKNOWN",
+                f"step {self.labels[index]!r} cannot be left out",
+                found=f"a step of kind {self.plan[index].kind}",
+                expected="a pass or an edit",
+            )
+        return Session(self.history, (*self.plan[:index], *self.plan[index + 1 :]), self.target, self.source)
+
+    def reload(self) -> Session:
+        """The same plan with the passes as they are defined now.
+
+        A pass whose cell was run again with other code is run again, and everything after it; what comes before is
+        taken from the history.
+        """
+        plan = tuple(
+            actions.pass_action(action.name, self.target, action.level, action.arguments)
+            if action.kind == "pass" and action.name in PASSES
+            else action
+            for action in self.plan
+        )
+        return Session(self.history, plan, self.target, self.source)
+
+    def _with_passes(self, replace: Mapping[str, str | Pass], insert: Mapping[str, str | Pass]) -> tuple[Action, ...]:
+        """The plan with other passes at the steps of these labels, and further ones after them."""
         plan = list(self.plan)
         for label, made in replace.items():
             index = self._index(label)
@@ -183,6 +214,11 @@ class Session:
                     "E-PASS-UNKNOWN", f"step {label!r} is no pass", found=f"a step of kind {plan[index].kind}"
                 )
             plan[index] = actions.pass_action(made, self.target, plan[index].level)
+        for label, made in sorted(insert.items(), key=lambda item: -self._index(item[0])):
+            index = self._index(label)
+            if plan[index].kind == "codegen":
+                raise WorkbenchError("E-PASS-PLACE", "no pass runs after code generation", found=label)
+            plan.insert(index + 1, actions.pass_action(made, self.target, plan[index].level))
         return tuple(plan)
 
     def _relay_passes(self) -> list[str]:
@@ -217,6 +253,7 @@ class Session:
         index = self._index(at)
         program = self.step(index).stage.module
         functions = _functions_of(change, program)
+        require_sound({name: made for name, made in functions.items() if name in program}, program, texts_of(change))
         texts = {name: script(function) for name, function in functions.items()}
         action = actions.edit_action(functions, level, texts)
         return Session(
@@ -230,6 +267,26 @@ class Session:
         chosen = {name: earlier[name] for name in previous} | dict(schedules)
         action = actions.schedule_action(chosen)
         return Session(self.history, (*self.plan[:index], action, *self.plan[index + 1 :]), self.target, self.source)
+
+    # --- looking inside a step ---
+
+    def debug(self, step: str | int, rule: str | None = None, node: Any = None, action: Any = "keep") -> Any:
+        """Run a step again with a breakpoint on a rule, on the nodes rewritten, or on both.
+
+        `rule`: a rule's name, `*` and `?` as in file names.  `node`: a node of the program before, an operator's name
+        ("nn.conv2d"), a class's name ("TupleGetItem"), or a function of a node.  `action`: "keep" only collects the
+        stops; "debug" opens the Python debugger inside the rule; a function is called with each stop.
+        """
+        from .debugging import debug
+
+        return debug(self._required(self.labels[self._index(step)]), rule, node, action)
+
+    @property
+    def branches(self) -> Any:
+        """All sessions that were made from the same import, as a tree: print it, or take one with `[number]`."""
+        from .branches import Branches
+
+        return Branches(self)
 
     # --- running ---
 

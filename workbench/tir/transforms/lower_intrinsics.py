@@ -4,7 +4,7 @@
     after:   B[i] = a polynomial in A[i], see `float_functions`
 
 Which functions are replaced is a table by target kind; the rest are left to the backend.  float16 and bfloat16 are
-computed in float32.
+computed in float32, and so is whatever is done with float8 and float4 (see `small_floats`).
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from ...core.dtype import DataType
 from ...core.node import rewrite
 from ...core.transform import function_pass
 from .. import nodes as t
+from . import small_floats
 from .float_functions import FLOAT32
 
 Lowering = Callable[[n.PrimExpr], n.PrimExpr]
@@ -37,6 +38,9 @@ def lower_intrinsics(func: t.PrimFunc) -> t.PrimFunc:
     table = TABLES.get(str(target.kind) if target is not None else "llvm", {})
 
     def post(node: Any) -> Any:
+        small = small_floats.lowered(node)
+        if small is not None:
+            return small
         if not isinstance(node, n.Call) or node.op not in table or len(node.args) != 1:
             return None
         return _lowered(table[node.op], node.args[0])
