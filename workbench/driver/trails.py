@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
+from .._lazy import views
 from ..codegen.llvm import backend
 from ..codegen.llvm.lines import FUNCTION, KEPT, Spot
 from ..codegen.llvm.places import SourcePlace, printed
@@ -51,7 +52,7 @@ class Place:
     """The loops around it, outermost first: the line of each and its ordinal there."""
     statements: tuple[t.Stmt | t.PrimFunc, ...]
     calls: tuple[Any, ...]
-    """The relay expressions that it carries out, after the last graph pass."""
+    """The relay expressions that it carries out, as they are after the last graph pass."""
     onnx: tuple[Any, ...]
     """The nodes of the imported file (or the imported expressions, where there was no file)."""
 
@@ -147,6 +148,10 @@ class Provenance:
             )
         return trace(self._artefact.texts[self._required(kernel)], self._session.target)[form]
 
+    def show(self, kernel: str, form: str = "asm") -> Any:
+        """Display a kernel's native text with the origin of each line."""
+        return views().show_listing(self, kernel, form)
+
     # --- lines of tir ---
 
     def statements(self, kernel: str, line: int) -> tuple[Any, ...]:
@@ -209,9 +214,9 @@ class Provenance:
 
         With `native`, each kernel that it is in is compiled for its texts.
         """
+        last = self._last
         if isinstance(thing, str):
             thing = label_named(self._session, thing)
-        last = self._last
         steps = became(self._session, thing)
         here = {id(node) for node in steps.get(self._session.labels[last], ())}
         kernels = [self._kernel_trail(kernel, thing, here, native) for kernel in self.kernels]

@@ -16,10 +16,12 @@ from ..driver.text import function_text, script
 from ..relay.ir.expr import Function
 from .graph import graph_svg
 from .html import difference_html, difference_lines, plain, program_html, text_html, visible
+from .provenance import listing, listing_text
 
 if TYPE_CHECKING:
     from ..driver.llvm_passes import LlvmPasses
     from ..driver.session import Session
+    from ..driver.trails import Provenance
     from ..driver.view import TextDifference
     from ..schedule import Schedule
 
@@ -96,6 +98,11 @@ def show_session(session: Session) -> Any:
 
     screen = pipeline_screen(session, session_bundle(session)["text/html"])
     return screen if screen is not None else _display(session_bundle(session))
+
+
+def show_listing(provenance: Provenance, kernel: str, form: str = "asm") -> Any:
+    """A kernel's native text with the origin of each line."""
+    return _display(text_bundle(listing_text(listing(provenance, kernel, form)), form))
 
 
 def show_llvm_passes(passes: LlvmPasses) -> Any:
