@@ -148,6 +148,10 @@ class Provenance:
             )
         return trace(self._artefact.texts[self._required(kernel)], self._session.target)[form]
 
+    def listing(self, kernel: str, form: str = "asm") -> str:
+        """A kernel's native text with the line of tir and the nodes of the file in front of each line."""
+        return views().listing_of(self, kernel, form)
+
     def show(self, kernel: str, form: str = "asm") -> Any:
         """Display a kernel's native text with the origin of each line."""
         return views().show_listing(self, kernel, form)

@@ -102,7 +102,11 @@ def show_session(session: Session) -> Any:
 
 def show_listing(provenance: Provenance, kernel: str, form: str = "asm") -> Any:
     """A kernel's native text with the origin of each line."""
-    return _display(text_bundle(listing_text(listing(provenance, kernel, form)), form))
+    return _display(text_bundle(listing_of(provenance, kernel, form), form))
+
+
+def listing_of(provenance: Provenance, kernel: str, form: str = "asm") -> str:
+    return listing_text(listing(provenance, kernel, form))
 
 
 def show_llvm_passes(passes: LlvmPasses) -> Any:
