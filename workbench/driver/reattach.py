@@ -44,16 +44,12 @@ class Reattached:
 def reattach(new: Any, old: Any, name: str = "main") -> Reattached:
     """Match two versions of one function, both tir or both relay."""
     if isinstance(new, t.PrimFunc) and isinstance(old, t.PrimFunc):
-        new_units, old_units = _statements(new, name), _statements(old, name)
-    elif isinstance(new, r.Expr) and isinstance(old, r.Expr):
-        new_units, old_units = _expressions(new), _expressions(old)
-    else:
-        return Reattached(added=[new])
-    found = _matched(new_units, old_units)
-    if isinstance(new, t.PrimFunc):
-        partner = {id(one): other for one, other in found.pairs}
-        _note_surroundings(new, partner, old, found)
-    return found
+        found = _matched(_statements(new, name), _statements(old, name))
+        _note_surroundings(new, {id(one): other for one, other in found.pairs}, old, found)
+        return found
+    if isinstance(new, r.Expr) and isinstance(old, r.Expr):
+        return _matched(_expressions(new), _expressions(old))
+    return Reattached(added=[new])
 
 
 def record(new: Any, old: Any, name: str) -> None:

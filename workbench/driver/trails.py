@@ -83,6 +83,7 @@ class Provenance:
 
     def __init__(self, session: Session) -> None:
         self._session = session
+        self._native: dict[str, Mapping[str, NativeForm]] = {}
         self._places: dict[str, dict[int, SourcePlace]] = {}
         self._by_line: dict[str, dict[int, tuple[Any, ...]]] = {}
 
@@ -146,7 +147,9 @@ class Provenance:
             raise WorkbenchError(
                 "E-SOURCE-FORM", f"there is no native form {form!r}", expected=", ".join((TIR, *FORMS))
             )
-        return trace(self._artefact.texts[self._required(kernel)], self._session.target)[form]
+        if self._required(kernel) not in self._native:
+            self._native[kernel] = trace(self._artefact.texts[kernel], self._session.target)
+        return self._native[kernel][form]
 
     def listing(self, kernel: str, form: str = "asm") -> str:
         """A kernel's native text with the line of tir and the nodes of the file in front of each line."""
