@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import resource
 import sys
-import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -1,6 +1,7 @@
 """FoldConstant: what depends on constants alone is computed now, by the operators' NumPy definitions.
 
-Results larger than `limits.fold_bytes` are left to run time, unless they repeat one value: those stay lazy fills.
+Results that take `limits.fold_bytes` more than their operands are left to run time, unless they repeat one value:
+those stay lazy fills.
 """
 
 from __future__ import annotations
@@ -74,6 +75,20 @@ def _bytes(m: Match) -> int:
     return sum(one.size * one.dtype.bytes for one in tensors if isinstance(one, t.TensorType) and one.is_static)
 
 
+def _new_bytes(m: Match) -> int:
+    """Bytes of the result; of an injective operator (a change of layout), those beyond what its operands hold."""
+    root = m.root
+    injective = isinstance(root, e.Call) and isinstance(root.op, Operator) and root.op.fusion <= Fusion.INJECTIVE
+    held = sum(_held(argument) for argument in root.args) if injective and isinstance(root, e.Call) else 0
+    return _bytes(m) - held
+
+
+def _held(argument: e.Expr) -> int:
+    """Bytes that a constant occupies already, in memory or in its file."""
+    known = isinstance(argument, e.Constant) and argument.data.fill_value is None
+    return argument.data.nbytes if known and isinstance(argument, e.Constant) else 0
+
+
 @dataclass(frozen=True)
 class RepeatedValue:
     """A call whose result is one value everywhere: zeros, ones, or moves of and arithmetic on such tensors."""
@@ -133,7 +148,9 @@ def repeated_value(m: Match) -> Any:
     ConstantCall(),
     when=[
         where(
-            "the result fits limits.fold_bytes", lambda m: _bytes(m) <= limits.fold_bytes, lambda m: f"{_bytes(m):,} B"
+            "the result fits limits.fold_bytes",
+            lambda m: _new_bytes(m) <= limits.fold_bytes,
+            lambda m: f"{_new_bytes(m):,} B",
         )
     ],
 )
@@ -146,7 +163,7 @@ def constant_call(m: Match) -> Any:
 def _as_constant(value: Any) -> e.Expr:
     if isinstance(value, tuple):
         return e.Tuple(tuple(_as_constant(item) for item in value))
-    return e.Constant(Tensor.of(value))
+    return e.Constant(Tensor.adopt(np.asarray(value)))
 
 
 @dataclass(frozen=True)
