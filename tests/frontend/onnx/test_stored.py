@@ -76,7 +76,7 @@ def test_a_file_that_is_replaced_does_no_harm(path: Path) -> None:
 def test_a_file_that_is_overwritten_is_refused(path: Path) -> None:
     data = weights_of(import_model(path).module)
     path.write_bytes(b"short")
-    with pytest.raises(WorkbenchError, match="large.onnx was overwritten") as caught:
+    with pytest.raises(WorkbenchError, match=r"large\.onnx was overwritten") as caught:
         data.numpy()
     assert caught.value.code == "E-IMPORT-CHANGED" and "open the model again" in caught.value.fix
 
