@@ -71,7 +71,8 @@ def grid_sample(op: Any, data: np.ndarray, grid: np.ndarray) -> Any:
 
 def roi_align(op: Any, data: np.ndarray, rois: np.ndarray) -> Any:
     mode = "half_pixel" if op.aligned else "output_half_pixel"
-    return run("RoiAlign", [data, np.ascontiguousarray(rois[:, 1:]), rois[:, 0].astype(np.int64)], opset=16, mode=op.mode,
+    return run("RoiAlign", [data, np.ascontiguousarray(rois[:, 1:]), rois[:, 0].astype(np.int64)], opset=16,
+               mode=op.mode,
                output_height=op.pooled_size[0], output_width=op.pooled_size[1], sampling_ratio=op.sample_ratio,
                spatial_scale=op.spatial_scale, coordinate_transformation_mode=mode)  # fmt: skip
 

@@ -20,7 +20,7 @@ def grid_sample(
     node: Site, x: Expr, grid: Expr, *, mode: str = "linear", padding_mode: str = "zeros", align_corners: int = 0
 ) -> Expr:
     if mode not in _METHODS or padding_mode not in ("zeros", "border", "reflection"):
-        raise node.refuse("unknown mode", f"{mode}, {padding_mode}", "linear, nearest, cubic; zeros, border, reflection")
+        raise node.refuse("unknown mode", f"{mode}, {padding_mode}", "linear, nearest, cubic; zeros, border...")
     if rank_of(x) not in (4, 5) or rank_of(grid) != rank_of(x):
         raise node.refuse("operand and grid must have 2 or 3 spatial axes", f"{shape_of(x)} and {shape_of(grid)}")
     rank = rank_of(x)
