@@ -62,6 +62,12 @@ class Node:
             origin.derived(made, self)
         return made
 
+    def completed(self, module: Any, before: Node | None) -> None:
+        """Called on a function of a module after a pass has made it of `before` (None: it is new).
+
+        What a pass may leave to its driver happens here; a relay function gets its types.
+        """
+
     def __copy__(self: N) -> N:
         return self
 

@@ -23,6 +23,7 @@ from typing import Any
 from .code_key import code_key
 from .errors import InternalError, WorkbenchError
 from .module import IRModule
+from .node import Node
 from .table import Table
 
 PASSES: Table[Any] = Table("pass", filled_by=("workbench.relay.transforms", "workbench.tir.transforms"))
@@ -188,6 +189,7 @@ class Pass:
     def _checked_run(self, mod: IRModule, context: PassContext) -> IRModule:
         try:
             made = self._run(mod.copy(), context)
+            self._completed(made, mod)
         except WorkbenchError as error:
             raise error.located(f"pass {self.name}") from None
         except (RecursionError, AssertionError, LookupError, AttributeError, TypeError, ValueError) as error:
@@ -208,6 +210,15 @@ class Pass:
             )
         return mod if made.state is mod.state else made
 
+    def _completed(self, made: Any, before: IRModule) -> None:
+        """Let each function that the pass changed find what it must know of itself (a relay function: its types)."""
+        if not isinstance(made, IRModule):
+            return
+        for name, function in made.items():
+            old = before.functions.get(name)
+            if function is not old and isinstance(function, Node):
+                function.completed(made, old)
+
     @property
     def code_key(self) -> str:
         """Differs when the pass's code differs, so that a pass edited in its cell counts as another step."""
@@ -216,6 +227,11 @@ class Pass:
     def __repr__(self) -> str:
         shown = ", ".join(f"{key}={value!r}" for key, value in self.options.items())
         return f"{self.name}({shown})"
+
+
+def defined_in(entry: Any) -> str:
+    """The module in which a pass (or a factory of passes) is written."""
+    return str(getattr(entry._run if isinstance(entry, Pass) else entry, "__module__", ""))
 
 
 def _raised_at(error: BaseException) -> str:

@@ -13,36 +13,52 @@ from typing import Any
 from ..core.transform import Pass, PassContext, PassInfo, Sequential, function_pass, module_pass
 from .ir import expr as e
 from .ir.infer import infer_type as _infer_type
+from .transforms.basic_blocks import ToBasicBlockNormalForm
 from .transforms.canonical_form import ToANormalForm, ToGraphNormalForm
+from .transforms.canonicalize_cast import CanonicalizeCast
+from .transforms.canonicalize_ops import CanonicalizeOps
 from .transforms.common_subexpr import EliminateCommonSubexpr
 from .transforms.dead_code import DeadCodeElimination
+from .transforms.eta_expand import EtaExpand
 from .transforms.fold_constant import FoldConstant
+from .transforms.fold_explicit_padding import FoldExplicitPadding
 from .transforms.fold_scale_axis import BackwardFoldScaleAxis, FoldScaleAxis, ForwardFoldScaleAxis
 from .transforms.fuse_ops import DefuseOps, FuseOps
 from .transforms.infer_type import InferType
+from .transforms.inline import Inline
+from .transforms.lambda_lift import LambdaLift
 from .transforms.pack_weights import PackWeights
+from .transforms.remove_unused_functions import RemoveUnusedFunctions
 from .transforms.simplify_expr import SimplifyExpr
 from .transforms.simplify_inference import SimplifyInference
 
 __all__ = [
     "BackwardFoldScaleAxis",
+    "CanonicalizeCast",
+    "CanonicalizeOps",
     "DeadCodeElimination",
     "DefuseOps",
     "EliminateCommonSubexpr",
+    "EtaExpand",
     "FoldConstant",
+    "FoldExplicitPadding",
     "FoldScaleAxis",
     "ForwardFoldScaleAxis",
     "FuseOps",
     "InferType",
     "InferTypeLocal",
+    "Inline",
+    "LambdaLift",
     "PackWeights",
     "Pass",
     "PassContext",
     "PassInfo",
+    "RemoveUnusedFunctions",
     "Sequential",
     "SimplifyExpr",
     "SimplifyInference",
     "ToANormalForm",
+    "ToBasicBlockNormalForm",
     "ToGraphNormalForm",
     "build_config",
     "function_pass",

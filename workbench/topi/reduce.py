@@ -21,7 +21,7 @@ from ..relay.ir.types import TensorType
 from . import attributes as convert
 from .emit import stage_name
 from .samples import bools, floats, ints
-from .shapes import Shape, normalized_axes, product, tensor, whole
+from .shapes import Shape, normalized_axes, product, refuse, tensor, whole
 from .unary import check_accepts
 
 _AXIS = attribute(None, "axes to reduce; None: all", convert=convert.optional(convert.integers))
@@ -316,7 +316,10 @@ class ArgReduction(Operator):
         own: Any = self
         kind = tensor(self, data, "data")
         check_accepts(self, "number", kind)
-        return TensorType(reduced_shape(kind.shape, self.axes(len(kind.shape)), own.keepdims), DataType("int64"))
+        axes = self.axes(len(kind.shape))
+        if any(kind.shape[axis] == 0 for axis in axes if isinstance(kind.shape[axis], int)):
+            refuse(self, "E-TYPE-EMPTY", "an axis without elements has no extreme value", found=kind)
+        return TensorType(reduced_shape(kind.shape, axes, own.keepdims), DataType("int64"))
 
     def reference(self, data: np.ndarray) -> np.ndarray:
         own: Any = self
@@ -373,6 +376,7 @@ _arg_examples = (
     example(floats(2, 5), axis=1), example(floats(2, 3, 4), axis=1, keepdims=True), example(floats(7)),
     example(ints(3, 20, low=0, high=3), axis=1), example(ints(3, 20, low=0, high=3), axis=1, select_last_index=True),
     bad(floats(2), axis=1, error="outside"), bad(bools(2), error="numbers"),
+    bad(floats(2, 0), axis=1, error="without elements"),
 )  # fmt: skip
 
 

@@ -32,6 +32,14 @@ PASSES = {
     "FuseOps": transform.FuseOps(),
     "NoFusion": transform.FuseOps(fuse_opt_level=0),
     "DefuseOps": transform.DefuseOps(),
+    "CanonicalizeOps": transform.CanonicalizeOps(),
+    "CanonicalizeCast": transform.CanonicalizeCast(),
+    "FoldExplicitPadding": transform.FoldExplicitPadding(),
+    "ToBasicBlockNormalForm": transform.ToBasicBlockNormalForm(),
+    "LambdaLift": transform.LambdaLift(),
+    "Inline": transform.Inline(),
+    "EtaExpand": transform.EtaExpand(expand_constructor=True, expand_global_var=True),
+    "RemoveUnusedFunctions": transform.RemoveUnusedFunctions(),
 }
 EXACT = {
     "SimplifyExpr",
@@ -40,6 +48,13 @@ EXACT = {
     "InlineOnce",
     "ToANormalForm",
     "ToGraphNormalForm",
+    "CanonicalizeOps",
+    "CanonicalizeCast",
+    "ToBasicBlockNormalForm",
+    "LambdaLift",
+    "Inline",
+    "EtaExpand",
+    "RemoveUnusedFunctions",
 }
 
 
@@ -58,7 +73,8 @@ def run_passes(mod: IRModule, names: list[str]) -> IRModule:
 
 
 def assert_reads_back(mod: IRModule) -> None:
-    assert same(mod["main"], parse(script(mod["main"]), constants_of(mod)))
+    for function in mod.functions.values():
+        assert same(function, parse(script(function), constants_of(mod)))
 
 
 @pytest.mark.parametrize("name", PASSES)

@@ -8,6 +8,7 @@ User-chosen names never reach LLVM as they are: `symbol` makes a slug, and every
 
 from __future__ import annotations
 
+import hashlib
 import math
 import re
 import struct
@@ -110,10 +111,10 @@ def is_constant(text: str) -> bool:
 _SLUG: Final = re.compile(r"[^A-Za-z0-9_]+")
 
 
-def symbol(name: str, number: int) -> str:
-    """A safe symbol that recalls `name`; unique by `number`."""
+def symbol(name: str) -> str:
+    """A safe symbol that recalls `name`, and depends on nothing else: a kernel compiled before is found again."""
     slug = _SLUG.sub("_", name)[:48].strip("_") or "f"
-    return f"wb_{slug}_{number}"
+    return f"wb_{slug}_{hashlib.sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}"
 
 
 def c_string(text: str) -> tuple[str, int]:

@@ -90,6 +90,12 @@ class Operator(Node):
         for name, convert, choices in _checks(type(self)):
             object.__setattr__(self, name, _checked(self, name, getattr(self, name), convert, choices))
 
+    def __eq__(self, other: object) -> bool:
+        """Itself, or its class: `call.op == relay.op.get("add")` asks which operator is called."""
+        return self is other or type(self) is other
+
+    __hash__ = object.__hash__
+
     def infer(self, *types: Any) -> Type:
         """The result's type from the operands' types.  Raises `WorkbenchError` when they do not fit."""
         raise NotImplementedError(self.name)

@@ -1,27 +1,43 @@
 """Graph passes, one file each.  Importing this package fills the table of passes."""
 
 from . import (
+    basic_blocks,
     canonical_form,
+    canonicalize_cast,
+    canonicalize_ops,
     common_subexpr,
     dead_code,
+    eta_expand,
     fold_constant,
+    fold_explicit_padding,
     fold_scale_axis,
     fuse_ops,
     infer_type,
+    inline,
+    lambda_lift,
     pack_weights,
+    remove_unused_functions,
     simplify_expr,
     simplify_inference,
 )
 
 __all__ = [
+    "basic_blocks",
     "canonical_form",
+    "canonicalize_cast",
+    "canonicalize_ops",
     "common_subexpr",
     "dead_code",
+    "eta_expand",
     "fold_constant",
+    "fold_explicit_padding",
     "fold_scale_axis",
     "fuse_ops",
     "infer_type",
+    "inline",
+    "lambda_lift",
     "pack_weights",
+    "remove_unused_functions",
     "simplify_expr",
     "simplify_inference",
 ]
