@@ -23,8 +23,10 @@ from . import (
     nn_elementwise,
     nn_norm,
     nn_pool,
+    nn_pool_indices,
     reduce,
     resize,
+    sampling,
     scatter,
     transform_index,
     transform_join,
@@ -36,6 +38,7 @@ from . import (
 MODULES = (
     unary, clip_cast, binary, compare, reduce, transform_shape, transform_join, transform_index, layout,
     transform_like, algorithm, scatter, nn_conv, nn_conv_more, nn_dense, nn_norm, nn_pool, nn_elementwise, resize,
+    nn_pool_indices, sampling,
 )  # fmt: skip
 """The modules that declare operators."""
 
