@@ -18,6 +18,7 @@ from .transforms.canonical_form import ToANormalForm, ToGraphNormalForm
 from .transforms.canonicalize_cast import CanonicalizeCast
 from .transforms.canonicalize_ops import CanonicalizeOps
 from .transforms.common_subexpr import EliminateCommonSubexpr
+from .transforms.convert_layout import ConvertLayout
 from .transforms.dead_code import DeadCodeElimination
 from .transforms.eta_expand import EtaExpand
 from .transforms.fold_constant import FoldConstant
@@ -31,11 +32,13 @@ from .transforms.pack_weights import PackWeights
 from .transforms.remove_unused_functions import RemoveUnusedFunctions
 from .transforms.simplify_expr import SimplifyExpr
 from .transforms.simplify_inference import SimplifyInference
+from .transforms.simplify_layout import SimplifyExprPostAlterOp
 
 __all__ = [
     "BackwardFoldScaleAxis",
     "CanonicalizeCast",
     "CanonicalizeOps",
+    "ConvertLayout",
     "DeadCodeElimination",
     "DefuseOps",
     "EliminateCommonSubexpr",
@@ -56,6 +59,7 @@ __all__ = [
     "RemoveUnusedFunctions",
     "Sequential",
     "SimplifyExpr",
+    "SimplifyExprPostAlterOp",
     "SimplifyInference",
     "ToANormalForm",
     "ToBasicBlockNormalForm",

@@ -15,6 +15,7 @@ import numpy as np
 from ..arith import build
 from ..relay.ir.operator import Fusion, Operator, attribute, bad, example, operator
 from ..relay.ir.types import TensorType, TupleType
+from . import arrange
 from . import attributes as convert
 from .reduce import reduce_tensor
 from .samples import floats, ints, positive
@@ -64,6 +65,9 @@ class Softmax(Operator):
         bad(floats(2), axis=1, error="outside"), bad(ints(2), error="float dtype"),
     )  # fmt: skip
 
+    def arrange(self, operands: Any, types: Any, wish: tuple[str, ...] = ()) -> Any:
+        return arrange.along_axis(self, "axis", operands, types)
+
     def infer(self, data: TensorType) -> TensorType:
         return _infer_along(self, data)
 
@@ -92,6 +96,9 @@ class LogSoftmax(Operator):
     fusion = Fusion.OPAQUE
     aliases = {"onnx": "LogSoftmax"}
     examples = (example(floats(2, 5)), example(floats(2, 5, 3), axis=1), bad(floats(2), axis=1, error="outside"))
+
+    def arrange(self, operands: Any, types: Any, wish: tuple[str, ...] = ()) -> Any:
+        return arrange.along_axis(self, "axis", operands, types)
 
     def infer(self, data: TensorType) -> TensorType:
         return _infer_along(self, data)
@@ -173,6 +180,9 @@ class BatchNorm(Operator):
         _check_vectors(self, kind, axis, gamma=gamma, beta=beta, moving_mean=moving_mean, moving_var=moving_var)
         return TupleType((kind, moving_mean, moving_var))
 
+    def arrange(self, operands: Any, types: Any, wish: tuple[str, ...] = ()) -> Any:
+        return arrange.first_of_tuple(arrange.along_axis(self, "axis", operands, types), 3)
+
     def reference(
         self, data: np.ndarray, gamma: np.ndarray, beta: np.ndarray, moving_mean: np.ndarray, moving_var: np.ndarray
     ) -> tuple[np.ndarray, ...]:
@@ -244,6 +254,9 @@ class LayerNorm(Operator):
         bad(floats(2, 5), floats(2), floats(5), error="gamma"),
     )  # fmt: skip
 
+    def arrange(self, operands: Any, types: Any, wish: tuple[str, ...] = ()) -> Any:
+        return arrange.along_axis(self, "axis", operands, types)
+
     def infer(self, data: TensorType, gamma: TensorType, beta: TensorType) -> TensorType:
         kind = _infer_along(self, data)
         _check_vectors(self, kind, axis_of(self, len(kind.shape)), gamma=gamma, beta=beta)
@@ -282,6 +295,9 @@ class InstanceNorm(Operator):
         example(floats(2, 3, 4, 4), floats(3), floats(3)), example(floats(2, 4, 3), floats(3), floats(3), axis=2),
         bad(floats(2, 3, 4), floats(4), floats(3), error="gamma"),
     )  # fmt: skip
+
+    def arrange(self, operands: Any, types: Any, wish: tuple[str, ...] = ()) -> Any:
+        return arrange.along_axis(self, "axis", operands, types)
 
     def axes(self, rank: int) -> tuple[int, ...]:
         channel = axis_of(self, rank)
@@ -363,6 +379,9 @@ class LocalResponseNorm(Operator):
         example(floats(2, 4), size=4, alpha=0.1),
         bad(floats(2), error="outside"),
     )
+
+    def arrange(self, operands: Any, types: Any, wish: tuple[str, ...] = ()) -> Any:
+        return arrange.along_axis(self, "axis", operands, types)
 
     def infer(self, data: TensorType) -> TensorType:
         return _infer_along(self, data)

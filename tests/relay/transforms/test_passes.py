@@ -40,6 +40,10 @@ PASSES = {
     "Inline": transform.Inline(),
     "EtaExpand": transform.EtaExpand(expand_constructor=True, expand_global_var=True),
     "RemoveUnusedFunctions": transform.RemoveUnusedFunctions(),
+    "ConvertLayout": transform.ConvertLayout("NHWC"),
+    "ConvertLayoutBack": transform.ConvertLayout({"nn.conv2d": ["NCHW", "OIHW"], "nn.max_pool2d": ["NCHW"]}),
+    "ConvertLayoutBlocks": transform.ConvertLayout({"nn.conv2d": ["NCHW2c", "default"], "nn.max_pool2d": ["NCHW4c"]}),
+    "SimplifyExprPostAlterOp": transform.SimplifyExprPostAlterOp(),
 }
 EXACT = {
     "SimplifyExpr",

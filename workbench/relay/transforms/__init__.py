@@ -6,6 +6,7 @@ from . import (
     canonicalize_cast,
     canonicalize_ops,
     common_subexpr,
+    convert_layout,
     dead_code,
     eta_expand,
     fold_constant,
@@ -19,6 +20,7 @@ from . import (
     remove_unused_functions,
     simplify_expr,
     simplify_inference,
+    simplify_layout,
 )
 
 __all__ = [
@@ -27,6 +29,7 @@ __all__ = [
     "canonicalize_cast",
     "canonicalize_ops",
     "common_subexpr",
+    "convert_layout",
     "dead_code",
     "eta_expand",
     "fold_constant",
@@ -40,4 +43,5 @@ __all__ = [
     "remove_unused_functions",
     "simplify_expr",
     "simplify_inference",
+    "simplify_layout",
 ]
