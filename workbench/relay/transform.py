@@ -17,6 +17,9 @@ from .transforms.basic_blocks import ToBasicBlockNormalForm
 from .transforms.canonical_form import ToANormalForm, ToGraphNormalForm
 from .transforms.canonicalize_cast import CanonicalizeCast
 from .transforms.canonicalize_ops import CanonicalizeOps
+from .transforms.combine_batch_matmul import CombineParallelBatchMatmul
+from .transforms.combine_conv2d import CombineParallelConv2D
+from .transforms.combine_dense import BatchingOps, CombineParallelDense
 from .transforms.common_subexpr import EliminateCommonSubexpr
 from .transforms.convert_layout import ConvertLayout
 from .transforms.dead_code import DeadCodeElimination
@@ -36,8 +39,12 @@ from .transforms.simplify_layout import SimplifyExprPostAlterOp
 
 __all__ = [
     "BackwardFoldScaleAxis",
+    "BatchingOps",
     "CanonicalizeCast",
     "CanonicalizeOps",
+    "CombineParallelBatchMatmul",
+    "CombineParallelConv2D",
+    "CombineParallelDense",
     "ConvertLayout",
     "DeadCodeElimination",
     "DefuseOps",

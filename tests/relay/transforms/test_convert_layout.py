@@ -1,4 +1,4 @@
-"""ConvertLayout: every operator's layout rule, where data is moved, what is refused; numbers against the interpreter."""
+"""ConvertLayout: every operator's layout rule, where data is moved, what is refused; numbers by the interpreter."""
 
 from __future__ import annotations
 
