@@ -24,6 +24,7 @@ from .transforms.common_subexpr import EliminateCommonSubexpr
 from .transforms.convert_layout import ConvertLayout
 from .transforms.dead_code import DeadCodeElimination
 from .transforms.eta_expand import EtaExpand
+from .transforms.fast_math import FastMath
 from .transforms.fold_constant import FoldConstant
 from .transforms.fold_explicit_padding import FoldExplicitPadding
 from .transforms.fold_scale_axis import BackwardFoldScaleAxis, FoldScaleAxis, ForwardFoldScaleAxis
@@ -50,6 +51,7 @@ __all__ = [
     "DefuseOps",
     "EliminateCommonSubexpr",
     "EtaExpand",
+    "FastMath",
     "FoldConstant",
     "FoldExplicitPadding",
     "FoldScaleAxis",

@@ -21,7 +21,7 @@ from .reduce import reduce_tensor
 from .samples import floats, ints, positive
 from .shapes import float_dtype, normalized_axes, normalized_axis, same_dtype, tensor, unify
 
-_AXIS = attribute(-1, "axis along which values are related", convert=convert.integer)
+AXIS = attribute(-1, "axis along which values are related", convert=convert.integer)
 _EPSILON = attribute(1e-5, "added to the variance", convert=convert.real)
 _CENTER = attribute(True, "add beta", convert=convert.boolean)
 _SCALE = attribute(True, "multiply by gamma", convert=convert.boolean)
@@ -31,33 +31,44 @@ def axis_of(op: Any, rank: int) -> int:
     return normalized_axis(op, op.axis, rank)
 
 
-def _infer_along(op: Operator, data: TensorType) -> TensorType:
+def infer_along(op: Operator, data: TensorType) -> TensorType:
     kind = tensor(op, data, "data")
     float_dtype(op, kind, "data")
     axis_of(op, len(kind.shape))
     return kind
 
 
-def _softmax_stages(op: Any, data: Any, name: str) -> tuple[int, Any, Any, Any]:
-    """(axis, greatest, exponentials, their sum)."""
+def _softmax_stages(op: Any, data: Any, name: str, power: str = "exp") -> tuple[int, Any, Any, Any]:
+    """(axis, greatest, exponentials by the intrinsic `power`, their sum)."""
     from .. import te
 
     axis = axis_of(op, len(data.shape))
     greatest = reduce_tensor(data, (axis,), True, te.max, f"{name}_max")
     raised = te.compute(
         data.shape,
-        lambda *i: te.exp(data(*i) - greatest(*i[:axis], 0, *i[axis + 1 :])),
+        lambda *i: build.call(power, data(*i) - greatest(*i[:axis], 0, *i[axis + 1 :])),
         name=f"{name}_exp",
         tag="injective",
     )
     return axis, greatest, raised, reduce_tensor(raised, (axis,), True, te.sum, f"{name}_sum")
 
 
+def softmax_compute(op: Any, data: Any, power: str) -> Any:
+    """The stages of softmax with the exponential function `power`."""
+    from .. import te
+
+    axis, _, raised, total = _softmax_stages(op, data, "softmax", power)
+    return te.compute(
+        data.shape, lambda *i: raised(*i) / total(*i[:axis], 0, *i[axis + 1 :]),
+        name="softmax", tag="softmax_output", attrs={"anchor": "softmax", "axis": axis},
+    )  # fmt: skip
+
+
 @operator("nn.softmax")
 class Softmax(Operator):
     """exp(x) / sum(exp(x)) along `axis`, without overflow."""
 
-    axis: int = _AXIS
+    axis: int = AXIS
     fusion = Fusion.OPAQUE
     aliases = {"onnx": "Softmax"}
     examples = (
@@ -69,20 +80,14 @@ class Softmax(Operator):
         return arrange.along_axis(self, "axis", operands, types)
 
     def infer(self, data: TensorType) -> TensorType:
-        return _infer_along(self, data)
+        return infer_along(self, data)
 
     def reference(self, data: np.ndarray) -> np.ndarray:
         raised = np.exp(data - np.max(data, self.axis, keepdims=True))
         return raised / np.sum(raised, self.axis, keepdims=True)
 
     def compute(self, data: Any) -> Any:
-        from .. import te
-
-        axis, _, raised, total = _softmax_stages(self, data, "softmax")
-        return te.compute(
-            data.shape, lambda *i: raised(*i) / total(*i[:axis], 0, *i[axis + 1 :]),
-            name="softmax", tag="softmax_output", attrs={"anchor": "softmax", "axis": axis},
-        )  # fmt: skip
+        return softmax_compute(self, data, "exp")
 
     def flops(self, data: TensorType) -> int:
         return 4 * data.size
@@ -92,7 +97,7 @@ class Softmax(Operator):
 class LogSoftmax(Operator):
     """log(softmax(x)) along `axis`."""
 
-    axis: int = _AXIS
+    axis: int = AXIS
     fusion = Fusion.OPAQUE
     aliases = {"onnx": "LogSoftmax"}
     examples = (example(floats(2, 5)), example(floats(2, 5, 3), axis=1), bad(floats(2), axis=1, error="outside"))
@@ -101,7 +106,7 @@ class LogSoftmax(Operator):
         return arrange.along_axis(self, "axis", operands, types)
 
     def infer(self, data: TensorType) -> TensorType:
-        return _infer_along(self, data)
+        return infer_along(self, data)
 
     def reference(self, data: np.ndarray) -> np.ndarray:
         shifted = data - np.max(data, self.axis, keepdims=True)
@@ -175,7 +180,7 @@ class BatchNorm(Operator):
     def infer(
         self, data: TensorType, gamma: TensorType, beta: TensorType, moving_mean: TensorType, moving_var: TensorType
     ) -> TupleType:
-        kind = _infer_along(self, data)
+        kind = infer_along(self, data)
         axis = axis_of(self, len(kind.shape))
         _check_vectors(self, kind, axis, gamma=gamma, beta=beta, moving_mean=moving_mean, moving_var=moving_var)
         return TupleType((kind, moving_mean, moving_var))
@@ -242,7 +247,7 @@ def _standardise(data: Any, axes: tuple[int, ...], epsilon: float) -> Any:
 class LayerNorm(Operator):
     """Each slice along `axis` with mean 0 and variance 1, times gamma plus beta."""
 
-    axis: int = _AXIS
+    axis: int = AXIS
     epsilon: float = _EPSILON
     center: bool = _CENTER
     scale: bool = _SCALE
@@ -258,7 +263,7 @@ class LayerNorm(Operator):
         return arrange.along_axis(self, "axis", operands, types)
 
     def infer(self, data: TensorType, gamma: TensorType, beta: TensorType) -> TensorType:
-        kind = _infer_along(self, data)
+        kind = infer_along(self, data)
         _check_vectors(self, kind, axis_of(self, len(kind.shape)), gamma=gamma, beta=beta)
         return kind
 
@@ -304,7 +309,7 @@ class InstanceNorm(Operator):
         return tuple(axis for axis in range(1, rank) if axis != channel)
 
     def infer(self, data: TensorType, gamma: TensorType, beta: TensorType) -> TensorType:
-        kind = _infer_along(self, data)
+        kind = infer_along(self, data)
         _check_vectors(self, kind, axis_of(self, len(kind.shape)), gamma=gamma, beta=beta)
         return kind
 
@@ -384,7 +389,7 @@ class LocalResponseNorm(Operator):
         return arrange.along_axis(self, "axis", operands, types)
 
     def infer(self, data: TensorType) -> TensorType:
-        return _infer_along(self, data)
+        return infer_along(self, data)
 
     def window(self) -> tuple[int, int]:
         """How far the window reaches before and after (ONNX: floor and ceil of (size - 1) / 2)."""

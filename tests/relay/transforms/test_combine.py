@@ -54,13 +54,15 @@ def last_layout() -> e.Expr:
         relay.nn.conv2d(x, weights(3, 3, 4, many), data_layout="NHWC", kernel_layout="HWIO", channels=many)
         for many in (2, 1)
     ]
-    return e.Tuple(tuple(relay.nn.bias_add(conv, weights(many), axis=3) for conv, many in zip(convs, (2, 1))))
+    pairs = zip(convs, (2, 1), strict=True)
+    return e.Tuple(tuple(relay.nn.bias_add(conv, weights(many), axis=3) for conv, many in pairs))
 
 
 def attention(*units: int) -> e.Expr:
     x = relay.var("x", shape=(3, 8))
     products = [relay.nn.dense(x, weights(many, 8, seed=at)) for at, many in enumerate(units)]
-    sums = [relay.nn.bias_add(one, weights(many, seed=9 + many), axis=-1) for one, many in zip(products, units)]
+    pairs = zip(products, units, strict=True)
+    sums = [relay.nn.bias_add(one, weights(many, seed=9 + many), axis=-1) for one, many in pairs]
     return e.Tuple(tuple(relay.clip(one, a_min=-0.5, a_max=0.5) for one in sums))
 
 
@@ -161,6 +163,17 @@ def test_bad_numbers_are_refused(name: str, number: Any) -> None:
     assert caught.value.code == "E-PASS-OPTION"
 
 
+def followed(y: e.Expr, step: int, many: int, seed: int) -> e.Expr:
+    """What comes after a convolution."""
+    return [
+        lambda: relay.nn.relu(y),
+        lambda: relay.add(y, weights(many, 1, 1, seed=seed + step)),
+        lambda: relay.multiply(e.const(0.5), y),
+        lambda: relay.nn.bias_add(y, weights(many)),
+        lambda: relay.subtract(weights(1, 1, 3), y),
+    ][step]()
+
+
 @st.composite
 def parallel_programs(draw: Callable[[Any], Any]) -> e.Function:
     """Several layers of branches with bias, scale and activation, alike or not, joined again."""
@@ -172,13 +185,8 @@ def parallel_programs(draw: Callable[[Any], Any]) -> e.Function:
             many, seed = draw(st.integers(1, 3)), 10 * layer + branch
             inputs = infer_type(data).concrete_shape[1]  # type: ignore[union-attr]
             end = relay.nn.conv2d(data, weights(many, inputs, 3, 3, seed=seed), padding=(1, 1))
-            for step in range(draw(st.integers(0, 2))):
-                follow = [
-                    lambda y: relay.nn.relu(y), lambda y: relay.add(y, weights(many, 1, 1, seed=seed + step)),
-                    lambda y: relay.multiply(e.const(0.5), y), lambda y: relay.nn.bias_add(y, weights(many)),
-                    lambda y: relay.subtract(weights(1, 1, 3), y),
-                ]  # fmt: skip
-                end = follow[draw(st.integers(0, len(follow) - 1))](end)
+            for step in draw(st.lists(st.integers(0, 4), max_size=2)):
+                end = followed(end, step, many, seed)
             ends.append(end)
         data = relay.concatenate(ends, axis=1)
     return e.Function((x,), data)

@@ -21,7 +21,7 @@ from workbench.relay.ir import expr as e
 from workbench.relay.ir.infer import infer_type
 from workbench.relay.ir.script import script
 from workbench.relay.ir.verify import verify
-from workbench.relay.transforms import canonicalize_ops, fold_explicit_padding
+from workbench.relay.transforms import canonicalize_ops, fast_math, fold_explicit_padding
 
 
 def plane() -> e.Var:
@@ -60,7 +60,13 @@ def casts() -> e.Expr:
     return e.Tuple((relay.exp(wide), relay.add(wide, wide), relay.mean(wide), relay.cast(wide, dtype="int8")))
 
 
+def functions() -> e.Expr:
+    x, wide = relay.var("x", shape=(2, 6)), relay.var("wide", shape=(3,), dtype="float64")
+    return e.Tuple((relay.nn.softmax(relay.exp(x), axis=0), relay.erf(relay.tanh(x)), relay.exp(wide)))
+
+
 CASES: dict[str, tuple[Any, Callable[[], e.Expr]]] = {
+    "FastMath": (transform.FastMath(), functions),
     "CanonicalizeOps": (transform.CanonicalizeOps(), biases),
     "CanonicalizeCast": (transform.CanonicalizeCast(), casts),
     "FoldExplicitPadding": (transform.FoldExplicitPadding(), paddings),
@@ -70,7 +76,7 @@ CASES: dict[str, tuple[Any, Callable[[], e.Expr]]] = {
 def inputs(mod: IRModule) -> list[np.ndarray]:
     found = inputs_of(mod["main"])
     kinds = [param.checked_type.dtype.to_numpy() for param in mod["main"].params]
-    return [(array * 100).astype(kind) if kind.kind == "i" else array for array, kind in zip(found, kinds, strict=True)]
+    return [(array * 100).astype(kind) if kind.kind == "i" else array.astype(kind) for array, kind in zip(found, kinds, strict=True)]
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -93,6 +99,10 @@ def test_before_and_after(name: str, golden) -> None:
 @pytest.mark.parametrize(
     ("table", "rule", "build", "expected"),
     [
+        (
+            fast_math.RULES, "fast_exp", lambda: relay.exp(relay.var("x", shape=(2,), dtype="float64")),
+            "at most 32 bits; found float64",
+        ),
         (canonicalize_ops.RULES, "bias-add", lambda: relay.tanh(plane()), "call of nn.bias_add; found tanh"),
         (
             fold_explicit_padding.RULES, "pad-into-convolution",
