@@ -62,6 +62,17 @@ def _elementwise(function: Callable[..., Any]) -> Judge:
     return judge
 
 
+def shifted(function: Callable[..., Any]) -> Judge:
+    """function(a, b, width), cut to the width."""
+
+    def judge(op: Any, a: np.ndarray, b: np.ndarray) -> Any:
+        bits = 8 * a.dtype.itemsize
+        values = [function(*pair, bits) % 2**bits for pair in zip(a.ravel().tolist(), b.ravel().tolist(), strict=True)]
+        return [np.array(values, f"uint{bits}").view(a.dtype).reshape(a.shape)]
+
+    return judge
+
+
 def reduction(kind: str) -> Judge:
     def judge(op: Any, data: np.ndarray) -> Any:
         if data.dtype != np.float32 or op.exclude:
@@ -383,7 +394,8 @@ JUDGES: dict[str, Judge] = {
     "not_equal": _elementwise(lambda a, b: a != b), "floor_divide": _elementwise(lambda a, b: a // b),
     "floor_mod": floor_mod, "trunc_divide": _elementwise(lambda a, b: math.trunc(a / b)),
     "mod": _elementwise(math.fmod), "trunc_mod": _elementwise(math.fmod),
-    "left_shift": _elementwise(lambda a, b: a * 2**b), "right_shift": _elementwise(lambda a, b: a // 2**b),
+    "left_shift": shifted(lambda a, b, bits: a * 2**b if 0 <= b < bits else 0),
+    "right_shift": shifted(lambda a, b, bits: a // 2 ** (b if 0 <= b < bits else bits)),
     "bitwise_and": _elementwise(lambda a, b: a & b), "bitwise_or": _elementwise(lambda a, b: a | b),
     "bitwise_xor": _elementwise(lambda a, b: a ^ b), "where": _elementwise(lambda c, a, b: a if c else b),
     "nn.leaky_relu": lambda op, data: run("LeakyRelu", [data], alpha=op.alpha), "nn.prelu": prelu, "clip": clip,

@@ -24,7 +24,7 @@ class WorkbenchError(Exception):
     """The base of every error that reaches a user.
 
     `code` is stable and documented ("E-TYPE-MISMATCH"); `nodes` are the program nodes concerned, for underlining
-    in printed text; `partial` is whatever a caller can still use.
+    in printed text; `partial` is whatever a caller can still use; `file` is the name of the file that is to blame.
     """
 
     def __init__(
@@ -39,6 +39,7 @@ class WorkbenchError(Exception):
         kept: str = "",
         nodes: Iterable[Any] = (),
         partial: Any = None,
+        file: str = "",
     ) -> None:
         self.code = code
         self.message = message
@@ -49,6 +50,7 @@ class WorkbenchError(Exception):
         self.kept = kept
         self.nodes = tuple(nodes)
         self.partial = partial
+        self.file = file
         super().__init__(message)
 
     def __str__(self) -> str:

@@ -9,11 +9,15 @@ A `Tensor` may be lazy (`Tensor.full`): a huge constant fill stays a shape and a
 from __future__ import annotations
 
 import hashlib
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, Final
 
 import numpy as np
 
 from .dtype import DataType
+
+CHUNK: Final = 1 << 22
+"""Elements that one call into native code looks at: a few milliseconds, so that Ctrl-C is heard between them."""
 
 
 class Tensor:
@@ -76,7 +80,8 @@ class Tensor:
             if self._array is None and array.size > 65536:
                 digest.update(b"fill" + np.ascontiguousarray(self._fill).tobytes())
             else:
-                digest.update(np.ascontiguousarray(array).tobytes())
+                for part in chunks(array):
+                    digest.update(np.ascontiguousarray(part).tobytes())
             self._fingerprint = digest.hexdigest()
         return self._fingerprint
 
@@ -97,6 +102,16 @@ class Tensor:
         if self._array is None:
             return (Tensor.full, (self.shape, self._fill, str(self.dtype)))
         return (_from_bytes, (self._array.tobytes(), str(self.dtype), self.shape))
+
+
+def chunks(array: np.ndarray) -> Iterator[np.ndarray]:
+    """The elements in order, as flat arrays of at most `CHUNK`; views where the array is contiguous."""
+    if array.size <= CHUNK:
+        yield array.reshape(-1)
+        return
+    flat = array.reshape(-1)
+    for start in range(0, flat.size, CHUNK):
+        yield flat[start : start + CHUNK]
 
 
 def _from_bytes(data: bytes, dtype: str, shape: tuple[int, ...]) -> Tensor:

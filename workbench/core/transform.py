@@ -229,6 +229,11 @@ class Pass:
         return f"{self.name}({shown})"
 
 
+def defined_in(entry: Any) -> str:
+    """The module in which a pass (or a factory of passes) is written."""
+    return str(getattr(entry._run if isinstance(entry, Pass) else entry, "__module__", ""))
+
+
 def _raised_at(error: BaseException) -> str:
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:

@@ -16,7 +16,9 @@ from ..lower import Lowered, lower_module, schedule_kernels
 from ..lower.provider import default_provider, override
 from ..target import Target
 from ..tir.nodes import PrimFunc
+from ..tir.transforms.pipeline import CHECKED_PIPELINE
 from . import pipeline
+from .function_memo import FunctionMemo
 from .history import Action, Stage, key_of
 
 
@@ -50,11 +52,15 @@ def pass_action(chosen: str | Pass, target: Target, level: str, options: Mapping
     `options` go with a name.
     """
     made: Pass = _pass_named(chosen, options or {}) if isinstance(chosen, str) else chosen
+    memo = FunctionMemo() if level == "tir" and chosen in CHECKED_PIPELINE else None
 
     def run(stage: Stage | None) -> Stage:
         assert stage is not None
-        with target, PassContext(opt_level=3, instruments=PassContext.current().instruments):
-            return replace(stage, module=made(stage.module))
+        instruments = PassContext.current().instruments
+        with target, PassContext(opt_level=3, instruments=instruments):
+            if memo is None or instruments:
+                return replace(stage, module=made(stage.module))
+            return replace(stage, module=memo.run(made, stage.module))
 
     return Action(
         made.name,

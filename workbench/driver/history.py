@@ -82,9 +82,22 @@ class History:
 
     def __init__(self) -> None:
         self._steps: dict[str, Step] = {}
+        self._plans: dict[str, tuple[Action, ...]] = {}
+        self.known: dict[str, Any] = {}
+        """Origins by step, filled by `origin_index` when they are asked for."""
 
     def __len__(self) -> int:
         return len(self._steps)
+
+    def note(self, plan: tuple[Action, ...]) -> None:
+        """Remember a session's plan as a branch."""
+        if plan:
+            self._plans.setdefault(identities(plan)[-1], plan)
+
+    @property
+    def plans(self) -> tuple[tuple[Action, ...], ...]:
+        """The plans of all sessions on this history, in the order in which they were made."""
+        return tuple(self._plans.values())
 
     def step(self, plan: tuple[Action, ...], index: int) -> Step:
         """The step of `plan[index]`; it and those before it are computed if need be."""

@@ -191,16 +191,14 @@ def _finish(
     types = tensor_types(main.body.checked_type, "the result of main")
     outputs, stands_for, copies = _outputs(entry.values[id(main.body)], types, entry)
     allocated = tuple(buffer for buffer in entry.temporaries if id(buffer) not in stands_for)
-    poll = t.Evaluate(Call(DataType("void"), "poll_cancel", ()))
     body: list[t.Stmt] = []
     calls = tuple(
         replace(call, buffers=tuple(stands_for.get(id(buffer), buffer) for buffer in call.buffers))
         for call in [*entry.calls, *copies]
     )
     for call in calls:
-        stmt = _call_stmt(call)
-        origin.derived(stmt, call.relay_call)
-        body += [stmt, poll]
+        poll = t.Evaluate(Call(DataType("void"), "poll_cancel", ()))
+        body += [origin.derived(stmt, call.relay_call) for stmt in (_call_stmt(call), poll)]
     root = t.Block("root", (), (), (), allocated, None, seq(body[:-1] if body else body))
     held = list(entry.constants.values())
     params = tuple(entry.values[id(parameter)][0] for parameter in main.params)

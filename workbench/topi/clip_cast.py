@@ -7,6 +7,7 @@ Tensor[(2, 3), int8]
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,7 @@ class Clip(Operator):
     fusion = Fusion.ELEMWISE
     examples = (example(floats(2, 3), a_min=-0.5, a_max=0.25), example(ints(5), a_min=-2, a_max=3),
                 example(ints(4, low=0, dtype="uint8"), a_min=-1.5, a_max=300.0),
+                example(ints(4, low=0, dtype="uint8"), a_min=-3, a_max=-1),
                 bad(bools(2), a_min=0, a_max=1, error="numbers"))  # fmt: skip
 
     def infer(self, data: TensorType) -> TensorType:
@@ -43,8 +45,7 @@ class Clip(Operator):
         if dtype.is_float:
             return float(self.a_min), float(self.a_max)
         low, high = dtype.limits()
-        return (max(low, math.ceil(self.a_min)) if self.a_min > low else low,
-                min(high, math.floor(self.a_max)) if self.a_max < high else high)  # fmt: skip
+        return (_within(math.ceil, self.a_min, low, high), _within(math.floor, self.a_max, low, high))
 
     def reference(self, data: np.ndarray) -> np.ndarray:
         low, high = self.bounds(DataType(data.dtype.name))
@@ -56,6 +57,13 @@ class Clip(Operator):
 
     def flops(self, data: TensorType) -> int:
         return 2 * data.size
+
+
+def _within(rounded: Callable[[float], int], limit: float, low: float, high: float) -> float:
+    """A limit of clip as a value of an integer type that ranges from `low` to `high`."""
+    if limit <= low or limit >= high:  # infinities too
+        return low if limit <= low else high
+    return rounded(limit)
 
 
 @operator("cast")

@@ -95,6 +95,7 @@ class Conv2D(Operator):
     out_layout: str = attribute("", "layout of the result; data's if empty", convert=str)
     out_dtype: str = attribute("", "dtype of accumulation and result; data's if empty", convert=convert.dtype_or_same)
     fusion = Fusion.OUT_ELEMWISE_FUSABLE
+    accumulates = True
     examples = (
         example(floats(1, 3, 6, 7), floats(4, 3, 3, 3)),
         example(floats(2, 3, 6, 7), floats(4, 3, 3, 3), strides=2, padding=1),
@@ -254,6 +255,7 @@ class Conv1D(Operator):
     out_layout: str = attribute("", "layout of the result", choices=("", "NCW"))
     out_dtype: str = attribute("", "dtype of accumulation and result; data's if empty", convert=convert.dtype_or_same)
     fusion = Fusion.OUT_ELEMWISE_FUSABLE
+    accumulates = True
     examples = (
         example(floats(1, 3, 8), floats(4, 3, 3)),
         example(floats(1, 4, 8), floats(4, 2, 3), groups=2, padding=(1, 2), strides=2),

@@ -35,6 +35,7 @@ class SpatialConv(Operator):
 
     __slots__ = ()
     fusion = Fusion.OUT_ELEMWISE_FUSABLE
+    accumulates = True
     rank: ClassVar[int]
     transposed: ClassVar[bool] = False
 

@@ -57,6 +57,7 @@ class Dense(Operator):
     )
     out_dtype: str = _OUT_DTYPE
     fusion = Fusion.OUT_ELEMWISE_FUSABLE
+    accumulates = True
     examples = (
         example(floats(2, 8), floats(4, 8)), example(floats(1, 5), floats(3, 5), units=3),
         example(floats(2, 3, 4), floats(5, 4)),
@@ -105,6 +106,7 @@ class DensePack(Operator):
     )
     out_dtype: str = _OUT_DTYPE
     fusion = Fusion.OUT_ELEMWISE_FUSABLE
+    accumulates = True
     examples = (
         example(floats(2, 5), floats(3, 5, 4), weight_layout="NC4n"),
         example(floats(2, 5), floats(3, 5, 4), weight_layout="NC4n", units=10),
@@ -165,6 +167,7 @@ class MatMul(Operator):
     transpose_a: bool = attribute(False, "tensor_a is (..., k, m)", convert=convert.boolean)
     transpose_b: bool = attribute(False, "tensor_b is (n, k)", convert=convert.boolean)
     fusion = Fusion.OUT_ELEMWISE_FUSABLE
+    accumulates = True
     examples = (
         example(floats(2, 8), floats(8, 4)), example(floats(8, 2), floats(4, 8), transpose_a=True, transpose_b=True),
         example(floats(2, 3, 4), floats(4, 5)), example(floats(2, 3), floats(3, 4), units=4),
@@ -219,6 +222,7 @@ class BatchMatMul(Operator):
     transpose_a: bool = attribute(False, "tensor_a is (b, k, m)", convert=convert.boolean)
     transpose_b: bool = attribute(True, "tensor_b is (b, n, k)", convert=convert.boolean)
     fusion = Fusion.OUT_ELEMWISE_FUSABLE
+    accumulates = True
     examples = (
         example(floats(2, 3, 4), floats(2, 5, 4)), example(floats(2, 3, 4), floats(2, 4, 5), transpose_b=False),
         example(floats(2, 4, 3), floats(1, 4, 5), transpose_a=True, transpose_b=False),

@@ -70,6 +70,7 @@ class Softmax(Operator):
 
     axis: int = AXIS
     fusion = Fusion.OPAQUE
+    accumulates = True
     aliases = {"onnx": "Softmax"}
     examples = (
         example(floats(2, 5)), example(floats(2, 5, 3), axis=1), example(floats(3, 7, low=80, high=120)),
@@ -99,6 +100,7 @@ class LogSoftmax(Operator):
 
     axis: int = AXIS
     fusion = Fusion.OPAQUE
+    accumulates = True
     aliases = {"onnx": "LogSoftmax"}
     examples = (example(floats(2, 5)), example(floats(2, 5, 3), axis=1), bad(floats(2), axis=1, error="outside"))
 
@@ -252,6 +254,7 @@ class LayerNorm(Operator):
     center: bool = _CENTER
     scale: bool = _SCALE
     fusion = Fusion.OPAQUE
+    accumulates = True
     examples = (
         example(floats(2, 5), floats(5), floats(5)),
         example(floats(2, 5, 3), floats(5), floats(5), axis=1, epsilon=1e-3),
@@ -296,6 +299,7 @@ class InstanceNorm(Operator):
     center: bool = _CENTER
     scale: bool = _SCALE
     fusion = Fusion.OPAQUE
+    accumulates = True
     examples = (
         example(floats(2, 3, 4, 4), floats(3), floats(3)), example(floats(2, 4, 3), floats(3), floats(3), axis=2),
         bad(floats(2, 3, 4), floats(4), floats(3), error="gamma"),
@@ -339,6 +343,7 @@ class L2Normalize(Operator):
     eps: float = attribute(1e-12, "least sum of squares", convert=convert.real)
     axis: tuple[int, ...] = attribute((1,), "axes summed over", convert=convert.integers)
     fusion = Fusion.OPAQUE
+    accumulates = True
     examples = (example(floats(2, 5)), example(floats(2, 3, 4), axis=(1, 2)), bad(floats(2), error="outside"))
 
     def infer(self, data: TensorType) -> TensorType:

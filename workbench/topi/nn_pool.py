@@ -209,6 +209,7 @@ class AvgPool2D(Pool):
     ceil_mode: bool = _CEIL
     count_include_pad: bool = _COUNT
     average = True
+    accumulates = True
     examples = (
         *_examples2, example(floats(1, 2, 5, 5), pool_size=3, padding=1, count_include_pad=True),
         example(floats(1, 1, 6, 6), pool_size=3, strides=2, padding=(0, 1, 1, 0), ceil_mode=True,
@@ -245,6 +246,7 @@ class AvgPool1D(Pool):
     ceil_mode: bool = _CEIL
     count_include_pad: bool = _COUNT
     average = True
+    accumulates = True
     examples = (*_examples1, example(floats(1, 2, 5), pool_size=3, padding=1, count_include_pad=True))
 
 
@@ -288,6 +290,7 @@ class AvgPool3D(Pool):
     ceil_mode: bool = _CEIL
     count_include_pad: bool = _COUNT
     average = True
+    accumulates = True
     examples = _examples3
 
 
@@ -334,6 +337,7 @@ class GlobalAvgPool2D(GlobalPool):
     out_layout: str = _OUT_LAYOUT
     average = True
     aliases = {"onnx": "GlobalAveragePool"}
+    accumulates = True
     examples = (
         example(floats(2, 3, 4, 5)), example(floats(1, 4, 5, 2), layout="NHWC"), bad(floats(2, 3), error="4 axes"),
         bad(ints(1, 2, 4, 4), error="float dtype"),
@@ -435,6 +439,7 @@ class AdaptiveAvgPool2D(AdaptivePool):
     layout: str = _LAYOUT2
     out_layout: str = _OUT_LAYOUT
     average = True
+    accumulates = True
     examples = _adaptive2
 
 
@@ -457,6 +462,7 @@ class AdaptiveAvgPool1D(AdaptivePool):
     layout: str = _LAYOUT1
     out_layout: str = _OUT_LAYOUT
     average = True
+    accumulates = True
     examples = _adaptive1
 
 

@@ -217,7 +217,7 @@ class Transpose(Operator):
         return TensorType(tuple(kind.shape[axis] for axis in self.order(len(kind.shape))), kind.dtype)
 
     def reference(self, data: np.ndarray) -> np.ndarray:
-        return np.ascontiguousarray(np.transpose(data, self.order(data.ndim)))
+        return np.require(np.transpose(data, self.order(data.ndim)), requirements="C")
 
     def compute(self, data: Any) -> Any:
         order = self.order(len(data.shape))

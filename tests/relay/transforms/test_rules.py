@@ -76,7 +76,8 @@ CASES: dict[str, tuple[Any, Callable[[], e.Expr]]] = {
 def inputs(mod: IRModule) -> list[np.ndarray]:
     found = inputs_of(mod["main"])
     kinds = [param.checked_type.dtype.to_numpy() for param in mod["main"].params]
-    return [(array * 100).astype(kind) if kind.kind == "i" else array.astype(kind) for array, kind in zip(found, kinds, strict=True)]
+    pairs = zip(found, kinds, strict=True)
+    return [(array * (100 if kind.kind == "i" else 1)).astype(kind) for array, kind in pairs]
 
 
 @pytest.mark.parametrize("name", CASES)

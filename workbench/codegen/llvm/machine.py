@@ -29,6 +29,8 @@ class Job:
     optimise: int = 3
     form: str = "object"
     """"object", "asm", or "ll" (optimised text)."""
+    optimised: bool = False
+    """Whether the text went through the optimiser already; code is then generated from it as it is."""
 
 
 def job_of(text: str, target: Target, form: str = "object") -> Job:
@@ -109,7 +111,7 @@ def compile_job(job: Job) -> bytes:
         module = _parse(llvm, job.text, context)
         module.triple = machine.triple
         module.data_layout = str(machine.target_data)
-        if job.optimise:
+        if job.optimise and not job.optimised:
             _optimise(llvm, module, machine, job.optimise)
         if job.form == "ll":
             return str(module).encode()

@@ -27,7 +27,7 @@ from .check import check_graph
 from .fold import Folder
 from .functions import function_record, substituted
 from .inputs import input_types
-from .records import FunctionRecord, GraphRecord, ModelRecord, NodeRecord, ValueClaim
+from .records import FunctionRecord, GraphRecord, ModelRecord, NodeRecord, ValueClaim, kept_name
 from .site import Site
 from .table import converter_for
 from .tensors import TensorReader, to_tensor
@@ -69,7 +69,9 @@ class Importer:
         scope: Values = {}
         inputs: list[Var] = []
         for name, kind in types.items():
-            variable = Var(name, kind)
+            variable = Var(kept_name(name), kind)
+            if variable.name_hint != name:
+                self.note(f"an input's name has {len(name):,} characters; {limits.name_length:,} are kept")
             origin.derived(variable, ImportedFrom("onnx", f"input '{shorten(name, 80)}'"))
             scope[name] = variable
             inputs.append(variable)
@@ -89,9 +91,9 @@ class Importer:
         made: Expr = Constant(tensor)
         # Shape arithmetic needs values: integer tensors stay constants even where weights become parameters.
         if not self.freeze and tensor.dtype.is_float:
-            made = Var(name, TensorType(tensor.shape, tensor.dtype))
+            made = Var(kept_name(name), TensorType(tensor.shape, tensor.dtype))
             self.weights.append(made)
-            self.params[name] = tensor
+            self.params[made.name_hint] = tensor
         return origin.derived(made, ImportedFrom("onnx", label))
 
     def convert_nodes(
@@ -111,7 +113,7 @@ class Importer:
                 where=where,
                 found=f"more than {limits.nesting} levels",
                 expected=f"at most {limits.nesting} (wb.limits.nesting)",
-                fix="export the model without such nesting",
+                fix=f"export the model without such nesting; {limits.fix('nesting')}",
             )
         for record in nodes:
             self.nodes_done += 1

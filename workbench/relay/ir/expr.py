@@ -12,7 +12,7 @@ True
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -111,6 +111,14 @@ class Expr(Node):
         return iter([TupleGetItem(self, index) for index in range(len(found.fields))])
 
 
+def _as_tuples(made: Node, *names: str) -> None:
+    """Fields given as lists (or left out as None), as the classic API allows, become tuples."""
+    for name in names:
+        value = getattr(made, name)
+        if type(value) is not tuple:
+            object.__setattr__(made, name, tuple(value or ()))
+
+
 def _binary(name: str, a: Any, b: Any) -> Expr:
     from ..._lazy import relay_binary
 
@@ -164,6 +172,11 @@ class Call(Expr):
     args: tuple[Expr, ...]
     type_args: tuple[Type, ...] = ()
 
+    def __post_init__(self) -> None:
+        _as_tuples(self, "args", "type_args")
+        if isinstance(self.op, type):  # the classic API calls operators without attributes by `op.get(name)`
+            object.__setattr__(self, "op", self.op())
+
     @property
     def attrs(self) -> Operator | None:
         """The operator, which holds its attributes; None for calls of functions."""
@@ -181,6 +194,11 @@ class Function(Expr):
     attrs: FrozenMap = EMPTY
     binds: ClassVar[tuple[str, ...]] = ("params", "type_params")
 
+    def __post_init__(self) -> None:
+        _as_tuples(self, "params", "type_params")
+        if not isinstance(self.attrs, FrozenMap):
+            object.__setattr__(self, "attrs", FrozenMap(self.attrs or {}))
+
     @property
     def is_primitive(self) -> bool:
         return bool(self.attrs.get("Primitive", 0))
@@ -191,6 +209,15 @@ class Function(Expr):
             from .infer import infer_type
 
             infer_type(self, module)
+
+    def with_attr(self, key: str | Mapping[str, Any], value: Any = None) -> Function:
+        """This function with one attribute more (or those of a mapping)."""
+        added = {key: value} if isinstance(key, str) else dict(key)
+        return self.replace(attrs=FrozenMap({**self.attrs, **added}))
+
+    def without_attr(self, key: str) -> Function:
+        """This function without an attribute."""
+        return self.replace(attrs=self.attrs.without(key))
 
 
 @node
@@ -215,6 +242,9 @@ class If(Expr):
 @node
 class Tuple(Expr):
     fields: tuple[Expr, ...]
+
+    def __post_init__(self) -> None:
+        _as_tuples(self, "fields")
 
 
 @node
@@ -297,6 +327,9 @@ class Match(Expr):
     data: Expr
     clauses: tuple[Clause, ...]
     complete: bool = True
+
+    def __post_init__(self) -> None:
+        _as_tuples(self, "clauses")
 
 
 def const(value: Any, dtype: str | None = None) -> Constant:

@@ -99,6 +99,8 @@ class Operator(Node):
     examples: ClassVar[tuple[Example, ...]] = ()
     effects: ClassVar[bool] = False
     """True if calls may not be removed, merged or moved."""
+    accumulates: ClassVar[bool] = False
+    """True if it adds up or multiplies many values: float16 and bfloat16 are then computed in float32."""
     value_dependent: ClassVar[tuple[int, ...]] = ()
     """Operands whose *values* the result's type depends on; they must be constants."""
     parameters: ClassVar[tuple[str, ...]] = ()
@@ -107,6 +109,12 @@ class Operator(Node):
     def __post_init__(self) -> None:
         for name, convert, choices in _checks(type(self)):
             object.__setattr__(self, name, _checked(self, name, getattr(self, name), convert, choices))
+
+    def __eq__(self, other: object) -> bool:
+        """Itself, or its class: `call.op == relay.op.get("add")` asks which operator is called."""
+        return self is other or type(self) is other
+
+    __hash__ = object.__hash__
 
     def infer(self, *types: Any) -> Type:
         """The result's type from the operands' types.  Raises `WorkbenchError` when they do not fit."""

@@ -95,9 +95,10 @@ class _Fuser:
                 continue
             group = self.groups[id(expr)]
             members = self.members[id(group.root())].exprs
-            if expr is not members[-1]:
-                continue
-            self.done[id(expr)] = self._fused(expr, members) if self._is_kernel(members) else self._rebuilt(expr)
+            if not self._is_kernel(members):
+                self.done[id(expr)] = self._rebuilt(expr)
+            elif expr is members[-1]:
+                self.done[id(expr)] = self._fused(expr, members)
         result = self.done[id(self.func)]
         assert isinstance(result, e.Function)
         return result

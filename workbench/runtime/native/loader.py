@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ...core.host import usable_threads
+from ...core.store import cache_folder
 from . import build
 
 ABI_VERSION = 1
@@ -94,8 +95,10 @@ def _find_or_build() -> Path | None:
     """The library beside the sources, or one in the cache folder when these cannot be written."""
     if build.is_current() or os.access(build.FOLDER, os.W_OK):
         return build.compile_pool(report=_reason.append)
-    base = os.environ.get("WORKBENCH_CACHE") or os.environ.get("XDG_CACHE_HOME")
-    folder = (Path(base) if base else Path.home() / ".cache") / "workbench"
+    folder = cache_folder()
+    if folder is None:
+        _reason.append("no folder to build it in: set WORKBENCH_CACHE_DIR")
+        return None
     folder.mkdir(parents=True, exist_ok=True)
     return build.compile_pool(report=_reason.append, library=folder / build.LIBRARY.name)
 

@@ -4,7 +4,8 @@
     after:   B[i] = a polynomial in A[i], see `float_functions`
 
 Which functions are replaced is a table by target kind; the rest are left to the backend.  float16 and bfloat16 are
-computed in float32.  The fast functions (`fast_functions`) are the exact ones where the table has none for the dtype.
+computed in float32, and so is whatever is done with float8 and float4 (see `small_floats`).  The fast functions
+(`fast_functions`) are the exact ones where the table has none for the dtype.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from ...core.dtype import DataType
 from ...core.node import rewrite
 from ...core.transform import function_pass
 from .. import nodes as t
+from . import small_floats
 from .fast_functions import EXACT, FAST
 from .float_functions import FLOAT32
 
@@ -39,6 +41,9 @@ def lower_intrinsics(func: t.PrimFunc) -> t.PrimFunc:
     table = TABLES.get(str(target.kind) if target is not None else "llvm", {})
 
     def post(node: Any) -> Any:
+        small = small_floats.lowered(node)
+        if small is not None:
+            return small
         if not isinstance(node, n.Call) or len(node.args) != 1:
             return None
         found = _lowered(table[node.op], node.args[0]) if node.op in table else None
