@@ -23,6 +23,7 @@ from .transforms.combine_dense import BatchingOps, CombineParallelDense
 from .transforms.common_subexpr import EliminateCommonSubexpr
 from .transforms.convert_layout import ConvertLayout
 from .transforms.dead_code import DeadCodeElimination
+from .transforms.dynamic_to_static import DynamicToStatic
 from .transforms.eta_expand import EtaExpand
 from .transforms.fast_math import FastMath
 from .transforms.fold_constant import FoldConstant
@@ -49,6 +50,7 @@ __all__ = [
     "ConvertLayout",
     "DeadCodeElimination",
     "DefuseOps",
+    "DynamicToStatic",
     "EliminateCommonSubexpr",
     "EtaExpand",
     "FastMath",

@@ -16,6 +16,7 @@ from . import (
     binary,
     clip_cast,
     compare,
+    dynamic,
     fast_math,
     layout,
     nn_conv,
@@ -37,7 +38,7 @@ from . import (
 MODULES = (
     unary, clip_cast, binary, compare, reduce, transform_shape, transform_join, transform_index, layout,
     transform_like, algorithm, scatter, nn_conv, nn_conv_more, nn_dense, nn_norm, nn_pool, nn_elementwise, resize,
-    fast_math,
+    fast_math, dynamic,
 )  # fmt: skip
 """The modules that declare operators."""
 
