@@ -23,9 +23,12 @@ from .transforms.combine_dense import BatchingOps, CombineParallelDense
 from .transforms.common_subexpr import EliminateCommonSubexpr
 from .transforms.convert_layout import ConvertLayout
 from .transforms.dead_code import DeadCodeElimination
+from .transforms.div_to_mul import DivToMul
 from .transforms.dynamic_to_static import DynamicToStatic
 from .transforms.eta_expand import EtaExpand
 from .transforms.fast_math import FastMath
+from .transforms.fc_transpose import SimplifyFCTranspose
+from .transforms.flatten_atrous import FlattenAtrousConv
 from .transforms.fold_constant import FoldConstant
 from .transforms.fold_explicit_padding import FoldExplicitPadding
 from .transforms.fold_scale_axis import BackwardFoldScaleAxis, FoldScaleAxis, ForwardFoldScaleAxis
@@ -50,10 +53,12 @@ __all__ = [
     "ConvertLayout",
     "DeadCodeElimination",
     "DefuseOps",
+    "DivToMul",
     "DynamicToStatic",
     "EliminateCommonSubexpr",
     "EtaExpand",
     "FastMath",
+    "FlattenAtrousConv",
     "FoldConstant",
     "FoldExplicitPadding",
     "FoldScaleAxis",
@@ -71,6 +76,7 @@ __all__ = [
     "Sequential",
     "SimplifyExpr",
     "SimplifyExprPostAlterOp",
+    "SimplifyFCTranspose",
     "SimplifyInference",
     "ToANormalForm",
     "ToBasicBlockNormalForm",

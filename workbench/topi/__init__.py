@@ -28,6 +28,7 @@ from . import (
     reduce,
     resize,
     scatter,
+    space_batch,
     transform_index,
     transform_join,
     transform_like,
@@ -38,7 +39,7 @@ from . import (
 MODULES = (
     unary, clip_cast, binary, compare, reduce, transform_shape, transform_join, transform_index, layout,
     transform_like, algorithm, scatter, nn_conv, nn_conv_more, nn_dense, nn_norm, nn_pool, nn_elementwise, resize,
-    fast_math, dynamic,
+    fast_math, dynamic, space_batch,
 )  # fmt: skip
 """The modules that declare operators."""
 

@@ -196,7 +196,8 @@ class DynSqueeze(DynamicForm):
         return TensorType(unknown(len(kind.shape) - gone), kind.dtype)
 
     def static(self, arrays: dict[str, np.ndarray]) -> Operator:
-        return self.static_class()(axis=arrays["axis"].reshape(-1).tolist())
+        static: Any = self.static_class()
+        return static(axis=arrays["axis"].reshape(-1).tolist())
 
 
 @operator("dyn.strided_slice")
@@ -263,7 +264,8 @@ class DynOneHot(DynamicForm):
     ) -> TensorType:
         scalar(self, depth, "depth")
         kind = tensor(self, indices, "indices")
-        tensor(self, on_value, "on_value", 0), tensor(self, off_value, "off_value", 0)
+        tensor(self, on_value, "on_value", 0)
+        tensor(self, off_value, "off_value", 0)
         return TensorType(unknown(len(kind.shape) + 1), self.dtype)
 
 

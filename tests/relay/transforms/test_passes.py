@@ -45,6 +45,8 @@ PASSES = {
     "ConvertLayoutBlocks": transform.ConvertLayout({"nn.conv2d": ["NCHW2c", "default"], "nn.max_pool2d": ["NCHW4c"]}),
     "SimplifyExprPostAlterOp": transform.SimplifyExprPostAlterOp(),
     "FastMath": transform.FastMath(),
+    "FlattenAtrousConv": transform.FlattenAtrousConv(),
+    "DivToMul": transform.DivToMul(),
     "DynamicToStatic": transform.DynamicToStatic(),
     "CombineParallelConv2D": transform.CombineParallelConv2D(min_num_branches=2),
     "CombineParallelDense": transform.CombineParallelDense(min_num_branches=2),

@@ -14,7 +14,7 @@ from ...core.transform import PassContext, function_pass
 from .. import op as relay
 from ..ir import expr as e
 from ..ir.types import TensorType
-from .parallel import combine, concatenated, joined_along, slices, static_shape
+from .parallel import combine, concatenated, joined_along, known_shape, slices, static_shape
 
 
 class BatchMatmulKind:
@@ -55,7 +55,7 @@ def _rank(call: e.Call) -> int:
 
 
 def _extents(calls: Sequence[e.Call]) -> list[int]:
-    return [(static_shape(call.args[1]) or ())[_columns(calls[0].op)] for call in calls]
+    return [known_shape(call.args[1])[_columns(calls[0].op)] for call in calls]
 
 
 @function_pass(opt_level=4, name="CombineParallelBatchMatmul", required=["InferType"], applies_to=e.Function)

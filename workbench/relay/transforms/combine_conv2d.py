@@ -17,7 +17,7 @@ from ...topi.layout import parse
 from .. import op as relay
 from ..ir import expr as e
 from ..ir.types import TensorType
-from .parallel import combine, concatenated, joined_along, slices, static_shape
+from .parallel import combine, concatenated, joined_along, known_shape, slices, static_shape
 
 
 class Conv2DKind:
@@ -59,7 +59,7 @@ def _axis(call: e.Call) -> int:
 def _channels(calls: Sequence[e.Call]) -> list[int]:
     op: Any = calls[0].op
     place = parse(op.kernel_layout).index_of("O")
-    return [(static_shape(call.args[1]) or ())[place] for call in calls]
+    return [known_shape(call.args[1])[place] for call in calls]
 
 
 @function_pass(opt_level=4, name="CombineParallelConv2D", required=["InferType"], applies_to=e.Function)

@@ -17,7 +17,7 @@ from ...core.transform import PassContext, function_pass
 from .. import op as relay
 from ..ir import expr as e
 from ..ir.types import TensorType
-from .parallel import combine, concatenated, joined_along, same_value, slices, static_shape
+from .parallel import combine, concatenated, joined_along, known_shape, same_value, slices, static_shape
 
 
 def _same(call: e.Call, name: str) -> Any:
@@ -57,7 +57,7 @@ class FlatKind:
 
 
 def _rows(calls: Sequence[e.Call]) -> list[int]:
-    return [(static_shape(call.args[1]) or ())[0] for call in calls]
+    return [known_shape(call.args[1])[0] for call in calls]
 
 
 class StackedKind:

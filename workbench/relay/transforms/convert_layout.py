@@ -61,6 +61,7 @@ class Wishes:
         if isinstance(given, str):
             parse(given)
             return Wishes({}, given)
+        listed: Any = given
         if not isinstance(given, Mapping):
             raise WorkbenchError(
                 "E-PASS-OPTION",
@@ -68,7 +69,7 @@ class Wishes:
                 found=repr(given),
                 expected='{"nn.conv2d": ["NHWC", "default"]}',
             )
-        return Wishes({str(name): Wishes._checked(str(name), layouts) for name, layouts in given.items()})
+        return Wishes({str(name): Wishes._checked(str(name), layouts) for name, layouts in listed.items()})
 
     @staticmethod
     def _checked(name: str, layouts: Any) -> tuple[str, ...]:
@@ -131,10 +132,11 @@ class _Converter:
             return _Value(old)
         if isinstance(old, e.TupleGetItem):
             whole = self.values[id(old.tuple_value)]
-            if isinstance(whole.placed, tuple):
+            placed: Any = whole.placed
+            if isinstance(placed, tuple):
                 item = e.TupleGetItem(whole.expr, old.index)
                 origin.derived(item, old)
-                return _Value(_typed(item), whole.placed[old.index])
+                return _Value(_typed(item), placed[old.index])
         if isinstance(old, e.Call) and isinstance(old.op, Operator):
             started = time.perf_counter_ns()
             found = self._arrangement(old, old.op)
@@ -183,10 +185,10 @@ class _Converter:
         return _Value(made, found.result)
 
     def _operand(self, argument: e.Expr, wanted: Any) -> e.Expr:
+        each: Any = wanted
         if isinstance(wanted, tuple):
             assert isinstance(argument, e.Tuple)
-            items = zip(argument.fields, wanted, strict=True)
-            made = e.Tuple(tuple(self.moved(item, placed) for item, placed in items))
+            made = e.Tuple(tuple(self.moved(item, each[at]) for at, item in enumerate(argument.fields)))
             return _typed(origin.derived(made, argument))
         return self.moved(argument, wanted)
 

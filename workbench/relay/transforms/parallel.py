@@ -154,9 +154,9 @@ class _Finder:
         below = operands(expr)
         for operand in below:
             self.reader[id(operand)] = expr
-        typed = isinstance(expr, e.Call) and isinstance(expr.op, Operator)
-        if typed and all(argument.type_or_none is not None for argument in expr.args):
-            key = self.kind.fits(expr)
+        if isinstance(expr, e.Call) and isinstance(expr.op, Operator):
+            typed = all(argument.type_or_none is not None for argument in expr.args)
+            key = self.kind.fits(expr) if typed else None
             if key is not None:
                 self.keys[id(expr)] = key
         if id(expr) in self.keys or any(id(operand) in self.dependent for operand in below):
@@ -231,6 +231,13 @@ def static_shape(expr: e.Expr) -> Shape | None:
     """The shape of a tensor whose extents are all known."""
     found = expr.type_or_none
     return found.concrete_shape if isinstance(found, TensorType) and found.is_static else None
+
+
+def known_shape(expr: e.Expr) -> Shape:
+    """The shape of a tensor of which `static_shape` has been asked already."""
+    found = static_shape(expr)
+    assert found is not None
+    return found
 
 
 def joined_along(

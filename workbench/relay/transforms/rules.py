@@ -75,7 +75,7 @@ def rebuild(
     return made
 
 
-def is_kernel(expr: e.Expr) -> bool:
+def is_kernel(expr: Node) -> bool:
     """Whether an expression is a primitive function."""
     return isinstance(expr, e.Function) and expr.is_primitive
 
