@@ -52,6 +52,9 @@ OPTIONS: dict[str, list[dict[str, Any]]] = {
 APPROXIMATE = frozenset({"FastMath"})
 """Passes that say that they change numbers."""
 
+LOSSY = frozenset({"ToMixedPrecision"})
+"""Passes that change numbers by more than tells a right result from a wrong one; they are tested on their own."""
+
 TOLERANCE = {2: 2e-2, 4: 2e-5, 8: 1e-11}
 """By bytes of a float: relative to the greatest magnitude of the tensor."""
 
@@ -62,7 +65,7 @@ def relay_passes() -> list[str]:
     for name in PASSES:
         entry: Any = PASSES[name]
         code = getattr(entry, "_run", entry)
-        if code.__module__.startswith("workbench.relay."):
+        if code.__module__.startswith("workbench.relay.") and name not in LOSSY:
             found.append(name)
     return sorted(found)
 

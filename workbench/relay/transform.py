@@ -36,6 +36,7 @@ from .transforms.fuse_ops import DefuseOps, FuseOps
 from .transforms.infer_type import InferType
 from .transforms.inline import Inline
 from .transforms.lambda_lift import LambdaLift
+from .transforms.mixed_precision import ToMixedPrecision
 from .transforms.pack_weights import PackWeights
 from .transforms.remove_unused_functions import RemoveUnusedFunctions
 from .transforms.simplify_expr import SimplifyExpr
@@ -81,6 +82,7 @@ __all__ = [
     "ToANormalForm",
     "ToBasicBlockNormalForm",
     "ToGraphNormalForm",
+    "ToMixedPrecision",
     "build_config",
     "function_pass",
     "module_pass",

@@ -24,6 +24,7 @@ SIGNATURES = {
     "FlattenAtrousConv": ("()", 3), "FoldExplicitPadding": ("()", 2), "Inline": ("()", 1), "LambdaLift": ("()", 1),
     "RemoveUnusedFunctions": ("(entry_functions=None)", 1), "SimplifyExprPostAlterOp": ("()", 0),
     "SimplifyFCTranspose": ("(target_weight_name)", 1), "ToBasicBlockNormalForm": ("()", 1),
+    "ToMixedPrecision": ("(mixed_precision_type='float16', missing_op_mode=1)", 0),
 }  # fmt: skip
 ARGUMENTS: dict[str, tuple[Any, ...]] = {"ConvertLayout": ("NHWC",), "SimplifyFCTranspose": ([],)}
 
