@@ -14,9 +14,10 @@ import numpy as np
 
 from ..core.dtype import DataType
 from ..relay.ir.operator import Fusion, Operator, attribute, bad, example, operator
-from ..relay.ir.types import Dimension, TensorType
+from ..relay.ir.types import Dimension, TensorType, Type
 from . import attributes as convert
 from . import layout as layouts
+from .deduce import convolution_weight
 from .samples import floats, ints
 from .shapes import (
     add,
@@ -163,6 +164,9 @@ class Conv2D(Operator):
                 self, "E-TYPE-SHAPE", "output channels must be a multiple of groups", found=f"{out} and {self.groups}"
             )
 
+    def deduce(self, data: Type | None, weight: Type | None) -> tuple[Type | None, ...]:
+        return convolution_weight(self, data, weight)
+
     def infer(self, data: TensorType, weight: TensorType) -> TensorType:
         source, kernel = layouts.parse(self.data_layout), layouts.parse(self.kernel_layout)
         kind = tensor(self, data, "data", len(source.axes))
@@ -275,6 +279,9 @@ class Conv1D(Operator):
             out_dtype=self.out_dtype,
         )
 
+    def deduce(self, data: Type | None, weight: Type | None) -> tuple[Type | None, ...]:
+        return convolution_weight(self, data, weight)
+
     def infer(self, data: TensorType, weight: TensorType) -> TensorType:
         kind, taps = tensor(self, data, "data", 3), tensor(self, weight, "weight", 3)
         found = self.wide().infer(
@@ -360,6 +367,9 @@ class Conv2DTranspose(Operator):
                 expected=self.channels,
             )
         return out, kh, kw
+
+    def deduce(self, data: Type | None, weight: Type | None) -> tuple[Type | None, ...]:
+        return convolution_weight(self, data, weight, transposed=True)
 
     def infer(self, data: TensorType, weight: TensorType) -> TensorType:
         kind, taps = tensor(self, data, "data", 4), tensor(self, weight, "weight", 4)
