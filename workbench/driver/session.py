@@ -30,6 +30,7 @@ from .view import ProgramView, StepHandle
 
 if TYPE_CHECKING:
     from ..schedule import Schedule
+    from .numerics import NumericsReport
     from .trails import Provenance
 
 
@@ -298,11 +299,21 @@ class Session:
         """Run the native code on arrays by input name; outputs by name."""
         return self.build().run(inputs)
 
-    def check_numerics(self, inputs: Mapping[str, Any], tolerance: float = 1e-3) -> Any:
-        """Run every step and compare it with the imported model; names the first step that is wrong."""
+    def check_numerics(
+        self, inputs: Mapping[str, Any], tolerance: float = 1e-3, find: str = "all", seconds: float = 600.0
+    ) -> NumericsReport:
+        """Compare the program after every step with the imported one; name the first step that is wrong.
+
+        Graph steps are interpreted, kernels run in a child process on the inputs that they get in the network.
+        `find="first"` looks for the first wrong step by bisection.  `seconds` is the most wall time spent.
+
+            report = s.check_numerics({"x": photo})
+            report.first_wrong, report.tensor      # the step, and the tensor with index, found, expected, ulp
+            report.save_test("test_it.py")         # the smallest failing piece, when something is wrong
+        """
         from .numerics import check_numerics
 
-        return check_numerics(self, inputs, tolerance)
+        return check_numerics(self, inputs, tolerance, find, seconds)
 
     # --- provenance ---
 

@@ -7,6 +7,7 @@ from .insert_polls import InsertPolls
 from .lower_blocks import LowerBlocks
 from .lower_intrinsics import LowerIntrinsics
 from .pipeline import KERNEL_PIPELINE, lower, lower_module
+from .poison_buffers import PoisonBuffers
 from .simplify import Simplify
 from .storage_plan import StoragePlan
 from .unroll_loop import UnrollLoop
@@ -20,6 +21,7 @@ __all__ = [
     "InsertPolls",
     "LowerBlocks",
     "LowerIntrinsics",
+    "PoisonBuffers",
     "Simplify",
     "StoragePlan",
     "UnrollLoop",

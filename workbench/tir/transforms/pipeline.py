@@ -28,9 +28,11 @@ KERNEL_PIPELINE: Final[tuple[str, ...]] = (
 CHECKED_PIPELINE: Final[tuple[str, ...]] = (
     *KERNEL_PIPELINE[: KERNEL_PIPELINE.index("FlattenBuffer")],
     "BoundCheck",
-    *KERNEL_PIPELINE[KERNEL_PIPELINE.index("FlattenBuffer") :],
+    *KERNEL_PIPELINE[KERNEL_PIPELINE.index("FlattenBuffer") : KERNEL_PIPELINE.index("StoragePlan")],
+    "PoisonBuffers",
+    *KERNEL_PIPELINE[KERNEL_PIPELINE.index("StoragePlan") :],
 )
-"""The same with bound checks, chosen by the option ``tir.instrument_bound_checkers``."""
+"""The same with bound checks and poisoned buffers, chosen by the option ``tir.instrument_bound_checkers``."""
 
 
 def pipeline() -> tuple[str, ...]:

@@ -1,0 +1,129 @@
+"""The child's side of `contained`: compile, link and call on request, with guards around every argument."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import zlib
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from ...core.dtype import DataType
+from ...core.errors import WorkbenchError
+from ...runtime.native import library as native_runtime
+from ...runtime.packed import PackedFunc, packed_at
+from . import jit
+from .contained import send
+from .machine import Job, compile_job
+from .parallel_compile import read_frame
+
+GUARD: Final = 4096
+"""Bytes before and after each argument."""
+FILL: Final = 0xFF
+"""NaN in every float format of 16 bits and more, -1 in the integers."""
+
+
+@dataclass
+class Guarded:
+    """An array between two guards."""
+
+    memory: np.ndarray
+    begin: int
+    array: np.ndarray
+
+    @classmethod
+    def empty(cls, dtype: DataType, shape: tuple[int, ...]) -> Guarded:
+        """An array whose bytes, and those around it, are all `FILL`."""
+        kind = dtype.to_numpy()
+        size = int(np.prod(shape, dtype=np.int64)) * kind.itemsize
+        memory = np.full(size + 2 * GUARD + 64, FILL, np.uint8)
+        begin = GUARD + (-(memory.ctypes.data + GUARD)) % 64
+        return cls(memory, begin, memory[begin : begin + size].view(kind).reshape(shape))
+
+    def overrun(self) -> str:
+        """Where the guards were written, in elements from the array's ends; empty when they were not."""
+        size, unit = self.array.nbytes, max(1, self.array.itemsize)
+        after = np.flatnonzero(self.memory[self.begin + size :] != FILL)
+        if after.size:
+            return f"element {self.array.size + int(after[0]) // unit} of {self.array.size}"
+        before = np.flatnonzero(self.memory[: self.begin] != FILL)
+        return f"element {(int(before[-1]) - self.begin) // unit} (before the first)" if before.size else ""
+
+
+class Child:
+    """Arrays by key and linked functions by library."""
+
+    def __init__(self) -> None:
+        self.arrays: dict[str, tuple[Guarded, int]] = {}
+        self.libraries: dict[str, dict[str, PackedFunc]] = {}
+
+    def put(self, request: dict[str, Any], frames: list[bytes]) -> list[Any]:
+        held = Guarded.empty(DataType(request["dtype"]), tuple(request["shape"]))
+        held.array.reshape(-1).view(np.uint8)[:] = np.frombuffer(frames[0], np.uint8)
+        self.arrays[request["key"]] = (held, zlib.crc32(held.memory))
+        return []
+
+    def drop(self, request: dict[str, Any], frames: list[bytes]) -> list[Any]:
+        for key in request["keys"]:
+            self.arrays.pop(key, None)
+        return []
+
+    def load(self, request: dict[str, Any], frames: list[bytes]) -> list[Any]:
+        runtime = native_runtime()
+        assert runtime is not None
+        objects = [*frames, *(compile_job(Job(**job)) for job in request["jobs"])]
+        symbols = [symbol for symbol, _ in request["functions"].values()]
+        linked = jit.link(objects, symbols, runtime.addresses)
+        self.libraries[request["library"]] = {
+            name: packed_at(linked[symbol], name, linked, frozenset(written))
+            for name, (symbol, written) in request["functions"].items()
+        }
+        return []
+
+    def call(self, request: dict[str, Any], frames: list[bytes]) -> list[Any]:
+        outputs = {place: Guarded.empty(DataType(dtype), tuple(shape)) for place, dtype, shape in request["outputs"]}
+        for place, key in request["initial"].items():
+            outputs[int(place)].array[...] = self.arrays[key][0].array
+        keys = iter(request["arguments"])
+        count = len(request["arguments"]) + len(outputs)
+        given = [(None, outputs[place]) if place in outputs else self._named(next(keys)) for place in range(count)]
+        name = request["function"]
+        self.libraries[request["library"]][name](*(held.array for _, held in given))
+        for place, (key, held) in enumerate(given):
+            found = held.overrun()
+            if found:
+                raise WorkbenchError(
+                    "E-NUMERICS-OVERRUN", f"{name} writes beyond the ends of its argument {place}", found=found
+                )
+            if key is not None and zlib.crc32(held.memory) != self.arrays[key][1]:
+                raise WorkbenchError("E-NUMERICS-INPUT", f"{name} changes its argument {place}, which it only reads")
+        return [np.ascontiguousarray(held.array).reshape(-1).view(np.uint8) for held in outputs.values()]
+
+    def _named(self, key: str) -> tuple[str, Guarded]:
+        return key, self.arrays[key][0]
+
+
+def main() -> None:
+    """Requests from standard input, answers to standard output, until the input closes."""
+    source, sink = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # whatever prints must not disturb the frames
+    child = Child()
+    actions = {"put": child.put, "drop": child.drop, "load": child.load, "call": child.call}
+    while True:
+        try:
+            request = json.loads(read_frame(source))
+            frames = [read_frame(source) for _ in range(request["frames"])]
+        except ValueError:
+            return
+        try:
+            send(sink, {}, actions[request["do"]](request, frames))
+        except WorkbenchError as error:
+            names = ("code", "message", "where", "found", "expected", "fix")
+            send(sink, {"error": {name: getattr(error, name) for name in names}}, [])
+
+
+if __name__ == "__main__":
+    main()

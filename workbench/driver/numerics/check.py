@@ -1,0 +1,346 @@
+"""The check itself: which step is the first whose program computes something else?
+
+Graph steps compare the outputs of the whole model with those of the imported one in float64.  Loop steps compare the
+entry (calls, memory) and each kernel that changed; code generation the optimised kernels and the whole native model.
+All that runs native code runs in a child.  A verdict that hangs on code generation is put to the interpreter on
+smaller shapes before a step is named (`blame`).
+"""
+
+from __future__ import annotations
+
+import resource
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...codegen.llvm.contained import Contained
+from ...core.errors import WorkbenchError
+from ...core.module import IRModule
+from ...tir import nodes as t
+from .compare import Gap, WrongTensor, compare, compare_all
+from .entry import EntryMachine, EntryRun, NotStraight, first_difference
+from .graph import Memory, evaluate, first_wrong
+from .kernels import KernelChecker, brief, compiled_unit
+from .report import BAD, KernelCheck, NumericsReport, StepCheck
+from .whole import argument_names, entry_unit, run_entry, run_function
+
+if TYPE_CHECKING:
+    from ..history import Step
+    from ..session import Session
+
+WALL_SECONDS = 600.0
+"""Wall time that a check takes at most; what it does not reach is reported as not run."""
+
+
+class Checker:
+    """One check of one session on one set of inputs."""
+
+    def __init__(
+        self, session: Session, inputs: Mapping[str, Any], tolerance: float, seconds: float, child: Contained
+    ) -> None:
+        self.session = session
+        self.tolerance = tolerance
+        self.child = child
+        self.deadline = time.monotonic() + seconds
+        self.memory = Memory()
+        self.labels = session.labels
+        self.root = session.step(0).stage.module
+        self.given = _given(self.root, inputs)
+        self.arrays = list(self.given.values())
+        self.notes: list[str] = []
+        self.machine: EntryMachine | None = None
+        self.kernels: KernelChecker | None = None
+        self._runs: dict[int, EntryRun] = {}
+        self._wide: list[np.ndarray] = []
+        self._narrow: list[np.ndarray] = []
+        self._known: dict[int, StepCheck] = {}
+        self._checks: dict[tuple[int, str], KernelCheck] = {}
+
+    def step(self, index: int) -> Step:
+        return self.session.step(index)
+
+    @property
+    def first_loop_step(self) -> int:
+        """The position of the first step after the graph passes."""
+        return next((i for i, action in enumerate(self.session.plan) if action.level != "relay"), len(self.labels))
+
+    # --- the two ways to go through the steps ---
+
+    def all(self) -> list[StepCheck]:
+        """Every step in order, up to the first bad one."""
+        checks: list[StepCheck] = []
+        for index in range(len(self.labels)):
+            if index == self.first_loop_step and index < len(self.labels):
+                self._sweep(index)
+            checks.append(self.verdict(index))
+            if checks[-1].bad:
+                break
+        return checks
+
+    def bisected(self) -> list[StepCheck]:
+        """The first bad step, by halving: a wrong program stays wrong."""
+        last = len(self.labels) - 1
+        ran: dict[int, StepCheck] = {last: self.verdict(last, alone=True)}
+        if ran[last].bad:
+            low, high = 0, last  # the first bad step lies in low ... high
+            while low < high:
+                middle = (low + high) // 2
+                ran[middle] = self.verdict(middle, alone=True)
+                low, high = (low, middle) if ran[middle].bad else (middle + 1, high)
+            ran[low] = self.verdict(low, alone=True)
+            last = low
+        self.notes.append(f"by bisection: {len(ran)} of {len(self.labels)} steps were run")
+        return [ran.get(index, StepCheck(self.labels[index], "not run")) for index in range(last + 1)]
+
+    def _sweep(self, begin: int) -> None:
+        """Check kernel after kernel through all loop steps, so that the child holds one kernel's arrays at a time."""
+        if not self._ready() or self.kernels is None or self.machine is None:
+            return
+        limit = len(self.labels)
+        for index in range(begin, limit):
+            if self.step(index).error is not None or self._entry(index).verdict in BAD:
+                limit = index + 1
+                break
+        for kernel in self.machine.captured:
+            for index in range(begin, limit):
+                changed = self.step(index).action.kind != "codegen" and self._changed(index, kernel)
+                if changed and self._kernel(index, kernel).verdict in BAD:
+                    limit = index + 1
+                    break
+
+    # --- one step ---
+
+    def verdict(self, index: int, alone: bool = False) -> StepCheck:
+        """The verdict on the program after a step; `alone`: also where the step itself changed nothing."""
+        if index not in self._known:
+            self._known[index] = self._verdict(index, alone)
+        return self._known[index]
+
+    def _verdict(self, index: int, alone: bool) -> StepCheck:
+        step, label = self.step(index), self.labels[index]
+        if step.error is not None:
+            return StepCheck(label, "failed", note=brief(step.error))
+        if not step.changed and step.action.kind != "codegen" and not alone:
+            return StepCheck(label, "unchanged")
+        if time.monotonic() > self.deadline:
+            return StepCheck(label, "not run", note="the time is spent")
+        try:
+            if self.session.plan[0].level != "relay":
+                return self._function_step(step, label)
+            if step.action.level == "relay":
+                return self._graph_step(step, index, label)
+            return self._loop_step(step, index, label, alone)
+        except WorkbenchError as error:
+            return StepCheck(label, "failed", note=brief(error))
+
+    # --- graph steps ---
+
+    def _reference(self) -> None:
+        if not self._wide:
+            self._wide = evaluate(self.root, self.arrays, float64=True)
+            self._narrow = evaluate(self.root, self.arrays, self.memory)
+
+    def _outputs(self, outputs: Sequence[np.ndarray], place: str) -> Gap:
+        """The model's outputs against the yardstick."""
+        self._reference()
+        return compare_all(list(outputs), self._wide, self.tolerance, self._narrow, place)
+
+    def _graph_step(self, step: Step, index: int, label: str) -> StepCheck:
+        self._reference()
+        module = step.stage.module
+        outputs = self._narrow if index == 0 else evaluate(module, self.arrays, self.memory)
+        gap = self._outputs(outputs, "the model")
+        if gap.right:
+            return _step_check(label, gap)
+        wide = self._outputs(evaluate(module, self.arrays, float64=True), "the model")
+        if wide.right:
+            return replace(_step_check(label, wide), note="in float64; float32 rounds more than the tolerance allows")
+        tensor = gap.tensor
+        if step.previous is not None:
+            before = step.previous.stage.module
+            tensor = first_wrong(before, module, self.arrays, self.memory, self.tolerance)[0] or tensor
+        return replace(_step_check(label, gap), tensor=tensor)
+
+    # --- loop steps ---
+
+    def _ready(self) -> bool:
+        """Run the first lowered entry, whose calls give the kernels their inputs; False where that cannot be."""
+        if self.machine is not None:
+            return self.kernels is not None
+        first = self.first_loop_step
+        stage = self.step(first).stage
+        if self.step(first).error is not None or stage.lowered is None:
+            return False
+        self.machine = EntryMachine(stage.lowered, self.memory)
+        try:
+            self._runs[first] = self.machine.run(stage.module, self.arrays, capture=True)
+        except NotStraight as reason:
+            self.notes.append(f"the entry is more than calls of kernels ({reason}): whole programs are compared")
+            return False
+        except WorkbenchError:
+            return False
+        self.kernels = KernelChecker(self.machine, self.child, self.tolerance, self.deadline)
+        shared = sum(count - 1 for count in self.machine.calls.values())
+        if shared:
+            self.notes.append(
+                f"{len(self.machine.calls)} kernels stand for {sum(self.machine.calls.values())} calls: each is "
+                "checked on the inputs of its first one"
+            )
+        return True
+
+    def _loop_step(self, step: Step, index: int, label: str, alone: bool) -> StepCheck:
+        if not self._ready():
+            return self._whole_step(step, label)
+        if step.action.kind == "codegen":
+            return self._native_step(step, label)
+        entry = self._entry(index) if alone or self._changed(index, "main") else StepCheck(label, "right")
+        if entry.bad:
+            return entry
+        assert self.machine is not None
+        changed = [name for name in self.machine.captured if alone or self._changed(index, name)]
+        return _joined(entry, [self._kernel(index, name) for name in changed])
+
+    def _changed(self, index: int, name: str) -> bool:
+        step = self.step(index)
+        before = step.previous.stage.module.functions.get(name) if step.previous is not None else None
+        return step.stage.module.functions.get(name) is not before
+
+    def _kernel(self, index: int, kernel: str) -> KernelCheck:
+        assert self.kernels is not None
+        if (index, kernel) not in self._checks:
+            self._checks[index, kernel] = self.kernels.check(kernel, self.step(index))
+        return self._checks[index, kernel]
+
+    def _entry(self, index: int) -> StepCheck:
+        """The entry after a step, its kernels replaced by what they mean."""
+        assert self.machine is not None
+        step, label = self.step(index), self.labels[index]
+        if step.action.kind == "codegen" or not (self._changed(index, "main") or index not in self._runs):
+            return StepCheck(label, "right")
+        try:
+            run = self._runs.get(index) or self.machine.run(step.stage.module, self.arrays)
+        except NotStraight as reason:
+            self.notes.append(f"the entry after {label} is more than calls of kernels ({reason})")
+            return StepCheck(label, "right", note="the entry was not run")
+        except WorkbenchError as error:
+            return StepCheck(label, "failed", note=brief(error))
+        self._runs[index] = run
+        gap = self._outputs(run.outputs, "the entry")
+        if gap.right:
+            return _step_check(label, gap)
+        return replace(_step_check(label, gap), tensor=self._entry_tensor(index, gap))
+
+    def _entry_tensor(self, index: int, gap: Gap) -> WrongTensor | None:
+        """The first operand or result of a call that is another than in the entry before."""
+        earlier = max((known for known in self._runs if known < index), default=None)
+        if earlier is None or self.machine is None:
+            return gap.tensor
+        position, place, sentence = first_difference(self._runs[earlier], self._runs[index])
+        if position < 0 or place < 0:
+            return replace(gap.tensor, note=sentence) if gap.tensor else None
+        old, new = (
+            self.machine.run(self.step(at).stage.module, self.arrays, watch=position).watched[place]
+            for at in (earlier, index)
+        )
+        record = self._runs[index].records[position]
+        name = f"call {position}, of {record.kernel}"
+        return compare(new, old, 0.0, None, name, record.names[place]).tensor or gap.tensor
+
+    def _whole_step(self, step: Step, label: str) -> StepCheck:
+        """A loop step whose entry cannot be taken apart: the whole program, compiled."""
+        lowered = step.stage.lowered
+        assert lowered is not None
+        codegen = step.action.kind == "codegen"
+        unit = compiled_unit(step.stage.compiled, step.stage.module) if codegen else entry_unit(step.stage.module)
+        answer = run_entry(self.child, unit, lowered, self.arrays, label)
+        if answer.error is not None:
+            verdict = "failed" if answer.failure == "error" else answer.failure
+            return StepCheck(label, verdict, note=brief(answer.error))
+        return _step_check(label, self._outputs(answer.outputs, "the whole model"))
+
+    def _native_step(self, step: Step, label: str) -> StepCheck:
+        """The optimised kernels, each in the child; then the whole native model there."""
+        assert self.machine is not None and self.kernels is not None
+        unit = compiled_unit(step.stage.compiled, step.stage.module)
+        checks = [self.kernels.run(name, "native", unit) for name in self.machine.captured if name in unit.functions]
+        joined = _joined(StepCheck(label, "right"), checks)
+        return joined if joined.bad else _joined(self._whole_step(step, label), checks)
+
+    # --- loop functions that were opened as such ---
+
+    def _function_step(self, step: Step, label: str) -> StepCheck:
+        name = "main" if "main" in self.root else self.root.names()[0]
+        codegen = step.action.kind == "codegen"
+        unit = compiled_unit(step.stage.compiled, step.stage.module) if codegen else None
+        outputs = run_function(self.child, step.stage.module, name, self.given, unit)
+        if not self._wide:
+            self._wide = outputs
+        return _step_check(label, compare_all(outputs, self._wide, self.tolerance, None, f"function {name}"))
+
+
+def _given(module: IRModule, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    """The inputs by name in the order of the entry's parameters; a loop function's outputs may be left out."""
+    entry: Any = module["main" if "main" in module else module.names()[0]]
+    if isinstance(entry, t.PrimFunc):
+        needed, written = argument_names(entry)
+        names = [parameter.name for parameter in entry.params]
+        optional = set(written)
+    else:
+        names = [parameter.name_hint for parameter in entry.params]
+        optional = set()
+    given: dict[str, np.ndarray] = {}
+    for name in names:
+        if name in inputs:
+            given[name] = np.asarray(inputs[name])
+        elif name not in optional:
+            raise WorkbenchError("E-RUN-INPUT", f"input {name!r} is missing", expected=", ".join(names))
+    return given
+
+
+def _step_check(label: str, gap: Gap) -> StepCheck:
+    return StepCheck(
+        label, "right" if gap.right else "wrong", gap.absolute, gap.relative, gap.part, "", gap.tensor
+    )
+
+
+def _joined(entry: StepCheck, kernels: Sequence[KernelCheck]) -> StepCheck:
+    """A step's verdict from that on its entry and those on its kernels, the first bad kernel naming the tensor."""
+    total = Gap(True, entry.absolute, entry.relative, entry.part, entry.tensor)
+    for kernel in kernels:
+        total = total.joined(kernel.gap)
+    bad = next((kernel for kernel in kernels if kernel.verdict in BAD), None)
+    left = sum(kernel.verdict == "not run" for kernel in kernels)
+    note = bad.note if bad else entry.note or (f"{left} kernels not run" if left else "")
+    verdict = bad.verdict if bad else entry.verdict
+    tensor = bad.gap.tensor if bad else entry.tensor
+    return StepCheck(
+        entry.step, verdict, total.absolute, total.relative, total.part, note, tensor, tuple(kernels)
+    )
+
+
+def processor_seconds() -> float:
+    """Processor time of this process and of the children that ended."""
+    own, children = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime
+
+
+def check_numerics(
+    session: Session,
+    inputs: Mapping[str, Any],
+    tolerance: float = 1e-3,
+    find: str = "all",
+    seconds: float = WALL_SECONDS,
+) -> NumericsReport:
+    """Check the steps of a session on `inputs`; see `Session.check_numerics`."""
+    ways: dict[str, Callable[[Checker], list[StepCheck]]] = {"all": Checker.all, "first": Checker.bisected}
+    if find not in ways:
+        raise WorkbenchError("E-NUMERICS-FIND", f"find={find!r} means nothing", expected="'all' or 'first'")
+    begun = processor_seconds()
+    with Contained() as child:
+        checker = Checker(session, inputs, tolerance, seconds, child)
+        checks = ways[find](checker)
+        notes = tuple(checker.notes)
+    return NumericsReport(tuple(checks), notes, processor_seconds() - begun)

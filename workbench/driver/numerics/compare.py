@@ -1,0 +1,179 @@
+"""Comparing tensors: is what was found within what rounding explains, and if not, where is it wrong?
+
+The yardstick is a float64 value; beside it may stand what float32 gives for the same thing.  An element is right when
+it lies within
+
+    tolerance * |expected|  +  ABSOLUTE * (1, or the mean size of the tensor if that is less)  +  rounding
+
+where `rounding` is four times the greatest difference between the float32 and the float64 value, but at most ten
+times what the tolerance allows an element of mean size.  A NaN equals a NaN; infinities, integers and bools are equal
+or wrong; an integer may also equal what float32 gives (a comparison at a tie).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+ABSOLUTE: Final = 1e-4
+"""Absolute part of the tolerance, for values near zero."""
+_ROUNDINGS: Final = 4.0
+_MOST_ROUNDING: Final = 10.0
+
+
+@dataclass(frozen=True)
+class WrongTensor:
+    """A tensor that is wrong, by its element that is furthest beyond the tolerance."""
+
+    place: str
+    """Which relay call or kernel computes it."""
+    buffer: str
+    """Its name there."""
+    index: tuple[int, ...]
+    found: Any
+    expected: Any
+    ulp: float
+    """Distance in units in the last place of the tensor's dtype; NaN where that means nothing."""
+    count: int
+    """Elements that are wrong."""
+    size: int
+    note: str = ""
+
+    def __str__(self) -> str:
+        where = ", ".join(map(str, self.index))
+        distance = f", {self.ulp:.3g} ulp away" if np.isfinite(self.ulp) else ""
+        text = (
+            f"{self.place}: {self.buffer}[{where}] is {_shown(self.found)}, expected {_shown(self.expected)}{distance}"
+            f"; {self.count:,} of {self.size:,} elements are wrong"
+        )
+        return f"{text}; {self.note}" if self.note else text
+
+
+def _shown(value: Any) -> str:
+    return f"{value:.8g}" if isinstance(value, (float, np.floating)) else str(value)
+
+
+@dataclass(frozen=True)
+class Gap:
+    """How far tensors are from what they should be."""
+
+    right: bool = True
+    absolute: float = 0.0
+    relative: float = 0.0
+    part: float = 0.0
+    """Greatest part of its tolerance that an element uses up; above 1 it is wrong."""
+    tensor: WrongTensor | None = None
+
+    def joined(self, other: Gap) -> Gap:
+        """The worse of both in each respect; the wrong tensor of the first that has one."""
+        return Gap(
+            self.right and other.right,
+            max(self.absolute, other.absolute),
+            max(self.relative, other.relative),
+            max(self.part, other.part),
+            self.tensor or other.tensor,
+        )
+
+
+def compare(
+    found: np.ndarray,
+    expected: np.ndarray,
+    tolerance: float,
+    narrow: np.ndarray | None = None,
+    place: str = "",
+    buffer: str = "",
+) -> Gap:
+    """Compare one tensor with its yardstick; `narrow` is what float32 gives."""
+    if found.shape != expected.shape:
+        wrong = WrongTensor(place, buffer, (), found.shape, expected.shape, np.nan, found.size, found.size, "the shape")
+        return Gap(False, np.inf, np.inf, np.inf, wrong)
+    if found.size == 0:
+        return Gap()
+    x, y = found.astype(np.float64), expected.astype(np.float64)
+    with np.errstate(all="ignore"):
+        same = (x == y) | (np.isnan(x) & np.isnan(y))
+        gap = np.abs(x - y)
+        gap[np.isnan(gap)] = np.inf
+        gap[same] = 0.0
+        share = gap / _allowed(found.dtype, x, y, gap, tolerance, narrow)
+        share[same] = 0.0
+        share[np.isnan(share)] = np.inf
+        # Both infinite and unequal, or one of them: no tolerance helps.
+        share[~same & ~(np.isfinite(x) & np.isfinite(y))] = np.inf
+    if narrow is not None and _is_exact(found.dtype):
+        share[found == narrow] = 0.0
+    worst = int(np.argmax(share))
+    largest = float(share.reshape(-1)[worst])
+    relative = float((gap / np.maximum(np.abs(y), ABSOLUTE)).max(initial=0.0, where=~same & np.isfinite(y)))
+    right = largest <= 1.0
+    tensor = None if right else _wrong(found, expected, share, worst, place, buffer)
+    return Gap(right, float(gap.max()), relative, largest, tensor)
+
+
+def _allowed(
+    dtype: np.dtype, x: np.ndarray, y: np.ndarray, gap: np.ndarray, tolerance: float, narrow: np.ndarray | None
+) -> Any:
+    if _is_exact(dtype):
+        return 0.5
+    sizes = np.abs(y[np.isfinite(y)])
+    scale = float(sizes.mean()) if sizes.size else 0.0
+    allowed = tolerance * np.abs(y) + ABSOLUTE * min(1.0, scale)
+    if narrow is not None:
+        rounding = np.abs(narrow.astype(np.float64) - y)
+        rounding = rounding[np.isfinite(rounding)]
+        noise = _ROUNDINGS * float(rounding.max()) if rounding.size else 0.0
+        allowed = allowed + min(noise, _MOST_ROUNDING * tolerance * scale)
+    return np.maximum(allowed, np.finfo(np.float32).tiny)
+
+
+def _is_exact(dtype: np.dtype) -> bool:
+    return dtype.kind in "biu" or dtype.name.startswith(("int", "uint"))
+
+
+def _wrong(
+    found: np.ndarray, expected: np.ndarray, share: np.ndarray, worst: int, place: str, buffer: str
+) -> WrongTensor:
+    index = tuple(int(axis) for axis in np.unravel_index(worst, found.shape))
+    one, other = found[index], expected[index]
+    note = ""
+    if one != one and other == other:
+        note = "NaN: never written, or computed from something that is not"
+    return WrongTensor(
+        place, buffer, index, _plain(one), _plain(other), _ulp(one, other), int((share > 1.0).sum()), found.size, note
+    )
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, (np.bool_, np.integer)):
+        return value.item()
+    return float(value)
+
+
+def _ulp(found: Any, expected: Any) -> float:
+    dtype = np.asarray(found).dtype
+    if dtype.kind != "f" or not (np.isfinite(found) and np.isfinite(expected)):
+        return float("nan")
+    with np.errstate(all="ignore"):
+        unit = float(np.spacing(np.abs(dtype.type(expected))))
+    return abs(float(found) - float(expected)) / unit if unit else float("nan")
+
+
+def compare_all(
+    found: list[np.ndarray],
+    expected: list[np.ndarray],
+    tolerance: float,
+    narrow: list[np.ndarray] | None = None,
+    place: str = "",
+    names: tuple[str, ...] = (),
+) -> Gap:
+    """Compare several tensors."""
+    if len(found) != len(expected):
+        wrong = WrongTensor(place, "results", (), len(found), len(expected), np.nan, len(found), len(found), "how many")
+        return Gap(False, np.inf, np.inf, np.inf, wrong)
+    total = Gap()
+    for index, (one, other) in enumerate(zip(found, expected, strict=True)):
+        name = names[index] if index < len(names) else f"result {index}" if len(found) > 1 else "result"
+        total = total.joined(compare(one, other, tolerance, narrow[index] if narrow else None, place, name))
+    return total

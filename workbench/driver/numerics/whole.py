@@ -1,0 +1,149 @@
+"""Whole programs in the child: the entry with all its kernels, or loop functions that were opened as such."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ...codegen.llvm.contained import Answer, ChildFailure, Contained, Unit, unit_of
+from ...codegen.llvm.signature import packed_parameters
+from ...core.errors import WorkbenchError
+from ...core.module import IRModule
+from ...lower.entry import Lowered
+from ...target import Target
+from ...tir import nodes as t
+from ...tir.transforms.flatten_buffer import written_names
+from .forms import flat_form, is_flat, iterations
+
+INTERPRETED_ITERATIONS = 300_000
+"""Innermost iterations up to which the interpreter runs a function (a second or two)."""
+
+
+def run_entry(child: Contained, unit: Unit, lowered: Lowered, arrays: Sequence[np.ndarray], library: str) -> Answer:
+    """Run the entry of a lowered model in the child."""
+    constants = [data.numpy() for _, data in lowered.constants]
+    keys: list[str] = []
+    try:
+        for place, array in enumerate([*arrays, *constants]):
+            keys.append(f"entry{place}")
+            child.put(keys[-1], np.require(array, requirements="C"))
+        error = child.load(library, unit)
+        if error is not None:
+            return Answer([], "error", error)
+        outputs = [
+            (len(keys) + place, tensor.dtype, tensor.concrete_shape) for place, tensor in enumerate(lowered.outputs)
+        ]
+        answer = child.call(library, "main", keys, outputs)
+        if child.alive:
+            child.drop(keys)
+        return answer
+    except ChildFailure as failure:
+        return Answer([], failure.kind, WorkbenchError("E-NUMERICS-CRASH", failure.detail, where="the whole model"))
+
+
+def entry_unit(module: IRModule) -> Unit:
+    """The whole module as it stands, in the least form that compiles."""
+    return unit_of(flat_form(module, checked=False), module["main"].attrs["target"], optimise=1)
+
+
+# --- loop functions that were opened as such ------------------------------------------------------------------------
+
+
+def argument_names(function: t.PrimFunc) -> tuple[list[str], list[str]]:
+    """Names of the parameters that are only read, and of those that are written."""
+    written = set(function.attrs.get("written", ()) if is_flat(function) else written_names(function))
+    names = [parameter.name for parameter in function.params]
+    return [name for name in names if name not in written], [name for name in names if name in written]
+
+
+def run_function(
+    child: Contained, module: IRModule, name: str, given: dict[str, np.ndarray], unit: Unit | None = None
+) -> list[np.ndarray]:
+    """What a loop function writes, from arrays by parameter name (outputs may be missing: they start as zeros).
+
+    Interpreted when it is small and not flat yet, else in checked mode in the child; a `unit` runs there as it is.
+    Raises `WorkbenchError`.
+    """
+    function = module[name]
+    small = sum(iterations(each) for each in module.functions.values()) <= INTERPRETED_ITERATIONS
+    if unit is None and small and not is_flat(function):
+        return _interpreted(module, function, given)
+    form = module if unit is not None else flat_form(module, checked=True)
+    made = unit or unit_of(form, function.attrs.get("target", Target("llvm")), optimise=0)
+    parameters = packed_parameters(form[name])
+    shapes = _shapes(parameters, given)
+    order = [parameter.name for parameter in form[name].params][: len(parameters)]
+    inputs, outputs = [], []
+    initial: dict[int, str] = {}
+    try:
+        for place, (parameter, own) in enumerate(zip(parameters, order, strict=True)):
+            if parameter.shape is None:
+                raise WorkbenchError("E-NUMERICS-SCALAR", f"parameter {own} is a number", fix="check it by calling it")
+            array = given.get(own)
+            if array is None:
+                array = np.zeros(shapes[place], parameter.dtype.to_numpy())
+            child.put(own, array)
+            if parameter.written:
+                outputs.append((place, parameter.dtype, shapes[place]))
+                initial[place] = own
+            else:
+                inputs.append(own)
+        error = child.load(f"function {name}", made)
+        if error is not None:
+            raise error
+    except ChildFailure as failure:
+        raise WorkbenchError("E-NUMERICS-CRASH", failure.detail, where=f"compilation of {name}") from None
+    answer = child.call(f"function {name}", name, inputs, outputs, initial)
+    if answer.error is not None:
+        raise answer.error
+    return answer.outputs
+
+
+def _shapes(parameters: Sequence[Any], given: dict[str, np.ndarray]) -> list[tuple[int, ...]]:
+    """The parameters' shapes, names bound by the arrays that are given."""
+    known: dict[str, int] = {}
+    for parameter in parameters:
+        array = given.get(parameter.name)
+        if array is not None and parameter.shape is not None:
+            known.update({word: size for word, size in zip(parameter.shape, array.shape, strict=False)
+                          if isinstance(word, str)})  # fmt: skip
+    made: list[tuple[int, ...]] = []
+    for parameter in parameters:
+        words = parameter.shape or ()
+        lacking = [word for word in words if isinstance(word, str) and word not in known]
+        if lacking:
+            raise WorkbenchError(
+                "E-RUN-OUTPUT", f"{parameter.name} has a symbolic shape", found=", ".join(map(str, lacking)),
+                fix=f"give an array for {parameter.name}",
+            )  # fmt: skip
+        made.append(tuple(known[word] if isinstance(word, str) else word for word in words))
+    return made
+
+
+def _interpreted(module: IRModule, function: t.PrimFunc, given: dict[str, np.ndarray]) -> list[np.ndarray]:
+    from ...tir.interpret import interpret
+
+    _, written = argument_names(function)
+    arrays: list[np.ndarray] = []
+    bound: dict[int, int] = {}
+    for parameter in function.params:
+        array = given.get(parameter.name)
+        if array is not None and isinstance(parameter, t.Buffer):
+            bound.update({id(extent): size for extent, size in zip(parameter.shape, array.shape, strict=False)})
+    for parameter in function.params:
+        array = given.get(parameter.name)
+        if array is None:
+            assert isinstance(parameter, t.Buffer)
+            shape = [getattr(extent, "value", bound.get(id(extent))) for extent in parameter.shape]
+            if None in shape:
+                raise WorkbenchError(
+                    "E-RUN-OUTPUT", f"{parameter.name} has a symbolic shape", fix=f"give an array for {parameter.name}"
+                )
+            array = np.zeros([int(extent) for extent in shape if extent is not None], parameter.dtype.to_numpy())
+        arrays.append(np.array(array, order="C") if parameter.name in written else np.require(array, requirements="C"))
+    interpret(function, *arrays, module=module)
+    return [array for parameter, array in zip(function.params, arrays, strict=True) if parameter.name in written]
+
+

@@ -1,0 +1,55 @@
+"""PoisonBuffers: what a function allocates starts as NaN (checked mode), so that reading it too early shows.
+
+    before:  alloc A: S
+    after:   alloc A: for i in range(16): A[i] = NaN
+                      S
+
+Integers start as the number made of bytes 0xA5, bools are left alone.  Runs on flat code; the fill is a plain loop.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ...arith import nodes as n
+from ...arith.build import const
+from ...core.dtype import DataType
+from ...core.node import rewrite
+from ...core.transform import function_pass
+from .. import nodes as t
+from ..build import loop, seq
+
+PATTERN = 0xA5
+
+
+@function_pass(name="PoisonBuffers", applies_to=t.PrimFunc)
+def PoisonBuffers(func: t.PrimFunc, mod: Any, ctx: Any) -> t.PrimFunc:
+    """Fill every allocation with NaN first."""
+    return poison(func)
+
+
+def poison(func: t.PrimFunc) -> t.PrimFunc:
+    """`func` with a fill at the start of each allocation's life."""
+    return func.replace(body=rewrite(func.body, _filled, lambda node: node if isinstance(node, t.Buffer) else None))
+
+
+def _filled(node: Any) -> Any:
+    if not isinstance(node, t.AllocBuffer) or len(node.buffer.shape) != 1:
+        return None
+    value = poison_value(node.buffer.dtype)
+    if value is None:
+        return None
+    var = n.Var("poison", DataType("int64"))
+    fill = loop(var, node.buffer.shape[0], t.BufferStore(node.buffer, value, (var,)))
+    return node.replace(body=seq(fill, node.body))
+
+
+def poison_value(dtype: DataType) -> n.PrimExpr | None:
+    """What unwritten elements of a dtype hold in checked mode; None where nothing stands out."""
+    if dtype.is_float:
+        return const(math.nan, dtype)
+    if not dtype.is_integer or dtype.lanes != 1:
+        return None
+    number = int.from_bytes(bytes([PATTERN]) * max(1, dtype.bits // 8), "little", signed=dtype.is_int)
+    return const(number, dtype)
