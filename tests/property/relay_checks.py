@@ -256,7 +256,10 @@ def main() -> None:
             found, native = check(random_program(seed), passes=given.passes, compiled=given.compile, texts=True)
         except Exception as error:  # what no program may cause: shown with its place
             place = traceback.extract_tb(error.__traceback__)[-1]
-            found, native = [f"{type(error).__name__}: {error} ({place.filename.rsplit('/', 1)[-1]}:{place.lineno})"], False
+            found, native = (
+                [f"{type(error).__name__}: {error} ({place.filename.rsplit('/', 1)[-1]}:{place.lineno})"],
+                False,
+            )
         ran += native
         for problem in found:
             kind = problem.split("\n")[0][:60]

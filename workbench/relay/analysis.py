@@ -177,7 +177,9 @@ def _check_type_call(call: t.TypeCall, mod: IRModule | None) -> None:
     data = mod.type_definitions.get(call.function.name_hint) if mod is not None else None
     if mod is not None and (not isinstance(data, t.TypeData) or len(data.type_vars) != len(call.args)):
         expected = f"{len(data.type_vars)} arguments" if isinstance(data, t.TypeData) else "a data type of the module"
-        raise WorkbenchError("E-TYPE-KIND", f"{call.function.name_hint} does not fit", found=repr(call), expected=expected)
+        raise WorkbenchError(
+            "E-TYPE-KIND", f"{call.function.name_hint} does not fit", found=repr(call), expected=expected
+        )
 
 
 class Feature(IntEnum):
@@ -289,7 +291,9 @@ def extract_intermdeiate_expr(mod: IRModule, expr_id: int) -> IRModule:
     (The name is the classic API's.)  Raises `WorkbenchError` for a number beyond the last.
     """
     function = mod["main"]
-    inner = [node for node in expressions(function.body) if isinstance(node, (e.Call, e.Tuple, e.TupleGetItem, e.Constant))]
+    inner = [
+        node for node in expressions(function.body) if isinstance(node, (e.Call, e.Tuple, e.TupleGetItem, e.Constant))
+    ]
     if not 0 <= expr_id < len(inner):
         raise WorkbenchError(
             "E-ANALYSIS-EXPRESSION", f"there is no expression {expr_id}", expected=f"0 to {len(inner) - 1}"

@@ -79,7 +79,9 @@ class ExprFunctor:
     def _visited(self, expr: Any) -> Any:
         name = _METHODS.get(type(expr)) or ("visit_op" if isinstance(expr, (Operator, type)) else "")
         if not name:
-            raise WorkbenchError("E-RELAY-VISIT", f"a {type(expr).__name__} is no relay expression", found=repr(expr)[:80])
+            raise WorkbenchError(
+                "E-RELAY-VISIT", f"a {type(expr).__name__} is no relay expression", found=repr(expr)[:80]
+            )
         answer = getattr(self, name)(expr)
         self._memo()[expr] = answer
         return answer
