@@ -24,7 +24,7 @@ def test_quick_start() -> None:
     batch_size = 1
     num_class = 1000
     image_shape = (3, 224, 224)
-    data_shape = (batch_size,) + image_shape
+    data_shape = (batch_size, *image_shape)
     out_shape = (batch_size, num_class)
 
     mod, params = relay.testing.resnet.get_workload(num_layers=18, batch_size=batch_size, image_shape=image_shape)

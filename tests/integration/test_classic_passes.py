@@ -1,4 +1,4 @@
-"""Scripts on the pass infrastructure and instruments, written for the classic API; only their imports name this package.
+"""Scripts on the pass infrastructure and instruments, written for the classic API; only imports name this package.
 
 Each test is a script as its users write it: the calls, keyword arguments and attributes are theirs.
 """
@@ -151,7 +151,7 @@ def network() -> Any:
 
 
 def test_timing_passes(network: Any) -> None:
-    relay_mod, relay_params = network
+    relay_mod, _relay_params = network
     assert "def @main(%data: Tensor[(1, 3, 224, 224), float32]" in relay_mod.astext(show_meta_data=False)
     timing_inst = PassTimingInstrument()
     with tvm.transform.PassContext(instruments=[timing_inst]):
@@ -189,7 +189,7 @@ class RelayCallNodeDiffer:
 
     def run_after_pass(self, mod: Any, info: Any) -> None:
         name_before, op_to_cnt_before = self._op_cnt_before_stack.pop()
-        assert name_before == info.name, "name_before: {}, info.name: {} doesn't match".format(name_before, info.name)
+        assert name_before == info.name, f"name_before: {name_before}, info.name: {info.name} doesn't match"
         cur_depth = len(self._op_cnt_before_stack)
         op_to_cnt_after = self._count_nodes(mod)
         op_diff = self._diff(op_to_cnt_after, op_to_cnt_before)
@@ -273,14 +273,14 @@ class PassFine:
 class PassBadEnterCtx(PassFine):  # type: ignore[misc]
     def enter_pass_ctx(self) -> None:
         self.log.append(f"{self._name} bad enter_pass_ctx!!!")
-        raise ValueError("{} bad enter_pass_ctx".format(self._name))
+        raise ValueError(f"{self._name} bad enter_pass_ctx")
 
 
 @pass_instrument
 class PassBadExitCtx(PassFine):  # type: ignore[misc]
     def exit_pass_ctx(self) -> None:
         self.log.append(f"{self._name} bad exit_pass_ctx!!!")
-        raise ValueError("{} bad exit_pass_ctx".format(self._name))
+        raise ValueError(f"{self._name} bad exit_pass_ctx")
 
 
 def test_exceptions_in_instruments() -> None:

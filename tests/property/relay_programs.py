@@ -517,10 +517,12 @@ def boolean(b: _Builder, x: Any, shape: Any, dtype: str, pool: Any) -> Any:
     return _call(b, "where", x, one, other, exact=b.is_exact(x))
 
 
+def clip_integers(b: _Builder, x: Any, shape: Any, dtype: str, pool: Any) -> Any:
+    return _call(b, "clip", x, a_min=-3, a_max=b.number(-1, 5), exact=b.is_exact(x))
+
+
 INTEGERS: list[Step] = [
-    integer_pair, integer_pair, integer_division, shift, integer_unary, integer_reduce, one_hot, clip_integers := (
-        lambda b, x, shape, dtype, pool: _call(b, "clip", x, a_min=-3, a_max=b.number(-1, 5), exact=b.is_exact(x))
-    ),
+    integer_pair, integer_pair, integer_division, shift, integer_unary, integer_reduce, one_hot, clip_integers,
 ]  # fmt: skip
 BOOLEAN: list[Step] = [boolean, boolean, boolean]
 
