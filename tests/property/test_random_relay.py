@@ -6,10 +6,18 @@ programs besides) in the nightly run.  What was found lies in `tests/regress`.
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from tests.property.relay_checks import check, relay_passes
+from tests.property.relay_checks import Expected, check, check_sequence, relay_passes
 from tests.property.relay_programs import random_program
+from workbench import relay
+from workbench.core.module import IRModule
+from workbench.core.node import rewrite
+from workbench.core.transform import Pass, PassInfo
+from workbench.relay.analysis import list_op_freqs
+from workbench.relay.ir import expr as e
 
 CHUNK = 50
 PROGRAMS = 2_000
@@ -55,3 +63,30 @@ def test_every_relay_pass_takes_part() -> None:
 def test_the_same_seed_gives_the_same_program() -> None:
     one, other = random_program(11), random_program(11)
     assert one.mod.script() == other.mod.script() and one.mod.same(other.mod)
+
+
+WRONG: dict[str, tuple[str, Any]] = {
+    "subtract the other way round": ("subtract", lambda call: relay.subtract(*call.args[::-1])),
+    "a sign lost": ("negative", lambda call: relay.op.call("copy", call.args[0])),
+    "least for greatest": ("maximum", lambda call: relay.minimum(*call.args)),
+    "a hundredth too much": ("tanh", lambda call: relay.multiply(call, e.const(1.01, call.checked_type.dtype))),
+}
+
+
+@pytest.mark.parametrize("bug", WRONG)
+def test_a_planted_bug_is_noticed(bug: str) -> None:
+    name, wrong = WRONG[bug]
+
+    def run(mod: IRModule, ctx: Any) -> IRModule:
+        def post(node: Any) -> Any:
+            return wrong(node) if isinstance(node, e.Call) and getattr(node.op, "name", "") == name else None
+
+        return mod.with_functions({key: rewrite(func, post) for key, func in mod.items()})
+
+    planted = Pass(PassInfo("Planted"), run, {})
+    noticed = 0
+    for seed in range(200):
+        program = random_program(seed)
+        if name in list_op_freqs(program.mod):
+            noticed += bool(check_sequence(program, Expected(program), [planted], False))
+    assert noticed >= 2
