@@ -519,7 +519,8 @@ def normal(b: _Builder, x: Any, shape: Any, dtype: str, pool: Any) -> Any:
 
 
 FLOATING: list[Step] = [
-    unary, unary, unary, rare, positive, exponent, binary, binary, binary, quotient, clip, reduces, reduces, running, normal,
+    unary, unary, unary, rare, positive, exponent, binary, binary, binary, quotient, clip, reduces, reduces,
+    running, normal,
 ]  # fmt: skip
 
 

@@ -85,7 +85,7 @@ def test_a_planted_bug_is_noticed(bug: str) -> None:
 
     planted = Pass(PassInfo("Planted"), run, {})
     noticed = 0
-    for seed in range(200):
+    for seed in range(300):
         program = random_program(seed)
         if name in list_op_freqs(program.mod):
             noticed += bool(check_sequence(program, Expected(program), [planted], False))
