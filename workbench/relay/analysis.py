@@ -208,11 +208,10 @@ class Feature(IntEnum):
 
 def detect_feature(a: e.Expr | IRModule, b: IRModule | e.Expr | None = None) -> set[Feature]:
     """The features that an expression, or all functions of a module, use."""
-    if isinstance(a, IRModule):
-        a, b = b, a  # either order, as in the classic API
-    roots = [a] if isinstance(a, e.Expr) else []
-    if not roots and isinstance(b, IRModule):
-        roots = [function for _, function in b.items() if isinstance(function, e.Expr)]
+    roots = [given for given in (a, b) if isinstance(given, e.Expr)]  # either order, as in the classic API
+    if not roots:
+        modules = [given for given in (a, b) if isinstance(given, IRModule)]
+        roots = [function for mod in modules for _, function in mod.items() if isinstance(function, e.Expr)]
     return {feature for root in roots for feature in _features(root)}
 
 

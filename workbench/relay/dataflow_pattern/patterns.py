@@ -24,7 +24,7 @@ from ...core.trampoline import Task, run
 from ..ir import expr as e
 from ..ir import types as t
 from ..ir.brief import brief
-from .facts import attribute_of, equal_values, expression_type, lazy_uses, same_expression
+from .facts import attribute_of, equal_values, expression_type, lazy_uses, same_expression, sequence
 
 
 class DFPattern:
@@ -116,7 +116,7 @@ class DFPattern:
         found: list[Any] = []
         for name in self.parts:
             value = getattr(self, name)
-            found.extend(value if isinstance(value, tuple) else [] if value is None else [value])
+            found.extend(sequence(value) or ([] if value is None else [value]))
         return found
 
     def __repr__(self) -> str:
@@ -193,7 +193,7 @@ class ExprPattern(DFPattern):
     @property
     def operator_name(self) -> str:
         """The operator's name; "" for an expression."""
-        return self.expr.name if isinstance(self.expr, type) else ""
+        return str(getattr(self.expr, "name", "")) if isinstance(self.expr, type) else ""
 
     def visit(self, node: Any, match: Match) -> Task:
         yield from ()

@@ -92,7 +92,7 @@ class Operator(Node):
 
     def __eq__(self, other: object) -> bool:
         """Itself, or its class: `call.op == relay.op.get("add")` asks which operator is called."""
-        return self is other or type(self) is other
+        return self is other or (isinstance(other, type) and type(self) is other)  # pyright: ignore[reportUnnecessaryComparison]
 
     __hash__ = object.__hash__
 
