@@ -20,6 +20,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
+from . import progress
 from .code_key import code_key
 from .errors import InternalError, WorkbenchError
 from .module import IRModule
@@ -270,7 +271,7 @@ class Sequential(Pass):
         super().__init__(PassInfo(name, opt_level, tuple(required or ())), self._run_all, {})
 
     def _run_all(self, mod: IRModule, context: PassContext) -> IRModule:
-        for step in self.passes:
+        for step in progress.track(self.passes, "passes", lambda chosen: chosen.name):
             if not context.enabled(step.info):
                 continue
             mod = step(mod)
@@ -353,7 +354,8 @@ def each_function(function: Callable[..., Any]) -> Callable[..., IRModule]:
 
     @functools.wraps(function)
     def run(mod: IRModule, ctx: PassContext, *args: Any, **kwargs: Any) -> IRModule:
-        return mod.with_functions({name: function(func, mod, ctx, *args, **kwargs) for name, func in mod.items()})
+        each = progress.track(list(mod.items()), "functions", lambda pair: pair[0])
+        return mod.with_functions({name: function(func, mod, ctx, *args, **kwargs) for name, func in each})
 
     signature = inspect.signature(function)
     parameters = list(signature.parameters.values())

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 
 from ..arith.build import const
 from ..arith.nodes import Call, PrimExpr, StringImm
-from ..core import origin
+from ..core import origin, progress
 from ..core.dtype import DataType
 from ..core.equal import fingerprint
 from ..core.errors import WorkbenchError
@@ -96,7 +96,7 @@ def lower_module(mod: IRModule, target: Target) -> Lowered:
         buffer = decl_buffer(tensor.concrete_shape, tensor.dtype, entry.unique(parameter.name_hint))
         entry.values[id(parameter)] = (buffer,)
         inputs.append((parameter.name_hint, tensor))
-    for current in _outside_kernels(main.body):
+    for current in progress.track(_outside_kernels(main.body), "lower"):
         if id(current) not in entry.values:
             entry.values[id(current)] = _lower(current, entry)
     return _finish(main, entry, inputs, tuple(mod.attrs.get("output_names", ())))

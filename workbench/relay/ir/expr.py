@@ -49,6 +49,12 @@ class Expr(Node):
     def type_or_none(self) -> Type | None:
         return getattr(self, "inferred", None)
 
+    def astext(self, show_meta_data: bool = False) -> str:
+        """The classic text of this expression (`script` is the Python-syntax one)."""
+        from .classic import astext
+
+        return astext(self, show_meta_data)
+
     def set_type(self, found: Type) -> None:
         """Remember the inferred type (inference only)."""
         object.__setattr__(self, "inferred", found)
@@ -199,6 +205,12 @@ class Function(Expr):
         given: Any = self.attrs  # a dict or None in the classic API
         if not isinstance(given, FrozenMap):
             object.__setattr__(self, "attrs", FrozenMap(given or {}))
+
+    def __str__(self) -> str:
+        """The function's script: what ``print(function)`` shows."""
+        from .script import script
+
+        return script(self)
 
     @property
     def is_primitive(self) -> bool:
