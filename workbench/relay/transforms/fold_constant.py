@@ -187,7 +187,7 @@ def constant_call(m: Match) -> Any:
 
 def _as_constant(value: Any) -> e.Expr:
     if isinstance(value, tuple):
-        return e.Tuple(tuple(_as_constant(item) for item in value))
+        return e.Tuple(tuple(map(_as_constant, value)))  # pyright: ignore[reportUnknownArgumentType]
     return e.Constant(Tensor.adopt(np.asarray(value)))
 
 
