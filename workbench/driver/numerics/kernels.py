@@ -19,7 +19,7 @@ from ...core.module import IRModule
 from ...tir import nodes as t
 from .compare import Gap, compare_all
 from .entry import EntryMachine
-from .forms import checked_form
+from .forms import checked_form, optimisation_level
 from .report import KernelCheck
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class KernelChecker:
             if key in self._known:
                 known = self._known[key]
                 return KernelCheck(kernel, "same" if known.verdict == "right" else known.verdict, known.gap, known.note)
-            unit = unit_of(IRModule({kernel: form}), function.attrs["target"], optimise=0)
+            unit = unit_of(IRModule({kernel: form}), function.attrs["target"], optimisation_level(form))
         except WorkbenchError as error:
             return KernelCheck(kernel, "failed", note=brief(error))
         made = self.run(kernel, f"{kernel}/{key[1]}", unit)
