@@ -88,8 +88,8 @@ class KernelChecker:
             meaning, inputs = self.machine.meanings[kernel], self.machine.captured[kernel]
             shapes = [output.shape for output in outputs]
             wide, narrow = (
-                [array.reshape(shape) for array, shape in zip(meaning.results(inputs, wide), shapes, strict=True)]
-                for wide in (True, False)
+                [array.reshape(shape) for array, shape in zip(results, shapes, strict=True)]
+                for results in (meaning.results(inputs, float64=True), self.machine.narrow[kernel])
             )
             self._expected = (kernel, wide, narrow)
         _, wide, narrow = self._expected
