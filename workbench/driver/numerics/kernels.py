@@ -43,6 +43,8 @@ class KernelChecker:
         self.child = child
         self.tolerance = tolerance
         self.deadline = deadline
+        self.prefix = ""
+        """Of the names of libraries, where several checkers share a child."""
         self._held = ""
         self._started = -1
         self._libraries: set[str] = set()
@@ -69,7 +71,7 @@ class KernelChecker:
             unit = unit_of(IRModule({kernel: form}), function.attrs["target"], optimisation_level(form))
         except WorkbenchError as error:
             return KernelCheck(kernel, "failed", note=brief(error))
-        made = self.run(kernel, f"{kernel}/{key[1]}", unit)
+        made = self.run(kernel, f"{self.prefix}{kernel}/{key[1]}", unit)
         self._known[key] = made
         return made
 
