@@ -54,13 +54,14 @@ _alive: dict[int, Any] = {}
 """Records handed out, by address, with what they point to."""
 
 
-def _forget(record: Any, alive: dict[int, Any] = _alive, address: Any = ctypes.addressof) -> None:
-    alive.pop(address(record.contents), None)  # names of this module are gone when the interpreter ends
+@_Deleter
+def _release(record: Any, alive: dict[int, Any] = _alive, address: Any = ctypes.addressof) -> None:
+    alive.pop(address(record.contents), None)
 
 
-_release = _Deleter(_forget)
+# Tensors outlive this module when the interpreter ends; what frees them must be there until the very end, and must not
+# look for names in a module that has been emptied.
 ctypes.pythonapi.Py_IncRef(ctypes.py_object(_release))
-"""Never freed: tensors may outlive this module when the interpreter ends, and call it then."""
 
 
 def tensor_of(array: np.ndarray) -> Any:

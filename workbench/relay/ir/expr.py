@@ -202,8 +202,9 @@ class Function(Expr):
 
     def __post_init__(self) -> None:
         _as_tuples(self, "params", "type_params")
-        if not isinstance(self.attrs, FrozenMap):
-            object.__setattr__(self, "attrs", FrozenMap(self.attrs or {}))
+        given: Any = self.attrs  # a dict or None in the classic API
+        if not isinstance(given, FrozenMap):
+            object.__setattr__(self, "attrs", FrozenMap(given or {}))
 
     def __str__(self) -> str:
         """The function's script: what ``print(function)`` shows."""
@@ -361,7 +362,7 @@ def var(name_hint: str, type_annotation: Type | None = None, shape: Any = None, 
     if shape is not None:
         type_annotation = TensorType(tuple(shape), dtype)  # type: ignore[arg-type]
     elif isinstance(type_annotation, str):
-        type_annotation = TensorType((), type_annotation)
+        type_annotation = TensorType((), type_annotation)  # type: ignore[arg-type]
     return Var(name_hint, type_annotation)
 
 
