@@ -62,6 +62,41 @@ def _elementwise(function: Callable[..., Any]) -> Judge:
     return judge
 
 
+def grid_sample(op: Any, data: np.ndarray, grid: np.ndarray) -> Any:
+    methods = {"nearest": "nearest", "bilinear": "linear", "bicubic": "cubic"}
+    places = np.ascontiguousarray(np.moveaxis(grid, 1, -1))
+    return run("GridSample", [data, places], opset=20, mode=methods[op.method], padding_mode=op.padding_mode,
+               align_corners=int(op.align_corners))  # fmt: skip
+
+
+def roi_align(op: Any, data: np.ndarray, rois: np.ndarray) -> Any:
+    mode = "half_pixel" if op.aligned else "output_half_pixel"
+    return run("RoiAlign", [data, np.ascontiguousarray(rois[:, 1:]), rois[:, 0].astype(np.int64)], opset=16,
+               mode=op.mode,
+               output_height=op.pooled_size[0], output_width=op.pooled_size[1], sampling_ratio=op.sample_ratio,
+               spatial_scale=op.spatial_scale, coordinate_transformation_mode=mode)  # fmt: skip
+
+
+def deformable(op: Any, data: np.ndarray, offset: np.ndarray, weight: np.ndarray, mask: np.ndarray) -> Any:
+    from onnx.reference import ReferenceEvaluator
+
+    node = helper.make_node("DeformConv", ["x", "w", "o", "", "m"], ["y"], strides=op.strides, pads=op.padding,
+                            dilations=op.dilation, group=op.groups, offset_group=op.deformable_groups)  # fmt: skip
+    values = {"x": data, "w": weight, "o": offset, "m": mask}
+    inputs = [helper.make_tensor_value_info(name, 1, item.shape) for name, item in values.items()]
+    graph = helper.make_graph([node], "g", inputs, [helper.make_tensor_value_info("y", 1, None)])
+    return ReferenceEvaluator(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 22)])).run(None, values)
+
+
+def pool_indices(op: Any, data: np.ndarray) -> Any:
+    more = {"dilations": op.dilation} if op.dilation else {}
+    more |= {"pads": op.padding} if op.padding else {}
+    if data.dtype != np.float32:
+        data = data.astype(np.float32)
+    return run("MaxPool", [data], 2, kernel_shape=op.pool_size, strides=op.strides,
+               storage_order=int(op.column_major), **more)  # fmt: skip
+
+
 def shifted(function: Callable[..., Any]) -> Judge:
     """function(a, b, width), cut to the width."""
 
@@ -448,7 +483,8 @@ JUDGES: dict[str, Judge] = {
     "nn.batch_matmul": matmul, "nn.bias_add": bias_add, "concatenate": concatenate, "split": split,
     "strided_slice": strided_slice, "take": take, "gather": gather, "gather_nd": gather_nd, "one_hot": one_hot,
     "nn.pad": pad, "tile": tile, "repeat": repeat, "transpose": transpose, "reshape": reshape,
-    "layout_transform": layout_transform, "arange": arange,
+    "layout_transform": layout_transform, "arange": arange, "image.grid_sample": grid_sample,
+    "vision.roi_align": roi_align, "nn.deformable_conv2d": deformable, "nn.max_pool_indices": pool_indices,
 }  # fmt: skip
 
 PLAIN: dict[str, str] = {
@@ -457,6 +493,6 @@ PLAIN: dict[str, str] = {
     "zeros": "np.zeros", "ones": "np.ones", "zeros_like": "np.zeros_like", "ones_like": "np.ones_like",
     "cast_like": "as cast", "reshape_like": "ndarray.reshape", "full_like": "np.full",
     "broadcast_to_like": "np.broadcast_to", "slice_like": "slicing", "ndarray_size": "ndarray.size",
-    "shape_of": "ndarray.shape", "nn.dropout": "the operand itself",
+    "shape_of": "ndarray.shape", "nn.dropout": "the operand itself", "reinterpret": "ndarray.view",
 }  # fmt: skip
 """Operators whose reference is one NumPy function of that very meaning, which nothing else need confirm."""

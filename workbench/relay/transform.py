@@ -10,7 +10,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..core.transform import Pass, PassContext, PassInfo, Sequential, function_pass, module_pass
+from ..core.transform import (
+    FunctionPass,
+    ModulePass,
+    Pass,
+    PassContext,
+    PassInfo,
+    Sequential,
+    function_pass,
+    module_pass,
+)
 from .ir import expr as e
 from .ir.infer import infer_type as _infer_type
 from .transforms.basic_blocks import ToBasicBlockNormalForm
@@ -64,11 +73,13 @@ __all__ = [
     "FoldExplicitPadding",
     "FoldScaleAxis",
     "ForwardFoldScaleAxis",
+    "FunctionPass",
     "FuseOps",
     "InferType",
     "InferTypeLocal",
     "Inline",
     "LambdaLift",
+    "ModulePass",
     "PackWeights",
     "Pass",
     "PassContext",

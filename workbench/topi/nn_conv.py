@@ -14,10 +14,11 @@ import numpy as np
 
 from ..core.dtype import DataType
 from ..relay.ir.operator import Fusion, Operator, attribute, bad, example, operator
-from ..relay.ir.types import Dimension, TensorType
+from ..relay.ir.types import Dimension, TensorType, Type
 from . import arrange
 from . import attributes as convert
 from . import layout as layouts
+from .deduce import convolution_weight
 from .samples import floats, ints
 from .shapes import (
     Shape,
@@ -168,6 +169,9 @@ class Conv2D(Operator):
     def arrange(self, operands: Any, types: Any, wish: tuple[str, ...] = ()) -> Any:
         return arrange.convolution(self, types, wish)
 
+    def deduce(self, data: Type | None, weight: Type | None) -> tuple[Type | None, ...]:
+        return convolution_weight(self, data, weight)
+
     def infer(self, data: TensorType, weight: TensorType) -> TensorType:
         source, kernel = layouts.parse(self.data_layout), layouts.parse(self.kernel_layout)
         kind = tensor(self, data, "data", len(source.axes))
@@ -280,6 +284,9 @@ class Conv1D(Operator):
             out_dtype=self.out_dtype,
         )
 
+    def deduce(self, data: Type | None, weight: Type | None) -> tuple[Type | None, ...]:
+        return convolution_weight(self, data, weight)
+
     def infer(self, data: TensorType, weight: TensorType) -> TensorType:
         kind, taps = tensor(self, data, "data", 3), tensor(self, weight, "weight", 3)
         found = self.wide().infer(
@@ -367,6 +374,9 @@ class Conv2DTranspose(Operator):
                 expected=self.channels,
             )
         return out, kh, kw
+
+    def deduce(self, data: Type | None, weight: Type | None) -> tuple[Type | None, ...]:
+        return convolution_weight(self, data, weight, transposed=True)
 
     def infer(self, data: TensorType, weight: TensorType) -> TensorType:
         kind, taps = tensor(self, data, "data", 4), tensor(self, weight, "weight", 4)

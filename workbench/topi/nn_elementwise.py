@@ -12,9 +12,10 @@ import numpy as np
 
 from ..arith import build
 from ..relay.ir.operator import Fusion, Operator, attribute, bad, example, operator
-from ..relay.ir.types import Dimension, TensorType, TupleType
+from ..relay.ir.types import Dimension, TensorType, TupleType, Type
 from . import arrange
 from . import attributes as convert
+from .deduce import along_axis
 from .emit import elementwise, injective
 from .samples import bools, floats, ints
 from .shapes import add, float_dtype, normalized_axis, refuse, same_dtype, tensor, unify
@@ -69,6 +70,9 @@ class PRelu(Operator):
 
     def arrange(self, operands: Any, types: Any, wish: tuple[str, ...] = ()) -> Any:
         return arrange.along_axis(self, "axis", operands, types)
+
+    def deduce(self, data: Type | None, alpha: Type | None) -> tuple[Type | None, ...]:
+        return along_axis(data, self.axis, (alpha,))
 
     def infer(self, data: TensorType, alpha: TensorType) -> TensorType:
         kind, slopes = tensor(self, data, "data"), tensor(self, alpha, "alpha", 1)

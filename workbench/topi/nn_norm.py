@@ -14,9 +14,10 @@ import numpy as np
 
 from ..arith import build
 from ..relay.ir.operator import Fusion, Operator, attribute, bad, example, operator
-from ..relay.ir.types import TensorType, TupleType
+from ..relay.ir.types import TensorType, TupleType, Type
 from . import arrange
 from . import attributes as convert
+from .deduce import along_axis
 from .reduce import reduce_tensor
 from .samples import floats, ints, positive
 from .shapes import float_dtype, normalized_axes, normalized_axis, same_dtype, tensor, unify
@@ -179,6 +180,9 @@ class BatchNorm(Operator):
         bad(ints(2, 3), ints(3), ints(3), ints(3), ints(3), error="float dtype"),
     )  # fmt: skip
 
+    def deduce(self, data: Type | None, *vectors: Type | None) -> tuple[Type | None, ...]:
+        return along_axis(data, self.axis, vectors)
+
     def infer(
         self, data: TensorType, gamma: TensorType, beta: TensorType, moving_mean: TensorType, moving_var: TensorType
     ) -> TupleType:
@@ -265,6 +269,9 @@ class LayerNorm(Operator):
     def arrange(self, operands: Any, types: Any, wish: tuple[str, ...] = ()) -> Any:
         return arrange.along_axis(self, "axis", operands, types)
 
+    def deduce(self, data: Type | None, *vectors: Type | None) -> tuple[Type | None, ...]:
+        return along_axis(data, self.axis, vectors)
+
     def infer(self, data: TensorType, gamma: TensorType, beta: TensorType) -> TensorType:
         kind = infer_along(self, data)
         _check_vectors(self, kind, axis_of(self, len(kind.shape)), gamma=gamma, beta=beta)
@@ -311,6 +318,9 @@ class InstanceNorm(Operator):
     def axes(self, rank: int) -> tuple[int, ...]:
         channel = axis_of(self, rank)
         return tuple(axis for axis in range(1, rank) if axis != channel)
+
+    def deduce(self, data: Type | None, *vectors: Type | None) -> tuple[Type | None, ...]:
+        return along_axis(data, self.axis, vectors)
 
     def infer(self, data: TensorType, gamma: TensorType, beta: TensorType) -> TensorType:
         kind = infer_along(self, data)

@@ -350,7 +350,7 @@ class ArgReduction(Operator):
         axes = self.axes(len(data.shape))
         reduced = {axis: te.reduce_axis((0, data.shape[axis]), name=f"k{axis}") for axis in axes}
         extents = [data.shape[axis] for axis in axes]
-        reducer = _arg_reducer(self.greatest, own.select_last_index)
+        reducer = arg_reducer(self.greatest, own.select_last_index)
 
         def element(*i: Any) -> Any:
             spatial = iter([at for position, at in enumerate(i) if not (own.keepdims and position in axes)])
@@ -363,7 +363,7 @@ class ArgReduction(Operator):
         return found
 
 
-def _arg_reducer(greatest: bool, last: bool) -> Any:
+def arg_reducer(greatest: bool, last: bool) -> Any:
     from .. import te
 
     def combine(a: Any, b: Any) -> tuple[Any, Any]:

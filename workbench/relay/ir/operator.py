@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import IntEnum
 from functools import cache
 from typing import Any, ClassVar, TypeVar, dataclass_transform
@@ -112,13 +112,17 @@ class Operator(Node):
 
     def __eq__(self, other: object) -> bool:
         """Itself, or its class: `call.op == relay.op.get("add")` asks which operator is called."""
-        return self is other or type(self) is other
+        return self is other or (isinstance(other, type) and type(self) is other)  # pyright: ignore[reportUnnecessaryComparison]
 
     __hash__ = object.__hash__
 
     def infer(self, *types: Any) -> Type:
         """The result's type from the operands' types.  Raises `WorkbenchError` when they do not fit."""
         raise NotImplementedError(self.name)
+
+    def deduce(self, *types: Any) -> Sequence[Type | None]:
+        """Types of operands whose own is unknown (None), as far as attributes and other operands tell them."""
+        return types
 
     def reference(self, *values: Any) -> Any:
         """The result in NumPy: what the operator means."""
