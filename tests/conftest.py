@@ -10,6 +10,8 @@ from __future__ import annotations
 import difflib
 import os
 import re
+import shutil
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -24,6 +26,23 @@ settings.register_profile(
 )
 settings.register_profile("nightly", parent=settings.get_profile("ci"), derandomize=False, max_examples=2000)
 settings.load_profile(os.environ.get("WORKBENCH_HYPOTHESIS", "ci"))
+
+
+CACHE = "WORKBENCH_CACHE_DIR"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """A cache of compiled code for this run alone, shared by its workers and the processes that tests start."""
+    if hasattr(config, "workerinput"):
+        return
+    os.environ[CACHE] = tempfile.mkdtemp(prefix="workbench-tests-")
+    os.environ.pop("WORKBENCH_CACHE", None)
+    os.environ.pop("WORKBENCH_CACHE_SHARED", None)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):
+        shutil.rmtree(os.environ.pop(CACHE), ignore_errors=True)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

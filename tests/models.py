@@ -53,7 +53,11 @@ def model_path(name: str) -> Path:
 
 def recorded(name: str) -> tuple[dict[str, np.ndarray], list[np.ndarray]]:
     """Inputs by name and onnxruntime's outputs in order, recorded with its optimisations off."""
-    path = model_path(name)
+    return recorded_in(model_path(name))
+
+
+def recorded_in(path: Path) -> tuple[dict[str, np.ndarray], list[np.ndarray]]:
+    """As `recorded`, of the model in a file."""
     with np.load(path.with_name(path.name + ".io.npz")) as stored:
         inputs = {key[4:]: stored[key] for key in stored.files if key.startswith("in__")}
         numbered = {int(key[3:].split("__")[0]): stored[key] for key in stored.files if key.startswith("out")}

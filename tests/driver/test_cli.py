@@ -1,7 +1,9 @@
-"""The command line: `workbench run | inspect | doctor`, through `driver.cli.main`."""
+"""The command line: `workbench compile | run | bench | inspect | cache | doctor`, by `main` and as a program."""
 
 from __future__ import annotations
 
+import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +12,7 @@ import numpy as np
 import pytest
 
 from tests.driver.programs import onnxruntime_outputs, small_inputs, small_model
+from workbench.codegen.llvm.cache import memory
 from workbench.driver.cli import main
 
 
@@ -18,6 +21,8 @@ def model(tmp_path: Path) -> Path:
     path = tmp_path / "small.onnx"
     path.write_bytes(small_model().SerializeToString())
     np.savez(tmp_path / "in.npz", **small_inputs())
+    np.savez(tmp_path / "wrong.npz", nothing=np.zeros(3))
+    (tmp_path / "not.so").write_bytes(b"not a library")
     return path
 
 
@@ -30,11 +35,96 @@ def run(*arguments: str) -> int:
 
 def test_run_writes_the_outputs(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = model.parent
-    assert run("run", str(model), "--inputs", str(folder / "in.npz"), "--outputs", str(folder / "out.npz")) == 0
+    assert (
+        run("run", str(model), "--inputs", str(folder / "in.npz"), "--outputs", str(folder / "out.npz")) == 0
+    )
     with np.load(folder / "out.npz") as found:
         (expected,) = onnxruntime_outputs(small_model(), small_inputs())
         np.testing.assert_allclose(found["y"], expected, rtol=1e-3, atol=1e-4)
     assert "y: float32[1, 7]" in capsys.readouterr().out
+
+
+def test_compile_then_run_the_library(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = model.parent
+    assert run("compile", str(model), "-o", str(folder / "small.so")) == 0
+    assert "output y: float32[1, 7]" in capsys.readouterr().out
+    assert (
+        run("run", str(folder / "small.so"), "--input", str(folder / "in.npz"), "-o", str(folder / "out"))
+        == 0
+    )
+    with np.load(folder / "out.npz") as found:
+        (expected,) = onnxruntime_outputs(small_model(), small_inputs())
+        np.testing.assert_allclose(found["y"], expected, rtol=1e-3, atol=1e-4)
+    assert [path.name for path in folder.iterdir() if path.name.endswith(".tmp")] == []
+
+
+def test_run_without_inputs_says_so(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("run", str(model)) == 0
+    shown = capsys.readouterr()
+    assert "y: float32[1, 7]" in shown.out and "random" in shown.err
+
+
+def test_open_dimensions_are_given_by_input_or_by_name(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from tests.models import model_path
+
+    path = str(model_path("dnsmos_model_v8"))
+    assert run("compile", path, "-o", str(tmp_path / "x.so")) == 2
+    assert "--shape" in capsys.readouterr().err
+    assert run("compile", path, "-o", str(tmp_path / "x.so"), "--shape", "N=1") == 0
+    assert "float32[1, 900, 120]" in capsys.readouterr().out
+    assert run("inspect", path, "--shape", "input_1=2,900,120", "--stage", "Import") == 0
+    assert "R.Tensor((2, 900, 120)" in capsys.readouterr().out
+
+
+def test_bench_reports_as_text_and_as_json(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert (
+        run("bench", str(model), "--seconds", "0.05", "--threads", "1", "--json", "--against", "onnxruntime")
+        == 0
+    )
+    report = json.loads(capsys.readouterr().out)
+    assert report["threads"] == 1 and report["runs"] >= 5 and report["processor"]
+    assert 0 < report["min_ms"] <= report["median_ms"] <= report["max_ms"]
+    assert (
+        report["onnxruntime"]["median_ms"] > 0 and report["ratio"] > 0 and report["largest_difference"] < 1e-3
+    )
+    assert run("bench", str(model), "--seconds", "0.05") == 0
+    assert "median" in capsys.readouterr().out
+
+
+def test_inspect_shows_native_code_of_a_kernel(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("inspect", str(model), "--kernel", "main", "--form", "asm") == 0
+    assert "__tvm_ffi_main" in capsys.readouterr().out
+    assert run("inspect", str(model), "--kernel", "main") == 0
+    assert "@T.prim_func" in capsys.readouterr().out
+    assert run("inspect", str(model), "--form", "asm") == 2
+    assert "fused_nn_softmax" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("form", "word"), [("origins", "Softmax#"), ("llvm-passes", "InstCombinePass")])
+def test_inspect_shows_where_code_comes_from(
+    model: Path, form: str, word: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("inspect", str(model), "--kernel", "fused_nn_softmax", "--form", form) == 0
+    assert word in capsys.readouterr().out
+
+
+def test_the_cache_is_shown_and_cleared(
+    model: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WORKBENCH_CACHE_DIR", str(model.parent / "cache"))
+    memory.clear()
+    assert run("run", str(model)) == 0
+    assert run("cache", "show") == 0
+    assert " 0 entries" not in capsys.readouterr().out
+    assert run("cache", "clear") == 0
+    assert "removed" in capsys.readouterr().out
+    assert run("cache", "show") == 0
+    assert " 0 entries" in capsys.readouterr().out
+    monkeypatch.setenv("WORKBENCH_CACHE", "off")
+    assert run("cache", "show") == 0
+    assert "nothing is kept" in capsys.readouterr().out
 
 
 def test_inspect_lists_inputs_steps_and_kernels(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -61,7 +151,25 @@ def test_doctor_finds_nothing_wrong_with_native_code(capsys: pytest.CaptureFixtu
         ("run", "{folder}/small.onnx", "--inputs", "{folder}/none.npz", "--outputs", "{folder}/o.npz"),
         ("run", "{folder}/small.onnx", "--inputs", "{folder}/small.onnx", "--outputs", "{folder}/o.npz"),
         ("run", "{folder}/in.npz", "--inputs", "{folder}/in.npz", "--outputs", "{folder}/o.npz"),
+        ("run", "{folder}/none.so"),
+        ("run", "{folder}/not.so"),
+        ("run", "{folder}/small.onnx", "--input", "{folder}/in.npz", "--output", "{folder}/none/o.npz"),
+        ("run", "{folder}/small.onnx", "--input", "{folder}/wrong.npz"),
+        ("compile", "{folder}/none.onnx", "-o", "{folder}/o.so"),
+        ("compile", "{folder}/not.so", "-o", "{folder}/o.so"),
+        ("compile", "{folder}/small.onnx", "-o", "{folder}/none/o.so"),
+        ("compile", "{folder}/small.onnx", "-o", "{folder}/o.dll"),
+        ("compile", "{folder}/small.onnx", "-o", "{folder}/o.so", "--target", "llvm -mtriple=pdp11-unix"),
+        ("compile", "{folder}/small.onnx", "-o", "{folder}/o.so", "--shape", "z=1"),
+        ("bench", "{folder}/small.onnx", "--against", "tvm"),
+        ("bench", "{folder}/not.so", "--against", "onnxruntime"),
+        ("inspect", "{folder}/not.so"),
         ("inspect", "{folder}/small.onnx", "--step", "Nowhere"),
+        ("inspect", "{folder}/small.onnx", "--stage", "Nowhere"),
+        ("inspect", "{folder}/small.onnx", "--kernel", "nowhere"),
+        ("inspect", "{folder}/small.onnx", "--kernel", "main", "--form", "wasm"),
+        ("inspect", "{folder}/small.onnx", "--shape", "x"),
+        ("inspect", "{folder}/small.onnx", "--shape", "x=-1,3"),
         ("inspect", "{folder}/small.onnx", "--shape", "x=1,two"),
         ("inspect", "{folder}/small.onnx", "--target", "quantum"),
     ],
@@ -74,12 +182,46 @@ def test_a_mistake_is_six_lines_and_status_2(
     assert shown.startswith("E-") and len(shown.rstrip().split("\n")) <= 6 and "Traceback" not in shown
 
 
-def test_it_runs_as_a_program() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "workbench.driver.cli", "--help"],
+def shell(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "workbench.driver.cli", *arguments],
         capture_output=True,
         text=True,
         timeout=60,
         check=False,
+        env={**os.environ, "NO_COLOR": "1", "COLUMNS": "200"},
     )
-    assert done.returncode == 0 and "doctor" in done.stdout
+
+
+def test_it_runs_as_a_program(model: Path) -> None:
+    done = shell("--help")
+    assert done.returncode == 0
+    assert all(
+        name in done.stdout for name in ("compile", "run", "bench", "inspect", "cache", "doctor", "lab")
+    )
+    folder = model.parent
+    done = shell("compile", str(model), "-o", str(folder / "p.so"))
+    assert done.returncode == 0 and "kernel calls" in done.stdout and done.stderr == ""
+    done = shell("run", str(folder / "p.so"), "--input", str(folder / "in.npz"))
+    assert done.returncode == 0 and "y: float32[1, 7]" in done.stdout
+    done = shell("run", str(folder / "not.so"))
+    assert done.returncode == 2 and done.stderr.startswith("E-LOAD-FORMAT") and "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("arguments", [("compile",), ("nothing",), ("bench", "x.onnx", "--threads", "many")])
+def test_wrong_use_is_said_with_status_2(arguments: tuple[str, ...]) -> None:
+    done = shell(*arguments)
+    assert done.returncode == 2 and "Usage" in done.stderr and "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("command", ["compile", "run", "bench", "inspect", "cache"])
+def test_help_teaches(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(command, "--help") == 0
+    shown = capsys.readouterr().out
+    assert "Usage" in shown and len(shown.split()) > 30
+
+
+def test_a_closed_pipe_is_no_error(model: Path) -> None:
+    program = f"{sys.executable} -m workbench.driver.cli inspect {model} --stage Lower | head -1"
+    done = subprocess.run(program, shell=True, capture_output=True, text=True, timeout=60, check=False)
+    assert done.stdout.strip() and "Traceback" not in done.stderr

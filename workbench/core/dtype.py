@@ -2,7 +2,7 @@
 
 `DataType` is a `str`, interned by its canonical spelling, so `expr.dtype == "float32"` holds as it does in the
 classic API, and a dtype prints, hashes and serialises as its name.  Lanes are fixed (``x16``) or scalable
-(``xvscalex4``).  Small floats (bfloat16, float8_*) are those of `ml_dtypes`.
+(``xvscalex4``).  Small floats (bfloat16, float8_*, float4_*) are those of `ml_dtypes`.
 
 >>> DataType("float32x16").lanes
 16
@@ -21,7 +21,7 @@ import numpy as np
 from .errors import WorkbenchError
 
 _PATTERN: Final = re.compile(
-    r"^(bool|handle|void|uint|int|bfloat|float8_e4m3fnuz|float8_e4m3fn|float8_e5m2fnuz|float8_e5m2|float)(\d*)(?:x(vscalex)?(\d+))?$"
+    r"^(bool|handle|void|uint|int|bfloat|float8_e4m3fnuz|float8_e4m3fn|float8_e5m2fnuz|float8_e5m2|float4_e2m1fn|float)(\d*)(?:x(vscalex)?(\d+))?$"
 )
 _WIDTHS: Final = {
     "int": (1, 2, 4, 8, 16, 32, 64),
@@ -30,7 +30,14 @@ _WIDTHS: Final = {
     "bfloat": (16,),
 }
 _DEFAULT_WIDTH: Final = {"int": 32, "uint": 32, "float": 32, "bfloat": 16}
-_SMALL_FLOATS: Final = ("float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz")
+_SMALL_FLOATS: Final = {
+    "float8_e4m3fn": 8,
+    "float8_e4m3fnuz": 8,
+    "float8_e5m2": 8,
+    "float8_e5m2fnuz": 8,
+    "float4_e2m1fn": 4,
+}
+"""Widths in bits; each value takes a byte in memory."""
 
 
 class DataType(str):
@@ -88,14 +95,11 @@ class DataType(str):
     @property
     def element_of(self) -> DataType:
         """The type of one lane."""
-        return self.with_lanes(1)
+        return self if self.lanes == 1 and not self.scalable else _with_lanes(self, 1, False)
 
     def with_lanes(self, lanes: int, scalable: bool = False) -> DataType:
         """The same element type with another number of lanes."""
-        scalar = str(self).split("x", 1)[0] if self.code not in _SMALL_FLOATS else self.code
-        if lanes == 1 and not scalable:
-            return DataType(scalar)
-        return DataType(f"{scalar}x{'vscalex' if scalable else ''}{lanes}")
+        return _with_lanes(self, lanes, scalable)
 
     def to_numpy(self) -> np.dtype:
         """The NumPy dtype of one lane.  Raises `WorkbenchError` for handle and void."""
@@ -108,6 +112,14 @@ class DataType(str):
         if self.is_uint:
             return (0, 2**self.bits - 1)
         return (-(2 ** (self.bits - 1)), 2 ** (self.bits - 1) - 1)
+
+
+@cache
+def _with_lanes(dtype: DataType, lanes: int, scalable: bool) -> DataType:
+    scalar = str(dtype).split("x", 1)[0] if dtype.code not in _SMALL_FLOATS else dtype.code
+    if lanes == 1 and not scalable:
+        return DataType(scalar)
+    return DataType(f"{scalar}x{'vscalex' if scalable else ''}{lanes}")
 
 
 @cache
@@ -130,7 +142,7 @@ def _split(text: str) -> tuple[str, int, int, bool]:
     code, width, scalable, lanes = matched.groups()
     count = int(lanes) if lanes else 1
     if code in _SMALL_FLOATS:
-        return code, 8, count, bool(scalable)
+        return code, _SMALL_FLOATS[code], count, bool(scalable)
     if code in ("bool", "handle", "void"):
         return code, {"bool": 1, "handle": 64, "void": 0}[code], count, bool(scalable)
     bits = int(width) if width else _DEFAULT_WIDTH.get(code, 0)

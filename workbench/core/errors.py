@@ -24,7 +24,7 @@ class WorkbenchError(Exception):
     """The base of every error that reaches a user.
 
     `code` is stable and documented ("E-TYPE-MISMATCH"); `nodes` are the program nodes concerned, for underlining
-    in printed text; `partial` is whatever a caller can still use.
+    in printed text; `partial` is whatever a caller can still use; `file` is the name of the file that is to blame.
     """
 
     def __init__(
@@ -39,6 +39,7 @@ class WorkbenchError(Exception):
         kept: str = "",
         nodes: Iterable[Any] = (),
         partial: Any = None,
+        file: str = "",
     ) -> None:
         self.code = code
         self.message = message
@@ -49,6 +50,7 @@ class WorkbenchError(Exception):
         self.kept = kept
         self.nodes = tuple(nodes)
         self.partial = partial
+        self.file = file
         super().__init__(message)
 
     def __str__(self) -> str:
@@ -76,23 +78,19 @@ class InternalError(WorkbenchError):
 
 def shorten(text: str, limit: int = _FIELD_LIMIT) -> str:
     """`text` on one line, control characters made visible, at most `limit` characters."""
-    clean = "".join(_visible(character) for character in text[: limit + 1])
+    clean = text[: limit + 1].translate(_ON_ONE_LINE)
     return clean if len(clean) <= limit else clean[: limit - 1] + "…"
 
 
-def _visible(character: str) -> str:
-    code = ord(character)
-    if code < 32:
-        return " " if character == "\n" else chr(0x2400 + code)
-    if (
-        code == 127
-        or 0x80 <= code < 0xA0
-        or 0x202A <= code <= 0x202E
-        or 0x2066 <= code <= 0x2069
-        or 0xD800 <= code < 0xE000
-    ):
-        return "�"
-    return character
+def _pictures() -> dict[int, str]:
+    codes = {code: chr(0x2400 + code) for code in range(32) if code not in (9, 10)}
+    unseen = (127, *range(0x80, 0xA0), 0x2028, 0x2029, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
+    return codes | dict.fromkeys(unseen, "\ufffd") | dict.fromkeys(range(0xD800, 0xE000), "\ufffd") | {127: "\u2421"}
+
+
+PICTURES: Final = _pictures()
+"""For `str.translate`: what takes the place of characters that a terminal or a page would obey instead of showing."""
+_ON_ONE_LINE: Final = {**PICTURES, 9: "\u2409", 10: " "}
 
 
 def nearest(name: str, names: Iterable[str]) -> str:

@@ -50,6 +50,10 @@ class OriginTable:
         """True for a node of the program that the step began with."""
         return id(node) in self._existing
 
+    def share_old(self, other: OriginTable) -> None:
+        """Count as old what `other` does."""
+        self._existing = other._existing
+
     def add(self, node: Any, origins: Iterable[Any]) -> None:
         """Join `origins` to what is known of `node`."""
         known = self._entries.get(id(node))
@@ -62,7 +66,7 @@ class OriginTable:
             self.add(node, origins)
 
     def of(self, node: Any) -> frozenset[Any]:
-        """What `node` was directly derived from (empty if unknown or unchanged)."""
+        """What `node` was directly derived from (empty if unknown or unchanged); itself too if it was there before."""
         known = self._entries.get(id(node))
         return known[1] if known is not None else frozenset()
 
@@ -87,6 +91,19 @@ def recording(existing: Iterable[Any] = ()) -> Iterator[OriginTable]:
 def active() -> OriginTable | None:
     """The table being recorded into, if any."""
     return _active.get()
+
+
+def joined(kept: Any, *merged: Any) -> Any:
+    """Say that `kept`, which may be there already, now stands for `merged` too; returns `kept`.
+
+    For merging equal expressions, and for rewrites whose answer is a part of what they replace.
+    """
+    table = _active.get()
+    if table is not None:
+        others = [node for node in merged if node is not kept]
+        if others:
+            table.add(kept, [kept, *others] if table.is_old(kept) else others)
+    return kept
 
 
 def derived(new: Any, *sources: Any) -> Any:

@@ -21,16 +21,17 @@ from __future__ import annotations
 
 import inspect
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from . import origin
+from . import breakpoints, origin
 from .errors import WorkbenchError
 from .limits import limits
 from .node import Node, children, map_children, post_order
+from .time_limit import check_time
 
 
 class Failure:
@@ -65,22 +66,22 @@ class Match:
 
     def __init__(self, root: Node, uses: Callable[[Node], int] | None = None) -> None:
         self.root = root
-        self.bound: dict[str, Any] = {}
+        self.bound: dict[Any, Any] = {}
         self.matched: list[Node] = []
         self._uses = uses
 
-    def __getitem__(self, name: str) -> Any:
+    def __getitem__(self, name: Any) -> Any:
         return self.bound[name]
 
     def uses(self, node: Node) -> int:
         """How often a node of the program is used (1 where it is not known)."""
         return self._uses(node) if self._uses is not None else 1
 
-    def mark(self) -> tuple[dict[str, Any], int]:
+    def mark(self) -> tuple[dict[Any, Any], int]:
         """A point to return to when an alternative fails."""
         return dict(self.bound), len(self.matched)
 
-    def back_to(self, mark: tuple[dict[str, Any], int]) -> None:
+    def back_to(self, mark: tuple[dict[Any, Any], int]) -> None:
         self.bound = mark[0]
         del self.matched[mark[1] :]
 
@@ -203,11 +204,19 @@ def logging() -> Iterator[list[Firing]]:
         _log.reset(token)
 
 
-def fired(rule: Rule, before: Node, after: Node, started: int) -> None:
-    """Log a rewrite that began at `started` (`time.perf_counter_ns`)."""
+def fired(rule: Rule, before: Node, after: Node, started: int, bound: Mapping[str, Any] | None = None) -> None:
+    """Log a rewrite that began at `started` (`time.perf_counter_ns`), and tell breakpoints of it."""
+    breakpoints.passed(rule, before, after, bound)
     log = _log.get()
     if log is not None:
         log.append(Firing(rule, before, after, time.perf_counter_ns() - started))
+
+
+def log_again(firings: Iterable[Firing]) -> None:
+    """Log what fired earlier, where its result is used again."""
+    log = _log.get()
+    if log is not None:
+        log.extend(firings)
 
 
 def why_not(rule: Rule, node: Node, root: Node | None = None) -> Failure | None:
@@ -307,14 +316,15 @@ class Driver:
             for rule in self.rules:
                 started = time.perf_counter_ns()
                 found = rule.match(node, lambda used: uses.get(id(used), 1))
-                if isinstance(found, Failure) or rule.replace is None:
+                if isinstance(found, Failure) or rule.replace is None or breakpoints.spent():
                     continue
-                new = rule.replace(found)
+                new = breakpoints.replaced(rule, node, found)
                 if new is None or new is node:
                     continue
                 self.made(new, node)
                 origin.derived(new, *dict.fromkeys([node, *found.matched]))
-                fired(rule, node, new, started)
+                origin.joined(new, node)
+                fired(rule, node, new, started, found.bound)
                 self._count(rule, new)
                 kept.append(new)
                 uses.setdefault(id(new), uses.get(id(node), 1))
@@ -325,6 +335,7 @@ class Driver:
     def _count(self, rule: Rule, node: Node) -> None:
         self.firings += 1
         self._last = [*self._last[-11:], rule]
+        check_time(f"rule {rule.name}")
         if self.firings > limits.rewrites:
             raise self._endless(node)
 

@@ -1,4 +1,7 @@
-"""The command line: `workbench run | inspect | doctor | lab`."""
+"""The command line: `workbench compile | run | bench | inspect | cache | doctor | lab`.
+
+A mistake of the user prints six lines and ends with status 2; Ctrl-C ends with status 130.
+"""
 
 from __future__ import annotations
 
@@ -16,85 +19,22 @@ import numpy as np
 import typer
 
 from ..core.errors import WorkbenchError
+from . import commands
 
 app = typer.Typer(
-    add_completion=False, no_args_is_help=True, help="A machine-learning compiler that one can see and touch."
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    help="A machine-learning compiler that one can see and touch.",
 )
 
-ModelPath = Annotated[Path, typer.Argument(help="an ONNX file", metavar="MODEL")]
-TargetOption = Annotated[str, typer.Option(help='what to compile for, e.g. "llvm -mcpu=znver4"')]
+for command in (commands.compile, commands.run, commands.bench, commands.inspect):
+    app.command()(command)
 
-
-@app.command()
-def run(
-    model: ModelPath,
-    inputs: Annotated[Path, typer.Option(help="npz file whose keys are the inputs' names")],
-    outputs: Annotated[Path, typer.Option(help="npz file to write; keys are the outputs' names")],
-    target: TargetOption = "llvm",
-) -> None:
-    """Compile MODEL for the shapes of the inputs, run it once, and write its outputs."""
-    from .open import open_session
-
-    arrays = _read_npz(inputs)
-    session = open_session(str(model), shape={name: array.shape for name, array in arrays.items()}, target=target)
-    results = session.run(arrays)
-    np.savez(_suffixed(outputs), **results)
-    for name, array in results.items():
-        typer.echo(f"{name}: {array.dtype}{list(array.shape)}")
-
-
-def _suffixed(path: Path) -> Path:
-    return path if path.suffix == ".npz" else path.with_name(path.name + ".npz")
-
-
-def _read_npz(path: Path) -> dict[str, np.ndarray]:
-    try:
-        with np.load(path, allow_pickle=False) as held:
-            return {name: held[name] for name in held.files}
-    except FileNotFoundError:
-        raise WorkbenchError("E-RUN-INPUTS", f"there is no file {path}") from None
-    except (OSError, ValueError, EOFError) as error:
-        raise WorkbenchError(
-            "E-RUN-INPUTS", f"{path} is not an npz file of plain arrays", found=str(error)[:200]
-        ) from None
-
-
-@app.command()
-def inspect(
-    model: ModelPath,
-    shape: Annotated[list[str] | None, typer.Option(help="extents of an input: x=1,3,224,224")] = None,
-    target: TargetOption = "llvm",
-    step: Annotated[str | None, typer.Option(help="print the program after this step")] = None,
-) -> None:
-    """List the inputs, the steps that MODEL walks through with what each changed, and the kernels."""
-    from .open import open_session
-
-    session = open_session(str(model), shape=_shapes(shape or []), target=target)
-    if step is not None:
-        typer.echo(session[step].script())
-        return
-    main = session.step(0).stage.module["main"]
-    for parameter in main.params:
-        typer.echo(f"input  {parameter.name_hint}: {parameter.checked_type!r}")
-    for handle in session.steps:
-        note = f"failed: {handle.error}" if handle.error else "changed" if handle.changed else "no change"
-        typer.echo(
-            f"step   {handle.name:<28} {handle.milliseconds:>10.1f} ms  {len(handle.rewrites):>5} rewrites  {note}"
-        )
-    for name in session.kernels:
-        typer.echo(f"kernel {name}")
-
-
-def _shapes(texts: list[str]) -> dict[str, tuple[int, ...]]:
-    """{"x": (1, 3)} of ["x=1,3"]."""
-    shapes: dict[str, tuple[int, ...]] = {}
-    for text in texts:
-        name, _, extents = text.rpartition("=")
-        try:
-            shapes[name] = tuple(int(extent) for extent in extents.split(","))
-        except ValueError:
-            raise WorkbenchError("E-CLI-SHAPE", f"{text!r} is not a shape", expected="name=1,3,224,224") from None
-    return shapes
+cache = typer.Typer(no_args_is_help=True, help="Compiled code that is kept between runs: show it, clear it.")
+cache.command("show")(commands.cache_show)
+cache.command("clear")(commands.cache_clear)
+app.add_typer(cache, name="cache")
 
 
 @app.command()
@@ -225,6 +165,9 @@ def main(arguments: list[str] | None = None) -> Any:
         if os.environ.get("WORKBENCH_TRACEBACK"):
             raise
         raise SystemExit(2) from None
+    except BrokenPipeError:  # `workbench inspect ... | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        raise SystemExit(1) from None
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Comparing two sessions on the same inputs: outputs, kernels, time."""
+"""Comparing two sessions on the same inputs: where they part, programs, outputs, kernels, time."""
 
 from __future__ import annotations
 
@@ -10,6 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._lazy import views
+from ..core.equal import fingerprint
+from ..core.errors import WorkbenchError
+from .branches import shared_steps
+from .text import script
+from .view import TextDifference
+
 if TYPE_CHECKING:
     from .session import Session
 
@@ -18,33 +25,55 @@ if TYPE_CHECKING:
 class Comparison:
     """Two sessions side by side; times are medians of a few runs in this process, in milliseconds."""
 
+    sessions: tuple[Session, Session]
     names: tuple[str, str]
     kernels: tuple[int, int]
     milliseconds: tuple[float, float]
-    greatest_difference: float
-    """Greatest absolute difference between their outputs."""
+    differences: Mapping[str, float]
+    """Greatest absolute difference of each output, by its name."""
+    last_common: str
+    """The last step that they share."""
     differing_steps: tuple[str, ...]
+    differing_kernels: tuple[str, ...]
+    """Kernels with other code, or of one session only."""
+
+    @property
+    def greatest_difference(self) -> float:
+        """Greatest absolute difference between their outputs."""
+        return max(self.differences.values(), default=0.0)
+
+    def diff(self, step: str | None = None) -> TextDifference:
+        """The programs of both after a step, side by side; the default is the last graph step (else the last)."""
+        one, other = self.sessions
+        texts = [script(session[step or _last_graph_step(session)].after) for session in (one, other)]
+        return TextDifference(texts[0], texts[1], step or _last_graph_step(one))
 
     def __str__(self) -> str:
         rows = [
             f"{'':<14}{self.names[0]:>16}{self.names[1]:>16}",
             f"{'kernels':<14}{self.kernels[0]:>16}{self.kernels[1]:>16}",
             f"{'milliseconds':<14}{self.milliseconds[0]:>16.3f}{self.milliseconds[1]:>16.3f}",
-            f"greatest difference of an output: {self.greatest_difference:.3g}",
+            f"the same up to: {self.last_common or 'nothing'}",
             f"steps only in one of them: {', '.join(self.differing_steps) or 'none'}",
+            f"kernels with other code: {_some(self.differing_kernels) or 'none'}",
+            f"greatest difference of an output: {self.greatest_difference:.3g}",
         ]
         return "\n".join(rows)
 
     __repr__ = __str__
 
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        return views().text_bundle(str(self), "plain")
 
-def compare(one: Session, other: Session, inputs: Mapping[str, Any], repeat: int = 5) -> Comparison:
-    """Run both sessions on `inputs` in turn and put the results side by side."""
+
+def compare(
+    one: Session, other: Session, inputs: Mapping[str, Any], repeat: int = 5, names: tuple[str, str] | None = None
+) -> Comparison:
+    """Run both sessions on `inputs` in turn and put the results side by side.
+
+    Raises `WorkbenchError` when they do not give the same outputs by name and shape.
+    """
     first, second = one.run(inputs), other.run(inputs)
-    gap = max(
-        (float(np.max(np.abs(first[name].astype(np.float64) - second[name]), initial=0.0)) for name in first),
-        default=0.0,
-    )
     times: tuple[list[float], list[float]] = ([], [])
     for _ in range(repeat):
         for session, spent in zip((one, other), times, strict=True):
@@ -53,10 +82,48 @@ def compare(one: Session, other: Session, inputs: Mapping[str, Any], repeat: int
             spent.append((time.perf_counter() - started) * 1000)
     keys = {action.key for action in one.plan} ^ {action.key for action in other.plan}
     differing = [action.name for action in (*one.plan, *other.plan) if action.key in keys]
+    shared = shared_steps(one.plan, other.plan)
     return Comparison(
-        ("first", "second"),
+        (one, other),
+        names or ("first", "second"),
         (len(one.kernels), len(other.kernels)),
         (median(times[0]), median(times[1])),
-        gap,
+        _differences(first, second),
+        one.labels[shared - 1] if shared else "",
         tuple(dict.fromkeys(differing)),
+        _differing_kernels(one, other),
     )
+
+
+def _differences(first: Mapping[str, np.ndarray], second: Mapping[str, np.ndarray]) -> dict[str, float]:
+    if {name: array.shape for name, array in first.items()} != {name: array.shape for name, array in second.items()}:
+        raise WorkbenchError(
+            "E-COMPARE-OUTPUTS",
+            "these sessions compute different things",
+            found=", ".join(f"{name}{list(array.shape)}" for name, array in second.items()),
+            expected=", ".join(f"{name}{list(array.shape)}" for name, array in first.items()),
+        )
+    return {
+        name: float(np.max(np.abs(array.astype(np.float64) - second[name]), initial=0.0))
+        for name, array in first.items()
+    }
+
+
+def _differing_kernels(one: Session, other: Session) -> tuple[str, ...]:
+    """Names of kernels that one session lacks, or that differ as they are handed to code generation."""
+    first, second = one.codegen.module, other.codegen.module
+    names = dict.fromkeys([*one.kernels, *other.kernels])
+    return tuple(
+        name
+        for name in names
+        if name not in first or name not in second or fingerprint(first[name]) != fingerprint(second[name])
+    )
+
+
+def _last_graph_step(session: Session) -> str:
+    relay = [label for label, action in zip(session.labels, session.plan, strict=True) if action.level == "relay"]
+    return relay[-1] if relay else session.labels[-1]
+
+
+def _some(names: tuple[str, ...], most: int = 6) -> str:
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

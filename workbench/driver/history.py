@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..core import origin, rewrite
+from ..core import origin, progress, rewrite
 from ..core.errors import WorkbenchError
 from ..core.module import IRModule
 from ..core.node import traced_nodes
@@ -82,15 +82,29 @@ class History:
 
     def __init__(self) -> None:
         self._steps: dict[str, Step] = {}
+        self._plans: dict[str, tuple[Action, ...]] = {}
+        self.known: dict[str, Any] = {}
+        """Origins by step, filled by `origin_index` when they are asked for."""
 
     def __len__(self) -> int:
         return len(self._steps)
+
+    def note(self, plan: tuple[Action, ...]) -> None:
+        """Remember a session's plan as a branch."""
+        if plan:
+            self._plans.setdefault(identities(plan)[-1], plan)
+
+    @property
+    def plans(self) -> tuple[tuple[Action, ...], ...]:
+        """The plans of all sessions on this history, in the order in which they were made."""
+        return tuple(self._plans.values())
 
     def step(self, plan: tuple[Action, ...], index: int) -> Step:
         """The step of `plan[index]`; it and those before it are computed if need be."""
         found: Step | None = None
         labels: dict[str, int] = {}
-        for action, identity in zip(plan, identities(plan[: index + 1]), strict=False):
+        named = list(zip(plan, identities(plan[: index + 1]), strict=False))
+        for action, identity in progress.track(named, "pipeline", lambda pair: pair[0].name):
             labels[action.name] = count = labels.get(action.name, 0) + 1
             known = self._steps.get(identity)
             if known is None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,16 +20,20 @@ import numpy as np
 from .._lazy import views
 from ..core.errors import WorkbenchError, nearest
 from ..core.module import IRModule
-from ..core.transform import Pass
+from ..core.transform import PASSES, Pass
 from ..target import Target
 from . import actions, pipeline
+from .edit_check import require_sound
 from .history import Action, History, Step
-from .text import constants_in, parse, parse_function, script
+from .progress import with_progress
+from .text import constants_in, parse, parse_function, script, texts_of
 from .view import ProgramView, StepHandle
 
 if TYPE_CHECKING:
     from ..schedule import Schedule
+    from .llvm_passes import LlvmPasses
     from .numerics import NumericsReport
+    from .trails import Provenance
 
 
 @dataclass(frozen=True)
@@ -40,6 +45,9 @@ class Session:
     target: Target
     source: str
     """What was opened: a file's name or the class of the object."""
+
+    def __post_init__(self) -> None:
+        self.history.note(self.plan)
 
     # --- steps ---
 
@@ -79,6 +87,7 @@ class Session:
         """All steps."""
         return tuple(StepHandle(self, index) for index in range(len(self.plan)))
 
+    @with_progress
     def step(self, index: int) -> Step:
         return self.history.step(self.plan, index)
 
@@ -147,12 +156,13 @@ class Session:
         passes: Sequence[str | Pass] | None = None,
         target: Target | str | None = None,
         replace: Mapping[str, str | Pass] | None = None,
+        insert: Mapping[str, str | Pass] | None = None,
     ) -> Session:
         """The same input through another pipeline.
 
         `disabled_pass`: names left out.  `passes`: the relay passes to run instead (names or pass objects).
-        `replace`: passes of any level by the label of the step whose place they take.  The default target is this
-        session's.
+        `replace`: passes of any level by the label of the step whose place they take; `insert`: passes by the label of
+        the step after which they run.  The default target is this session's.
         """
         from .open import plan_for
 
@@ -162,7 +172,7 @@ class Session:
             plan = plan_for(self.plan[0], chosen, relay)
         else:
             plan = self.plan
-        plan = Session(self.history, plan, chosen, self.source)._with_passes(replace or {})
+        plan = Session(self.history, plan, chosen, self.source)._with_passes(replace or {}, insert or {})
         for name in disabled_pass or ():
             if not any(action.name == name for action in plan):
                 raise WorkbenchError(
@@ -172,8 +182,34 @@ class Session:
         kept = tuple(action for action in plan if action.kind != "pass" or action.name not in left_out)
         return Session(self.history, kept, chosen, self.source)
 
-    def _with_passes(self, replace: Mapping[str, str | Pass]) -> tuple[Action, ...]:
-        """The plan with other passes at the steps of these labels."""
+    def without(self, step: str | int) -> Session:
+        """The session without one step: a pass or an edit."""
+        index = self._index(step)
+        if self.plan[index].kind not in ("pass", "edit"):
+            raise WorkbenchError(
+                "E-PASS-UNKNOWN",
+                f"step {self.labels[index]!r} cannot be left out",
+                found=f"a step of kind {self.plan[index].kind}",
+                expected="a pass or an edit",
+            )
+        return Session(self.history, (*self.plan[:index], *self.plan[index + 1 :]), self.target, self.source)
+
+    def reload(self) -> Session:
+        """The same plan with the passes as they are defined now.
+
+        A pass whose cell was run again with other code is run again, and everything after it; what comes before is
+        taken from the history.
+        """
+        plan = tuple(
+            actions.pass_action(action.name, self.target, action.level, action.arguments)
+            if action.kind == "pass" and action.name in PASSES
+            else action
+            for action in self.plan
+        )
+        return Session(self.history, plan, self.target, self.source)
+
+    def _with_passes(self, replace: Mapping[str, str | Pass], insert: Mapping[str, str | Pass]) -> tuple[Action, ...]:
+        """The plan with other passes at the steps of these labels, and further ones after them."""
         plan = list(self.plan)
         for label, made in replace.items():
             index = self._index(label)
@@ -182,6 +218,11 @@ class Session:
                     "E-PASS-UNKNOWN", f"step {label!r} is no pass", found=f"a step of kind {plan[index].kind}"
                 )
             plan[index] = actions.pass_action(made, self.target, plan[index].level)
+        for label, made in sorted(insert.items(), key=lambda item: -self._index(item[0])):
+            index = self._index(label)
+            if plan[index].kind == "codegen":
+                raise WorkbenchError("E-PASS-PLACE", "no pass runs after code generation", found=label)
+            plan.insert(index + 1, actions.pass_action(made, self.target, plan[index].level))
         return tuple(plan)
 
     def _relay_passes(self) -> list[str]:
@@ -216,6 +257,7 @@ class Session:
         index = self._index(at)
         program = self.step(index).stage.module
         functions = _functions_of(change, program)
+        require_sound({name: made for name, made in functions.items() if name in program}, program, texts_of(change))
         texts = {name: script(function) for name, function in functions.items()}
         action = actions.edit_action(functions, level, texts)
         return Session(
@@ -230,6 +272,26 @@ class Session:
         action = actions.schedule_action(chosen)
         return Session(self.history, (*self.plan[:index], action, *self.plan[index + 1 :]), self.target, self.source)
 
+    # --- looking inside a step ---
+
+    def debug(self, step: str | int, rule: str | None = None, node: Any = None, action: Any = "keep") -> Any:
+        """Run a step again with a breakpoint on a rule, on the nodes rewritten, or on both.
+
+        `rule`: a rule's name, `*` and `?` as in file names.  `node`: a node of the program before, an operator's name
+        ("nn.conv2d"), a class's name ("TupleGetItem"), or a function of a node.  `action`: "keep" only collects the
+        stops; "debug" opens the Python debugger inside the rule; a function is called with each stop.
+        """
+        from .debugging import debug
+
+        return debug(self._required(self.labels[self._index(step)]), rule, node, action)
+
+    @property
+    def branches(self) -> Any:
+        """All sessions that were made from the same import, as a tree: print it, or take one with `[number]`."""
+        from .branches import Branches
+
+        return Branches(self)
+
     # --- running ---
 
     def build(self) -> Any:
@@ -240,6 +302,7 @@ class Session:
         """Run the native code on arrays by input name; outputs by name."""
         return self.build().run(inputs)
 
+    @with_progress
     def check_numerics(
         self, inputs: Mapping[str, Any], tolerance: float = 1e-3, find: str = "all", seconds: float = 600.0
     ) -> NumericsReport:
@@ -258,17 +321,37 @@ class Session:
 
     # --- provenance ---
 
-    def origins(self, thing: Any) -> tuple[Any, ...]:
-        """What `thing` (a node of some step's program) came from, back to the model's own nodes."""
+    def origins(self, thing: Any, call: int | None = None) -> tuple[Any, ...]:
+        """What `thing` (a node of some step's program) came from, back to the model's own nodes.
+
+        `call`: for what lies in a shared kernel, the number of one call of it in the entry.
+        """
         from .provenance import origins
 
-        return origins(self, thing)
+        return origins(self, thing, call)
 
     def became(self, thing: Any) -> dict[str, tuple[Any, ...]]:
         """What `thing` became, by step."""
         from .provenance import became
 
         return became(self, thing)
+
+    @cached_property
+    def provenance(self) -> Provenance:
+        """The whole chain, down to lines of assembly and back: ``s.provenance.line("fused_nn_dense", 41).onnx``."""
+        from .trails import Provenance
+
+        return Provenance(self)
+
+    def llvm_passes(self, kernel: str) -> LlvmPasses:
+        """LLVM's own passes on one kernel, as steps: ``s.llvm_passes("fused_nn_dense").changed[3].diff()``.
+
+        They are recorded in a child process.  Raises `WorkbenchError` for an unknown kernel, and when the record
+        would be longer than `limits.llvm_seconds` or `limits.llvm_bytes`.
+        """
+        from .llvm_passes import llvm_passes
+
+        return llvm_passes(self, kernel)
 
     # --- saving and showing ---
 

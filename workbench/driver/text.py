@@ -102,6 +102,15 @@ def parse_function(source: str, constants: Mapping[str, Tensor] | None = None) -
     return relay_script.parse(source, constants=constants or {})
 
 
+def texts_of(change: Any) -> dict[str, tuple[int, str]]:
+    """The texts in an edit by function, each with the line on which it begins in what was given."""
+    if isinstance(change, str):
+        return {name: (line, source) for name, line, source in _members(change)}
+    if isinstance(change, Mapping):
+        return {name: (1, value) for name, value in change.items() if isinstance(value, str)}
+    return {}
+
+
 def _members(text: str) -> list[tuple[str, int, str]]:
     """(name, first line, dedented source) of each function in a module's text, or of a single function."""
     lines = text.split("\n")

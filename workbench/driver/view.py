@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from .._lazy import views
@@ -145,6 +145,18 @@ class StepHandle:
         if level == "relay":
             return self.session.edit(relay=change, at=self.name)
         return self.session.edit(tir=change, at=self.name)
+
+    def after_rewrites(self, count: int) -> ProgramView:
+        """The program when only the first `count` rewrites of this step's rules have happened."""
+        from .debugging import after_rewrites
+
+        return ProgramView(replace(self.step, stage=replace(self.step.stage, module=after_rewrites(self.step, count))))
+
+    def first_wrong_rewrite(self, inputs: Mapping[str, Any], tolerance: float = 1e-3) -> Any:
+        """The first rewrite of this graph step after which the program computes something else; None if none does."""
+        from .debugging import first_wrong_rewrite
+
+        return first_wrong_rewrite(self.step, inputs, tolerance)
 
     def show(self) -> Any:
         return views().show_difference(self.diff())

@@ -15,6 +15,7 @@ from ..relay.ir.operator import Operator
 from ..relay.ir.types import TensorType, TupleType, Type
 from ..target import Target
 from ..tir import nodes as t
+from ..topi.widen import tensor_expression
 
 
 @dataclass(frozen=True)
@@ -119,7 +120,7 @@ def _value(
     if isinstance(current, r.Call) and isinstance(current.op, Operator):
         arguments = [_operand(item, values) for item in current.args]
         try:
-            made = current.op.compute(*arguments)
+            made = tensor_expression(current.op, arguments)
         except NotImplementedError:
             raise WorkbenchError(
                 "E-LOWER-OPERATOR",

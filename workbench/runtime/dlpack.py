@@ -14,6 +14,11 @@ import numpy as np
 from ..core.errors import WorkbenchError
 
 _CODES: Final = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
+_SMALL: Final = {
+    "float8_e4m3fn": (10, 8), "float8_e4m3fnuz": (11, 8), "float8_e5m2": (12, 8), "float8_e5m2fnuz": (13, 8),
+    "float4_e2m1fn": (17, 4), "int2": (0, 2), "uint2": (1, 2), "int4": (0, 4), "uint4": (1, 4),
+}  # fmt: skip
+"""Code and bits of the small types of ml_dtypes; each value takes a byte."""
 PLAIN_KINDS: Final = "iufc"
 """Kinds of dtypes that NumPy itself exports."""
 
@@ -50,8 +55,13 @@ _alive: dict[int, Any] = {}
 
 
 @_Deleter
-def _release(record: Any) -> None:
-    _alive.pop(ctypes.addressof(record.contents), None)
+def _release(record: Any, alive: dict[int, Any] = _alive, address: Any = ctypes.addressof) -> None:
+    alive.pop(address(record.contents), None)
+
+
+# Tensors outlive this module when the interpreter ends; what frees them must be there until the very end, and must not
+# look for names in a module that has been emptied.
+ctypes.pythonapi.Py_IncRef(ctypes.py_object(_release))
 
 
 def tensor_of(array: np.ndarray) -> Any:
@@ -90,8 +100,9 @@ def _code_of(dtype: np.dtype) -> int:
     name = dtype.name
     if name == "bfloat16":
         return 4
-    if name.startswith("float8"):
-        return {"float8_e4m3fn": 10, "float8_e4m3fnuz": 11, "float8_e5m2": 12, "float8_e5m2fnuz": 13}[name]
+    small = _SMALL.get(name)
+    if small is not None:
+        return small[0]
     code = _CODES.get(dtype.kind)
     if code is None:
         raise WorkbenchError(
@@ -110,7 +121,7 @@ def _capsule(array: np.ndarray) -> Any:
         array.ctypes.data,
         _Device(1, 0),
         rank,
-        _Dtype(_code_of(array.dtype), unit * 8, 1),
+        _Dtype(_code_of(array.dtype), _SMALL.get(array.dtype.name, (0, unit * 8))[1], 1),
         ctypes.cast(shape, ctypes.POINTER(ctypes.c_int64)),
         ctypes.cast(strides, ctypes.POINTER(ctypes.c_int64)),
         0,

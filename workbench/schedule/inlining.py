@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from ..analysis.affine import Affine
 from ..analysis.tree import BlockSite, Tree, iter_ranges
 from ..arith.nodes import PrimExpr, Var
-from ..core.node import Node, rewrite
+from ..core import origin
+from ..core.node import Node, rewrite, traced_nodes
 from ..tir import nodes as t
 from .errors import refuse, require
 from .state import ScheduleState
@@ -77,7 +78,13 @@ def replace_loads(root: Node, buffer: t.Buffer, value: PrimExpr, variables: Mapp
         at = {by_identity[variable]: node.indices[axis] for variable, axis in variables.items()}
         return substitute(value, {**fixed, **at})
 
-    return rewrite(root, post)
+    made = rewrite(root, post)
+    if made is not root and origin.active() is not None:
+        before = {id(node) for node in traced_nodes(root)}
+        for node in traced_nodes(made):
+            if isinstance(node, t.BufferStore) and id(node) not in before:
+                origin.joined(node, site.block.body)
+    return made
 
 
 def without_block(

@@ -197,6 +197,7 @@ class Scan(Operator):
 
     __slots__ = ()
     fusion = Fusion.OPAQUE
+    accumulates = True
     numpy: ClassVar[Any]
     neutral: ClassVar[int]
 

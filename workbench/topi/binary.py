@@ -18,7 +18,7 @@ from ..arith import build
 from ..core.dtype import DataType
 from ..relay.ir.operator import Fusion, Operator, bad, example, operator
 from ..relay.ir.types import TensorType
-from . import emit
+from . import arrange, emit
 from .samples import floats, ints, positive
 from .shapes import broadcast, same_dtype, tensor
 from .unary import check_accepts
@@ -48,6 +48,9 @@ class Binary(Operator):
     def compute(self, lhs: Any, rhs: Any) -> Any:
         shape = broadcast(self, lhs.shape, rhs.shape)
         return emit.broadcast(self, type(self).scalar, shape, lhs, rhs)
+
+    def arrange(self, operands: Any, types: Any, wish: tuple[str, ...] = ()) -> Any:
+        return arrange.broadcast(self, operands, types)
 
     def flops(self, lhs: TensorType, rhs: TensorType) -> int:
         return TensorType(broadcast(self, lhs.shape, rhs.shape), lhs.dtype).size
@@ -94,7 +97,10 @@ _dividing = (
 )  # fmt: skip
 _bits = (example(ints(6, low=0), ints(6, low=0)), example(ints(2, 3, low=0), ints(3, low=0)),
          bad(floats(2), floats(2), error="integers"))  # fmt: skip
-_shifts = (example(ints(6, low=0, high=99), ints(6, low=0, high=8)), bad(floats(2), floats(2), error="integers"))
+_shifts = (example(ints(6, low=0, high=99), ints(6, low=0, high=8)), example(ints(9), ints(9, low=-60, high=60)),
+           example(np.array([-8, 4, -1, 7], "int8"), np.array([8, 9, 127, -1], "int8")),
+           example(np.array([200, 4, 255], "uint8"), np.array([7, 8, 200], "uint8")),
+           bad(floats(2), floats(2), error="integers"))
 
 
 @operator("add")

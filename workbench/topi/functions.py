@@ -18,6 +18,7 @@ from ..relay.ir.expr import Call, Constant, Expr, Tuple, TupleGetItem, Var
 from ..relay.ir.operator import OPERATORS, Operator
 from ..relay.ir.types import TensorType, TupleType, Type
 from .calls import call, documentation, signature
+from .widen import tensor_expression
 
 
 def type_of(value: Any) -> Type:
@@ -55,7 +56,7 @@ def _value(current: Expr, values: dict[int, Any]) -> Any:
     if isinstance(current, TupleGetItem):
         return values[id(current.tuple_value)][current.index]
     if isinstance(current, Call) and isinstance(current.op, Operator):
-        return current.op.compute(*(values[id(item)] for item in current.args))
+        return tensor_expression(current.op, [values[id(item)] for item in current.args])
     raise WorkbenchError("E-TOPI-EXPRESSION", f"{type(current).__name__} has no tensor expression", found=repr(current))
 
 

@@ -18,10 +18,11 @@ from ..arith import build
 from ..core.dtype import DataType
 from ..relay.ir.operator import Fusion, Operator, attribute, bad, example, operator
 from ..relay.ir.types import TensorType
+from . import arrange
 from . import attributes as convert
 from .emit import stage_name
 from .samples import bools, floats, ints
-from .shapes import Shape, normalized_axes, product, tensor, whole
+from .shapes import Shape, normalized_axes, product, refuse, tensor, whole
 from .unary import check_accepts
 
 _AXIS = attribute(None, "axes to reduce; None: all", convert=convert.optional(convert.integers))
@@ -45,6 +46,9 @@ class Reduction(Operator):
     def axes(self, rank: int) -> tuple[int, ...]:
         """The axes that are reduced, ascending."""
         return reduced_axes(self, self.axis, rank, bool(self.exclude))
+
+    def arrange(self, operands: Any, types: Any, wish: tuple[str, ...] = ()) -> Any:
+        return arrange.reduced(self, operands, self.axes(len(types[0].shape)))
 
     def infer(self, data: TensorType) -> TensorType:
         kind = tensor(self, data, "data")
@@ -127,6 +131,7 @@ class Sum(Reduction):
     exclude: bool = _EXCLUDE
     numpy = staticmethod(np.sum)
     reducer = "sum"
+    accumulates = True
     examples = _examples
 
 
@@ -139,6 +144,7 @@ class Prod(Reduction):
     exclude: bool = _EXCLUDE
     numpy = staticmethod(np.prod)
     reducer = "prod"
+    accumulates = True
     examples = (*(item for item in _examples if item.error), example(floats(2, 3), axis=1), example(ints(3), axis=0))
 
 
@@ -206,6 +212,7 @@ class Mean(Reduction):
     keepdims: bool = _KEEP
     exclude: bool = _EXCLUDE
     numpy = staticmethod(np.mean)
+    accumulates = True
     examples = (*(item for item in _examples if item.error), *(item for item in _float_examples if not item.error))
 
     def reference(self, data: np.ndarray) -> np.ndarray:
@@ -231,6 +238,7 @@ class Variance(Reduction):
     exclude: bool = _EXCLUDE
     unbiased: bool = attribute(False, "divide by count - 1", convert=convert.boolean)
     accepts = "float"
+    accumulates = True
     examples = (*_float_examples, example(floats(3, 4), axis=1, unbiased=True))
 
     def reference(self, data: np.ndarray) -> np.ndarray:
@@ -264,6 +272,7 @@ class LogSumExp(Reduction):
     keepdims: bool = _KEEP
     exclude: bool = _EXCLUDE
     accepts = "float"
+    accumulates = True
     examples = (*_float_examples, example(floats(2, 5, low=90, high=100), axis=1))
 
     def reference(self, data: np.ndarray) -> np.ndarray:
@@ -307,11 +316,17 @@ class ArgReduction(Operator):
         own: Any = self
         return reduced_axes(self, own.axis, rank, own.exclude)
 
+    def arrange(self, operands: Any, types: Any, wish: tuple[str, ...] = ()) -> Any:
+        return arrange.reduced(self, operands, self.axes(len(types[0].shape)), many=False)
+
     def infer(self, data: TensorType) -> TensorType:
         own: Any = self
         kind = tensor(self, data, "data")
         check_accepts(self, "number", kind)
-        return TensorType(reduced_shape(kind.shape, self.axes(len(kind.shape)), own.keepdims), DataType("int64"))
+        axes = self.axes(len(kind.shape))
+        if any(kind.shape[axis] == 0 for axis in axes if isinstance(kind.shape[axis], int)):
+            refuse(self, "E-TYPE-EMPTY", "an axis without elements has no extreme value", found=kind)
+        return TensorType(reduced_shape(kind.shape, axes, own.keepdims), DataType("int64"))
 
     def reference(self, data: np.ndarray) -> np.ndarray:
         own: Any = self
@@ -335,7 +350,7 @@ class ArgReduction(Operator):
         axes = self.axes(len(data.shape))
         reduced = {axis: te.reduce_axis((0, data.shape[axis]), name=f"k{axis}") for axis in axes}
         extents = [data.shape[axis] for axis in axes]
-        reducer = _arg_reducer(self.greatest, own.select_last_index)
+        reducer = arg_reducer(self.greatest, own.select_last_index)
 
         def element(*i: Any) -> Any:
             spatial = iter([at for position, at in enumerate(i) if not (own.keepdims and position in axes)])
@@ -348,7 +363,7 @@ class ArgReduction(Operator):
         return found
 
 
-def _arg_reducer(greatest: bool, last: bool) -> Any:
+def arg_reducer(greatest: bool, last: bool) -> Any:
     from .. import te
 
     def combine(a: Any, b: Any) -> tuple[Any, Any]:
@@ -368,6 +383,7 @@ _arg_examples = (
     example(floats(2, 5), axis=1), example(floats(2, 3, 4), axis=1, keepdims=True), example(floats(7)),
     example(ints(3, 20, low=0, high=3), axis=1), example(ints(3, 20, low=0, high=3), axis=1, select_last_index=True),
     bad(floats(2), axis=1, error="outside"), bad(bools(2), error="numbers"),
+    bad(floats(2, 0), axis=1, error="without elements"),
 )  # fmt: skip
 
 

@@ -237,7 +237,7 @@ class SliceLike(Operator):
 
     def reference(self, data: np.ndarray, shape_like: np.ndarray) -> np.ndarray:
         shape = self.shape(data.shape, shape_like.shape)
-        return np.ascontiguousarray(data[tuple(slice(int(extent)) for extent in shape)])  # type: ignore[arg-type]
+        return np.require(data[tuple(slice(int(extent)) for extent in shape)], requirements="C")  # type: ignore[arg-type]
 
     def compute(self, data: Any, shape_like: Any) -> Any:
         return injective(self, self.shape(data.shape, shape_like.shape), lambda *i: data(*i))

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, Protocol, runtime_checkable
 
-from workbench.views.schema import Chunk, PipelineView, ReasonsView, RewriteView, ScheduleView, StepView
+from workbench.views.schema import Chunk, PipelineView, ReasonsView, RewriteView, ScheduleView, SourceView, StepView
 
 Side = Literal["before", "after"]
 
@@ -38,6 +38,27 @@ class PipelineModel(Protocol):
 
     def text(self, step: str, side: Side, start: int, count: int) -> Chunk:
         """Lines [start, start + count) of the program before or after a step."""
+        ...
+
+
+@runtime_checkable
+class EditableModel(PipelineModel, Protocol):
+    """A history of steps that can be changed; each change gives another model and the Python that does the same."""
+
+    def source(self, step: str, function: str = "") -> SourceView:
+        """The text of a function after a step, as it may be edited; the first function without a name."""
+        ...
+
+    def edited(self, step: str, function: str, text: str) -> tuple[EditableModel, str]:
+        """With a function changed after a step.  An error in the text names its line ("line 3:14")."""
+        ...
+
+    def without(self, step: str) -> tuple[EditableModel, str]:
+        """Without a pass or an edit."""
+        ...
+
+    def inserted(self, step: str, name: str) -> tuple[EditableModel, str]:
+        """With a pass put in after a step."""
         ...
 
 

@@ -1,7 +1,8 @@
-"""The pipeline stepper: the list of steps, each with its difference and the rewrites inside it.
+"""The pipeline stepper: the list of steps, each with its difference, its rewrites, and its text to edit.
 
-Invariant: the screen reads; it changes nothing but what is selected.  Selecting is local to the page; the
-kernel is told afterwards, so that a later cell can go on from `selected_step` and `selected_rewrite`.
+Invariant: models are values.  A change (`pipeline_edits`) moves the screen to another model, and undo moves it back.
+Selecting is local to the page; the kernel is told afterwards, so that a later cell can go on from `selected_step`,
+`selected_rewrite` and `session`.
 
     stepper = PipelineStepper(session_model); stepper
     stepper.select("FuseOps")
@@ -15,6 +16,7 @@ from typing import Any, Final
 
 from workbench.core.errors import WorkbenchError, nearest
 from workbench.ui.models import PipelineModel
+from workbench.ui.pipeline_edits import Edits
 from workbench.ui.protocol import JSON_LIMIT, Answer, argument
 from workbench.ui.screen import Screen
 from workbench.views.schema import PipelineView
@@ -31,7 +33,9 @@ class PipelineStepper(Screen):
         self._view: PipelineView | None = None
         self.selected_step = ""
         self.selected_rewrite: int | None = None
+        self._edits = Edits(lambda: self._model, self._changed_to)
         commands = {
+            **self._edits.commands(),
             "open": self._open,
             "step": self._step,
             "steps": self._steps,
@@ -53,6 +57,15 @@ class PipelineStepper(Screen):
         if self.selected_step not in known:
             self.selected_step, self.selected_rewrite = "", None
         self.announce("changed", state=self.view.state)
+
+    def _changed_to(self, model: PipelineModel) -> str:
+        """Show another state and select the first step that it has and the old one had not; gives its id."""
+        known = {step.id for step in self.view.steps}
+        self.model = model
+        fresh = next((step.id for step in self.view.steps if step.id not in known), None)
+        if fresh is not None or not self.selected_step:
+            self.selected_step, self.selected_rewrite = fresh or self.view.steps[-1].id, None
+        return self.selected_step
 
     @property
     def session(self) -> Any:
@@ -95,7 +108,7 @@ class PipelineStepper(Screen):
     def _open(self, args: dict[str, Any]) -> Answer:
         view = self.view
         selected = {"step": self.selected_step, "rewrite": self.selected_rewrite}
-        return Answer(view.state, {**view.to_json(), "selected": selected})
+        return Answer(view.state, {**view.to_json(), "selected": selected, **self._edits.facts()})
 
     def _step(self, args: dict[str, Any]) -> Answer:
         view = self._model.step(argument(args, "step", str))

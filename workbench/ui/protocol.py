@@ -90,7 +90,7 @@ class Dispatcher:
         try:
             reply = _packed(request.id, self._answer(request))
         except WorkbenchError as error:
-            reply = _refusal(request.id, error_view(error))
+            reply = _refusal(request.id, ErrorView.of(error))
         except Exception as error:
             log.exception("the command %r failed", request.op)
             reply = _refusal(request.id, _internal(error))
@@ -113,20 +113,6 @@ class Dispatcher:
 def event(name: str, **args: Any) -> dict[str, Any]:
     """A message that the kernel sends on its own accord."""
     return {"v": VERSION, "event": name, "args": args}
-
-
-def error_view(error: WorkbenchError) -> ErrorView:
-    """The error for the eye.  Nodes that are ids (strings) are kept, others mean nothing to a page."""
-    return ErrorView(
-        code=error.code,
-        message=error.message,
-        where=error.where,
-        found=error.found,
-        expected=error.expected,
-        fix=error.fix,
-        kept=error.kept,
-        nodes=tuple(node for node in error.nodes if isinstance(node, str)),
-    )
 
 
 def argument(args: Mapping[str, Any], name: str, kind: type, default: Any = ...) -> Any:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ..core.errors import WorkbenchError
 from ..core.module import IRModule
 from ..core.node import Node, pre_order
+from ..core.transform import PASSES, defined_in
 from ..driver.history import identities
 from ..driver.text import script
 from ..relay.ir.expr import Call, Expr
@@ -21,6 +22,7 @@ from .schema import (
     PipelineView,
     RewriteSummary,
     RewriteView,
+    SourceView,
     StepSummary,
     StepView,
     TextView,
@@ -54,10 +56,6 @@ def operation_count(module: IRModule) -> int:
         kinds = (Stmt,) if isinstance(function, PrimFunc) else (Call,)
         count += sum(isinstance(node, kinds) for node in pre_order(function))
     return count
-
-
-def error_view(error: WorkbenchError) -> ErrorView:
-    return ErrorView(error.code, error.message, error.where, error.found, error.expected, error.fix, error.kept)
 
 
 @dataclass(frozen=True)
@@ -104,7 +102,7 @@ class SessionModel:
             ops_before=self._count(step.previous) if step.previous is not None else 0,
             ops_after=self._count(step),
             rewrite_count=len(step.firings),
-            error=error_view(step.error) if step.error is not None else None,
+            error=ErrorView.of(step.error) if step.error is not None else None,
         )
 
     def _find(self, identity: str) -> tuple[str, Step]:
@@ -124,8 +122,8 @@ class SessionModel:
         return StepView(
             id=found.id,
             state=found.id,
-            before=_near(before, [(hunk.before_start, hunk.before_count) for hunk in hunks]),
-            after=_near(after, [(hunk.after_start, hunk.after_count) for hunk in hunks]),
+            before=near(before, [(hunk.before_start, hunk.before_count) for hunk in hunks]),
+            after=near(after, [(hunk.after_start, hunk.after_count) for hunk in hunks]),
             hunks=hunks,
             rewrites=tuple(rewrite_summary(firing) for firing in found.firings[:_REWRITES]),
             rewrite_count=len(found.firings),
@@ -178,6 +176,34 @@ class SessionModel:
             lines = self._texts(found)[0 if side == "before" else 1]
         return Chunk(start, tuple(lines[start : start + count]))
 
+    # --- changes: each gives another model, and the line of Python that does the same ---
+
+    def source(self, step: str, function: str = "") -> SourceView:
+        """The text of one function after a step (the first without a name), as it may be edited."""
+        label, found = self._find(step)
+        program = self.session[label].program
+        names = tuple(program)
+        if found.action.level == "native" or not names:
+            raise WorkbenchError("E-EDIT-LEVEL", f"{label} has no program to edit", fix="edit at a step before it")
+        chosen = function or ("main" if "main" in names and found.action.level == "relay" else names[0])
+        return SourceView(found.id, names, chosen, program[chosen].script(), passes_for(found.action.level))
+
+    def edited(self, step: str, function: str, text: str) -> tuple[SessionModel, str]:
+        """The session with a function's text changed after a step; errors name the line of the text."""
+        label, _ = self._find(step)
+        made = self.session[label].edit({function: text})
+        return SessionModel(made), f"s = s[{label!r}].edit({{{function!r}: text}})"
+
+    def without(self, step: str) -> tuple[SessionModel, str]:
+        """The session without the pass of a step."""
+        label, _ = self._find(step)
+        return SessionModel(self.session.without(label)), f"s = s.without({label!r})"
+
+    def inserted(self, step: str, name: str) -> tuple[SessionModel, str]:
+        """The session with a pass put in after a step."""
+        label, _ = self._find(step)
+        return SessionModel(self.session.rerun(insert={label: name})), f"s = s.rerun(insert={{{label!r}: {name!r}}})"
+
     def _count(self, step: Step) -> int:
         if not step.changed and step.previous is not None and step.previous.id in self._counts:
             self._counts[step.id] = self._counts[step.previous.id]
@@ -198,7 +224,13 @@ class SessionModel:
         return self._lines[step.id]
 
 
-def _near(lines: tuple[str, ...], places: list[tuple[int, int]]) -> TextView:
+def passes_for(level: str) -> tuple[str, ...]:
+    """Names of the passes that work on programs of a level ("relay", "tir"); one's own are among both."""
+    other = "workbench.tir." if level == "relay" else "workbench.relay."
+    return tuple(name for name in PASSES if not defined_in(PASSES[name]).startswith(other))
+
+
+def near(lines: tuple[str, ...], places: list[tuple[int, int]]) -> TextView:
     """The lines near the changes as chunks; short texts whole."""
     if len(lines) <= 400:
         return TextView(len(lines), (Chunk(0, lines),) if lines else ())

@@ -16,6 +16,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias
 
+from ..core.errors import WorkbenchError
+
 SCHEMA_VERSION: Final = 1
 
 Json: TypeAlias = "dict[str, Json] | list[Json] | str | int | float | bool | None"
@@ -71,6 +73,17 @@ class ErrorView(View):
     fix: str = ""
     kept: str = ""
     nodes: tuple[str, ...] = ()
+    line: int = 0
+    """Where the error points into a text that was sent, from 1; 0 where it does not."""
+    column: int = 0
+
+    @staticmethod
+    def of(error: WorkbenchError) -> ErrorView:
+        """An error for the eye.  Nodes that are ids (strings) are kept, others mean nothing to a page."""
+        nodes = tuple(node for node in error.nodes if isinstance(node, str))
+        return ErrorView(
+            error.code, error.message, error.where, error.found, error.expected, error.fix, error.kept, nodes
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +147,20 @@ class PipelineView(View):
     steps: tuple[StepSummary, ...]
     title: str = ""
     version: int = SCHEMA_VERSION
+
+
+@dataclass(frozen=True, slots=True)
+class SourceView(View):
+    """The functions of the program after a step, and the text of one of them as it may be edited.
+
+    `passes` are those that may be put in after the step.
+    """
+
+    step: str
+    functions: tuple[str, ...]
+    function: str
+    text: str
+    passes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,8 @@ function keyNames(event: KeyboardEvent): string[] {
 }
 
 function writes(target: EventTarget | null): boolean {
-  return target instanceof HTMLElement && target.matches("input:not([type=range]):not([type=checkbox]), select, textarea");
+  const fields = "input:not([type=range]):not([type=checkbox]), select, textarea, [contenteditable=true]";
+  return target instanceof HTMLElement && target.matches(fields);
 }
 
 /** A handler from a table; keys with Ctrl or Cmd are named "mod+z" and "mod+shift+z". */

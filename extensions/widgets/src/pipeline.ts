@@ -2,10 +2,11 @@
 import { useEffect, useRef } from "preact/hooks";
 import { Lines, PAGE, rows, type Row } from "./diff";
 import { DiffPane } from "./diffpane";
+import { EditPane, PassChooser, StepButtons, UndoButtons, type Editing } from "./edits";
 import { onKeys } from "./keys";
 import { Keys, Problem, html, milliseconds, plural } from "./parts";
 import { BaseStore, useStore } from "./store";
-import type { Chunk, Host, Hunk, PipelineView, RewriteView, StepSummary, StepView } from "./types";
+import type { Chunk, ErrorView, Host, Hunk, PipelineView, RewriteView, SourceView, StepSummary, StepView } from "./types";
 
 const AHEAD = 20;
 const KIND_NAMES: Record<string, string> = {
@@ -28,6 +29,9 @@ export class PipelineStore extends BaseStore {
   split = false;
   /** A step that was not known is being computed. */
   computing = false;
+  editing: Editing | null = null;
+  /** The passes to choose from, while one is being added. */
+  adding: string[] | null = null;
   private generation = 0;
   private steps = new Map<string, StepView & { shown: Shown }>();
   private rewrites = new Map<string, RewriteView & { shown: Shown }>();
@@ -77,7 +81,7 @@ export class PipelineStore extends BaseStore {
     this.set(() => {
       this.selected = id;
       this.rewriteIndex = rewrite;
-      this.problem = null;
+      this.problem = this.editing = this.adding = null;
     });
     void this.load();
     if (tell) void this.connection.request("select", { step: id, rewrite }, "select").catch(() => {});
@@ -132,10 +136,55 @@ export class PipelineStore extends BaseStore {
 
   /** The next or previous rewrite; before the first one stands the whole step. */
   moveRewrite(by: number): void {
-    const count = this.step?.rewrite_count ?? 0;
+    const count = this.summary?.rewrite_count ?? 0; // the step itself may still be on its way
     const now = this.rewriteIndex ?? -1;
     const next = Math.min(Math.max(now + by, -1), count - 1);
     if (next !== now) this.select(this.selected, next < 0 ? null : next);
+  }
+
+  /** Open the text of a function after the selected step. */
+  edit = (name = ""): Promise<void> => this.attempt(async () => {
+    if (!this.view?.editable) return;
+    const source = (await this.connection.request("source", { step: this.selected, function: name }, "source")).view as SourceView;
+    this.set(() => { this.editing = { source, now: source.text, refused: null }; this.adding = this.problem = null; });
+  });
+
+  closeEditor = (): void => this.set(() => (this.editing = null));
+
+  /** Hand an edited text to the kernel; a refusal stays with the text. */
+  apply = (text: string): Promise<void> => this.attempt(async () => {
+    const editing = this.editing;
+    if (!editing || text === editing.source.text) return;
+    const args = { step: editing.source.step, function: editing.source.function, text };
+    const view = (await this.connection.request("edit", args, "change")).view as { refused?: ErrorView; step?: string };
+    if (view.refused) this.set(() => (this.editing = { ...editing, now: text, refused: view.refused! }));
+    else await this.moveTo(view.step ?? "");
+  });
+
+  leaveOut = (): Promise<void> => this.change("without", { step: this.selected });
+  addPass = (name: string): Promise<void> => this.change("insert", { step: this.selected, name });
+
+  turn(what: "undo" | "redo"): void {
+    if (this.view?.[what]) void this.change(what, {});
+  }
+
+  choosePass = (): Promise<void> => this.attempt(async () => {
+    if (!this.view?.editable) return;
+    const source = (await this.connection.request("source", { step: this.selected }, "source")).view as SourceView;
+    this.set(() => (this.adding = this.adding ? null : source.passes));
+  });
+
+  private change(op: string, args: Record<string, unknown>): Promise<void> {
+    return this.attempt(async () => {
+      const view = (await this.connection.request(op, args, "change")).view as { step: string };
+      await this.moveTo(view.step);
+    });
+  }
+
+  /** Another session is shown now: draw it, with a step of it selected. */
+  private async moveTo(step: string): Promise<void> {
+    this.set(() => { this.selected = step; this.editing = this.adding = null; });
+    await this.open();
   }
 
   /** Open a fold: show its next lines, asking for those that are not here. */
@@ -157,6 +206,10 @@ const KEY_ROWS: [string, string][] = [
   ["← →", "previous, next rewrite inside the step"],
   ["[ ]", "previous, next step"],
   ["↑ ↓", "move in the list of steps"],
+  ["e", "edit the program after this step"],
+  ["x", "run without this step"],
+  ["a", "add a pass after this step"],
+  ["Ctrl-Z Ctrl-Shift-Z", "undo, redo a change"],
   ["c", "only steps that changed the program"],
   ["d", "one column or two"],
   ["?", "this sheet"],
@@ -172,6 +225,11 @@ export function PipelineScreen({ store }: { store: PipelineStore }) {
     ArrowDown: () => store.move(1),
     "[": () => store.move(-1),
     "]": () => store.move(1),
+    e: () => void store.edit(),
+    x: () => void (store.view?.editable && store.leaveOut()),
+    a: () => void store.choosePass(),
+    "mod+z": () => store.turn("undo"),
+    "mod+shift+z": () => store.turn("redo"),
     c: () => store.set(() => (store.onlyChanged = !store.onlyChanged)),
     d: () => store.set(() => (store.split = !store.split)),
     "?": () => store.set(() => (store.help = !store.help)),
@@ -194,6 +252,8 @@ function Header({ store }: { store: PipelineStore }) {
     <span class="wb-muted">${plural(steps.length, "step")} · ${changed} changed the program${waiting ? ` · ${waiting} not run yet` : ""} · ${milliseconds(total)}</span>
     ${store.busy && html`<span class="wb-busy" role="status">kernel busy</span>`}
     <span class="wb-space"></span>
+    ${store.view?.call && html`<code class="wb-call" title="The last change in Python">${store.view.call}</code>`}
+    <${UndoButtons} store=${store} />
     <button class="wb-button" aria-pressed=${store.onlyChanged} title="Only steps that changed the program (c)"
       onClick=${() => store.set(() => (store.onlyChanged = !store.onlyChanged))}>Only changed</button>
     <button class="wb-button" aria-pressed=${store.split} title="One column or two (d)"
@@ -248,12 +308,16 @@ function Detail({ store }: { store: PipelineStore }) {
     ${summary && html`<div class="wb-step-head">
       <span class="wb-step-name">${summary.name}</span>
       <span class="wb-muted">${facts(summary)}</span>
+      <${StepButtons} store=${store} />
       ${step?.call && html`<code class="wb-call" title="The same in Python">${step.call}</code>`}
     </div>`}
     ${store.problem && html`<${Problem} error=${store.problem} close=${() => store.set(() => (store.problem = null))} />`}
     ${summary?.error && html`<${Problem} error=${summary.error} />`}
-    ${(summary?.rewrite_count ?? 0) > 0 && html`<${Rewrites} store=${store} count=${summary!.rewrite_count} />`}
-    ${drawn
+    <${PassChooser} store=${store} />
+    ${!store.editing && (summary?.rewrite_count ?? 0) > 0 && html`<${Rewrites} store=${store} count=${summary!.rewrite_count} />`}
+    ${store.editing
+      ? html`<${EditPane} store=${store} editing=${store.editing} />`
+      : drawn
       ? html`<${DiffPane} rows=${drawn} split=${store.split} language=${step?.language ?? "python"} before=${target.before}
           after=${target.after} open=${store.unfold} />`
       : html`<div class="wb-wait">${store.view && !summary ? "No steps." : store.computing ? "Running this step and those before it …" : "…"}</div>`}

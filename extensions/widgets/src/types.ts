@@ -2,7 +2,7 @@
 
 export interface ErrorView {
   code: string; message: string; where: string; found: string; expected: string; fix: string; kept: string;
-  nodes: string[];
+  nodes: string[]; line?: number; column?: number;
 }
 export interface Chunk { start: number; lines: string[] }
 export interface TextView { total: number; chunks: Chunk[] }
@@ -16,7 +16,10 @@ export interface StepSummary {
 export interface PipelineView {
   version: number; state: string; title: string; steps: StepSummary[];
   selected: { step: string; rewrite: number | null };
+  /** Whether texts and passes can be changed here, how much can be undone, the Python of the last change. */
+  editable: boolean; undo: number; redo: number; call: string;
 }
+export interface SourceView { step: string; functions: string[]; function: string; text: string; passes: string[] }
 export interface RewriteSummary { rule: string; source: string; where: string; microseconds: number }
 export interface StepView {
   id: string; state: string; before: TextView; after: TextView; hunks: Hunk[]; rewrites: RewriteSummary[];

@@ -191,7 +191,7 @@ REFUSED: dict[str, Callable[[], Any]] = {
     "12_cycle": cycle,
     "13_self_loop": lambda: model([node("Add", ["x", "y"], ["y"])]),
     "15_dangling_input": lambda: model([node("Relu", ["xx"], ["y"])]),
-    "16_output_never_made": lambda: model([node("Relu", ["x"], ["z"])]),
+    "16_output_never_made": lambda: model([node("Relu", ["x"], ["score"])], outputs=[value("scores", None)]),
     "17_duplicate_output": lambda: model([node("Relu", ["x"], ["y"]), node("Neg", ["x"], ["y"])]),
     "18_duplicate_initializer": lambda: model(
         [node("Add", ["x", "w"], ["y"])], initializers=[weights("w", np.ones(3, "f")), weights("w", np.zeros(3, "f"))]
@@ -330,6 +330,23 @@ def named(name: str) -> Any:
     return model([node("Relu", [name], ["y"], name=name)], [value(name)])
 
 
+def nested_ifs(levels: int) -> Any:
+    """Conditions inside conditions, `levels` deep, all known to hold; the innermost one computes."""
+    inner = helper.make_graph([node("Relu", ["x"], ["r0"])], "g0", [], [value("r0")])
+    for level in range(1, levels + 1):
+        other = helper.make_graph([node("Neg", ["x"], [f"e{level}"])], f"e{level}", [], [value(f"e{level}")])
+        choice = node("If", ["c"], [f"r{level}"], then_branch=inner, else_branch=other)
+        inner = helper.make_graph([choice], f"g{level}", [], [value(f"r{level}")])
+    last = node("If", ["c"], ["y"], then_branch=inner, else_branch=inner)
+    return model([last], initializers=[weights("c", np.True_)])
+
+
+def integers(op_type: str, dtype: int = INT64, shape: Any = (3,)) -> Any:
+    """An operator on two integer inputs that only a run knows."""
+    claims = [value(name, shape, dtype) for name in "xwy"]
+    return model([node(op_type, ["x", "w"], ["y"])], claims[:2], claims[2:])
+
+
 ACCEPTED: dict[str, Callable[[], Any]] = {
     "if_at_run_time": lambda: model(
         [
@@ -345,6 +362,13 @@ ACCEPTED: dict[str, Callable[[], Any]] = {
     ),
     "00_good": good,
     "14_not_sorted": unsorted,
+    "70_nest_30": lambda: nested_ifs(30),
+    "89_gather_at_run_time": lambda: model([node("Gather", ["x", "i"], ["y"])], [value("x"), value("i", (2,), INT64)]),
+    "90_divide_at_run_time": lambda: integers("Div"),
+    "90_remainder_at_run_time": lambda: integers("Mod"),
+    "91_least_by_minus_one": lambda: integers("Div"),
+    "91_least_by_minus_one_32": lambda: integers("Div", TensorProto.INT32),
+    "91_remainder": lambda: integers("Mod"),
     "31_zero_dimension": lambda: model([node("Relu", ["x"], ["y"])], [value("x", (0, 3))]),
     "72_chain_20000": lambda: chain(20_000),
     "80_type_lie": lambda: lying((2, 3), INT64),

@@ -29,7 +29,7 @@ def divide(self: ExpressionEmitter, kind: str, a: Value, b: Value) -> Value:
     dtype = a.dtype
     if dtype.is_float:
         return self.assign(dtype, f"{'fdiv contract' if kind == 'Div' else 'frem'} {a.typed}, {b.text}")
-    known = _known_divisor(b)
+    known = known_integer(b)
     if known is not None and known > 0:
         return _by_constant(self, kind, a, b, known)
     zero = self.assign(_bool(a), f"icmp eq {b.typed}, {constant(0, dtype)}")
@@ -80,7 +80,8 @@ def _by_constant(self: ExpressionEmitter, kind: str, a: Value, b: Value, divisor
     return _quotient_or_rest(self, kind, a, b)
 
 
-def _known_divisor(b: Value) -> int | None:
+def known_integer(b: Value) -> int | None:
+    """The number that a constant (or a vector of equal constants) is."""
     if not is_constant(b.text):
         return None
     text = b.text.rsplit(" ", 1)[-1].rstrip(")")

@@ -9,8 +9,10 @@ linked on demand.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from ...core.errors import WorkbenchError
 from ...core.module import IRModule
@@ -22,6 +24,7 @@ from ...tir.transforms.pipeline import lower_module
 from ...tir.verify import verify
 from . import machine
 from .functions import emit_kernel, emit_wrapper
+from .places import SourcePlace, printed
 from .signature import Parameter, packed_parameters
 from .types import symbol
 from .writer import ModuleWriter
@@ -97,8 +100,10 @@ class Artefact:
         if form == "tir":
             return self.sources.get(name, "")
         if form in ("asm", "s", "ll-opt"):
+            from .cache import compile_cached
+
             job = machine.job_of(self.texts[name], self.target, "ll" if form == "ll-opt" else "asm")
-            return machine.compile_job(job).decode()
+            return compile_cached([job])[0].decode()
         raise WorkbenchError("E-SOURCE-FORM", f"there is no source of form {form!r}", expected="tir, ll, ll-opt, asm")
 
 
@@ -120,26 +125,27 @@ class LlvmBackend:
 
         Raises `WorkbenchError` for what cannot be lowered or emitted; nothing is then kept.
         """
-        from .parallel_compile import compile_jobs
+        from .cache import compile_cached
 
+        made = self.emit_module(mod, target, debug)
+        jobs = [machine.job_of(text, made.target) for text in made.texts.values()]
+        made.objects.update(zip(made.texts, compile_cached(jobs), strict=True))
+        return made
+
+    def emit_module(self, mod: IRModule, target: Target | str = "llvm", debug: bool = True) -> Artefact:
+        """The LLVM IR of every loop function of `mod`, not compiled: an artefact without objects."""
         chosen = Target(target)
         lowered = lower_module(mod)
         functions = {name: func for name, func in lowered.items() if isinstance(func, t.PrimFunc)}
-        for func in functions.values():
-            _verify(func)
-        symbols = {name: symbol(name, number) for number, name in enumerate(functions)}
-        exported = {name: f"__tvm_ffi_{exported_name(name, number)}" for number, name in enumerate(functions)}
+        symbols = {name: symbol(name) for name in functions}
+        exported = {name: f"__tvm_ffi_{exported_name(name)}" for name in functions}
         features = machine.needed_features(chosen)
         texts: dict[str, str] = {}
         sources: dict[str, str] = {}
-        for number, (name, func) in enumerate(functions.items()):
-            source, lines = _printed(func, name) if debug else ("", None)
-            sources[name] = source
-            texts[name] = emit_unit(func, name, symbols, exported[name], lines, f"kernel{number}.tir", chosen)
-        jobs = [machine.job_of(text, chosen) for text in texts.values()]
-        objects = dict(zip(texts, compile_jobs(jobs), strict=True))
+        for name, func in functions.items():
+            sources[name], texts[name] = _emitted(func, name, symbols, exported[name], chosen, debug)
         parameters = {name: packed_parameters(func) for name, func in functions.items()}
-        return Artefact(chosen, lowered, texts, objects, exported, symbols, parameters, sources, features)
+        return Artefact(chosen, lowered, texts, {}, exported, symbols, parameters, sources, features)
 
 
 def _verify(func: t.PrimFunc) -> None:
@@ -153,11 +159,33 @@ def _verify(func: t.PrimFunc) -> None:
         raise
 
 
-def exported_name(name: str, number: int) -> str:
+_known: WeakKeyDictionary[t.PrimFunc, tuple[tuple[Any, ...], str, str]] = WeakKeyDictionary()
+"""What was last emitted for a function: by what, its printed text, its LLVM text."""
+
+
+def _emitted(
+    func: t.PrimFunc, name: str, symbols: dict[str, str], exported: str, target: Target, debug: bool
+) -> tuple[str, str]:
+    """A function printed, and as LLVM text; a function that has not changed since is not emitted again.
+
+    Symbols are made of names, so the text depends on other functions by their names only.
+    """
+    key = (name, exported, str(target), debug, frozenset(symbols))
+    known = _known.get(func)
+    if known is not None and known[0] == key:
+        return known[1], known[2]
+    _verify(func)
+    source, lines = printed(func, name) if debug else ("", None)
+    text = emit_unit(func, name, symbols, exported, lines, f"{symbols[name]}.tir", target)
+    _known[func] = (key, source, text)
+    return source, text
+
+
+def exported_name(name: str) -> str:
     """The part of the packed symbol after its prefix: the name itself when it is a C name, else a slug."""
     if name.isascii() and name.isidentifier() and len(name) <= 200:
         return name
-    return symbol(name, number)
+    return symbol(name)
 
 
 def emit_unit(
@@ -165,7 +193,7 @@ def emit_unit(
     name: str,
     symbols: dict[str, str],
     exported: str,
-    lines: dict[int, int] | None,
+    lines: Mapping[int, SourcePlace] | None,
     source_file: str,
     target: Target,
 ) -> str:
@@ -174,21 +202,8 @@ def emit_unit(
     emit_kernel(module, func, name, symbols, lines, source_file)
     features = machine.needed_features(target) or None
     baseline = BASELINE_CPU.get(target.architecture, "") if features else ""
-    emit_wrapper(module, func, name, symbols[name], exported, baseline, features)
+    emit_wrapper(module, func, name, symbols[name], exported, baseline, features, source_file)
     return module.text()
-
-
-def _printed(func: t.PrimFunc, name: str) -> tuple[str, dict[int, int]]:
-    """The printed function, and the line of each statement in it by identity."""
-    from ...tir.script import text
-
-    printed = text(func, name if name.isidentifier() else None)
-    lines: dict[int, int] = {}
-    for node, span in printed.spans:
-        if isinstance(node, t.Stmt):
-            line = printed.position(span.start)[0]
-            lines[id(node)] = min(line, lines.get(id(node), line))
-    return printed.text, lines
 
 
 def _link(artefact: Artefact) -> Any:

@@ -14,7 +14,7 @@ from ...arith import nodes as n
 from ...core.dtype import DataType
 from ...core.errors import WorkbenchError
 from . import conversions
-from .arithmetic import self_intrinsic, suffix
+from .arithmetic import known_integer, self_intrinsic, suffix
 from .types import BOOL, INDEX, INT32, Value, constant, llvm_type
 
 if TYPE_CHECKING:
@@ -153,11 +153,20 @@ def _bitwise_not(self: ExpressionEmitter, node: n.Call, arguments: list[Value]) 
 
 
 def _shift(self: ExpressionEmitter, node: n.Call, arguments: list[Value]) -> Value:
+    """An amount outside 0 ... bits-1, poison to LLVM, shifts everything out: 0, or -1 for a negative number."""
     a, b = arguments
-    # An amount outside 0 ... bits-1 would be poison; taken modulo the width it is at least some value.
-    amount = self.assign(b.dtype, f"and {b.typed}, {constant(a.dtype.bits - 1, b.dtype)}")
+    bits = a.dtype.bits
     opcode = "shl" if node.op == "shift_left" else "ashr" if a.dtype.is_int else "lshr"
-    return self.assign(a.dtype, f"{opcode} {a.typed}, {amount.text}")
+    known = known_integer(b)
+    if known is not None and 0 <= known < bits:
+        return self.assign(a.dtype, f"{opcode} {a.typed}, {b.text}")
+    unsigned = DataType(f"uint{bits}").with_lanes(a.dtype.lanes)
+    amount = self_intrinsic(self, "llvm.umin", Value(b.text, unsigned), Value(constant(bits - 1, unsigned), unsigned))
+    shifted = self.assign(a.dtype, f"{opcode} {a.typed}, {amount.text}")
+    if opcode == "ashr":
+        return shifted
+    inside = self.assign(BOOL.with_lanes(a.dtype.lanes), f"icmp ult {b.typed}, {constant(bits, unsigned)}")
+    return self.assign(a.dtype, f"select {inside.typed}, {shifted.typed}, {Value(constant(0, a.dtype), a.dtype).typed}")
 
 
 def _reinterpret(self: ExpressionEmitter, node: n.Call, arguments: list[Value]) -> Value:

@@ -12,6 +12,7 @@ from typing import Any
 from ...arith import nodes as n
 from ...core.errors import WorkbenchError, nearest
 from ...tir import nodes as t
+from .places import SourcePlace
 from .signature import emit_signature
 from .statements import BodyEmitter
 from .types import INDEX, Value, llvm_type
@@ -23,7 +24,7 @@ def emit_kernel(
     func: t.PrimFunc,
     name: str,
     symbols: Mapping[str, str],
-    lines: dict[int, int] | None = None,
+    lines: Mapping[int, SourcePlace] | None = None,
     source_file: str = "kernel.tir",
 ) -> None:
     """Define the kernel of a lowered function.  `symbols` maps the names of kernels that it may call."""
@@ -82,18 +83,22 @@ def emit_wrapper(
     exported: str,
     baseline_cpu: str = "",
     cpu_features: str | None = None,
+    source_file: str = "kernel.tir",
 ) -> None:
-    """Define ``__tvm_ffi_<exported>``, the packed call of a kernel.
+    """Define ``__tvm_ffi_<exported>``, the packed call of a kernel; its source is the function's first line.
 
     With `baseline_cpu` the wrapper itself runs on any processor of the architecture, so that it can refuse.
     """
     signature = emit_signature(module, symbol, name, func, cpu_features)
     module.declare("wb_enter", "declare ptr @wb_enter(ptr, ptr, i32, ptr)")
     module.declare("wb_leave", "declare i32 @wb_leave(ptr, i32, ptr)")
+    scope = module.subprogram(exported, source_file)
+    attached = f" !dbg !{scope}" if scope is not None else ""
+    location = f", !dbg !{module.location(scope, 1)}" if scope is not None else ""
     attributes = f' "target-cpu"="{baseline_cpu}" "target-features"=""' if baseline_cpu else ""
     count = max(1, len(func.params))
     lines = [
-        f"define i32 @{exported}(ptr %self, ptr %args, i32 %count, ptr %result) nounwind{attributes} {{",
+        f"define i32 @{exported}(ptr %self, ptr %args, i32 %count, ptr %result) nounwind{attributes}{attached} {{",
         "entry:",
         f"  %slots = alloca [{count} x i64], align 8",
         f"  %context = call ptr @wb_enter(ptr {signature}, ptr %args, i32 %count, ptr %slots)",
@@ -116,7 +121,7 @@ def emit_wrapper(
         "  ret i32 %code",
         "}",
     ]
-    module.functions.append(lines)
+    module.functions.append([f"{line}{location}" if line.startswith("  ") else line for line in lines])
 
 
 def _unpack(position: int, param: Any) -> list[str]:

@@ -1,7 +1,8 @@
 """Loads and stores: scalars, whole vectors, strided and gathered vectors, masked ones.
 
 A vector of stride 1 is one access.  Stride 2 reads two vectors that together touch exactly the elements between the
-first and the last one, and shuffles; stride -1 reverses; anything else gathers or scatters.  Bools are bytes in memory.
+first and the last one, and shuffles; stride -1 reverses; anything else gathers or scatters.  Bools and integers of less
+than 8 bits are bytes in memory.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ from ...arith import nodes as n
 from ...core.dtype import DataType
 from ...tir import nodes as t
 from ...tir.transforms.linear import multiple_of
+from ...tir.transforms.small_floats import is_small
 from .arithmetic import suffix
-from .types import BOOL, HANDLE, Value, constant, llvm_type, memory_type
+from .types import BOOL, HANDLE, Value, constant, in_a_byte, llvm_type, memory_type
 
 if TYPE_CHECKING:
     from .expressions import ExpressionEmitter
@@ -66,23 +68,27 @@ def _stride(index: n.PrimExpr) -> int | None:
     return index.stride.value if isinstance(index, n.Ramp) and isinstance(index.stride, n.IntImm) else None
 
 
-# --- bools in memory ----------------------------------------------------------------------------------------------
+# --- bools and narrow integers in memory ------------------------------------------------------------------------------
 
 
 def _byte(dtype: DataType) -> DataType:
-    return DataType("uint8").with_lanes(dtype.lanes) if dtype.is_bool else dtype
+    return DataType("uint8").with_lanes(dtype.lanes) if in_a_byte(dtype) or is_small(dtype) else dtype
 
 
 def _to_memory(self: ExpressionEmitter, value: Value) -> Value:
-    if not value.dtype.is_bool:
+    if not in_a_byte(value.dtype):
         return value
     target = _byte(value.dtype)
     return self.assign(target, f"zext {value.typed} to {llvm_type(target)}")
 
 
 def _from_memory(self: ExpressionEmitter, value: Value, dtype: DataType) -> Value:
-    if not dtype.is_bool:
+    if is_small(dtype):
+        return Value(value.text, dtype)
+    if not in_a_byte(dtype):
         return value
+    if not dtype.is_bool:
+        return self.assign(dtype, f"trunc {value.typed} to {llvm_type(dtype)}")
     return self.assign(dtype, f"icmp ne {value.typed}, {constant(0, value.dtype)}")
 
 

@@ -29,7 +29,7 @@ def parallel_loop(self: BodyEmitter, stmt: t.For) -> None:
     number = self.writer.module.number()
     body_name = f"{self.base_name}.body{number}"
     _outline(self, stmt, begin, captured, body_name)
-    _launcher(self, captured, begin, body_name)
+    _launcher(self, stmt, captured, begin, body_name)
     closure = _closure(self, [Value(self.context, HANDLE), begin, *(value for _, value in captured)])
     launch = self.context_field("parallel_for")
     status = self.assign(
@@ -75,9 +75,7 @@ def _outline(
         parameters.append(f"{llvm_type(value.dtype)}{noalias} %c{position}")
     parameters += ["i64 %first", "i64 %last"]
     module = self.writer.module
-    scope = None
-    if self.writer.scope is not None:
-        scope = module.subprogram_like(self.writer.scope, name)
+    scope = _scope(self, stmt, name)
     header = f"define internal void @{name}({', '.join(parameters)}) {_BODY_ATTRIBUTES}"
     writer = FunctionWriter(module, header, scope, returns_status=False)
     inner = BodyEmitter(writer, "%context", kernels=self.kernel_symbol, lines=self.lines, base_name=self.base_name)
@@ -86,27 +84,45 @@ def _outline(
             inner.pointers[id(variable)] = (f"%c{position}", self.pointers[id(variable)][1])
         else:
             inner.values[id(variable)] = Value(f"%c{position}", value.dtype)
-    writer.at_line(self.lines.get(id(stmt)))
+    writer.at_line(_line(self, stmt))
     dtype = begin.dtype
     first = inner.assign(dtype, f"add nsw {llvm_type(dtype)} %offset, %first")
     last = inner.assign(dtype, f"add nsw {llvm_type(dtype)} %offset, %last")
-    inner.run_generator(counted_loop(inner, stmt.var, first, last, stmt.body, False, False))
+    inner.run_generator(counted_loop(inner, stmt, first, last, False, False))
     inner.return_status("0")
     writer.finish()
 
 
-def _launcher(self: BodyEmitter, captured: list[tuple[n.Var | t.Buffer, Value]], begin: Value, name: str) -> None:
+def _line(self: BodyEmitter, stmt: t.For) -> int:
+    place = self.lines.get(id(stmt))
+    return place.line if place is not None else 1
+
+
+def _scope(self: BodyEmitter, stmt: t.For, name: str) -> int | None:
+    """A debug scope for a function made of a loop."""
+    outer, module = self.writer.scope, self.writer.module
+    return None if outer is None else module.subprogram(name, module.file_of(outer), _line(self, stmt))
+
+
+def _launcher(
+    self: BodyEmitter, stmt: t.For, captured: list[tuple[n.Var | t.Buffer, Value]], begin: Value, name: str
+) -> None:
     """``void launch(closure, first, last)``: unpack the closure and call the body."""
     kinds = ["ptr", llvm_type(begin.dtype), *(llvm_type(value.dtype) for _, value in captured)]
-    lines = [f"define internal void @{name}.launch(ptr %closure, i64 %first, i64 %last) nounwind {{", "entry:"]
+    module = self.writer.module
+    scope = _scope(self, stmt, f"{name}.launch")
+    attached = f" !dbg !{scope}" if scope is not None else ""
+    location = f", !dbg !{module.location(scope, _line(self, stmt))}" if scope is not None else ""
+    lines: list[str] = []
     arguments: list[str] = []
     for position, kind in enumerate(kinds):
         lines.append(f"  %p{position} = getelementptr inbounds i64, ptr %closure, i64 {position}")
         lines.append(f"  %x{position} = load {kind}, ptr %p{position}, align 8")
         arguments.append(f"{kind} %x{position}")
     arguments += ["i64 %first", "i64 %last"]
-    lines += [f"  call void @{name}({', '.join(arguments)})", "  ret void", "}"]
-    self.writer.module.functions.append(lines)
+    lines += [f"  call void @{name}({', '.join(arguments)})", "  ret void"]
+    header = f"define internal void @{name}.launch(ptr %closure, i64 %first, i64 %last) nounwind{attached} {{"
+    module.functions.append([header, "entry:", *(f"{line}{location}" for line in lines), "}"])
 
 
 __all__ = ["INDEX", "parallel_loop"]

@@ -14,12 +14,13 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import IO, Final
 
 from ...core.errors import WorkbenchError
 from ...core.host import usable_threads
+from ...core.time_limit import check_time
 from .machine import Job, compile_job
 
 MINIMUM_BYTES: Final = 300_000
@@ -62,8 +63,12 @@ class Helper:
         try:
             self.process.wait(timeout=5)
         except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
+            self.kill()
+
+    def kill(self) -> None:
+        """End the process at once; whoever waits for its answer gets none."""
+        self.process.kill()
+        self.process.wait()
 
 
 class _Helpers:
@@ -103,26 +108,41 @@ helpers: Final = _Helpers()
 atexit.register(helpers.close_idle)
 
 
-def compile_jobs(jobs: Sequence[Job], workers: int | None = None) -> list[bytes]:
-    """Object code of each job, in order.  `workers`: processes in all (default: threads this process may use)."""
+Done = Callable[[int, bytes], object]
+
+
+def compile_jobs(jobs: Sequence[Job], workers: int | None = None, done: Done = lambda index, code: None) -> list[bytes]:
+    """Object code of each job, in order.  `workers`: processes in all (default: threads this process may use).
+
+    `done` is called with each result as it comes, by the thread that has it.
+    """
     count = workers if workers is not None else usable_threads()
     size = sum(len(job.text) for job in jobs)
     if count < 2 or len(jobs) < 2 or (workers is None and size < MINIMUM_BYTES):
-        return [compile_job(job) for job in jobs]
-    return _Queue(jobs).run(min(count, len(jobs)) - 1)
+        return [_told(index, compile_job(job), done) for index, job in enumerate(jobs)]
+    return _Queue(jobs, done).run(min(count, len(jobs)) - 1)
+
+
+def _told(index: int, code: bytes, done: Done) -> bytes:
+    done(index, code)
+    return code
 
 
 class _Queue:
     """Jobs, longest first, taken by this thread and by one thread for each helper."""
 
-    def __init__(self, jobs: Sequence[Job]) -> None:
+    def __init__(self, jobs: Sequence[Job], done: Done) -> None:
         self.jobs = jobs
+        self.done = done
         self.results: list[bytes | None] = [None] * len(jobs)
-        self.error: WorkbenchError | None = None
+        self.error: Exception | None = None
+        self.stopped = False
         self._order = sorted(range(len(jobs)), key=lambda index: len(jobs[index].text))
         self._lock = threading.Lock()
+        self._busy: list[Helper] = []
 
     def _next(self) -> int | None:
+        check_time("code generation")
         with self._lock:
             return self._order.pop() if self._order and self.error is None else None
 
@@ -131,20 +151,39 @@ class _Queue:
             helper = helpers.take()
         except OSError:
             return
+        self._busy.append(helper)
         while (index := self._next()) is not None:
             answer = helper.compile(self.jobs[index])
+            if answer is None and self.stopped:
+                return
             if answer is None:
                 helper.close()
                 self._here(index)
                 return
-            self.results[index] = answer
-        helpers.give_back(helper)
+            try:
+                self.results[index] = _told(index, answer, self.done)
+            except Exception as error:  # the caller's: it is raised in the caller's thread
+                self.error = error
+        self._busy.remove(helper)
+        if self.stopped:
+            helper.kill()
+        else:
+            helpers.give_back(helper)
 
     def _here(self, index: int) -> None:
         try:
-            self.results[index] = compile_job(self.jobs[index])
-        except WorkbenchError as error:
+            self.results[index] = _told(index, compile_job(self.jobs[index]), self.done)
+        except Exception as error:
             self.error = error
+
+    def _stop(self) -> None:
+        """Leave the rest undone, and no helper behind."""
+        self.stopped = True
+        with self._lock:
+            self._order.clear()
+        for helper in tuple(self._busy):
+            helper.kill()
+        helpers.close_idle()
 
     def run(self, extra: int) -> list[bytes]:
         threads = [threading.Thread(target=self._serve, daemon=True) for _ in range(extra)]
@@ -153,11 +192,11 @@ class _Queue:
         try:
             while (index := self._next()) is not None:
                 self._here(index)
-        finally:
-            with self._lock:
-                self._order.clear()
             for thread in threads:
                 thread.join()
+        except BaseException:  # Ctrl-C: nobody waits for the rest
+            self._stop()
+            raise
         if self.error is not None:
             raise self.error
         return [result for result in self.results if result is not None]

@@ -16,7 +16,10 @@ from ...tir import nodes as t
 from .writer import ModuleWriter
 
 _ENTRY: Final = re.compile(r"^([a-z0-9_]+)(?:\[(.*)\])?$")
-_DLPACK_CODES: Final = {"int": 0, "uint": 1, "float": 2, "handle": 3, "bfloat": 4, "bool": 6}
+_DLPACK_CODES: Final = {
+    "int": 0, "uint": 1, "float": 2, "handle": 3, "bfloat": 4, "bool": 6,
+    "float8_e4m3fn": 10, "float8_e4m3fnuz": 11, "float8_e5m2": 12, "float8_e5m2fnuz": 13, "float4_e2m1fn": 17,
+}  # fmt: skip
 BUFFER, INTEGER, FLOAT = 0, 1, 2
 
 

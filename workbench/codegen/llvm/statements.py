@@ -6,7 +6,7 @@ control flow: statuses, memory from the context, cancellation, parallel regions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from typing import Any, Final
 
 from ...arith import nodes as n
@@ -15,6 +15,7 @@ from ...core.node import children
 from ...tir import nodes as t
 from .expressions import ExpressionEmitter
 from .memory import store
+from .places import SourcePlace
 from .types import BOOL, HANDLE, INDEX, INT32, Value, llvm_type, memory_type
 from .writer import FunctionWriter
 
@@ -37,7 +38,7 @@ class BodyEmitter(ExpressionEmitter):
         context: str,
         *,
         kernels: Callable[[str, n.Call], str],
-        lines: dict[int, int],
+        lines: Mapping[int, SourcePlace],
         base_name: str,
     ) -> None:
         super().__init__(writer, context)
@@ -53,17 +54,39 @@ class BodyEmitter(ExpressionEmitter):
 
     def run(self, stmt: t.Stmt) -> None:
         """Emit a statement and all inside it."""
+        before = self.writer.position
+        self._position_of(stmt)
         self.run_generator(self._statement(stmt))
+        self.writer.back_to(before)
 
     def run_generator(self, emission: Emission) -> None:
-        """Run a statement's emission with a stack of its own."""
-        stack = [emission]
+        """Run a statement's emission with a stack of its own.
+
+        After a statement inside it, what it emits belongs to its own line again.
+        """
+        stack = [(emission, self.writer.position)]
         while stack:
-            wanted = next(stack[-1], None)
+            current, position = stack[-1]
+            self.writer.back_to(position)
+            wanted = next(current, None)
             if wanted is None:
                 stack.pop()
-            else:
-                stack.append(self._statement(wanted))
+                continue
+            stack[-1] = (current, self.writer.position)
+            stack.append((self._statement(wanted), self._position_of(wanted)))
+
+    def _position_of(self, stmt: t.Stmt) -> tuple[int | None, str]:
+        """Where the instructions of a statement belong: its line, in the scope of now."""
+        place = self.lines.get(id(stmt))
+        if place is not None:
+            self.writer.at_line(place.line)
+        return self.writer.position
+
+    def enter_loop(self, loop: t.For | t.While) -> None:
+        """The instructions that follow are of the loop itself or of what is inside it."""
+        place = self.lines.get(id(loop))
+        if place is not None:
+            self.writer.enter_loop(place.line, place.ordinal)
 
     def _statement(self, stmt: t.Stmt) -> Emission:
         emitter = _EMITTERS.get(type(stmt))
@@ -74,9 +97,6 @@ class BodyEmitter(ExpressionEmitter):
                 nodes=(stmt,),
                 fix="lower the function first: workbench.tir.transforms.lower",
             )
-        line = self.lines.get(id(stmt))
-        if line is not None:
-            self.writer.at_line(line)
         self.begin_statement()
         return emitter(self, stmt)
 
@@ -235,24 +255,26 @@ def _for(self: BodyEmitter, stmt: t.For) -> Emission:
     extent = self.index(stmt.extent)
     begin = self.index(stmt.min)
     if extent.text == "1":
+        self.enter_loop(stmt)
         self.values[id(stmt.var)] = begin
         yield stmt.body
         return
     if stmt.kind is t.ForKind.UNROLLED and _repeatable(self, stmt, extent, begin):
+        self.enter_loop(stmt)
         for step in range(int(extent.text)):
             self.values[id(stmt.var)] = Value(str(int(begin.text) + step), begin.dtype)
             yield stmt.body
         return
     end = extent if begin.text == "0" else self.assign(begin.dtype, f"add nsw {begin.typed}, {extent.text}")
     polls = stmt.annotations.get("poll_cancel", False)
-    yield from counted_loop(self, stmt.var, begin, end, stmt.body, bool(polls), stmt.kind is t.ForKind.UNROLLED)
+    yield from counted_loop(self, stmt, begin, end, bool(polls), stmt.kind is t.ForKind.UNROLLED)
 
 
-def counted_loop(
-    self: BodyEmitter, var: n.Var, begin: Value, end: Value, body: t.Stmt, polls: bool, unrolled: bool
-) -> Emission:
+def counted_loop(self: BodyEmitter, stmt: t.For, begin: Value, end: Value, polls: bool, unrolled: bool) -> Emission:
     """for var in begin ... end - 1, as a loop with the test at its end behind a test before it."""
     writer = self.writer
+    outside = writer.position
+    self.enter_loop(stmt)
     head, done = writer.fresh("loop"), writer.fresh("done")
     if not _surely_runs(begin, end):
         any_left = self.assign(BOOL, f"icmp slt {begin.typed}, {end.text}")
@@ -260,18 +282,20 @@ def counted_loop(
     before = writer.block
     writer.label(head)
     counter, close = writer.phi(begin.dtype, (begin.text, before))
-    self.values[id(var)] = counter
+    self.values[id(stmt.var)] = counter
     if polls:
         self.poll()
-    yield body
+    yield stmt.body
     if writer.terminated:
         close(None)
+        writer.back_to(outside)
         writer.label(done)
         return
     following = self.assign(counter.dtype, f"add nsw {counter.typed}, 1")
     again = self.assign(BOOL, f"icmp slt {following.typed}, {end.text}")
     close((following.text, writer.block))
     writer.branch(again.text, head, done, _loop_metadata(self, unrolled))
+    writer.back_to(outside)
     writer.label(done)
 
 
@@ -319,6 +343,8 @@ def _loop_metadata(self: BodyEmitter, unrolled: bool) -> str:
 def _while(self: BodyEmitter, stmt: t.While) -> Emission:
     writer = self.writer
     head, body, done = writer.fresh("while"), writer.fresh("body"), writer.fresh("done")
+    outside = writer.position
+    self.enter_loop(stmt)
     writer.label(head)
     self.poll()
     self.begin_statement()
@@ -327,6 +353,7 @@ def _while(self: BodyEmitter, stmt: t.While) -> Emission:
     writer.label(body)
     yield stmt.body
     writer.jump(head)
+    writer.back_to(outside)
     writer.label(done)
 
 

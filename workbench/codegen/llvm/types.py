@@ -8,6 +8,7 @@ User-chosen names never reach LLVM as they are: `symbol` makes a slug, and every
 
 from __future__ import annotations
 
+import hashlib
 import math
 import re
 import struct
@@ -17,7 +18,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from ...core.dtype import DataType
-from ...core.errors import WorkbenchError
+from ...tir.transforms.small_floats import is_small
 
 _FLOATS: Final = {("float", 16): "half", ("float", 32): "float", ("float", 64): "double", ("bfloat", 16): "bfloat"}
 INDEX: Final = DataType("int64")
@@ -46,8 +47,13 @@ def llvm_type(dtype: DataType) -> str:
 
 @cache
 def memory_type(dtype: DataType) -> str:
-    """The type of a value in memory; a bool is a byte."""
-    return _with_lanes(dtype, "i8" if dtype.is_bool else _scalar(dtype))
+    """The type of a value in memory; bools and integers of less than 8 bits take a byte."""
+    return _with_lanes(dtype, "i8" if in_a_byte(dtype) else _scalar(dtype))
+
+
+def in_a_byte(dtype: DataType) -> bool:
+    """Whether a value is narrower in a register than in memory, where zeros fill its byte."""
+    return dtype.is_bool or (dtype.is_integer and dtype.bits < 8)
 
 
 def _with_lanes(dtype: DataType, scalar: str) -> str:
@@ -63,18 +69,11 @@ def _scalar(dtype: DataType) -> str:
         return "void"
     if dtype.is_bool:
         return "i1"
-    if dtype.is_integer and dtype.bits >= 8:
+    if dtype.is_integer:
         return f"i{dtype.bits}"
-    found = _FLOATS.get((dtype.code, dtype.bits))
-    if found is None:
-        raise WorkbenchError(
-            "E-CODEGEN-DTYPE",
-            f"the llvm backend cannot compute in {dtype}",
-            found=str(dtype),
-            expected="bool, (u)int8 to 64, float16/32/64, bfloat16",
-            fix="cast to a wider dtype first",
-        )
-    return found
+    if is_small(dtype):
+        return "i8"
+    return _FLOATS[dtype.code, dtype.bits]
 
 
 def constant(value: Any, dtype: DataType) -> str:
@@ -90,6 +89,8 @@ def _scalar_constant(value: Any, dtype: DataType) -> str:
     if dtype.is_integer:
         return str(int(value))
     number = float(value)
+    if is_small(dtype):
+        return str(int(np.asarray(number, dtype.to_numpy()).view(np.uint8)))
     if dtype.bits == 16:
         bits = int(np.asarray(number, dtype.to_numpy()).view(np.uint16))
         return f"0x{'R' if dtype.code == 'bfloat' else 'H'}{bits:04X}"
@@ -110,10 +111,10 @@ def is_constant(text: str) -> bool:
 _SLUG: Final = re.compile(r"[^A-Za-z0-9_]+")
 
 
-def symbol(name: str, number: int) -> str:
-    """A safe symbol that recalls `name`; unique by `number`."""
+def symbol(name: str) -> str:
+    """A safe symbol that recalls `name`, and depends on nothing else: a kernel compiled before is found again."""
     slug = _SLUG.sub("_", name)[:48].strip("_") or "f"
-    return f"wb_{slug}_{number}"
+    return f"wb_{slug}_{hashlib.sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}"
 
 
 def c_string(text: str) -> tuple[str, int]:

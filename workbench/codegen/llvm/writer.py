@@ -1,7 +1,9 @@
 """Writing LLVM IR as text: a module under construction and a function under construction.
 
 The module owns everything global (declarations, strings, debug metadata, symbol numbers); a function owns its lines,
-its values' counter and its entry allocas.  Each line carries the debug location of the statement being emitted.
+its values' counter and its entry allocas.  Every instruction carries a debug location: the line of the statement being
+emitted, in the scope of the innermost loop around it (a lexical block with the loop's line and ordinal), so that what
+the optimiser merges or moves still names its loop.
 """
 
 from __future__ import annotations
@@ -28,6 +30,8 @@ class ModuleWriter:
         self.metadata: list[str] = []
         self._strings: dict[str, str] = {}
         self._locations: dict[tuple[int, int], int] = {}
+        self._scopes: dict[tuple[int, int, int], int] = {}
+        self._files: dict[str, int] = {}
         self._compile_unit: int | None = None
         self._empty_node: int | None = None
         self._counter = 0
@@ -64,11 +68,11 @@ class ModuleWriter:
             self._empty_node = self.add_metadata("!{}")
         return self._empty_node
 
-    def subprogram(self, name: str, file: str) -> int | None:
-        """The debug scope of a function whose source is `file` (the printed tir)."""
+    def subprogram(self, name: str, file: str, line: int = 1) -> int | None:
+        """The debug scope of a function whose source is `file` (the printed tir), where it begins at `line`."""
         if not self.debug:
             return None
-        file_id = self.add_metadata(f'!DIFile(filename: "{file}", directory: ".")')
+        file_id = self._file(file)
         if self._compile_unit is None:
             self._compile_unit = self.add_metadata(
                 f"distinct !DICompileUnit(language: DW_LANG_C99, file: !{file_id}, "
@@ -76,14 +80,30 @@ class ModuleWriter:
             )
         type_id = self.add_metadata("!DISubroutineType(types: !{})")
         return self.add_metadata(
-            f'distinct !DISubprogram(name: "{name}", file: !{file_id}, scope: !{file_id}, line: 1, '
-            f"type: !{type_id}, unit: !{self._compile_unit}, spFlags: DISPFlagDefinition)"
+            f'distinct !DISubprogram(name: "{name}", file: !{file_id}, scope: !{file_id}, line: {line}, '
+            f"scopeLine: {line}, type: !{type_id}, unit: !{self._compile_unit}, spFlags: DISPFlagDefinition)"
         )
 
-    def subprogram_like(self, scope: int, name: str) -> int:
-        """A debug scope for another function with the same source."""
-        text = self.metadata[scope]
-        return self.add_metadata(re.sub(r'name: "[^"]*"', f'name: "{name}"', text, count=1))
+    def _file(self, name: str) -> int:
+        if name not in self._files:
+            self._files[name] = self.add_metadata(f'!DIFile(filename: "{name}", directory: ".")')
+        return self._files[name]
+
+    def file_of(self, scope: int) -> str:
+        """The file that a scope made here lies in."""
+        found = re.search(r"\bfile: !(\d+)", self.metadata[scope])
+        assert found is not None
+        return next(name for name, number in self._files.items() if number == int(found[1]))
+
+    def loop_scope(self, parent: int, line: int, ordinal: int) -> int:
+        """The debug scope of a loop: the `ordinal`-th (from 1) of those that begin on its line."""
+        key = (parent, line, ordinal)
+        if key not in self._scopes:
+            file_id = self._file(self.file_of(parent))
+            self._scopes[key] = self.add_metadata(
+                f"distinct !DILexicalBlock(scope: !{parent}, file: !{file_id}, line: {line}, column: {ordinal})"
+            )
+        return self._scopes[key]
 
     def location(self, scope: int, line: int) -> int:
         """The metadata number of a debug location."""
@@ -127,16 +147,31 @@ class FunctionWriter:
         self.allocas: list[str] = []
         self.block = "entry"
         self.terminated = False
+        self._place = scope
+        """The innermost scope at this point: the function or a loop in it."""
         self._location = ""
         self._counter = 0
 
     # --- positions ---
 
-    def at_line(self, line: int | None) -> None:
+    def at_line(self, line: int) -> None:
         """What is emitted from now on belongs to this line of the printed program."""
-        if self.scope is None:
-            return
-        self._location = f", !dbg !{self.module.location(self.scope, line or 1)}"
+        if self._place is not None:
+            self._location = f", !dbg !{self.module.location(self._place, line)}"
+
+    def enter_loop(self, line: int, ordinal: int) -> None:
+        """What is emitted from now on belongs to a loop, up to `back_to`."""
+        if self._place is not None:
+            self._place = self.module.loop_scope(self._place, line, ordinal)
+            self.at_line(line)
+
+    @property
+    def position(self) -> tuple[int | None, str]:
+        """Scope and location now, for `back_to`."""
+        return self._place, self._location
+
+    def back_to(self, position: tuple[int | None, str]) -> None:
+        self._place, self._location = position
 
     def fresh(self, prefix: str = "v") -> str:
         self._counter += 1
@@ -179,7 +214,7 @@ class FunctionWriter:
     def alloca(self, type_text: str, align: int) -> str:
         """Stack storage, reserved once in the entry block."""
         name = f"%{self.fresh('a')}"
-        self.allocas.append(f"  {name} = alloca {type_text}, align {align}")
+        self.allocas.append(f"  {name} = alloca {type_text}, align {align}{self._location}")
         return name
 
     def phi(self, dtype: DataType, begin: tuple[str, str]) -> tuple[Value, Callable[[tuple[str, str] | None], None]]:

@@ -100,8 +100,8 @@ def check_graph(proto: Any, name: str, notes: list[str], outer: frozenset[str] =
             "the graph has too many nodes",
             where,
             str(len(proto.node)),
-            f"{limits.nodes} (wb.limits.nodes)",
-            "split the model",
+            f"at most {limits.nodes} (wb.limits.nodes)",
+            f"split the model; {limits.fix('nodes')}",
         )
     if len(proto.sparse_initializer):
         raise _refuse(
@@ -114,7 +114,8 @@ def check_graph(proto: Any, name: str, notes: list[str], outer: frozenset[str] =
         )
     initializers = _unique((tensor.name, tensor) for tensor in proto.initializer)
     if isinstance(initializers, str):
-        raise _duplicate("initializer", initializers, where, "twice in the graph's initializers")
+        places = [str(index) for index, tensor in enumerate(proto.initializer) if tensor.name == initializers]
+        raise _duplicate("initializer", initializers, where, f"initializers {' and '.join(places[:4])} of the graph")
     inputs = tuple(claim_of(value, where) for value in proto.input)
     outputs = tuple(claim_of(value, where) for value in proto.output)
     nodes = tuple(node_record(node, index, where) for index, node in enumerate(proto.node))
@@ -219,7 +220,7 @@ def _captures(proto: Any, where: str) -> tuple[str, ...]:
                 where,
                 f"more than {limits.nesting} levels",
                 f"at most {limits.nesting} (wb.limits.nesting)",
-                "export the model without such nesting",
+                f"export the model without such nesting; {limits.fix('nesting')}",
             )
         made = outer.union(
             (value.name for value in graph.input),

@@ -13,7 +13,10 @@ import stat
 from collections.abc import Mapping
 from pathlib import Path
 
+import numpy as np
+
 from ...core.errors import WorkbenchError, shorten
+from .skeleton import read_range
 
 _KEYS = ("location", "offset", "length", "checksum")
 
@@ -88,7 +91,7 @@ def read_external(
     expected_bytes: int,
     *,
     allow_hardlinks: bool = False,
-) -> bytes:
+) -> np.ndarray:
     """The `expected_bytes` bytes that `entries` (ONNX external_data) point to.  Raises `WorkbenchError`."""
     unknown = [key for key in entries if key not in _KEYS]
     if unknown:
@@ -135,7 +138,9 @@ def read_external(
         os.close(descriptor)
 
 
-def _read_range(descriptor: int, offset: int, count: int, location: str, where: str, allow_hardlinks: bool) -> bytes:
+def _read_range(
+    descriptor: int, offset: int, count: int, location: str, where: str, allow_hardlinks: bool
+) -> np.ndarray:
     facts = os.fstat(descriptor)
     shown = shorten(repr(location), 120)
     if not stat.S_ISREG(facts.st_mode):
@@ -162,11 +167,7 @@ def _read_range(descriptor: int, offset: int, count: int, location: str, where: 
             f"{count} bytes from byte {offset} on",
             "fetch the data file again",
         )
-    parts: list[bytes] = []
-    while count > 0:
-        part = os.pread(descriptor, min(count, 1 << 30), offset)
-        if not part:
-            raise _refuse("external data ended while it was read", where, shown, f"{count} bytes more", "try again")
-        parts.append(part)
-        offset, count = offset + len(part), count - len(part)
-    return parts[0] if len(parts) == 1 else b"".join(parts)
+    found = read_range(descriptor, offset, count)
+    if len(found) < count:
+        raise _refuse("external data ended while it was read", where, shown, f"{count} bytes", "try again")
+    return found

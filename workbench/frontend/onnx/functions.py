@@ -57,14 +57,14 @@ def function_record(function: Any, name: str, imports: Any) -> FunctionRecord:
     )
 
 
-def _refuse(code: str, message: str, where: str, found: str, expected: str) -> WorkbenchError:
+def _refuse(code: str, message: str, where: str, found: str, expected: str, limit: str = "") -> WorkbenchError:
     return WorkbenchError(
         code,
         message,
         where=where,
         found=found,
         expected=expected,
-        fix="export the model without these functions",
+        fix="export the model without these functions" + (f"; {limits.fix(limit)}" if limit else ""),
     )
 
 
@@ -114,6 +114,7 @@ def _measure(
             f"{name}: function {functions[key].label}",
             f"a chain of more than {limits.nesting} calls",
             f"at most {limits.nesting} (wb.limits.nesting)",
+            "nesting",
         )
     _require_size(sizes[key], f"{name}: function {functions[key].label}")
 
@@ -126,6 +127,7 @@ def _require_size(size: int, where: str) -> None:
             where,
             f"{size} nodes" if size < 10**12 else f"about 2^{size.bit_length() - 1} nodes",
             f"at most {limits.nodes} (wb.limits.nodes)",
+            "nodes",
         )
 
 

@@ -11,18 +11,21 @@ from typing import Any
 
 from ...core import origin
 from ...core.errors import WorkbenchError, nearest
+from ...core.limits import limits
 from ...core.module import IRModule
 from ...core.tensor import Tensor
+from ...core.time_limit import time_limit
 from ...relay.ir.expr import Expr, Function
 from ...relay.ir.types import TensorType
 from . import emit
 from .check import check_model
 from .convert import Importer
-from .read import read_model
+from .read import Source, name_of, read_model
+from .records import kept_name
 from .support import check_support
 from .tensors import TensorReader
 
-_OPTIONS = ("allow_hardlinks",)
+_OPTIONS = ("allow_hardlinks", "strict")
 
 
 @dataclass(frozen=True)
@@ -73,20 +76,41 @@ def import_model(
 ) -> ImportedModel:
     """As `from_onnx`, with all that is known of the import.  `values` fixes inputs to arrays (by name)."""
     try:
-        return _imported(model, shape, dtype, opset, freeze_params, values, _options(config))
+        options = _options(config)
+        source = read_model(model)
+        try:
+            with time_limit(limits.import_seconds, f"importing {source.name}", limits.fix("import_seconds")):
+                found = _imported(source, shape, dtype, opset, freeze_params, values, options)
+        finally:
+            source.close()
+        _require_clean(found, options)
+        return found
     except WorkbenchError as error:
-        error.kept = error.kept or "nothing imported"
+        error.file = error.file or name_of(model)
+        error.kept = error.kept or "nothing imported; what was open before is unchanged"
         raise
 
 
+def _require_clean(found: ImportedModel, options: Mapping[str, Any]) -> None:
+    """In strict mode, refuse what would only be noted."""
+    if options.get("strict") and found.notes:
+        raise WorkbenchError(
+            "E-IMPORT-STRICT",
+            f"the model is not clean: {len(found.notes)} note{'s' if len(found.notes) > 1 else ''}",
+            where=found.notes[0].split(":")[0],
+            found="; ".join(found.notes),
+            expected="a model without notes, since strict is on",
+            fix='export the model again, or leave out convert_config={"strict": True}',
+        )
+
+
 def _imported(
-    model: Any, shape: Any, dtype: Any, opset: int | None, freeze: bool, values: Any, options: Mapping[str, Any]
+    source: Source, shape: Any, dtype: Any, opset: int | None, freeze: bool, values: Any, options: Mapping[str, Any]
 ) -> ImportedModel:
-    source = read_model(model)
     record = check_model(source.proto, source.name, opset)
     check_support(record, source.name)
-    reader = TensorReader(source.folder, options.get("allow_hardlinks", False))
-    importer = Importer(record, reader, source.name, freeze=freeze)
+    reader = TensorReader(source.folder, options.get("allow_hardlinks", False), source.deferred)
+    importer = Importer(record, reader, source.name, freeze=freeze, size=source.size)
     ambient = origin.active()
     if ambient is not None:
         return _converted(importer, shape, dtype, values, ambient)
@@ -98,7 +122,7 @@ def _converted(importer: Importer, shape: Any, dtype: Any, values: Any, table: o
     inputs, outputs = importer.run(shape, dtype, values)
     body: Expr = outputs[0] if len(outputs) == 1 else emit.pack(outputs)
     function = Function((*inputs, *importer.weights), body, body.checked_type)
-    output_names = tuple(claim.name for claim in importer.record.graph.outputs)
+    output_names = tuple(kept_name(claim.name) for claim in importer.record.graph.outputs)
     return ImportedModel(
         IRModule({"main": function}, attrs={"output_names": output_names}),
         importer.params,

@@ -10,14 +10,25 @@ from __future__ import annotations
 
 import os
 import stat
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from ...core.errors import WorkbenchError, shorten
 from ...core.limits import limits
 from . import wire
 from .limits import FILE_BYTES
+from .skeleton import read_range, skeleton
+from .stored import FROM_FILE_BYTES, OpenFile
+from .tensors import Deferred
+
+_KINDS: Final = {
+    stat.S_IFDIR: "a folder",
+    stat.S_IFIFO: "a FIFO",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+    stat.S_IFSOCK: "a socket",
+}
 
 
 @dataclass(frozen=True)
@@ -27,6 +38,21 @@ class Source:
     proto: Any
     name: str
     folder: Path | None
+    deferred: Deferred = field(default_factory=lambda: Deferred(-1, {}))
+    """Weights that were left in the file."""
+
+    size: int = 0
+    """Bytes of the file; 0 for objects."""
+
+    def close(self) -> None:
+        """Close the file that weights are read from."""
+        if self.deferred.descriptor >= 0:
+            os.close(self.deferred.descriptor)
+
+
+def name_of(model: Any) -> str:
+    """What a model is called in messages: its file's name, else "model"."""
+    return Path(os.fspath(model)).name if isinstance(model, (str, os.PathLike)) else "model"
 
 
 def read_model(model: Any) -> Source:
@@ -36,10 +62,9 @@ def read_model(model: Any) -> Source:
     if isinstance(model, onnx.ModelProto):
         return Source(_with_graph(model, "model"), model.graph.name or "model", None)
     if isinstance(model, (bytes, bytearray, memoryview)):
-        return Source(_parse(bytes(model), "model"), "model", None)
+        return Source(_parse(bytes(model), "model"), "model", None, size=len(model))
     if isinstance(model, (str, os.PathLike)):
-        path = Path(os.fspath(model))
-        return Source(_parse(_read_file(path), path.name), path.name, path.parent)
+        return _read_file(Path(os.fspath(model)))
     raise WorkbenchError(
         "E-IMPORT-SOURCE",
         "this is not an ONNX model",
@@ -49,7 +74,7 @@ def read_model(model: Any) -> Source:
     )
 
 
-def _read_file(path: Path) -> bytes:
+def _read_file(path: Path) -> Source:
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (OSError, ValueError) as error:
@@ -58,26 +83,46 @@ def _read_file(path: Path) -> bytes:
             "E-IMPORT-FILE",
             f"{path.name}: the model cannot be opened",
             found=str(reason),
+            expected="a file that can be read",
             fix="check the path",
         ) from None
-    with open(descriptor, "rb") as file:
-        facts = os.fstat(descriptor)
-        if not stat.S_ISREG(facts.st_mode):
-            raise WorkbenchError(
-                "E-IMPORT-FILE",
-                f"{path.name} is not a plain file",
-                expected="an .onnx file",
-                fix="give the file's path",
-            )
-        if facts.st_size > FILE_BYTES:
-            raise WorkbenchError(
-                "E-IMPORT-SIZE",
-                f"{path.name} is too large",
-                found=f"{facts.st_size} bytes",
-                expected=f"at most {FILE_BYTES} bytes",
-                fix="keep weights in external data",
-            )
-        return file.read()
+    kept = False
+    try:
+        size = _require_plain(descriptor, path.name)
+        found = skeleton(descriptor, size)
+        if found is None:
+            whole = _parse(read_range(descriptor, 0, size).tobytes(), path.name)
+            return Source(whole, path.name, path.parent, size=size)
+        lasting = OpenFile(descriptor, path.name) if size >= FROM_FILE_BYTES else None
+        deferred = Deferred(descriptor, found.deferred, lasting)
+        source = Source(_parse(found.data, path.name), path.name, path.parent, deferred, size)
+        kept = True
+        return source
+    finally:
+        if not kept:
+            os.close(descriptor)
+
+
+def _require_plain(descriptor: int, name: str) -> int:
+    """The size of a regular file that is not too large.  Raises `WorkbenchError` for others."""
+    facts = os.fstat(descriptor)
+    if not stat.S_ISREG(facts.st_mode):
+        raise WorkbenchError(
+            "E-IMPORT-FILE",
+            f"{name} is not a plain file",
+            found=_KINDS.get(stat.S_IFMT(facts.st_mode), "something else"),
+            expected="an .onnx file",
+            fix="give the file's path",
+        )
+    if facts.st_size > FILE_BYTES:
+        raise WorkbenchError(
+            "E-IMPORT-SIZE",
+            f"{name} is too large",
+            found=f"{facts.st_size} bytes",
+            expected=f"at most {FILE_BYTES} bytes",
+            fix="keep weights in external data",
+        )
+    return facts.st_size
 
 
 def _parse(data: bytes, name: str) -> Any:
@@ -85,7 +130,7 @@ def _parse(data: bytes, name: str) -> Any:
 
     kind = wire.kind_of(data)
     if not data or kind:
-        raise _not_onnx(name, kind or "an empty file", wire.FIXES.get(kind, "give the path of an .onnx file"))
+        raise _not_onnx(name, kind or "an empty file: 0 bytes", wire.FIXES.get(kind, "give the path of an .onnx file"))
     try:
         proto = onnx.ModelProto.FromString(data)
     except Exception as error:  # protobuf's error class moves between its versions
@@ -101,6 +146,7 @@ def _with_graph(proto: Any, name: str) -> Any:
     raise WorkbenchError(
         "E-IMPORT-NO-GRAPH",
         f"{name}: the model has no graph",
+        where=f"{name}: ModelProto",
         found="a header without a graph",
         expected="ModelProto.graph",
         fix="export it again",
@@ -111,6 +157,7 @@ def _not_onnx(name: str, found: str, fix: str) -> WorkbenchError:
     return WorkbenchError(
         "E-IMPORT-NOT-ONNX",
         f"{name} is not an ONNX file",
+        where=f"{name}: byte 0",
         found=found,
         expected="an ONNX model (protobuf)",
         fix=fix,
@@ -123,7 +170,8 @@ def _broken(data: bytes, name: str, error: Exception) -> WorkbenchError:
         at, claimed = cut
         return WorkbenchError(
             "E-IMPORT-TRUNCATED",
-            f"{name} ends early",
+            f"{name} ends early, at byte {len(data)} of at least {at + claimed}",
+            where=f"{name}: byte {at}",
             found=f"{len(data)} bytes; the part that starts at byte {at} claims {claimed} bytes",
             expected="the whole file",
             fix="fetch the file again",
@@ -133,8 +181,9 @@ def _broken(data: bytes, name: str, error: Exception) -> WorkbenchError:
         return WorkbenchError(
             "E-IMPORT-NESTING",
             f"{name}: graphs nest too deeply",
+            where=f"{name}: ModelProto.graph",
             found=f"at least {nested} graphs inside each other",
-            expected=f"at most {limits.nesting}",
+            expected=f"at most {limits.nesting} (wb.limits.nesting; protobuf itself stops at about 33)",
             fix="export the model without such nesting",
         )
     return _not_onnx(

@@ -5,12 +5,14 @@ A `NodeRecord` carries the name that people see for it: ``Conv#3 ('conv_out')``,
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from ...core.dtype import DataType
 from ...core.errors import shorten
+from ...core.limits import limits
 
 DEFAULT_DOMAINS = ("", "ai.onnx")
 
@@ -99,6 +101,14 @@ class ModelRecord:
     functions: Mapping[tuple[str, str], FunctionRecord]
     opsets: Mapping[str, int]
     notes: tuple[str, ...]
+
+
+def kept_name(name: str) -> str:
+    """A name as the program carries it: names beyond `wb.limits.name_length` are cut, and told apart by a digest."""
+    if len(name) <= limits.name_length:
+        return name
+    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+    return f"{name[: max(limits.name_length - 13, 0)]}#{digest}"
 
 
 def domain_of(text: str) -> str:

@@ -141,7 +141,7 @@ def _check_arity(record: NodeRecord, signature: Signature, opset: int, where: st
         )
 
 
-_STANDARD_NAMES = {"float32": "float", "float64": "double"}
+_STANDARD_NAMES = {"float32": "float", "float64": "double", "float4_e2m1fn": "float4e2m1"}
 
 
 def check_element_types(record: NodeRecord, opset: int, dtypes: Sequence[str | None], where: str) -> None:

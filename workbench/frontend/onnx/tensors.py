@@ -8,6 +8,7 @@ Raw and typed storage, every element type that `DataType` can hold; what it cann
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -17,8 +18,10 @@ import numpy as np
 from ...core.dtype import DataType
 from ...core.errors import WorkbenchError, shorten
 from ...core.limits import limits
-from ...core.tensor import Tensor
+from ...core.tensor import Tensor, chunks
 from .external import read_external
+from .skeleton import read_range
+from .stored import FROM_TENSOR_BYTES, OpenFile
 
 DTYPES: Final[dict[int, str]] = {
     1: "float32",
@@ -40,6 +43,7 @@ DTYPES: Final[dict[int, str]] = {
     20: "float8_e5m2fnuz",
     21: "uint4",
     22: "int4",
+    23: "float4_e2m1fn",
     25: "uint2",
     26: "int2",
 }
@@ -49,7 +53,6 @@ FOREIGN: Final = {
     8: "string",
     14: "complex64",
     15: "complex128",
-    23: "float4e2m1",
     24: "float8e8m0",
 }
 """Element types that ONNX has and the workbench has not."""
@@ -61,12 +64,23 @@ _TYPED: Final = (
 )
 
 
+@dataclass(frozen=True)
+class Deferred:
+    """Raw data that stayed in the model's file: (offset, length) by the ticket that stands in its place."""
+
+    descriptor: int
+    ranges: Mapping[bytes, tuple[int, int]]
+    lasting: OpenFile | None = None
+    """Where large tensors are read from again and again; None where they are read once."""
+
+
 @dataclass
 class TensorReader:
     """What reading tensors needs: limits, the folder of external data, and a place for notes."""
 
     folder: Path | None = None
     allow_hardlinks: bool = False
+    deferred: Deferred = field(default_factory=lambda: Deferred(-1, {}))
     notes: list[str] = field(default_factory=list[str])
 
 
@@ -100,12 +114,14 @@ def _bad(message: str, where: str, found: str, expected: str, code: str = "E-IMP
 def shape_of(dims: Any, where: str) -> tuple[int, ...]:
     """Dimensions of a stored tensor: not negative, not too many."""
     if len(dims) > limits.rank:
-        raise _bad(
+        error = _bad(
             "a tensor has too many dimensions",
             where,
             f"rank {len(dims)}",
             f"at most {limits.rank} (wb.limits.rank)",
         )
+        error.fix = f"{error.fix}; {limits.fix('rank')}"
+        raise error
     shape = tuple(int(extent) for extent in dims)
     if any(extent < 0 for extent in shape):
         raise _bad("a tensor has a negative dimension", where, shorten(repr(shape), 80), "dimensions of at least 0")
@@ -118,7 +134,7 @@ def to_tensor(proto: Any, reader: TensorReader, where: str) -> Tensor:
     shape = shape_of(proto.dims, where)
     count = math.prod(shape)
     stored = (count * dtype.bits + 7) // 8 if not dtype.is_bool else count
-    limits.check("tensor_bytes", count * dtype.bytes, "a stored tensor", where)
+    limits.check("tensor_bytes", count * dtype.bytes, f"a stored tensor of {_brief(shape)} {dtype}", where)
     if proto.HasField("segment"):
         raise _bad("a tensor is stored in segments", where, "TensorProto.segment", "whole tensors")
     if proto.data_location == 1:
@@ -126,7 +142,9 @@ def to_tensor(proto: Any, reader: TensorReader, where: str) -> Tensor:
         raw = read_external(entries, reader.folder, where, stored, allow_hardlinks=reader.allow_hardlinks)
         array = _from_raw(raw, dtype, count)
     elif proto.HasField("raw_data"):
-        array = _from_raw(_raw_of(proto, stored, where), dtype, count)
+        array = _from_raw(_raw_of(proto, reader.deferred, stored, where), dtype, count)
+        if reader.deferred.lasting is not None and stored >= FROM_TENSOR_BYTES:
+            return _read_when_needed(array.reshape(shape), dtype, proto.raw_data, reader, where)
     else:
         array = _from_typed(proto, dtype, count, where)
     array = array.reshape(shape)
@@ -135,15 +153,45 @@ def to_tensor(proto: Any, reader: TensorReader, where: str) -> Tensor:
     return Tensor.of(array)
 
 
-def _raw_of(proto: Any, stored: int, where: str) -> bytes:
-    raw: bytes = proto.raw_data
-    if len(raw) != stored:
-        short = "short" if len(raw) < stored else "long"
-        raise _bad(f"a tensor's data is too {short}", where, f"{len(raw)} bytes", f"{stored} bytes (shape x dtype)")
-    return raw
+def _brief(shape: tuple[int, ...]) -> str:
+    """A shape in a few words, whatever its extents."""
+    return shorten("(" + ", ".join(map(str, shape[:4])) + (", ..." if len(shape) > 4 else "") + ")", 100)
 
 
-def _from_raw(raw: bytes, dtype: DataType, count: int) -> np.ndarray:
+def _raw_of(proto: Any, deferred: Deferred, stored: int, where: str) -> Any:
+    """The bytes that a tensor keeps in the model's file.  Their number is checked before they are read."""
+    raw: Any = proto.raw_data
+    place = deferred.ranges.get(raw)
+    length = len(raw) if place is None else place[1]
+    if length != stored:
+        short = "short" if length < stored else "long"
+        raise _bad(f"a tensor's data is too {short}", where, f"{length} bytes", f"{stored} bytes (shape x dtype)")
+    if place is None:
+        return raw
+    found = read_range(deferred.descriptor, *place)
+    if len(found) < length:
+        raise _bad("the file ended while it was read", where, f"{len(found)} bytes", f"{length} bytes")
+    return found
+
+
+def _read_when_needed(
+    array: np.ndarray, dtype: DataType, ticket: bytes, reader: TensorReader, where: str
+) -> Tensor:
+    """A tensor in a very large file, without the array that was just read; what is known of it is noted now."""
+    file, shape, place = reader.deferred.lasting, array.shape, reader.deferred.ranges[ticket]
+    assert file is not None, "asked for by the caller"
+
+    def load() -> np.ndarray:
+        again = _from_raw(file.read(*place), dtype, math.prod(shape)).reshape(shape)
+        again.flags.writeable = False
+        return again
+
+    _note_non_finite(array, dtype, reader, where)
+    array.flags.writeable = False
+    return Tensor.stored(load, dtype, shape, Tensor.of(array).fingerprint)
+
+
+def _from_raw(raw: Any, dtype: DataType, count: int) -> np.ndarray:
     if dtype.is_bool:
         return np.frombuffer(raw, np.uint8) != 0
     if dtype.bits < 8:
@@ -158,6 +206,8 @@ def _unpack(packed: np.ndarray, dtype: DataType, count: int) -> np.ndarray:
     bits, lanes = dtype.bits, 8 // dtype.bits
     shifts = np.arange(lanes, dtype=np.uint8) * bits
     values = ((packed[:, None] >> shifts) & ((1 << bits) - 1)).reshape(-1)[:count].astype(np.int8)
+    if dtype.is_float:
+        return values.view(dtype.to_numpy())
     if dtype.is_int:
         values = np.where(values >= 1 << (bits - 1), values - (1 << bits), values)
     return values.astype(dtype.to_numpy())
@@ -167,7 +217,7 @@ def _from_typed(proto: Any, dtype: DataType, count: int, where: str) -> np.ndarr
     for name, kind, holds in _TYPED:
         if dtype in holds:
             return _in_range(np.array(_field(proto, name, count, where), kind), dtype, where)
-    packed = dtype.is_integer and dtype.bits < 8
+    packed = dtype.bits < 8 and not dtype.is_bool
     expected = -(-count * dtype.bits // 8) if packed else count
     values = np.array(_field(proto, "int32_data", expected, where), np.int64)
     if packed:
@@ -205,5 +255,8 @@ def _in_range(values: np.ndarray, dtype: DataType, where: str) -> np.ndarray:
 
 
 def _note_non_finite(array: np.ndarray, dtype: DataType, reader: TensorReader, where: str) -> None:
-    if dtype.is_float and array.size and not np.isfinite(array.astype(np.float32) if dtype.bits < 32 else array).all():
+    if not dtype.is_float:
+        return
+    wide = np.float32 if dtype.bits < 32 else array.dtype
+    if not all(np.isfinite(part.astype(wide, copy=False)).all() for part in chunks(array)):
         reader.notes.append(f"{where} contains values that are not finite")

@@ -12,7 +12,7 @@ True
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -48,6 +48,12 @@ class Expr(Node):
     @property
     def type_or_none(self) -> Type | None:
         return getattr(self, "inferred", None)
+
+    def astext(self, show_meta_data: bool = False) -> str:
+        """The classic text of this expression (`script` is the Python-syntax one)."""
+        from .classic import astext
+
+        return astext(self, show_meta_data)
 
     def set_type(self, found: Type) -> None:
         """Remember the inferred type (inference only)."""
@@ -111,6 +117,14 @@ class Expr(Node):
         return iter([TupleGetItem(self, index) for index in range(len(found.fields))])
 
 
+def _as_tuples(made: Node, *names: str) -> None:
+    """Fields given as lists (or left out as None), as the classic API allows, become tuples."""
+    for name in names:
+        value = getattr(made, name)
+        if type(value) is not tuple:
+            object.__setattr__(made, name, tuple(value or ()))
+
+
 def _binary(name: str, a: Any, b: Any) -> Expr:
     from ..._lazy import relay_binary
 
@@ -164,6 +178,11 @@ class Call(Expr):
     args: tuple[Expr, ...]
     type_args: tuple[Type, ...] = ()
 
+    def __post_init__(self) -> None:
+        _as_tuples(self, "args", "type_args")
+        if isinstance(self.op, type):  # the classic API calls operators without attributes by `op.get(name)`
+            object.__setattr__(self, "op", self.op())
+
     @property
     def attrs(self) -> Operator | None:
         """The operator, which holds its attributes; None for calls of functions."""
@@ -181,9 +200,37 @@ class Function(Expr):
     attrs: FrozenMap = EMPTY
     binds: ClassVar[tuple[str, ...]] = ("params", "type_params")
 
+    def __post_init__(self) -> None:
+        _as_tuples(self, "params", "type_params")
+        given: Any = self.attrs  # a dict or None in the classic API
+        if not isinstance(given, FrozenMap):
+            object.__setattr__(self, "attrs", FrozenMap(given or {}))
+
+    def __str__(self) -> str:
+        """The function's script: what ``print(function)`` shows."""
+        from .script import script
+
+        return script(self)
+
     @property
     def is_primitive(self) -> bool:
         return bool(self.attrs.get("Primitive", 0))
+
+    def completed(self, module: Any, before: Node | None) -> None:
+        """Infer the types that a pass has left open, if those of the function before it were known."""
+        if self.type_or_none is None and (not isinstance(before, Expr) or before.type_or_none is not None):
+            from .infer import infer_type
+
+            infer_type(self, module)
+
+    def with_attr(self, key: str | Mapping[str, Any], value: Any = None) -> Function:
+        """This function with one attribute more (or those of a mapping)."""
+        added = {key: value} if isinstance(key, str) else dict(key)
+        return self.replace(attrs=FrozenMap({**self.attrs, **added}))
+
+    def without_attr(self, key: str) -> Function:
+        """This function without an attribute."""
+        return self.replace(attrs=self.attrs.without(key))
 
 
 @node
@@ -208,6 +255,9 @@ class If(Expr):
 @node
 class Tuple(Expr):
     fields: tuple[Expr, ...]
+
+    def __post_init__(self) -> None:
+        _as_tuples(self, "fields")
 
 
 @node
@@ -291,6 +341,9 @@ class Match(Expr):
     clauses: tuple[Clause, ...]
     complete: bool = True
 
+    def __post_init__(self) -> None:
+        _as_tuples(self, "clauses")
+
 
 def const(value: Any, dtype: str | None = None) -> Constant:
     """A constant of a number, sequence or array.  Python floats become float32, ints int32 (classic rule)."""
@@ -309,7 +362,7 @@ def var(name_hint: str, type_annotation: Type | None = None, shape: Any = None, 
     if shape is not None:
         type_annotation = TensorType(tuple(shape), dtype)  # type: ignore[arg-type]
     elif isinstance(type_annotation, str):
-        type_annotation = TensorType((), type_annotation)
+        type_annotation = TensorType((), type_annotation)  # type: ignore[arg-type]
     return Var(name_hint, type_annotation)
 
 

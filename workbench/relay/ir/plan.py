@@ -173,8 +173,11 @@ def operands(expr: e.Expr) -> tuple[e.Expr, ...]:
     return (*plain_operands(expr), *body)
 
 
-def expressions(root: e.Expr) -> Iterator[e.Expr]:
-    """Each expression below `root` once, operands first (patterns, types and operators are left out)."""
+def expressions(root: e.Expr, into_kernels: bool = True) -> Iterator[e.Expr]:
+    """Each expression below `root` once, operands first (patterns, types and operators are left out).
+
+    Not `into_kernels`: what is in primitive functions below `root` is left out.
+    """
     seen: set[int] = set()
     stack: list[tuple[e.Expr, bool]] = [(root, False)]
     while stack:
@@ -186,7 +189,8 @@ def expressions(root: e.Expr) -> Iterator[e.Expr]:
             continue
         seen.add(id(current))
         stack.append((current, True))
-        stack.extend((child, False) for child in reversed(operands(current)) if id(child) not in seen)
+        if into_kernels or current is root or not (isinstance(current, e.Function) and current.is_primitive):
+            stack.extend((child, False) for child in reversed(operands(current)) if id(child) not in seen)
 
 
 def _count_uses(root: e.Expr, order: list[e.Expr]) -> dict[int, int]:

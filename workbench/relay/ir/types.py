@@ -122,6 +122,9 @@ def _dimension(extent: AnyValue) -> Dimension:
 class TupleType(Type):
     fields: tuple[Type, ...]
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "fields", tuple(self.fields))
+
 
 @node
 class TypeVar(Type):
@@ -143,6 +146,10 @@ class FuncType(Type):
     ret_type: Type
     type_params: tuple[TypeVar, ...] = ()
     binds: ClassVar[tuple[str, ...]] = ("type_params",)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "arg_types", tuple(self.arg_types))
+        object.__setattr__(self, "type_params", tuple(self.type_params or ()))
 
 
 @node

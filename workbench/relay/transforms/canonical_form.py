@@ -28,11 +28,11 @@ def ToANormalForm(func: e.Function, mod: IRModule, ctx: PassContext) -> e.Functi
     """Bind every compound expression by a let of its own."""
     if func.is_primitive:
         return func
-    made = run(_Normalizer(Plan(func)).function(func))
+    made = run(Normalizer(Plan(func)).function(func))
     return origin.derived(made, func)
 
 
-class _Normalizer:
+class Normalizer:
     """Rebuilds a planned program with a let for each statement."""
 
     def __init__(self, plan: Plan) -> None:

@@ -58,7 +58,7 @@ def EliminateCommonSubexpr(
             seen[key].append((new, place))
             continue
         done[id(expr)] = earlier
-        origin.derived(earlier, expr)
+        origin.joined(earlier, expr)
         rewrite.fired(MERGE, expr, earlier, started)
     result = done[id(func)]
     assert isinstance(result, e.Function)

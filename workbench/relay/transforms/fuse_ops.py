@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
+from typing import Any
 
 from ...core import origin, rewrite
 from ...core.module import IRModule
@@ -20,7 +21,7 @@ from ..ir.infer import infer_type
 from ..ir.operator import Operator
 from ..ir.plan import LEAVES, Plan, Scope, block_bodies, expressions, operands, plain_operands
 from .fusion_groups import Group, fuse_groups, is_inlined_scalar
-from .rules import keep_type
+from .rules import is_kernel, keep_type, rebuild
 
 FUSE = rewrite.step("fuse", "Operators that one loop nest can compute become one primitive function.")
 UNFUSE = rewrite.step("defuse", "A call of a primitive function is its body.")
@@ -37,9 +38,7 @@ def FuseOps(func: e.Function, mod: IRModule, ctx: PassContext, *, fuse_opt_level
         return func
     level = ctx.opt_level if fuse_opt_level < 0 else fuse_opt_level
     depth = int(ctx.config.get("relay.FuseOps.max_depth", 256)) if level >= 1 else 1
-    made = _Fuser(func, depth).run()
-    infer_type(made, mod)
-    return made
+    return _Fuser(func, depth).run()
 
 
 @dataclass
@@ -96,9 +95,10 @@ class _Fuser:
                 continue
             group = self.groups[id(expr)]
             members = self.members[id(group.root())].exprs
-            if expr is not members[-1]:
-                continue
-            self.done[id(expr)] = self._fused(expr, members) if self._is_kernel(members) else self._rebuilt(expr)
+            if not self._is_kernel(members):
+                self.done[id(expr)] = self._rebuilt(expr)
+            elif expr is members[-1]:
+                self.done[id(expr)] = self._fused(expr, members)
         result = self.done[id(self.func)]
         assert isinstance(result, e.Function)
         return result
@@ -187,35 +187,19 @@ def DefuseOps(func: e.Function, mod: IRModule, ctx: PassContext) -> e.Function:
     """Put the bodies of primitive functions back where they are called."""
     if func.is_primitive:
         return func
-    done: dict[int, Node] = {}
-    kept: list[Node] = []
 
-    def replacement(child: Node) -> Node:
-        if isinstance(child, e.Clause):
-            return map_children(child, replacement)
-        return done.get(id(child), child)
-
-    for expr in expressions(func):
-        if isinstance(expr, LEAVES):
-            continue
+    def visit(old: e.Expr, new: e.Expr) -> e.Expr | None:
+        if not isinstance(new, e.Call) or not is_kernel(new.op):
+            return None
         started = time.perf_counter_ns()
-        new = map_children(expr, replacement)
-        keep_type(new, expr)
-        if isinstance(new, e.Call) and isinstance(new.op, e.Function) and new.op.is_primitive:
-            body = _inlined(new.op, new.args)
-            infer_type(body, mod)
-            origin.derived(body, expr)
-            rewrite.fired(UNFUSE, expr, body, started)
-            new = body
-        kept.append(new)
-        done[id(expr)] = new
-    result = done[id(func)]
-    assert isinstance(result, e.Function)
-    infer_type(result, mod)
-    return result
+        body = _inlined(new.op, new.args)
+        rewrite.fired(UNFUSE, old, body, started)
+        return body
+
+    return rebuild(func, visit)
 
 
-def _inlined(function: e.Function, arguments: tuple[e.Expr, ...]) -> e.Expr:
+def _inlined(function: Any, arguments: tuple[e.Expr, ...]) -> e.Expr:
     """The function's body on these arguments; a function that is called twice gives two bodies."""
     mapping = dict(zip(function.params, arguments, strict=True))
     found = substitute(function.body, mapping)

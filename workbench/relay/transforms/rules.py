@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from ...core import origin
 from ...core.errors import InternalError
 from ...core.module import IRModule
-from ...core.node import Node
+from ...core.node import Node, map_children
 from ...core.rewrite import Driver, Rule
 from ..ir import expr as e
 from ..ir.brief import brief
 from ..ir.infer import infer_type
+from ..ir.plan import LEAVES, expressions, operands
 from ..ir.types import Type
 from ..ir.unify import Mismatch, Unifier
 
@@ -24,18 +26,65 @@ def enters(node: Node) -> bool:
 
 
 def keep_type(new: Node, old: Node) -> None:
-    """A node rebuilt from operands of equal types has the type it had."""
-    if (
-        isinstance(new, e.Expr)
-        and isinstance(old, e.Expr)
-        and old.type_or_none is not None
-        and new.type_or_none is None
-    ):
+    """A node rebuilt from operands of equal types has the type it had.
+
+    With an operand whose type is not known yet it stays without one, and so does all that is built on it: the driver
+    of passes infers those types when the pass is done.
+    """
+    if not isinstance(new, e.Expr) or not isinstance(old, e.Expr):
+        return
+    if old.type_or_none is None or new.type_or_none is not None:
+        return
+    if all(operand.type_or_none is not None for operand in operands(new)):
         new.set_type(old.checked_type)
 
 
-def apply_rules(func: Any, rules: Sequence[Rule], mod: IRModule | None = None) -> Any:
-    """A function rewritten by the rules until none fires.  Types must have been inferred."""
+def rebuild(
+    root: e.Function,
+    visit: Callable[[e.Expr, e.Expr], e.Expr | None],
+    into_kernels: bool = True,
+) -> e.Function:
+    """The function with `visit(old, new)` asked for each expression, operands first.
+
+    `new` is `old` on rebuilt operands, with the type that it had; the answer replaces it (None: `new` stays).
+    Not `into_kernels`: primitive functions inside stay as they are.
+    """
+    done: dict[int, Node] = {}
+    kept: list[Node] = []
+
+    def replacement(child: Node) -> Node:
+        if isinstance(child, e.Clause):
+            return map_children(child, replacement)
+        return done.get(id(child), child)
+
+    for old in expressions(root, into_kernels):
+        if isinstance(old, LEAVES):
+            answer = visit(old, old)
+            if answer is not None:
+                done[id(old)] = answer
+            continue
+        new = map_children(old, replacement) if into_kernels or not is_kernel(old) or old is root else old
+        keep_type(new, old)
+        answer = visit(old, new)
+        if answer is not None and answer is not new:
+            origin.derived(answer, old)
+        kept.append(new)
+        done[id(old)] = new if answer is None else answer
+    made = done[id(root)]
+    assert isinstance(made, e.Function)
+    return made
+
+
+def is_kernel(expr: Node) -> bool:
+    """Whether an expression is a primitive function."""
+    return isinstance(expr, e.Function) and expr.is_primitive
+
+
+def apply_rules(func: Any, rules: Sequence[Rule], mod: IRModule | None = None, refine: bool = False) -> Any:
+    """A function rewritten by the rules until none fires.  Types must have been inferred.
+
+    `refine`: the rules make types known better, so those of what is built on a replacement are inferred anew.
+    """
 
     def made(new: Node, old: Node) -> None:
         assert isinstance(new, e.Expr) and isinstance(old, e.Expr)
@@ -50,7 +99,11 @@ def apply_rules(func: Any, rules: Sequence[Rule], mod: IRModule | None = None) -
                 nodes=(old, new),
             )
 
-    return Driver(rules, enters, keep_type, made).run(func)
+    def refined(new: Node, old: Node) -> None:
+        if isinstance(new, e.Expr) and new.type_or_none is None:
+            infer_type(new, mod)
+
+    return Driver(rules, enters, refined if refine else keep_type, made).run(func)
 
 
 def agree(one: Type, other: Type) -> bool:

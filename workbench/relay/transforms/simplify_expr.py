@@ -12,7 +12,8 @@ from ...core.transform import PassContext, function_pass
 from .. import op as relay
 from ..ir import expr as e
 from ..ir.types import TensorType
-from ..patterns import any_, constant, is_filled, op, same_type, where
+from ..patterns import any_, constant, op, same_type, where
+from .fold_explicit_padding import pad_into_convolution
 from .rules import apply_rules
 
 RULES = RuleTable("SimplifyExpr")
@@ -211,39 +212,7 @@ def _joined(part: e.Expr, outer: e.Call, m: Match) -> tuple[e.Expr, ...] | None:
     return inner.fields if axes[0] == axes[1] and isinstance(inner, e.Tuple) else None
 
 
-def _pads_plane(widths: Any) -> bool:
-    return (
-        len(widths) == 4 and all(pair == (0, 0) for pair in widths[:2]) and all(min(pair) >= 0 for pair in widths[2:])
-    )
-
-
-_ZERO_PAD: dict[str, Any] = {"pad_mode": "constant", "pad_width": _pads_plane}
-
-
-def _pads_with_zero(m: Match) -> bool:
-    """Whether the value that nn.pad adds (its second operand, 0 if left out) is zero."""
-    given = m["pad"].args[1:]
-    return all(isinstance(value, e.Constant) and is_filled(value, 0) for value in given)
-
-
-@RULES.rule(
-    "pad-into-conv2d",
-    op(
-        "nn.conv2d",
-        op("nn.pad", any_operands=True, name="pad", once=True, attrs=_ZERO_PAD),
-        any_("weight"),
-        name="conv",
-        attrs={"data_layout": "NCHW"},
-    ),
-    when=[where("zeros are added", _pads_with_zero, lambda m: m["pad"].args[1])],
-)
-def pad_into_conv2d(m: Match) -> Any:
-    """Zeros added before a convolution become its own padding."""
-    conv, widths = m["conv"], m["pad"].op.pad_width
-    top, left, bottom, right = conv.op.padding
-    (above, below), (before, after) = widths[2], widths[3]
-    padding = (top + above, left + before, bottom + below, right + after)
-    return e.Call(conv.op.replace(padding=padding), (m["pad"].args[0], m["weight"]))
+RULES.add(pad_into_convolution)
 
 
 @function_pass(opt_level=0, name="SimplifyExpr", required=["InferType"], applies_to=e.Function)

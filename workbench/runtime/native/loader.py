@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ...core.host import usable_threads
+from ...core.store import cache_folder
 from . import build
 
 ABI_VERSION = 1
@@ -36,6 +37,8 @@ class NativeRuntime:
         library.wb_num_threads.restype = ctypes.c_int32
         library.wb_thread_context.restype = ctypes.c_void_p
         library.wb_set_num_threads.argtypes = [ctypes.c_int32]
+        library.wb_set_run_limit.argtypes = [ctypes.c_int64]
+        self._run_limit = 0
         library.wb_set_hooks.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
         self.addresses = {name: _address(getattr(library, name)) for name in IMPORTED}
         self._tell_hooks()
@@ -53,6 +56,12 @@ class NativeRuntime:
 
     def set_num_threads(self, count: int) -> None:
         self._library.wb_set_num_threads(count)
+
+    def set_run_limit(self, nanoseconds: int) -> None:
+        """Cancel calls that take longer; 0: no limit."""
+        if nanoseconds != self._run_limit:
+            self._library.wb_set_run_limit(nanoseconds)
+            self._run_limit = nanoseconds
 
     def num_threads(self) -> int:
         return int(self._library.wb_num_threads())
@@ -94,8 +103,10 @@ def _find_or_build() -> Path | None:
     """The library beside the sources, or one in the cache folder when these cannot be written."""
     if build.is_current() or os.access(build.FOLDER, os.W_OK):
         return build.compile_pool(report=_reason.append)
-    base = os.environ.get("WORKBENCH_CACHE") or os.environ.get("XDG_CACHE_HOME")
-    folder = (Path(base) if base else Path.home() / ".cache") / "workbench"
+    folder = cache_folder()
+    if folder is None:
+        _reason.append("no folder to build it in: set WORKBENCH_CACHE_DIR")
+        return None
     folder.mkdir(parents=True, exist_ok=True)
     return build.compile_pool(report=_reason.append, library=folder / build.LIBRARY.name)
 

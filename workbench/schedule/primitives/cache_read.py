@@ -7,6 +7,7 @@ from ...analysis.bindings import binding_facts
 from ...analysis.tree import Tree
 from ...arith import build
 from ...arith.nodes import PrimExpr
+from ...core import origin
 from ...core.node import substitute
 from ...tir import nodes as t
 from ..arguments import Index
@@ -59,6 +60,7 @@ def cache_read(state: ScheduleState, block: BlockRV, read_buffer_index: Index, s
     suffix = storage_scope.replace(".", "_")
     new = old.replace(name=names.fresh(f"{old.name}_{suffix}"), scope=storage_scope, strides=(), elem_offset=None)
     placed, name = copy_block(names.fresh(f"{old.name}_{suffix}_copy"), old, new, box)
+    origin.derived(placed, site.block)
     changed: t.Block = substitute(site.block, {old: new})
     func = replaced(state.func, {id(site.block): changed})
     now = Tree.of(func).blocks[site.name]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ...analysis.bindings import binding_facts
 from ...analysis.tree import Tree
+from ...core import origin
 from ...core.node import substitute
 from ...tir import nodes as t
 from ..arguments import Index
@@ -58,6 +59,7 @@ def cache_write(state: ScheduleState, block: BlockRV, write_buffer_index: Index,
     copied = copy_block(
         names.fresh(f"{old.name}_{storage_scope.replace('.', '_')}_copy"), new, old, written_box(site.block, region)
     )
+    origin.derived(copied[0], site.block)
     changed = substitute(site.block, {old: new})
     func = replaced(state.func, {id(site.block): changed})
     after = Tree.of(func)

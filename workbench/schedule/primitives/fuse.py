@@ -54,8 +54,9 @@ def fuse(state: ScheduleState, *loops: LoopRV, preserve_unit_iters: bool = True)
     rest: PrimExpr = fused
     for old in reversed(chain):
         last = old is chain[0]
-        values[old.var] = build.add(old.min, rest if last else build.floormod(rest, old.extent))
-        rest = rest if last else build.floordiv(rest, old.extent)
+        size = build.const(1) if getattr(old.extent, "value", 1) == 0 else old.extent  # such a loop never runs
+        values[old.var] = build.add(old.min, rest if last else build.floormod(rest, size))
+        rest = rest if last else build.floordiv(rest, size)
     extent = chain[0].extent
     for old in chain[1:]:
         extent = build.multiply(extent, old.extent)

@@ -6,6 +6,7 @@ from ...analysis.affine import Affine, Ranges
 from ...analysis.bindings import binding_facts
 from ...analysis.tree import BlockSite
 from ...arith.nodes import Var
+from ...core import origin
 from ...core.node import Node, rewrite, substitute
 from ...tir import nodes as t
 from ..blocks import require_intermediate, require_regular
@@ -56,6 +57,7 @@ def reverse_compute_inline(state: ScheduleState, block: BlockRV) -> Change[None]
 
     placed = substitute(store, values)
     body = t.BufferStore(store.buffer, rewrite(placed.value, post), placed.indices)
+    origin.derived(body, store, made_store)
     changed = {producer.name: producer.block.replace(body=body)}
     return Change(without_block(state, site, changed, load.buffer))
 

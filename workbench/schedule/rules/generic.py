@@ -57,9 +57,9 @@ def inline_elementwise(schedule: Schedule, keep: frozenset[str] = frozenset()) -
         if not readers or repeated or padding:
             continue
         block = schedule.get_block(site.name)
-        if schedule.why_not("compute_inline", block) is None:
+        try:  # not why_not first: it would do all the work twice
             schedule.compute_inline(block)
-        else:
+        except ScheduleError:
             schedule.undo()
 
 

@@ -165,11 +165,12 @@ def _double(exact: Fraction) -> np.float64:
 
 
 def shift_left(value: Any, amount: Any, dtype: DataType) -> int:
-    return wrap(value << (amount % dtype.bits), dtype)
+    """What is shifted too far, or by a negative amount, is shifted out."""
+    return wrap(value << amount, dtype) if 0 <= amount < dtype.bits else 0
 
 
 def shift_right(value: Any, amount: Any, dtype: DataType) -> int:
-    return value >> (amount % dtype.bits)
+    return value >> (amount if 0 <= amount < dtype.bits else dtype.bits)
 
 
 def popcount(value: int, dtype: DataType) -> int:

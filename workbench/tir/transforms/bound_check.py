@@ -19,6 +19,7 @@ from typing import Any, Final
 from ...arith import nodes as n
 from ...arith.build import add, all_of, any_of, cast, const, logical_and, logical_not, multiply
 from ...arith.simplify import Simplifier
+from ...core import origin
 from ...core.dtype import DataType
 from ...core.trampoline import Task, run
 from ...core.transform import function_pass
@@ -76,7 +77,7 @@ class _Checker:
         if isinstance(stmt, t.For) and stmt.kind is t.ForKind.VECTORIZED and self.inserted > earlier:
             changes["kind"] = t.ForKind.SERIAL
         made = stmt.replace(**changes) if changes else stmt
-        checks = self.checks(stmt, loops, guard)
+        checks = [origin.derived(check, stmt) for check in self.checks(stmt, loops, guard)]
         self.inserted += len(checks)
         if isinstance(stmt, t.While) and checks:
             # The condition is evaluated again after each round, so it is checked at the end of the body as well.

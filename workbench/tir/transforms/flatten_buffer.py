@@ -13,6 +13,7 @@ from typing import Any
 
 from ...arith import nodes as n
 from ...arith.build import INDEX, add, const, equal, multiply
+from ...core import origin
 from ...core.errors import WorkbenchError
 from ...core.node import FrozenMap, pre_order, rewrite
 from ...core.transform import function_pass
@@ -173,7 +174,7 @@ def _extent_text(buffer: t.Buffer, axis: int, appended: list[n.Var], checks: lis
     passed = n.Var(f"{buffer.name}_shape_{axis}", INDEX)
     appended.append(passed)
     message = f"axis {axis} of {buffer.name} has another extent than its shape says"
-    checks.append(t.AssertStmt(equal(passed, extent), message))
+    checks.append(origin.derived(t.AssertStmt(equal(passed, extent), message), buffer))
     return passed.name
 
 

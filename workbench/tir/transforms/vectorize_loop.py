@@ -14,6 +14,7 @@ from typing import Any
 
 from ...arith import nodes as n
 from ...arith.build import add, all_of, const, multiply
+from ...core import origin
 from ...core.errors import WorkbenchError
 from ...core.node import pre_order, substitute
 from ...core.trampoline import Task, run
@@ -112,7 +113,7 @@ def _store(stmt: t.BufferStore, lanes: Lanes) -> t.Stmt:
             fix="vectorize a spatial loop, or rfactor the reduction first",
             nodes=(stmt,),
         )
-    return t.BufferStore(stmt.buffer, lanes.spread(value), (where,))
+    return origin.derived(t.BufferStore(stmt.buffer, lanes.spread(value), (where,)), stmt)
 
 
 def _reads_itself(stmt: t.BufferStore) -> bool:
@@ -141,7 +142,7 @@ def _let(stmt: t.LetStmt, loop: t.For, lanes: Lanes) -> Task:
         var = n.Var(stmt.var.name, value.dtype)
         lanes.bind(stmt.var, var)
     body = yield _stmt(stmt.body, loop, lanes)
-    return t.LetStmt(var, value, body)
+    return origin.derived(t.LetStmt(var, value, body), stmt)
 
 
 # --- conditions ---------------------------------------------------------------------------------------------------
@@ -153,13 +154,13 @@ def _if(stmt: t.IfThenElse, condition: n.PrimExpr, loop: t.For, lanes: Lanes) ->
         else_case = None
         if stmt.else_case is not None:
             else_case = yield _stmt(stmt.else_case, loop, lanes)
-        return t.IfThenElse(condition, then_case, else_case)
+        return origin.derived(t.IfThenElse(condition, then_case, else_case), stmt)
     if stmt.else_case is not None or not _only_stores(stmt.then_case):
         return _serial(stmt, loop)
     then_case = yield _stmt(stmt.then_case, loop, lanes)
     if not _only_vector_stores(then_case):
         return _serial(stmt, loop)
-    masked = t.IfThenElse(condition, then_case)
+    masked = origin.derived(t.IfThenElse(condition, then_case), stmt)
     everywhere = _all_lanes(condition)
     return masked if everywhere is None else fold(t.IfThenElse(everywhere, fresh_copy(then_case), masked))
 

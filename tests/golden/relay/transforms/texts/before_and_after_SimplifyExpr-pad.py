@@ -6,7 +6,7 @@ class Module:
         v1 = R.nn.conv2d(v0, R.constant("4c7e7a739a221d131c84029b33da78f0fba8b3db517fa1769b68cb5916130996", (2, 4, 3, 3), "float32"))
         return v1
 
-# SimplifyExpr-pad: pad-into-conv2d at simplify_expr.py
+# SimplifyExpr-pad: pad-into-convolution at fold_explicit_padding.py
 
 @I.ir_module
 class Module:

@@ -1,0 +1,141 @@
+"""Changing a real session from the stepper: texts with refusals in place, passes, undo and redo."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from playwright.sync_api import expect
+
+import workbench as wb
+from tests.browser.harness import Harness
+from workbench import relay
+from workbench.ui.pipeline import PipelineStepper
+from workbench.views.pipeline import SessionModel
+
+INPUTS = {"x": np.linspace(-2, 2, 12, dtype=np.float32).reshape(3, 4)}
+
+
+@pytest.fixture
+def stepper(harness: Harness) -> PipelineStepper:
+    x = relay.var("x", shape=(3, 4), dtype="float32")
+    session = wb.open(relay.Function([x], relay.nn.relu(relay.add(x, relay.const(np.float32(0))))))
+    screen = PipelineStepper(SessionModel(session))
+    harness.show(screen)
+    expect(harness.page.get_by_role("option").first).to_be_visible()
+    return screen
+
+
+def result(screen: PipelineStepper) -> np.ndarray:
+    return next(iter(screen.session.run(INPUTS).values()))
+
+
+def typed(harness: Harness, old: str, new: str) -> None:
+    """Replace a piece of the text that is being edited, as a person does: by keys."""
+    page = harness.page
+    content = page.locator(".cm-content")
+    expect(content).to_contain_text("def main")
+    text = "\n".join(page.locator(".cm-line").all_inner_texts())
+    assert old in text
+    content.click()
+    page.keyboard.press("Control+a")
+    page.keyboard.insert_text(text.replace(old, new, 1))
+
+
+def test_a_text_is_edited_and_the_session_goes_on_from_it(harness: Harness, stepper: PipelineStepper) -> None:
+    page = harness.page
+    page.get_by_role("option", name="InferType").click()
+    page.get_by_role("button", name="Edit", exact=True).click()
+    expect(page.locator(".cm-line").first).to_contain_text("@R.function")
+    apply = page.get_by_role("button", name="Apply")
+    expect(apply).to_be_disabled()
+    typed(harness, "nn.relu", "tanh")
+    apply.click()
+    expect(page.locator("[role=option][aria-selected=true]")).to_contain_text("Edit")
+    harness.push()
+    expect(page.locator("ins.wb-line")).to_contain_text("R.tanh")
+    expect(page.locator(".wb-head .wb-call")).to_contain_text("s = s['InferType'].edit({'main': text})")
+    np.testing.assert_allclose(result(stepper), np.tanh(INPUTS["x"]), rtol=1e-6)
+    page.get_by_role("button", name="Undo").click()
+    expect(page.get_by_role("option", name="Edit")).to_have_count(0)
+    np.testing.assert_allclose(result(stepper), np.maximum(INPUTS["x"], 0))
+    page.get_by_role("button", name="Redo").click()
+    expect(page.get_by_role("option", name="Edit")).to_have_count(1)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("nn.relu", "nn.relux", "did you mean"),
+        ("nn.relu(", "nn.dense(", "E-"),
+        ("def main(", "def main", "E-RELAY-PARSE"),
+    ],
+)
+def test_a_refused_text_stays_with_the_reason_at_its_line(
+    harness: Harness, stepper: PipelineStepper, old: str, new: str, says: str
+) -> None:
+    page = harness.page
+    before = stepper.session
+    page.get_by_role("option", name="InferType").click()
+    page.get_by_role("listbox").focus()
+    page.keyboard.press("e")
+    expect(page.locator(".cm-content")).to_be_visible()
+    typed(harness, old, new)
+    page.keyboard.press("Control+Enter")
+    expect(page.get_by_role("alert")).to_contain_text(says)
+    expect(page.locator(".wb-refused-line").first).to_be_visible()
+    assert new in "\n".join(page.locator(".cm-line").all_inner_texts()), "what was typed is kept"
+    assert stepper.session is before
+    page.keyboard.press("Escape")
+    expect(page.locator(".cm-content")).to_have_count(0)
+
+
+def test_keys_typed_into_the_text_are_no_commands(harness: Harness, stepper: PipelineStepper) -> None:
+    page = harness.page
+    page.get_by_role("listbox").focus()
+    page.keyboard.press("e")
+    page.locator(".cm-content").click()
+    page.keyboard.type("c d x ? ]")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    expect(page.locator(".cm-content")).to_contain_text("c d x ? ]")
+    expect(page.get_by_role("option")).to_have_count(len(stepper.session))
+
+
+def test_passes_are_left_out_and_added(harness: Harness, stepper: PipelineStepper) -> None:
+    page = harness.page
+    count = len(stepper.session)
+    page.get_by_role("option", name="FuseOps").click()
+    page.get_by_role("button", name="Leave out").click()
+    expect(page.get_by_role("option", name="FuseOps")).to_have_count(0)
+    assert len(stepper.session) == count - 1
+    page.get_by_role("option", name="InferType").click()
+    page.get_by_role("button", name="Add a pass").click()
+    page.get_by_role("combobox", name="Pass to add").select_option("FuseOps")
+    expect(page.get_by_role("option", name="FuseOps")).to_have_count(1)
+    assert stepper.session.labels[:3] == ("Import", "InferType", "FuseOps")
+    expect(page.locator(".wb-head .wb-call")).to_have_text("s = s.rerun(insert={'InferType': 'FuseOps'})")
+    page.get_by_role("listbox").focus()
+    page.keyboard.press("Control+z")
+    expect(page.get_by_role("option", name="FuseOps")).to_have_count(0)
+    page.keyboard.press("Control+z")
+    expect(page.get_by_role("option", name="FuseOps")).to_have_count(1)
+    assert len(stepper.session) == count
+
+
+def test_a_step_that_cannot_be_left_out_says_why(harness: Harness, stepper: PipelineStepper) -> None:
+    page = harness.page
+    page.get_by_role("option", name="Import").click()
+    expect(page.get_by_role("button", name="Leave out")).to_have_count(0)
+    page.get_by_role("listbox").focus()
+    page.keyboard.press("x")
+    expect(page.get_by_role("alert")).to_contain_text("cannot be left out")
+
+
+def test_markup_in_an_edited_text_stays_text(harness: Harness, stepper: PipelineStepper) -> None:
+    page = harness.page
+    page.get_by_role("listbox").focus()
+    page.keyboard.press("e")
+    typed(harness, "nn.relu", "<img src=x onerror='window.hit=1'>")
+    page.keyboard.press("Control+Enter")
+    expect(page.get_by_role("alert")).to_be_visible()
+    assert page.evaluate("window.hit") is None
+    assert page.locator(".wb img").count() == 0

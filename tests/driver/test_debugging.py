@@ -1,0 +1,157 @@
+"""Looking inside a step: stops, the program between two rewrites, the first wrong rewrite; branches; reloading."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import workbench as wb
+from tests.driver.programs import small_inputs, small_session
+from workbench import relay
+from workbench.core.errors import WorkbenchError
+from workbench.core.rewrite import RuleTable
+from workbench.core.transform import PASSES
+from workbench.relay.patterns import any_, constant, op
+from workbench.relay.transforms.rules import apply_rules
+
+
+@pytest.fixture
+def own_passes() -> Iterator[None]:
+    before = list(PASSES)
+    yield
+    for name in [name for name in PASSES if name not in before]:
+        PASSES.remove(name)
+
+
+def test_stops_show_the_rule_and_what_it_met() -> None:
+    stops = small_session().debug("FoldScaleAxis", rule="scale-*")
+    assert len(stops) == 1 and stops[0].rule == "scale-after-bias"
+    assert stops[0]["data"].name_hint == "x"
+    text = str(stops)
+    assert "rewrite 0 of FoldScaleAxis" in text and "fold_scale_axis.py:" in text
+    assert "before    multiply(nn.bias_add(nn.conv2d(%x" in text
+
+
+def test_the_program_at_a_stop_is_the_one_before_the_rewrite() -> None:
+    session = small_session()
+    stop = session.debug("FoldConstant", node="sqrt")[0]
+    after = wb.driver.debugging.after_rewrites(stop.step, stop.stop.number + 1)
+    assert "R.sqrt" in stop.program.script() and "R.sqrt" not in after.script()
+
+
+def test_a_step_without_such_rewrites_names_those_it_has() -> None:
+    text = str(small_session().debug("FuseOps", rule="no-such"))
+    assert text == "no rewrite of FuseOps fits; rules that fired in it: fuse"
+
+
+def test_every_number_of_rewrites_gives_a_program_that_computes_the_same() -> None:
+    session = small_session()
+    step = session["FoldConstant"]
+    assert len(step.rewrites) >= 5
+    texts = [step.after_rewrites(count).script() for count in range(len(step.rewrites) + 1)]
+    assert texts[0] == session["SimplifyInference"].script() and texts[-1] == step.script()
+    assert len(set(texts)) == len(texts)
+    assert step.first_wrong_rewrite(small_inputs()) is None
+
+
+WRONG = RuleTable("wrong")
+
+
+@WRONG.rule("relu-of-relu", op("nn.relu", op("nn.relu", any_("x"))))
+def relu_of_relu(m: Any) -> Any:
+    """relu(relu(x)) is relu(x)."""
+    return relay.nn.relu(m["x"])
+
+
+@WRONG.rule("add-one", op("add", any_("x"), constant("one", value=1)))
+def add_one(m: Any) -> Any:
+    """x + 1 is x, which is wrong."""
+    return m["x"]
+
+
+def test_the_first_wrong_rewrite_is_found(own_passes: None) -> None:
+    @relay.transform.function_pass(opt_level=0, name="Wrong")
+    def Wrong(function: Any, mod: Any, ctx: Any) -> Any:
+        return apply_rules(function, WRONG)
+
+    x = relay.var("x", shape=(3,), dtype="float32")
+    body = x
+    for _ in range(4):
+        body = relay.nn.relu(relay.nn.relu(body))
+    function = relay.Function([x], relay.add(relay.nn.relu(relay.add(body, relay.const(np.float32(1)))), body))
+    session = wb.open(function, passes=["InferType", Wrong])
+    wrong = session["Wrong"].first_wrong_rewrite({"x": np.ones(3, np.float32)})
+    assert wrong.stop.rule == "add-one" and wrong.error == pytest.approx(1.0)
+    assert wrong.number > 0 and "first wrong rewrite" in str(wrong)
+
+
+def test_a_function_is_called_at_each_stop() -> None:
+    seen: list[str] = []
+    stops = small_session().debug("FoldConstant", action=lambda stop: seen.append(stop.rule))
+    assert seen == [stop.rule for stop in stops] and seen
+
+
+@pytest.mark.parametrize(
+    ("look", "code"),
+    [
+        (lambda s: s.debug("NoSuch"), "E-STEP-UNKNOWN"),
+        (lambda s: s.debug("Import"), "E-STEP-FIRST"),
+        (lambda s: s.debug("FoldConstant", action="stop"), "E-BREAK-ACTION"),
+        (lambda s: s.debug("FoldScaleAxis")[0]["nothing"], "E-BREAK-NAME"),
+        (lambda s: s["FoldConstant"].after_rewrites(-1), "E-REWRITE-UNKNOWN"),
+        (lambda s: s["Lower"].first_wrong_rewrite(small_inputs()), "E-REWRITE-LEVEL"),
+        (lambda s: s["FoldConstant"].first_wrong_rewrite({}), "E-RUN-INPUT"),
+        (lambda s: s.rerun(insert={"Codegen": "InferType"}), "E-PASS-PLACE"),
+        (lambda s: s.rerun(insert={"NoSuch": "InferType"}), "E-STEP-UNKNOWN"),
+        (lambda s: s.branches[99], "E-BRANCH-UNKNOWN"),
+    ],
+)
+def test_unfit_questions_are_refused(look: Any, code: str) -> None:
+    with pytest.raises(WorkbenchError) as caught:
+        look(small_session())
+    assert caught.value.code == code
+
+
+def test_passes_are_put_in_after_a_step() -> None:
+    session = small_session()
+    more = session.rerun(insert={"FuseOps": "InferType", "Import": "SimplifyExpr"})
+    assert (
+        more.labels[:2] == ("Import", "SimplifyExpr") and more.labels[more.labels.index("FuseOps") + 1] == "InferType#2"
+    )
+    assert len(more) == len(session) + 2
+    np.testing.assert_allclose(more.run(small_inputs())["y"], session.run(small_inputs())["y"], rtol=1e-6)
+
+
+def test_a_pass_whose_cell_ran_again_is_reloaded(own_passes: None) -> None:
+    def define(value: float) -> Any:
+        @relay.transform.function_pass(opt_level=0, name="Shift")
+        def Shift(function: Any, mod: Any, ctx: Any) -> Any:
+            return function.replace(body=relay.add(function.body, relay.const(np.float32(value))))
+
+        return Shift
+
+    x = relay.var("x", shape=(2,), dtype="float32")
+    session = wb.open(relay.Function([x], relay.nn.relu(x)), passes=["InferType", define(1.0), "InferType", "FuseOps"])
+    inputs = {"x": np.zeros(2, np.float32)}
+    assert next(iter(session.run(inputs).values())).tolist() == [1.0, 1.0]
+    assert session.reload().plan[-1].key == session.plan[-1].key
+    define(2.0)
+    again = session.reload()
+    assert next(iter(again.run(inputs).values())).tolist() == [2.0, 2.0]
+    assert again.step(1) is session.step(1), "what comes before is taken from the history"
+    assert next(iter(session.run(inputs).values())).tolist() == [1.0, 1.0]
+
+
+def test_branches_are_a_tree_of_what_was_tried() -> None:
+    session = wb.open(relay.Function([x := relay.var("x", shape=(2,), dtype="float32")], relay.nn.relu(x)))
+    unfused = session.rerun(disabled_pass=["FuseOps"])
+    edited = unfused.edit(relay=unfused["InferType"].script().replace("nn.relu", "sigmoid"), at="InferType")
+    lines = str(edited.branches).split("\n")
+    assert len(edited.branches) == 3 and lines[0].startswith("  0  Import")
+    assert lines[1].startswith("  1  from 0 after FoldConstant") and "-FuseOps" in lines[1]
+    assert lines[2].startswith("* 2  from 1 after InferType: +Edit")
+    assert edited.branches[1].plan == unfused.plan
+    assert [branch.plan for branch in session.branches] == [session.plan, unfused.plan, edited.plan]

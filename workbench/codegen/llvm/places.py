@@ -1,0 +1,41 @@
+"""Where each statement stands in the printed loop program: what debug locations point at.
+
+A statement has a line; a loop has an ordinal besides, since several may begin on one line (``T.grid``).
+
+    text, places = printed(func, "matmul")
+    places[id(loop)]        # SourcePlace(line=4, ordinal=2): the second loop of line 4
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ...tir import nodes as t
+
+
+class SourcePlace(NamedTuple):
+    """A line of the printed function, from 1; for loops, which of those beginning there, from 1."""
+
+    line: int
+    ordinal: int = 0
+
+
+def printed(func: t.PrimFunc, name: str) -> tuple[str, dict[int, SourcePlace]]:
+    """The printed function, and the place of each statement in it by identity (the first, if it is shared)."""
+    from ...tir.script import text
+
+    found = text(func, name if name.isidentifier() else None)
+    starts: dict[int, int] = {}
+    loops: dict[int, t.For | t.While] = {}
+    for node, span in found.spans:
+        if isinstance(node, t.Stmt):
+            starts[id(node)] = min(span.start, starts.get(id(node), span.start))
+            if isinstance(node, (t.For, t.While)):
+                loops[id(node)] = node
+    places = {identity: SourcePlace(found.position(start)[0]) for identity, start in starts.items()}
+    seen: dict[int, int] = {}
+    for identity in sorted(loops, key=lambda known: starts[known]):
+        line = places[identity].line
+        seen[line] = seen.get(line, 0) + 1
+        places[identity] = SourcePlace(line, seen[line])
+    return found.text, places

@@ -1,0 +1,77 @@
+"""The branches of a session: every plan tried on one import, as a tree of what they share and where they part.
+
+s.branches            # prints the tree; the session asked is marked
+s.branches[2]         # the second one, as a session
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..core.errors import WorkbenchError
+from .history import Action, identities
+
+if TYPE_CHECKING:
+    from .session import Session
+
+
+class Branches(Sequence["Session"]):
+    """The sessions on one history, oldest first; numbered from 0 like the lines that they print."""
+
+    def __init__(self, current: Session) -> None:
+        self._current = current
+        self._plans = current.history.plans
+
+    def __len__(self) -> int:
+        return len(self._plans)
+
+    def __getitem__(self, index: Any) -> Any:
+        from .session import Session
+
+        if not isinstance(index, int) or not -len(self) <= index < len(self):
+            raise WorkbenchError("E-BRANCH-UNKNOWN", f"there is no branch {index!r}", expected=f"0 to {len(self) - 1}")
+        return Session(self._current.history, self._plans[index], self._current.target, self._current.source)
+
+    def __iter__(self) -> Iterator[Session]:
+        return (self[index] for index in range(len(self)))
+
+    def __str__(self) -> str:
+        here = identities(self._current.plan)[-1]
+        return "\n".join(self._line(index, plan, here) for index, plan in enumerate(self._plans))
+
+    __repr__ = __str__
+
+    def _line(self, index: int, plan: tuple[Action, ...], here: str) -> str:
+        mark = "*" if identities(plan)[-1] == here else " "
+        known = sum(self._current.history.peek(plan, position) is not None for position in range(len(plan)))
+        if index == 0:
+            return f"{mark} {index}  {plan[0].name}, {len(plan)} steps ({known} computed)"
+        parent = max(range(index), key=lambda other: _nearness(plan, self._plans[other]))
+        shared = shared_steps(plan, self._plans[parent])
+        changes = _changes(plan, self._plans[parent])
+        where = f"from {parent} after {plan[shared - 1].name}"
+        return f"{mark} {index}  {where}: {changes} ({known} of {len(plan)} computed)"
+
+
+def shared_steps(one: tuple[Action, ...], other: tuple[Action, ...]) -> int:
+    """How many first steps two plans have in common."""
+    pairs = zip(one, other, strict=False)
+    return next((index for index, (a, b) in enumerate(pairs) if a.key != b.key), min(len(one), len(other)))
+
+
+def _nearness(plan: tuple[Action, ...], other: tuple[Action, ...]) -> tuple[int, int]:
+    """Plans that share more first steps are nearer, then those that differ in fewer."""
+    return shared_steps(plan, other), -len({action.key for action in plan} ^ {action.key for action in other})
+
+
+def _changes(plan: tuple[Action, ...], parent: tuple[Action, ...]) -> str:
+    """What a plan has that its parent has not (+), what it lacks (-), and what is another one of that name (~)."""
+    held = Counter((action.name, action.key) for action in plan)
+    known = Counter((action.name, action.key) for action in parent)
+    more = Counter(name for name, _ in (held - known).elements())
+    less = Counter(name for name, _ in (known - held).elements())
+    changed = more & less
+    signs = (("~", changed), ("+", more - changed), ("-", less - changed))
+    return " ".join(sign + name for sign, names in signs for name in names.elements()) or "other order"

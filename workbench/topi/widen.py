@@ -1,0 +1,45 @@
+"""Operators that add up many values compute float16 and bfloat16 in float32.
+
+A sum of a thousand float16 has three good digits if every step is rounded; so operands are widened, and only results
+rounded.  Which operators do so is their own statement (`Operator.accumulates`).
+
+>>> from workbench import te
+>>> tensor_expression(OPERATORS["sum"](axis=(0,)), [te.placeholder((4,), "float16")]).dtype
+'float16'
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import te
+from ..arith import build
+from ..core.dtype import DataType
+from ..relay.ir.operator import OPERATORS, Operator
+
+__all__ = ["OPERATORS", "tensor_expression"]
+
+
+def tensor_expression(op: Operator, operands: list[Any]) -> Any:
+    """What `op.compute` gives, with 16-bit floats added up in float32 where the operator says so."""
+    narrow = next((item.dtype for item in operands if isinstance(item, te.Tensor) and _is_narrow(item.dtype)), None)
+    if not type(op).accumulates or narrow is None:
+        return op.compute(*operands)
+    made = op.compute(*(_cast(item, "float32") if _takes_part(item) else item for item in operands))
+    if isinstance(made, (list, tuple)):
+        return [_cast(item, narrow) if item.dtype == "float32" else item for item in made]
+    return _cast(made, narrow) if made.dtype == "float32" else made
+
+
+def _is_narrow(dtype: DataType) -> bool:
+    return dtype.is_float and dtype.bits == 16
+
+
+def _takes_part(item: Any) -> bool:
+    return isinstance(item, te.Tensor) and _is_narrow(item.dtype)
+
+
+def _cast(item: Any, dtype: str) -> Any:
+    return te.compute(
+        item.shape, lambda *i: build.cast(dtype, item(*i)), name=f"{item.op.name}_as_{dtype}", tag="elemwise"
+    )

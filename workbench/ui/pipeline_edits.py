@@ -1,0 +1,96 @@
+"""What can be changed from the pipeline screen: texts of functions, the list of passes; with undo and redo.
+
+Each change makes another model and moves the screen to it; the models before stay reachable by undo.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Final
+
+from workbench.core.errors import WorkbenchError
+from workbench.driver.edit_check import place
+from workbench.ui.models import EditableModel, PipelineModel
+from workbench.ui.protocol import Answer, argument
+from workbench.views.schema import ErrorView
+
+TEXT_LIMIT: Final = 2_000_000
+"""Characters of an edited text that the screen takes."""
+
+
+class Edits:
+    """The changes made on one screen.  `show(model)` draws another state."""
+
+    def __init__(self, current: Callable[[], PipelineModel], show: Callable[[PipelineModel], str]) -> None:
+        self._current, self._show = current, show
+        self._past: list[PipelineModel] = []
+        self._future: list[PipelineModel] = []
+        self.call = ""
+        """The line of Python that does what was done last."""
+
+    def commands(self) -> dict[str, Callable[[dict[str, Any]], Answer]]:
+        return {
+            "source": self._source,
+            "edit": self._edit,
+            "without": self._without,
+            "insert": self._insert,
+            "undo": self._undo,
+            "redo": self._redo,
+        }
+
+    def facts(self) -> dict[str, Any]:
+        """What the page needs to draw its buttons."""
+        editable = isinstance(self._current(), EditableModel)
+        return {"editable": editable, "undo": len(self._past), "redo": len(self._future), "call": self.call}
+
+    def _model(self) -> EditableModel:
+        model = self._current()
+        if not isinstance(model, EditableModel):
+            raise WorkbenchError("E-UI-READONLY", "this pipeline is only for looking at", fix="open it with wb.open")
+        return model
+
+    def _source(self, args: dict[str, Any]) -> Answer:
+        view = self._model().source(argument(args, "step", str), argument(args, "function", str, ""))
+        if len(view.text) > TEXT_LIMIT:
+            raise WorkbenchError(
+                "E-UI-SIZE",
+                f"{view.function} is too large to be edited in a page",
+                found=f"{len(view.text):,} characters",
+                expected=f"at most {TEXT_LIMIT:,}",
+                fix="change it in code: s[step].edit({name: text})",
+            )
+        return Answer("", view)
+
+    def _edit(self, args: dict[str, Any]) -> Answer:
+        step, function, text = (argument(args, name, str) for name in ("step", "function", "text"))
+        try:
+            return self._go(self._model().edited(step, function, text))
+        except WorkbenchError as error:
+            line, column = place(error) or (0, 0)
+            return Answer("", {"refused": replace(ErrorView.of(error), line=line, column=column).to_json()})
+
+    def _without(self, args: dict[str, Any]) -> Answer:
+        return self._go(self._model().without(argument(args, "step", str)))
+
+    def _insert(self, args: dict[str, Any]) -> Answer:
+        return self._go(self._model().inserted(argument(args, "step", str), argument(args, "name", str)))
+
+    def _go(self, made: tuple[PipelineModel, str]) -> Answer:
+        model, self.call = made
+        self._past.append(self._current())
+        self._future.clear()
+        return Answer("", {"step": self._show(model)})
+
+    def _undo(self, args: dict[str, Any]) -> Answer:
+        return self._back(self._past, self._future, "undo")
+
+    def _redo(self, args: dict[str, Any]) -> Answer:
+        return self._back(self._future, self._past, "redo")
+
+    def _back(self, source: list[PipelineModel], target: list[PipelineModel], what: str) -> Answer:
+        if not source:
+            raise WorkbenchError("E-UI-UNDO", f"there is nothing to {what}")
+        target.append(self._current())
+        self.call = ""
+        return Answer("", {"step": self._show(source.pop())})
