@@ -46,6 +46,8 @@ class Culprit:
     small: SmallKernel | None
     check: KernelCheck
     sure: bool
+    form: int
+    """The step after which native code was wrong."""
 
 
 def culprit(checker: Checker, index: int, found: KernelCheck) -> Culprit:
@@ -64,9 +66,9 @@ def culprit(checker: Checker, index: int, found: KernelCheck) -> Culprit:
                 continue
             interpreted = interpreted_check(small, small.function(index), checker.tolerance)
             if interpreted.verdict in BAD:
-                return Culprit(index, small, interpreted, True)
-            return Culprit(_later(checker, small, index), small, native, True)
-    return Culprit(index, None, found, False)
+                return Culprit(index, small, interpreted, True, index)
+            return Culprit(_later(checker, small, index), small, native, True, index)
+    return Culprit(index, None, found, False, index)
 
 
 def _fits(small: SmallKernel, index: int) -> bool:

@@ -12,6 +12,7 @@ import resource
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from ...core import progress
 from ...core.errors import WorkbenchError
 from ...core.module import IRModule
 from ...tir import nodes as t
+from . import piece
 from .blame import Culprit, culprit, interpreted_check
 from .compare import Gap, WrongTensor, compare, compare_all
 from .entry import EntryMachine, EntryRun, NotStraight, first_difference
@@ -412,4 +414,15 @@ def check_numerics(
         checker = Checker(session, inputs, tolerance, seconds, child)
         checks = ways[find](checker)
         notes = tuple(checker.notes)
-    return NumericsReport(tuple(checks), notes, processor_seconds() - begun)
+    report = NumericsReport(tuple(checks), notes, processor_seconds() - begun)
+    if report:
+        return report
+
+    def write(path: Path) -> Path:
+        last = checks[-1]
+        what = f"{last.verdict}: {last.tensor}" if last.tensor is not None else f"{last.verdict}: {last.note}"
+        with Contained() as again:
+            checker.child, checker.deadline = again, time.monotonic() + seconds
+            return piece.write(piece.find(checker, len(checks) - 1, what), path)
+
+    return replace(report, writer=write)

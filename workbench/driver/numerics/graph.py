@@ -250,6 +250,19 @@ def _standing_for(
         current = min(following)
 
 
+def old_call(wrong: Seen, old: list[Seen], origins: OriginTable) -> r.Call | None:
+    """The old call that a wrong new one stands for: by origin, else the one whose result is nearest."""
+    sources = {id(node) for node in origins.of(wrong.call)}
+    found = next((item.call for item in reversed(old) if id(item.call) in sources), None)
+    if found is not None:
+        return found
+    part = flat(wrong.result)[0]
+    group = [item for item in old if any(p.shape == part.shape for p in flat(item.result))]
+    with np.errstate(all="ignore"):
+        best = min(group, key=lambda item: _distance(part, flat(item.result)[0].reshape(part.shape)), default=None)
+    return best.call if best is not None else None
+
+
 def _readers_in(seen: Seen, readers: dict[int, list[int]], wrong: set[int]) -> list[int]:
     """The wrong calls that read what a call gives."""
     return [by for part in flat(seen.result) for by in readers.get(id(part), ()) if by in wrong]
