@@ -17,6 +17,7 @@ from typing import Any, Final
 import numpy as np
 
 from .dtype import DataType
+from .limits import limits
 
 CHUNK: Final = 1 << 22
 """Elements that one call into native code looks at: a few milliseconds, so that Ctrl-C is heard between them."""
@@ -133,6 +134,15 @@ class Tensor:
         if self._fill is not None:
             return (Tensor.full, (self.shape, self._fill, str(self.dtype)))
         return (_from_bytes, (self.numpy().tobytes(), str(self.dtype), self.shape))
+
+
+def stated_shape(stated: Any) -> tuple[int, ...]:
+    """A shape as a file states it.  Raises ValueError unless it is a list of whole numbers, not negative, not too many."""
+    if not isinstance(stated, (list, tuple)) or len(stated) > limits.rank:
+        raise ValueError(f"a shape is a list of at most {limits.rank} numbers")
+    if any(type(extent) is not int or not 0 <= extent < 1 << 63 for extent in stated):
+        raise ValueError("the extents of a shape are whole numbers of at least 0")
+    return tuple(stated)
 
 
 def chunks(array: np.ndarray) -> Iterator[np.ndarray]:
