@@ -22,7 +22,6 @@ from ..patterns import any_, constant, op, where
 from .fold_scale_axis import is_plain
 from .rules import apply_rules
 
-
 EPILOGUES = ("nn.relu", "sigmoid", "tanh", "clip")
 """Elementwise operators that commonly follow a convolution."""
 
