@@ -1,6 +1,7 @@
 """PackWeights: constant weights of convolutions and products move into the blocked layout that kernels read in order.
 
     R.nn.conv2d(x, w)   ->   R.nn.conv2d(x, R.layout_transform(w, ...), channels=64, kernel_layout="OIHW16o")
+    groups of 34        ->   filled up to 48 channels each; the 14 added ones are cut away from the result
     R.nn.conv1d(x, w)   ->   the same over data of height 1: expand_dims, nn.conv2d as above, squeeze
     R.nn.dense(x, w)    ->   R.nn.contrib_dense_pack(x, R.layout_transform(w, ...), weight_layout="NC16n", units=1000)
 
@@ -50,6 +51,14 @@ def pack_rules(lanes: int) -> list[Rule]:
         "out_layout": is_plain,
     }
 
+    broken_groups = where(
+        f"there are groups of at least {lanes // 2} output channels, not multiples of {lanes}, of several inputs",
+        lambda m: m["conv"].op.groups > 1
+        and bool(_per_group(m) % lanes)
+        and 2 * _per_group(m) >= lanes
+        and m["weight"].data.shape[1] > 1,
+        lambda m: f"{m['conv'].op.groups} groups of {_per_group(m)}",
+    )
     flat = where(
         "the squeeze follows a convolution over data of height 1",
         lambda m: m["cut"].op.axis == (2,) and _widened(m["wide"]),
@@ -90,6 +99,27 @@ def pack_rules(lanes: int) -> list[Rule]:
         return e.Call(changed, (m["data"], packed))
 
     @table.rule(
+        "fill-groups",
+        op("nn.conv2d", any_("data"), constant("weight"), name="conv", attrs=plain),
+        when=[broken_groups, static],
+    )
+    def fill_groups(m: Match) -> Any:
+        """The output channels of each group are filled up to whole blocks; those added are cut away afterwards."""
+        conv, (out, inner, *kernel) = m["conv"].op, m["weight"].data.shape
+        groups, own = conv.groups, out // conv.groups
+        full = -(-own // lanes) * lanes
+        weight = relay.call("reshape", m["weight"], newshape=(groups, own, inner, *kernel))
+        weight = relay.call("nn.pad", weight, pad_width=((0, 0), (0, full - own), (0, 0), (0, 0), (0, 0)))
+        weight = relay.call("reshape", weight, newshape=(groups * full, inner, *kernel))
+        layout = f"OIHW{lanes}o"
+        packed = relay.call("layout_transform", weight, src_layout="OIHW", dst_layout=layout)
+        filled = e.Call(conv.replace(kernel_layout=layout, channels=groups * full), (m["data"], packed))
+        batch, _, height, width = _shape(m.root)
+        apart = relay.call("reshape", filled, newshape=(batch, groups, full, height, width))
+        cut = relay.call("strided_slice", apart, begin=(0,), end=(own,), axes=(2,))
+        return relay.call("reshape", cut, newshape=(batch, out, height, width))
+
+    @table.rule(
         "widen-conv1d",
         op("nn.conv1d", any_("data"), constant("weight"), name="conv"),
         when=[wide_enough, whole_groups, static],
@@ -126,6 +156,10 @@ def pack_rules(lanes: int) -> list[Rule]:
 def _per_group(m: Match) -> int:
     """Output channels of one group of the matched convolution."""
     return m["weight"].data.shape[0] // m["conv"].op.groups
+
+
+def _shape(expr: Any) -> tuple[int, ...]:
+    return expr.checked_type.concrete_shape
 
 
 @function_pass(opt_level=3, name="PackWeights", required=["InferType"], applies_to=e.Function)
