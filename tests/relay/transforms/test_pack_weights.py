@@ -30,7 +30,16 @@ def conv1d(channels: int, weight: tuple[int, ...], bias: bool = False, **attribu
     return relay.Function([x], relay.nn.relu(made))
 
 
+def transposed(weight: tuple[int, ...], **attributes: Any) -> Any:
+    x = relay.var("x", shape=(2, 6, 5, 4))
+    return relay.Function([x], relay.nn.relu(relay.nn.conv2d_transpose(x, relay.const(normal(*weight)), **attributes)))
+
+
 CASES = {
+    "transposed": (transposed((6, 3, 2, 3), strides=(2, 3)), {"transposed-as-pointwise"}),
+    "transposed to one channel": (transposed((6, 1, 2, 2), strides=2), {"transposed-as-pointwise"}),
+    "transposed, overlapping": (transposed((6, 3, 3, 3), strides=2), set()),
+    "transposed, cut": (transposed((6, 3, 2, 2), strides=2, padding=1), set()),
     "plain": (conv2d(3, (8, 3, 3, 3), padding=1), {"pack-conv2d"}),
     "whole groups": (conv2d(6, (8, 3, 3, 3), groups=2), {"pack-conv2d"}),
     "broken groups": (conv2d(6, (10, 3, 3, 3), groups=2, strides=2, padding=1), {"fill-groups"}),

@@ -26,6 +26,15 @@ from .rules import apply_rules
 EPILOGUES = ("nn.relu", "sigmoid", "tanh", "clip")
 """Elementwise operators that commonly follow a convolution."""
 
+TILES: dict[str, Any] = {
+    "kernel_layout": "IOHW",
+    "groups": 1,
+    "padding": (0, 0, 0, 0),
+    "output_padding": (0, 0),
+    "dilation": (1, 1),
+}
+"""Attributes of transposed convolutions that nothing is cut from."""
+
 
 def _widened(value: e.Expr) -> bool:
     """Whether an expression is a convolution, perhaps with bias and elementwise operators after it."""
@@ -58,6 +67,11 @@ def pack_rules(lanes: int) -> list[Rule]:
         and 2 * _per_group(m) >= lanes
         and m["weight"].data.shape[1] > 1,
         lambda m: f"{m['conv'].op.groups} groups of {_per_group(m)}",
+    )
+    tiles = where(
+        "the strides are the kernel's extents",
+        lambda m: m["conv"].op.strides == m["weight"].data.shape[2:],
+        lambda m: f"strides {m['conv'].op.strides}, kernel {m['weight'].data.shape[2:]}",
     )
     flat = where(
         "the squeeze follows a convolution over data of height 1",
@@ -118,6 +132,26 @@ def pack_rules(lanes: int) -> list[Rule]:
         apart = relay.call("reshape", filled, newshape=(batch, groups, full, height, width))
         cut = relay.call("strided_slice", apart, begin=(0,), end=(own,), axes=(2,))
         return relay.call("reshape", cut, newshape=(batch, out, height, width))
+
+    @table.rule(
+        "transposed-as-pointwise",
+        op("nn.conv2d_transpose", any_("data"), constant("weight"), name="conv", attrs=TILES),
+        when=[tiles, static],
+    )
+    def transposed_as_pointwise(m: Match) -> Any:
+        """A transposed convolution whose windows lie side by side: each point makes a tile of its own."""
+        (inner, out, high, wide), (batch, _, height, width) = m["weight"].data.shape, _shape(m["data"])
+        weight = relay.call("transpose", m["weight"], axes=(1, 2, 3, 0))
+        weight = relay.call("reshape", weight, newshape=(out * high * wide, inner, 1, 1))
+        layout = f"OIHW{lanes}o"
+        packed = relay.call("layout_transform", weight, src_layout="OIHW", dst_layout=layout)
+        made: Any = OPERATORS["nn.conv2d"]
+        pointwise = made(kernel_layout=layout, channels=out * high * wide, out_dtype=m["conv"].op.out_dtype)
+        apart = relay.call(
+            "reshape", e.Call(pointwise, (m["data"], packed)), newshape=(batch, out, high, wide, height, width)
+        )
+        turned = relay.call("transpose", apart, axes=(0, 1, 4, 2, 5, 3))
+        return relay.call("reshape", turned, newshape=(batch, out, height * high, width * wide))
 
     @table.rule(
         "widen-conv1d",
