@@ -110,7 +110,7 @@ class Provenance:
 
     @cached_property
     def _artefact(self) -> Artefact:
-        return backend.emit_module(self._session.step(self._last).stage.module, self._session.target)
+        return backend.emit_module(self._session.step(self._last).stage.module, self._session.target, expressions=True)
 
     @property
     def kernels(self) -> tuple[str, ...]:
