@@ -19,6 +19,8 @@ from .lines import FUNCTION, LOOP, Loop, Spot, common_loops, first_line, unpacke
 _LOC: Final = re.compile(r"^\s*\.loc\s+\d+\s+(\d+)(?:\s+(\d+))?")
 _LABEL: Final = re.compile(r"^([\w.$]+|\"[^\"]+\"):")
 _COMMENT: Final = re.compile(r"\s*(#|//|@ ).*$")
+_CONTRACTED: Final = re.compile(r"v?fn?m(add|sub|acc|la|ls)")
+"""Instructions made of a product and a sum, which may belong to two expressions."""
 _NUMBERED: Final = re.compile(r"\.L\w+")
 ALIGNED_AT_MOST: Final = 20_000
 """Instructions of one function that are aligned; beyond, only what LLVM kept is known."""
@@ -64,7 +66,8 @@ def _instructions(text: str, loops: Loops) -> list[tuple[Spot, str]]:
         elif symbol and written.startswith("\t") and written[1:2] not in (".", "#", "/", "@", ""):
             around = loops.get(symbol, {}).get(line, ())
             code = _NUMBERED.sub(".L", _COMMENT.sub("", written.strip()))
-            found.append((Spot(number, symbol, line, around, how, column), code))
+            part = -column if _CONTRACTED.match(code) else column
+            found.append((Spot(number, symbol, line, around, how, part), code))
     return _with_neighbours(found)
 
 

@@ -51,7 +51,8 @@ class Spot(NamedTuple):
     """The loops around it, outermost first, as far as they are known."""
     how: str
     column: int = 0
-    """Which part of the statement, as `places.numbered` counts; 0 where that is not known."""
+    """Which part of the statement, as `places.numbered` counts; 0 where that is not known, negative for an instruction
+    that carries out this part and a product in it."""
 
 
 # --- metadata -----------------------------------------------------------------------------------------------------
