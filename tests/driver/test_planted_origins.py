@@ -66,7 +66,7 @@ def test_the_score_notices_what_is_wrong(monkeypatch: pytest.MonkeyPatch) -> Non
     assert good.precision >= 0.95 > 0.8 > coarse.precision
     right = Provenance.statements
     monkeypatch.setattr(Provenance, "statements", lambda self, kernel, line: right(self, kernel, max(1, line - 2)))
-    shifted, rest, wrong = planted.score_native(session, "ll-opt", nodes)
+    shifted, _, wrong = planted.score_native(session, "ll-opt", nodes)
     assert shifted.recall < 0.7 and wrong
 
 
