@@ -25,6 +25,7 @@ from ..target import Target
 from . import actions, pipeline
 from .edit_check import require_sound
 from .history import Action, History, Step
+from .progress import with_progress
 from .text import constants_in, parse, parse_function, script, texts_of
 from .view import ProgramView, StepHandle
 
@@ -86,6 +87,7 @@ class Session:
         """All steps."""
         return tuple(StepHandle(self, index) for index in range(len(self.plan)))
 
+    @with_progress
     def step(self, index: int) -> Step:
         return self.history.step(self.plan, index)
 
@@ -300,6 +302,7 @@ class Session:
         """Run the native code on arrays by input name; outputs by name."""
         return self.build().run(inputs)
 
+    @with_progress
     def check_numerics(
         self, inputs: Mapping[str, Any], tolerance: float = 1e-3, find: str = "all", seconds: float = 600.0
     ) -> NumericsReport:
