@@ -38,6 +38,10 @@ class Limits:
     """seconds that an import may take"""
     run_seconds: int = 3600
     """seconds that one run of a compiled model may take"""
+    llvm_seconds: int = 60
+    """seconds that recording LLVM's own passes on one kernel may take"""
+    llvm_bytes: int = 256 << 20
+    """bytes of that record"""
 
     def check(self, name: str, found: int, what: str, where: str = "") -> None:
         """Refuse `found` beyond the limit `name`."""

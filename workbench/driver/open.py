@@ -16,9 +16,11 @@ from ..target import Target
 from ..tir.nodes import PrimFunc
 from . import actions, pipeline
 from .history import Action, History
+from .progress import with_progress
 from .session import Session
 
 
+@with_progress
 def open_session(
     x: Any,
     shape: Mapping[str, Sequence[int]] | None = None,

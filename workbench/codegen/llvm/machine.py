@@ -20,6 +20,13 @@ from ...target.tables import PROCESSORS
 
 _LOCK = threading.Lock()
 
+CHECKED_FEATURES: Final = (
+    *("avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512vnni", "avx512bf16", "avx512ifma", "avx512vbmi"),
+    *("avx512vbmi2", "avx512bitalg", "avx512vpopcntdq", "avx512fp16", "gfni", "vpclmulqdq", "avxvnni"),
+    *("avx2", "fma", "avx"),
+)
+"""Features by which the processors that one meets differ; the native runtime knows how to look for each."""
+
 
 @dataclass(frozen=True)
 class Job:
@@ -136,9 +143,8 @@ def needed_features(target: Target) -> str:
         return ""
     named = [word[1:] for word in target.features if word.startswith("+")]
     known = target.processor.features if target.cpu else host().features if not target.triple else ()
-    listed = ("avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512vnni", "avx512bf16", "avx2", "fma", "avx")
     dropped = {word[1:] for word in target.features if word.startswith("-")}
-    return ",".join(name for name in listed if (name in known or name in named) and name not in dropped)
+    return ",".join(name for name in CHECKED_FEATURES if (name in known or name in named) and name not in dropped)
 
 
 def target_machine(job: Job, jit: bool = False) -> Any:

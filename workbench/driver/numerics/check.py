@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...codegen.llvm.contained import Contained
+from ...core import progress
 from ...core.errors import WorkbenchError
 from ...core.module import IRModule
 from ...tir import nodes as t
@@ -72,7 +73,7 @@ class Checker:
     def all(self) -> list[StepCheck]:
         """Every step in order, up to the first bad one."""
         checks: list[StepCheck] = []
-        for index in range(len(self.labels)):
+        for index in progress.track(range(len(self.labels)), "check numbers", lambda index: self.labels[index]):
             if index == self.first_loop_step and index < len(self.labels):
                 self._sweep(index)
             checks.append(self.verdict(index))
@@ -104,7 +105,7 @@ class Checker:
             if self.step(index).error is not None or self._entry(index).verdict in BAD:
                 limit = index + 1
                 break
-        for kernel in self.machine.captured:
+        for kernel in progress.track(list(self.machine.captured), "kernels", str):
             for index in range(begin, limit):
                 changed = self.step(index).action.kind != "codegen" and self._changed(index, kernel)
                 if changed and self._kernel(index, kernel).verdict in BAD:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core import origin
+from ...core import origin, progress
 from ...core.errors import InternalError, WorkbenchError, shorten
 from ...core.limits import FoldBudget, limits
 from ...core.origin import ImportedFrom
@@ -121,7 +121,7 @@ class Importer:
                 expected=f"at most {limits.nesting} (wb.limits.nesting)",
                 fix=f"export the model without such nesting; {limits.fix('nesting')}",
             )
-        for record in nodes:
+        for record in progress.track(nodes, "import"):
             self.nodes_done += 1
             check_time(where)
             limits.check("nodes", self.nodes_done, "inlining the model's functions", where)

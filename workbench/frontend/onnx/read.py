@@ -19,6 +19,7 @@ from ...core.limits import limits
 from . import wire
 from .limits import FILE_BYTES
 from .skeleton import read_range, skeleton
+from .stored import FROM_FILE_BYTES, OpenFile
 from .tensors import Deferred
 
 _KINDS: Final = {
@@ -92,7 +93,8 @@ def _read_file(path: Path) -> Source:
         if found is None:
             whole = _parse(read_range(descriptor, 0, size).tobytes(), path.name)
             return Source(whole, path.name, path.parent, size=size)
-        deferred = Deferred(descriptor, found.deferred)
+        lasting = OpenFile(descriptor, path.name) if size >= FROM_FILE_BYTES else None
+        deferred = Deferred(descriptor, found.deferred, lasting)
         source = Source(_parse(found.data, path.name), path.name, path.parent, deferred, size)
         kept = True
         return source

@@ -36,11 +36,16 @@ _INFIX = {"+": ("add", 1), "-": ("subtract", 1), "*": ("multiply", 2), "/": ("di
 
 
 def fromtext(text: str, constants: Sequence[Tensor] | None = None) -> IRModule:
-    """The module of a classic text.
+    """The module of a classic text, or of a script (which begins with ``@I.`` or ``@R.``).
 
-    `constants` are the tensors of ``meta[relay.Constant][i]``; without them the text's metadata section is used.
-    Raises `WorkbenchError` E-RELAY-PARSE.
+    `constants` are the tensors of ``meta[relay.Constant][i]``; without them the text's metadata section is used.  In a
+    script they are found by fingerprint.  Raises `WorkbenchError` E-RELAY-PARSE.
     """
+    if isinstance(text, str) and text.lstrip().startswith(("@I.", "@R.")):
+        from .script_parse import parse
+
+        found = parse(text, {tensor.fingerprint: tensor for tensor in constants or ()})
+        return found if isinstance(found, IRModule) else IRModule({"main": e.as_function(found)})
     return _guarded(text, constants, _Parser.module)
 
 

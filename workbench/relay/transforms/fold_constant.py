@@ -1,6 +1,7 @@
 """FoldConstant: what depends on constants alone is computed now, by the operators' NumPy definitions.
 
-Results larger than `limits.fold_bytes` are left to run time, unless they repeat one value: those stay lazy fills.
+Results that take `limits.fold_bytes` more than their operands are left to run time, unless they repeat one value:
+those stay lazy fills.
 """
 
 from __future__ import annotations
@@ -75,6 +76,20 @@ def _bytes(m: Match) -> int:
     return sum(one.size * one.dtype.bytes for one in tensors if isinstance(one, t.TensorType) and one.is_static)
 
 
+def _new_bytes(m: Match) -> int:
+    """Bytes of the result; of an injective operator (a change of layout), those beyond what its operands hold."""
+    root = m.root
+    injective = isinstance(root, e.Call) and isinstance(root.op, Operator) and root.op.fusion <= Fusion.INJECTIVE
+    held = sum(_held(argument) for argument in root.args) if injective and isinstance(root, e.Call) else 0
+    return _bytes(m) - held
+
+
+def _held(argument: e.Expr) -> int:
+    """Bytes that a constant occupies already, in memory or in its file."""
+    known = isinstance(argument, e.Constant) and argument.data.fill_value is None
+    return argument.data.nbytes if known and isinstance(argument, e.Constant) else 0
+
+
 _budget: ContextVar[FoldBudget | None] = ContextVar("workbench_fold_budget", default=None)
 """Of the function that the pass is at; none where a rule is tried by itself."""
 
@@ -91,7 +106,7 @@ def _work(m: Match) -> int:
 
 def _affordable(m: Match) -> bool:
     budget = _budget.get()
-    return budget is None or budget.take(_work(m), _bytes(m))
+    return budget is None or budget.take(_work(m), max(0, _new_bytes(m)))
 
 
 @dataclass(frozen=True)
@@ -153,12 +168,14 @@ def repeated_value(m: Match) -> Any:
     ConstantCall(),
     when=[
         where(
-            "the result fits limits.fold_bytes", lambda m: _bytes(m) <= limits.fold_bytes, lambda m: f"{_bytes(m):,} B"
+            "the result fits limits.fold_bytes",
+            lambda m: _new_bytes(m) <= limits.fold_bytes,
+            lambda m: f"{_new_bytes(m):,} B",
         ),
         where(
             "the pass has time and memory left (limits.fold_work, limits.import_bytes)",
             lambda m: _affordable(m),
-            lambda m: f"{_work(m):,} steps, {_bytes(m):,} B",
+            lambda m: f"{_work(m):,} steps, {_new_bytes(m):,} B",
         ),
     ],
 )
@@ -170,8 +187,8 @@ def constant_call(m: Match) -> Any:
 
 def _as_constant(value: Any) -> e.Expr:
     if isinstance(value, tuple):
-        return e.Tuple(tuple(_as_constant(item) for item in value))
-    return e.Constant(Tensor.of(value))
+        return e.Tuple(tuple(map(_as_constant, value)))  # pyright: ignore[reportUnknownArgumentType]
+    return e.Constant(Tensor.adopt(np.asarray(value)))
 
 
 @dataclass(frozen=True)
