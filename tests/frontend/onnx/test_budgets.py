@@ -1,4 +1,4 @@
-"""What an import may cost (B29): bytes, work, nodes, depth, names, seconds; each limit is named with how to raise it."""
+"""What an import may cost (B29): bytes, work, nodes, depth, names, seconds; each limit is named, and can be raised."""
 
 from __future__ import annotations
 
@@ -191,7 +191,8 @@ def test_large_weights_are_read_from_the_file_itself(tmp_path: Path) -> None:
     source = read_model(path)
     assert len(source.deferred.ranges) == 2 and len(source.proto.SerializeToString()) < 10_000
     source.close()
-    constants = {part.data.size: part.data.numpy() for part in import_model(path).module.nodes() if isinstance(part, Constant)}
+    parts = [part for part in import_model(path).module.nodes() if isinstance(part, Constant)]
+    constants = {part.data.size: part.data.numpy() for part in parts}
     assert np.array_equal(constants[array.size], array) and np.array_equal(constants[other.size], other)
     whole = path.read_bytes()
     for cut in (1, 100, len(whole) // 2):
