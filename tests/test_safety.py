@@ -131,7 +131,7 @@ def raised_codes() -> set[str]:
     }
 
 
-def tested_codes() -> set[str]:
+def codes_of_tests() -> set[str]:
     """Every code that a test or a golden text names."""
     found: set[str] = set()
     own = Path(__file__).resolve()
@@ -142,5 +142,5 @@ def tested_codes() -> set[str]:
 
 
 def test_error_codes_are_in_tests() -> None:
-    missing = sorted(raised_codes() - tested_codes())
+    missing = sorted(raised_codes() - codes_of_tests())
     assert len(missing) <= MOST_UNTESTED, f"{len(missing)} codes are in no test: {', '.join(missing)}"

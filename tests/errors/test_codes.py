@@ -103,7 +103,6 @@ CASES: dict[str, Callable[[], Any]] = {
     "E-LIMIT-NAME": lambda: limit("tensors", 3),
     "E-LIMIT-VALUE": lambda: limit("nodes", -1),
     "E-LOWER-MAIN": lambda: relay.build(IRModule({"main": kernel()})),
-    "E-LOWER-EXPRESSION": lambda: relay.build(wb.relay.frontend.from_onnx(hostile.ACCEPTED["if_at_run_time"]())[0]),
     "E-MODULE-KEY": lambda: IRModule.from_expr(relay.Function([], relay.const(1.0)))[3.5],
     "E-NOT-EQUAL": lambda: wb.ir.assert_structural_equal(x(2), x(3)),
     "E-ONNX-SPARSE": lambda: relay.frontend.from_onnx(sparse_model()),
@@ -215,3 +214,92 @@ def test_te_is_there() -> None:
     with pytest.raises(WorkbenchError) as caught:
         wb.build([a, "b"])
     assert caught.value.code in ("E-BUILD-KIND", "E-TE-ARGUMENT")
+
+
+def _shared_variable() -> Any:
+    from workbench.arith.build import const
+    from workbench.tir import nodes as t
+
+    func = kernel()
+    loop = func.body.block.body if isinstance(func.body, t.BlockRealize) else func.body
+    return func.replace(body=t.SeqStmt((loop, loop.replace(extent=const(4, "int64")))))
+
+
+def _bad_operator() -> Any:
+    from workbench.relay.ir.operator import Fusion, Operator, attribute, operator
+
+    @operator("tests.bad_field")
+    class BadField(Operator):
+        fusion: Fusion = attribute(Fusion.OPAQUE, "not an attribute")  # type: ignore[misc]
+
+    return BadField
+
+
+def _inner() -> dict[str, Callable[[], Any]]:
+    """Codes below the public names, by the modules that raise them."""
+    import dataclasses
+
+    from workbench.analysis.tree import Tree
+    from workbench.arith.evaluate import evaluate
+    from workbench.driver.history import History
+    from workbench.runtime.model import TensorSpec
+
+    two = IRModule({"f": kernel(), "g": kernel()})
+    plain = dataclasses.replace(built(), calls=())
+    return {
+        "E-ARITH-VALUE": lambda: evaluate(n.FloorDiv(expr.const(1, "int64"), expr.const(0, "int64")), {}),
+        "E-DEBUG-CALLS": lambda: plain["debug_create"]("default", wb.cpu(0)),
+        "E-DTYPE-NUMPY": lambda: DataType("handle").to_numpy(),
+        "E-EXPORT-OBJECTS": lambda: wb.build(two).export_library("never_written.o"),
+        "E-HISTORY-EMPTY": lambda: History().step((), 0),
+        "E-INTERPRET-UNBOUND": lambda: interpret(relay.nn.relu(x(2))),
+        "E-MODEL-SHAPE": lambda: TensorSpec("x", ("n",), DataType("float32")).concrete_shape,
+        "E-OPERATOR-FIELD": _bad_operator,
+        "E-TIR-LOOP-VAR": lambda: Tree.of(_shared_variable()),
+        "E-TYPE-DYNAMIC": lambda: relay.TensorType((te.var("n"),), "float32").concrete_shape,
+        "E-COMPARE-OUTPUTS": lambda: wb.compare(session(), wb.open(_transposed()), inputs={"x": np.ones((2, 3), "f")}),
+    }
+
+
+def _transposed() -> Any:
+    data = x(2, 3)
+    return IRModule.from_expr(relay.Function([data], relay.transpose(data)))
+
+
+INNER = (
+    "E-ARITH-VALUE", "E-COMPARE-OUTPUTS", "E-DEBUG-CALLS", "E-DTYPE-NUMPY", "E-EXPORT-OBJECTS", "E-HISTORY-EMPTY",
+    "E-INTERPRET-UNBOUND", "E-MODEL-SHAPE", "E-OPERATOR-FIELD", "E-TIR-LOOP-VAR", "E-TYPE-DYNAMIC",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("code", INNER)
+def test_wrong_use_below(code: str) -> None:
+    with pytest.raises(WorkbenchError) as caught:
+        _inner()[code]()
+    assert caught.value.code == code, str(caught.value)
+
+
+def test_a_linker_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("workbench.runtime.native.build.find_compiler", lambda: ["false"])
+    with pytest.raises(WorkbenchError) as caught:
+        wb.build(kernel()).export_library(tmp_path / "x.so")
+    assert caught.value.code == "E-LINK-FAILED" and not (tmp_path / "x.so").exists()
+
+
+COMMANDS = {
+    "E-CLI-SHAPE": ["inspect", "MODEL", "--shape", "x"],
+    "E-RUN-INPUTS": ["run", "MODEL", "--inputs", "no_such_file.npz"],
+}
+
+
+@pytest.mark.parametrize("code", COMMANDS)
+def test_wrong_commands(code: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from workbench.driver.cli import main
+
+    path = tmp_path / "model.onnx"
+    path.write_bytes(hostile.good().SerializeToString())
+    with pytest.raises(SystemExit) as left:
+        main([str(path) if word == "MODEL" else word for word in COMMANDS[code]])
+    assert left.value.code not in (0, None)
+    said = capsys.readouterr()
+    assert code in said.err + said.out

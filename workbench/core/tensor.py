@@ -137,7 +137,7 @@ class Tensor:
 
 
 def stated_shape(stated: Any) -> tuple[int, ...]:
-    """A shape as a file states it.  Raises ValueError unless it is a list of whole numbers, not negative, not too many."""
+    """A shape as a file states it.  Raises ValueError unless it is a list of whole numbers, none negative."""
     if not isinstance(stated, (list, tuple)) or len(stated) > limits.rank:
         raise ValueError(f"a shape is a list of at most {limits.rank} numbers")
     if any(type(extent) is not int or not 0 <= extent < 1 << 63 for extent in stated):
