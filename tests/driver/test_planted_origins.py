@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.driver import planted
-from tests.driver.planted import Score
+from tests.driver import planted_origins as planted
+from tests.driver.planted_origins import Score
 from workbench.core.node import pre_order
 from workbench.core.transform import defined_in
 from workbench.driver import pipeline
