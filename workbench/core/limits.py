@@ -74,8 +74,8 @@ class Limits:
 class FoldBudget:
     """What one import, or one pass over one function, may still spend on computing constants.
 
-    Two purses: `limits.fold_work` and a share for what was read (time), and bytes created beyond three times those that were read
-    (`limits.import_bytes`).  What does not fit is left to run time; `spent` tells that this happened.
+    Two purses: time (`limits.fold_work`, and a share for what was read), and bytes created beyond three times those
+    that were read (`limits.import_bytes`).  What does not fit is left to run time; `spent` tells that this happened.
     """
 
     def __init__(self, bytes_read: int = 0) -> None:
