@@ -1,5 +1,6 @@
 """Classic name: `workbench.transform` (passes, contexts, sequences); the implementation is `core.transform`."""
 
+from .core.print_ir import PrintIR
 from .core.transform import (
     FunctionPass,
     ModulePass,
@@ -17,6 +18,7 @@ __all__ = [
     "Pass",
     "PassContext",
     "PassInfo",
+    "PrintIR",
     "Sequential",
     "function_pass",
     "module_pass",

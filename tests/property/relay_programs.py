@@ -394,7 +394,44 @@ def scatters(b: _Builder, x: Any, shape: Any, dtype: str, pool: Any) -> Any:
     return _call(b, "scatter_elements", x, e.const(indices), updates, axis=axis, exact=b.is_exact(x))
 
 
-GENERAL: list[Step] = [
+def made_of_nothing(b: _Builder, x: Any, shape: Any, dtype: str, pool: Any) -> Any:
+    """Tensors from attributes alone, or from shapes."""
+    kind = b.number(0, 5)
+    if kind == 0:
+        return _call(b, b.one(["zeros", "ones"]), shape=shape, dtype=dtype, exact=True)
+    if kind == 1:
+        return _call(b, "full", b.scalar(dtype), shape=shape, dtype=dtype, exact=True)
+    if kind == 2 and dtype not in ("bool", "uint8", "float16"):
+        return _call(b, "arange", start=b.number(-2, 1), stop=b.number(2, 6), step=1, dtype=dtype, exact=True)
+    if kind == 3:
+        return _call(b, "ndarray_size", x, exact=True)
+    like = b.constant((2, *shape) if len(shape) < 4 and np.prod(shape) * 2 <= MOST else shape, dtype)
+    if kind == 4:
+        return _call(b, "broadcast_to_like", x, like, exact=b.is_exact(x))
+    flat = b.constant((int(np.prod(shape)),), dtype)
+    return _call(b, "reshape_like", x, flat, exact=b.is_exact(x))
+
+
+def picks(b: _Builder, x: Any, shape: Any, dtype: str, pool: Any) -> Any:
+    """Operators that move single elements by indices."""
+    if len(shape) < 2:
+        return None
+    kind = b.number(0, 3)
+    if kind == 0:
+        indices = np.array([[b.number(0, extent - 1) for _ in range(3)] for extent in shape[:2]], "int32")
+        return _call(b, "gather_nd", x, e.const(indices), exact=b.is_exact(x))
+    if kind == 1 and dtype != "bool":
+        rows = np.random.default_rng(b.number(0, 99)).permutation(shape[0])[: b.number(1, shape[0])]
+        updates = b.constant((len(rows), *shape[1:]), dtype)
+        return _call(b, "scatter_nd", x, e.const(rows[None].astype("int32")), updates, exact=b.is_exact(x))
+    if kind == 2:
+        lengths = e.const(np.array([b.number(1, shape[1]) for _ in range(shape[0])], "int32"))
+        return _call(b, "reverse_sequence", x, lengths, seq_axis=1, batch_axis=0, exact=b.is_exact(x))
+    smaller = b.constant(tuple(b.number(1, extent) for extent in shape), dtype)
+    return _call(b, "slice_like", x, smaller, exact=b.is_exact(x))
+
+
+GENERAL: list[Step] = [made_of_nothing, picks, 
     transpose, reshape, axes_in_and_out, reorder, slices, take, gather, join, split, through_a_tuple, cast, likes,
     pads, orders, compares, trilu, layout, scatters,
 ]  # fmt: skip
@@ -450,6 +487,25 @@ def reduces(b: _Builder, x: Any, shape: Any, dtype: str, pool: Any) -> Any:
     return _call(b, name, x, axis=axis, keepdims=b.chance(0.5), exact=kept)
 
 
+def rare(b: _Builder, x: Any, shape: Any, dtype: str, pool: Any) -> Any:
+    kind = b.number(0, 4)
+    if kind == 0 and b.is_exact(x):
+        return _call(b, b.one(["isnan", "isfinite", "isinf"]), x, exact=True)
+    if kind == 1:
+        base = b.note(relay.add(relay.abs(x), e.const(0.5, dtype)), False)
+        return _call(b, "power", base, e.const(b.one([2.0, 0.5, -1.0]), dtype))
+    if kind == 2:
+        inside = _call(b, "clip", x, a_min=-0.7, a_max=0.7)
+        return _call(b, b.one(["acos", "asin", "atanh"]), inside)
+    if kind == 3 and shape and dtype != "float16":
+        small = _call(b, "clip", x, a_min=-1.1, a_max=1.1)
+        return _call(b, "cumprod", small, axis=b.number(0, len(shape) - 1))
+    if len(shape) < 2 or dtype == "float16":
+        return None
+    kept = tuple(1 if b.chance(0.5) else extent for extent in shape)
+    return _call(b, "collapse_sum_to", x, shape=kept)
+
+
 def running(b: _Builder, x: Any, shape: Any, dtype: str, pool: Any) -> Any:
     if not shape or dtype == "float16":
         return None
@@ -463,7 +519,8 @@ def normal(b: _Builder, x: Any, shape: Any, dtype: str, pool: Any) -> Any:
 
 
 FLOATING: list[Step] = [
-    unary, unary, unary, positive, exponent, binary, binary, binary, quotient, clip, reduces, reduces, running, normal,
+    unary, unary, unary, rare, positive, exponent, binary, binary, binary, quotient, clip, reduces, reduces,
+    running, normal,
 ]  # fmt: skip
 
 
@@ -517,10 +574,12 @@ def boolean(b: _Builder, x: Any, shape: Any, dtype: str, pool: Any) -> Any:
     return _call(b, "where", x, one, other, exact=b.is_exact(x))
 
 
+def clip_integers(b: _Builder, x: Any, shape: Any, dtype: str, pool: Any) -> Any:
+    return _call(b, "clip", x, a_min=-3, a_max=b.number(-1, 5), exact=b.is_exact(x))
+
+
 INTEGERS: list[Step] = [
-    integer_pair, integer_pair, integer_division, shift, integer_unary, integer_reduce, one_hot, clip_integers := (
-        lambda b, x, shape, dtype, pool: _call(b, "clip", x, a_min=-3, a_max=b.number(-1, 5), exact=b.is_exact(x))
-    ),
+    integer_pair, integer_pair, integer_division, shift, integer_unary, integer_reduce, one_hot, clip_integers,
 ]  # fmt: skip
 BOOLEAN: list[Step] = [boolean, boolean, boolean]
 
@@ -628,6 +687,24 @@ def resized(b: _Builder, x: Any, shape: Any, dtype: str, pool: Any) -> Any:
     return _call(b, "image.resize2d", x, size=size, method=b.one(["linear", "nearest_neighbor"]))
 
 
+def volumes(b: _Builder, x: Any, shape: Any, dtype: str, pool: Any) -> Any:
+    """Operators on five axes, space and channels exchanged, holes filled in."""
+    if len(shape) == 5 and min(shape[2:]) >= 1:
+        if min(shape[2:]) >= 2 and b.chance(0.5):
+            return _call(b, b.one(["nn.max_pool3d", "nn.avg_pool3d"]), x, pool_size=2, strides=b.number(1, 2))
+        weight = b.constant((2, shape[1], 1, 1, 1), low=-0.4, high=0.4)
+        return _call(b, "nn.conv3d", x, weight, padding=b.one([(0, 0, 0), (1, 0, 1)]))
+    if len(shape) == 4 and shape[2] % 2 == 0 and shape[3] % 2 == 0 and b.chance(0.5):
+        return _call(b, "nn.space_to_depth", x, block_size=2, exact=b.is_exact(x))
+    if len(shape) == 3 and shape[2] > 1:
+        name = b.one(["nn.adaptive_avg_pool1d", "nn.adaptive_max_pool1d"])
+        return _call(b, name, x, output_size=b.number(1, shape[2]))
+    if len(shape) == 4:
+        return _call(b, "nn.adaptive_max_pool2d", x, output_size=(b.number(1, shape[2]), b.number(1, shape[3])))
+    strides = tuple(b.number(1, 2) for _ in shape)
+    return _call(b, "nn.dilate", x, strides=strides, exact=b.is_exact(x)) if np.prod(shape) * 4 <= MOST else None
+
+
 def others(b: _Builder, x: Any, shape: Any, dtype: str, pool: Any) -> Any:
     kind = b.number(0, 2)
     if kind == 0:
@@ -638,7 +715,7 @@ def others(b: _Builder, x: Any, shape: Any, dtype: str, pool: Any) -> Any:
 
 
 NETWORK: list[Step] = [convolution, convolution, convolution, transposed, one_axis, pooling, pooling, dense, dense,
-                       scales, scales, scales, resized, others]  # fmt: skip
+                       scales, scales, scales, resized, volumes, others]  # fmt: skip
 
 
 # --- control ------------------------------------------------------------------------------------------------------
@@ -712,4 +789,40 @@ def tuple_function(b: _Builder, x: Any, shape: Any, dtype: str, pool: Any) -> An
     return b.note(e.TupleGetItem(called, b.number(0, 1)), False)
 
 
-CONTROL: list[Step] = [let, let, let, branch, branch, closure, closure, global_function, tuple_function] * 2
+def cell(b: _Builder, x: Any, shape: Any, dtype: str, pool: Any) -> Any:
+    """A reference written and read, in an order that counts."""
+    ref, unit = e.Var(b.fresh("r")), e.Var(b.fresh("u"))
+    ref.set_type(t.RefType(infer_type(x)))
+    value = b.small_body(x, pool, infer_type(x))
+    read = b.note(e.RefRead(ref), False)
+    if b.chance(0.5):  # read before the write as well
+        before = e.Var(b.fresh("b"))
+        before.set_type(infer_type(x))
+        after = b.note(e.Tuple((before, e.RefRead(ref))), False)
+        inner = e.Let(before, e.RefRead(ref), e.Let(unit, e.RefWrite(ref, value), after))
+        whole = b.note(e.Let(ref, e.RefCreate(x), inner), False)
+        return b.note(e.TupleGetItem(whole, b.number(0, 1)), False)
+    return b.note(e.Let(ref, e.RefCreate(x), e.Let(unit, e.RefWrite(ref, value), read)), False)
+
+
+def loop(b: _Builder, x: Any, shape: Any, dtype: str, pool: Any) -> Any:
+    """A global or local function that calls itself a few times."""
+    kind = infer_type(x)
+    count, value = e.Var("i", t.TensorType((), "int32")), e.Var(b.fresh("p"), kind)
+    b.note(value, False)
+    body = b.small_body(value, [], kind)
+    more = relay.op.call("less", count, e.const(b.number(1, 3), "int32"))
+    following = relay.op.call("add", count, e.const(1, "int32"))
+    local = b.chance(0.5)
+    b.names += 1
+    name: Any = e.Var(b.fresh("f")) if local else e.GlobalVar(f"loop{b.names}")
+    func = e.Function((count, value), e.If(more, e.Call(name, (following, body)), value), kind)
+    called = e.Call(name, (e.const(0, "int32"), x))
+    if local:
+        return b.note(e.Let(name, func, called), False)
+    b.functions[name.name_hint] = func
+    infer_type(called, IRModule(b.functions))
+    return b.note(called, False)
+
+
+CONTROL: list[Step] = [cell, loop, let, let, let, branch, branch, closure, closure, global_function, tuple_function] * 2

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tests.property.relay_checks import check_texts
+from tests.topi.cases import computed
 from workbench import relay
 from workbench.core.errors import WorkbenchError
 from workbench.core.module import IRModule
@@ -45,7 +46,9 @@ def test_clip_to_limits_outside_of_the_dtype() -> None:
     x = relay.var("x", shape=(3,), dtype="uint8")
     data = np.array([0, 7, 255], "uint8")
     for low, high, wanted in ((-3, -1, [0, 0, 0]), (300, 400, [255, 255, 255]), (-1, 9, [0, 7, 9])):
-        np.testing.assert_array_equal(interpret(typed(x, body=relay.clip(x, low, high)), data), wanted)
+        clip = relay.clip(x, low, high)
+        np.testing.assert_array_equal(interpret(typed(x, body=clip), data), wanted)
+        np.testing.assert_array_equal(computed(clip.op, [data])[0][0], wanted)
 
 
 def test_argmax_over_nothing_is_refused_when_typed() -> None:

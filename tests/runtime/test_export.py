@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import hashlib
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -28,6 +31,16 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("export") / "add one.so"
     build(ADD_ONE).export_library(str(path))
     return path
+
+
+def resealed(data: bytes, old: bytes, new: bytes) -> bytes:
+    """The library with its record changed and a checksum that fits: what another version or machine would write."""
+    _, length, magic = artifact.TRAILER.unpack(data[-artifact.TRAILER.size :])
+    code = data[: -artifact.TRAILER.size - length]
+    record = data[len(code) : len(code) + length]
+    assert old in record
+    record = record.replace(old, new, 1)
+    return code + record + artifact.TRAILER.pack(hashlib.sha256(code + record).digest(), len(record), magic)
 
 
 def changed(source: Path, folder: Path, data: bytes) -> Path:
@@ -117,9 +130,19 @@ def test_a_model_keeps_its_constants(tmp_path: Path) -> None:
         (lambda data: b"\x89PNG" + data[4:-16] + b"not a library...", "E-LOAD-FORMAT"),
         (lambda data: data[:5000] + bytes([data[5000] ^ 1]) + data[5001:], "E-LOAD-DAMAGED"),
         (lambda data: data[:-24] + (1 << 60).to_bytes(8, "little") + data[-16:], "E-LOAD-DAMAGED"),
-        (lambda data: data[:-40] + b"\xff" * 16 + data[-24:], "E-LOAD-DAMAGED"),
-        (lambda data: data.replace(b'"abi": 1', b'"abi": 9'), "E-LOAD-ABI"),
-        (lambda data: data.replace(b'"triple": "x86_64', b'"triple": "arm_64'), "E-LOAD-MACHINE"),
+        (lambda data: data[:-90] + b"\xff" * 16 + data[-74:], "E-LOAD-DAMAGED"),
+        (lambda data: data[:-50] + bytes([data[-50] ^ 1]) + data[-49:], "E-LOAD-DAMAGED"),
+        (lambda data: bytes(5000) + data[5000:], "E-LOAD-DAMAGED"),
+        (lambda data: data[:5000] + data[6000:], "E-LOAD-DAMAGED"),
+        (lambda data: data.replace(b'"abi": 1', b'"abi": 9'), "E-LOAD-DAMAGED"),
+        (lambda data: resealed(data, b'"abi": 1', b'"abi": 9'), "E-LOAD-ABI"),
+        (lambda data: data[:-16] + b"WORKBENCH-LIB-1\n", "E-LOAD-ABI"),
+        (lambda data: data[:-16] + b"WORKBENCH-LIB-9\n", "E-LOAD-ABI"),
+        (lambda data: resealed(data, b'"triple": "', b'"triple": "arm_64-'), "E-LOAD-MACHINE"),
+        (lambda data: resealed(data, b'"cpu_features": "', b'"cpu_features": "avx9000,'), "E-LOAD-CPU"),
+        (lambda data: resealed(data, b'"functions"', b'"junctions"'), "E-LOAD-DAMAGED"),
+        (lambda data: resealed(data, b'"functions": {', b'"functions": {"g": 3, '), "E-LOAD-DAMAGED"),
+        (lambda data: resealed(data, b"{", b"[{"), "E-LOAD-DAMAGED"),
     ],
 )
 def test_damaged_files_are_refused_before_loading(library: Path, tmp_path: Path, change: object, code: str) -> None:
@@ -137,6 +160,64 @@ def test_missing_files_and_processors(library: Path, tmp_path: Path, monkeypatch
     if artifact.read_record.__module__ and b'"cpu_features": ""' not in library.read_bytes():
         with pytest.raises(WorkbenchError, match="E-LOAD-CPU"):
             load_module(library)
+
+
+def test_every_flipped_bit_of_a_library_is_noticed(library: Path, tmp_path: Path) -> None:
+    data = library.read_bytes()
+    path = tmp_path / "changed.so"
+    for place in (*range(0, len(data), 997), *range(len(data) - 400, len(data))):
+        path.write_bytes(data[:place] + bytes([data[place] ^ 1 << place % 8]) + data[place + 1 :])
+        with pytest.raises(WorkbenchError, match=r"is damaged|not a library|another version"):
+            artifact.read_record(path)
+
+
+PLAIN_LOADER = """
+import sys
+import numpy as np
+import tvm_ffi
+function = tvm_ffi.load_module(sys.argv[1])["f"]
+a, b = np.ones(64, np.float32), np.zeros(64, np.float32)
+try:
+    function(a, b)
+except RuntimeError as error:
+    print(error)
+print(b[0])
+"""
+
+
+def test_a_processor_without_the_features_is_refused_inside_the_library(tmp_path: Path) -> None:
+    """tvm-ffi loads a library without looking at its record; the library itself looks before its first kernel."""
+    path = tmp_path / "f.so"
+    build(ADD_ONE, "llvm -mcpu=x86-64 -mattr=+avx512fp16,+avx512vbmi,+gfni,+avx").export_library(str(path))
+    data = path.read_bytes()
+    needed = b"avx512vbmi,avx512fp16,gfni,avx\0"
+    assert data.count(needed) == 1
+    answers = []
+    for features in (b"avx", b"avx512fp16"):  # stands for a list that this machine meets or not
+        path.write_bytes(data.replace(needed, features.ljust(len(needed), b"\0")))
+        done = subprocess.run(
+            [sys.executable, "-c", PLAIN_LOADER, str(path)], capture_output=True, text=True, timeout=30, check=True
+        )
+        answers.append(done.stdout)
+    has = {name: name in artifact.host_features() for name in ("avx", "avx512fp16")}
+    for (name, present), answer in zip(has.items(), answers, strict=True):
+        if present:
+            assert answer == "2.0\n"
+        else:
+            assert f"E-LOAD-CPU f was compiled for another processor; found no {name}" in answer and "0.0" in answer
+
+
+def test_a_disk_without_room_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    for where in ("shutil.copyfile", "workbench.runtime.export.append_record"):
+        with monkeypatch.context() as patched:
+            patched.setattr(where, full)
+            with pytest.raises(WorkbenchError, match="No space") as caught:
+                build(ADD_ONE).export_library(str(tmp_path / "f.so"))
+            assert caught.value.code == "E-EXPORT-WRITE" and caught.value.fix
+        assert list(tmp_path.iterdir()) == []
 
 
 def test_exporting_needs_a_linker_and_a_suffix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -395,6 +395,39 @@ def collapse(op: Any, data: np.ndarray, *like: np.ndarray) -> Any:
     return [found]
 
 
+def to_batch(op: Any, data: np.ndarray) -> Any:
+    """Each element of the padded data put where its block and place in the block say."""
+    count, batch = len(op.block_shape), data.shape[0]
+    pads = [(0, 0), *op.paddings, *((0, 0) for _ in data.shape[1 + count :])]
+    wide = np.pad(data, pads, constant_values=op.pad_value)
+    shape = [batch * math.prod(op.block_shape), *(a // b for a, b in zip(wide.shape[1:], op.block_shape, strict=False))]
+    found = np.zeros([*shape, *data.shape[1 + count :]], data.dtype)
+    for n, *place in np.ndindex(*wide.shape[: 1 + count]):
+        at = 0
+        for index, block in zip(place, op.block_shape, strict=True):
+            at = at * block + index % block
+        where = (at * batch + n, *(index // block for index, block in zip(place, op.block_shape, strict=True)))
+        found[where] = wide[(n, *place)]
+    return [found]
+
+
+def from_batch(op: Any, data: np.ndarray) -> Any:
+    """The inverse of `to_batch`, cropped: found by moving numbered elements there and back."""
+    count = len(op.block_shape)
+    blocks = math.prod(op.block_shape)
+    space = [extent * block for extent, block in zip(data.shape[1:], op.block_shape, strict=False)]
+    shape = (data.shape[0] // blocks, *space, *data.shape[1 + count :])
+    numbers = np.arange(data.size).reshape(shape)
+
+    class Whole:
+        block_shape, paddings, pad_value = op.block_shape, ((0, 0),) * count, 0
+
+    found = np.zeros(data.size, data.dtype)
+    found[to_batch(Whole, numbers)[0].reshape(-1)] = data.reshape(-1)
+    cuts = (slice(a, extent - b) for extent, (a, b) in zip(space, op.crops, strict=True))
+    return [found.reshape(shape)[(slice(None), *cuts)]]
+
+
 JUDGES: dict[str, Judge] = {
     **{
         name: _onnx(kind)
@@ -402,6 +435,7 @@ JUDGES: dict[str, Judge] = {
             "exp": "Exp", "log": "Log", "sqrt": "Sqrt", "sin": "Sin", "cos": "Cos", "tan": "Tan", "asin": "Asin",
             "acos": "Acos", "atan": "Atan", "sinh": "Sinh", "cosh": "Cosh", "tanh": "Tanh", "asinh": "Asinh",
             "acosh": "Acosh", "atanh": "Atanh", "erf": "Erf", "sigmoid": "Sigmoid", "floor": "Floor", "ceil": "Ceil",
+            "fast_exp": "Exp", "fast_tanh": "Tanh", "fast_erf": "Erf",
             "round": "Round", "isnan": "IsNaN", "isinf": "IsInf", "logical_not": "Not", "power": "Pow",
         }.items()
     },
@@ -442,7 +476,8 @@ JUDGES: dict[str, Judge] = {
     "nn.adaptive_max_pool1d": adaptive(False), "sum": reduction("ReduceSum"), "mean": reduction("ReduceMean"),
     "max": reduction("ReduceMax"), "min": reduction("ReduceMin"), "prod": reduction("ReduceProd"),
     "logsumexp": reduction("ReduceLogSumExp"), "variance": variance, "argmax": argument("ArgMax"),
-    "argmin": argument("ArgMin"), "nn.softmax": along("Softmax"), "nn.log_softmax": along("LogSoftmax"),
+    "argmin": argument("ArgMin"), "nn.space_to_batch_nd": to_batch, "nn.batch_to_space_nd": from_batch,
+    "nn.softmax": along("Softmax"), "nn.fast_softmax": along("Softmax"), "nn.log_softmax": along("LogSoftmax"),
     "nn.batch_norm": batch_norm, "nn.layer_norm": layer_norm, "nn.instance_norm": instance_norm, "nn.lrn": lrn,
     "nn.l2_normalize": l2_normalize, "nn.dense": dense, "nn.contrib_dense_pack": dense_pack, "nn.matmul": matmul,
     "nn.batch_matmul": matmul, "nn.bias_add": bias_add, "concatenate": concatenate, "split": split,

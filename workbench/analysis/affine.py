@@ -110,7 +110,7 @@ class Affine:
     __slots__ = ("_key", "offset", "terms")
 
     def __init__(self, terms: dict[Atom, int], offset: int) -> None:
-        self.terms = {atom: factor for atom, factor in terms.items() if factor}
+        self.terms = {atom: factor for atom, factor in terms.items() if factor} if 0 in terms.values() else terms
         self.offset = offset
         self._key: Any = None
 

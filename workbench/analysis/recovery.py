@@ -47,24 +47,57 @@ def recovered(loops: Sequence[t.For], touched: Sequence[Touch]) -> set[int]:
     spread over less than ``c`` gives ``u`` away; a loop is known once the units it is made of are.
     """
     known: set[int] = set()
+    indices: list[list[_Index]] | None = None
     while True:
-        new = {
-            id(loop.var)
-            for loop in loops
-            if id(loop.var) not in known and _is_recovered(loop, [item for item in loops], known, touched)
-        }
+        running = [_running(touch.site, loops, known) for touch in touched]
+        new: set[int] = set()
+        for loop in loops:
+            if id(loop.var) in known:
+                continue
+            if extent_of(loop) == 1:
+                new.add(id(loop.var))
+                continue
+            if indices is None:
+                indices = [_indices(touch) for touch in touched]
+            if _is_recovered(loop, running, touched, indices):
+                new.add(id(loop.var))
         if not new:
             return known
         known |= new
 
 
-def _is_recovered(loop: t.For, loops: Sequence[t.For], known: set[int], touched: Sequence[Touch]) -> bool:
-    extent = extent_of(loop)
-    if extent == 1:
-        return True
-    source = Source(extent)
+@dataclass(frozen=True)
+class _Index:
+    """One axis of an access: its first index over the loops around, and how many follow; None where not affine."""
+
+    low: Affine | None
+    length: Affine
+    units: tuple[tuple[int, Unit], ...] = ()
+
+
+def _indices(touch: Touch) -> list[_Index]:
+    """The axes of an access; the same for every loop that is asked about."""
+    site, ranges = touch.site, touch.site.ranges
+    values = bound_forms(site, ranges)
+    inner = iter_ranges(site.block, ranges)
+    made: list[_Index] = []
+    for bounds in touch.region.region:
+        low = Affine.of(bounds.min, inner)
+        length = Affine.of(bounds.extent, ranges)
+        if not low.opaque_variables().isdisjoint(values):
+            made.append(_Index(None, length))
+            continue
+        low = low.substituted(values, ranges)
+        made.append(_Index(low, length, tuple(low.grouped()[0])))
+    return made
+
+
+def _is_recovered(
+    loop: t.For, running: list[frozenset[int]], touched: Sequence[Touch], indices: list[list[_Index]]
+) -> bool:
+    source = Source(extent_of(loop))
     for axis in range(len(touched[0].region.region)):
-        for lower, modulus in _units_given(loop, loops, known, touched, axis):
+        for lower, modulus in _units_given(loop, running, touched, [index[axis] for index in indices]):
             source.digits.append(Digit(lower, modulus))
     return bool(source.digits) and _made_up_once(source)
 
@@ -78,12 +111,14 @@ def _made_up_once(source: Source) -> bool:
 
 
 def _units_given(
-    loop: t.For, loops: Sequence[t.For], known: set[int], touched: Sequence[Touch], axis: int
+    loop: t.For, running: list[frozenset[int]], touched: Sequence[Touch], indices: list[_Index]
 ) -> list[tuple[int, int | None]]:
     """The digits of `loop` that one axis gives away."""
     shapes: list[dict[tuple[int, int | None], tuple[int, Affine, Affine]]] = []
-    for touch in touched:
-        shapes.append(_digit_shapes(loop, loops, known, touch, axis))
+    for touch, index, relaxed in zip(touched, indices, running, strict=True):
+        shapes.append(_digit_shapes(loop, relaxed, touch.site.ranges, index))
+        if not shapes[-1]:
+            return []
     given: list[tuple[int, int | None]] = []
     for digit, (factor, low, _) in shapes[0].items():
         if all(digit in shape and shape[digit][0] == factor for shape in shapes[1:]):
@@ -105,29 +140,18 @@ def _fits(factor: int, rests: list[tuple[Affine, Affine]], touch: Touch, base: A
 
 
 def _digit_shapes(
-    loop: t.For, loops: Sequence[t.For], known: set[int], touch: Touch, axis: int
+    loop: t.For, relaxed: frozenset[int], ranges: Ranges, index: _Index
 ) -> dict[tuple[int, int | None], tuple[int, Affine, Affine]]:
-    """For each digit of `loop` in the axis' index: its factor, and the extremes of the rest."""
-    site = touch.site
-    ranges = site.ranges
-    values = bound_forms(site, ranges)
-    bounds = touch.region.region[axis]
-    low = Affine.of(bounds.min, iter_ranges(site.block, ranges))
-    if not low.opaque_variables().isdisjoint(values):
-        return {}
-    low = low.substituted(values, ranges)
-    length = Affine.of(bounds.extent, ranges)
-    relaxed = _running(site, loops, known)
+    """For each digit of `loop` in an axis' index: its factor, and the extremes of the rest."""
     found: dict[tuple[int, int | None], tuple[int, Affine, Affine]] = {}
-    units, _ = low.grouped()
-    for factor, unit in units:
+    for factor, unit in index.units:
         digit = _loop_digit(loop, unit)
-        if digit is None:
+        if digit is None or index.low is None:
             continue
-        rest = low.minus(_unit_affine(unit, ranges).times(factor))
+        rest = index.low.minus(_unit_affine(unit, ranges).times(factor))
         least, most = rest.least(relaxed, ranges), rest.greatest(relaxed, ranges)
         if least is not None and most is not None:
-            found[digit] = (factor, least, most.plus(length).plus(Affine.constant(-1)))
+            found[digit] = (factor, least, most.plus(index.length).plus(Affine.constant(-1)))
     return found
 
 

@@ -61,6 +61,8 @@ def _define_floats() -> None:
     }  # fmt: skip
     for name, function in table.items():
         _unary(name, f"{name}(x), correctly rounded to within 4 units in the last place", function)
+    for name in ("exp", "tanh", "erf"):
+        _unary(f"fast_{name}", f"{name}(x), within the error of tir.transforms.fast_functions", table[name])
     _unary("round", "to the nearest integer, ties to even", np.rint)
     _unary("rsqrt", "1 / sqrt(x)", lambda x: 1 / np.sqrt(x))
     _unary("sigmoid", "1 / (1 + exp(-x))", lambda x: 1 / (1 + np.exp(-x)))

@@ -95,14 +95,11 @@ class DataType(str):
     @property
     def element_of(self) -> DataType:
         """The type of one lane."""
-        return self.with_lanes(1)
+        return self if self.lanes == 1 and not self.scalable else _with_lanes(self, 1, False)
 
     def with_lanes(self, lanes: int, scalable: bool = False) -> DataType:
         """The same element type with another number of lanes."""
-        scalar = str(self).split("x", 1)[0] if self.code not in _SMALL_FLOATS else self.code
-        if lanes == 1 and not scalable:
-            return DataType(scalar)
-        return DataType(f"{scalar}x{'vscalex' if scalable else ''}{lanes}")
+        return _with_lanes(self, lanes, scalable)
 
     def to_numpy(self) -> np.dtype:
         """The NumPy dtype of one lane.  Raises `WorkbenchError` for handle and void."""
@@ -115,6 +112,14 @@ class DataType(str):
         if self.is_uint:
             return (0, 2**self.bits - 1)
         return (-(2 ** (self.bits - 1)), 2 ** (self.bits - 1) - 1)
+
+
+@cache
+def _with_lanes(dtype: DataType, lanes: int, scalable: bool) -> DataType:
+    scalar = str(dtype).split("x", 1)[0] if dtype.code not in _SMALL_FLOATS else dtype.code
+    if lanes == 1 and not scalable:
+        return DataType(scalar)
+    return DataType(f"{scalar}x{'vscalex' if scalable else ''}{lanes}")
 
 
 @cache

@@ -51,6 +51,8 @@ class Node:
     """Whether origins are kept for nodes of the class.  Scalar expressions are not: the statement around them is."""
     field_values: ClassVar[Callable[[Any], tuple[Any, ...]]] = staticmethod(lambda node: ())
     """All field values in order, read at once."""
+    child_values: ClassVar[Callable[[Any], tuple[Any, ...]]] = staticmethod(lambda node: ())
+    """Those that may hold nodes."""
 
     def replace(self: N, **changes: Any) -> N:
         """A copy with some fields changed, derived from this node; `self` if nothing differs."""
@@ -124,10 +126,16 @@ def node(cls: C) -> C:
     made: Any = dataclasses.dataclass(frozen=True, slots=True, eq=False, repr=False)(cls)
     made.field_names = tuple(field.name for field in dataclasses.fields(made) if field.init)
     made.field_values = staticmethod(_reader(made.field_names))
+    inside = tuple(field.name for field in dataclasses.fields(made) if field.init and field.type not in _LEAF_TYPES)
+    made.child_values = staticmethod(_reader(inside))
     made.__getstate__ = None
     made.__reduce__ = Node.__reduce__
     NODE_CLASSES[class_key(made)] = made
     return made
+
+
+_LEAF_TYPES = frozenset({"bool", "int", "float", "str", "DataType"})
+"""Annotations of fields that hold no node; most fields of most nodes, and never worth a look."""
 
 
 def _reader(names: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
@@ -160,7 +168,7 @@ def nodes_in(value: Any) -> Iterator[Node]:
     elif type(value) is tuple:
         for item in value:
             yield from nodes_in(item)
-    elif isinstance(value, FrozenMap):
+    elif type(value) is FrozenMap:
         for item in value.values():
             yield from nodes_in(item)
 
@@ -168,16 +176,16 @@ def nodes_in(value: Any) -> Iterator[Node]:
 def children(parent: Node) -> list[Node]:
     """The child nodes of `parent`, in field order."""
     found: list[Node] = []
-    for value in parent.field_values(parent):
+    for value in parent.child_values(parent):
         if isinstance(value, Node):
             found.append(value)
         elif type(value) is tuple:
             for item in value:
                 if isinstance(item, Node):
                     found.append(item)
-                elif type(item) is tuple or isinstance(item, FrozenMap):
+                elif type(item) is tuple or type(item) is FrozenMap:
                     found.extend(nodes_in(item))
-        elif isinstance(value, FrozenMap):
+        elif type(value) is FrozenMap and value:
             found.extend(nodes_in(value))
     return found
 
@@ -189,7 +197,7 @@ def map_value(value: Any, function: Callable[[Node], Any]) -> Any:
     if type(value) is tuple:
         mapped = tuple(map_value(item, function) for item in value)
         return value if all(new is old for new, old in zip(mapped, value, strict=True)) else mapped
-    if isinstance(value, FrozenMap):
+    if type(value) is FrozenMap:
         items = {key: map_value(item, function) for key, item in value.items()}
         return value if all(items[key] is item for key, item in value.items()) else FrozenMap(items)
     return value
@@ -221,8 +229,13 @@ def post_order(root: Node | Iterable[Node]) -> Iterator[Node]:
         if id(current) in seen:
             continue
         seen.add(id(current))
+        below = [(child, False) for child in children(current) if id(child) not in seen]
+        if not below:
+            yield current
+            continue
+        below.reverse()
         stack.append((current, True))
-        stack.extend((child, False) for child in reversed(children(current)) if id(child) not in seen)
+        stack.extend(below)
 
 
 def pre_order(root: Node | Iterable[Node]) -> Iterator[Node]:

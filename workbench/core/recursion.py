@@ -23,7 +23,7 @@ FRAMES_PER_LEVEL: Final = 12
 """Python frames that a visitor may take for each level of the program."""
 
 IN_PLACE: Final = 800
-"""Levels up to which the thread's own stack is large enough, so that a debugger finds the caller where it expects it."""
+"""Levels up to which the thread's own stack is large enough, so that a debugger finds the caller in place."""
 
 _BYTES_PER_FRAME: Final = 1024
 _LEAST_STACK: Final = 64 << 20

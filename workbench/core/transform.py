@@ -20,11 +20,13 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
+from . import progress
 from .code_key import code_key
 from .errors import InternalError, WorkbenchError
 from .module import IRModule
 from .node import Node
 from .table import Table
+from .time_limit import check_time
 
 PASSES: Table[Any] = Table("pass", filled_by=("workbench.relay.transforms", "workbench.tir.transforms"))
 """Every pass by name: a factory that takes the pass's options."""
@@ -96,13 +98,33 @@ class PassContext:
         """The names of options with their meaning."""
         return dict(CONFIG_OPTIONS)
 
-    def override_instruments(self, instruments: Sequence[PassInstrument]) -> None:
-        """Replace the instruments of an entered context."""
-        for old in self.instruments:
-            old.exit_pass_ctx()
-        self.instruments = tuple(instruments)
-        for new in self.instruments:
-            new.enter_pass_ctx()
+    def override_instruments(self, instruments: Sequence[PassInstrument] | None) -> None:
+        """Replace the instruments: the old ones are left, the new ones entered."""
+        self._exit_instruments()
+        self.instruments = tuple(instruments or ())
+        self._enter_instruments()
+
+    def _enter_instruments(self) -> None:
+        """Enter all; where one fails, those entered before are left, and the context has no instruments any more."""
+        entered: list[PassInstrument] = []
+        try:
+            for instrument in self.instruments:
+                instrument.enter_pass_ctx()
+                entered.append(instrument)
+        except BaseException:
+            self.instruments = ()
+            for instrument in entered:
+                instrument.exit_pass_ctx()
+            raise
+
+    def _exit_instruments(self) -> None:
+        """Leave all; where one fails, the context has no instruments any more."""
+        try:
+            for instrument in self.instruments:
+                instrument.exit_pass_ctx()
+        except BaseException:
+            self.instruments = ()
+            raise
 
     def enabled(self, info: PassInfo) -> bool:
         """Whether a pass runs here, by name and level."""
@@ -111,28 +133,19 @@ class PassContext:
         return info.name in self.required_pass or info.opt_level <= self.opt_level
 
     def __enter__(self) -> PassContext:
-        entered: list[PassInstrument] = []
-        try:
-            for instrument in self.instruments:
-                instrument.enter_pass_ctx()
-                entered.append(instrument)
-        except BaseException:
-            for instrument in entered:
-                instrument.exit_pass_ctx()
-            self.instruments = ()
-            raise
+        self._enter_instruments()
         self._tokens.append(_current.set(self))
         return self
 
     def __exit__(self, *exception: object) -> None:
         _current.reset(self._tokens.pop())
-        for instrument in self.instruments:
-            instrument.exit_pass_ctx()
+        self._exit_instruments()
 
 
 CONFIG_OPTIONS: Table[str] = Table("pass option", filled_by=())
 for _name, _meaning in {
     "relay.FuseOps.max_depth": "most operators in one fused function (default 256)",
+    "relay.ToMixedPrecision.keep_orig_output_dtype": "cast results back to the float that they had (default false)",
     "relay.fallback_device_type": "device of unannotated expressions; accepted for the classic API",
     "tir.UnrollLoop": "dict: auto_max_step, explicit_unroll",
     "tir.disable_vectorize": "run vectorized loops as serial ones",
@@ -174,6 +187,7 @@ class Pass:
             return mod
         for needed in self.info.required:
             mod = PASSES[needed]()(mod)
+        check_time(f"pass {self.name}")
         for instrument in context.instruments:
             instrument.run_before_pass(mod, self.info)
         made = self._checked_run(mod, context)
@@ -184,7 +198,8 @@ class Pass:
     def _should_run(self, mod: IRModule, context: PassContext) -> bool:
         if self.name in context.required_pass:
             return True
-        return all(instrument.should_run(mod, self.info) for instrument in context.instruments)
+        # Each is asked, whatever the others say: instruments count what they see.
+        return all([instrument.should_run(mod, self.info) for instrument in context.instruments])
 
     def _checked_run(self, mod: IRModule, context: PassContext) -> IRModule:
         try:
@@ -259,7 +274,7 @@ class Sequential(Pass):
         super().__init__(PassInfo(name, opt_level, tuple(required or ())), self._run_all, {})
 
     def _run_all(self, mod: IRModule, context: PassContext) -> IRModule:
-        for step in self.passes:
+        for step in progress.track(self.passes, "passes", lambda chosen: chosen.name):
             if not context.enabled(step.info):
                 continue
             mod = step(mod)
@@ -342,7 +357,8 @@ def each_function(function: Callable[..., Any]) -> Callable[..., IRModule]:
 
     @functools.wraps(function)
     def run(mod: IRModule, ctx: PassContext, *args: Any, **kwargs: Any) -> IRModule:
-        return mod.with_functions({name: function(func, mod, ctx, *args, **kwargs) for name, func in mod.items()})
+        each = progress.track(list(mod.items()), "functions", lambda pair: pair[0])
+        return mod.with_functions({name: function(func, mod, ctx, *args, **kwargs) for name, func in each})
 
     signature = inspect.signature(function)
     parameters = list(signature.parameters.values())

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..codegen.llvm import backend
+from ..core import progress
 from ..core.dtype import DataType
 from ..core.errors import WorkbenchError
 from ..core.module import IRModule
@@ -25,8 +26,10 @@ from ..target import Target
 from ..tir.nodes import Buffer, PrimFunc
 from . import pipeline
 from .history import Stage
+from .progress import with_progress
 
 
+@with_progress
 def build_model(
     mod: Any,
     target: Target | str = "llvm",
@@ -44,10 +47,13 @@ def build_model(
 
     chosen = Target(target)
     module = bound_module(mod, params)
-    with chosen:
+    with chosen, progress.task("build", 4) as task:
         fused = Sequential([PASSES[name]() for name in pipeline.RELAY], name="relay")(_needed(module))
+        task.advance()
         lowered = lower_module(PASSES["FuseOps"]()(fused), chosen)
+        task.advance()
         scheduled, _ = schedule_kernels(lowered.module, lowered.kernels, provider)
+        task.advance()
         return compiled_model(scheduled, lowered, chosen)
 
 

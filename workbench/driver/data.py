@@ -14,17 +14,21 @@ import numpy as np
 from ..core.errors import WorkbenchError
 
 
+def places() -> list[Path]:
+    """The folders in which files are looked for, in order."""
+    given = os.environ.get("WORKBENCH_DATA")
+    return [Path("."), Path("data"), Path("notebooks/data"), *([Path(given)] if given else [])]
+
+
 def find(name: str) -> Path:
     """The path of a data file, or a `WorkbenchError` that says where it was looked for."""
-    given = os.environ.get("WORKBENCH_DATA")
-    places = [Path("."), Path("data"), Path("notebooks/data"), *([Path(given)] if given else [])]
-    for place in places:
+    for place in places():
         if (place / name).is_file():
             return place / name
     raise WorkbenchError(
         "E-DATA-MISSING",
         f"there is no file {name!r}",
-        found=f"looked in {', '.join(str(place) for place in places)}",
+        found=f"looked in {', '.join(str(place) for place in places())}",
         fix="run from the notebooks folder, or set WORKBENCH_DATA",
     )
 

@@ -21,12 +21,13 @@ from ..core.breakpoints import Breakpoint
 from ..core.errors import WorkbenchError, nearest
 from ..core.module import IRModule
 from ..core.node import Node
-from ..relay.ir.brief import brief
+from ..relay.ir.brief import brief, changed_attributes
 from ..relay.ir.expr import Call, Expr
+from ..relay.ir.operator import Operator
 from .history import Step
 from .text import script
 
-_BRIEF = 100
+_BRIEF = 110
 
 
 @dataclass(frozen=True)
@@ -207,9 +208,11 @@ def _brief(value: Any) -> str:
 
 
 def _nested(expr: Expr, depth: int = 3) -> str:
-    """An expression in one line: calls with their operands, down to a depth."""
+    """An expression in one line: calls with their operands, down to a depth, and the outermost one's attributes."""
     if not isinstance(expr, Call):
         return brief(expr)
     name = getattr(expr.op, "name", "") or brief(expr.op)
-    operands = ", ".join(_nested(operand, depth - 1) for operand in expr.args) if depth else "…"
-    return f"{name}({operands})"
+    parts = [_nested(operand, depth - 1) for operand in expr.args] if depth else ["…"]
+    if depth == 3 and isinstance(expr.op, Operator):
+        parts += [f"{key}={value!r}" for key, value in changed_attributes(expr.op).items()]
+    return f"{name}({', '.join(parts)})"

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from ..core import origin, rewrite
+from ..core import origin, progress, rewrite
 from ..core.module import IRModule
 from ..core.transform import Pass
 
@@ -38,7 +38,7 @@ class FunctionMemo:
     def run(self, chosen: Pass, module: IRModule) -> IRModule:
         """The module after the pass; errors of one function are the pass's."""
         changed: dict[str, Any] = {}
-        for name, function in module.items():
+        for name, function in progress.track(list(module.items()), "functions", lambda pair: pair[0]):
             outcome = self._known.get(function)
             if outcome is None or (outcome.origins is None and origin.active() is not None):
                 outcome = _transformed(chosen, name, function)

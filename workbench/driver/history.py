@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..core import origin, rewrite
+from ..core import origin, progress, rewrite
 from ..core.errors import WorkbenchError
 from ..core.module import IRModule
 from ..core.node import traced_nodes
@@ -103,7 +103,8 @@ class History:
         """The step of `plan[index]`; it and those before it are computed if need be."""
         found: Step | None = None
         labels: dict[str, int] = {}
-        for action, identity in zip(plan, identities(plan[: index + 1]), strict=False):
+        named = list(zip(plan, identities(plan[: index + 1]), strict=False))
+        for action, identity in progress.track(named, "pipeline", lambda pair: pair[0].name):
             labels[action.name] = count = labels.get(action.name, 0) + 1
             known = self._steps.get(identity)
             if known is None:

@@ -25,11 +25,13 @@ from ..target import Target
 from . import actions, pipeline
 from .edit_check import require_sound
 from .history import Action, History, Step
+from .progress import with_progress
 from .text import constants_in, parse, parse_function, script, texts_of
 from .view import ProgramView, StepHandle
 
 if TYPE_CHECKING:
     from ..schedule import Schedule
+    from .llvm_passes import LlvmPasses
     from .numerics import NumericsReport
     from .trails import Provenance
 
@@ -85,6 +87,7 @@ class Session:
         """All steps."""
         return tuple(StepHandle(self, index) for index in range(len(self.plan)))
 
+    @with_progress
     def step(self, index: int) -> Step:
         return self.history.step(self.plan, index)
 
@@ -299,6 +302,7 @@ class Session:
         """Run the native code on arrays by input name; outputs by name."""
         return self.build().run(inputs)
 
+    @with_progress
     def check_numerics(
         self, inputs: Mapping[str, Any], tolerance: float = 1e-3, find: str = "all", seconds: float = 600.0
     ) -> NumericsReport:
@@ -338,6 +342,16 @@ class Session:
         from .trails import Provenance
 
         return Provenance(self)
+
+    def llvm_passes(self, kernel: str) -> LlvmPasses:
+        """LLVM's own passes on one kernel, as steps: ``s.llvm_passes("fused_nn_dense").changed[3].diff()``.
+
+        They are recorded in a child process.  Raises `WorkbenchError` for an unknown kernel, and when the record
+        would be longer than `limits.llvm_seconds` or `limits.llvm_bytes`.
+        """
+        from .llvm_passes import llvm_passes
+
+        return llvm_passes(self, kernel)
 
     # --- saving and showing ---
 

@@ -1,5 +1,14 @@
 """Classic name: `workbench.ir.transform`."""
 
-from ..transform import Pass, PassContext, PassInfo, Sequential, function_pass, module_pass
+from ..transform import ModulePass, Pass, PassContext, PassInfo, PrintIR, Sequential, function_pass, module_pass
 
-__all__ = ["Pass", "PassContext", "PassInfo", "Sequential", "function_pass", "module_pass"]
+__all__ = [
+    "ModulePass",
+    "Pass",
+    "PassContext",
+    "PassInfo",
+    "PrintIR",
+    "Sequential",
+    "function_pass",
+    "module_pass",
+]

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 
 from ..arith.build import const
 from ..arith.nodes import Call, PrimExpr, StringImm
-from ..core import origin
+from ..core import origin, progress
 from ..core.dtype import DataType
 from ..core.equal import fingerprint
 from ..core.errors import WorkbenchError
@@ -115,16 +115,25 @@ def lower_module(mod: IRModule, target: Target) -> Lowered:
 
 def _lower_all(body: r.Expr, entry: _Entry) -> None:
     """Lower everything that `body` needs, in dependency order; what stands in branches and kernels is their affair."""
+    for current in progress.track(_needed(body, entry), "lower"):
+        if id(current) not in entry.values:
+            entry.values[id(current)] = _lower(current, entry)
+
+
+def _needed(body: r.Expr, entry: _Entry) -> list[r.Expr]:
+    """The expressions that `body` needs and that are not known yet, operands first."""
+    order: list[r.Expr] = []
+    seen: set[int] = set()
     stack: list[tuple[r.Expr, bool]] = [(body, False)]
     while stack:
         current, ready = stack.pop()
-        if id(current) in entry.values:
-            continue
         if ready:
-            entry.values[id(current)] = _lower(current, entry)
-            continue
-        stack.append((current, True))
-        stack.extend((item, False) for item in reversed(_operands(current)))
+            order.append(current)
+        elif id(current) not in seen and id(current) not in entry.values:
+            seen.add(id(current))
+            stack.append((current, True))
+            stack.extend((item, False) for item in reversed(_operands(current)))
+    return order
 
 
 def _operands(current: r.Expr) -> tuple[r.Expr, ...]:

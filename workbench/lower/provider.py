@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..core import origin
+from ..core import origin, progress
 from ..core.errors import WorkbenchError
 from ..core.module import IRModule
+from ..core.time_limit import check_time
 from .kernel import Kernel
 
 if TYPE_CHECKING:
@@ -41,7 +42,8 @@ def schedule_kernels(
     """The module with every kernel scheduled, and the schedules by kernel name."""
     schedules: dict[str, Schedule] = {}
     changed: dict[str, Any] = {}
-    for kernel in kernels:
+    for kernel in progress.track(kernels, "schedule", lambda kernel: kernel.name):
+        check_time(f"schedule of kernel {kernel.name}")
         try:
             made = provider(kernel)
         except WorkbenchError as error:

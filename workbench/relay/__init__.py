@@ -45,6 +45,7 @@ _NAMES: dict[str, tuple[str, str | None]] = {
     "dataflow_pattern": ("workbench.relay.dataflow_pattern", None),
     "frontend": ("workbench.frontend", None),
     "build": ("workbench.driver.build", "build_model"),
+    "create_executor": ("workbench.driver.evaluate", "create_executor"),
     "build_module": ("workbench.relay.build_module", None),
     "build_config": ("workbench.relay.transform", "build_config"),
     "IRModule": ("workbench.core.module", "IRModule"),

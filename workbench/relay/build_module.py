@@ -51,3 +51,11 @@ def bind_params(mod: IRModule, params: Mapping[str, Any]) -> IRModule:
     """A module whose main has the named parameters bound to constants."""
     return mod.with_functions({"main": bind_params_by_name(mod["main"], params)})
 
+
+def __getattr__(name: str) -> Any:
+    """`build` and `create_executor`, under their classic place."""
+    if name in ("build", "create_executor"):
+        from .. import relay
+
+        return getattr(relay, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -23,6 +23,7 @@ from ..core import origin
 from ..core.errors import WorkbenchError
 from ..core.node import Node, substitute
 from ..core.recursion import with_room
+from .dataflow_pattern.facts import sequence
 from .ir import expr as e
 from .ir.operator import Operator
 from .ir.plan import expressions, operands
@@ -77,9 +78,12 @@ class ExprFunctor:
             return self.memo_map
 
     def _visited(self, expr: Any) -> Any:
-        name = _METHODS.get(type(expr)) or ("visit_op" if isinstance(expr, (Operator, type)) else "")
+        kind: type = type(expr)  # pyright: ignore[reportUnknownVariableType]
+        name = _METHODS.get(kind) or ("visit_op" if isinstance(expr, (Operator, type)) else "")
         if not name:
-            raise WorkbenchError("E-RELAY-VISIT", f"a {type(expr).__name__} is no relay expression", found=repr(expr)[:80])
+            raise WorkbenchError(
+                "E-RELAY-VISIT", f"a {type(expr).__name__} is no relay expression", found=repr(expr)[:80]
+            )
         answer = getattr(self, name)(expr)
         self._memo()[expr] = answer
         return answer
@@ -87,7 +91,7 @@ class ExprFunctor:
     def _unknown(self, expr: Any) -> Any:
         raise WorkbenchError(
             "E-RELAY-VISIT",
-            f"{type(self).__name__} has no {_METHODS.get(type(expr), 'visit_op')}",
+            f"{type(self).__name__} has no {_METHODS.get(expr.__class__, 'visit_op')}",
             found=repr(expr)[:80],
             fix="override it, or derive from ExprVisitor or ExprMutator",
         )
@@ -236,9 +240,10 @@ def _rebuilt(old: Any, **fields: Any) -> Any:
 
 
 def _unchanged(old: Any, new: Any) -> bool:
-    if type(old) is tuple and type(new) is tuple:
-        return len(old) == len(new) and all(one is other for one, other in zip(old, new, strict=True))
-    return old is new
+    olds, news = sequence(old), sequence(new)
+    if olds is None or news is None:
+        return old is new
+    return len(olds) == len(news) and all(one is other for one, other in zip(olds, news, strict=True))
 
 
 def bind(expr: e.Expr, binds: dict[e.Var, e.Expr]) -> e.Expr:

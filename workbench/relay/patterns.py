@@ -2,9 +2,9 @@
 
     op("add", any_("x"), constant("c"), commutative=True)
     op("reshape", op("reshape", any_("x"), once=True))
-    op(("nn.conv2d", "nn.dense"), any_("data"), constant("weight"), groups=1)
+    op(("nn.conv2d", "nn.dense"), any_("data"), constant("weight"), attrs={"groups": 1})
 
-A name that occurs twice must meet the same expression (equal constants are the same).  Keyword arguments constrain
+A name that occurs twice must meet the same expression (equal constants are the same).  `attrs` constrain
 attributes: a value, or a function of the value.  `once=True` demands that nothing else uses the operand.
 """
 

@@ -1,68 +1,112 @@
 """What exported libraries say of themselves: a record at the file's end, checked before the library is loaded.
 
-Layout, from the end: magic (16 bytes), length of the record (8 bytes, little endian), the record (JSON), before that
-the library.  The record holds ABI version, triple, CPU features, functions, the model's description, and the SHA-256 of
-the library's bytes.  Loaders of shared libraries ignore what follows the last section.
+Layout: the library, the record (JSON), and 56 bytes: SHA-256 of all before it, length of the record (8 bytes, little
+endian), magic (16 bytes).  The record holds ABI version, triple, CPU features, functions, the model's description.
+Loaders of shared libraries ignore what follows the last section.  The checksum tells damage, not malice.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
 import platform
+import struct
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import IO, Any, Final
 
 from ..core.errors import WorkbenchError
+from ..core.plain_file import open_plain
 
-MAGIC: Final = b"WORKBENCH-LIB-1\n"
+MAGIC: Final = b"WORKBENCH-LIB-2\n"
+_FAMILY: Final = MAGIC[:-2]
 ABI_VERSION: Final = 1
+TRAILER: Final = struct.Struct("<32sQ16s")
 _MAX_RECORD: Final = 64 << 20
+_CHUNK: Final = 1 << 20
 
 
 def append_record(path: Path, record: dict[str, Any]) -> None:
     """Add the record to a library file, in place."""
-    data = path.read_bytes()
-    full = {"abi": ABI_VERSION, **record, "sha256": hashlib.sha256(data).hexdigest()}
-    text = json.dumps(full, sort_keys=True).encode()
-    with path.open("ab") as file:
-        file.write(text + len(text).to_bytes(8, "little") + MAGIC)
+    text = json.dumps({"abi": ABI_VERSION, **record}, sort_keys=True).encode()
+    with path.open("r+b") as file:
+        digest = hashlib.sha256()
+        for part in _chunks(file, path.stat().st_size):
+            digest.update(part)
+        digest.update(text)
+        file.seek(0, os.SEEK_END)
+        file.write(text + TRAILER.pack(digest.digest(), len(text), MAGIC))
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _chunks(file: IO[bytes], size: int) -> Iterator[bytes]:
+    while size > 0 and (part := file.read(min(_CHUNK, size))):
+        size -= len(part)
+        yield part
 
 
 def read_record(path: Path) -> dict[str, Any]:
     """The record of a library, checked against the file and this machine.  Raises `WorkbenchError` (E-LOAD-*)."""
-    data = _bytes(path)
-    if len(data) < 24 or data[-16:] != MAGIC:
-        raise WorkbenchError(
-            "E-LOAD-FORMAT",
-            f"{path.name} is not a library exported by the workbench, or ends early",
-            where=str(path),
-            found=f"{len(data)} bytes, beginning with {data[:4]!r}",
-            expected="a file written by export_library",
-            fix="export it again; a plain tvm-ffi library loads with tvm_ffi.load_module",
-        )
-    length = int.from_bytes(data[-24:-16], "little")
-    if length > min(_MAX_RECORD, len(data) - 24):
-        raise _damaged(path, "the record's length is wrong")
-    library, text = data[: len(data) - 24 - length], data[len(data) - 24 - length : -24]
     try:
-        record = json.loads(text)
-    except ValueError:
-        raise _damaged(path, "the record cannot be read") from None
-    if not isinstance(record, dict) or record.get("sha256") != hashlib.sha256(library).hexdigest():
-        raise _damaged(path, "the checksum differs")
-    _check_machine(path, record)
-    return record
-
-
-def _bytes(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
+        with open_plain(path) as file:
+            text = _checked(path, file, os.fstat(file.fileno()).st_size)
     except OSError as error:
         raise WorkbenchError(
             "E-LOAD-FILE", f"{path.name} cannot be read: {error.strerror}", where=str(path), fix="check the path"
         ) from None
+    try:
+        record = json.loads(text)
+    except ValueError:
+        raise _damaged(path, "the record cannot be read") from None
+    if not isinstance(record, dict):
+        raise _damaged(path, "the record is no object")
+    _check_machine(path, record)
+    return record
+
+
+def _checked(path: Path, file: IO[bytes], size: int) -> bytes:
+    """The text of the record, once magic and checksum are right."""
+    file.seek(max(0, size - TRAILER.size))
+    end = file.read(TRAILER.size)
+    if len(end) < TRAILER.size or end[-16:] != MAGIC:
+        raise _no_library(path, file, size, end)
+    expected, length, _ = TRAILER.unpack(end)
+    if length > min(_MAX_RECORD, size - TRAILER.size):
+        raise _damaged(path, "the record's length is wrong")
+    file.seek(0)
+    digest = hashlib.sha256()
+    for part in _chunks(file, size - TRAILER.size - length):
+        digest.update(part)
+    text = file.read(length)
+    digest.update(text)
+    if digest.digest() != expected:
+        raise _damaged(path, "the checksum differs")
+    return text
+
+
+def _no_library(path: Path, file: IO[bytes], size: int, end: bytes) -> WorkbenchError:
+    """Why a file does not end as it should: another version's, or something else."""
+    if end[-16:].startswith(_FAMILY):
+        return WorkbenchError(
+            "E-LOAD-ABI",
+            f"{path.name} was exported by another version",
+            where=str(path),
+            found=f"format {end[-16 + len(_FAMILY) : -1].decode('ascii', 'replace')}",
+            expected=f"format {MAGIC[len(_FAMILY) : -1].decode()}",
+            fix="export it again with this version",
+        )
+    file.seek(0)
+    return WorkbenchError(
+        "E-LOAD-FORMAT",
+        f"{path.name} is not a library exported by the workbench, or ends early",
+        where=str(path),
+        found=f"{size} bytes, beginning with {file.read(4)!r}",
+        expected="a file written by export_library",
+        fix="export it again; a plain tvm-ffi library loads with tvm_ffi.load_module",
+    )
 
 
 def _damaged(path: Path, why: str) -> WorkbenchError:
@@ -119,5 +163,5 @@ def host_features() -> frozenset[str]:
     for line in read_text(Path("/proc/cpuinfo")).splitlines():
         key, _, value = line.partition(":")
         if key.strip() in ("flags", "Features"):
-            return frozenset(word.replace("avx512_", "avx512") for word in value.split())
+            return frozenset(word.replace("avx512_", "avx512").replace("avx_vnni", "avxvnni") for word in value.split())
     return frozenset()

@@ -7,9 +7,10 @@ that has the workbench loaded it shares the workbench's thread pool.  Constants 
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,11 +37,25 @@ def export_library(
         raise WorkbenchError(
             "E-EXPORT-SUFFIX", f"libraries are exported as .so or .o, not {path.suffix!r}", where=str(path)
         )
-    offsets, blob = _layout(constants)
-    entry = {**(record or {}), "constant_offsets": offsets}
+    try:
+        return _exported(path, code, record or {}, constants)
+    except OSError as error:
+        raise WorkbenchError(
+            "E-EXPORT-WRITE",
+            f"{path.name} cannot be made: {error.strerror}",
+            where=str(error.filename or tempfile.gettempdir()),
+            fix="make room there, or set TMPDIR to a folder that has it",
+        ) from None
+
+
+def _exported(path: Path, code: CodeUnit, record: dict[str, Any], constants: Sequence[np.ndarray]) -> Path:
+    offsets, size = _layout(constants)
+    entry = {**record, "constant_offsets": offsets}
     with tempfile.TemporaryDirectory(prefix="workbench-export-") as scratch:
         made = Path(scratch) / "library.so"
-        _link(made, code, blob, Path(scratch))
+        if size:
+            _write_constants(Path(scratch) / "constants.bin", constants, offsets)
+        _link(made, code, bool(size), Path(scratch))
         append_record(
             made,
             {
@@ -50,14 +65,15 @@ def export_library(
                 **entry,
             },
         )
-        _put(path, made.read_bytes())
+        _put(path, lambda temporary: shutil.copyfile(made, temporary))
     return path
 
 
-def _put(path: Path, data: bytes) -> None:
+def _put(path: Path, write: Callable[[Path], object]) -> None:
+    """What `write` puts into a file beside `path`, under that name in one step."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        temporary.write_bytes(data)
+        write(temporary)
         os.chmod(temporary, 0o755)
         os.replace(temporary, path)
     except OSError as error:
@@ -76,25 +92,29 @@ def _write_object(path: Path, code: CodeUnit) -> Path:
             "E-EXPORT-OBJECTS", "several units of code do not fit one object file", found=f"{len(code.objects)} units",
             fix="export a .so",
         )  # fmt: skip
-    _put(path, code.objects[0])
+    _put(path, lambda temporary: temporary.write_bytes(code.objects[0]))
     return path
 
 
-def _layout(constants: Sequence[np.ndarray]) -> tuple[list[int], bytes]:
-    """Offsets of the constants in one block, each aligned to 64 bytes, and the block."""
+def _layout(constants: Sequence[np.ndarray]) -> tuple[list[int], int]:
+    """Offsets of the constants in one block, each aligned to 64 bytes, and the size of the block."""
     offsets: list[int] = []
-    parts: list[bytes] = []
     position = 0
     for array in constants:
-        data = np.ascontiguousarray(array).tobytes()
-        padding = -position % 64
-        parts += [b"\0" * padding, data]
-        offsets.append(position + padding)
-        position += padding + len(data)
-    return offsets, b"".join(parts)
+        offsets.append(position + -position % 64)
+        position = offsets[-1] + array.nbytes
+    return offsets, position
 
 
-def _link(output: Path, code: CodeUnit, blob: bytes, scratch: Path) -> None:
+def _write_constants(path: Path, constants: Sequence[np.ndarray], offsets: Sequence[int]) -> None:
+    """The block of constants, one after the other: weights may be most of the memory there is."""
+    with path.open("wb") as file:
+        for array, offset in zip(constants, offsets, strict=True):
+            file.write(b"\0" * (offset - file.tell()))
+            np.ascontiguousarray(array).tofile(file)
+
+
+def _link(output: Path, code: CodeUnit, constants: bool, scratch: Path) -> None:
     command = build.find_compiler()
     if command is None:
         raise WorkbenchError(
@@ -108,8 +128,7 @@ def _link(output: Path, code: CodeUnit, blob: bytes, scratch: Path) -> None:
         file = scratch / f"unit{number}.o"
         file.write_bytes(data)
         inputs.append(str(file))
-    if blob:
-        (scratch / "constants.bin").write_bytes(blob)
+    if constants:
         inputs.append(str(_constants_source(scratch)))
     flags = [flag for flag in build.FLAGS if flag not in ("-Wall", "-Wextra")]
     done = subprocess.run(

@@ -25,6 +25,20 @@ def load(path: Path) -> Module | CompiledModel:
     record = read_record(path)
     native_runtime()  # first, so that the library shares its pool
     loaded = _open(path)
+    try:
+        return _described(record, loaded, path)
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        raise WorkbenchError(
+            "E-LOAD-DAMAGED",
+            f"{path.name} does not hold what its record says",
+            where=str(path),
+            found=f"{type(error).__name__}: {error}",
+            fix="export it again",
+        ) from None
+
+
+def _described(record: dict[str, Any], loaded: Any, path: Path) -> Module | CompiledModel:
+    """The module or model that a record describes."""
     functions = {
         name: PackedFunc(loaded.get_function(symbol.removeprefix(_PREFIX)), name, keep=loaded)
         for name, symbol in record["functions"].items()

@@ -22,7 +22,7 @@ def features() -> frozenset[str]:
     for line in read_text(Path("/proc/cpuinfo")).splitlines():
         key, _, value = line.partition(":")
         if key.strip() in ("flags", "Features"):
-            return frozenset(word.replace("avx512_", "avx512") for word in value.split())
+            return frozenset(word.replace("avx512_", "avx512").replace("avx_vnni", "avxvnni") for word in value.split())
     return frozenset()
 
 

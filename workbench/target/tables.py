@@ -79,20 +79,30 @@ KINDS: Final[dict[str, Kind]] = {
 _KIB, _MIB = 1024, 1024 * 1024
 _AVX512 = ("avx512f", "avx512bw", "avx512dq", "avx512vl", "avx2", "fma")
 _AVX2 = ("avx2", "fma")
+_CASCADE = (*_AVX512, "avx512vnni")
+_ICELAKE = (
+    *_CASCADE,
+    *("avx512ifma", "avx512vbmi", "avx512vbmi2", "avx512bitalg", "avx512vpopcntdq", "gfni", "vpclmulqdq"),
+)
+_ZEN4 = (*_ICELAKE, "avx512bf16")
 
 PROCESSORS: Final[dict[str, Processor]] = {
-    "znver5": Processor("x86_64", 16, 32, (48 * _KIB, _MIB, 32 * _MIB), _AVX512),
-    "znver4": Processor("x86_64", 16, 32, (32 * _KIB, _MIB, 32 * _MIB), _AVX512),
+    "znver5": Processor("x86_64", 16, 32, (48 * _KIB, _MIB, 32 * _MIB), (*_ZEN4, "avxvnni")),
+    "znver4": Processor("x86_64", 16, 32, (32 * _KIB, _MIB, 32 * _MIB), _ZEN4),
     "znver3": Processor("x86_64", 8, 16, (32 * _KIB, 512 * _KIB, 32 * _MIB), _AVX2),
     "znver2": Processor("x86_64", 8, 16, (32 * _KIB, 512 * _KIB, 16 * _MIB), _AVX2),
     "haswell": Processor("x86_64", 8, 16, (32 * _KIB, 256 * _KIB, 8 * _MIB), _AVX2),
     "broadwell": Processor("x86_64", 8, 16, (32 * _KIB, 256 * _KIB, 8 * _MIB), _AVX2),
     "skylake": Processor("x86_64", 8, 16, (32 * _KIB, 256 * _KIB, 8 * _MIB), _AVX2),
     "skylake-avx512": Processor("x86_64", 16, 32, (32 * _KIB, _MIB, 16 * _MIB), _AVX512),
-    "cascadelake": Processor("x86_64", 16, 32, (32 * _KIB, _MIB, 16 * _MIB), _AVX512),
-    "icelake-server": Processor("x86_64", 16, 32, (48 * _KIB, 1280 * _KIB, 32 * _MIB), _AVX512),
-    "sapphirerapids": Processor("x86_64", 16, 32, (48 * _KIB, 2 * _MIB, 32 * _MIB), _AVX512),
-    "alderlake": Processor("x86_64", 8, 16, (48 * _KIB, 1280 * _KIB, 24 * _MIB), _AVX2),
+    "cascadelake": Processor("x86_64", 16, 32, (32 * _KIB, _MIB, 16 * _MIB), _CASCADE),
+    "icelake-server": Processor("x86_64", 16, 32, (48 * _KIB, 1280 * _KIB, 32 * _MIB), _ICELAKE),
+    "sapphirerapids": Processor(
+        "x86_64", 16, 32, (48 * _KIB, 2 * _MIB, 32 * _MIB), (*_ZEN4, "avxvnni", "avx512fp16")
+    ),
+    "alderlake": Processor(
+        "x86_64", 8, 16, (48 * _KIB, 1280 * _KIB, 24 * _MIB), (*_AVX2, "avxvnni", "gfni", "vpclmulqdq")
+    ),
     "core-avx2": Processor("x86_64", 8, 16, (32 * _KIB, 256 * _KIB, 8 * _MIB), _AVX2),
     "x86-64": Processor("x86_64", 4, 16, (32 * _KIB, 256 * _KIB, 4 * _MIB)),
     "x86-64-v2": Processor("x86_64", 4, 16, (32 * _KIB, 256 * _KIB, 4 * _MIB)),

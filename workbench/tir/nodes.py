@@ -223,3 +223,9 @@ class PrimFunc(Node):
     attrs: FrozenMap = EMPTY
     ret_dtype: DataType = DataType("void")
     binds: ClassVar[tuple[str, ...]] = ("params",)
+
+    def __str__(self) -> str:
+        """The function's script: what ``print(function)`` shows."""
+        from .script import script
+
+        return script(self)

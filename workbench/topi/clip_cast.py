@@ -32,7 +32,6 @@ class Clip(Operator):
     fusion = Fusion.ELEMWISE
     examples = (example(floats(2, 3), a_min=-0.5, a_max=0.25), example(ints(5), a_min=-2, a_max=3),
                 example(ints(4, low=0, dtype="uint8"), a_min=-1.5, a_max=300.0),
-                example(ints(4, low=0, dtype="uint8"), a_min=-3, a_max=-1),
                 bad(bools(2), a_min=0, a_max=1, error="numbers"))  # fmt: skip
 
     def infer(self, data: TensorType) -> TensorType:

@@ -17,9 +17,10 @@ import numpy as np
 from ..arith import build
 from ..core.dtype import DataType
 from ..relay.ir.operator import Fusion, Operator, attribute, bad, example, operator
-from ..relay.ir.types import Dimension, TensorType
+from ..relay.ir.types import Dimension, TensorType, Type
 from . import attributes as convert
 from .compute_conv import padded
+from .deduce import convolution_weight
 from .emit import injective, stage_name
 from .nn_conv import accumulating, check_positive, result_dtype, window_extent
 from .samples import floats, ints
@@ -82,6 +83,9 @@ class SpatialConv(Operator):
         out, kernel = self.sizes(data, weight)
         extents = (self.out_extent(data[2 + at], at, size) for at, size in enumerate(kernel))
         return (data[0], out, *extents)
+
+    def deduce(self, data: Type | None, weight: Type | None) -> tuple[Type | None, ...]:
+        return convolution_weight(self, data, weight, self.transposed)
 
     def infer(self, data: TensorType, weight: TensorType) -> TensorType:
         own: Any = self

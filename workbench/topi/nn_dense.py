@@ -13,9 +13,11 @@ import numpy as np
 from ..arith import build
 from ..core.dtype import DataType
 from ..relay.ir.operator import Fusion, Operator, attribute, bad, example, operator
-from ..relay.ir.types import Dimension, TensorType
+from ..relay.ir.types import Dimension, TensorType, Type
+from . import arrange
 from . import attributes as convert
 from . import layout as layouts
+from .deduce import along_axis, dense_weight
 from .emit import stage_name
 from .nn_conv import accumulating, result_dtype
 from .samples import floats, ints
@@ -65,6 +67,9 @@ class Dense(Operator):
         bad(floats(2, 8), floats(4, 8), units=5, error="units"), bad(floats(2, 8), floats(8), error="2 axes"),
         bad(floats(), floats(4, 8), error="at least one axis"),
     )  # fmt: skip
+
+    def deduce(self, data: Type | None, weight: Type | None) -> tuple[Type | None, ...]:
+        return dense_weight(self, data, weight)
 
     def infer(self, data: TensorType, weight: TensorType) -> TensorType:
         kind, matrix = tensor(self, data, "data"), tensor(self, weight, "weight", 2)
@@ -288,6 +293,12 @@ class BiasAdd(Operator):
         example(floats(3), floats(3), axis=0), bad(floats(2, 3), floats(2), error="do not agree"),
         bad(floats(2, 3), floats(3, 1), error="1 axes"), bad(floats(2), floats(2), error="outside"),
     )  # fmt: skip
+
+    def arrange(self, operands: Any, types: Any, wish: tuple[str, ...] = ()) -> Any:
+        return arrange.along_axis(self, "axis", operands, types)
+
+    def deduce(self, data: Type | None, bias: Type | None) -> tuple[Type | None, ...]:
+        return along_axis(data, self.axis, (bias,))
 
     def infer(self, data: TensorType, bias: TensorType) -> TensorType:
         kind, vector = tensor(self, data, "data"), tensor(self, bias, "bias", 1)

@@ -18,6 +18,7 @@ from ..arith import build
 from ..core.dtype import DataType
 from ..relay.ir.operator import Fusion, Operator, attribute, bad, example, operator
 from ..relay.ir.types import TensorType
+from . import arrange
 from . import attributes as convert
 from .emit import stage_name
 from .samples import bools, floats, ints
@@ -45,6 +46,9 @@ class Reduction(Operator):
     def axes(self, rank: int) -> tuple[int, ...]:
         """The axes that are reduced, ascending."""
         return reduced_axes(self, self.axis, rank, bool(self.exclude))
+
+    def arrange(self, operands: Any, types: Any, wish: tuple[str, ...] = ()) -> Any:
+        return arrange.reduced(self, operands, self.axes(len(types[0].shape)))
 
     def infer(self, data: TensorType) -> TensorType:
         kind = tensor(self, data, "data")
@@ -311,6 +315,9 @@ class ArgReduction(Operator):
     def axes(self, rank: int) -> tuple[int, ...]:
         own: Any = self
         return reduced_axes(self, own.axis, rank, own.exclude)
+
+    def arrange(self, operands: Any, types: Any, wish: tuple[str, ...] = ()) -> Any:
+        return arrange.reduced(self, operands, self.axes(len(types[0].shape)), many=False)
 
     def infer(self, data: TensorType) -> TensorType:
         own: Any = self

@@ -43,7 +43,9 @@ class Contained:
     """The parent's handle of the warm process."""
 
     def __enter__(self) -> Contained:
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, sys.path)])}
+        path = os.pathsep.join([str(ROOT), *filter(None, sys.path)])
+        # Without the cache of compiled kernels nothing at all may be written.
+        environment = {**os.environ, "PYTHONPATH": path, "WORKBENCH_CACHE": "off"}
         self.process = subprocess.Popen(
             [sys.executable, "-m", "tests.frontend.onnx.contained"],
             stdin=subprocess.PIPE,

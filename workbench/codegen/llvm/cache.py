@@ -23,6 +23,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
+from ...core import progress
 from ...core.code_key import code_key
 from ...core.store import DEFAULT_LIMIT, CacheWarning, Store, cache_folder
 from . import machine
@@ -95,16 +96,9 @@ def _versions() -> dict[str, str]:
 
 def key_of(job: Job) -> dict[str, Any]:
     """Everything that the result of a job depends on."""
-    return {
-        "kind": job.form,
-        "text": hashlib.sha256(job.text.encode()).hexdigest(),
-        "triple": job.triple or machine.host_triple(),
-        "cpu": job.cpu,
-        "features": job.features,
-        "float-abi": job.abi,
-        "optimise": job.optimise,
-        **_versions(),
-    }
+    held = {name: value for name, value in vars(job).items() if name != "text"}  # whatever fields a job gets
+    held["triple"] = job.triple or machine.host_triple()
+    return {"text": hashlib.sha256(job.text.encode()).hexdigest(), **held, "versions": _versions()}
 
 
 def compile_cached(jobs: Sequence[Job]) -> list[bytes]:
@@ -132,7 +126,8 @@ def compile_cached(jobs: Sequence[Job]) -> list[bytes]:
             layers[0].put(keys[missing[name]], data)
 
     counts.compiled += len(order)
-    compile_jobs([jobs[missing[name]] for name in order], done=done)
+    with progress.task("compile", len(order)) as task:
+        compile_jobs([jobs[missing[name]] for name in order], done=lambda *result: (done(*result), task.advance()))
     return [found[name] for name in names]
 
 

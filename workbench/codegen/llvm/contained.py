@@ -254,12 +254,12 @@ def unit_of(mod: IRModule, target: Target, optimise: int = 3) -> Unit:
     from .backend import emit_unit, exported_name
 
     functions = {name: func for name, func in mod.items() if isinstance(func, t.PrimFunc)}
-    symbols = {name: symbol(name, number) for number, name in enumerate(functions)}
+    symbols = {name: symbol(name) for name in functions}
     jobs: list[Job] = []
     packed: dict[str, tuple[str, tuple[int, ...]]] = {}
-    for number, (name, func) in enumerate(functions.items()):
+    for name, func in functions.items():
         verify(func)
-        exported = f"__tvm_ffi_{exported_name(name, number)}"
+        exported = f"__tvm_ffi_{exported_name(name)}"
         text = emit_unit(func, name, symbols, exported, None, "kernel.tir", target)
         jobs.append(replace(job_of(text, target), optimise=optimise))
         packed[name] = (exported, written_positions(func))

@@ -27,17 +27,13 @@ from .patterns import (
     DFPattern,
     DominatorPattern,
     ExprPattern,
-    FunctionPattern,
-    IfPattern,
-    LetPattern,
     ShapePattern,
-    TupleGetItemPattern,
-    TuplePattern,
     TypePattern,
     VarPattern,
     WildcardPattern,
 )
 from .rewriting import DFPatternCallback, match, partition, rewrite
+from .structures import FunctionPattern, IfPattern, LetPattern, TupleGetItemPattern, TuplePattern
 
 __all__ = [
     "AltPattern",

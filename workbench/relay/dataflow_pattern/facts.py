@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ...core.equal import structural_equal
 from ...core.errors import WorkbenchError
-from ...core.node import FrozenMap, Node
+from ...core.node import Node
 from ..ir import expr as e
 from ..ir import types as t
 from ..ir.infer import infer_type
@@ -36,11 +36,19 @@ def attribute_of(node: Any, name: str) -> tuple[bool, Any]:
 
 def equal_values(value: Any, wish: Any) -> bool:
     """Attribute values compared as the classic API does: sequences of equal items are equal."""
-    if isinstance(value, (list, tuple)) and isinstance(wish, (list, tuple)):
-        return len(value) == len(wish) and all(map(equal_values, value, wish))
-    if isinstance(value, FrozenMap) and isinstance(wish, dict):
-        return value.keys() == wish.keys() and all(equal_values(value[key], wish[key]) for key in wish)
+    items, wanted = sequence(value), sequence(wish)
+    if items is not None and wanted is not None:
+        return len(items) == len(wanted) and all(map(equal_values, items, wanted))
+    if isinstance(value, Mapping) and isinstance(wish, Mapping):
+        given: dict[str, Any] = dict(value)  # pyright: ignore[reportUnknownArgumentType]
+        wanted_items: dict[str, Any] = dict(wish)  # pyright: ignore[reportUnknownArgumentType]
+        return given.keys() == wanted_items.keys() and all(equal_values(given[key], wanted_items[key]) for key in given)
     return bool(value == wish)
+
+
+def sequence(value: Any) -> list[Any] | None:
+    """The items of a list or tuple; None for what is neither."""
+    return list(value) if isinstance(value, (list, tuple)) else None  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
 
 
 def expression_type(node: Any) -> t.Type | None:
@@ -91,16 +99,18 @@ def pattern_text(pattern: Any, depth: int = 0) -> str:
     name = getattr(pattern, "operator_name", "")
     if name and not hasattr(pattern, "args"):
         return f"is_op({name!r})"
-    parts = [name for name in getattr(pattern, "parts", ())]
+    parts: list[str] = list(getattr(pattern, "parts", ()))
     if depth >= _SHOWN_DEPTH:
         return "..."
     inner: list[str] = []
     for part in parts:
         value = getattr(pattern, part)
-        if isinstance(value, tuple):
-            inner.append(f"[{', '.join(pattern_text(one, depth + 1) for one in value)}]")
+        several = sequence(value)
+        if several is not None:
+            inner.append(f"[{', '.join(pattern_text(each, depth + 1) for each in several)}]")
         else:
             inner.append("None" if value is None else pattern_text(value, depth + 1))
-    own = getattr(type(pattern), "__slots__", ())
+    kind: type = type(pattern)  # pyright: ignore[reportUnknownVariableType]
+    own: tuple[str, ...] = getattr(kind, "__slots__", ())
     inner += [f"{key}={getattr(pattern, key)!r}" for key in own if key not in parts and key not in ("pattern", "expr")]
-    return f"{type(pattern).__name__}({', '.join(inner)})"
+    return f"{kind.__name__}({', '.join(inner)})"

@@ -23,7 +23,7 @@ from ..ir.brief import brief
 from ..ir.infer import infer_type
 from ..ir.operator import Operator
 from ..ir.plan import expressions, operands, plain_operands
-from .facts import use_counts
+from .facts import sequence, use_counts
 from .patterns import AltPattern, ConstantPattern, ExprPattern, require_pattern
 
 ROUNDS = 100
@@ -121,11 +121,7 @@ def _one_round(callback: DFPatternCallback, expr: Any, mod: IRModule | None) -> 
 
     def replace(pre: e.Expr, post: e.Expr, now: Callable[[Any], Any]) -> Any:
         found = groups[id(pre)].match
-        node_map = {
-            pattern: tuple(now(node) for node in nodes)
-            for pattern, nodes in found.bound.items()
-            if isinstance(nodes, tuple)
-        }
+        node_map = {pattern: tuple(map(now, sequence(nodes) or ())) for pattern, nodes in found.bound.items()}
         return callback.callback(pre, post, node_map)
 
     return _rebuild(expr, groups, rule, replace)
@@ -303,7 +299,7 @@ def _arguments(group: Group, inner: Mapping[int, e.Expr]) -> list[e.Expr]:
                 needed.setdefault(id(operand), operand)
     order: dict[int, e.Expr] = {}
     for pattern, nodes in group.match.bound.items():
-        for node in nodes if isinstance(nodes, tuple) else (nodes,):
+        for node in sequence(nodes) or (nodes,):
             if _embeds(pattern, node, group.match):
                 needed.pop(id(node), None)
             elif id(node) in needed:

@@ -71,7 +71,8 @@ def _callee(op: Any) -> str:
 def changed_attributes(op: Operator) -> dict[str, Any]:
     """The attributes of an operator whose values differ from their defaults."""
     fields: Any = type(op).__dataclass_fields__  # type: ignore[attr-defined]
-    return {name: value for name, value in op.attributes.items() if not data_equal(value, fields[name].default)}
+    defaults: dict[str, Any] = {name: fields[name].default for name in op.attributes}
+    return {name: value for name, value in op.attributes.items() if not data_equal(value, defaults[name])}
 
 
 def _attributes(op: Any) -> list[str]:

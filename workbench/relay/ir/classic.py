@@ -245,7 +245,7 @@ def _float(value: np.ndarray) -> str:
 def _attribute(value: Any) -> str:
     """An attribute's value; tuples in brackets, as the classic printer has them."""
     if isinstance(value, tuple):
-        return f"[{', '.join(_attribute(item) for item in value)}]"
+        return f"[{', '.join(map(_attribute, value))}]"  # pyright: ignore[reportUnknownArgumentType]
     if isinstance(value, FrozenMap):
         return f"{{{', '.join(f'{json.dumps(key)}: {_attribute(item)}' for key, item in value.items())}}}"
     if isinstance(value, bool) or value is None:

@@ -49,6 +49,12 @@ class Expr(Node):
     def type_or_none(self) -> Type | None:
         return getattr(self, "inferred", None)
 
+    def astext(self, show_meta_data: bool = False) -> str:
+        """The classic text of this expression (`script` is the Python-syntax one)."""
+        from .classic import astext
+
+        return astext(self, show_meta_data)
+
     def set_type(self, found: Type) -> None:
         """Remember the inferred type (inference only)."""
         object.__setattr__(self, "inferred", found)
@@ -196,8 +202,15 @@ class Function(Expr):
 
     def __post_init__(self) -> None:
         _as_tuples(self, "params", "type_params")
-        if not isinstance(self.attrs, FrozenMap):
-            object.__setattr__(self, "attrs", FrozenMap(self.attrs or {}))
+        given: Any = self.attrs  # a dict or None in the classic API
+        if not isinstance(given, FrozenMap):
+            object.__setattr__(self, "attrs", FrozenMap(given or {}))
+
+    def __str__(self) -> str:
+        """The function's script: what ``print(function)`` shows."""
+        from .script import script
+
+        return script(self)
 
     @property
     def is_primitive(self) -> bool:
@@ -349,7 +362,7 @@ def var(name_hint: str, type_annotation: Type | None = None, shape: Any = None, 
     if shape is not None:
         type_annotation = TensorType(tuple(shape), dtype)  # type: ignore[arg-type]
     elif isinstance(type_annotation, str):
-        type_annotation = TensorType((), type_annotation)
+        type_annotation = TensorType((), type_annotation)  # type: ignore[arg-type]
     return Var(name_hint, type_annotation)
 
 

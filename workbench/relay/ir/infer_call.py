@@ -115,9 +115,20 @@ class CallRules:
         """The result of an operator."""
         assert isinstance(call.op, Operator)
         types = [self.unifier.resolve(argument) for argument in arguments]
+        if any(isinstance(found, IncompleteType) for found in types):
+            types = self._deduced(call, call.op, types)
         if not all(isinstance(found, t.TensorType) or is_complete(found) for found in types):
             return None
         return operator_type(call.op, types, call.args, self.place)
+
+    def _deduced(self, call: e.Call, op: Operator, types: list[Type]) -> list[Type]:
+        """Operand types, those that are unknown from the operator's attributes where it can tell."""
+        _check_operands(op, types, self.place)
+        told = op.deduce(*(None if isinstance(found, IncompleteType) else found for found in types))
+        for index, (found, known) in enumerate(zip(types, told, strict=True)):
+            if isinstance(found, IncompleteType) and known is not None:
+                types[index] = self.expect(known, found, call, f"operand {index}")
+        return types
 
     def applied(self, call: e.Call, callee: Type, arguments: Sequence[Type]) -> Type | None:
         """The result of a function, constructor or closure."""

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import IntEnum
 from functools import cache
 from typing import Any, ClassVar, TypeVar, dataclass_transform
@@ -55,6 +55,26 @@ class Fusion(IntEnum):
     TUPLE = 7
     OPAQUE = 8
     """stands alone"""
+
+
+@dataclasses.dataclass(frozen=True)
+class Placed:
+    """How the axes of a tensor lie: in the program as written ("NCHW"), and now ("NHWC", "NCHW16c")."""
+
+    before: str
+    now: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Arrangement:
+    """How an operator computes on rearranged data: itself with other attributes, its operands, its result.
+
+    `op` None: the operand is the result.  Of operands and results, None means: as written.
+    """
+
+    op: Any
+    operands: tuple[Any, ...]
+    result: Any
 
 
 @dataclasses.dataclass(frozen=True)
@@ -92,13 +112,17 @@ class Operator(Node):
 
     def __eq__(self, other: object) -> bool:
         """Itself, or its class: `call.op == relay.op.get("add")` asks which operator is called."""
-        return self is other or type(self) is other
+        return self is other or (isinstance(other, type) and type(self) is other)  # pyright: ignore[reportUnnecessaryComparison]
 
     __hash__ = object.__hash__
 
     def infer(self, *types: Any) -> Type:
         """The result's type from the operands' types.  Raises `WorkbenchError` when they do not fit."""
         raise NotImplementedError(self.name)
+
+    def deduce(self, *types: Any) -> Sequence[Type | None]:
+        """Types of operands whose own is unknown (None), as far as attributes and other operands tell them."""
+        return types
 
     def reference(self, *values: Any) -> Any:
         """The result in NumPy: what the operator means."""
@@ -115,6 +139,17 @@ class Operator(Node):
     def flops(self, *types: Any) -> int:
         """Floating-point operations of one call (0 for data movement)."""
         return 0
+
+    def arrange(self, operands: Any, types: Any, wish: tuple[str, ...] = ()) -> Arrangement | None:
+        """The layout rule (`topi.arrange`): how to compute on operands that lie differently, or as `wish` says.
+
+        None: only on data as written.  What is elementwise follows its operands by itself.
+        """
+        shapes = [getattr(kind, "shape", None) for kind in types]
+        placed = next((found for found in operands if isinstance(found, Placed)), None)
+        if self.fusion is not Fusion.ELEMWISE or placed is None or any(shape != shapes[0] for shape in shapes):
+            return None
+        return Arrangement(self, (placed,) * len(operands), placed)
 
     @property
     def attributes(self) -> dict[str, Any]:

@@ -182,7 +182,7 @@ def _shortest(value: np.float32) -> float:
 
 def _listed(value: Any) -> str:
     if isinstance(value, list):
-        return f"[{', '.join(_listed(item) for item in value)}]"
+        return f"[{', '.join(map(_listed, value))}]"  # pyright: ignore[reportUnknownArgumentType]
     return number_text(value)
 
 

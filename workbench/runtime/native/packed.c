@@ -6,6 +6,9 @@
 #define _GNU_SOURCE
 #include "workbench_runtime.h"
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -203,12 +206,23 @@ static int check_overlaps(const wb_function* function, const any* arguments, con
 }
 
 #if defined(__x86_64__)
+/* A bit of CPUID leaf 7, for what not every compiler's __builtin_cpu_supports knows. */
+static int leaf7(unsigned subleaf, int use_edx, unsigned bit) {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  if (!__get_cpuid_count(7, subleaf, &a, &b, &c, &d)) return 0;
+  return (use_edx ? d : a) >> bit & 1;
+}
+
 static int has_feature(const char* name) {
 #define FEATURE(text) if (strcmp(name, text) == 0) return __builtin_cpu_supports(text)
   FEATURE("avx512f"); FEATURE("avx512bw"); FEATURE("avx512dq"); FEATURE("avx512vl"); FEATURE("avx512vnni");
   FEATURE("avx512bf16"); FEATURE("avx2"); FEATURE("avx"); FEATURE("fma"); FEATURE("sse4.2"); FEATURE("sse4.1");
-  FEATURE("bmi"); FEATURE("bmi2"); FEATURE("popcnt");
+  FEATURE("bmi"); FEATURE("bmi2"); FEATURE("popcnt"); FEATURE("gfni"); FEATURE("vpclmulqdq");
+  FEATURE("avx512ifma"); FEATURE("avx512vbmi"); FEATURE("avx512vbmi2"); FEATURE("avx512bitalg");
+  FEATURE("avx512vpopcntdq");
 #undef FEATURE
+  if (strcmp(name, "avxvnni") == 0) return __builtin_cpu_supports("avx2") && leaf7(1, 0, 4);
+  if (strcmp(name, "avx512fp16") == 0) return __builtin_cpu_supports("avx512f") && leaf7(0, 1, 23);
   return 1;
 }
 #else
@@ -264,5 +278,6 @@ wb_context* wb_enter(const wb_function* function, const void* packed, int32_t co
   context->status = 0;
   context->foreign_error = 0;
   context->message[0] = 0;
+  wb_start_clock(context);
   return context;
 }

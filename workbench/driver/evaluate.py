@@ -1,0 +1,115 @@
+"""Running relay programs at once: `relay.create_executor(kind, mod, device, target, params).evaluate()(x)`.
+
+The kind "debug" is the interpreter; "graph" (and its classic likes "aot" and "vm", which differ in how they run, not
+in what they answer) is native code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import numpy as np
+
+from ..core.errors import WorkbenchError, nearest
+from ..core.module import IRModule
+from ..relay.build_module import bind_params_by_name
+from ..relay.interpret import interpret
+from ..relay.ir.expr import Expr, Function, GlobalVar, as_function
+from ..runtime.device import Device, cpu
+from ..runtime.executor import GraphExecutor
+from ..runtime.ndarray import NDArray
+from .build import build_model
+
+_NATIVE: Final = ("graph", "aot", "vm")
+KINDS: Final = ("debug", *_NATIVE)
+
+
+class Executor:
+    """Evaluates expressions in a module; see `create_executor`."""
+
+    def __init__(self, kind: str, mod: IRModule, device: Any, target: Any, params: Mapping[str, Any] | None) -> None:
+        self.kind, self.mod, self.device, self.target, self.params = kind, mod, device, target, params
+
+    def evaluate(self, expr: Any = None, binds: Mapping[Any, Any] | None = None) -> Any:
+        """A Python function of the module's main (or of `expr`, a function); the value of any other expression.
+
+        `binds` gives values to free variables of `expr`.
+        """
+        if binds and isinstance(expr, Expr):
+            from ..relay.expr_functor import bind
+
+            expr = bind(expr, {variable: _constant(value) for variable, value in binds.items()})
+        if isinstance(expr, GlobalVar):
+            expr = self.mod[expr]
+        function = self.mod["main"] if expr is None else expr
+        if not isinstance(function, Expr):
+            raise WorkbenchError("E-EVALUATE", "only relay expressions are evaluated", found=type(function).__name__)
+        run = self._function(as_function(function))
+        return run if isinstance(function, Function) else run()
+
+    def _function(self, function: Function) -> Callable[..., Any]:
+        if self.params:
+            given = {param.name_hint for param in function.params}
+            function = bind_params_by_name(function, {k: v for k, v in self.params.items() if k in given})
+        mod = self.mod.with_functions({"main": function})
+        names = [param.name_hint for param in function.params]
+        compiled: list[GraphExecutor] = []
+
+        def run(*args: Any, **kwargs: Any) -> Any:
+            values = _arguments(names, args, kwargs)
+            if self.kind == "debug":
+                return _answer(interpret(mod, *values))
+            if not compiled:
+                compiled.append(GraphExecutor(build_model(mod, self.target), self.device))
+            for name, value in zip(names, values, strict=True):
+                compiled[0].set_input(name, value)
+            compiled[0].run()
+            found = [compiled[0].get_output(index) for index in range(compiled[0].get_num_outputs())]
+            return found[0] if len(found) == 1 else found
+
+        return run
+
+
+def _arguments(names: list[str], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[np.ndarray]:
+    unknown = next((key for key in kwargs if key not in names), None)
+    missing = [name for name in names[len(args) :] if name not in kwargs]
+    if unknown is not None or missing or len(args) > len(names):
+        raise WorkbenchError(
+            "E-EVALUATE-ARGUMENT",
+            f"there is no parameter {unknown!r}" if unknown else f"{len(args) + len(kwargs)} arguments do not fit",
+            expected=", ".join(names),
+            fix=nearest(unknown, names) if unknown else "",
+        )
+    values = [*args, *(kwargs[name] for name in names[len(args) :])]
+    return [value.numpy() if hasattr(value, "numpy") else np.asarray(value) for value in values]
+
+
+def _answer(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_answer(item) for item in value]
+    return NDArray(np.asarray(value)) if isinstance(value, (np.ndarray, np.generic)) else value
+
+
+def _constant(value: Any) -> Expr:
+    from ..relay.ir.expr import const
+
+    return value if isinstance(value, Expr) else const(value.numpy() if hasattr(value, "numpy") else value)
+
+
+def create_executor(
+    kind: str = "debug",
+    mod: IRModule | None = None,
+    device: Device | None = None,
+    target: Any = "llvm",
+    params: Mapping[str, Any] | None = None,
+) -> Executor:
+    """An executor of that kind ("debug", "graph", "vm", "aot") for a module (classic API).
+
+    Raises `WorkbenchError` for an unknown kind.
+    """
+    if kind not in KINDS:
+        raise WorkbenchError(
+            "E-EXECUTOR-KIND", f"there is no executor {kind!r}", expected=", ".join(KINDS), fix=nearest(kind, KINDS)
+        )
+    return Executor(kind, mod if mod is not None else IRModule({}), device or cpu(0), target, params)
