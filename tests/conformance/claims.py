@@ -7,8 +7,8 @@ inputs and outputs have those types.  A row of `workbench/frontend/onnx/claims.t
 covers pass in native code, and at least one does for each type.
 
 Cases of the installed onnx are at the newest version of their operator.  At an older one, a case is run where the node
-is valid there; what it should give is then asked of onnxruntime, or else of the ONNX reference evaluator.  Where we differ
-from the first and the second differs from it too, the case has no judge.
+is valid there; what it should give is then asked of onnxruntime, or else of the ONNX reference evaluator.  Where we
+differ from the first and the second differs from it too, the case has no judge.
 """
 
 from __future__ import annotations
@@ -304,7 +304,7 @@ def main(arguments: list[str]) -> None:
         print(problem)
     unjudged = sum(outcome.status == "unjudged" for _, outcome in found)
     passed = sum(outcome.passed for _, outcome in found)
-    print(f"{passed} of {len(found) - unjudged} probes pass ({unjudged} more have no judge); {len(support.claims())} rows")
+    print(f"{passed} of {len(found) - unjudged} probes pass ({unjudged} have no judge); {len(support.claims())} rows")
 
 
 if __name__ == "__main__":
