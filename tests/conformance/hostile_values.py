@@ -16,6 +16,7 @@ import numpy as np
 from workbench.core.module import IRModule
 from workbench.driver.build import build_model
 from workbench.relay.ir.expr import Function, Var
+from workbench.relay.ir.operator import OPERATORS
 from workbench.relay.ir.types import TensorType
 from workbench.relay.op import call
 
@@ -68,7 +69,8 @@ def run(name: str) -> np.ndarray:
     """The operator of a row, compiled, on its inputs (which only the run knows)."""
     operator, attributes, inputs = CASES[name]
     variables = [Var(f"x{at}", TensorType(item.shape, item.dtype.name)) for at, item in enumerate(inputs)]
-    library = build_model(IRModule.from_expr(Function(tuple(variables), call(operator, *variables, **attributes))))
+    operands = dict(zip((item.name for item in OPERATORS[operator].operands()), variables, strict=True))
+    library = build_model(IRModule.from_expr(Function(tuple(variables), call(operator, **operands, **attributes))))
     return library.run_arrays(inputs)[0]
 
 
