@@ -153,7 +153,8 @@ def in_range_numpy(index: np.ndarray, extent: int) -> np.ndarray:
 class Take(Operator):
     """Slices of `data` along `axis` at `indices` (of the flat data when axis is None).
 
-    mode "clip" and "wrap" bring indices into range, "fast" too (as clip: nothing outside is ever read).  The first `batch_dims` axes are shared.
+    mode "clip" and "wrap" bring indices into range, "fast" too (as clip: nothing outside is ever read).  The first
+    `batch_dims` axes are shared.
     """
 
     batch_dims: int = attribute(0, "leading axes that data and indices share", convert=convert.integer)
