@@ -76,6 +76,18 @@ def pipeline_screen(session: Any, fallback_html: str) -> Any:
     return PipelineStepper(SessionModel(session), fallback_html)
 
 
+def llvm_screen(passes: Any, fallback_html: str) -> Any:
+    """LLVM's passes in the live pipeline stepper; None where anywidget is not installed."""
+    from .ui import available
+
+    if not available():
+        return None
+    from .ui.pipeline import PipelineStepper
+    from .views.llvm_passes import LlvmPassesModel
+
+    return PipelineStepper(LlvmPassesModel(passes), fallback_html)
+
+
 def schedule_screen(schedule: Any, fallback_html: str) -> Any:
     """The live schedule editor; None where anywidget is not installed."""
     from .ui import available

@@ -9,7 +9,9 @@ import pytest
 
 from tests.codegen.support import artefact, function
 from workbench.codegen.llvm import machine
+from workbench.codegen.llvm.lines import FLOW, KEPT
 from workbench.codegen.llvm.parallel_compile import Helper, compile_jobs, helpers
+from workbench.codegen.llvm.tracing import trace
 from workbench.core.errors import WorkbenchError
 from workbench.target import Target
 
@@ -63,11 +65,12 @@ def test_instructions_lead_back_to_lines_of_the_printed_program() -> None:
 def test_most_loads_and_arithmetic_keep_a_line() -> None:
     from tests.codegen.test_statements import MATMUL
 
-    optimised = artefact(MATMUL).get_source("ll-opt", "f")
-    kernel = re.findall(r"^define internal void @wb_.*?^}", optimised, re.MULTILINE | re.DOTALL)[0]
-    instructions = [line for line in kernel.splitlines() if re.search(r"(load|fmul|fadd) |  store ", line)]
-    kept = [line for line in instructions if "!dbg" in line]
-    assert len(kept) >= 0.65 * len(instructions)
+    made = artefact(MATMUL).texts["f"]
+    optimised = trace(made, Target("llvm"))["ll-opt"]
+    lines = optimised.text.split("\n")
+    working = [spot for spot in optimised.spots if re.search(r"(load|fmul|fadd) |  store ", lines[spot.text_line - 1])]
+    assert len(working) > 20
+    assert sum(spot.how in (KEPT, FLOW) for spot in working) >= 0.85 * len(working)
 
 
 def test_parallel_compilation_gives_the_same_objects() -> None:

@@ -32,6 +32,9 @@ from workbench.relay.ir.expr import Var
 
 RANDOM = ("test_bernoulli",)
 """Cases that are random by design."""
+ROUGH = {"test_dft_inverse": 4e-6, "test_dft_inverse_opset19": 4e-6}
+"""Cases whose expected values, made in float32, are themselves further than their tolerance from the exact ones (made
+in float64): the absolute tolerance that allows for it."""
 PASSED = ("pass", "fixed", "folded")
 """Right; right with some inputs fixed at import; right, but all was computed at import."""
 SECONDS_PER_CASE = 60.0
@@ -72,7 +75,7 @@ def run_case(case: Any, compiled: bool = False) -> Outcome:
             given = {name: array(value) for name, value in zip(names, inputs, strict=False)}
             found, status = run_model(case.model, given, executor)
             statuses.add(status)
-            problem = difference(found, [array(value) for value in outputs], case.rtol, case.atol)
+            problem = difference(found, [array(value) for value in outputs], case.rtol, ROUGH.get(case.name, case.atol))
             if problem:
                 return Outcome(case.name, "wrong", problem)
     except WorkbenchError as error:
@@ -173,8 +176,15 @@ def run_cases(chosen: Sequence[Any], compiled: bool, workers: int = 1) -> list[O
 class Crew:
     """Worker processes that run cases, replaced when one takes too long or dies."""
 
-    def __init__(self, chosen: Sequence[Any], workers: int, seconds: float = SECONDS_PER_CASE) -> None:
+    def __init__(
+        self,
+        chosen: Sequence[Any],
+        workers: int,
+        seconds: float = SECONDS_PER_CASE,
+        run: Callable[[Any], Outcome] | None = None,
+    ) -> None:
         self.chosen = chosen
+        self.run_one = run or run_compiled
         self.seconds = seconds
         self.outcomes: list[Outcome | None] = [None] * len(chosen)
         self._waiting = list(range(len(chosen) - 1, -1, -1))
@@ -201,7 +211,7 @@ class Crew:
             return
         context = multiprocessing.get_context("fork")  # the cases are in memory already
         mine, theirs = context.Pipe()
-        process = context.Process(target=_serve, args=(self.chosen, theirs), daemon=True)
+        process = context.Process(target=_serve, args=(self.chosen, self.run_one, theirs), daemon=True)
         process.start()
         theirs.close()
         self._give(mine, process)
@@ -232,9 +242,13 @@ class Crew:
         self._hire()
 
 
-def _serve(chosen: Sequence[Any], pipe: Any) -> None:
+def run_compiled(case: Any) -> Outcome:
+    return run_case(case, compiled=True)
+
+
+def _serve(chosen: Sequence[Any], run: Callable[[Any], Outcome], pipe: Any) -> None:
     while (index := pipe.recv()) is not None:
-        pipe.send(run_case(chosen[index], compiled=True))
+        pipe.send(run(chosen[index]))
 
 
 def table(outcomes: Sequence[Outcome]) -> str:

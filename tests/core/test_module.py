@@ -82,3 +82,11 @@ def test_errors_are_short_and_show_no_control_characters():
     lines = str(error).split("\n")
     assert len(lines) == 2 and "\x1b" not in str(error) and len(lines[1]) < 450
     assert shorten("\u202eabc")[0] != "\u202e"
+
+
+def test_a_tensor_given_away_is_not_copied() -> None:
+    array = np.arange(6, dtype=np.float32)
+    held = Tensor.adopt(array)
+    assert held.numpy() is array and not array.flags.writeable
+    turned = np.arange(6, dtype=np.float32).reshape(2, 3).T
+    assert Tensor.adopt(turned).numpy().flags.c_contiguous

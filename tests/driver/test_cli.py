@@ -102,6 +102,14 @@ def test_inspect_shows_native_code_of_a_kernel(model: Path, capsys: pytest.Captu
     assert "fused_nn_softmax" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(("form", "word"), [("origins", "Softmax#"), ("llvm-passes", "InstCombinePass")])
+def test_inspect_shows_where_code_comes_from(
+    model: Path, form: str, word: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("inspect", str(model), "--kernel", "fused_nn_softmax", "--form", form) == 0
+    assert word in capsys.readouterr().out
+
+
 def test_the_cache_is_shown_and_cleared(
     model: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -96,7 +96,7 @@ def test_caches_can_be_told() -> None:
         ("llvm mcpu", "E-TARGET-OPTION", "not an option"),
         ("llvm -num-cores=zero", "E-TARGET-VALUE", "num-cores"),
         ("llvm -num-cores=0", "E-TARGET-VALUE", "num-cores"),
-        ("llvm -mcpu='a", "E-TARGET-FORM", "not closed"),
+        ("llvm -mcpu='a", "E-TARGET-FORM", "cannot be read"),
         ("", "E-TARGET-FORM", "text"),
         (3, "E-TARGET-FORM", "text"),
         ("{", "E-TARGET-JSON", "JSON"),

@@ -108,7 +108,7 @@ def _value(expr: Any, place: dict[int, Any], values: dict[tuple[int, int], np.nd
         inside = condition if mask is None else condition & mask
         outside = ~condition if mask is None else ~condition & mask
         return np.where(condition, _value(a, place, values, inside), _value(b, place, values, outside))
-    function = INTRINSICS[expr.op].evaluate
+    function = INTRINSICS[expr.op].evaluate if expr.op != "reinterpret" else lambda x: x.view(expr.dtype.to_numpy())
     assert function is not None, expr.op
     found = np.asarray(function(*(_value(item, place, values, mask) for item in expr.args)))
     return found if expr.dtype.is_bool else found.astype(expr.dtype.to_numpy())

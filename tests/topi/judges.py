@@ -62,6 +62,41 @@ def _elementwise(function: Callable[..., Any]) -> Judge:
     return judge
 
 
+def grid_sample(op: Any, data: np.ndarray, grid: np.ndarray) -> Any:
+    methods = {"nearest": "nearest", "bilinear": "linear", "bicubic": "cubic"}
+    places = np.ascontiguousarray(np.moveaxis(grid, 1, -1))
+    return run("GridSample", [data, places], opset=20, mode=methods[op.method], padding_mode=op.padding_mode,
+               align_corners=int(op.align_corners))  # fmt: skip
+
+
+def roi_align(op: Any, data: np.ndarray, rois: np.ndarray) -> Any:
+    mode = "half_pixel" if op.aligned else "output_half_pixel"
+    return run("RoiAlign", [data, np.ascontiguousarray(rois[:, 1:]), rois[:, 0].astype(np.int64)], opset=16,
+               mode=op.mode,
+               output_height=op.pooled_size[0], output_width=op.pooled_size[1], sampling_ratio=op.sample_ratio,
+               spatial_scale=op.spatial_scale, coordinate_transformation_mode=mode)  # fmt: skip
+
+
+def deformable(op: Any, data: np.ndarray, offset: np.ndarray, weight: np.ndarray, mask: np.ndarray) -> Any:
+    from onnx.reference import ReferenceEvaluator
+
+    node = helper.make_node("DeformConv", ["x", "w", "o", "", "m"], ["y"], strides=op.strides, pads=op.padding,
+                            dilations=op.dilation, group=op.groups, offset_group=op.deformable_groups)  # fmt: skip
+    values = {"x": data, "w": weight, "o": offset, "m": mask}
+    inputs = [helper.make_tensor_value_info(name, 1, item.shape) for name, item in values.items()]
+    graph = helper.make_graph([node], "g", inputs, [helper.make_tensor_value_info("y", 1, None)])
+    return ReferenceEvaluator(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 22)])).run(None, values)
+
+
+def pool_indices(op: Any, data: np.ndarray) -> Any:
+    more = {"dilations": op.dilation} if op.dilation else {}
+    more |= {"pads": op.padding} if op.padding else {}
+    if data.dtype != np.float32:
+        data = data.astype(np.float32)
+    return run("MaxPool", [data], 2, kernel_shape=op.pool_size, strides=op.strides,
+               storage_order=int(op.column_major), **more)  # fmt: skip
+
+
 def shifted(function: Callable[..., Any]) -> Judge:
     """function(a, b, width), cut to the width."""
 
@@ -360,6 +395,39 @@ def collapse(op: Any, data: np.ndarray, *like: np.ndarray) -> Any:
     return [found]
 
 
+def to_batch(op: Any, data: np.ndarray) -> Any:
+    """Each element of the padded data put where its block and place in the block say."""
+    count, batch = len(op.block_shape), data.shape[0]
+    pads = [(0, 0), *op.paddings, *((0, 0) for _ in data.shape[1 + count :])]
+    wide = np.pad(data, pads, constant_values=op.pad_value)
+    shape = [batch * math.prod(op.block_shape), *(a // b for a, b in zip(wide.shape[1:], op.block_shape, strict=False))]
+    found = np.zeros([*shape, *data.shape[1 + count :]], data.dtype)
+    for n, *place in np.ndindex(*wide.shape[: 1 + count]):
+        at = 0
+        for index, block in zip(place, op.block_shape, strict=True):
+            at = at * block + index % block
+        where = (at * batch + n, *(index // block for index, block in zip(place, op.block_shape, strict=True)))
+        found[where] = wide[(n, *place)]
+    return [found]
+
+
+def from_batch(op: Any, data: np.ndarray) -> Any:
+    """The inverse of `to_batch`, cropped: found by moving numbered elements there and back."""
+    count = len(op.block_shape)
+    blocks = math.prod(op.block_shape)
+    space = [extent * block for extent, block in zip(data.shape[1:], op.block_shape, strict=False)]
+    shape = (data.shape[0] // blocks, *space, *data.shape[1 + count :])
+    numbers = np.arange(data.size).reshape(shape)
+
+    class Whole:
+        block_shape, paddings, pad_value = op.block_shape, ((0, 0),) * count, 0
+
+    found = np.zeros(data.size, data.dtype)
+    found[to_batch(Whole, numbers)[0].reshape(-1)] = data.reshape(-1)
+    cuts = (slice(a, extent - b) for extent, (a, b) in zip(space, op.crops, strict=True))
+    return [found.reshape(shape)[(slice(None), *cuts)]]
+
+
 JUDGES: dict[str, Judge] = {
     **{
         name: _onnx(kind)
@@ -367,6 +435,7 @@ JUDGES: dict[str, Judge] = {
             "exp": "Exp", "log": "Log", "sqrt": "Sqrt", "sin": "Sin", "cos": "Cos", "tan": "Tan", "asin": "Asin",
             "acos": "Acos", "atan": "Atan", "sinh": "Sinh", "cosh": "Cosh", "tanh": "Tanh", "asinh": "Asinh",
             "acosh": "Acosh", "atanh": "Atanh", "erf": "Erf", "sigmoid": "Sigmoid", "floor": "Floor", "ceil": "Ceil",
+            "fast_exp": "Exp", "fast_tanh": "Tanh", "fast_erf": "Erf",
             "round": "Round", "isnan": "IsNaN", "isinf": "IsInf", "logical_not": "Not", "power": "Pow",
         }.items()
     },
@@ -407,13 +476,15 @@ JUDGES: dict[str, Judge] = {
     "nn.adaptive_max_pool1d": adaptive(False), "sum": reduction("ReduceSum"), "mean": reduction("ReduceMean"),
     "max": reduction("ReduceMax"), "min": reduction("ReduceMin"), "prod": reduction("ReduceProd"),
     "logsumexp": reduction("ReduceLogSumExp"), "variance": variance, "argmax": argument("ArgMax"),
-    "argmin": argument("ArgMin"), "nn.softmax": along("Softmax"), "nn.log_softmax": along("LogSoftmax"),
+    "argmin": argument("ArgMin"), "nn.space_to_batch_nd": to_batch, "nn.batch_to_space_nd": from_batch,
+    "nn.softmax": along("Softmax"), "nn.fast_softmax": along("Softmax"), "nn.log_softmax": along("LogSoftmax"),
     "nn.batch_norm": batch_norm, "nn.layer_norm": layer_norm, "nn.instance_norm": instance_norm, "nn.lrn": lrn,
     "nn.l2_normalize": l2_normalize, "nn.dense": dense, "nn.contrib_dense_pack": dense_pack, "nn.matmul": matmul,
     "nn.batch_matmul": matmul, "nn.bias_add": bias_add, "concatenate": concatenate, "split": split,
     "strided_slice": strided_slice, "take": take, "gather": gather, "gather_nd": gather_nd, "one_hot": one_hot,
     "nn.pad": pad, "tile": tile, "repeat": repeat, "transpose": transpose, "reshape": reshape,
-    "layout_transform": layout_transform, "arange": arange,
+    "layout_transform": layout_transform, "arange": arange, "image.grid_sample": grid_sample,
+    "vision.roi_align": roi_align, "nn.deformable_conv2d": deformable, "nn.max_pool_indices": pool_indices,
 }  # fmt: skip
 
 PLAIN: dict[str, str] = {
@@ -422,6 +493,6 @@ PLAIN: dict[str, str] = {
     "zeros": "np.zeros", "ones": "np.ones", "zeros_like": "np.zeros_like", "ones_like": "np.ones_like",
     "cast_like": "as cast", "reshape_like": "ndarray.reshape", "full_like": "np.full",
     "broadcast_to_like": "np.broadcast_to", "slice_like": "slicing", "ndarray_size": "ndarray.size",
-    "shape_of": "ndarray.shape", "nn.dropout": "the operand itself",
+    "shape_of": "ndarray.shape", "nn.dropout": "the operand itself", "reinterpret": "ndarray.view",
 }  # fmt: skip
 """Operators whose reference is one NumPy function of that very meaning, which nothing else need confirm."""

@@ -60,15 +60,17 @@ def conv1d(op: Any, data: np.ndarray, weight: np.ndarray) -> Any:
 
 
 def conv2d_transpose(op: Any, data: np.ndarray, weight: np.ndarray) -> Any:
-    return run(
-        "ConvTranspose", [data, weight], strides=op.strides, pads=op.padding, dilations=op.dilation, group=op.groups,
-        output_padding=op.output_padding,
-    )  # fmt: skip
+    last = op.data_layout == "NHWC"
+    found = run(
+        "ConvTranspose", [np.moveaxis(data, -1, 1) if last else data, weight], strides=op.strides, pads=op.padding,
+        dilations=op.dilation, group=op.groups, output_padding=op.output_padding,
+    )[0]  # fmt: skip
+    return [np.moveaxis(found, 1, -1) if last else found]
 
 
 def pool(kind: str) -> Judge:
     def judge(op: Any, data: np.ndarray) -> Any:
-        if data.dtype != np.float32:
+        if data.dtype != np.float32 or "4c" in op.layout:
             return None
         last = op.layout in ("NHWC", "NWC")
         if last:

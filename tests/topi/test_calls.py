@@ -89,7 +89,7 @@ def test_symbolic_dimensions_go_through() -> None:
         ("E-OPERATOR-CALL", lambda: relay.nn.conv2d(X), "missing a required argument"),
         ("E-OPERATOR-CALL", lambda: relay.nn.relu(X, X), "too many"),
         ("E-OPERATOR-OPERAND", lambda: relay.nn.relu(object()), "cannot be an operand"),
-        ("E-OPERATOR-ATTRIBUTE", lambda: relay.squeeze(X, axis=X), "known while compiling"),
+        ("E-OPERATOR-ATTRIBUTE", lambda: relay.transpose(X, axes=X), "known while compiling"),
         ("E-OPERATOR-UNKNOWN", lambda: relay.op.call("nn.conv2", X, W), "did you mean 'nn.conv2d'"),
         ("E-TYPE-SHAPE", lambda: relay.nn.conv2d(X, relay.var("w", shape=(4, 2, 3, 3))), "nn.conv2d(Tensor"),
         ("E-TYPE-BROADCAST", lambda: X + relay.var("y", shape=(5,)), "do not broadcast"),

@@ -61,6 +61,8 @@ def _define_floats() -> None:
     }  # fmt: skip
     for name, function in table.items():
         _unary(name, f"{name}(x), correctly rounded to within 4 units in the last place", function)
+    for name in ("exp", "tanh", "erf"):
+        _unary(f"fast_{name}", f"{name}(x), within the error of tir.transforms.fast_functions", table[name])
     _unary("round", "to the nearest integer, ties to even", np.rint)
     _unary("rsqrt", "1 / sqrt(x)", lambda x: 1 / np.sqrt(x))
     _unary("sigmoid", "1 / (1 + exp(-x))", lambda x: 1 / (1 + np.exp(-x)))
@@ -83,7 +85,8 @@ def _define_general() -> None:
         Intrinsic("bitwise_xor", 2, Result.FIRST, "bits of exactly one", np.bitwise_xor),
         Intrinsic("bitwise_not", 1, Result.FIRST, "bits inverted", np.bitwise_not),
         Intrinsic("shift_left", 2, Result.FIRST, "x * 2**y, wrapping; 0 when y < 0 or y >= bits", np.left_shift),
-        Intrinsic("shift_right", 2, Result.FIRST, "x / 2**y, keeping the sign of signed x; all shifted out when y < 0 or y >= bits", np.right_shift),
+        Intrinsic("shift_right", 2, Result.FIRST, "x / 2**y, keeping the sign; 0 or -1 when y < 0 or y >= bits",
+                  np.right_shift),
         Intrinsic("popcount", 1, Result.FIRST, "number of bits set", np.bitwise_count),
         Intrinsic("reinterpret", 1, Result.GIVEN, "the same bits as another dtype of equal width", None),
         Intrinsic("likely", 1, Result.FIRST, "a condition expected to hold", lambda x: x),

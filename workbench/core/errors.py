@@ -78,23 +78,19 @@ class InternalError(WorkbenchError):
 
 def shorten(text: str, limit: int = _FIELD_LIMIT) -> str:
     """`text` on one line, control characters made visible, at most `limit` characters."""
-    clean = "".join(_visible(character) for character in text[: limit + 1])
+    clean = text[: limit + 1].translate(_ON_ONE_LINE)
     return clean if len(clean) <= limit else clean[: limit - 1] + "…"
 
 
-def _visible(character: str) -> str:
-    code = ord(character)
-    if code < 32:
-        return " " if character == "\n" else chr(0x2400 + code)
-    if (
-        code == 127
-        or 0x80 <= code < 0xA0
-        or 0x202A <= code <= 0x202E
-        or 0x2066 <= code <= 0x2069
-        or 0xD800 <= code < 0xE000
-    ):
-        return "�"
-    return character
+def _pictures() -> dict[int, str]:
+    codes = {code: chr(0x2400 + code) for code in range(32) if code not in (9, 10)}
+    unseen = (127, *range(0x80, 0xA0), 0x2028, 0x2029, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
+    return codes | dict.fromkeys(unseen, "\ufffd") | dict.fromkeys(range(0xD800, 0xE000), "\ufffd") | {127: "\u2421"}
+
+
+PICTURES: Final = _pictures()
+"""For `str.translate`: what takes the place of characters that a terminal or a page would obey instead of showing."""
+_ON_ONE_LINE: Final = {**PICTURES, 9: "\u2409", 10: " "}
 
 
 def nearest(name: str, names: Iterable[str]) -> str:

@@ -19,7 +19,7 @@ class Limits:
     fold_bytes: int = 64 << 20
     """bytes that folding one constant expression may create"""
     fold_work: int = 4_000_000_000
-    """bytes moved and operations done by all folding of one import or pass, about two seconds; the rest is not folded"""
+    """bytes moved and operations done by all folding of one import or pass: about two seconds"""
     import_bytes: int = 256 << 20
     """bytes that an import may create beyond three times those that it read"""
     nodes: int = 1_000_000
@@ -38,6 +38,10 @@ class Limits:
     """seconds that an import may take"""
     run_seconds: int = 3600
     """seconds that one run of a compiled model may take"""
+    llvm_seconds: int = 60
+    """seconds that recording LLVM's own passes on one kernel may take"""
+    llvm_bytes: int = 256 << 20
+    """bytes of that record"""
 
     def check(self, name: str, found: int, what: str, where: str = "") -> None:
         """Refuse `found` beyond the limit `name`."""
@@ -65,6 +69,29 @@ class Limits:
         if not isinstance(value, int) or value <= 0:
             raise WorkbenchError("E-LIMIT-VALUE", "a limit is a positive integer", found=repr(value))
         object.__setattr__(self, name, value)
+
+
+class FoldBudget:
+    """What one import, or one pass over one function, may still spend on computing constants.
+
+    Two purses: `limits.fold_work` (time), and bytes created beyond three times those that were read
+    (`limits.import_bytes`).  What does not fit is left to run time; `spent` tells that this happened.
+    """
+
+    def __init__(self, bytes_read: int = 0) -> None:
+        self.work = limits.fold_work
+        self.bytes = 3 * bytes_read + limits.import_bytes
+        self.spent = ""
+        """The name of the limit that was hit first."""
+
+    def take(self, work: int, created: int) -> bool:
+        """Whether there is enough left; if so it is taken."""
+        if work > self.work or created > self.bytes:
+            self.spent = self.spent or ("fold_work" if work > self.work else "import_bytes")
+            return False
+        self.work -= work
+        self.bytes -= created
+        return True
 
 
 def _bytes(count: int) -> str:

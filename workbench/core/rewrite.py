@@ -31,6 +31,7 @@ from . import breakpoints, origin
 from .errors import WorkbenchError
 from .limits import limits
 from .node import Node, children, map_children, post_order
+from .time_limit import check_time
 
 
 class Failure:
@@ -334,6 +335,7 @@ class Driver:
     def _count(self, rule: Rule, node: Node) -> None:
         self.firings += 1
         self._last = [*self._last[-11:], rule]
+        check_time(f"rule {rule.name}")
         if self.firings > limits.rewrites:
             raise self._endless(node)
 

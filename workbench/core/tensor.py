@@ -1,6 +1,7 @@
 """Tensors as compile-time data: an immutable array with a fingerprint computed once.
 
-A `Tensor` may be lazy (`Tensor.full`): a huge constant fill stays a shape and a value until somebody needs the array.
+A `Tensor` may be lazy.  `Tensor.full`: a huge constant fill stays a shape and a value until somebody needs the array.
+`Tensor.stored`: a large array that lies in a file is read each time somebody needs it, and is kept by nobody else.
 
 >>> Tensor.of([[1.0, 2.0]], "float32").shape
 (1, 2)
@@ -9,12 +10,14 @@ A `Tensor` may be lazy (`Tensor.full`): a huge constant fill stays a shape and a
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+import weakref
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 import numpy as np
 
 from .dtype import DataType
+from .limits import limits
 
 CHUNK: Final = 1 << 22
 """Elements that one call into native code looks at: a few milliseconds, so that Ctrl-C is heard between them."""
@@ -23,12 +26,14 @@ CHUNK: Final = 1 << 22
 class Tensor:
     """An immutable n-dimensional array; equal when dtype, shape and bits are."""
 
-    __slots__ = ("__weakref__", "_array", "_fill", "_fingerprint", "dtype", "shape")
+    __slots__ = ("__weakref__", "_array", "_fill", "_fingerprint", "_load", "_loaded", "dtype", "shape")
 
     def __init__(self, array: np.ndarray | None, dtype: DataType, shape: tuple[int, ...], fill: Any = None) -> None:
         self._array = array
         self._fill = fill
         self._fingerprint: str | None = None
+        self._load: Callable[[], np.ndarray] | None = None
+        self._loaded: weakref.ref[np.ndarray] | None = None
         self.dtype = dtype
         self.shape = shape
 
@@ -42,6 +47,27 @@ class Tensor:
         return cls(array, DataType(array.dtype.name), array.shape)
 
     @classmethod
+    def adopt(cls, array: np.ndarray) -> Tensor:
+        """A tensor of an array that the caller gives away: it becomes read-only and is not copied if it is compact."""
+        if array.flags.c_contiguous and array.dtype.isnative:
+            array.flags.writeable = False
+        return cls.of(array)
+
+    @classmethod
+    def stored(
+        cls, load: Callable[[], np.ndarray], dtype: str, shape: tuple[int, ...], fingerprint: str | None = None
+    ) -> Tensor:
+        """A tensor that `load` reads, as a compact read-only array, whenever it is needed; it is not kept.
+
+        `load` answers the same array each time, or raises `WorkbenchError` where it no longer can.  `fingerprint`: as
+        `Tensor.of` of the array has it, where it is known.
+        """
+        made = cls(None, DataType(dtype), tuple(shape))
+        made._load = load
+        made._fingerprint = fingerprint
+        return made
+
+    @classmethod
     def full(cls, shape: tuple[int, ...], value: Any, dtype: str) -> Tensor:
         """A tensor of one repeated value, not materialised until asked for."""
         kind = DataType(dtype)
@@ -53,7 +79,13 @@ class Tensor:
         return self._fill
 
     def numpy(self) -> np.ndarray:
-        """The array, read-only.  A lazy tensor answers a broadcast view that occupies one element."""
+        """The array, read-only.  A lazy fill answers a broadcast view that occupies one element."""
+        if self._load is not None:
+            found = self._loaded() if self._loaded is not None else None
+            if found is None:
+                found = self._load()
+                self._loaded = weakref.ref(found)
+            return found
         if self._array is None:
             return np.broadcast_to(self._fill, self.shape)
         return self._array
@@ -77,7 +109,7 @@ class Tensor:
         if self._fingerprint is None:
             digest = hashlib.sha256(f"{self.dtype}{self.shape}".encode())
             array = self.numpy()
-            if self._array is None and array.size > 65536:
+            if self._fill is not None and array.size > 65536:
                 digest.update(b"fill" + np.ascontiguousarray(self._fill).tobytes())
             else:
                 for part in chunks(array):
@@ -99,9 +131,18 @@ class Tensor:
         return f"Tensor({self.shape}, {self.dtype})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        if self._array is None:
+        if self._fill is not None:
             return (Tensor.full, (self.shape, self._fill, str(self.dtype)))
-        return (_from_bytes, (self._array.tobytes(), str(self.dtype), self.shape))
+        return (_from_bytes, (self.numpy().tobytes(), str(self.dtype), self.shape))
+
+
+def stated_shape(stated: Any) -> tuple[int, ...]:
+    """A shape as a file states it.  Raises ValueError unless it is a list of whole numbers, not negative, not too many."""
+    if not isinstance(stated, (list, tuple)) or len(stated) > limits.rank:
+        raise ValueError(f"a shape is a list of at most {limits.rank} numbers")
+    if any(type(extent) is not int or not 0 <= extent < 1 << 63 for extent in stated):
+        raise ValueError("the extents of a shape are whole numbers of at least 0")
+    return tuple(stated)
 
 
 def chunks(array: np.ndarray) -> Iterator[np.ndarray]:

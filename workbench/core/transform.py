@@ -26,6 +26,7 @@ from .errors import InternalError, WorkbenchError
 from .module import IRModule
 from .node import Node
 from .table import Table
+from .time_limit import check_time
 
 PASSES: Table[Any] = Table("pass", filled_by=("workbench.relay.transforms", "workbench.tir.transforms"))
 """Every pass by name: a factory that takes the pass's options."""
@@ -144,6 +145,7 @@ class PassContext:
 CONFIG_OPTIONS: Table[str] = Table("pass option", filled_by=())
 for _name, _meaning in {
     "relay.FuseOps.max_depth": "most operators in one fused function (default 256)",
+    "relay.ToMixedPrecision.keep_orig_output_dtype": "cast results back to the float that they had (default false)",
     "relay.fallback_device_type": "device of unannotated expressions; accepted for the classic API",
     "tir.UnrollLoop": "dict: auto_max_step, explicit_unroll",
     "tir.disable_vectorize": "run vectorized loops as serial ones",
@@ -185,6 +187,7 @@ class Pass:
             return mod
         for needed in self.info.required:
             mod = PASSES[needed]()(mod)
+        check_time(f"pass {self.name}")
         for instrument in context.instruments:
             instrument.run_before_pass(mod, self.info)
         made = self._checked_run(mod, context)

@@ -17,7 +17,7 @@ from ..lower.provider import default_provider, override
 from ..target import Target
 from ..tir.nodes import PrimFunc
 from ..tir.transforms.pipeline import CHECKED_PIPELINE
-from . import pipeline
+from . import pipeline, reattach
 from .function_memo import FunctionMemo
 from .history import Action, Stage, key_of
 
@@ -103,6 +103,9 @@ def schedule_action(chosen: Mapping[str, Any]) -> Action:
         for name in chosen:
             if name not in known:
                 raise WorkbenchError("E-KERNEL-UNKNOWN", f"there is no kernel {name!r}", fix=nearest(name, known))
+        for kernel in stage.lowered.kernels:
+            if kernel.name in chosen:
+                _trace_origins(kernel.func, chosen[kernel.name])
         provider = override(chosen, default_provider)
         module, schedules = schedule_kernels(stage.module, stage.lowered.kernels, provider)
         return replace(stage, module=module, schedules=schedules)
@@ -119,6 +122,21 @@ def schedule_action(chosen: Mapping[str, Any]) -> Action:
     arguments = {name: schedule.code() for name, schedule in chosen.items()}
     keys = [f"{name}:{text}" for name, text in saved.items()]
     return Action(pipeline.SCHEDULE, "schedule", "tir", arguments, key_of("schedule", *keys), run, saved)
+
+
+def _trace_origins(func: PrimFunc, schedule: Any) -> None:
+    """The origins of a schedule that was made outside the step: its trace is replayed, and the results are matched."""
+    from ..schedule import Schedule
+
+    if origin.active() is None or schedule.func is func:
+        return
+    again = Schedule(func)
+    try:
+        again.replay(schedule.trace)
+    except WorkbenchError:  # it was made for another function: what it looks like must do
+        reattach.record(schedule.func, func, str(func.attrs.get("global_symbol", "main")))
+        return
+    reattach.record(schedule.func, again.func, str(func.attrs.get("global_symbol", "main")))
 
 
 def traced_schedule_action(traces: Mapping[str, str]) -> Action:
@@ -155,7 +173,7 @@ def edit_action(functions: Mapping[str, Any], level: str, texts: Mapping[str, st
                 raise WorkbenchError("E-EDIT-FUNCTION", f"there is no function {name!r} here", fix=nearest(name, known))
         changed = {name: _fitted(name, function, stage.module[name]) for name, function in functions.items()}
         for name, function in changed.items():
-            origin.derived(function, stage.module[name])
+            reattach.record(function, stage.module[name], name)
         module = stage.module.with_functions(changed)
         return replace(stage, module=module, lowered=_with_kernels(stage, changed))
 

@@ -124,7 +124,9 @@ def inspect(
         str | None, typer.Option("--stage", "--step", help="print the program after this step of the pipeline")
     ] = None,
     kernel: Annotated[str | None, typer.Option(help="of the program only this function")] = None,
-    form: Annotated[str, typer.Option(help="with --kernel: script, ll (LLVM IR), ll-opt, asm")] = "script",
+    form: Annotated[
+        str, typer.Option(help="with --kernel: script, ll (LLVM IR), ll-opt, asm, origins, llvm-passes")
+    ] = "script",
     shape: ShapeOption = None,
     target: TargetOption = "llvm",
 ) -> None:
@@ -145,13 +147,20 @@ def inspect(
         _overview(session)
 
 
+_FORMS = ("ll", "ll-opt", "asm", "origins", "llvm-passes")
+
+
 def _native_text(session: Any, kernel: str | None, form: str) -> str:
-    if form not in ("ll", "ll-opt", "asm"):
-        raise WorkbenchError("E-CLI-FORM", f"there is no form {form!r}", expected="script, ll, ll-opt, asm")
+    if form not in _FORMS:
+        raise WorkbenchError("E-CLI-FORM", f"there is no form {form!r}", expected=f"script, {', '.join(_FORMS)}")
     if kernel is None:
         raise WorkbenchError(
             "E-CLI-FORM", f"{form} is shown of one kernel", fix="--kernel NAME", found=", ".join(session.kernels)
         )
+    if form == "llvm-passes":
+        return str(session.llvm_passes(kernel))
+    if form == "origins":
+        return session.provenance.listing(kernel)
     return _function(session.codegen, kernel).source(form)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from ..core import origin
 from ..core.errors import WorkbenchError
 from ..core.module import IRModule
+from ..core.time_limit import time_limit as boxed
 from ..core.transform import Pass
 from ..relay.ir.expr import Expr
 from ..target import Target
@@ -26,13 +27,18 @@ def open_session(
     target: Target | str = "llvm",
     params: Mapping[str, Any] | None = None,
     passes: Sequence[str | Pass] | None = None,
+    time_limit: float | None = None,
 ) -> Session:
     """Open a model for looking at, changing and running it.
 
     `x`: the path of an ONNX model or of a saved session, an ONNX ModelProto, an IRModule, a relay function, a
     PrimFunc, or te tensors (inputs, then outputs).  `shape`: dynamic dimensions' extents by input name.  `params`:
     arrays bound to parameters by name.  `passes`: the relay passes to run instead of the default pipeline.
+    `time_limit`: seconds that the import may take (default: `wb.limits.import_seconds`).
     """
+    if time_limit is not None:
+        with boxed(time_limit, "opening the model", "give more time: wb.open(..., time_limit=seconds)"):
+            return open_session(x, shape, target, params, passes)
     if isinstance(x, (str, os.PathLike)) and str(x).endswith(".wb.json"):
         from .saving import load
 

@@ -66,13 +66,14 @@ class Known:
     def sources_of(self, node: Any, site: Site | None = None) -> Sources:
         """What of the imported program `node` stems from: at one call of its kernel, or at all of them."""
         calls = self.calls_of(node, site)
-        if not calls:
+        if id(node) not in self.calls:
             return self.sources.get(id(node), NONE)
-        return NONE.union(*(self._relay.get(id(call), NONE) for call in calls))
+        written = frozenset(item for item in self.calls.get(id(node), NONE) if isinstance(item, ImportedFrom))
+        return written.union(*(self._relay.get(id(call), NONE) for call in calls))
 
     def calls_of(self, node: Any, site: Site | None = None) -> Sources:
         """The relay expressions that a node of a loop program carries out."""
-        found = self.calls.get(id(node), NONE)
+        found = frozenset(item for item in self.calls.get(id(node), NONE) if not isinstance(item, ImportedFrom))
         if id(node) in self.entry:
             return found
         sites = self.sites if site is None else (site,)

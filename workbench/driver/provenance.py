@@ -60,6 +60,7 @@ def _number(name: str) -> int:
 
 def label_named(session: Session, name: str) -> ImportedFrom:
     """The label of the imported file with that name, or that part of a name.  Raises `WorkbenchError` if unknown."""
+    session.step(0)
     known = {
         label.name: label
         for sources in index_of(session)[0].sources.values()
@@ -82,9 +83,9 @@ def label_named(session: Session, name: str) -> ImportedFrom:
 
 def became(session: Session, thing: Any) -> dict[str, tuple[Any, ...]]:
     """What `thing` (a node, an `ImportedFrom`, or the name of one) became in each step computed so far."""
-    known = index_of(session)
     if isinstance(thing, str):
         thing = label_named(session, thing)
+    known = index_of(session)
     current: dict[int, Any] = {id(thing): thing}
     result: dict[str, tuple[Any, ...]] = {}
     for index, (label, at) in enumerate(zip(session.labels, known, strict=False)):

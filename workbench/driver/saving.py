@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import base64
 import json
+import math
 import os
 import zlib
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -21,7 +23,8 @@ from ..core.dtype import DataType
 from ..core.errors import WorkbenchError
 from ..core.limits import limits
 from ..core.module import IRModule
-from ..core.tensor import Tensor
+from ..core.plain_file import read_plain
+from ..core.tensor import Tensor, stated_shape
 from ..target import Target
 from . import actions, pipeline
 from .history import Action, History
@@ -32,6 +35,8 @@ if TYPE_CHECKING:
 
 FORMAT: Final = "workbench-session"
 VERSION: Final = 1
+MOST_BYTES: Final = 16 << 30
+"""Largest file that is opened."""
 
 
 def save(session: Session, path: str) -> None:
@@ -88,10 +93,20 @@ def _encode(data: Tensor) -> dict[str, Any]:
     return saved | {"data": base64.b64encode(packed).decode()}
 
 
+def _decoded(saved: Mapping[str, Any]) -> dict[str, Tensor]:
+    """All constants by fingerprint; together they are held to the bounds of one, since they are packed."""
+    made: dict[str, Tensor] = {}
+    for key, one in saved.items():
+        made[key] = _decode(one, key)
+        held = sum(data.nbytes for data in made.values() if data.fill_value is None)
+        limits.check("tensor_bytes", held, "the constants of the session together")
+    return made
+
+
 def _decode(saved: Any, key: str) -> Tensor:
     try:
-        dtype, shape = DataType(saved["dtype"]), tuple(int(extent) for extent in saved["shape"])
-        size = int(np.prod([int(extent) for extent in shape], dtype=object)) * dtype.bytes
+        dtype, shape = DataType(saved["dtype"]), stated_shape(saved["shape"])
+        size = math.prod(shape) * dtype.bytes
         limits.check("tensor_bytes", size, f"constant {key[:12]}")
         if "fill" in saved:
             made = Tensor.full(shape, np.frombuffer(base64.b64decode(saved["fill"]), dtype.to_numpy())[0], dtype)
@@ -117,11 +132,13 @@ def load(path: str) -> Session:
     from .session import Session
 
     document = _read(path)
-    constants = {key: _decode(saved, key) for key, saved in document["constants"].items()}
+    constants = _decoded(document["constants"])
     target = Target(document["target"])
     with origin.recording() as origins:
         module = parse(document["program"], constants)
     for key, value in document["attrs"].items():
+        if not isinstance(value, list):
+            raise _damaged(f"attrs[{key[:40]!r}] is not a list")
         module = module.with_attr(str(key), tuple(map(str, value)))
     root = actions.import_action(module, document["source"], origins)
     plan = tuple(_loaded_action(saved, target, constants, index) for index, saved in enumerate(document["plan"]))
@@ -130,8 +147,7 @@ def load(path: str) -> Session:
 
 def _read(path: str) -> dict[str, Any]:
     try:
-        with open(path, encoding="utf-8") as file:
-            document = json.load(file)
+        document = json.loads(read_plain(path, MOST_BYTES).decode("utf-8"))
     except OSError as error:
         raise WorkbenchError("E-SAVED-READ", f"cannot read {path}", found=str(error)) from None
     except (ValueError, RecursionError) as error:
@@ -148,7 +164,7 @@ def _read(path: str) -> dict[str, Any]:
     }
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise _damaged("no workbench session in it")
-    if document.get("version") != VERSION:
+    if type(document.get("version")) is not int or document["version"] != VERSION:
         raise WorkbenchError(
             "E-SAVED-VERSION",
             "saved by another version",
@@ -165,6 +181,8 @@ def _loaded_action(saved: Any, target: Target, constants: dict[str, Tensor], ind
     if not isinstance(saved, dict) or not isinstance(saved.get("name"), str):
         raise _damaged(f"plan[{index}] is not an action")
     kind, level = saved.get("kind"), str(saved.get("level", "relay"))
+    if level not in ("relay", "tir", "native"):
+        raise _damaged(f"plan[{index}] works on {level[:40]!r}; there are relay, tir and native")
     if kind == "pass":
         return actions.pass_action(saved["name"], target, level, _mapping(saved, "options", index))
     if kind == "lower":

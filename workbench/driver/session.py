@@ -31,6 +31,7 @@ from .view import ProgramView, StepHandle
 
 if TYPE_CHECKING:
     from ..schedule import Schedule
+    from .llvm_passes import LlvmPasses
     from .numerics import NumericsReport
     from .trails import Provenance
 
@@ -341,6 +342,16 @@ class Session:
         from .trails import Provenance
 
         return Provenance(self)
+
+    def llvm_passes(self, kernel: str) -> LlvmPasses:
+        """LLVM's own passes on one kernel, as steps: ``s.llvm_passes("fused_nn_dense").changed[3].diff()``.
+
+        They are recorded in a child process.  Raises `WorkbenchError` for an unknown kernel, and when the record
+        would be longer than `limits.llvm_seconds` or `limits.llvm_bytes`.
+        """
+        from .llvm_passes import llvm_passes
+
+        return llvm_passes(self, kernel)
 
     # --- saving and showing ---
 

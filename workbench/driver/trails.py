@@ -1,4 +1,4 @@
-"""The whole chain of a session: node of the file, relay expressions, kernels, lines of tir, LLVM and assembly, and back.
+"""The whole chain of a session, and back: node of the file, relay expressions, kernels, lines of tir, LLVM, assembly.
 
     p = s.provenance
     place = p.line("fused_nn_dense", 41)              # line 41 of its assembly
@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
+from .._lazy import views
 from ..codegen.llvm import backend
 from ..codegen.llvm.lines import FUNCTION, KEPT, Spot
 from ..codegen.llvm.places import SourcePlace, printed
@@ -51,7 +52,7 @@ class Place:
     """The loops around it, outermost first: the line of each and its ordinal there."""
     statements: tuple[t.Stmt | t.PrimFunc, ...]
     calls: tuple[Any, ...]
-    """The relay expressions that it carries out, after the last graph pass."""
+    """The relay expressions that it carries out, as they are after the last graph pass."""
     onnx: tuple[Any, ...]
     """The nodes of the imported file (or the imported expressions, where there was no file)."""
 
@@ -82,6 +83,7 @@ class Provenance:
 
     def __init__(self, session: Session) -> None:
         self._session = session
+        self._native: dict[str, Mapping[str, NativeForm]] = {}
         self._places: dict[str, dict[int, SourcePlace]] = {}
         self._by_line: dict[str, dict[int, tuple[Any, ...]]] = {}
 
@@ -145,7 +147,17 @@ class Provenance:
             raise WorkbenchError(
                 "E-SOURCE-FORM", f"there is no native form {form!r}", expected=", ".join((TIR, *FORMS))
             )
-        return trace(self._artefact.texts[self._required(kernel)], self._session.target)[form]
+        if self._required(kernel) not in self._native:
+            self._native[kernel] = trace(self._artefact.texts[kernel], self._session.target)
+        return self._native[kernel][form]
+
+    def listing(self, kernel: str, form: str = "asm") -> str:
+        """A kernel's native text with the line of tir and the nodes of the file in front of each line."""
+        return views().listing_of(self, kernel, form)
+
+    def show(self, kernel: str, form: str = "asm") -> Any:
+        """Display a kernel's native text with the origin of each line."""
+        return views().show_listing(self, kernel, form)
 
     # --- lines of tir ---
 
@@ -209,9 +221,9 @@ class Provenance:
 
         With `native`, each kernel that it is in is compiled for its texts.
         """
+        last = self._last
         if isinstance(thing, str):
             thing = label_named(self._session, thing)
-        last = self._last
         steps = became(self._session, thing)
         here = {id(node) for node in steps.get(self._session.labels[last], ())}
         kernels = [self._kernel_trail(kernel, thing, here, native) for kernel in self.kernels]

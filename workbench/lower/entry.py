@@ -7,6 +7,8 @@ cancel word is polled between calls.  Reshapes that only rename memory become al
     with T.block("root"):
         conv = T.alloc_buffer((1, 64, 56, 56), "float32")
         T.call_tir("fused_nn_conv2d_nn_relu", T.address_of(data[0, 0, 0, 0]), ..., T.address_of(conv[0, 0, 0, 0]))
+
+A relay `If` becomes an `if` around the calls of its branches, whose results are copied into common buffers.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from ..core.dtype import DataType
 from ..core.equal import fingerprint
 from ..core.errors import WorkbenchError
 from ..core.module import IRModule
-from ..core.node import FrozenMap, post_order
+from ..core.node import FrozenMap
 from ..core.tensor import Tensor
 from ..relay.ir import expr as r
 from ..relay.ir.operator import Operator
@@ -48,12 +50,23 @@ class KernelCall:
 
 
 @dataclass(frozen=True)
+class Choice:
+    """One `If` in the entry: the calls of either branch."""
+
+    condition: t.Buffer
+    then: tuple[KernelCall | Choice, ...]
+    otherwise: tuple[KernelCall | Choice, ...]
+    relay_call: r.Expr
+
+
+@dataclass(frozen=True)
 class Lowered:
     """A lowered model: loop IR, its kernels, and what the entry's parameters are."""
 
     module: IRModule
     kernels: tuple[Kernel, ...]
     calls: tuple[KernelCall, ...]
+    """All that the entry calls, in order; none where an `If` decides that only at run time."""
     inputs: tuple[tuple[str, TensorType], ...]
     constants: tuple[tuple[str, Tensor], ...]
     outputs: tuple[TensorType, ...]
@@ -73,7 +86,7 @@ class _Entry:
     values: dict[int, tuple[t.Buffer, ...]] = field(default_factory=dict)
     constants: dict[str, tuple[t.Buffer, str, Tensor]] = field(default_factory=dict)
     temporaries: list[t.Buffer] = field(default_factory=list)
-    calls: list[KernelCall] = field(default_factory=list)
+    calls: list[KernelCall | Choice] = field(default_factory=list)
     names: dict[str, int] = field(default_factory=dict)
 
     def unique(self, name: str) -> str:
@@ -96,21 +109,61 @@ def lower_module(mod: IRModule, target: Target) -> Lowered:
         buffer = decl_buffer(tensor.concrete_shape, tensor.dtype, entry.unique(parameter.name_hint))
         entry.values[id(parameter)] = (buffer,)
         inputs.append((parameter.name_hint, tensor))
-    for current in progress.track(_outside_kernels(main.body), "lower"):
-        if id(current) not in entry.values:
-            entry.values[id(current)] = _lower(current, entry)
+    _lower_all(main.body, entry)
     return _finish(main, entry, inputs, tuple(mod.attrs.get("output_names", ())))
 
 
-def _outside_kernels(body: r.Expr) -> list[r.Expr]:
-    """The expressions of the entry in dependency order, without what is inside fused functions."""
-    inside: set[int] = set()
-    order = [node for node in post_order(body) if isinstance(node, r.Expr)]
-    for node in order:
-        if isinstance(node, r.Function):
-            inside.update(id(inner) for inner in post_order([*node.params, node.body]))
-            inside.add(id(node))
-    return [node for node in order if id(node) not in inside or isinstance(node, r.Constant)]
+def _lower_all(body: r.Expr, entry: _Entry) -> None:
+    """Lower everything that `body` needs, in dependency order; what stands in branches and kernels is their affair."""
+    for current in progress.track(_needed(body, entry), "lower"):
+        if id(current) not in entry.values:
+            entry.values[id(current)] = _lower(current, entry)
+
+
+def _needed(body: r.Expr, entry: _Entry) -> list[r.Expr]:
+    """The expressions that `body` needs and that are not known yet, operands first."""
+    order: list[r.Expr] = []
+    seen: set[int] = set()
+    stack: list[tuple[r.Expr, bool]] = [(body, False)]
+    while stack:
+        current, ready = stack.pop()
+        if ready:
+            order.append(current)
+        elif id(current) not in seen and id(current) not in entry.values:
+            seen.add(id(current))
+            stack.append((current, True))
+            stack.extend((item, False) for item in reversed(_operands(current)))
+    return order
+
+
+def _operands(current: r.Expr) -> tuple[r.Expr, ...]:
+    if isinstance(current, r.Call):
+        return current.args
+    if isinstance(current, r.Tuple):
+        return current.fields
+    if isinstance(current, r.TupleGetItem):
+        return (current.tuple_value,)
+    return (current.cond,) if isinstance(current, r.If) else ()
+
+
+def _choice(current: r.If, entry: _Entry) -> tuple[t.Buffer, ...]:
+    """Both branches, each in a scope of its own: what only a branch computes is not known after it."""
+    results = tuple(
+        decl_buffer(tensor.concrete_shape, tensor.dtype, entry.unique("chosen"))
+        for tensor in tensor_types(current.checked_type, "the result of an if")
+    )
+    branches: list[tuple[KernelCall | Choice, ...]] = []
+    for branch in (current.true_branch, current.false_branch):
+        calls, values = entry.calls, dict(entry.values)
+        entry.calls = []
+        _lower_all(branch, entry)
+        found = entry.values[id(branch)]
+        copies = [_copy_call(source, target, entry) for source, target in zip(found, results, strict=True)]
+        branches.append((*entry.calls, *copies))
+        entry.calls, entry.values = calls, values
+    entry.temporaries.extend(results)
+    entry.calls.append(Choice(entry.values[id(current.cond)][0], branches[0], branches[1], current))
+    return results
 
 
 def _lower(current: r.Expr, entry: _Entry) -> tuple[t.Buffer, ...]:
@@ -120,6 +173,8 @@ def _lower(current: r.Expr, entry: _Entry) -> tuple[t.Buffer, ...]:
         return tuple(buffer for item in current.fields for buffer in entry.values[id(item)])
     if isinstance(current, r.TupleGetItem):
         return (entry.values[id(current.tuple_value)][current.index],)
+    if isinstance(current, r.If):
+        return _choice(current, entry)
     if isinstance(current, r.Call) and isinstance(current.op, r.Function):
         return _call(current, current.op, entry)
     if isinstance(current, r.Call) and isinstance(current.op, Operator):
@@ -128,7 +183,7 @@ def _lower(current: r.Expr, entry: _Entry) -> tuple[t.Buffer, ...]:
         "E-LOWER-EXPRESSION",
         f"the native entry cannot hold a {type(current).__name__} yet",
         found=repr(current)[:120],
-        fix="run FuseOps first; control flow runs in the interpreter",
+        fix="run FuseOps first; functions, references and matches run in the interpreter",
         nodes=(current,),
     )
 
@@ -191,15 +246,9 @@ def _finish(
     types = tensor_types(main.body.checked_type, "the result of main")
     outputs, stands_for, copies = _outputs(entry.values[id(main.body)], types, entry)
     allocated = tuple(buffer for buffer in entry.temporaries if id(buffer) not in stands_for)
-    body: list[t.Stmt] = []
-    calls = tuple(
-        replace(call, buffers=tuple(stands_for.get(id(buffer), buffer) for buffer in call.buffers))
-        for call in [*entry.calls, *copies]
-    )
-    for call in calls:
-        poll = t.Evaluate(Call(DataType("void"), "poll_cancel", ()))
-        body += [origin.derived(stmt, call.relay_call) for stmt in (_call_stmt(call), poll)]
-    root = t.Block("root", (), (), (), allocated, None, seq(body[:-1] if body else body))
+    calls = tuple(_renamed(call, stands_for) for call in [*entry.calls, *copies])
+    body = _statements(calls)
+    root = t.Block("root", (), (), (), allocated, None, body)
     held = list(entry.constants.values())
     params = tuple(entry.values[id(parameter)][0] for parameter in main.params)
     attrs = FrozenMap({"global_symbol": "main", "target": entry.target, "role": "entry"})
@@ -211,13 +260,42 @@ def _finish(
     return Lowered(
         IRModule(functions),
         tuple(entry.kernels.values()),
-        calls,
+        tuple(call for call in calls if isinstance(call, KernelCall)) if _straight(calls) else (),
         tuple(inputs),
         tuple((name, data) for _, name, data in held),
         types,
         allocated,
         output_names,
     )
+
+
+def _straight(calls: tuple[KernelCall | Choice, ...]) -> bool:
+    return all(isinstance(call, KernelCall) for call in calls)
+
+
+def _renamed(call: KernelCall | Choice, stands_for: dict[int, t.Buffer]) -> KernelCall | Choice:
+    """The call with outputs in place of the intermediates that they stand for."""
+    if isinstance(call, KernelCall):
+        return replace(call, buffers=tuple(stands_for.get(id(buffer), buffer) for buffer in call.buffers))
+    then, otherwise = (
+        tuple(_renamed(inner, stands_for) for inner in branch) for branch in (call.then, call.otherwise)
+    )
+    return Choice(stands_for.get(id(call.condition), call.condition), then, otherwise, call.relay_call)
+
+
+def _statements(calls: tuple[KernelCall | Choice, ...]) -> t.Stmt:
+    """The calls in order, with a look at the cancel word between them."""
+    body: list[t.Stmt] = []
+    for call in calls:
+        stmt = _call_stmt(call) if isinstance(call, KernelCall) else _if_stmt(call)
+        poll = t.Evaluate(Call(DataType("void"), "poll_cancel", ()))
+        body += [origin.derived(item, call.relay_call) for item in (stmt, poll)]
+    return seq(body[:-1] if body else body)
+
+
+def _if_stmt(choice: Choice) -> t.Stmt:
+    condition = load(choice.condition, *(0 for _ in choice.condition.shape))
+    return t.IfThenElse(condition, _statements(choice.then), _statements(choice.otherwise))
 
 
 def _outputs(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ..core import origin, progress
 from ..core.errors import WorkbenchError
 from ..core.module import IRModule
+from ..core.time_limit import check_time
 from .kernel import Kernel
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ def schedule_kernels(
     schedules: dict[str, Schedule] = {}
     changed: dict[str, Any] = {}
     for kernel in progress.track(kernels, "schedule", lambda kernel: kernel.name):
+        check_time(f"schedule of kernel {kernel.name}")
         try:
             made = provider(kernel)
         except WorkbenchError as error:

@@ -26,9 +26,18 @@ from .transforms.basic_blocks import ToBasicBlockNormalForm
 from .transforms.canonical_form import ToANormalForm, ToGraphNormalForm
 from .transforms.canonicalize_cast import CanonicalizeCast
 from .transforms.canonicalize_ops import CanonicalizeOps
+from .transforms.combine_batch_matmul import CombineParallelBatchMatmul
+from .transforms.combine_conv2d import CombineParallelConv2D
+from .transforms.combine_dense import BatchingOps, CombineParallelDense
 from .transforms.common_subexpr import EliminateCommonSubexpr
+from .transforms.convert_layout import ConvertLayout
 from .transforms.dead_code import DeadCodeElimination
+from .transforms.div_to_mul import DivToMul
+from .transforms.dynamic_to_static import DynamicToStatic
 from .transforms.eta_expand import EtaExpand
+from .transforms.fast_math import FastMath
+from .transforms.fc_transpose import SimplifyFCTranspose
+from .transforms.flatten_atrous import FlattenAtrousConv
 from .transforms.fold_constant import FoldConstant
 from .transforms.fold_explicit_padding import FoldExplicitPadding
 from .transforms.fold_scale_axis import BackwardFoldScaleAxis, FoldScaleAxis, ForwardFoldScaleAxis
@@ -36,19 +45,30 @@ from .transforms.fuse_ops import DefuseOps, FuseOps
 from .transforms.infer_type import InferType
 from .transforms.inline import Inline
 from .transforms.lambda_lift import LambdaLift
+from .transforms.mixed_precision import ToMixedPrecision
 from .transforms.pack_weights import PackWeights
 from .transforms.remove_unused_functions import RemoveUnusedFunctions
 from .transforms.simplify_expr import SimplifyExpr
 from .transforms.simplify_inference import SimplifyInference
+from .transforms.simplify_layout import SimplifyExprPostAlterOp
 
 __all__ = [
     "BackwardFoldScaleAxis",
+    "BatchingOps",
     "CanonicalizeCast",
     "CanonicalizeOps",
+    "CombineParallelBatchMatmul",
+    "CombineParallelConv2D",
+    "CombineParallelDense",
+    "ConvertLayout",
     "DeadCodeElimination",
     "DefuseOps",
+    "DivToMul",
+    "DynamicToStatic",
     "EliminateCommonSubexpr",
     "EtaExpand",
+    "FastMath",
+    "FlattenAtrousConv",
     "FoldConstant",
     "FoldExplicitPadding",
     "FoldScaleAxis",
@@ -67,10 +87,13 @@ __all__ = [
     "RemoveUnusedFunctions",
     "Sequential",
     "SimplifyExpr",
+    "SimplifyExprPostAlterOp",
+    "SimplifyFCTranspose",
     "SimplifyInference",
     "ToANormalForm",
     "ToBasicBlockNormalForm",
     "ToGraphNormalForm",
+    "ToMixedPrecision",
     "build_config",
     "function_pass",
     "module_pass",

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 from ..core.errors import WorkbenchError
+from ..core.plain_file import open_plain
 
 MAGIC: Final = b"WORKBENCH-LIB-2\n"
 _FAMILY: Final = MAGIC[:-2]
@@ -50,7 +51,7 @@ def _chunks(file: IO[bytes], size: int) -> Iterator[bytes]:
 def read_record(path: Path) -> dict[str, Any]:
     """The record of a library, checked against the file and this machine.  Raises `WorkbenchError` (E-LOAD-*)."""
     try:
-        with path.open("rb") as file:
+        with open_plain(path) as file:
             text = _checked(path, file, os.fstat(file.fileno()).st_size)
     except OSError as error:
         raise WorkbenchError(

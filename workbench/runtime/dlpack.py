@@ -55,8 +55,13 @@ _alive: dict[int, Any] = {}
 
 
 @_Deleter
-def _release(record: Any) -> None:
-    _alive.pop(ctypes.addressof(record.contents), None)
+def _release(record: Any, alive: dict[int, Any] = _alive, address: Any = ctypes.addressof) -> None:
+    alive.pop(address(record.contents), None)
+
+
+# Tensors outlive this module when the interpreter ends; what frees them must be there until the very end, and must not
+# look for names in a module that has been emptied.
+ctypes.pythonapi.Py_IncRef(ctypes.py_object(_release))
 
 
 def tensor_of(array: np.ndarray) -> Any:

@@ -16,6 +16,7 @@ from ..core.errors import WorkbenchError, nearest
 from .device import Device, cpu, require_cpu
 from .model import CompiledModel, as_argument, conform
 from .ndarray import NDArray, numpy_of
+from .threads import limit_run
 from .timing import BenchmarkResult, measure
 
 
@@ -87,6 +88,7 @@ class GraphExecutor:
             self._arguments = [
                 *map(as_argument, self._inputs), *self._constants, *map(as_argument, self._outputs)
             ]  # fmt: skip
+        limit_run()
         self._entry(*self._arguments)
 
     def get_output(self, index: int, out: Any = None) -> NDArray:
@@ -193,6 +195,7 @@ class DebugExecutor(GraphExecutor):
             for name, shape in zip(call.arguments, call.shapes, strict=True)
         ]
         function = self.model.module.get_function(call.kernel)
+        limit_run()
         begin = time.perf_counter()
         function(*arguments)
         taken = time.perf_counter() - begin

@@ -23,6 +23,7 @@ from ..core.dtype import DataType
 from ..core.errors import WorkbenchError, nearest
 from .module import Module
 from .ndarray import NDArray, numpy_of
+from .threads import limit_run
 
 
 @dataclass(frozen=True)
@@ -135,6 +136,7 @@ class CompiledModel:
         """Outputs in order, from inputs in order."""
         arguments = [as_argument(conform(spec, array)) for spec, array in zip(self.inputs, arrays, strict=True)]
         outputs = [np.empty(spec.concrete_shape, spec.dtype.to_numpy()) for spec in self.outputs]
+        limit_run()
         self.module.get_function(self.entry)(*arguments, *self._constant_arguments, *map(as_argument, outputs))
         return outputs
 
@@ -196,7 +198,7 @@ def conform(spec: TensorSpec, value: Any) -> np.ndarray:
     """
     try:
         given = numpy_of(value)
-    except (TypeError, ValueError) as error:
+    except Exception as error:  # what objects of others raise when they are asked for an array
         raise WorkbenchError("E-RUN-DTYPE", f"input {spec.name!r} is no array", found=str(error)[:120]) from None
     wanted = spec.dtype.to_numpy()
     if given.dtype != wanted:

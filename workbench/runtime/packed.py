@@ -111,6 +111,7 @@ _FIXES: Final = {
     "E-CALL-ALIGNMENT": "copy the array",
     "E-CALL-OVERLAP": "pass an output array of its own",
     "E-CALL-DEVICE": "copy the tensor to the CPU",
+    "E-TIME-LIMIT": "give it more time: wb.time_limit(seconds), wb.limits.run_seconds",
 }
 
 

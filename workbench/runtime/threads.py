@@ -1,4 +1,4 @@
-"""How many threads parallel loops use.
+"""How many threads parallel loops use, and how long a run may take.
 
 The pool starts with what this process may use (affinity, cgroup quota; ``WORKBENCH_NUM_THREADS`` overrides it).
 """
@@ -6,6 +6,8 @@ The pool starts with what this process may use (affinity, cgroup quota; ``WORKBE
 from __future__ import annotations
 
 from ..core.errors import require
+from ..core.limits import limits
+from ..core.time_limit import check_time, seconds_left
 from .native import library
 
 
@@ -23,3 +25,11 @@ def set_num_threads(count: int) -> None:
         from ..core.host import usable_threads
 
         runtime.set_num_threads(count or usable_threads())
+
+
+def limit_run() -> None:
+    """Let the next run of a compiled model take what `limits.run_seconds` and an active `time_limit` allow."""
+    runtime = library()
+    if runtime is not None:
+        check_time("run")
+        runtime.set_run_limit(int(min(limits.run_seconds, seconds_left()) * 1e9) or 1)

@@ -37,6 +37,10 @@ from .tables import (
 _current: ContextVar[Target | None] = ContextVar("workbench_target", default=None)
 
 
+_LONGEST = 4096
+"""Characters of a target's text."""
+
+
 class KindName(str):
     """A kind's name; `.name` is the classic spelling."""
 
@@ -298,9 +302,11 @@ def _from_json(text: str) -> dict[str, Any]:
 
 def _from_words(text: str) -> dict[str, Any]:
     try:
+        if len(text) > _LONGEST:
+            raise ValueError(f"{len(text):,} characters, at most {_LONGEST:,}")
         words = shlex.split(text)
     except ValueError as error:
-        raise WorkbenchError("E-TARGET-FORM", f"the target's text is not closed: {error}", found=text[:80]) from None
+        raise WorkbenchError("E-TARGET-FORM", f"the target's text cannot be read: {error}", found=text[:80]) from None
     data: dict[str, Any] = {"kind": words[0]}
     position = 1
     while position < len(words):

@@ -16,6 +16,8 @@ from . import (
     binary,
     clip_cast,
     compare,
+    dynamic,
+    fast_math,
     layout,
     nn_conv,
     nn_conv_more,
@@ -23,9 +25,12 @@ from . import (
     nn_elementwise,
     nn_norm,
     nn_pool,
+    nn_pool_indices,
     reduce,
     resize,
+    sampling,
     scatter,
+    space_batch,
     transform_index,
     transform_join,
     transform_like,
@@ -36,6 +41,8 @@ from . import (
 MODULES = (
     unary, clip_cast, binary, compare, reduce, transform_shape, transform_join, transform_index, layout,
     transform_like, algorithm, scatter, nn_conv, nn_conv_more, nn_dense, nn_norm, nn_pool, nn_elementwise, resize,
+    nn_pool_indices, sampling,
+    fast_math, dynamic, space_batch,
 )  # fmt: skip
 """The modules that declare operators."""
 

@@ -18,7 +18,7 @@ from ..arith import build
 from ..core.dtype import DataType
 from ..relay.ir.operator import Fusion, Operator, bad, example, operator
 from ..relay.ir.types import TensorType
-from . import emit
+from . import arrange, emit
 from .samples import floats, ints, positive
 from .shapes import broadcast, same_dtype, tensor
 from .unary import check_accepts
@@ -48,6 +48,9 @@ class Binary(Operator):
     def compute(self, lhs: Any, rhs: Any) -> Any:
         shape = broadcast(self, lhs.shape, rhs.shape)
         return emit.broadcast(self, type(self).scalar, shape, lhs, rhs)
+
+    def arrange(self, operands: Any, types: Any, wish: tuple[str, ...] = ()) -> Any:
+        return arrange.broadcast(self, operands, types)
 
     def flops(self, lhs: TensorType, rhs: TensorType) -> int:
         return TensorType(broadcast(self, lhs.shape, rhs.shape), lhs.dtype).size

@@ -1,4 +1,4 @@
-"""Elementwise operators with attributes: clip and cast.
+"""Elementwise operators with attributes: clip, cast and reinterpret.
 
 >>> Cast(dtype="int8").infer(TensorType((2, 3)))
 Tensor[(2, 3), int8]
@@ -19,7 +19,7 @@ from ..relay.ir.types import TensorType
 from . import attributes as convert
 from .emit import elementwise
 from .samples import bools, floats, ints
-from .shapes import tensor
+from .shapes import refuse, tensor
 from .unary import check_accepts
 
 
@@ -86,6 +86,45 @@ class Cast(Operator):
 
     def compute(self, data: Any) -> Any:
         return elementwise(self, lambda value: cast_scalar(self.dtype, value), data)
+
+
+@operator("reinterpret")
+class Reinterpret(Operator):
+    """The same bits read as `dtype`, which has as many."""
+
+    dtype: DataType = attribute(doc="dtype of the result", convert=convert.dtype)
+    fusion = Fusion.ELEMWISE
+    examples = (
+        example(floats(5), dtype="int32"), example(ints(2, 3), dtype="float32"),
+        example(ints(4, dtype="int8"), dtype="uint8"), example(floats(3, dtype="float64"), dtype="int64"),
+        example(bools(4), dtype="uint8"), bad(floats(2), dtype="int64", error="as many bits"),
+    )  # fmt: skip
+
+    def infer(self, data: TensorType) -> TensorType:
+        kind = tensor(self, data, "data")
+        if _stored_bits(kind.dtype) != _stored_bits(self.dtype):
+            refuse(self, "E-TYPE-DTYPE", "the dtypes do not have as many bits", found=kind.dtype, expected=self.dtype)
+        return TensorType(kind.shape, self.dtype)
+
+    def reference(self, data: np.ndarray) -> np.ndarray:
+        if self.dtype.is_bool:
+            return data.view(np.uint8) != 0
+        return np.ascontiguousarray(data).view(self.dtype.to_numpy()).reshape(data.shape)
+
+    def compute(self, data: Any) -> Any:
+        def element(value: Any) -> Any:
+            if value.dtype.is_bool:
+                value = build.cast("uint8", value)
+            if self.dtype.is_bool:
+                return build.call("reinterpret", value, dtype="uint8") != build.const(0, "uint8")
+            return value if value.dtype == self.dtype else build.call("reinterpret", value, dtype=self.dtype)
+
+        return elementwise(self, element, data)
+
+
+def _stored_bits(dtype: DataType) -> int:
+    """Bits of a value; a bool takes a byte."""
+    return 8 if dtype.is_bool else dtype.bits
 
 
 def cast_numpy(data: np.ndarray, dtype: Any) -> np.ndarray:

@@ -218,9 +218,10 @@ def conv1d(op: Any, data: Any, weight: Any) -> Any:
 
 def conv2d_transpose(op: Any, data: Any, weight: Any) -> Any:
     """nn.conv2d_transpose: data spread out by the strides, convolved with the kernel turned around."""
-    outputs, kh, kw = op.sizes(data.shape, weight.shape)
+    source = layouts.parse(op.data_layout)
+    n, channels, h, w = layouts.transformed_shape(source, NCHW, data.shape)
+    outputs, kh, kw = op.sizes((n, channels, h, w), weight.shape)
     (sh, sw), (dh, dw) = op.strides, op.dilation
-    n, channels, h, w = data.shape
     rows, columns = op.out_extent(h, 0, kh), op.out_extent(w, 1, kw)
     front = ((kh - 1) * dh - op.padding[0], (kw - 1) * dw - op.padding[1])
     dtype = result_dtype(op.out_dtype, data.dtype)
@@ -230,7 +231,8 @@ def conv2d_transpose(op: Any, data: Any, weight: Any) -> Any:
         tests = [row >= 0, row < (h - 1) * sh + 1, column >= 0, column < (w - 1) * sw + 1]
         tests += [(row % sh).equal(0)] if sh > 1 else []
         tests += [(column % sw).equal(0)] if sw > 1 else []
-        return te.if_then_else(te.all(*tests), data(b, c, row // sh, column // sw), build.const(0, data.dtype))
+        value = data(*layouts.transform_indices((b, c, row // sh, column // sw), source, NCHW))
+        return te.if_then_else(te.all(*tests), value, build.const(0, data.dtype))
 
     extents = (rows + (kh - 1) * dh, columns + (kw - 1) * dw)
     big = te.compute((n, channels, *extents), spread, name="data_dilate", tag="injective")
@@ -238,7 +240,8 @@ def conv2d_transpose(op: Any, data: Any, weight: Any) -> Any:
     rc = te.reduce_axis((0, per_group), name="rc")
     rh, rw = te.reduce_axis((0, kh), name="rh"), te.reduce_axis((0, kw), name="rw")
 
-    def element(b: Any, o: Any, y: Any, x: Any) -> Any:
+    def element(*i: Any) -> Any:
+        b, o, y, x = layouts.transform_indices(i, NCHW, source)
         group = 0 if op.groups == 1 else o // outputs
         channel = rc.var if op.groups == 1 else group * per_group + rc.var
         value = big(b, channel, y + rh.var * dh, x + rw.var * dw)
@@ -246,6 +249,6 @@ def conv2d_transpose(op: Any, data: Any, weight: Any) -> Any:
         return te.sum(build.cast(dtype, value) * build.cast(dtype, tap), axis=[rc, rh, rw])
 
     return te.compute(
-        (n, outputs * op.groups, rows, columns), element, name="conv2d_transpose", tag="conv2d_transpose",
+        op.shape(data.shape, weight.shape), element, name="conv2d_transpose", tag="conv2d_transpose",
         attrs={"anchor": "conv2d_transpose"},
     )  # fmt: skip

@@ -177,6 +177,11 @@ class LayoutTransform(Operator):
             refuse(self, "E-LAYOUT", "both layouts must have the same axes", found=f"{source.text} and {target.text}")
         return source, target
 
+    def arrange(self, operands: Any, types: Any, wish: tuple[str, ...] = ()) -> Any:
+        from .arrange import relabelled
+
+        return relabelled(self, operands, types)
+
     def infer(self, data: TensorType) -> TensorType:
         source, target = self.layouts()
         kind = tensor(self, data, "data", len(source.axes))

@@ -15,11 +15,13 @@ import numpy as np
 from ..core.dtype import DataType
 from ..relay.ir.operator import Fusion, Operator, attribute, bad, example, operator
 from ..relay.ir.types import Dimension, TensorType, Type
+from . import arrange
 from . import attributes as convert
 from . import layout as layouts
 from .deduce import convolution_weight
 from .samples import floats, ints
 from .shapes import (
+    Shape,
     add,
     floor_divide,
     known,
@@ -163,6 +165,9 @@ class Conv2D(Operator):
             refuse(
                 self, "E-TYPE-SHAPE", "output channels must be a multiple of groups", found=f"{out} and {self.groups}"
             )
+
+    def arrange(self, operands: Any, types: Any, wish: tuple[str, ...] = ()) -> Any:
+        return arrange.convolution(self, types, wish)
 
     def deduce(self, data: Type | None, weight: Type | None) -> tuple[Type | None, ...]:
         return convolution_weight(self, data, weight)
@@ -320,9 +325,9 @@ class Conv2DTranspose(Operator):
     kernel_size: tuple[int, int] | None = attribute(
         None, "from the weight if None", convert=convert.optional(convert.pair)
     )
-    data_layout: str = attribute("NCHW", "layout of data", choices=("NCHW",))
+    data_layout: str = attribute("NCHW", "layout of data and result", choices=("NCHW", "NHWC"))
     kernel_layout: str = attribute("IOHW", "layout of weight", choices=("IOHW", "OIHW"))
-    out_layout: str = attribute("", "layout of the result", choices=("", "NCHW"))
+    out_layout: str = attribute("", "layout of the result: that of data", choices=("", "NCHW", "NHWC"))
     output_padding: tuple[int, int] = attribute((0, 0), "rows and columns added at the end", convert=convert.pair)
     out_dtype: str = attribute("", "dtype of accumulation and result; data's if empty", convert=convert.dtype_or_same)
     fusion = Fusion.OUT_ELEMWISE_FUSABLE
@@ -331,6 +336,8 @@ class Conv2DTranspose(Operator):
         example(floats(1, 3, 4, 5), floats(3, 2, 3, 3), strides=2, padding=1, output_padding=1),
         example(floats(1, 4, 4, 4), floats(4, 3, 2, 2), strides=2, groups=2),
         example(floats(1, 2, 4, 4), floats(2, 2, 3, 3), dilation=2, padding=(0, 1, 1, 2)),
+        example(floats(1, 4, 5, 3), floats(3, 2, 3, 3), strides=2, padding=1, data_layout="NHWC"),
+        bad(floats(1, 3, 4, 4), floats(3, 2, 3, 3), out_layout="NHWC", error="layout"),
         bad(floats(1, 3, 4, 4), floats(2, 3, 3, 3), error="channels"),
         bad(floats(1, 3, 4, 4), floats(3, 2, 3, 3), strides=2, output_padding=2, error="output_padding"),
         bad(floats(1, 3, 1, 1), floats(3, 2, 1, 1), padding=1, error="empty"),
@@ -374,11 +381,27 @@ class Conv2DTranspose(Operator):
     def infer(self, data: TensorType, weight: TensorType) -> TensorType:
         kind, taps = tensor(self, data, "data", 4), tensor(self, weight, "weight", 4)
         same_dtype(self, kind, taps)
-        out, kh, kw = self.sizes(kind.shape, taps.shape)
-        extents = (self.out_extent(kind.shape[2], 0, kh), self.out_extent(kind.shape[3], 1, kw))
-        return TensorType((kind.shape[0], out * self.groups, *extents), result_dtype(self.out_dtype, kind.dtype))
+        return TensorType(self.shape(kind.shape, taps.shape), result_dtype(self.out_dtype, kind.dtype))
+
+    def shape(self, data: Shape, weight: Shape) -> Shape:
+        """The result's shape, in the layout of data."""
+        if self.out_layout not in ("", self.data_layout):
+            refuse(self, "E-LAYOUT", "the result has the layout of data", found=self.out_layout)
+        source = layouts.parse(self.data_layout)
+        plain = layouts.transformed_shape(source, NCHW, data)
+        out, kh, kw = self.sizes(plain, weight)
+        extents = (self.out_extent(plain[2], 0, kh), self.out_extent(plain[3], 1, kw))
+        return layouts.transformed_shape(NCHW, source, (plain[0], out * self.groups, *extents))
+
+    def arrange(self, operands: Any, types: Any, wish: tuple[str, ...] = ()) -> Any:
+        return arrange.by_layout(self, "data_layout", operands, types, wish)
 
     def reference(self, data: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        source = layouts.parse(self.data_layout)
+        plain = self._plain_reference(layouts.transform_numpy(data, source, NCHW), weight)
+        return layouts.transform_numpy(plain, NCHW, source)
+
+    def _plain_reference(self, data: np.ndarray, weight: np.ndarray) -> np.ndarray:
         out, kh, kw = self.sizes(data.shape, weight.shape)
         dtype = result_dtype(self.out_dtype, DataType(data.dtype.name)).to_numpy()
         work = accumulating(dtype)
@@ -402,5 +425,6 @@ class Conv2DTranspose(Operator):
         return conv2d_transpose(self, data, weight)
 
     def flops(self, data: TensorType, weight: TensorType) -> int:
-        out, kh, kw = self.sizes(data.shape, weight.shape)
+        plain = layouts.transformed_shape(layouts.parse(self.data_layout), NCHW, data.shape)
+        out, kh, kw = self.sizes(plain, weight.shape)
         return 2 * data.size * out * kh * kw

@@ -14,6 +14,7 @@ from ..arith import build
 from ..core.dtype import DataType
 from ..relay.ir.operator import Fusion, Operator, attribute, bad, example, operator
 from ..relay.ir.types import Dimension, TensorType, Type
+from . import arrange
 from . import attributes as convert
 from . import layout as layouts
 from .deduce import along_axis, dense_weight
@@ -292,6 +293,9 @@ class BiasAdd(Operator):
         example(floats(3), floats(3), axis=0), bad(floats(2, 3), floats(2), error="do not agree"),
         bad(floats(2, 3), floats(3, 1), error="1 axes"), bad(floats(2), floats(2), error="outside"),
     )  # fmt: skip
+
+    def arrange(self, operands: Any, types: Any, wish: tuple[str, ...] = ()) -> Any:
+        return arrange.along_axis(self, "axis", operands, types)
 
     def deduce(self, data: Type | None, bias: Type | None) -> tuple[Type | None, ...]:
         return along_axis(data, self.axis, (bias,))

@@ -13,6 +13,7 @@ import numpy as np
 from ..arith import build
 from ..relay.ir.operator import Fusion, Operator, attribute, bad, example, operator
 from ..relay.ir.types import Dimension, TensorType, TupleType, Type
+from . import arrange
 from . import attributes as convert
 from .deduce import along_axis
 from .emit import elementwise, injective
@@ -66,6 +67,9 @@ class PRelu(Operator):
         example(floats(2, 3, 4), floats(3)), example(floats(2, 3), floats(3), axis=-1),
         bad(floats(2, 3), floats(2), error="do not agree"), bad(floats(2), floats(2), error="outside"),
     )  # fmt: skip
+
+    def arrange(self, operands: Any, types: Any, wish: tuple[str, ...] = ()) -> Any:
+        return arrange.along_axis(self, "axis", operands, types)
 
     def deduce(self, data: Type | None, alpha: Type | None) -> tuple[Type | None, ...]:
         return along_axis(data, self.axis, (alpha,))
@@ -145,6 +149,9 @@ class Pad(Operator):
         bad(floats(2), pad_width=((-2, -1),), error="negative"),
         bad(floats(2), pad_width=((1, 1),), pad_mode="wrap", error="one of"),
     )  # fmt: skip
+
+    def arrange(self, operands: Any, types: Any, wish: tuple[str, ...] = ()) -> Any:
+        return arrange.padded(self, operands)
 
     def infer(self, data: TensorType, pad_value: TensorType | None = None) -> TensorType:
         kind = tensor(self, data, "data")

@@ -15,13 +15,14 @@ import numpy as np
 from ..arith import build
 from ..relay.ir.operator import Fusion, Operator, attribute, bad, example, operator
 from ..relay.ir.types import TensorType, TupleType, Type
+from . import arrange
 from . import attributes as convert
 from .deduce import along_axis
 from .reduce import reduce_tensor
 from .samples import floats, ints, positive
 from .shapes import float_dtype, normalized_axes, normalized_axis, same_dtype, tensor, unify
 
-_AXIS = attribute(-1, "axis along which values are related", convert=convert.integer)
+AXIS = attribute(-1, "axis along which values are related", convert=convert.integer)
 _EPSILON = attribute(1e-5, "added to the variance", convert=convert.real)
 _CENTER = attribute(True, "add beta", convert=convert.boolean)
 _SCALE = attribute(True, "multiply by gamma", convert=convert.boolean)
@@ -31,33 +32,44 @@ def axis_of(op: Any, rank: int) -> int:
     return normalized_axis(op, op.axis, rank)
 
 
-def _infer_along(op: Operator, data: TensorType) -> TensorType:
+def infer_along(op: Operator, data: TensorType) -> TensorType:
     kind = tensor(op, data, "data")
     float_dtype(op, kind, "data")
     axis_of(op, len(kind.shape))
     return kind
 
 
-def _softmax_stages(op: Any, data: Any, name: str) -> tuple[int, Any, Any, Any]:
-    """(axis, greatest, exponentials, their sum)."""
+def _softmax_stages(op: Any, data: Any, name: str, power: str = "exp") -> tuple[int, Any, Any, Any]:
+    """(axis, greatest, exponentials by the intrinsic `power`, their sum)."""
     from .. import te
 
     axis = axis_of(op, len(data.shape))
     greatest = reduce_tensor(data, (axis,), True, te.max, f"{name}_max")
     raised = te.compute(
         data.shape,
-        lambda *i: te.exp(data(*i) - greatest(*i[:axis], 0, *i[axis + 1 :])),
+        lambda *i: build.call(power, data(*i) - greatest(*i[:axis], 0, *i[axis + 1 :])),
         name=f"{name}_exp",
         tag="injective",
     )
     return axis, greatest, raised, reduce_tensor(raised, (axis,), True, te.sum, f"{name}_sum")
 
 
+def softmax_compute(op: Any, data: Any, power: str) -> Any:
+    """The stages of softmax with the exponential function `power`."""
+    from .. import te
+
+    axis, _, raised, total = _softmax_stages(op, data, "softmax", power)
+    return te.compute(
+        data.shape, lambda *i: raised(*i) / total(*i[:axis], 0, *i[axis + 1 :]),
+        name="softmax", tag="softmax_output", attrs={"anchor": "softmax", "axis": axis},
+    )  # fmt: skip
+
+
 @operator("nn.softmax")
 class Softmax(Operator):
     """exp(x) / sum(exp(x)) along `axis`, without overflow."""
 
-    axis: int = _AXIS
+    axis: int = AXIS
     fusion = Fusion.OPAQUE
     accumulates = True
     aliases = {"onnx": "Softmax"}
@@ -66,21 +78,18 @@ class Softmax(Operator):
         bad(floats(2), axis=1, error="outside"), bad(ints(2), error="float dtype"),
     )  # fmt: skip
 
+    def arrange(self, operands: Any, types: Any, wish: tuple[str, ...] = ()) -> Any:
+        return arrange.along_axis(self, "axis", operands, types)
+
     def infer(self, data: TensorType) -> TensorType:
-        return _infer_along(self, data)
+        return infer_along(self, data)
 
     def reference(self, data: np.ndarray) -> np.ndarray:
         raised = np.exp(data - np.max(data, self.axis, keepdims=True))
         return raised / np.sum(raised, self.axis, keepdims=True)
 
     def compute(self, data: Any) -> Any:
-        from .. import te
-
-        axis, _, raised, total = _softmax_stages(self, data, "softmax")
-        return te.compute(
-            data.shape, lambda *i: raised(*i) / total(*i[:axis], 0, *i[axis + 1 :]),
-            name="softmax", tag="softmax_output", attrs={"anchor": "softmax", "axis": axis},
-        )  # fmt: skip
+        return softmax_compute(self, data, "exp")
 
     def flops(self, data: TensorType) -> int:
         return 4 * data.size
@@ -90,14 +99,17 @@ class Softmax(Operator):
 class LogSoftmax(Operator):
     """log(softmax(x)) along `axis`."""
 
-    axis: int = _AXIS
+    axis: int = AXIS
     fusion = Fusion.OPAQUE
     accumulates = True
     aliases = {"onnx": "LogSoftmax"}
     examples = (example(floats(2, 5)), example(floats(2, 5, 3), axis=1), bad(floats(2), axis=1, error="outside"))
 
+    def arrange(self, operands: Any, types: Any, wish: tuple[str, ...] = ()) -> Any:
+        return arrange.along_axis(self, "axis", operands, types)
+
     def infer(self, data: TensorType) -> TensorType:
-        return _infer_along(self, data)
+        return infer_along(self, data)
 
     def reference(self, data: np.ndarray) -> np.ndarray:
         shifted = data - np.max(data, self.axis, keepdims=True)
@@ -174,10 +186,13 @@ class BatchNorm(Operator):
     def infer(
         self, data: TensorType, gamma: TensorType, beta: TensorType, moving_mean: TensorType, moving_var: TensorType
     ) -> TupleType:
-        kind = _infer_along(self, data)
+        kind = infer_along(self, data)
         axis = axis_of(self, len(kind.shape))
         _check_vectors(self, kind, axis, gamma=gamma, beta=beta, moving_mean=moving_mean, moving_var=moving_var)
         return TupleType((kind, moving_mean, moving_var))
+
+    def arrange(self, operands: Any, types: Any, wish: tuple[str, ...] = ()) -> Any:
+        return arrange.first_of_tuple(arrange.along_axis(self, "axis", operands, types), 3)
 
     def reference(
         self, data: np.ndarray, gamma: np.ndarray, beta: np.ndarray, moving_mean: np.ndarray, moving_var: np.ndarray
@@ -238,7 +253,7 @@ def _standardise(data: Any, axes: tuple[int, ...], epsilon: float) -> Any:
 class LayerNorm(Operator):
     """Each slice along `axis` with mean 0 and variance 1, times gamma plus beta."""
 
-    axis: int = _AXIS
+    axis: int = AXIS
     epsilon: float = _EPSILON
     center: bool = _CENTER
     scale: bool = _SCALE
@@ -251,11 +266,14 @@ class LayerNorm(Operator):
         bad(floats(2, 5), floats(2), floats(5), error="gamma"),
     )  # fmt: skip
 
+    def arrange(self, operands: Any, types: Any, wish: tuple[str, ...] = ()) -> Any:
+        return arrange.along_axis(self, "axis", operands, types)
+
     def deduce(self, data: Type | None, *vectors: Type | None) -> tuple[Type | None, ...]:
         return along_axis(data, self.axis, vectors)
 
     def infer(self, data: TensorType, gamma: TensorType, beta: TensorType) -> TensorType:
-        kind = _infer_along(self, data)
+        kind = infer_along(self, data)
         _check_vectors(self, kind, axis_of(self, len(kind.shape)), gamma=gamma, beta=beta)
         return kind
 
@@ -294,6 +312,9 @@ class InstanceNorm(Operator):
         bad(floats(2, 3, 4), floats(4), floats(3), error="gamma"),
     )  # fmt: skip
 
+    def arrange(self, operands: Any, types: Any, wish: tuple[str, ...] = ()) -> Any:
+        return arrange.along_axis(self, "axis", operands, types)
+
     def axes(self, rank: int) -> tuple[int, ...]:
         channel = axis_of(self, rank)
         return tuple(axis for axis in range(1, rank) if axis != channel)
@@ -302,7 +323,7 @@ class InstanceNorm(Operator):
         return along_axis(data, self.axis, vectors)
 
     def infer(self, data: TensorType, gamma: TensorType, beta: TensorType) -> TensorType:
-        kind = _infer_along(self, data)
+        kind = infer_along(self, data)
         _check_vectors(self, kind, axis_of(self, len(kind.shape)), gamma=gamma, beta=beta)
         return kind
 
@@ -379,8 +400,11 @@ class LocalResponseNorm(Operator):
         bad(floats(2), error="outside"),
     )
 
+    def arrange(self, operands: Any, types: Any, wish: tuple[str, ...] = ()) -> Any:
+        return arrange.along_axis(self, "axis", operands, types)
+
     def infer(self, data: TensorType) -> TensorType:
-        return _infer_along(self, data)
+        return infer_along(self, data)
 
     def window(self) -> tuple[int, int]:
         """How far the window reaches before and after (ONNX: floor and ceil of (size - 1) / 2)."""

@@ -6,19 +6,26 @@ Tensor[(1, 8, 3, 3), float32]
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
 
 from ..relay.ir.operator import Fusion, Operator, attribute, bad, example, operator
 from ..relay.ir.types import Dimension, TensorType
+from . import arrange
 from . import attributes as convert
+from . import layout as layouts
 from .nn_conv import check_positive, window_extent
 from .samples import floats, ints
 from .shapes import Shape, known, refuse, tensor, whole
 
-SPATIAL = {"NCW": (2,), "NWC": (1,), "NCHW": (2, 3), "NHWC": (1, 2), "NCDHW": (2, 3, 4), "NDHWC": (1, 2, 3)}
-"""Places of the pooled axes by layout."""
+_OUT_LAYOUTS = ("", "NCW", "NWC", "NCHW", "NHWC", "NCDHW", "NDHWC")
+
+
+def spatial_axes(layout: str) -> tuple[int, ...]:
+    """Places of the pooled axes."""
+    return tuple(at for at, (letter, _) in enumerate(layouts.parse(layout).axes) if letter in "DHW")
 
 
 class Pool(Operator):
@@ -36,7 +43,7 @@ class Pool(Operator):
 
     def axes(self) -> tuple[int, ...]:
         own: Any = self
-        return SPATIAL[own.layout]
+        return spatial_axes(own.layout)
 
     def out_extent(self, extent: Dimension, at: int) -> Dimension:
         """Number of windows along a pooled axis; ceil_mode counts a last one that begins inside data or front pad."""
@@ -61,9 +68,12 @@ class Pool(Operator):
             result[axis] = self.out_extent(shape[axis], at)
         return tuple(result)
 
+    def arrange(self, operands: Any, types: Any, wish: tuple[str, ...] = ()) -> Any:
+        return arrange.by_layout(self, "layout", operands, types, wish)
+
     def infer(self, data: TensorType) -> TensorType:
         own: Any = self
-        kind = tensor(self, data, "data", len(own.layout))
+        kind = tensor(self, data, "data", len(layouts.parse(own.layout).axes))
         if self.average and not kind.dtype.is_float:
             refuse(self, "E-TYPE-DTYPE", "data must be of a float dtype", found=kind.dtype)
         return TensorType(self.shape(kind.shape), kind.dtype)
@@ -133,9 +143,23 @@ _GAP1 = attribute((1,), "distance between taps", convert=convert.single)
 _GAP2 = attribute((1, 1), "distances between taps", convert=convert.pair)
 _PAD2 = attribute((0, 0), "before and after", convert=convert.padding2)
 _PAD4 = attribute((0, 0, 0, 0), "top, left, bottom, right", convert=convert.padding4)
-_LAYOUT1 = attribute("NCW", "layout of data", choices=("NCW", "NWC"))
-_LAYOUT2 = attribute("NCHW", "layout of data", choices=("NCHW", "NHWC"))
-_OUT_LAYOUT = attribute("", "layout of the result: that of data", choices=("", *SPATIAL))
+
+
+def _layout_of(letters: str) -> Callable[[Any], str]:
+    """Accepts the layouts of data with these axes, channels in blocks included ("NCHW16c")."""
+
+    def accept(value: Any) -> str:
+        found = layouts.parse(str(value))
+        if sorted(found.letters) != sorted(letters) or set(found.factors) - {"C"}:
+            raise ValueError(f"an order of {letters}, perhaps with blocks of channels")
+        return str(value)
+
+    return accept
+
+
+_LAYOUT1 = attribute("NCW", "layout of data", convert=_layout_of("NCW"))
+_LAYOUT2 = attribute("NCHW", "layout of data", convert=_layout_of("NCHW"))
+_OUT_LAYOUT = attribute("", "layout of the result: that of data", choices=_OUT_LAYOUTS)
 
 _examples2 = (
     example(floats(1, 2, 6, 7), pool_size=2, strides=2),
@@ -143,6 +167,8 @@ _examples2 = (
     example(floats(1, 2, 6, 7), pool_size=3, strides=2, ceil_mode=True),
     example(floats(1, 1, 8, 8), pool_size=2, dilation=(2, 3)),
     example(floats(1, 6, 7, 2), pool_size=2, strides=2, padding=1, layout="NHWC"),
+    example(floats(1, 2, 6, 7, 4), pool_size=2, strides=2, padding=1, layout="NCHW4c"),
+    bad(floats(1, 2, 4, 4), pool_size=2, layout="NCHD", error="an order of NCHW"),
     example(floats(1, 1, 5, 5), pool_size=3, strides=3, padding=1, ceil_mode=True),
     bad(floats(2, 6, 7), pool_size=2, error="4 axes"), bad(floats(1, 2, 2, 2), pool_size=3, error="larger"),
     bad(floats(1, 2, 4, 4), pool_size=2, strides=0, error="positive"),
@@ -228,7 +254,7 @@ _SIZE3 = attribute(doc="depth, height and width of the window", convert=convert.
 _STEP3 = attribute((1, 1, 1), "steps of the window", convert=convert.triple)
 _GAP3 = attribute((1, 1, 1), "distances between taps", convert=convert.triple)
 _PAD6 = attribute((0,) * 6, "three before, three after", convert=convert.padding6)
-_LAYOUT3 = attribute("NCDHW", "layout of data", choices=("NCDHW", "NDHWC"))
+_LAYOUT3 = attribute("NCDHW", "layout of data", convert=_layout_of("NCDHW"))
 _examples3 = (
     example(floats(1, 2, 4, 5, 4), pool_size=2, strides=(1, 2, 2)),
     example(floats(1, 1, 4, 4, 4), pool_size=(2, 3, 2), padding=(0, 1, 1, 1, 1, 0)),
@@ -277,11 +303,14 @@ class GlobalPool(Operator):
 
     def axes(self) -> tuple[int, ...]:
         own: Any = self
-        return SPATIAL[own.layout]
+        return spatial_axes(own.layout)
+
+    def arrange(self, operands: Any, types: Any, wish: tuple[str, ...] = ()) -> Any:
+        return arrange.by_layout(self, "layout", operands, types, wish)
 
     def infer(self, data: TensorType) -> TensorType:
         own: Any = self
-        kind = tensor(self, data, "data", len(own.layout))
+        kind = tensor(self, data, "data", len(layouts.parse(own.layout).axes))
         if self.average and not kind.dtype.is_float:
             refuse(self, "E-TYPE-DTYPE", "data must be of a float dtype", found=kind.dtype)
         return TensorType(tuple(1 if at in self.axes() else extent for at, extent in enumerate(kind.shape)), kind.dtype)
@@ -339,7 +368,7 @@ class AdaptivePool(Operator):
 
     def axes(self) -> tuple[int, ...]:
         own: Any = self
-        return SPATIAL[own.layout]
+        return spatial_axes(own.layout)
 
     def sizes(self, shape: Shape) -> tuple[int, ...]:
         """Output extents of the pooled axes."""
@@ -355,9 +384,12 @@ class AdaptivePool(Operator):
             result[axis] = size
         return tuple(result)
 
+    def arrange(self, operands: Any, types: Any, wish: tuple[str, ...] = ()) -> Any:
+        return arrange.by_layout(self, "layout", operands, types, wish)
+
     def infer(self, data: TensorType) -> TensorType:
         own: Any = self
-        kind = tensor(self, data, "data", len(own.layout))
+        kind = tensor(self, data, "data", len(layouts.parse(own.layout).axes))
         if not kind.dtype.is_float:
             refuse(self, "E-TYPE-DTYPE", "data must be of a float dtype", found=kind.dtype)
         return TensorType(self.shape(kind.shape), kind.dtype)

@@ -18,6 +18,7 @@ from ..arith import build
 from ..core.dtype import DataType
 from ..relay.ir.operator import Fusion, Operator, attribute, bad, example, operator
 from ..relay.ir.types import TensorType
+from . import arrange
 from . import attributes as convert
 from .emit import stage_name
 from .samples import bools, floats, ints
@@ -45,6 +46,9 @@ class Reduction(Operator):
     def axes(self, rank: int) -> tuple[int, ...]:
         """The axes that are reduced, ascending."""
         return reduced_axes(self, self.axis, rank, bool(self.exclude))
+
+    def arrange(self, operands: Any, types: Any, wish: tuple[str, ...] = ()) -> Any:
+        return arrange.reduced(self, operands, self.axes(len(types[0].shape)))
 
     def infer(self, data: TensorType) -> TensorType:
         kind = tensor(self, data, "data")
@@ -312,6 +316,9 @@ class ArgReduction(Operator):
         own: Any = self
         return reduced_axes(self, own.axis, rank, own.exclude)
 
+    def arrange(self, operands: Any, types: Any, wish: tuple[str, ...] = ()) -> Any:
+        return arrange.reduced(self, operands, self.axes(len(types[0].shape)), many=False)
+
     def infer(self, data: TensorType) -> TensorType:
         own: Any = self
         kind = tensor(self, data, "data")
@@ -343,7 +350,7 @@ class ArgReduction(Operator):
         axes = self.axes(len(data.shape))
         reduced = {axis: te.reduce_axis((0, data.shape[axis]), name=f"k{axis}") for axis in axes}
         extents = [data.shape[axis] for axis in axes]
-        reducer = _arg_reducer(self.greatest, own.select_last_index)
+        reducer = arg_reducer(self.greatest, own.select_last_index)
 
         def element(*i: Any) -> Any:
             spatial = iter([at for position, at in enumerate(i) if not (own.keepdims and position in axes)])
@@ -356,7 +363,7 @@ class ArgReduction(Operator):
         return found
 
 
-def _arg_reducer(greatest: bool, last: bool) -> Any:
+def arg_reducer(greatest: bool, last: bool) -> Any:
     from .. import te
 
     def combine(a: Any, b: Any) -> tuple[Any, Any]:

@@ -13,6 +13,7 @@ import numpy as np
 from ..arith import build
 from ..relay.ir.operator import Fusion, Operator, attribute, bad, example, operator
 from ..relay.ir.types import TensorType
+from . import arrange
 from . import attributes as convert
 from .emit import injective, stage_name
 from .nn_conv import check_positive
@@ -100,6 +101,9 @@ class Resize2D(Operator):
         bad(floats(1, 2, 3), size=(2, 2), error="4 axes"), bad(floats(1, 2, 3, 3), size=(0, 2), error="positive"),
         bad(floats(1, 2, 3, 3), size=2, method="best", error="one of"),
     )  # fmt: skip
+
+    def arrange(self, operands: Any, types: Any, wish: tuple[str, ...] = ()) -> Any:
+        return arrange.by_layout(self, "layout", operands, types, wish)
 
     def infer(self, data: TensorType) -> TensorType:
         kind = tensor(self, data, "data", 4)
@@ -211,6 +215,9 @@ class Upsampling(Operator):
             rounding_method=rounding,
         )
 
+    def arrange(self, operands: Any, types: Any, wish: tuple[str, ...] = ()) -> Any:
+        return arrange.by_layout(self, "layout", operands, types, wish)
+
     def infer(self, data: TensorType) -> TensorType:
         kind = tensor(self, data, "data", 4)
         return self.resize(kind.shape).infer(kind)
@@ -250,6 +257,9 @@ class DepthToSpace(Operator):
         result[channel] = floor_divide(shape[channel], square)
         result[height], result[width] = (multiply(shape[axis], self.block_size) for axis in (height, width))
         return tuple(result)
+
+    def arrange(self, operands: Any, types: Any, wish: tuple[str, ...] = ()) -> Any:
+        return arrange.by_layout(self, "layout", operands, types, wish)
 
     def infer(self, data: TensorType) -> TensorType:
         kind = tensor(self, data, "data", 4)
@@ -306,6 +316,9 @@ class SpaceToDepth(Operator):
             result[axis] = floor_divide(extent, self.block_size)
         result[channel] = multiply(shape[channel], self.block_size**2)
         return tuple(result)
+
+    def arrange(self, operands: Any, types: Any, wish: tuple[str, ...] = ()) -> Any:
+        return arrange.by_layout(self, "layout", operands, types, wish)
 
     def infer(self, data: TensorType) -> TensorType:
         kind = tensor(self, data, "data", 4)

@@ -15,6 +15,7 @@ from ..core.dtype import DataType
 from ..relay.ir.operator import Fusion, Operator, attribute, bad, example, operator
 from ..relay.ir.types import Any as AnyDimension
 from ..relay.ir.types import Dimension, TensorType
+from . import arrange
 from . import attributes as convert
 from .emit import injective, type_of
 from .samples import floats, ints
@@ -84,6 +85,9 @@ class StridedSlice(Operator):
         if stride == -1 and end is not None and end < -(2**31) and (begin is None or begin == -1):
             return None, extent, -1
         return (begin if begin is not None and begin >= 0 else None), AnyDimension(), stride
+
+    def arrange(self, operands: Any, types: Any, wish: tuple[str, ...] = ()) -> Any:
+        return arrange.sliced(self, operands, self._axes(len(types[0].shape)))
 
     def infer(self, data: TensorType) -> TensorType:
         kind = tensor(self, data, "data")

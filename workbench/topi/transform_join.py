@@ -19,8 +19,8 @@ from ..arith import build
 from ..core.dtype import DataType
 from ..relay.ir.operator import Fusion, Operator, attribute, bad, example, operator
 from ..relay.ir.types import Dimension, TensorType, TupleType
+from . import arrange, emit
 from . import attributes as convert
-from . import emit
 from .emit import injective, type_of
 from .samples import bools, floats, ints
 from .shapes import (
@@ -79,6 +79,9 @@ class Concatenate(Operator):
                 for at, (a, b) in enumerate(zip(total, shape, strict=True))
             )
         return total
+
+    def arrange(self, operands: Any, types: Any, wish: tuple[str, ...] = ()) -> Any:
+        return arrange.joined(self, operands, types)
 
     def reference(self, data: Sequence[np.ndarray]) -> np.ndarray:
         return np.concatenate(data, self.axis)
@@ -173,6 +176,10 @@ class Split(Operator):
                 found=f"{self.indices_or_sections} of {extent}",
             )
         return list(zip(edges, [*edges[1:], extent], strict=True))
+
+    def arrange(self, operands: Any, types: Any, wish: tuple[str, ...] = ()) -> Any:
+        cuts = self.indices_or_sections
+        return arrange.cut_in_parts(self, operands, types, cuts if isinstance(cuts, int) else len(cuts) + 1)
 
     def infer(self, data: TensorType) -> TupleType:
         kind = tensor(self, data, "data")
@@ -347,6 +354,9 @@ class Where(Operator):
             return build.select(test if test.dtype.is_bool else test != build.const(0, test.dtype), a, b)
 
         return emit.broadcast(self, element, shape, condition, x, y)
+
+    def arrange(self, operands: Any, types: Any, wish: tuple[str, ...] = ()) -> Any:
+        return arrange.broadcast(self, operands, types)
 
 
 @operator("full")

@@ -16,6 +16,7 @@ from ..arith import build
 from ..core.dtype import DataType
 from ..relay.ir.operator import Fusion, Operator, attribute, bad, example, operator
 from ..relay.ir.types import Dimension, TensorType
+from . import arrange
 from . import attributes as convert
 from .emit import injective, row_major, unravel
 from .samples import floats, ints
@@ -207,6 +208,9 @@ class Transpose(Operator):
         if len(found) != rank:
             refuse(self, "E-TYPE-AXIS", "every axis must be named once", found=self.axes, expected=f"{rank} axes")
         return found
+
+    def arrange(self, operands: Any, types: Any, wish: tuple[str, ...] = ()) -> Any:
+        return arrange.turned(self, operands, self.order(len(types[0].shape)))
 
     def infer(self, data: TensorType) -> TensorType:
         kind = tensor(self, data, "data")

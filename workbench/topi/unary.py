@@ -258,7 +258,8 @@ class Atanh(Unary):
     examples = (example(floats(2, 3, low=-0.9, high=0.9)), bad(ints(2), error="float dtype"))
 
 
-def _erf(values: np.ndarray) -> np.ndarray:
+def erf_numpy(values: np.ndarray) -> np.ndarray:
+    """The error function, in float64."""
     return np.asarray(np.vectorize(math.erf, otypes=[np.float64])(values)) if values.size else values
 
 
@@ -266,7 +267,7 @@ def _erf(values: np.ndarray) -> np.ndarray:
 class Erf(Unary):
     """The Gauss error function."""
 
-    numpy = staticmethod(_erf)
+    numpy = staticmethod(erf_numpy)
     scalar = intrinsic("erf")
     aliases = {"onnx": "Erf"}
     examples = _floats

@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+from ..core.errors import PICTURES
 from .diff import line_hunks
 
 _COLOURS: Final = {
@@ -45,7 +46,6 @@ _FUNCTION: Final = 24_000
 _PLAIN_LIMIT: Final = 24_000
 _LINE: Final = 1_000
 """Characters of a line that are shown."""
-_CONTROLS: Final = {code: 0x2400 + code for code in range(32) if chr(code) not in "\n\t"} | {127: 0x2421}
 
 
 def short_constants(text: str) -> str:
@@ -76,7 +76,7 @@ def visible(text: str) -> str:
     >>> visible("a\\x1b[31m")
     'a␛[31m'
     """
-    return short_constants(text).translate(_CONTROLS)
+    return short_constants(text).translate(PICTURES)
 
 
 def plain(text: str) -> str:

@@ -122,8 +122,8 @@ class SessionModel:
         return StepView(
             id=found.id,
             state=found.id,
-            before=_near(before, [(hunk.before_start, hunk.before_count) for hunk in hunks]),
-            after=_near(after, [(hunk.after_start, hunk.after_count) for hunk in hunks]),
+            before=near(before, [(hunk.before_start, hunk.before_count) for hunk in hunks]),
+            after=near(after, [(hunk.after_start, hunk.after_count) for hunk in hunks]),
             hunks=hunks,
             rewrites=tuple(rewrite_summary(firing) for firing in found.firings[:_REWRITES]),
             rewrite_count=len(found.firings),
@@ -230,7 +230,7 @@ def passes_for(level: str) -> tuple[str, ...]:
     return tuple(name for name in PASSES if not defined_in(PASSES[name]).startswith(other))
 
 
-def _near(lines: tuple[str, ...], places: list[tuple[int, int]]) -> TextView:
+def near(lines: tuple[str, ...], places: list[tuple[int, int]]) -> TextView:
     """The lines near the changes as chunks; short texts whole."""
     if len(lines) <= 400:
         return TextView(len(lines), (Chunk(0, lines),) if lines else ())

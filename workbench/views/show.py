@@ -16,9 +16,12 @@ from ..driver.text import function_text, script
 from ..relay.ir.expr import Function
 from .graph import graph_svg
 from .html import difference_html, difference_lines, plain, program_html, text_html, visible
+from .provenance import listing, listing_text
 
 if TYPE_CHECKING:
+    from ..driver.llvm_passes import LlvmPasses
     from ..driver.session import Session
+    from ..driver.trails import Provenance
     from ..driver.view import TextDifference
     from ..schedule import Schedule
 
@@ -95,6 +98,27 @@ def show_session(session: Session) -> Any:
 
     screen = pipeline_screen(session, session_bundle(session)["text/html"])
     return screen if screen is not None else _display(session_bundle(session))
+
+
+def show_listing(provenance: Provenance, kernel: str, form: str = "asm") -> Any:
+    """A kernel's native text with the origin of each line."""
+    return _display(text_bundle(listing_of(provenance, kernel, form), form))
+
+
+def listing_of(provenance: Provenance, kernel: str, form: str = "asm") -> str:
+    return listing_text(listing(provenance, kernel, form))
+
+
+def show_llvm_passes(passes: LlvmPasses) -> Any:
+    """LLVM's passes in the pipeline stepper where widgets work, else as a list."""
+    bundle = text_bundle(str(passes), "script")
+    if not in_notebook():
+        print(bundle["text/plain"])
+        return None
+    from .._lazy import llvm_screen
+
+    screen = llvm_screen(passes, bundle["text/html"])
+    return screen if screen is not None else _display(bundle)
 
 
 def show_schedule(schedule: Schedule) -> Any:

@@ -363,9 +363,7 @@ ACCEPTED: dict[str, Callable[[], Any]] = {
     "00_good": good,
     "14_not_sorted": unsorted,
     "70_nest_30": lambda: nested_ifs(30),
-    "89_gather_at_run_time": lambda: model(
-        [node("Gather", ["x", "i"], ["y"])], [value("x"), value("i", (2,), INT64)]
-    ),
+    "89_gather_at_run_time": lambda: model([node("Gather", ["x", "i"], ["y"])], [value("x"), value("i", (2,), INT64)]),
     "90_divide_at_run_time": lambda: integers("Div"),
     "90_remainder_at_run_time": lambda: integers("Mod"),
     "91_least_by_minus_one": lambda: integers("Div"),

@@ -1,4 +1,4 @@
-"""Every hostile model, imported, compiled and run in a process of its own: 85 kinds, each as its row of `corpus` says."""
+"""Every hostile model, imported, compiled and run in a process of its own: 85 kinds, each as its row says."""
 
 from __future__ import annotations
 

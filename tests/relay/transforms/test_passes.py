@@ -40,6 +40,18 @@ PASSES = {
     "Inline": transform.Inline(),
     "EtaExpand": transform.EtaExpand(expand_constructor=True, expand_global_var=True),
     "RemoveUnusedFunctions": transform.RemoveUnusedFunctions(),
+    "ConvertLayout": transform.ConvertLayout("NHWC"),
+    "ConvertLayoutBack": transform.ConvertLayout({"nn.conv2d": ["NCHW", "OIHW"], "nn.max_pool2d": ["NCHW"]}),
+    "ConvertLayoutBlocks": transform.ConvertLayout({"nn.conv2d": ["NCHW2c", "default"], "nn.max_pool2d": ["NCHW4c"]}),
+    "SimplifyExprPostAlterOp": transform.SimplifyExprPostAlterOp(),
+    "FastMath": transform.FastMath(),
+    "FlattenAtrousConv": transform.FlattenAtrousConv(),
+    "DivToMul": transform.DivToMul(),
+    "DynamicToStatic": transform.DynamicToStatic(),
+    "CombineParallelConv2D": transform.CombineParallelConv2D(min_num_branches=2),
+    "CombineParallelDense": transform.CombineParallelDense(min_num_branches=2),
+    "CombineParallelDenseFlat": transform.CombineParallelDense(min_num_branches=2, to_batch=False),
+    "CombineParallelBatchMatmul": transform.CombineParallelBatchMatmul(min_num_branches=2),
 }
 EXACT = {
     "SimplifyExpr",
@@ -65,7 +77,7 @@ def typed(function: Function) -> IRModule:
 
 
 def run_passes(mod: IRModule, names: list[str]) -> IRModule:
-    with PassContext(opt_level=3):
+    with PassContext(opt_level=4):
         for name in names:
             mod = PASSES[name](mod)
             assert verify(mod) == [], f"after {name}"
@@ -114,7 +126,7 @@ def test_defuse_undoes_fuse(function: Function) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PASSES)
 def test_chain_of_twenty_thousand_calls(name: str) -> None:
-    with PassContext(opt_level=3):
+    with PassContext(opt_level=4):
         made = PASSES[name](typed(chain(20_000)))
     assert made["main"].body.checked_type is not None
 
@@ -124,7 +136,7 @@ def test_chain_of_twenty_thousand_calls(name: str) -> None:
     "name", ["ToGraphNormalForm", "DeadCodeElimination", "FoldConstant", "FuseOps", "ToANormalForm"]
 )
 def test_chain_of_twenty_thousand_lets(name: str) -> None:
-    with PassContext(opt_level=3):
+    with PassContext(opt_level=4):
         made = PASSES[name](typed(let_chain(20_000)))
     assert made["main"].body.checked_type is not None
 

@@ -21,7 +21,7 @@ from workbench.relay.ir import expr as e
 from workbench.relay.ir.infer import infer_type
 from workbench.relay.ir.script import script
 from workbench.relay.ir.verify import verify
-from workbench.relay.transforms import canonicalize_ops, fold_explicit_padding
+from workbench.relay.transforms import canonicalize_ops, div_to_mul, fast_math, flatten_atrous, fold_explicit_padding
 
 
 def plane() -> e.Var:
@@ -60,7 +60,33 @@ def casts() -> e.Expr:
     return e.Tuple((relay.exp(wide), relay.add(wide, wide), relay.mean(wide), relay.cast(wide, dtype="int8")))
 
 
+def functions() -> e.Expr:
+    x, wide = relay.var("x", shape=(2, 6)), relay.var("wide", shape=(3,), dtype="float64")
+    return e.Tuple((relay.nn.softmax(relay.exp(x), axis=0), relay.erf(relay.tanh(x)), relay.exp(wide)))
+
+
+def quotients() -> e.Expr:
+    x = relay.var("x", shape=(2, 6))
+    return relay.divide(relay.divide(x, e.const(3.0)), relay.divide(x, e.const(np.float32([1, 2, 4, 5, -6, 1e-3]))))
+
+
+def atrous(layout: str = "NHWC", crops: Any = ((0, 1), (1, 0)), again: int = 2) -> e.Expr:
+    """A convolution with dilation (2, 3) in the long form."""
+    plain = layout == "NCHW"
+    data = relay.var("x", shape=(1, 4, 7, 8) if plain else (1, 7, 8, 4))
+    more = ((0, 0),) if plain else ()
+    first = (1,) if plain else ()
+    inner = relay.nn.space_to_batch_nd(data, block_shape=(*first, 2, 3), paddings=(*more, (2, 3), (3, 1)))
+    kernel = weights(2, 4, 2, 2) if plain else weights(2, 2, 4, 2)
+    conv = relay.nn.conv2d(inner, kernel, data_layout=layout, kernel_layout="OIHW" if plain else "HWIO")
+    return relay.nn.batch_to_space_nd(conv, block_shape=(*first, again, 3), crops=(*more, *crops))
+
+
 CASES: dict[str, tuple[Any, Callable[[], e.Expr]]] = {
+    "FlattenAtrousConv": (transform.FlattenAtrousConv(), atrous),
+    "FlattenAtrousConv-NCHW": (transform.FlattenAtrousConv(), lambda: atrous("NCHW")),
+    "DivToMul": (transform.DivToMul(), quotients),
+    "FastMath": (transform.FastMath(), functions),
     "CanonicalizeOps": (transform.CanonicalizeOps(), biases),
     "CanonicalizeCast": (transform.CanonicalizeCast(), casts),
     "FoldExplicitPadding": (transform.FoldExplicitPadding(), paddings),
@@ -70,7 +96,8 @@ CASES: dict[str, tuple[Any, Callable[[], e.Expr]]] = {
 def inputs(mod: IRModule) -> list[np.ndarray]:
     found = inputs_of(mod["main"])
     kinds = [param.checked_type.dtype.to_numpy() for param in mod["main"].params]
-    return [(array * 100).astype(kind) if kind.kind == "i" else array for array, kind in zip(found, kinds, strict=True)]
+    pairs = zip(found, kinds, strict=True)
+    return [(array * (100 if kind.kind == "i" else 1)).astype(kind) for array, kind in pairs]
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -93,6 +120,19 @@ def test_before_and_after(name: str, golden) -> None:
 @pytest.mark.parametrize(
     ("table", "rule", "build", "expected"),
     [
+        (
+            fast_math.RULES, "fast_exp", lambda: relay.exp(relay.var("x", shape=(2,), dtype="float64")),
+            "at most 32 bits; found float64",
+        ),
+        (
+            div_to_mul.RULES, "divide-by-constant", lambda: relay.divide(plane(), e.const(0.0)),
+            "the reciprocal is a normal number",
+        ),
+        (
+            flatten_atrous.RULES, "dilated-conv2d", lambda: atrous(crops=((3, 0), (0, 0))),
+            "no more is cropped than was padded; found [-1, 3, 3, 1]",
+        ),
+        (flatten_atrous.RULES, "dilated-conv2d", lambda: atrous(again=1), "both have the same blocks"),
         (canonicalize_ops.RULES, "bias-add", lambda: relay.tanh(plane()), "call of nn.bias_add; found tanh"),
         (
             fold_explicit_padding.RULES, "pad-into-convolution",

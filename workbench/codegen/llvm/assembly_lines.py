@@ -1,8 +1,8 @@
 """From instructions of an assembly text to lines of the printed loop program.
 
 Assembly holds the lines that LLVM kept (``.loc``).  What it dropped is made good in the optimised text
-(`lines.completed`), from which assembly is printed once more.  Its instructions are the same but for a few, since a text
-that was read again may be ordered otherwise, so the two are aligned: what is shown is the code that runs.
+(`lines.completed`), from which assembly is printed once more.  Its instructions are the same but for a few, since a
+text that was read again may be ordered otherwise, so the two are aligned: what is shown is the code that runs.
 
     spots = read_assembly(assembly, again, loops_by_line(read_llvm(optimised)))
 """

@@ -6,13 +6,17 @@ parser and verifier here cannot trip an assertion of the optimiser, as far as kn
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 import threading
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
-from ...core.errors import WorkbenchError
+from ...core.errors import WorkbenchError, shorten
 from ...target import Target
+from ...target.tables import PROCESSORS
 
 _LOCK = threading.Lock()
 
@@ -42,6 +46,7 @@ class Job:
 
 def job_of(text: str, target: Target, form: str = "object") -> Job:
     """The job for `target`; its defaults are the host's processor and features."""
+    require_known(target)
     cpu, features = processor_of(target)
     level = int(target.options.get("opt-level", 3))
     return Job(text, target.triple, cpu, features, str(target.options.get("mabi", "")), level, form)
@@ -81,6 +86,53 @@ def processor_of(target: Target) -> tuple[str, str]:
         return target.cpu, own
     cpu, features = host_processor()
     return cpu, ",".join(text for text in (features, own) if text)
+
+
+def require_known(target: Target) -> None:
+    """Refuse a processor, feature or ABI that LLVM does not know: it would end the process when it meets them."""
+    abi = str(target.options.get("mabi", ""))
+    if target.cpu in PROCESSORS and not (target.triple or target.features or abi):
+        return
+    if not (target.cpu or target.features or abi):
+        return
+    reason = _judged(target.triple, target.cpu, ",".join(target.features), abi)
+    if reason:
+        raise WorkbenchError(
+            "E-CODEGEN-PROCESSOR",
+            "LLVM does not know this processor, feature or ABI",
+            where=shorten(str(target), 200),
+            found=reason,
+            expected="names as LLVM spells them: -mcpu=x86-64-v3, -mattr=+avx2",
+            fix="leave the option out to compile for this machine",
+        )
+
+
+_TRIAL: Final = """
+import json, sys
+import llvmlite.binding as llvm
+triple, cpu, features, abi = json.loads(sys.stdin.read())
+llvm.initialize_all_targets()
+llvm.initialize_all_asmprinters()
+found = llvm.Target.from_triple(triple or llvm.get_process_triple())
+machine = found.create_target_machine(cpu=cpu, features=features, abiname=abi)
+machine.emit_object(llvm.parse_assembly("define void @f() { ret void }"))
+"""
+
+
+@lru_cache(maxsize=256)
+def _judged(triple: str, cpu: str, features: str, abi: str) -> str:
+    """Why LLVM cannot compile for this, found out in a process of its own; empty if it can."""
+    asked = json.dumps([triple, cpu, features, abi])
+    if "\\u0000" in asked or len(asked) > 8192:
+        return "a name that no processor has"
+    command = [sys.executable, "-c", _TRIAL]
+    done = subprocess.run(command, input=asked, capture_output=True, text=True, timeout=120, check=False)
+    said = next((line for line in done.stderr.splitlines() if "not a recognized" in line or "LLVM ERROR" in line), "")
+    if said:
+        return shorten(said, 200)
+    if done.returncode < 0:
+        return "LLVM ended the process that tried it"
+    return ""  # what Python can say (an unknown triple) is said where it is used
 
 
 def needed_features(target: Target) -> str:

@@ -20,6 +20,7 @@ from typing import IO, Final
 
 from ...core.errors import WorkbenchError
 from ...core.host import usable_threads
+from ...core.time_limit import check_time
 from .machine import Job, compile_job
 
 MINIMUM_BYTES: Final = 300_000
@@ -141,6 +142,7 @@ class _Queue:
         self._busy: list[Helper] = []
 
     def _next(self) -> int | None:
+        check_time("code generation")
         with self._lock:
             return self._order.pop() if self._order and self.error is None else None
 

@@ -7,7 +7,6 @@ traced["asm"].text, traced["asm"].spots
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 from ...target import Target
 from . import machine
@@ -26,7 +25,6 @@ class NativeForm:
     spots: tuple[Spot, ...]
 
 
-@lru_cache(maxsize=64)
 def trace(text: str, target: Target) -> dict[str, NativeForm]:
     """The forms of a module's text, by name as in `FORMS`.  Compiles it, which takes as long as building it."""
     optimised = machine.compile_job(machine.job_of(text, target, "ll")).decode()

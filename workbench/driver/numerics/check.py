@@ -21,6 +21,7 @@ from ...core import progress
 from ...core.errors import WorkbenchError
 from ...core.module import IRModule
 from ...tir import nodes as t
+from .blame import Culprit, culprit
 from .compare import Gap, WrongTensor, compare, compare_all
 from .entry import EntryMachine, EntryRun, NotStraight, first_difference
 from .graph import Memory, evaluate, first_wrong
@@ -57,6 +58,8 @@ class Checker:
         self._runs: dict[int, EntryRun] = {}
         self._wide: list[np.ndarray] = []
         self._narrow: list[np.ndarray] = []
+        self.culprits: dict[int, Culprit] = {}
+        self._shifted: dict[int, StepCheck] = {}
         self._known: dict[int, StepCheck] = {}
         self._checks: dict[tuple[int, str], KernelCheck] = {}
 
@@ -117,7 +120,10 @@ class Checker:
     def verdict(self, index: int, alone: bool = False) -> StepCheck:
         """The verdict on the program after a step; `alone`: also where the step itself changed nothing."""
         if index not in self._known:
-            self._known[index] = self._verdict(index, alone)
+            found = self._verdict(index, alone)
+            if index in self._shifted and not found.bad:
+                found = replace(self._shifted[index], step=self.labels[index])
+            self._known[index] = found
         return self._known[index]
 
     def _verdict(self, index: int, alone: bool) -> StepCheck:
@@ -202,7 +208,26 @@ class Checker:
             return entry
         assert self.machine is not None
         changed = [name for name in self.machine.captured if alone or self._changed(index, name)]
-        return _joined(entry, [self._kernel(index, name) for name in changed])
+        checks = [self._kernel(index, name) for name in changed]
+        bad = next((check for check in checks if check.verdict in BAD), None)
+        return _joined(entry, checks) if bad is None else self._blamed(index, _joined(entry, checks), bad)
+
+    def _blamed(self, index: int, found: StepCheck, bad: KernelCheck) -> StepCheck:
+        """A bad verdict that rests on native code, put to the interpreter: it may be another step's fault."""
+        guilty = culprit(self, index, bad)
+        self.culprits[guilty.index] = guilty
+        if guilty.index != index:
+            later = self.labels[guilty.index]
+            self._shifted[guilty.index] = found
+            note = f"interpreted (on smaller shapes) it is right; the native code is not: see {later}"
+            return StepCheck(found.step, "right", note=note)
+        if not guilty.sure:
+            note = found.note or "by native code alone: no smaller problem shows it in the interpreter"
+            return replace(found, note=note)
+        shapes = ", ".join(str(array.shape) for array in guilty.small.inputs) if guilty.small else ""
+        size = f" on inputs of {shapes}" if guilty.small and guilty.small.shrunk else ""
+        said = guilty.check.note or f"the interpreter agrees{size}"
+        return replace(found, note=found.note or said)
 
     def _changed(self, index: int, name: str) -> bool:
         step = self.step(index)

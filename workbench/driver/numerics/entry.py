@@ -107,6 +107,8 @@ class EntryMachine:
         self.calls: dict[str, int] = {}
         self.captured: dict[str, list[np.ndarray]] = {}
         """The inputs of each kernel at its first call of the first run."""
+        self.narrow: dict[str, list[np.ndarray]] = {}
+        """What its meaning gives for them in float32."""
         for call in lowered.calls:
             self.calls[call.kernel] = self.calls.get(call.kernel, 0) + 1
             if call.kernel not in self.meanings:
@@ -209,9 +211,11 @@ class EntryMachine:
         inputs, outputs = passed[: len(passed) - meaning.outputs], passed[len(passed) - meaning.outputs :]
         tokens = tuple(self._token(buffer, view) for buffer, view in inputs)
         held = [view if self._whole(buffer, view) is not None else view.copy() for buffer, view in inputs]
+        results = self._results(name, tokens, held)
         if capture and name not in self.captured:
             self.captured[name] = held
-        for (_, view), result in zip(outputs, self._results(name, tokens, held), strict=True):
+            self.narrow[name] = results
+        for (_, view), result in zip(outputs, results, strict=True):
             view[...] = result.reshape(view.shape)
         if watched is not None:
             watched.extend([*held, *(view.copy() for _, view in outputs)])

@@ -6,15 +6,18 @@ none of those that come later in the pipeline, so that they have no say.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Iterator
+from typing import Final
 
 from ...core.module import IRModule
 from ...core.node import pre_order
 from ...core.transform import PASSES, PassContext
 from ...tir import nodes as t
 
-LEAST: Final = ("LowerBlocks", "BoundCheck", "FlattenBuffer")
-"""Passes that code generation cannot do without, and the check of bounds while they still have axes."""
+RUNS_A_STATEMENT: Final = 1_000_000
+"""From how many runs of a statement on optimising it pays, when the whole runs once."""
+LEAST: Final = ("LowerBlocks", "BoundCheck", "FlattenBuffer", "VectorizeLoop")
+"""Passes that code generation cannot do without, and the check of bounds while buffers still have axes."""
 
 
 def is_flat(function: t.PrimFunc) -> bool:
@@ -31,31 +34,42 @@ def flat_form(module: IRModule, checked: bool) -> IRModule:
     flat = {name: function for name, function in module.items() if is_flat(function)}
     rest = IRModule({name: function for name, function in module.items() if name not in flat})
     for name in LEAST:
+        # (VectorizeLoop: scalar code, hardly optimised, would take ten times as long to run.)
         if checked or name != "BoundCheck":
             rest = PASSES[name]()(rest)
     if checked and flat:
         flat = dict(PASSES["BoundCheck"]()(IRModule(flat)).functions)
     made = module.with_functions({**flat, **rest.functions})
-    # Vectors that no pass has made yet stay loops.
     with PassContext(opt_level=3, config={"tir.disable_vectorize": True}):
-        made = PASSES["VectorizeLoop"]()(made)
+        made = PASSES["VectorizeLoop"]()(made)  # what is flat and not made into vectors yet stays loops
     return PASSES["PoisonBuffers"]()(made) if checked else made
 
 
-def iterations(function: Any) -> int:
-    """About how many innermost iterations running a function once takes."""
-    total = 0
-    stack: list[tuple[Any, int]] = [(function.body, 1)]
+def iterations(function: t.PrimFunc) -> int:
+    """About how many innermost iterations running a function once takes; a vector counts for each of its lanes."""
+    return sum(times * _width(stmt) for stmt, times, _ in _innermost(function))
+
+
+def optimisation_level(form: t.PrimFunc) -> int:
+    """LLVM's level for a form that runs once: none where compiling would take longer than running."""
+    found = list(_innermost(form))
+    runs, statements = sum(times for _, times, _ in found), sum(copies for _, _, copies in found)
+    return int(runs > RUNS_A_STATEMENT * statements)
+
+
+def _innermost(function: t.PrimFunc) -> Iterator[tuple[t.Stmt, int, int]]:
+    """The innermost statements, how often each runs, and how many copies unrolled loops make of it."""
+    stack: list[tuple[t.Stmt, int, int]] = [(function.body, 1, 1)]
     while stack:
-        stmt, times = stack.pop()
+        stmt, times, copies = stack.pop()
         if isinstance(stmt, t.For):
-            times *= getattr(stmt.extent, "value", 16)
+            extent = getattr(stmt.extent, "value", 16)
+            times *= extent
+            copies *= extent if stmt.kind is t.ForKind.UNROLLED else 1
         inner = _statements_in(stmt)
-        if inner:
-            stack.extend((part, times) for part in inner)
-        else:
-            total += times * _width(stmt)
-    return total
+        stack.extend((part, times, copies) for part in inner)
+        if not inner:
+            yield stmt, times, copies
 
 
 def _statements_in(stmt: t.Stmt) -> list[t.Stmt]:
@@ -72,3 +86,4 @@ def _statements_in(stmt: t.Stmt) -> list[t.Stmt]:
 def _width(stmt: t.Stmt) -> int:
     """Lanes of the widest vector that a statement handles."""
     return max((node.dtype.lanes for node in pre_order(stmt) if isinstance(node, t.BufferLoad)), default=1)
+

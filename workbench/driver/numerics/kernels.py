@@ -19,7 +19,7 @@ from ...core.module import IRModule
 from ...tir import nodes as t
 from .compare import Gap, compare_all
 from .entry import EntryMachine
-from .forms import checked_form
+from .forms import checked_form, optimisation_level
 from .report import KernelCheck
 
 if TYPE_CHECKING:
@@ -43,6 +43,8 @@ class KernelChecker:
         self.child = child
         self.tolerance = tolerance
         self.deadline = deadline
+        self.prefix = ""
+        """Of the names of libraries, where several checkers share a child."""
         self._held = ""
         self._started = -1
         self._libraries: set[str] = set()
@@ -66,10 +68,10 @@ class KernelChecker:
             if key in self._known:
                 known = self._known[key]
                 return KernelCheck(kernel, "same" if known.verdict == "right" else known.verdict, known.gap, known.note)
-            unit = unit_of(IRModule({kernel: form}), function.attrs["target"], optimise=0)
+            unit = unit_of(IRModule({kernel: form}), function.attrs["target"], optimisation_level(form))
         except WorkbenchError as error:
             return KernelCheck(kernel, "failed", note=brief(error))
-        made = self.run(kernel, f"{kernel}/{key[1]}", unit)
+        made = self.run(kernel, f"{self.prefix}{kernel}/{key[1]}", unit)
         self._known[key] = made
         return made
 
@@ -88,8 +90,8 @@ class KernelChecker:
             meaning, inputs = self.machine.meanings[kernel], self.machine.captured[kernel]
             shapes = [output.shape for output in outputs]
             wide, narrow = (
-                [array.reshape(shape) for array, shape in zip(meaning.results(inputs, wide), shapes, strict=True)]
-                for wide in (True, False)
+                [array.reshape(shape) for array, shape in zip(results, shapes, strict=True)]
+                for results in (meaning.results(inputs, float64=True), self.machine.narrow[kernel])
             )
             self._expected = (kernel, wide, narrow)
         _, wide, narrow = self._expected

@@ -15,7 +15,7 @@ from ...lower.entry import Lowered
 from ...target import Target
 from ...tir import nodes as t
 from ...tir.transforms.flatten_buffer import written_names
-from .forms import flat_form, is_flat, iterations
+from .forms import flat_form, is_flat, iterations, optimisation_level
 
 INTERPRETED_ITERATIONS = 300_000
 """Innermost iterations up to which the interpreter runs a function (a second or two)."""
@@ -71,7 +71,7 @@ def run_function(
     if unit is None and small and not is_flat(function):
         return _interpreted(module, function, given)
     form = module if unit is not None else flat_form(module, checked=True)
-    made = unit or unit_of(form, function.attrs.get("target", Target("llvm")), optimise=0)
+    made = unit or unit_of(form, function.attrs.get("target", Target("llvm")), optimisation_level(form[name]))
     parameters = packed_parameters(form[name])
     shapes = _shapes(parameters, given)
     order = [parameter.name for parameter in form[name].params][: len(parameters)]

@@ -17,9 +17,10 @@ import numpy as np
 
 from ...core import origin, progress
 from ...core.errors import InternalError, WorkbenchError, shorten
-from ...core.limits import limits
+from ...core.limits import FoldBudget, limits
 from ...core.origin import ImportedFrom
 from ...core.tensor import Tensor
+from ...core.time_limit import check_time
 from ...relay.ir.expr import Constant, Expr, Var
 from ...relay.ir.types import TensorType
 from . import attributes, schema
@@ -39,7 +40,9 @@ Values = dict[str, Any]
 class Importer:
     """One import.  `notes` collects what the user should know."""
 
-    def __init__(self, record: ModelRecord, reader: TensorReader, name: str, *, freeze: bool = True) -> None:
+    def __init__(
+        self, record: ModelRecord, reader: TensorReader, name: str, *, freeze: bool = True, size: int = 0
+    ) -> None:
         self.record = record
         self.reader = reader
         self.name = name
@@ -48,7 +51,7 @@ class Importer:
         self.params: dict[str, Tensor] = {}
         self.weights: list[Var] = []
         self.nodes_done = 0
-        self.folder = Folder()
+        self.folder = Folder(FoldBudget(size))
         self.subgraphs: dict[int, tuple[Any, GraphRecord]] = {}
 
     def note(self, text: str) -> None:
@@ -81,6 +84,9 @@ class Importer:
             scope.setdefault(name, self._initializer(name, proto))
         self.convert_nodes(graph.nodes, scope, self.record.opsets, graph.claims, self.name, depth=0)
         outputs = tuple(scope[claim.name] for claim in graph.outputs)
+        if self.folder.budget.spent:
+            limit = self.folder.budget.spent
+            self.note(f"computing constants stopped at wb.limits.{limit}; what was left is computed at run time")
         for claim, value in zip(graph.outputs, outputs, strict=True):
             self._compare_claim(claim, value)
         return tuple(inputs), outputs
@@ -117,6 +123,7 @@ class Importer:
             )
         for record in progress.track(nodes, "import"):
             self.nodes_done += 1
+            check_time(where)
             limits.check("nodes", self.nodes_done, "inlining the model's functions", where)
             operands = [scope[name] if name else None for name in record.inputs]
             made = self._convert(record, operands, scope, opsets, where, depth)

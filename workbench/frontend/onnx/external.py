@@ -138,7 +138,9 @@ def read_external(
         os.close(descriptor)
 
 
-def _read_range(descriptor: int, offset: int, count: int, location: str, where: str, allow_hardlinks: bool) -> np.ndarray:
+def _read_range(
+    descriptor: int, offset: int, count: int, location: str, where: str, allow_hardlinks: bool
+) -> np.ndarray:
     facts = os.fstat(descriptor)
     shown = shorten(repr(location), 120)
     if not stat.S_ISREG(facts.st_mode):

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from ...core.limits import limits
+from ...core.limits import FoldBudget, limits
 from ...core.node import post_order
 from ...core.tensor import Tensor
 from ...relay.ir.expr import Call, Constant, Expr, Tuple, TupleGetItem
 from ...relay.ir.operator import Operator
 from ...relay.ir.types import TensorType, TupleType
-from .limits import FOLD_ELEMENTS, FOLD_TOTAL_BYTES
+from .limits import FOLD_ELEMENTS
 
 
 def nbytes(expression: Expr) -> int:
@@ -30,8 +30,8 @@ def nbytes(expression: Expr) -> int:
 class Folder:
     """Evaluates constant expressions of one import, within its budgets."""
 
-    def __init__(self) -> None:
-        self.bytes_left = FOLD_TOTAL_BYTES
+    def __init__(self, budget: FoldBudget) -> None:
+        self.budget = budget
 
     def evaluate(self, expression: Expr) -> Any:
         """The array (or tuple of arrays) of a constant expression; None if it is not one, or too large."""
@@ -40,10 +40,8 @@ class Folder:
         parts = [part for part in post_order(expression) if isinstance(part, Expr)]
         if not all(_is_computable(part) for part in parts):
             return None
-        cost = sum(nbytes(part) for part in parts)
-        if cost > self.bytes_left:
+        if not self.budget.take(sum(map(_work, parts)), 0):
             return None
-        self.bytes_left -= cost
         values: dict[int, Any] = {}
         with np.errstate(all="ignore"):
             for part in parts:
@@ -56,9 +54,24 @@ class Folder:
         if isinstance(expression, Constant) or not isinstance(kind, TensorType) or kind.size > FOLD_ELEMENTS:
             return expression
         value = self.evaluate(expression)
-        if value is None:
+        if value is None or not self.budget.take(0, nbytes(expression)):
             return expression
         return Constant(Tensor.of(np.asarray(value).astype(kind.dtype.to_numpy(), copy=False)))
+
+
+def is_constant(expression: Expr) -> bool:
+    """Whether an expression depends on constants alone, whatever computing it would cost."""
+    kinds = (Constant, Call, Tuple, TupleGetItem)
+    parts = [part for part in post_order(expression) if isinstance(part, Expr)]
+    return all(isinstance(part, kinds) for part in parts)
+
+
+def _work(part: Expr) -> int:
+    """Bytes that computing an expression reads and makes, and its arithmetic."""
+    if not isinstance(part, Call) or not isinstance(part.op, Operator):
+        return nbytes(part)
+    operands = [argument.checked_type for argument in part.args]
+    return nbytes(part) + sum(map(nbytes, part.args)) + part.op.flops(*operands)
 
 
 def _is_computable(part: Expr) -> bool:

@@ -11,8 +11,10 @@ from typing import Any
 
 from ...core import origin
 from ...core.errors import WorkbenchError, nearest
+from ...core.limits import limits
 from ...core.module import IRModule
 from ...core.tensor import Tensor
+from ...core.time_limit import time_limit
 from ...relay.ir.expr import Expr, Function
 from ...relay.ir.types import TensorType
 from . import emit
@@ -77,7 +79,8 @@ def import_model(
         options = _options(config)
         source = read_model(model)
         try:
-            found = _imported(source, shape, dtype, opset, freeze_params, values, options)
+            with time_limit(limits.import_seconds, f"importing {source.name}", limits.fix("import_seconds")):
+                found = _imported(source, shape, dtype, opset, freeze_params, values, options)
         finally:
             source.close()
         _require_clean(found, options)
@@ -107,7 +110,7 @@ def _imported(
     record = check_model(source.proto, source.name, opset)
     check_support(record, source.name)
     reader = TensorReader(source.folder, options.get("allow_hardlinks", False), source.deferred)
-    importer = Importer(record, reader, source.name, freeze=freeze)
+    importer = Importer(record, reader, source.name, freeze=freeze, size=source.size)
     ambient = origin.active()
     if ambient is not None:
         return _converted(importer, shape, dtype, values, ambient)

@@ -129,6 +129,11 @@ def cast_like(node: Site, x: Expr, other: Expr, *, saturate: int = 1, round_mode
     return converted(x, dtype_of(other), saturate)
 
 
+@onnx_op("BitCast", since=26)
+def bit_cast(node: Site, x: Expr, *, to: int) -> Expr:
+    return call("reinterpret", x, dtype=dtype_of_number(to, node.where))
+
+
 @onnx_op("Where", since=9)
 def where(node: Site, condition: Expr, a: Expr, b: Expr) -> Expr:
     return call("where", condition, a, b)

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from ...relay.ir.expr import Expr
-from .emit import call, constant, dtype_of, like, rank_of, scalar, shape_of
+from .emit import call, constant, dtype_of, like, rank_of, scalar, shape_of, unpack
 from .ops_convolution import Window, spatial, window
 from .site import Site
 from .table import onnx_op
@@ -59,11 +59,23 @@ def max_pool(
     pads: tuple[int, ...] | None = None,
     storage_order: int = 0,
     strides: tuple[int, ...] | None = None,
-) -> Expr:
+) -> Expr | tuple[Expr, ...]:
     extents = spatial(node, x)
     fit = window(node, extents, kernel_shape, strides, dilations, pads, auto_pad)
     _fitting(node, extents, fit)
-    return _pool("max_pool", x, fit, _end_padding(extents, fit, ceil_mode))
+    after = _end_padding(extents, fit, ceil_mode)
+    if node.output_count < 2:
+        return _pool("max_pool", x, fit, after)
+    both = call(
+        "nn.max_pool_indices",
+        x,
+        pool_size=fit.kernel,
+        strides=fit.strides,
+        dilation=fit.dilations,
+        padding=(*fit.before, *after),
+        column_major=bool(storage_order),
+    )
+    return unpack(both)
 
 
 @onnx_op("AveragePool")

@@ -19,6 +19,7 @@ from ...core.limits import limits
 from . import wire
 from .limits import FILE_BYTES
 from .skeleton import read_range, skeleton
+from .stored import FROM_FILE_BYTES, OpenFile
 from .tensors import Deferred
 
 _KINDS: Final = {
@@ -40,6 +41,9 @@ class Source:
     deferred: Deferred = field(default_factory=lambda: Deferred(-1, {}))
     """Weights that were left in the file."""
 
+    size: int = 0
+    """Bytes of the file; 0 for objects."""
+
     def close(self) -> None:
         """Close the file that weights are read from."""
         if self.deferred.descriptor >= 0:
@@ -58,7 +62,7 @@ def read_model(model: Any) -> Source:
     if isinstance(model, onnx.ModelProto):
         return Source(_with_graph(model, "model"), model.graph.name or "model", None)
     if isinstance(model, (bytes, bytearray, memoryview)):
-        return Source(_parse(bytes(model), "model"), "model", None)
+        return Source(_parse(bytes(model), "model"), "model", None, size=len(model))
     if isinstance(model, (str, os.PathLike)):
         return _read_file(Path(os.fspath(model)))
     raise WorkbenchError(
@@ -87,9 +91,11 @@ def _read_file(path: Path) -> Source:
         size = _require_plain(descriptor, path.name)
         found = skeleton(descriptor, size)
         if found is None:
-            return Source(_parse(read_range(descriptor, 0, size).tobytes(), path.name), path.name, path.parent)
-        deferred = Deferred(descriptor, found.deferred)
-        source = Source(_parse(found.data, path.name), path.name, path.parent, deferred)
+            whole = _parse(read_range(descriptor, 0, size).tobytes(), path.name)
+            return Source(whole, path.name, path.parent, size=size)
+        lasting = OpenFile(descriptor, path.name) if size >= FROM_FILE_BYTES else None
+        deferred = Deferred(descriptor, found.deferred, lasting)
+        source = Source(_parse(found.data, path.name), path.name, path.parent, deferred, size)
         kept = True
         return source
     finally:

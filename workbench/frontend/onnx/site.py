@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...core.errors import WorkbenchError
+from ...core.limits import limits
 from ...relay.ir.expr import Expr
+from .fold import is_constant, nbytes
 from .limits import UNROLLED_NODES
 from .records import NodeRecord
 
@@ -50,6 +52,8 @@ class Site:
         """The value of an operand that has to be known during import.  Raises `WorkbenchError` otherwise."""
         found = self.importer.folder.evaluate(value)
         if found is None:
+            if is_constant(value):
+                raise self._too_costly(value, what)
             raise WorkbenchError(
                 "E-ONNX-VALUE",
                 f"{self.record.label}: {what} is known only at run time",
@@ -60,6 +64,18 @@ class Site:
                 nodes=(value,),
             )
         return found
+
+    def _too_costly(self, value: Expr, what: str) -> WorkbenchError:
+        limit = self.importer.folder.budget.spent or "fold_bytes"
+        return WorkbenchError(
+            "E-LIMIT",
+            f"{self.record.label}: {what} is a constant that costs too much to compute",
+            where=self.where,
+            found=f"{nbytes(value):,} bytes",
+            expected=f"what wb.limits.{limit} allows ({getattr(limits, limit):,})",
+            fix=limits.fix(limit),
+            nodes=(value,),
+        )
 
     def ints(self, value: Expr, what: str) -> tuple[int, ...]:
         """A known operand as Python ints (an operand without axes counts as one number)."""

@@ -1,14 +1,17 @@
-"""Which operators can be imported: all that cannot are named at once, with their counts."""
+"""Which operators can be imported: all that cannot are named at once, with their counts; and what is claimed."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
-from typing import Any
+from functools import cache
+from pathlib import Path
+from typing import Any, Final, NamedTuple
 
 from ...core.errors import WorkbenchError, shorten
 from .records import ModelRecord, NodeRecord, domain_of
 from .schema import check_node, has_body
-from .table import converter_for, converters
+from .table import converter_for
 
 Missing = dict[tuple[str, str, int], list[str]]
 """Labels of nodes by (domain, operator, opset)."""
@@ -79,21 +82,60 @@ def unsupported_error(missing: Missing, name: str) -> WorkbenchError:
     )
 
 
-def coverage() -> list[tuple[str, str, str]]:
-    """(operator, opsets, element types) of everything that has a converter, by name."""
-    from .limits import OPSETS
-    from .schema import signature_of
+# --- claims -------------------------------------------------------------------------------------------------------
 
-    rows: list[tuple[str, str, str]] = []
-    for item in converters():
-        signature = signature_of(item.op_type, item.domain, min(item.until, OPSETS[1]))
-        kinds: set[str] = set()
-        if signature is not None:
-            for _, _, parameter in signature.operands[:1]:
-                kinds |= {
-                    kind[7:-1] for kind in signature.element_types.get(parameter, ()) if kind.startswith("tensor(")
-                }
-        low, high = max(item.since, OPSETS[0]), item.until
-        name = f"{item.domain}.{item.op_type}" if item.domain else item.op_type
-        rows.append((name, f"{low}-{high}", ", ".join(sorted(kinds))))
-    return sorted(rows)
+CLAIMS_HEAD: Final = (
+    "# operator, opsets, element types: what compiles and gives the right numbers.  Written by\n"
+    "#     python -m tests.conformance.claims --write"
+)
+EXCEPT: Final[dict[str, tuple[str, str]]] = {
+    "Dropout": ("training_dropout(?!_zero_ratio)", "training with a ratio above 0, which is random"),
+}
+"""By operator: which of its cases are not claimed (a pattern of their names), and what they have in common."""
+
+
+class Claim(NamedTuple):
+    """One row of `coverage()`."""
+
+    operator: str
+    opsets: str
+    types: str
+    less: str = ""
+    """What is left out, in words."""
+
+
+@cache
+def claims() -> tuple[tuple[str, int, int, frozenset[str]], ...]:
+    """(operator, first opset, last opset, element types), as the operator cases have shown."""
+    lines = (Path(__file__).parent / "claims.txt").read_text(encoding="utf-8").splitlines()
+    rows = [line.split("\t") for line in lines if line and not line.startswith("#")]
+    return tuple(
+        (name, int(opsets.split("-")[0]), int(opsets.split("-")[1]), frozenset(types.split(" ")))
+        for name, opsets, types in rows
+    )
+
+
+def claimed(operator: str, opset: int, types: frozenset[str]) -> bool:
+    """Whether a node with operands and results of these element types is covered by a claim."""
+    return any(
+        name == operator and first <= opset <= last and types <= held for name, first, last, held in claims()
+    )
+
+
+def excepted(operator: str, case: str) -> bool:
+    """Whether a case is one that its operator's claims leave out."""
+    return operator in EXCEPT and re.search(EXCEPT[operator][0], case) is not None
+
+
+def coverage() -> list[Claim]:
+    """What is claimed: operators with the opsets and element types at which they compile and compute rightly.
+
+    A claim covers nodes whose operands and results all have one of its types.  Other operators, versions and types
+    may be converted too (a model says at import), but nothing has been shown of them.
+
+        for row in coverage(): print(*row)
+    """
+    return [
+        Claim(name, f"{first}-{last}", ", ".join(sorted(types)), EXCEPT.get(name, ("", ""))[1])
+        for name, first, last, types in claims()
+    ]

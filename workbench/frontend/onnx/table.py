@@ -36,6 +36,8 @@ FAMILIES: Final = (
     "recurrent",
     "control",
     "quantized",
+    "signal",
+    "sampling",
 )
 """The modules `ops_*.py` that hold the converters."""
 

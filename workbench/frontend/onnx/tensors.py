@@ -21,6 +21,7 @@ from ...core.limits import limits
 from ...core.tensor import Tensor, chunks
 from .external import read_external
 from .skeleton import read_range
+from .stored import FROM_TENSOR_BYTES, OpenFile
 
 DTYPES: Final[dict[int, str]] = {
     1: "float32",
@@ -69,6 +70,8 @@ class Deferred:
 
     descriptor: int
     ranges: Mapping[bytes, tuple[int, int]]
+    lasting: OpenFile | None = None
+    """Where large tensors are read from again and again; None where they are read once."""
 
 
 @dataclass
@@ -140,6 +143,8 @@ def to_tensor(proto: Any, reader: TensorReader, where: str) -> Tensor:
         array = _from_raw(raw, dtype, count)
     elif proto.HasField("raw_data"):
         array = _from_raw(_raw_of(proto, reader.deferred, stored, where), dtype, count)
+        if reader.deferred.lasting is not None and stored >= FROM_TENSOR_BYTES:
+            return _read_when_needed(array.reshape(shape), dtype, proto.raw_data, reader, where)
     else:
         array = _from_typed(proto, dtype, count, where)
     array = array.reshape(shape)
@@ -167,6 +172,23 @@ def _raw_of(proto: Any, deferred: Deferred, stored: int, where: str) -> Any:
     if len(found) < length:
         raise _bad("the file ended while it was read", where, f"{len(found)} bytes", f"{length} bytes")
     return found
+
+
+def _read_when_needed(
+    array: np.ndarray, dtype: DataType, ticket: bytes, reader: TensorReader, where: str
+) -> Tensor:
+    """A tensor in a very large file, without the array that was just read; what is known of it is noted now."""
+    file, shape, place = reader.deferred.lasting, array.shape, reader.deferred.ranges[ticket]
+    assert file is not None, "asked for by the caller"
+
+    def load() -> np.ndarray:
+        again = _from_raw(file.read(*place), dtype, math.prod(shape)).reshape(shape)
+        again.flags.writeable = False
+        return again
+
+    _note_non_finite(array, dtype, reader, where)
+    array.flags.writeable = False
+    return Tensor.stored(load, dtype, shape, Tensor.of(array).fingerprint)
 
 
 def _from_raw(raw: Any, dtype: DataType, count: int) -> np.ndarray:

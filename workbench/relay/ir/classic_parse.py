@@ -11,6 +11,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -20,9 +21,10 @@ import numpy as np
 from ...arith.nodes import Var as DimensionVar
 from ...core.dtype import DataType
 from ...core.errors import WorkbenchError, nearest
+from ...core.limits import limits
 from ...core.module import IRModule
 from ...core.node import EMPTY, FrozenMap
-from ...core.tensor import Tensor
+from ...core.tensor import Tensor, stated_shape
 from . import expr as e
 from . import types as t
 from .classic_tokens import Tokens
@@ -76,7 +78,7 @@ class _Parser(Tokens):
         try:
             rows = json.loads(text)["relay.Constant"]
             return [_tensor(row) for row in rows]
-        except (ValueError, KeyError, TypeError, binascii.Error, WorkbenchError) as error:
+        except (ValueError, LookupError, TypeError, RecursionError, binascii.Error, WorkbenchError) as error:
             raise WorkbenchError(
                 "E-RELAY-PARSE", f"the metadata cannot be read: {error}", where="#[metadata]"
             ) from None
@@ -460,7 +462,8 @@ def _value(text: str) -> int | float:
 
 
 def _tensor(row: Mapping[str, Any]) -> Tensor:
-    dtype, shape = DataType(row["dtype"]), tuple(int(extent) for extent in row["shape"])
+    dtype, shape = DataType(row["dtype"]), stated_shape(row["shape"])
+    limits.check("tensor_bytes", math.prod(shape) * dtype.bytes, "a constant of the metadata")
     if "fill" in row:
         return Tensor.full(shape, np.frombuffer(base64.b64decode(row["fill"]), dtype.to_numpy())[0], dtype)
     return Tensor.of(np.frombuffer(base64.b64decode(row["data"], validate=True), dtype.to_numpy()).reshape(shape))

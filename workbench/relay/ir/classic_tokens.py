@@ -47,6 +47,8 @@ class Tokens:
             if matched is None:
                 raise self.error_at(offset, f"unexpected character {text[offset]!r}")
             kind = matched.lastgroup or ""
+            if kind == "number" and matched.end() - offset > 400:
+                raise self.error_at(offset, f"a number of {matched.end() - offset:,} characters")
             if kind != "space":
                 found.append(Token(kind, matched.group(), offset))
             offset = matched.end()

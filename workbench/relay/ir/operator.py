@@ -58,6 +58,26 @@ class Fusion(IntEnum):
 
 
 @dataclasses.dataclass(frozen=True)
+class Placed:
+    """How the axes of a tensor lie: in the program as written ("NCHW"), and now ("NHWC", "NCHW16c")."""
+
+    before: str
+    now: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Arrangement:
+    """How an operator computes on rearranged data: itself with other attributes, its operands, its result.
+
+    `op` None: the operand is the result.  Of operands and results, None means: as written.
+    """
+
+    op: Any
+    operands: tuple[Any, ...]
+    result: Any
+
+
+@dataclasses.dataclass(frozen=True)
 class Example:
     """A case for conformance tests, docs and fuzzing: inputs are arrays or callables of a random generator."""
 
@@ -119,6 +139,17 @@ class Operator(Node):
     def flops(self, *types: Any) -> int:
         """Floating-point operations of one call (0 for data movement)."""
         return 0
+
+    def arrange(self, operands: Any, types: Any, wish: tuple[str, ...] = ()) -> Arrangement | None:
+        """The layout rule (`topi.arrange`): how to compute on operands that lie differently, or as `wish` says.
+
+        None: only on data as written.  What is elementwise follows its operands by itself.
+        """
+        shapes = [getattr(kind, "shape", None) for kind in types]
+        placed = next((found for found in operands if isinstance(found, Placed)), None)
+        if self.fusion is not Fusion.ELEMWISE or placed is None or any(shape != shapes[0] for shape in shapes):
+            return None
+        return Arrangement(self, (placed,) * len(operands), placed)
 
     @property
     def attributes(self) -> dict[str, Any]:

@@ -1,19 +1,21 @@
 """FoldConstant: what depends on constants alone is computed now, by the operators' NumPy definitions.
 
-Results larger than `limits.fold_bytes` are left to run time, unless they repeat one value: those stay lazy fills.
+Results that take `limits.fold_bytes` more than their operands are left to run time, unless they repeat one value:
+those stay lazy fills.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ...core.limits import limits
+from ...core.limits import FoldBudget, limits
 from ...core.module import IRModule
-from ...core.node import Node
+from ...core.node import Node, post_order
 from ...core.rewrite import Failure, Match, RuleTable
 from ...core.tensor import Tensor
 from ...core.transform import PassContext, function_pass
@@ -72,6 +74,39 @@ def _bytes(m: Match) -> int:
     found = root.type_or_none if isinstance(root, e.Expr) else None
     tensors = found.fields if isinstance(found, t.TupleType) else (found,)
     return sum(one.size * one.dtype.bytes for one in tensors if isinstance(one, t.TensorType) and one.is_static)
+
+
+def _new_bytes(m: Match) -> int:
+    """Bytes of the result; of an injective operator (a change of layout), those beyond what its operands hold."""
+    root = m.root
+    injective = isinstance(root, e.Call) and isinstance(root.op, Operator) and root.op.fusion <= Fusion.INJECTIVE
+    held = sum(_held(argument) for argument in root.args) if injective and isinstance(root, e.Call) else 0
+    return _bytes(m) - held
+
+
+def _held(argument: e.Expr) -> int:
+    """Bytes that a constant occupies already, in memory or in its file."""
+    known = isinstance(argument, e.Constant) and argument.data.fill_value is None
+    return argument.data.nbytes if known and isinstance(argument, e.Constant) else 0
+
+
+_budget: ContextVar[FoldBudget | None] = ContextVar("workbench_fold_budget", default=None)
+"""Of the function that the pass is at; none where a rule is tried by itself."""
+
+
+def _work(m: Match) -> int:
+    """Bytes that evaluating a call reads and makes, and its arithmetic."""
+    root = m.root
+    if not isinstance(root, e.Call) or not isinstance(root.op, Operator):
+        return 0
+    kinds = [argument.type_or_none for argument in root.args]
+    read = sum(kind.size * kind.dtype.bytes for kind in kinds if isinstance(kind, t.TensorType) and kind.is_static)
+    return read + _bytes(m) + (0 if None in kinds else root.op.flops(*kinds))
+
+
+def _affordable(m: Match) -> bool:
+    budget = _budget.get()
+    return budget is None or budget.take(_work(m), max(0, _new_bytes(m)))
 
 
 @dataclass(frozen=True)
@@ -133,8 +168,15 @@ def repeated_value(m: Match) -> Any:
     ConstantCall(),
     when=[
         where(
-            "the result fits limits.fold_bytes", lambda m: _bytes(m) <= limits.fold_bytes, lambda m: f"{_bytes(m):,} B"
-        )
+            "the result fits limits.fold_bytes",
+            lambda m: _new_bytes(m) <= limits.fold_bytes,
+            lambda m: f"{_new_bytes(m):,} B",
+        ),
+        where(
+            "the pass has time and memory left (limits.fold_work, limits.import_bytes)",
+            lambda m: _affordable(m),
+            lambda m: f"{_work(m):,} steps, {_new_bytes(m):,} B",
+        ),
     ],
 )
 def constant_call(m: Match) -> Any:
@@ -146,7 +188,7 @@ def constant_call(m: Match) -> Any:
 def _as_constant(value: Any) -> e.Expr:
     if isinstance(value, tuple):
         return e.Tuple(tuple(map(_as_constant, value)))  # pyright: ignore[reportUnknownArgumentType]
-    return e.Constant(Tensor.of(value))
+    return e.Constant(Tensor.adopt(np.asarray(value)))
 
 
 @dataclass(frozen=True)
@@ -198,4 +240,11 @@ RULES.add(tuple_item)
 @function_pass(opt_level=2, name="FoldConstant", required=["InferType"], applies_to=e.Function)
 def FoldConstant(func: e.Function, mod: IRModule, ctx: PassContext, *, fold_qnn: bool = False) -> e.Function:
     """Evaluate what depends on constants alone.  `fold_qnn` is accepted for the classic API."""
-    return func if func.is_primitive else apply_rules(func, RULES, mod)
+    if func.is_primitive:
+        return func
+    constants = [part for part in post_order(func) if isinstance(part, e.Constant) and part.data.fill_value is None]
+    token = _budget.set(FoldBudget(sum(part.data.nbytes for part in constants)))
+    try:
+        return apply_rules(func, RULES, mod)
+    finally:
+        _budget.reset(token)

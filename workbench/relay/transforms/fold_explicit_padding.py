@@ -34,7 +34,7 @@ def _adds(widths: Any) -> bool:
 _PAD = op("nn.pad", any_operands=True, name="pad", once=True, attrs={"pad_mode": "constant", "pad_width": _adds})
 
 
-def _fill(m: Match) -> e.Constant | None:
+def _fill(m: Match) -> e.Expr | None:
     """The value that nn.pad adds; None for the default, zero."""
     return m["pad"].args[1] if len(m["pad"].args) > 1 else None
 

@@ -10,6 +10,7 @@ through others, stay as they are.
 from __future__ import annotations
 
 import time
+from typing import Any, cast
 
 from ...core import origin, rewrite
 from ...core.module import IRModule
@@ -113,7 +114,8 @@ def _copied(root: e.Expr, func: e.Function, values: dict[int, e.Expr]) -> e.Expr
             continue
         new = map_children(expr, replacement)
         if new is expr:
-            new = type(expr)(*expr.field_values(expr))
+            again = cast("Any", type(expr))
+            new = again(*expr.field_values(expr))
             origin.derived(new, expr)
         done[id(expr)] = new
     made = done.get(id(root), root)

@@ -75,13 +75,16 @@ def rebuild(
     return made
 
 
-def is_kernel(expr: e.Expr) -> bool:
+def is_kernel(expr: Node) -> bool:
     """Whether an expression is a primitive function."""
     return isinstance(expr, e.Function) and expr.is_primitive
 
 
-def apply_rules(func: Any, rules: Sequence[Rule], mod: IRModule | None = None) -> Any:
-    """A function rewritten by the rules until none fires.  Types must have been inferred."""
+def apply_rules(func: Any, rules: Sequence[Rule], mod: IRModule | None = None, refine: bool = False) -> Any:
+    """A function rewritten by the rules until none fires.  Types must have been inferred.
+
+    `refine`: the rules make types known better, so those of what is built on a replacement are inferred anew.
+    """
 
     def made(new: Node, old: Node) -> None:
         assert isinstance(new, e.Expr) and isinstance(old, e.Expr)
@@ -96,7 +99,11 @@ def apply_rules(func: Any, rules: Sequence[Rule], mod: IRModule | None = None) -
                 nodes=(old, new),
             )
 
-    return Driver(rules, enters, keep_type, made).run(func)
+    def refined(new: Node, old: Node) -> None:
+        if isinstance(new, e.Expr) and new.type_or_none is None:
+            infer_type(new, mod)
+
+    return Driver(rules, enters, refined if refine else keep_type, made).run(func)
 
 
 def agree(one: Type, other: Type) -> bool:

@@ -37,6 +37,8 @@ class NativeRuntime:
         library.wb_num_threads.restype = ctypes.c_int32
         library.wb_thread_context.restype = ctypes.c_void_p
         library.wb_set_num_threads.argtypes = [ctypes.c_int32]
+        library.wb_set_run_limit.argtypes = [ctypes.c_int64]
+        self._run_limit = 0
         library.wb_set_hooks.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
         self.addresses = {name: _address(getattr(library, name)) for name in IMPORTED}
         self._tell_hooks()
@@ -54,6 +56,12 @@ class NativeRuntime:
 
     def set_num_threads(self, count: int) -> None:
         self._library.wb_set_num_threads(count)
+
+    def set_run_limit(self, nanoseconds: int) -> None:
+        """Cancel calls that take longer; 0: no limit."""
+        if nanoseconds != self._run_limit:
+            self._library.wb_set_run_limit(nanoseconds)
+            self._run_limit = nanoseconds
 
     def num_threads(self) -> int:
         return int(self._library.wb_num_threads())

@@ -278,5 +278,6 @@ wb_context* wb_enter(const wb_function* function, const void* packed, int32_t co
   context->status = 0;
   context->foreign_error = 0;
   context->message[0] = 0;
+  wb_start_clock(context);
   return context;
 }

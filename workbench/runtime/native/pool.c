@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#define MOST_ITERATIONS 65536
 #define SPINS 2000
 #define MAX_WORKERS 255
 
@@ -165,6 +166,7 @@ static int32_t parallel_for(wb_context* context, wb_body body, void* closure, in
   const int threads = wb_num_threads();
   int64_t chunk = n / ((int64_t)threads * 4);
   if (chunk < 1) chunk = 1;
+  if (chunk > MOST_ITERATIONS) chunk = MOST_ITERATIONS; /* between chunks it is seen whether to go on */
   if (threads == 1 || n == 1) return run_serially(context, body, closure, n, chunk);
   if (atomic_exchange_explicit(&busy, 1, memory_order_acquire)) /* nested, or another thread's job */
     return run_serially(context, body, closure, n, chunk);
@@ -277,6 +279,14 @@ static int64_t now(void) {
 }
 
 static __thread wb_context* own_context;
+static volatile int64_t run_limit;
+
+void wb_set_run_limit(int64_t nanoseconds) { run_limit = nanoseconds; }
+
+void wb_start_clock(wb_context* context) {
+  context->timed_out = 0;
+  if (run_limit) context->started = now();
+}
 
 static int32_t poll_cancel(wb_context* context) {
   if (context->cancel_word) return 1;
@@ -284,6 +294,11 @@ static int32_t poll_cancel(wb_context* context) {
   int64_t time = now();
   if (time - context->last_look < 20000000) return 0;
   context->last_look = time;
+  if (run_limit && time - context->started > run_limit) {
+    context->timed_out = 1;
+    context->cancel_word = 1;
+    return 1;
+  }
   int (*check)(void) = signal_hook ? signal_hook : TVMFFIEnvCheckSignals;
   if (!check || check() == 0) return 0;
   context->foreign_error = 1;
@@ -367,6 +382,10 @@ int32_t wb_leave(wb_context* context, int32_t status, const wb_function* functio
   context->foreign_error = 0;
   if (status == WB_CANCELLED) {
     if (foreign) return -2;
+    if (context->timed_out) {
+      wb_raise("RuntimeError", "E-TIME-LIMIT the run takes too long; found more than its time; expected less");
+      return -1;
+    }
     wb_raise("RuntimeError", "E-RUN-CANCELLED the call was cancelled");
   } else if (status == WB_NO_MEMORY)
     wb_raise("MemoryError", "E-RUN-MEMORY there is not enough memory for the intermediate buffers");

@@ -47,6 +47,8 @@ struct wb_context {
   int32_t lock;
   void* cached[8];
   char message[512];
+  int64_t started;   /* nanoseconds, when runs are limited */
+  int32_t timed_out;
 };
 
 /* --- packed calls (the tvm-ffi calling convention) --- */
@@ -82,6 +84,9 @@ WB_EXPORT wb_context* wb_thread_context(void);
 WB_EXPORT int32_t wb_abi_version(void);
 WB_EXPORT void wb_set_num_threads(int32_t count);
 WB_EXPORT int32_t wb_num_threads(void);
+/* Calls that take longer than this are cancelled at their next poll; 0: no limit. */
+WB_EXPORT void wb_set_run_limit(int64_t nanoseconds);
+void wb_start_clock(wb_context* context);
 /* Raises an error in the host language; looks for pending signals (nonzero: an exception is set). */
 WB_EXPORT void wb_set_hooks(void (*raise)(const char* kind, const char* message), int (*check_signals)(void));
 

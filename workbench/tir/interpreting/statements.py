@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from ...arith import nodes as n
-from ...core.errors import WorkbenchError
+from ...core.errors import WorkbenchError, shorten
 from ...core.node import pre_order
 from ...core.trampoline import Task, run
 from .. import nodes as t
@@ -61,7 +61,7 @@ def compile_function(function: t.PrimFunc, checks: Checks) -> Compiled:
     variables = shape_variables(function)
     source = compiler.function_source(function, variables)
     try:
-        code = compile(source, f"<interpreter of {name}>", "exec")
+        code = compile(source, f"<interpreter of {shorten(str(name), 80)}>", "exec")
     except (SyntaxError, RecursionError, MemoryError) as error:
         raise WorkbenchError(
             "E-TIR-INTERPRET",

@@ -37,7 +37,7 @@ _LOG2_HIGH, _LOG2_LOW = 0.693359375, -2.12194440054690583e-04
 """log 2 in two parts; the product of the first with an integer below 2**15 is exact."""
 
 
-def _polynomial(coefficients: tuple[float, ...], x: n.PrimExpr) -> n.PrimExpr:
+def polynomial(coefficients: tuple[float, ...], x: n.PrimExpr) -> n.PrimExpr:
     """Horner's scheme."""
     total = const(coefficients[-1], x.dtype)
     for coefficient in reversed(coefficients[:-1]):
@@ -45,7 +45,7 @@ def _polynomial(coefficients: tuple[float, ...], x: n.PrimExpr) -> n.PrimExpr:
     return total
 
 
-def _power_of_two(exponent: n.PrimExpr) -> n.PrimExpr:
+def power_of_two(exponent: n.PrimExpr) -> n.PrimExpr:
     """2.0**exponent for -126 <= exponent <= 127, by placing the bits."""
     dtype = exponent.dtype
     bits = call("shift_left", n.Add(exponent, const(127, dtype)), const(23, dtype))
@@ -56,7 +56,7 @@ def _float(dtype: DataType) -> DataType:
     return DataType("float32").with_lanes(dtype.lanes)
 
 
-class _Lets:
+class Lets:
     """Values used more than once, so that the printed program stays short."""
 
     def __init__(self) -> None:
@@ -73,7 +73,7 @@ class _Lets:
         return body
 
 
-def _exp(x: n.PrimExpr, let: _Lets) -> n.PrimExpr:
+def _exp(x: n.PrimExpr, let: Lets) -> n.PrimExpr:
     dtype = x.dtype
     whole = DataType("int32").with_lanes(dtype.lanes)
     # Beyond these the result is 0 or infinity; Min and Max keep NaN.
@@ -81,22 +81,22 @@ def _exp(x: n.PrimExpr, let: _Lets) -> n.PrimExpr:
     steps = let("n", n.Call(dtype, "round", (n.Mul(x, const(1 / math.log(2), dtype)),)))
     high = n.Sub(x, n.Mul(steps, const(_LOG2_HIGH, dtype)))
     r = let("r", n.Sub(high, n.Mul(steps, const(_LOG2_LOW, dtype))))
-    tail = n.Mul(n.Mul(r, r), _polynomial(_EXP, r))
+    tail = n.Mul(n.Mul(r, r), polynomial(_EXP, r))
     value = n.Add(n.Add(tail, r), const(1.0, dtype))
     count = let("k", n.Cast(whole, steps))
     half = let("h", call("shift_right", count, const(1, whole)))
-    return n.Mul(n.Mul(value, _power_of_two(half)), _power_of_two(n.Sub(count, half)))
+    return n.Mul(n.Mul(value, power_of_two(half)), power_of_two(n.Sub(count, half)))
 
 
 def exp(x: n.PrimExpr) -> n.PrimExpr:
     """e to the x."""
-    let = _Lets()
+    let = Lets()
     return let.around(_exp(x, let))
 
 
 def sigmoid(x: n.PrimExpr) -> n.PrimExpr:
     """1 / (1 + exp(-x)), as z / (1 + z) with z = exp(x) below zero, so that small results keep their digits."""
-    let = _Lets()
+    let = Lets()
     x = let("v", x)
     z = let("z", _exp(n.Mul(n.Call(x.dtype, "abs", (x,)), const(-1.0, x.dtype)), let))
     one = const(1.0, x.dtype)
@@ -106,12 +106,12 @@ def sigmoid(x: n.PrimExpr) -> n.PrimExpr:
 
 def tanh(x: n.PrimExpr) -> n.PrimExpr:
     """Hyperbolic tangent."""
-    let = _Lets()
+    let = Lets()
     x = let("v", x)
     dtype = x.dtype
     size = let("a", n.Call(dtype, "abs", (x,)))
     s = let("s", n.Mul(x, x))
-    near = n.Add(x, n.Mul(n.Mul(x, s), _polynomial(_TANH, s)))
+    near = n.Add(x, n.Mul(n.Mul(x, s), polynomial(_TANH, s)))
     power = _exp(n.Mul(n.Min(size, const(20.0, dtype)), const(2.0, dtype)), let)
     far = n.Sub(const(1.0, dtype), n.Div(const(2.0, dtype), n.Add(power, const(1.0, dtype))))
     chosen = n.Select(n.LT(size, const(0.625, dtype)), near, far)
@@ -120,13 +120,13 @@ def tanh(x: n.PrimExpr) -> n.PrimExpr:
 
 def erf(x: n.PrimExpr) -> n.PrimExpr:
     """The error function."""
-    let = _Lets()
+    let = Lets()
     x = let("v", x)
     dtype = x.dtype
     size = let("a", n.Min(n.Call(dtype, "abs", (x,)), const(4.0, dtype)))
     s = let("s", n.Mul(x, x))
-    near = n.Add(x, n.Mul(x, _polynomial(_ERF_SMALL, s)))
-    power = _exp(n.Mul(size, _polynomial(_ERF_LARGE, size)), let)
+    near = n.Add(x, n.Mul(x, polynomial(_ERF_SMALL, s)))
+    power = _exp(n.Mul(size, polynomial(_ERF_LARGE, size)), let)
     beyond = n.GE(size, const(3.93, dtype))
     far = n.Select(beyond, const(1.0, dtype), n.Sub(const(1.0, dtype), power))
     chosen = n.Select(n.LT(size, const(0.9375, dtype)), near, far)

@@ -4,7 +4,8 @@
     after:   B[i] = a polynomial in A[i], see `float_functions`
 
 Which functions are replaced is a table by target kind; the rest are left to the backend.  float16 and bfloat16 are
-computed in float32, and so is whatever is done with float8 and float4 (see `small_floats`).
+computed in float32, and so is whatever is done with float8 and float4 (see `small_floats`).  The fast functions
+(`fast_functions`) are the exact ones where the table has none for the dtype.
 """
 
 from __future__ import annotations
@@ -19,11 +20,13 @@ from ...core.node import rewrite
 from ...core.transform import function_pass
 from .. import nodes as t
 from . import small_floats
+from .fast_functions import EXACT, FAST
 from .float_functions import FLOAT32
 
 Lowering = Callable[[n.PrimExpr], n.PrimExpr]
 
-TABLES: Final[dict[str, Mapping[str, Lowering]]] = {"llvm": FLOAT32, "c": FLOAT32, "webassembly": FLOAT32}
+_ARITHMETIC: Final = FLOAT32 | FAST
+TABLES: Final[dict[str, Mapping[str, Lowering]]] = {"llvm": _ARITHMETIC, "c": _ARITHMETIC, "webassembly": _ARITHMETIC}
 """By target kind; GPU kinds have instructions of their own."""
 
 
@@ -41,9 +44,12 @@ def lower_intrinsics(func: t.PrimFunc) -> t.PrimFunc:
         small = small_floats.lowered(node)
         if small is not None:
             return small
-        if not isinstance(node, n.Call) or node.op not in table or len(node.args) != 1:
+        if not isinstance(node, n.Call) or len(node.args) != 1:
             return None
-        return _lowered(table[node.op], node.args[0])
+        found = _lowered(table[node.op], node.args[0]) if node.op in table else None
+        if found is None and node.op in EXACT:
+            return n.Call(node.dtype, EXACT[node.op], node.args)
+        return found
 
     return func.replace(body=rewrite(func.body, post, lambda node: node if isinstance(node, t.Buffer) else None))
 

@@ -5,22 +5,25 @@
                       S
 
 Integers start as the number made of bytes 0xA5, bools are left alone.  Runs on flat code; the fill is a plain loop.
+A buffer much larger than what is done with it (one that CompactBuffers has not made small yet) is left alone.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Final
 
 from ...arith import nodes as n
 from ...arith.build import const
 from ...core.dtype import DataType
-from ...core.node import rewrite
+from ...core.node import children, rewrite
 from ...core.transform import function_pass
 from .. import nodes as t
 from ..build import loop, seq
 
-PATTERN = 0xA5
+PATTERN: Final = 0xA5
+MOST_FILL: Final = 4
+"""How many elements are filled at most for each innermost iteration during the buffer's life."""
 
 
 @function_pass(name="PoisonBuffers", applies_to=t.PrimFunc)
@@ -38,11 +41,27 @@ def _filled(node: Any) -> Any:
     if not isinstance(node, t.AllocBuffer) or len(node.buffer.shape) != 1:
         return None
     value = poison_value(node.buffer.dtype)
-    if value is None:
+    size = getattr(node.buffer.shape[0], "value", 0)
+    if value is None or size > MOST_FILL * _iterations(node.body):
         return None
     var = n.Var("poison", DataType("int64"))
     fill = loop(var, node.buffer.shape[0], t.BufferStore(node.buffer, value, (var,)))
     return node.replace(body=seq(fill, node.body))
+
+
+def _iterations(body: t.Stmt) -> int:
+    """About how many innermost iterations a statement takes, lanes counted."""
+    total = 0
+    stack: list[tuple[t.Stmt, int]] = [(body, 1)]
+    while stack:
+        stmt, times = stack.pop()
+        if isinstance(stmt, t.For):
+            times *= getattr(stmt.extent, "value", 16)
+        inner = [child for child in children(stmt) if isinstance(child, t.Stmt)]
+        stack.extend((child, times) for child in inner)
+        if not inner:
+            total += times * (stmt.value.dtype.lanes if isinstance(stmt, t.BufferStore) else 1)
+    return total
 
 
 def poison_value(dtype: DataType) -> n.PrimExpr | None:

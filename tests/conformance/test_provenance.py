@@ -1,0 +1,50 @@
+"""What whole models hold: nearly everything leads back to nodes of the file, and most machine code to a line."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+from tests.conformance.provenance import Row, measure, session_of, table
+from tests.models import find_model
+from workbench.codegen.llvm.lines import FLOW, FUNCTION, KEPT, LOOP
+
+MODELS = ("small", "resnet50", "minilm_l6_fp32", "dnsmos_model_v8")
+BEFORE, AFTER, ASSEMBLY = "LLVM before optimisation", "LLVM after O3", "assembly"
+
+
+@cache
+def rows(name: str) -> list[Row]:
+    if name == "minilm_l6_fp32" and find_model(name) is None:
+        pytest.skip("the model minilm_l6_fp32.onnx is not here; set WORKBENCH_MODELS to a folder that has it")
+    return measure(session_of(name))
+
+
+def row(name: str, stage: str) -> Row:
+    return next(found for found in rows(name) if found.stage == stage)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_everything_before_optimisation_leads_to_the_file(name: str) -> None:
+    """Relay calls of every step, blocks, loops, statements, and LLVM instructions as emitted."""
+    low = [found for found in rows(name) if found.share < 0.99]
+    assert not low, table(low)
+    assert {found.kind for found in rows(name)} == {"calls", "blocks", "loops", "statements", "instructions"}
+    assert row(name, BEFORE).known(KEPT) == 1.0, "an instruction is emitted without a line"
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_optimised_instructions_keep_a_line(name: str) -> None:
+    found = row(name, AFTER)
+    assert found.known(KEPT, FLOW) >= 0.85, table([found])
+    assert found.known(KEPT) >= 0.75, f"LLVM drops more than it did\n{table([found])}"
+    assert found.known(KEPT, FLOW, LOOP, FUNCTION) == 1.0
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_assembly_leads_to_a_line_or_a_loop(name: str) -> None:
+    found = row(name, ASSEMBLY)
+    assert found.known(KEPT, FLOW) >= 0.80, table([found])
+    assert found.known(FUNCTION) <= 0.05, f"what is outside of all loops: entry and exit of functions\n{table([found])}"
+    assert found.known(KEPT, FLOW, LOOP, FUNCTION) == 1.0

@@ -1,0 +1,181 @@
+"""Saved sessions and metadata that somebody made by hand: valid on the outside, hostile inside.  One error, in time."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+import sys
+import time
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import workbench as wb
+from tests.driver.programs import small_inputs, small_session
+from workbench import relay
+from workbench.core.errors import InternalError, WorkbenchError
+from workbench.core.limits import limits
+from workbench.core.tensor import Tensor
+
+
+@pytest.fixture(scope="module")
+def document(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    path = tmp_path_factory.mktemp("saved") / "s.wb.json"
+    small_session().save(str(path))
+    return json.loads(path.read_text())
+
+
+def packed(data: bytes) -> str:
+    return base64.b64encode(zlib.compress(data)).decode()
+
+
+def with_constant(**saved: Any) -> Callable[[dict[str, Any]], Any]:
+    """One more constant, under the fingerprint that it would have."""
+
+    def change(document: dict[str, Any]) -> None:
+        key = hashlib.sha256(json.dumps(saved, default=str).encode()).hexdigest()
+        document["constants"][key] = saved
+
+    return change
+
+
+ONE = base64.b64encode(np.float32(1).tobytes()).decode()
+BOMB = packed(b"\0" * (64 << 20))
+"""64 MiB in 64 KiB."""
+
+CHANGES: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "bomb": with_constant(dtype="float32", shape=[4], data=BOMB),
+    "bombs": lambda d: d["constants"].update(
+        {Tensor.full((1 << 24, index), 0, "float32").fingerprint: {"dtype": "float32", "shape": [1 << 24, index],
+         "data": packed(b"\0" * 8)} for index in range(1, 9)}
+    ),
+    "huge_shape": with_constant(dtype="float32", shape=[1 << 40], data=packed(b"\0")),
+    "fill_of_huge_shape": with_constant(dtype="float32", shape=[1 << 62, 1 << 62], fill=ONE),
+    "fill_of_negative_shape": with_constant(dtype="float32", shape=[-2, -3], fill=ONE),
+    "rank": with_constant(dtype="float32", shape=[1] * 100_000, fill=ONE),
+    "float_shape": with_constant(dtype="float32", shape=[2.5], fill=ONE),
+    "infinite_shape": with_constant(dtype="float32", shape=[float("inf")], fill=ONE),
+    "bool_shape": with_constant(dtype="float32", shape=[True], fill=ONE),
+    "text_shape": with_constant(dtype="float32", shape="12", fill=ONE),
+    "nested_shape": with_constant(dtype="float32", shape=[[2]], fill=ONE),
+    "empty_fill": with_constant(dtype="float32", shape=[2], fill=""),
+    "no_base64": with_constant(dtype="float32", shape=[2], data="é!"),
+    "no_zlib": with_constant(dtype="float32", shape=[2], data=ONE),
+    "object_dtype": with_constant(dtype="object", shape=[2], data=packed(b"\0" * 16)),
+    "dtype_is_a_list": with_constant(dtype=["<f4"], shape=[2], data=packed(b"\0" * 8)),
+    "wrong_hash": lambda d: d["constants"].update({"../../x": {"dtype": "float32", "shape": [1], "fill": ONE}}),
+    "program_of_code": lambda d: d.update(program="__import__('os').abort()"),
+    "program_of_parentheses": lambda d: d.update(program="(" * 100_000),
+    "program_is_a_path": lambda d: d.update(program="/etc/passwd"),
+    "target_with_code": lambda d: d.update(target="llvm -mcpu=$(id)"),
+    "target_of_a_megabyte": lambda d: d.update(target="llvm -mcpu=" + "x" * (1 << 20)),
+    "target_surrogate": lambda d: d.update(target="\ud800"),
+    "version_text": lambda d: d.update(version="1"),
+    "version_true": lambda d: d.update(version=True),
+    "attrs_of_numbers": lambda d: d.update(attrs={"output_names": 7}),
+    "plan_too_long": lambda d: d["plan"].extend([{"kind": "pass", "name": "../InferType"}] * 100_000),
+    "pass_is_a_dunder": lambda d: d["plan"].insert(0, {"kind": "pass", "name": "__class__"}),
+    "level_unknown": lambda d: d["plan"][0].update(level="kernel"),
+    "options_of_dunder": lambda d: d["plan"][0].update(options={"__init__": 1}),
+    "edit_of_code": lambda d: d["plan"].append(
+        {"kind": "edit", "name": "Edit", "level": "relay", "functions": {"main": "import os\nos.abort()"}}
+    ),
+    "edit_of_nothing": lambda d: d["plan"].append({"kind": "edit", "name": "Edit", "functions": {"main": ""}}),
+    "trace_of_code": lambda d: next(a for a in d["plan"] if a["kind"] == "schedule").update(
+        traces={"k": "__import__('os')"}
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_hostile_session_is_one_error(name: str, document: dict[str, Any], tmp_path: Path) -> None:
+    changed = json.loads(json.dumps(document))
+    CHANGES[name](changed)
+    path = tmp_path / "hostile.wb.json"
+    path.write_text(json.dumps(changed))
+    started = time.process_time()
+    with pytest.raises(WorkbenchError) as caught:
+        wb.open(str(path)).run(small_inputs())
+    assert time.process_time() - started < 5
+    assert not isinstance(caught.value, InternalError), str(caught.value)
+    assert len(str(caught.value).split("\n")) <= 6 and len(str(caught.value)) < 2500
+
+
+def test_many_bombs_together_are_held_to_one_bound(document: dict[str, Any], tmp_path: Path) -> None:
+    changed = json.loads(json.dumps(document))
+    for index in range(1, 5):
+        array = np.full((1 << 18, index), index, np.float32)
+        changed["constants"][Tensor.of(array).fingerprint] = {
+            "dtype": "float32", "shape": list(array.shape), "data": packed(array.tobytes())
+        }  # fmt: skip
+    path = tmp_path / "bombs.wb.json"
+    path.write_text(json.dumps(changed))
+    before = limits.tensor_bytes
+    limits.tensor_bytes = 6 << 20
+    try:
+        with pytest.raises(WorkbenchError) as caught:
+            wb.open(str(path))
+    finally:
+        limits.tensor_bytes = before
+    assert caught.value.code == "E-LIMIT" and "together" in caught.value.message
+
+
+def test_things_that_are_no_files(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo.wb.json")
+    (tmp_path / "folder.wb.json").mkdir()
+    (tmp_path / "zero.wb.json").symlink_to("/dev/zero")
+    (tmp_path / "gone.wb.json").symlink_to(tmp_path / "nowhere")
+    for name in ("fifo", "folder", "zero", "gone", "a\0b"):
+        with pytest.raises(WorkbenchError) as caught:
+            wb.open(f"{tmp_path}/{name}.wb.json")
+        assert caught.value.code == "E-SAVED-READ", str(caught.value)
+
+
+def test_opening_a_session_opens_no_other_file(document: dict[str, Any], tmp_path: Path) -> None:
+    """Its source is a name to show; nothing is read from there."""
+    changed = {**document, "source": "../../secret.onnx"}
+    path = tmp_path / "s.wb.json"
+    path.write_text(json.dumps(changed))
+    opened: list[str] = []
+    listening = True
+
+    def hook(event: str, details: tuple[Any, ...]) -> None:
+        if listening and event == "open":
+            opened.append(str(details[0]))
+
+    sys.addaudithook(hook)
+    session = wb.open(str(path))
+    listening = False
+    assert session.source == "../../secret.onnx"
+    assert [name for name in opened if not name.endswith((".py", ".pyc"))] == [str(path)]
+
+
+METADATA: dict[str, Any] = {
+    "no_json": "{",
+    "deep": "[" * 100_000,
+    "number": "1",
+    "null": "null",
+    "no_key": "{}",
+    "shape": {"dtype": "float32", "shape": [1 << 62], "fill": ONE},
+    "negative": {"dtype": "float32", "shape": [-1], "data": ""},
+    "infinite": '{"relay.Constant": [{"dtype": "float32", "shape": [1e999], "fill": ""}]}',
+    "fill": {"dtype": "float32", "shape": [1], "fill": ""},
+    "data": {"dtype": "float32", "shape": [3], "data": "AAAA"},
+    "dtype": {"dtype": "object", "shape": [1], "data": "AAAAAAAAAAA="},
+}
+
+
+@pytest.mark.parametrize("name", METADATA)
+def test_hostile_metadata_of_classic_texts(name: str) -> None:
+    found = METADATA[name]
+    data = found if isinstance(found, str) else json.dumps({"relay.Constant": [found]})
+    text = f"def @main() {{ meta[relay.Constant][0] }}\n#[metadata]\n{data}"
+    with pytest.raises(WorkbenchError) as caught:
+        relay.fromtext(text)
+    assert caught.value.code == "E-RELAY-PARSE" and not isinstance(caught.value, InternalError)

@@ -1,0 +1,121 @@
+"""LLVM's own passes as steps: complete, in order, with texts that agree with what LLVM prints itself; bounded."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from tests.driver.programs import small_session
+from workbench.codegen.llvm.pass_dumps import count_instructions
+from workbench.core.errors import WorkbenchError
+from workbench.core.limits import limits
+from workbench.ui.models import PipelineModel
+from workbench.views.llvm_passes import LlvmPassesModel
+
+KERNEL = "fused_nn_softmax"
+
+
+@cache
+def passes() -> Any:
+    return small_session().llvm_passes(KERNEL)
+
+
+def functions(text: str) -> dict[str, list[str]]:
+    """Instructions of each function of a module's text, without debug locations and metadata numbers."""
+    found: dict[str, list[str]] = {}
+    for name, body in re.findall(r"^define .*?@(wb_[\w.$]+)\(.*?\{$(.*?)^\}", text, re.MULTILINE | re.DOTALL):
+        found[name] = [re.sub(r",? !\w+(\.\w+)* !\d+|#\d+", "", line).rstrip() for line in body.strip().split("\n")]
+    return found
+
+
+def test_passes_follow_each_other() -> None:
+    steps = passes().changed
+    names = {step.name for step in steps}
+    assert {"SROAPass", "InstCombinePass", "GVNPass"} <= names, names
+    assert len(passes()) > 200 and 10 < len(steps) < len(passes())
+    graph = [step for step in passes() if step.phase == "ir"]
+    for one, other in pairwise(graph):
+        assert one.after == other.before, f"{one} and {other}"
+    assert [step.phase for step in steps] == sorted(step.phase for step in steps), "machine code comes last"
+
+
+def test_first_and_last_texts_are_those_of_the_compilation() -> None:
+    provenance = small_session().provenance
+    graph = [step for step in passes() if step.phase == "ir"]
+    emitted = functions(provenance.text(KERNEL, "ll"))
+    assert functions(graph[0].before).keys() == emitted.keys()
+    assert count_instructions(graph[0].before) == sum(
+        line.startswith("  ") for lines in emitted.values() for line in lines
+    )
+    optimised = functions(provenance.text(KERNEL, "ll-opt"))
+    assert any(functions(step.after) == optimised for step in graph), "O3's result is not among the steps"
+
+
+def test_a_pass_has_a_difference_and_counts() -> None:
+    step = passes()["SROAPass"]
+    assert step.changed and step.diff() and step.before != step.after
+    assert step.instructions == (count_instructions(step.before), count_instructions(step.after))
+    assert step.instructions[1] < step.instructions[0], "SROA takes loads and stores away"
+    same = next(step for step in passes() if not step.changed)
+    assert not same.diff() and same.instructions[0] == same.instructions[1]
+    assert "SROAPass" in str(passes()) and "->" in repr(step)
+
+
+def test_the_screen_shows_passes_like_steps() -> None:
+    model = LlvmPassesModel(passes())
+    assert isinstance(model, PipelineModel)
+    view = model.view()
+    assert len(view.steps) == len(passes().changed)
+    chosen = next(step for step in view.steps if step.name == "SROAPass")
+    shown = model.step(chosen.id)
+    assert shown.hunks and shown.language == "llvm" and "llvm_passes" in shown.call
+    chunk = model.text(chosen.id, "after", 0, 3)
+    assert chunk.lines == tuple(passes()["SROAPass"].after.split("\n")[:3])
+    with pytest.raises(WorkbenchError, match="E-STEP-UNKNOWN"):
+        model.step("llvm-99999")
+    with pytest.raises(WorkbenchError, match="E-REWRITE-UNKNOWN"):
+        model.rewrite(chosen.id, 0)
+
+
+def test_this_process_keeps_its_switches() -> None:
+    """Compiling here prints nothing, before or after passes were recorded."""
+    import subprocess
+    import sys
+
+    program = (
+        "from tests.driver.programs import small_session as s; s().llvm_passes('fused_nn_softmax'); s().build();"
+        "s().provenance.text('fused_nn_softmax', 'll-opt')"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=50, check=False)
+    assert (done.returncode, done.stderr, done.stdout) == (0, "", "")
+
+
+def test_unknown_kernels_and_passes_are_refused() -> None:
+    with pytest.raises(WorkbenchError, match="E-KERNEL-UNKNOWN"):
+        small_session().llvm_passes("softmax")
+    with pytest.raises(WorkbenchError, match="E-LLVM-PASS-UNKNOWN") as caught:
+        passes()["SROAPas"]
+    assert "SROAPass" in caught.value.fix
+
+
+@pytest.mark.parametrize(("limit", "value"), [("llvm_bytes", 20_000), ("llvm_seconds", 0.05)])
+def test_time_and_bytes_are_bounded(limit: str, value: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(vars(limits), limit, value)
+    with pytest.raises(WorkbenchError) as caught:
+        small_session().llvm_passes(KERNEL)
+    assert caught.value.code == "E-LLVM-PASSES-LIMIT" and limit in caught.value.fix
+
+
+def test_a_child_that_fails_is_one_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    with pytest.raises(WorkbenchError, match=r"E-LLVM-PASSES\b"):
+        small_session().llvm_passes(KERNEL)
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    with pytest.raises(WorkbenchError, match="cannot be started"):
+        small_session().llvm_passes(KERNEL)

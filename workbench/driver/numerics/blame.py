@@ -1,0 +1,125 @@
+"""Whose fault is a kernel that is wrong when compiled: the step's, or that of code generation?
+
+Native code of a form is wrong.  The interpreter, which knows neither code generation nor the passes before it, runs
+the same kernel on a smaller problem (`shrink`) on which the native code is wrong too:
+
+* it is wrong there as well: the step is at fault;
+* it is right: one of the passes that only checking needs (`forms.LEAST`) is, or else code generation.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...codegen.llvm.contained import Contained
+from ...core.errors import WorkbenchError
+from ...core.module import IRModule
+from ...core.transform import PASSES
+from ...tir import nodes as t
+from .compare import Gap, compare_all
+from .entry import EntryMachine
+from .forms import LEAST, is_flat, iterations
+from .graph import Memory
+from .kernels import KernelChecker, brief
+from .report import BAD, KernelCheck
+from .shrink import SmallKernel, small_kernels
+from .whole import INTERPRETED_ITERATIONS
+
+if TYPE_CHECKING:
+    from .check import Checker
+
+
+@dataclass(frozen=True)
+class Culprit:
+    """The step at fault, and the small problem that shows it (None: no small problem does)."""
+
+    index: int
+    small: SmallKernel | None
+    check: KernelCheck
+    sure: bool
+
+
+def culprit(checker: Checker, index: int, found: KernelCheck) -> Culprit:
+    """The step at fault for a kernel whose form after step `index` is wrong when compiled."""
+    assert checker.machine is not None
+    kernel = found.kernel
+    problems = small_kernels(
+        checker.session, kernel, checker.machine.meanings[kernel], checker.machine.captured[kernel]
+    )
+    with Contained(checker.child.seconds) as child:
+        for small in problems:
+            if time.monotonic() > checker.deadline or not _fits(small, index):
+                continue
+            native = native_check(small, index, child, checker)
+            if native.verdict not in BAD:
+                continue
+            interpreted = interpreted_check(small, small.function(index), checker.tolerance)
+            if interpreted.verdict in BAD:
+                return Culprit(index, small, interpreted, True)
+            return Culprit(_later(checker, small, index), small, native, True)
+    return Culprit(index, None, found, False)
+
+
+def _fits(small: SmallKernel, index: int) -> bool:
+    try:
+        return iterations(small.function(index)) <= INTERPRETED_ITERATIONS
+    except WorkbenchError:
+        return False
+
+
+def native_check(small: SmallKernel, index: int, child: Contained, checker: Checker) -> KernelCheck:
+    """The small kernel compiled as it stands after a step, or as native code after code generation."""
+    lowered = small.session.step(1).stage.lowered
+    assert lowered is not None
+    machine = EntryMachine(lowered, Memory())
+    machine.meanings[small.kernel] = small.meaning
+    machine.captured[small.kernel] = small.inputs
+    machine.narrow[small.kernel] = small.meaning.results(small.inputs)
+    kernels = KernelChecker(machine, child, checker.tolerance, checker.deadline)
+    kernels.prefix = f"small{id(small)}/"
+    return kernels.check(small.kernel, small.session.step(small.position(index)))
+
+
+def interpreted_check(small: SmallKernel, function: t.PrimFunc, tolerance: float, races: bool = False) -> KernelCheck:
+    """The small kernel in the checking interpreter."""
+    from ...tir.interpret import interpret
+
+    outputs = small.outputs(small.first)
+    arrays = [*(np.array(array) for array in small.inputs), *outputs]
+    if is_flat(function):
+        arrays = [array.reshape(-1) for array in arrays]
+    try:
+        interpret(function, *arrays, check_races=races)
+    except WorkbenchError as error:
+        return KernelCheck(small.kernel, "failed", Gap(False), brief(error))
+    wide, narrow = (small.meaning.results(small.inputs, float64) for float64 in (True, False))
+    gap = compare_all(
+        [np.asarray(output) for output in outputs],
+        [array.reshape(output.shape) for array, output in zip(wide, outputs, strict=True)],
+        tolerance,
+        [array.reshape(output.shape) for array, output in zip(narrow, outputs, strict=True)],
+        f"kernel {small.kernel}",
+    )
+    return KernelCheck(small.kernel, "right" if gap.right else "wrong", gap)
+
+
+def _later(checker: Checker, small: SmallKernel, index: int) -> int:
+    """The step to blame when the form itself is right: that of the first pass of `LEAST` that breaks it."""
+    labels = checker.labels
+    function = small.function(index)
+    module = IRModule({small.kernel: function})
+    for name in () if is_flat(function) else LEAST:
+        if name == "BoundCheck":
+            continue
+        try:
+            module = PASSES[name]()(module)
+            right = interpreted_check(small, module[small.kernel], checker.tolerance).verdict not in BAD
+        except WorkbenchError:
+            right = False
+        if not right and name in labels[index + 1 :]:
+            return index + 1 + labels[index + 1 :].index(name)
+    return len(labels) - 1

@@ -1,0 +1,228 @@
+"""A kernel alone, on smaller shapes: a session of its own that goes through the same steps.
+
+The fused relay function is typed again with smaller extents (each extent above a limit divided by some factor, the
+same wherever it stands, in attributes as well); types that do not fit refuse the attempt, and the next factor is
+tried.  From there on the session's own steps run: lowering, schedules (traces replayed where a person chose them),
+loop passes, code generation.  Inputs are cut out of the real ones.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from ...core import origin
+from ...core.errors import WorkbenchError
+from ...core.module import IRModule
+from ...core.node import FrozenMap, rewrite
+from ...core.transform import PASSES
+from ...relay.ir import expr as r
+from ...relay.ir.operator import Operator
+from ...relay.ir.types import TensorType, TupleType, Type
+from .. import actions, pipeline
+from ..history import Action, History
+from .entry import Meaning
+from .forms import iterations
+from .whole import INTERPRETED_ITERATIONS
+
+if TYPE_CHECKING:
+    from ..session import Session
+
+FACTORS: Final = (32, 16, 8, 4, 2)
+BLOCK: Final = 16
+"""Lanes of packed weights: channels stay multiples of it."""
+LEAST: Final = 7
+"""Extents up to which nothing is divided: these are kernel sizes and strides."""
+
+Shorter = Callable[[int], int]
+
+
+@dataclass(frozen=True)
+class SmallKernel:
+    """A kernel alone: its session, its name there, its meaning and inputs."""
+
+    session: Session
+    kernel: str
+    meaning: Meaning
+    inputs: list[np.ndarray]
+    first: int
+    """How many steps of the session it comes from stand before its lowering (its own import stands for them)."""
+    shrunk: bool
+
+    def position(self, index: int) -> int:
+        """The position here of step `index` of the whole session."""
+        return index - self.first + 1
+
+    def outputs(self, index: int) -> list[np.ndarray]:
+        """Empty outputs for the kernel as it stands after step `index` of the whole session."""
+        lowered = self.session.step(1).stage.lowered
+        assert lowered is not None
+        buffers = lowered.kernels[0].func.params[-self.meaning.outputs :]
+        return [
+            np.zeros([extent.value for extent in buffer.shape], buffer.dtype.to_numpy())  # type: ignore[attr-defined]
+            for buffer in buffers
+        ]
+
+    def function(self, index: int) -> Any:
+        """The kernel after step `index` of the whole session.  Raises the step's error."""
+        step = self.session.step(self.position(index))
+        if step.error is not None:
+            raise step.error
+        return step.stage.module[self.kernel]
+
+
+def small_kernels(session: Session, kernel: str, meaning: Meaning, inputs: list[np.ndarray]) -> Iterator[SmallKernel]:
+    """The kernel alone on smaller and smaller problems that the interpreter can run, smallest first."""
+    seen: set[str] = set()
+    for shorter in (*_ways(meaning.function), _same):
+        made = _attempt(session, kernel, meaning, inputs, shorter)
+        if made is None:
+            continue
+        shapes = str([array.shape for array in made.inputs])
+        if shapes not in seen:
+            seen.add(shapes)
+            yield made
+
+
+def _same(extent: int) -> int:
+    return extent
+
+
+def _ways(function: r.Function) -> Iterator[Shorter]:
+    """Ways to shorten extents, strongest first: all of them in whole vectors, all of them, those of space alone."""
+    shapes = [shape for parameter in function.params for shape in _shapes(parameter.checked_type)]
+    leading = {extent for shape in shapes for extent in (shape[:2] if len(shape) > 2 else shape)}
+
+    def blocked(extent: int, factor: int) -> int:
+        if extent <= LEAST:
+            return extent
+        return BLOCK * -(-extent // (BLOCK * factor)) if extent % BLOCK == 0 else -(-extent // factor)
+
+    def plain(extent: int, factor: int) -> int:
+        return extent if extent <= LEAST else -(-extent // factor)
+
+    def spatial(extent: int, factor: int) -> int:
+        return extent if extent in leading else plain(extent, factor)
+
+    for factor in FACTORS:
+        for way in (blocked, plain, spatial):
+            yield functools.partial(way, factor=factor)
+
+
+def interpretable(small: SmallKernel) -> bool:
+    """Whether the interpreter runs the kernel within a second or two."""
+    try:
+        return iterations(small.function(small.first)) <= INTERPRETED_ITERATIONS
+    except WorkbenchError:
+        return False
+
+
+def _attempt(
+    session: Session, kernel: str, meaning: Meaning, inputs: list[np.ndarray], shorter: Shorter
+) -> SmallKernel | None:
+    try:
+        function = _smaller(meaning.function, shorter)
+        module = _module(function)
+        plan, first = _plan(session, kernel, module)
+        made = type(session)(History(), plan, session.target, f"kernel {kernel}")
+        step = made.step(2)
+        if step.error is not None or step.stage.lowered is None or len(step.stage.lowered.kernels) != 1:
+            return None
+        name = step.stage.lowered.kernels[0].name
+        shapes = [shape for parameter in function.params for shape in _shapes(parameter.checked_type)]
+        cut = [
+            np.ascontiguousarray(array[tuple(slice(0, extent) for extent in shape)])
+            for array, shape in zip(_in_shape(inputs, meaning), shapes, strict=True)
+        ]
+        if any(array.shape != shape for array, shape in zip(cut, shapes, strict=True)):
+            return None
+    except (WorkbenchError, ValueError, TypeError, IndexError, AssertionError):
+        return None
+    return SmallKernel(made, name, Meaning(function, meaning.groups, meaning.outputs), cut, first, shorter is not _same)
+
+
+def _in_shape(inputs: list[np.ndarray], meaning: Meaning) -> list[np.ndarray]:
+    shapes = [shape for parameter in meaning.function.params for shape in _shapes(parameter.checked_type)]
+    return [array.reshape(shape) for array, shape in zip(inputs, shapes, strict=True)]
+
+
+def _shapes(found: Type) -> list[tuple[int, ...]]:
+    parts = found.fields if isinstance(found, TupleType) else (found,)
+    return [part.concrete_shape for part in parts if isinstance(part, TensorType)]
+
+
+def _smaller(function: r.Function, shorter: Shorter) -> r.Function:
+    """The function with parameters of smaller types, attributes that name extents likewise."""
+    params = {id(p): r.Var(p.name_hint, _smaller_type(p.checked_type, shorter)) for p in function.params}
+
+    def post(node: Any) -> Any:
+        if isinstance(node, r.Call) and isinstance(node.op, Operator):
+            return r.Call(_smaller_operator(node.op, shorter), node.args)
+        return None
+
+    body = rewrite(function.body, post, lambda node: params.get(id(node)))
+    return r.Function(tuple(params.values()), body, None, (), FrozenMap({"Primitive": 1}))
+
+
+def _smaller_type(found: Type, shorter: Shorter) -> Type:
+    if isinstance(found, TupleType):
+        return TupleType(tuple(_smaller_type(field, shorter) for field in found.fields))
+    assert isinstance(found, TensorType)
+    shape = found.concrete_shape
+    made = tuple(shorter(extent) for extent in shape)
+    if len(shape) > 2 and shape[-1] == BLOCK:  # packed weights: blocks of channels, the block itself stays
+        made = (shorter(shape[0] * BLOCK) // BLOCK, *made[1:-1], BLOCK)
+    return TensorType(made, found.dtype)
+
+
+_EXTENTS: Final = frozenset({"channels", "units", "newshape", "shape", "output_size", "size", "groups"})
+"""Attributes that hold extents of tensors (and not of windows, pads or strides)."""
+
+
+def _smaller_operator(op: Operator, shorter: Shorter) -> Operator:
+    changes: dict[str, Any] = {}
+    for name, value in op.attributes.items():
+        if name in _EXTENTS and isinstance(value, (tuple, int)):
+            made = tuple(map(shorter, value)) if isinstance(value, tuple) else shorter(value)
+            if made != value:
+                changes[name] = made
+    return op.replace(**changes) if changes else op
+
+
+def _module(function: r.Function) -> IRModule:
+    """A model of one fused call."""
+    outer = tuple(r.Var(parameter.name_hint, parameter.type_annotation) for parameter in function.params)
+    main = r.Function(outer, r.Call(function, outer))
+    return PASSES["InferType"]()(IRModule({"main": main}))
+
+
+def _plan(session: Session, kernel: str, module: IRModule) -> tuple[tuple[Action, ...], int]:
+    """The session's steps from lowering on, after an import of `module`."""
+    first = session.labels.index(pipeline.LOWER)
+    root = actions.import_action(module, f"kernel {kernel}", origin.OriginTable())
+    later: list[Action] = []
+    for action in session.plan[first:]:
+        if action.kind == "schedule":
+            later.append(_schedule(action, kernel))
+        elif action.kind == "edit":
+            raise WorkbenchError("E-NUMERICS-EDIT", "an edited kernel cannot be made smaller")
+        else:
+            later.append(action)
+    return (root, *later), first
+
+
+def _schedule(action: Action, kernel: str) -> Action:
+    """The schedules for a kernel alone: the trace that a person chose, or the default rules."""
+    chosen = action.saved.get(kernel)
+    if chosen is None:
+        return actions.schedule_action({})
+
+    def run(stage: Any) -> Any:
+        name = stage.lowered.kernels[0].name
+        return actions.traced_schedule_action({name: chosen}).run(stage)
+
+    return Action(action.name, "schedule", "tir", {}, action.key, run)
