@@ -19,12 +19,22 @@ from .rules import apply_rules
 RULES = RuleTable("FlattenAtrousConv")
 
 _PLACES = {"NCHW": (2, 3), "NHWC": (1, 2)}
+
+
+def _known_layout(layout: str) -> bool:
+    return layout in _PLACES
+
+
+def _known_or_same(layout: str) -> bool:
+    return layout in ("", *_PLACES)
+
+
 _PLAIN: dict[str, Any] = {
     "strides": (1, 1),
     "padding": (0, 0, 0, 0),
     "dilation": (1, 1),
-    "data_layout": lambda layout: layout in _PLACES,
-    "out_layout": lambda layout: layout in ("", *_PLACES),
+    "data_layout": _known_layout,
+    "out_layout": _known_or_same,
 }
 
 

@@ -10,7 +10,8 @@ through others, stay as they are.
 from __future__ import annotations
 
 import time
-from typing import Any, cast
+from collections.abc import Callable
+from typing import Any
 
 from ...core import origin, rewrite
 from ...core.module import IRModule
@@ -114,7 +115,7 @@ def _copied(root: e.Expr, func: e.Function, values: dict[int, e.Expr]) -> e.Expr
             continue
         new = map_children(expr, replacement)
         if new is expr:
-            again = cast("Any", type(expr))
+            again: Callable[..., Any] = expr.__class__
             new = again(*expr.field_values(expr))
             origin.derived(new, expr)
         done[id(expr)] = new
