@@ -10,8 +10,7 @@ through others, stay as they are.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 from ...core import origin, rewrite
 from ...core.module import IRModule
@@ -115,8 +114,8 @@ def _copied(root: e.Expr, func: e.Function, values: dict[int, e.Expr]) -> e.Expr
             continue
         new = map_children(expr, replacement)
         if new is expr:
-            again: Callable[..., Any] = expr.__class__
-            new = again(*expr.field_values(expr))
+            again = cast("Any", type(expr))
+            new = again(*(getattr(expr, name) for name in expr.field_names))
             origin.derived(new, expr)
         done[id(expr)] = new
     made = done.get(id(root), root)
