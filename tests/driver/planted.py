@@ -487,8 +487,8 @@ def _arena_attrs() -> Any:
 
 
 def _late(good: Any) -> Any:
-    def launcher(self: Any, captured: Any, begin: Value, name: str) -> None:
-        good(self, captured, begin, name)
+    def launcher(self: Any, stmt: Any, captured: Any, begin: Value, name: str) -> None:
+        good(self, stmt, captured, begin, name)
         lines = self.writer.module.functions[-1]
         lines[:] = [line.replace("i64 %first, i64 %last)", "i64 %late, i64 %last)") if "call void" in line
                     else line for line in lines]  # fmt: skip
