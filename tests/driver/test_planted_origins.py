@@ -72,7 +72,7 @@ def test_the_score_notices_what_is_wrong(monkeypatch: pytest.MonkeyPatch) -> Non
 
 NEEDED: dict[str, tuple[Any, ...]] = {
     "ConvertLayout": ({"nn.conv2d": ["NHWC", "default"]},),
-    "SimplifyFCTranspose": (["none"],),
+    "SimplifyFCTranspose": (["x"],),
 }
 """Arguments of passes that cannot do without."""
 
