@@ -20,6 +20,7 @@ from workbench.relay import testing
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(180)
 def test_quick_start() -> None:
     batch_size = 1
     num_class = 1000
@@ -132,6 +133,7 @@ def data_folder(monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(180)
 def test_compiling_an_onnx_model(data_folder: Path) -> None:
     import onnx
     import onnxruntime
