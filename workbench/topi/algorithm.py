@@ -18,6 +18,7 @@ from ..core.dtype import DataType
 from ..relay.ir.operator import Fusion, Operator, attribute, bad, example, operator
 from ..relay.ir.types import Dimension, TensorType, TupleType, Type
 from . import attributes as convert
+from . import loops
 from .emit import injective, stage_name
 from .samples import bools, floats, ints
 from .shapes import normalized_axis, refuse, tensor
@@ -221,6 +222,13 @@ class Scan(Operator):
             first = np.full_like(np.take(flat, [0], axis), self.neutral)
             flat = np.concatenate([first, np.take(flat, np.arange(flat.shape[axis] - 1), axis)], axis)
         return type(self).numpy(flat, axis).astype(dtype, copy=False)
+
+    def loops(self, data: TensorType) -> Any:
+        own: Any = self
+        if own.axis is None and len(data.shape) != 1:
+            return None
+        axis = 0 if own.axis is None else normalized_axis(self, own.axis, len(data.shape))
+        return loops.scan(data, self.infer(data), axis, own.exclusive, self.neutral == 1)
 
     def compute(self, data: Any) -> Any:
         from .. import te
