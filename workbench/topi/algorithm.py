@@ -108,6 +108,10 @@ class Sort(Operator):
     def reference(self, data: np.ndarray) -> np.ndarray:
         return np.take_along_axis(data, order_of(data, self.axis, self.is_ascend), self.axis)
 
+    def loops(self, data: TensorType) -> Any:
+        axis = normalized_axis(self, self.axis, len(data.shape))
+        return loops.sort(data, [("values", data)], axis, self.is_ascend)
+
     def compute(self, data: Any) -> Any:
         axis = normalized_axis(self, self.axis, len(data.shape))
         where = places(ranks(data, axis, self.is_ascend, "sort"), data.shape[axis], axis, "sort")
@@ -132,6 +136,10 @@ class ArgSort(Operator):
 
     def reference(self, data: np.ndarray) -> np.ndarray:
         return order_of(data, self.axis, self.is_ascend).astype(DataType(self.dtype).to_numpy())
+
+    def loops(self, data: TensorType) -> Any:
+        axis = normalized_axis(self, self.axis, len(data.shape))
+        return loops.sort(data, [("places", self.infer(data))], axis, self.is_ascend)
 
     def compute(self, data: Any) -> Any:
         axis = normalized_axis(self, self.axis, len(data.shape))
@@ -180,6 +188,13 @@ class TopK(Operator):
         where = np.take(order, np.arange(int(count)), self.axis)  # type: ignore[arg-type]
         indices = where.astype(DataType(self.dtype).to_numpy())
         return self._answer(np.take_along_axis(data, where, self.axis), indices, lambda *both: both)
+
+    def loops(self, data: TensorType) -> Any:
+        axis = normalized_axis(self, self.axis, len(data.shape))
+        shape = (*data.shape[:axis], self.count(data.shape[axis]), *data.shape[axis + 1 :])
+        both = [("values", TensorType(shape, data.dtype)), ("places", TensorType(shape, self.dtype))]
+        wanted = [item for item in both if self.ret_type in ("both", "indices" if item[0] == "places" else "values")]
+        return loops.sort(data, wanted, axis, self.is_ascend)
 
     def compute(self, data: Any) -> Any:
         axis = normalized_axis(self, self.axis, len(data.shape))
