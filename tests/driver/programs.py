@@ -139,8 +139,7 @@ def parallel_session() -> Any:
     from workbench import relay
 
     x = relay.var(INPUT, shape=(64, 4096))
-    body = relay.nn.relu(relay.multiply(x, relay.const(2.0)))
-    return wb.open(relay.Function([x], relay.add(body, x)))
+    return wb.open(relay.Function([x], relay.nn.relu(relay.add(relay.multiply(x, relay.const(2.0)), x))))
 
 
 def parallel_inputs(seed: int = 1) -> dict[str, np.ndarray]:

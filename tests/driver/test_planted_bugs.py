@@ -1,6 +1,6 @@
 """Bugs planted at every level: `check_numerics` names the planted step as the first wrong one, and the first tensor.
 
-The table is in `planted.py`.  A broken pass takes the good one's place (`rerun(replace=...)`); lowering and code
+The table is in `bugs.py`.  A broken pass takes the good one's place (`rerun(replace=...)`); lowering and code
 generation are patched, and the session computed anew.  The sessions without a bug are right throughout.
 """
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.driver.planted import BUGS, GRAPH, Bug, broken
+from tests.driver.bugs import BUGS, GRAPH, Bug, broken
 from tests.driver.programs import (
     parallel_inputs, parallel_session, small_inputs, small_session, wide_inputs, wide_session,
 )  # fmt: skip

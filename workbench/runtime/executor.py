@@ -84,6 +84,7 @@ class GraphExecutor:
         """Run the model; keyword arguments set inputs first."""
         if inputs:
             self.set_input(**inputs)
+        self.model.check_guards(self._inputs)
         if self._arguments is None:
             self._arguments = [
                 *map(as_argument, self._inputs), *self._constants, *map(as_argument, self._outputs)
@@ -183,6 +184,7 @@ class DebugExecutor(GraphExecutor):
         """Run every kernel in order, measuring each."""
         if inputs:
             self.set_input(**inputs)
+        self.model.check_guards(self._inputs)
         self.seconds = []
         for index in range(len(self.model.calls)):
             self.run_call(index)

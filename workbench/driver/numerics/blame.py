@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from itertools import islice
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -33,6 +34,10 @@ if TYPE_CHECKING:
     from .check import Checker
 
 
+ATTEMPTS: Final = 6
+"""Smaller problems that are tried for one kernel; each runs natively first."""
+
+
 @dataclass(frozen=True)
 class Culprit:
     """The step at fault, and the small problem that shows it (None: no small problem does)."""
@@ -41,6 +46,8 @@ class Culprit:
     small: SmallKernel | None
     check: KernelCheck
     sure: bool
+    form: int
+    """The step after which native code was wrong."""
 
 
 def culprit(checker: Checker, index: int, found: KernelCheck) -> Culprit:
@@ -51,17 +58,17 @@ def culprit(checker: Checker, index: int, found: KernelCheck) -> Culprit:
         checker.session, kernel, checker.machine.meanings[kernel], checker.machine.captured[kernel]
     )
     with Contained(checker.child.seconds) as child:
-        for small in problems:
-            if time.monotonic() > checker.deadline or not _fits(small, index):
-                continue
+        for small in islice((small for small in problems if _fits(small, index)), ATTEMPTS):
+            if time.monotonic() > checker.deadline:
+                break
             native = native_check(small, index, child, checker)
             if native.verdict not in BAD:
                 continue
             interpreted = interpreted_check(small, small.function(index), checker.tolerance)
             if interpreted.verdict in BAD:
-                return Culprit(index, small, interpreted, True)
-            return Culprit(_later(checker, small, index), small, native, True)
-    return Culprit(index, None, found, False)
+                return Culprit(index, small, interpreted, True, index)
+            return Culprit(_later(checker, small, index), small, native, True, index)
+    return Culprit(index, None, found, False, index)
 
 
 def _fits(small: SmallKernel, index: int) -> bool:

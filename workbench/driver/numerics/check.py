@@ -12,6 +12,7 @@ import resource
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,12 +22,14 @@ from ...core import progress
 from ...core.errors import WorkbenchError
 from ...core.module import IRModule
 from ...tir import nodes as t
-from .blame import Culprit, culprit
+from . import piece
+from .blame import Culprit, culprit, interpreted_check
 from .compare import Gap, WrongTensor, compare, compare_all
 from .entry import EntryMachine, EntryRun, NotStraight, first_difference
-from .graph import Memory, evaluate, first_wrong
+from .graph import Memory, evaluate, first_wrong, relay_values
 from .kernels import KernelChecker, brief, compiled_unit
 from .report import BAD, KernelCheck, NumericsReport, StepCheck
+from .shrink import SmallKernel
 from .whole import argument_names, entry_unit, run_entry, run_function
 
 if TYPE_CHECKING:
@@ -59,7 +62,9 @@ class Checker:
         self._wide: list[np.ndarray] = []
         self._narrow: list[np.ndarray] = []
         self.culprits: dict[int, Culprit] = {}
-        self._shifted: dict[int, StepCheck] = {}
+        self._suspects: dict[str, SmallKernel] = {}
+        """Kernels whose native code is wrong through no fault of their loop steps: these are interpreted."""
+        self._shifted: dict[int, KernelCheck] = {}
         self._known: dict[int, StepCheck] = {}
         self._checks: dict[tuple[int, str], KernelCheck] = {}
 
@@ -88,6 +93,11 @@ class Checker:
         """The first bad step, by halving: a wrong program stays wrong."""
         last = len(self.labels) - 1
         ran: dict[int, StepCheck] = {last: self.verdict(last, alone=True)}
+        if not ran[last].bad and self.step(last).action.kind == "codegen":
+            # Native code does not tell an access outside of its memory; the checked form before it does.
+            last -= 1
+            ran[last] = self.verdict(last, alone=True)
+            last += not ran[last].bad
         if ran[last].bad:
             low, high = 0, last  # the first bad step lies in low ... high
             while low < high:
@@ -109,6 +119,8 @@ class Checker:
                 limit = index + 1
                 break
         for kernel in progress.track(list(self.machine.captured), "kernels", str):
+            if limit == begin + 1:
+                return  # no kernel can be wrong at an earlier step
             for index in range(begin, limit):
                 changed = self.step(index).action.kind != "codegen" and self._changed(index, kernel)
                 if changed and self._kernel(index, kernel).verdict in BAD:
@@ -122,7 +134,7 @@ class Checker:
         if index not in self._known:
             found = self._verdict(index, alone)
             if index in self._shifted and not found.bad:
-                found = replace(self._shifted[index], step=self.labels[index])
+                found = _joined(replace(found, verdict="right"), [self._shifted[index]])
             self._known[index] = found
         return self._known[index]
 
@@ -168,7 +180,8 @@ class Checker:
         tensor = gap.tensor
         if step.previous is not None:
             before = step.previous.stage.module
-            tensor = first_wrong(before, module, self.arrays, self.memory, self.tolerance)[0] or tensor
+            found = first_wrong(before, module, self.arrays, self.memory, self.tolerance, step.origins)[0]
+            tensor = found or tensor
         return replace(_step_check(label, gap), tensor=tensor)
 
     # --- loop steps ---
@@ -207,27 +220,33 @@ class Checker:
         if entry.bad:
             return entry
         assert self.machine is not None
-        changed = [name for name in self.machine.captured if alone or self._changed(index, name)]
-        checks = [self._kernel(index, name) for name in changed]
-        bad = next((check for check in checks if check.verdict in BAD), None)
-        return _joined(entry, checks) if bad is None else self._blamed(index, _joined(entry, checks), bad)
+        checks: list[KernelCheck] = []
+        for name in self.machine.captured:
+            if not alone and not self._changed(index, name):
+                continue
+            found = self._kernel(index, name)
+            checks.append(self._blamed(index, found) if found.verdict in BAD else found)
+            if checks[-1].verdict in BAD:
+                break
+        return _joined(entry, checks)
 
-    def _blamed(self, index: int, found: StepCheck, bad: KernelCheck) -> StepCheck:
+    def _blamed(self, index: int, bad: KernelCheck) -> KernelCheck:
         """A bad verdict that rests on native code, put to the interpreter: it may be another step's fault."""
+        if bad.kernel in self._suspects:
+            return bad
         guilty = culprit(self, index, bad)
-        self.culprits[guilty.index] = guilty
-        if guilty.index != index:
-            later = self.labels[guilty.index]
-            self._shifted[guilty.index] = found
-            note = f"interpreted (on smaller shapes) it is right; the native code is not: see {later}"
-            return StepCheck(found.step, "right", note=note)
+        self.culprits.setdefault(guilty.index, guilty)
+        if guilty.index != index and guilty.small is not None:
+            self._suspects[bad.kernel] = guilty.small
+            self._shifted.setdefault(guilty.index, bad)
+            note = f"{bad.kernel} is right when interpreted (on smaller shapes), its native code is not: see "
+            return replace(self._kernel(index, bad.kernel), note=note + self.labels[guilty.index])
         if not guilty.sure:
-            note = found.note or "by native code alone: no smaller problem shows it in the interpreter"
-            return replace(found, note=note)
-        shapes = ", ".join(str(array.shape) for array in guilty.small.inputs) if guilty.small else ""
-        size = f" on inputs of {shapes}" if guilty.small and guilty.small.shrunk else ""
-        said = guilty.check.note or f"the interpreter agrees{size}"
-        return replace(found, note=found.note or said)
+            return replace(bad, note=bad.note or "by native code alone: no smaller problem shows it when interpreted")
+        assert guilty.small is not None
+        shapes = ", ".join(str(array.shape) for array in guilty.small.inputs)
+        size = f" on inputs of shapes {shapes}" if guilty.small.shrunk else ""
+        return replace(bad, note=guilty.check.note or bad.note or f"the interpreter agrees{size}")
 
     def _changed(self, index: int, name: str) -> bool:
         step = self.step(index)
@@ -236,6 +255,9 @@ class Checker:
 
     def _kernel(self, index: int, kernel: str) -> KernelCheck:
         assert self.kernels is not None
+        if kernel in self._suspects:
+            small = self._suspects[kernel]
+            return replace(interpreted_check(small, small.function(index), self.tolerance), kernel=kernel)
         if (index, kernel) not in self._checks:
             self._checks[index, kernel] = self.kernels.check(kernel, self.step(index))
         return self._checks[index, kernel]
@@ -260,20 +282,39 @@ class Checker:
         return replace(_step_check(label, gap), tensor=self._entry_tensor(index, gap))
 
     def _entry_tensor(self, index: int, gap: Gap) -> WrongTensor | None:
-        """The first operand or result of a call that is another than in the entry before."""
+        """The first operand or result of a call that is another than in the entry before, or than relay says."""
+        assert self.machine is not None
         earlier = max((known for known in self._runs if known < index), default=None)
-        if earlier is None or self.machine is None:
-            return gap.tensor
+        if earlier is None:
+            return self._against_relay(index) or gap.tensor
         position, place, sentence = first_difference(self._runs[earlier], self._runs[index])
         if position < 0 or place < 0:
             return replace(gap.tensor, note=sentence) if gap.tensor else None
         old, new = (
-            self.machine.run(self.step(at).stage.module, self.arrays, watch=position).watched[place]
+            self.machine.run(self.step(at).stage.module, self.arrays, watch={position}).watched[position][place]
             for at in (earlier, index)
         )
         record = self._runs[index].records[position]
         name = f"call {position}, of {record.kernel}"
         return compare(new, old, 0.0, None, name, record.names[place]).tensor or gap.tensor
+
+    def _against_relay(self, index: int) -> WrongTensor | None:
+        """The first call whose result is not what its relay call gives."""
+        assert self.machine is not None
+        lowered, module = self.machine.lowered, self.step(index).stage.module
+        expected = relay_values(self.step(index - 1).stage.module, [call.relay_call for call in lowered.calls], self.arrays)
+        run = self.machine.run(module, self.arrays, watch=set(range(len(lowered.calls))))
+        for position, (record, call) in enumerate(zip(run.records, lowered.calls, strict=False)):
+            name = f"call {position}, of {record.kernel}"
+            if record.kernel != call.kernel:
+                return WrongTensor(name, "kernel", (), record.kernel, call.kernel, np.nan, 1, 1)
+            values = expected.get(id(call.relay_call), [])
+            outputs = run.watched[position][len(record.inputs) :]
+            for place, (found, value) in enumerate(zip(outputs, values, strict=False), start=len(record.inputs)):
+                gap = compare(found, value.reshape(found.shape), self.tolerance, None, name, record.names[place])
+                if gap.tensor is not None:
+                    return gap.tensor
+        return None
 
     def _whole_step(self, step: Step, label: str) -> StepCheck:
         """A loop step whose entry cannot be taken apart: the whole program, compiled."""
@@ -291,7 +332,10 @@ class Checker:
         """The optimised kernels, each in the child; then the whole native model there."""
         assert self.machine is not None and self.kernels is not None
         unit = compiled_unit(step.stage.compiled, step.stage.module)
-        checks = [self.kernels.run(name, "native", unit) for name in self.machine.captured if name in unit.functions]
+        checks: list[KernelCheck] = []
+        for name in self.machine.captured:
+            if name in unit.functions and not (checks and checks[-1].verdict in BAD):
+                checks.append(self.kernels.run(name, "native", unit))
         joined = _joined(StepCheck(label, "right"), checks)
         return joined if joined.bad else _joined(self._whole_step(step, label), checks)
 
@@ -339,7 +383,8 @@ def _joined(entry: StepCheck, kernels: Sequence[KernelCheck]) -> StepCheck:
         total = total.joined(kernel.gap)
     bad = next((kernel for kernel in kernels if kernel.verdict in BAD), None)
     left = sum(kernel.verdict == "not run" for kernel in kernels)
-    note = bad.note if bad else entry.note or (f"{left} kernels not run" if left else "")
+    said = next((kernel.note for kernel in kernels if kernel.note and kernel.verdict == "right"), "")
+    note = bad.note if bad else entry.note or (f"{left} kernels not run" if left else said)
     verdict = bad.verdict if bad else entry.verdict
     tensor = bad.gap.tensor if bad else entry.tensor
     return StepCheck(
@@ -369,4 +414,15 @@ def check_numerics(
         checker = Checker(session, inputs, tolerance, seconds, child)
         checks = ways[find](checker)
         notes = tuple(checker.notes)
-    return NumericsReport(tuple(checks), notes, processor_seconds() - begun)
+    report = NumericsReport(tuple(checks), notes, processor_seconds() - begun)
+    if report:
+        return report
+
+    def write(path: Path) -> Path:
+        last = checks[-1]
+        what = f"{last.verdict}: {last.tensor}" if last.tensor is not None else f"{last.verdict}: {last.note}"
+        with Contained() as again:
+            checker.child, checker.deadline = again, time.monotonic() + seconds
+            return piece.write(piece.find(checker, len(checks) - 1, what), path)
+
+    return replace(report, writer=write)

@@ -10,7 +10,7 @@ are live destroy each other.  Memory starts as NaN.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,6 +26,10 @@ from ...relay.ir import expr as r
 from ...relay.ir.types import TupleType
 from ...tir import nodes as t
 from .graph import Memory, content, evaluate_function
+
+
+_Passed = tuple[t.Buffer, np.ndarray]
+"""A buffer and the part of its memory that a kernel is given."""
 
 
 class NotStraight(Exception):
@@ -94,7 +98,8 @@ class EntryRun:
 
     outputs: list[np.ndarray]
     records: list[CallRecord] = field(default_factory=list)
-    watched: list[np.ndarray] = field(default_factory=list)
+    watched: dict[int, list[np.ndarray]] = field(default_factory=dict)
+    """Operands and results by number of the call."""
 
 
 class EntryMachine:
@@ -120,9 +125,9 @@ class EntryMachine:
         self.dtypes = {kernel.name: tuple(p.dtype for p in kernel.func.params) for kernel in lowered.kernels}
 
     def run(
-        self, module: IRModule, arrays: Sequence[np.ndarray], capture: bool = False, watch: int = -1
+        self, module: IRModule, arrays: Sequence[np.ndarray], capture: bool = False, watch: Container[int] = ()
     ) -> EntryRun:
-        """Run the entry of `module`; keep copies of all operands of call number `watch`.
+        """Run the entry of `module`; keep copies of all operands of the calls whose numbers are in `watch`.
 
         Raises `NotStraight`, and `WorkbenchError` for what is wrong with the entry.
         """
@@ -143,7 +148,8 @@ class EntryMachine:
         self._arena = np.full(int(main.attrs.get("arena_bytes", 0)), 0xFF, np.uint8)
         run = EntryRun(outputs)
         for position, stmt in enumerate(self._statements(main.body)):
-            run.records.append(self._call(stmt, capture, run.watched if position == watch else None))
+            watched = run.watched.setdefault(position, []) if position in watch else None
+            run.records.append(self._call(stmt, capture, watched))
         return run
 
     # --- statements ---
@@ -209,6 +215,7 @@ class EntryMachine:
             for argument, shape, dtype in zip(call.args[1:], shapes, dtypes, strict=True)
         ]
         inputs, outputs = passed[: len(passed) - meaning.outputs], passed[len(passed) - meaning.outputs :]
+        self._refuse_overlaps(name, inputs, outputs)
         tokens = tuple(self._token(buffer, view) for buffer, view in inputs)
         held = [view if self._whole(buffer, view) is not None else view.copy() for buffer, view in inputs]
         results = self._results(name, tokens, held)
@@ -221,6 +228,18 @@ class EntryMachine:
             watched.extend([*held, *(view.copy() for _, view in outputs)])
         written = tuple(content(view) for _, view in outputs)
         return CallRecord(name, tuple(buffer.name for buffer, _ in passed), tokens, written)
+
+    @staticmethod
+    def _refuse_overlaps(name: str, inputs: Sequence[_Passed], outputs: Sequence[_Passed]) -> None:
+        """A kernel writes while it reads, so its results must lie apart from its operands and from each other."""
+        for place, (written, memory) in enumerate(outputs):
+            for other, partner in (*inputs, *outputs[:place]):
+                if np.may_share_memory(memory, partner):
+                    raise WorkbenchError(
+                        "E-NUMERICS-OVERLAP",
+                        f"the call of {name} writes {written.name} over {other.name}, which it is given as well",
+                        expected="results that lie apart from the operands",
+                    )
 
     def _results(self, name: str, tokens: tuple[bytes, ...], inputs: list[np.ndarray]) -> list[np.ndarray]:
         key = ("kernel", name, tokens)

@@ -20,6 +20,7 @@ from typing import Any, Final
 import numpy as np
 
 from ...core.module import IRModule
+from ...core.origin import OriginTable
 from ...relay.interpret import Interpreter, as_value, interpret
 from ...relay.ir import expr as r
 from ...relay.ir.brief import brief
@@ -147,6 +148,19 @@ def evaluate_function(function: r.Function, values: Sequence[Any], float64: bool
     return flat(Interpreter(IRModule({}), float64=float64).call(function, list(values)))
 
 
+def relay_values(module: IRModule, calls: Sequence[r.Expr], arrays: Sequence[np.ndarray]) -> dict[int, list[np.ndarray]]:
+    """What some calls of a module give, by identity of the call."""
+    wanted = {id(call) for call in calls}
+    found: dict[int, list[np.ndarray]] = {}
+
+    def observe(expr: r.Expr, value: Any) -> None:
+        if id(expr) in wanted:
+            found[id(expr)] = flat(value)
+
+    interpret(module, *arrays, observe=observe)
+    return found
+
+
 def flat(value: Any) -> list[np.ndarray]:
     """The tensors of a value, tuples flattened."""
     if isinstance(value, (tuple, list)):
@@ -158,13 +172,19 @@ def flat(value: Any) -> list[np.ndarray]:
 
 
 def first_wrong(
-    before: IRModule, after: IRModule, arrays: Sequence[np.ndarray], memory: Memory, tolerance: float
+    before: IRModule,
+    after: IRModule,
+    arrays: Sequence[np.ndarray],
+    memory: Memory,
+    tolerance: float,
+    origins: OriginTable | None = None,
 ) -> tuple[WrongTensor | None, Seen | None]:
     """The first tensor of `after` that is wrong, and its call.
 
     A tensor is wrong when no tensor of `before` equals it, and neither any that is made from it on the way to some
     output: a pass may well compute something new in between (scaled weights, another layout), as long as the values
-    of the old program come back after it.
+    of the old program come back after it.  Of the calls that stand for one old call (by `origins`), the last one
+    must give what that gave.
     """
     old: list[Seen] = []
     new: list[Seen] = []
@@ -187,9 +207,11 @@ def first_wrong(
             wrong.add(position)
     if not wrong:
         return None, None
-    found = new[min(wrong)]
+    first, old_values = _standing_for(min(wrong), wrong, new, old, readers, origins)
+    found = new[first]
     part = next(part for part in flat(found.result) if not known.match(part))
-    expected = known.nearest(part)
+    same_shape = [value for value in old_values if (value.shape, value.dtype) == (part.shape, part.dtype)]
+    expected = same_shape[0] if same_shape else known.nearest(part)
     place = f"relay call {brief(found.call)}"
     if expected is None:
         note = "the program before the step has no tensor of this shape"
@@ -197,6 +219,53 @@ def first_wrong(
         return WrongTensor(place, "result", (), part.shape, "another shape", float("nan"), size, size, note), found
     gap: Gap = compare(part, expected, tolerance, None, place, "result")
     return gap.tensor, found
+
+
+def _standing_for(
+    first: int,
+    wrong: set[int],
+    new: list[Seen],
+    old: list[Seen],
+    readers: dict[int, list[int]],
+    origins: OriginTable | None,
+) -> tuple[int, list[np.ndarray]]:
+    """From the first wrong call on to the last that stands for the same old calls, and what these gave."""
+    if origins is None:
+        return first, []
+    while not origins.of(new[first].call) and (after := _readers_in(new[first], readers, wrong)):
+        first = min(after)  # something new on the way to what stands for an old call
+    sources = {id(node) for node in origins.of(new[first].call)}
+    values = [part for item in old if id(item.call) in sources for part in flat(item.result)]
+    if not values:
+        return first, []
+    current = first
+    while True:
+        following = [
+            by
+            for by in _readers_in(new[current], readers, wrong)
+            if sources & {id(node) for node in origins.of(new[by].call)}
+        ]
+        if not following:
+            return current, values
+        current = min(following)
+
+
+def old_call(wrong: Seen, old: list[Seen], origins: OriginTable) -> r.Call | None:
+    """The old call that a wrong new one stands for: by origin, else the one whose result is nearest."""
+    sources = {id(node) for node in origins.of(wrong.call)}
+    found = next((item.call for item in reversed(old) if id(item.call) in sources), None)
+    if found is not None:
+        return found
+    part = flat(wrong.result)[0]
+    group = [item for item in old if any(p.shape == part.shape for p in flat(item.result))]
+    with np.errstate(all="ignore"):
+        best = min(group, key=lambda item: _distance(part, flat(item.result)[0].reshape(part.shape)), default=None)
+    return best.call if best is not None else None
+
+
+def _readers_in(seen: Seen, readers: dict[int, list[int]], wrong: set[int]) -> list[int]:
+    """The wrong calls that read what a call gives."""
+    return [by for part in flat(seen.result) for by in readers.get(id(part), ()) if by in wrong]
 
 
 class _Known:

@@ -124,7 +124,8 @@ class KernelChecker:
             self._held, self._libraries = "", set()
         if self._held == kernel:
             return
-        self.child.drop([f"in{place}" for place in range(len(inputs) + 64)] if self._held else [])
+        if self._held:
+            self.child.drop([f"in{place}" for place in range(len(self.machine.shapes[self._held]))])
         self._held = ""
         for place, array in enumerate(inputs):
             shape = self.machine.shapes[kernel][place]
