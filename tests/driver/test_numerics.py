@@ -51,6 +51,11 @@ def test_a_store_beyond_the_ends_is_an_answer(index: str, said: str) -> None:
     assert answer.error.code == "E-NUMERICS-OVERRUN" and said in answer.error.found
 
 
+def test_a_write_to_an_operand_is_an_answer() -> None:
+    answer = called(HEAD + "    B[0] = A[0]\n    A[0] = 5.0\n")
+    assert answer.error.code == "E-NUMERICS-INPUT" and "argument 0" in str(answer.error)
+
+
 def test_a_load_beyond_the_ends_is_nan() -> None:
     answer = called(HEAD + "    for i in T.serial(16):\n        B[i] = A[i + 1]\n")
     assert np.isnan(answer.outputs[0][15]) and not np.isnan(answer.outputs[0][14])
@@ -59,6 +64,7 @@ def test_a_load_beyond_the_ends_is_nan() -> None:
 def test_a_crash_and_a_hang_are_answers() -> None:
     crash = called(HEAD + "    B[1099511627776] = A[0]\n")
     assert crash.failure == "crashed" and "SIGSEGV" in str(crash.error)
+    assert crash.error.code == "E-NUMERICS-CRASH"
     endless = HEAD + "    while A[0] < 1.0:\n        B[0] = A[0]\n"
     hang = called(endless, seconds=3.0)
     assert hang.failure == "hangs" and "no answer within 3 s" in str(hang.error)
@@ -149,7 +155,9 @@ def outcome(path: Path) -> str:
     return ""
 
 
-@pytest.mark.parametrize("bug", [GRAPH[4], GRAPH[6], LOOPS[0], LOOPS[6], CODEGEN[2], CODEGEN[6]], ids=lambda bug: bug.what)
+@pytest.mark.parametrize(
+    "bug", [GRAPH[4], GRAPH[6], LOOPS[0], LOOPS[6], CODEGEN[2], CODEGEN[6]], ids=lambda bug: bug.what
+)
 def test_the_saved_piece_fails_while_the_bug_is_there(bug: Any, tmp_path: Path) -> None:
     with pytest.MonkeyPatch.context() as monkeypatch:
         session, inputs, _ = planted(bug, monkeypatch)
@@ -199,3 +207,12 @@ def test_a_loop_function_beyond_its_buffer_fails_at_import() -> None:
     text = HEAD + "    for i in T.serial(16):\n        B[i] = A[i + 1]\n"
     report = wb.open(function(text)).check_numerics({"A": np.ones(16, "float32")})
     assert report.first_wrong == "Import" and "E-TIR-BOUNDS" in str(report)
+
+
+def test_numbers_among_the_parameters_are_refused() -> None:
+    text = (
+        'def f(A: T.Buffer((400000,), "float32"), k: T.int64, B: T.Buffer((400000,), "float32")):\n'
+        "    for i in T.serial(400000):\n        B[i] = A[i] * T.Cast(\"float32\", k)\n"
+    )
+    report = wb.open(function(text)).check_numerics({"A": np.ones(400_000, "float32"), "k": 3})
+    assert report.first_wrong == "Import" and "E-NUMERICS-SCALAR" in str(report)

@@ -1,8 +1,8 @@
 """What the debugging executor measured: one row a kernel call, printed as one table.
 
-    report = debug.profile(x=photo)
-    print(report)                       # label, kernel, microseconds, share, results
-    report[0].seconds, report.slowest(5)
+report = debug.profile(x=photo)
+print(report)                       # label, kernel, microseconds, share, results
+report[0].seconds, report.slowest(5)
 """
 
 from __future__ import annotations

@@ -210,7 +210,7 @@ class Contained:
             said = next((line.strip() for line in reversed(lines) if line.strip()), "")
         self.close()
         how = signal.Signals(-status).name if status < 0 else f"exit status {status}"
-        return ChildFailure("crashed", f"{how}: {said[:200]}" if said and status >= 0 or "Assert" in said else how)
+        return ChildFailure("crashed", f"{how}: {said[:200]}" if (said and status >= 0) or "Assert" in said else how)
 
 
 def _exactly(pipe: IO[bytes], size: int, deadline: float) -> bytes:
