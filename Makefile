@@ -39,7 +39,7 @@ bench: $(STAMP)  ## speed against peers, in the same run, as ratios
 	$(BIN)/python -m benchmarks
 
 conformance: $(STAMP)  ## operators and models against their references
-	$(PYTEST) $(PARALLEL) tests/conformance
+	$(PYTEST) $(PARALLEL) -m "nightly or not nightly" tests/conformance
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.driver import planted
-from tests.driver.planted import Score
+from tests.driver import planted_origins as planted
+from tests.driver.planted_origins import Score
 from tests.driver.programs import small_session
 from workbench.core.node import pre_order
 from workbench.core.origin import ImportedFrom

@@ -225,3 +225,21 @@ def test_networks_compiled_answer_what_the_interpreter_does(name: str) -> None:
     with workbench.transform.PassContext(opt_level=3):
         found = relay.create_executor("graph", mod, params=params).evaluate()(data).numpy()
     workbench.testing.assert_allclose(found, wanted, rtol=1e-3, atol=1e-5)
+
+
+def test_modules_lie_where_scripts_import_them_from() -> None:
+    import workbench.relay.expr_functor
+    from workbench.relay.build_module import bind_params_by_name, build
+    from workbench.relay.expr import Call, RelayExpr
+    from workbench.relay.frontend import from_onnx
+    from workbench.relay.testing.init import create_workload
+    from workbench.relay.ty import TensorType, TypeKind
+
+    assert Call is relay.Call and RelayExpr is relay.Expr and TensorType is relay.TensorType
+    assert from_onnx is relay.frontend.from_onnx and build is relay.build and callable(bind_params_by_name)
+    assert create_workload is testing.create_workload and TypeKind is relay.TypeKind
+    assert workbench.relay.expr_functor.ExprMutator is relay.ExprMutator
+    with pytest.raises(AttributeError):
+        relay.frontend.from_nothing  # noqa: B018
+    with pytest.raises(AttributeError):
+        relay.build_module.no_such_name  # noqa: B018

@@ -6,6 +6,7 @@ A process of its own is interrupted by a real signal, at several moments of each
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -70,9 +71,14 @@ def interrupted(model: Path, phase: str, moment: float) -> dict[str, Any]:
     return found | {"late": found["caught"] - sent, "usable_after": found["usable"] - sent}
 
 
+def allowed() -> float:
+    """The bound, longer on a machine that is busy with other things: wall time is theirs too."""
+    return SECONDS * max(1.0, os.getloadavg()[0] / len(os.sched_getaffinity(0)))
+
+
 def require_usable(found: dict[str, Any]) -> None:
     assert not found["other_error"], found
-    assert found["late"] < SECONDS, found
+    assert found["late"] < allowed(), found
     assert found["children"] == [] and found["unchanged"], found
 
 
@@ -117,7 +123,7 @@ def test_interrupting_a_notebooks_kernel(model: Path) -> None:
             sent = time.monotonic()
             manager.interrupt_kernel()
             reply = client.get_shell_msg(timeout=30)
-            assert time.monotonic() - sent < 2 * SECONDS  # the messages' own way counts too
+            assert time.monotonic() - sent < 2 * allowed()  # the messages' own way counts too
             assert reply["content"]["status"] == "error" and reply["content"]["ename"] == "KeyboardInterrupt"
             checked = client.execute_interactive("assert works(session) and not children()", timeout=60)
             assert checked["content"]["status"] == "ok", checked["content"]

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import workbench as wb
-from tests.integration.test_models import case
+from tests.integration.test_models import LITE0, photo_inputs
 from tests.models import light_input, light_model
 from workbench.driver.pipeline import RELAY
 from workbench.relay import transform
@@ -44,6 +44,12 @@ def operators_after(model: Any, inputs: dict[str, np.ndarray], *passes: Any) -> 
     return [list_op_freqs(session["InferType"].after), list_op_freqs(session["FuseOps"].before)]
 
 
+def network(name: str) -> tuple[Any, dict[str, np.ndarray]]:
+    if name == "efficientnet_lite0":
+        return str(LITE0), photo_inputs(LITE0, "coffee.png")
+    return light_model(name), light_input(name)
+
+
 CONVERSIONS: dict[str, Callable[[], list[Any]]] = {
     "NHWC": lambda: [transform.ConvertLayout("NHWC")],
     "NCHW8c": lambda: [transform.CanonicalizeOps(), transform.ConvertLayout({"nn.conv2d": ["NCHW8c", "default"]})],
@@ -54,13 +60,11 @@ CONVERSIONS: dict[str, Callable[[], list[Any]]] = {
     ("name", "layout"), [("efficientnet_lite0", "NHWC"), ("efficientnet_lite0", "NCHW8c"), ("resnet50", "NHWC")]
 )
 def test_convert_layout(name: str, layout: str) -> None:
-    before, after = operators_after(*case(name), *CONVERSIONS[layout]())
+    before, after = operators_after(*network(name), *CONVERSIONS[layout]())
     assert after["nn.conv2d"] == before["nn.conv2d"]
     assert after["layout_transform"] <= 3, "data moves at the borders only"
 
 
 def test_combine_parallel_convolutions() -> None:
-    before, after = operators_after(
-        light_model("inception_v1"), light_input("inception_v1"), transform.CombineParallelConv2D()
-    )
+    before, after = operators_after(*network("inception_v1"), transform.CombineParallelConv2D())
     assert (before["nn.conv2d"], after["nn.conv2d"]) == (57, 39)

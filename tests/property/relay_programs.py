@@ -763,7 +763,7 @@ def closure(b: _Builder, x: Any, shape: Any, dtype: str, pool: Any) -> Any:
 
 def global_function(b: _Builder, x: Any, shape: Any, dtype: str, pool: Any) -> Any:
     kind = infer_type(x)
-    known = [name for name, func in b.functions.items() if func.params[0].checked_type == kind]
+    known = [name for name, func in b.functions.items() if [one.checked_type for one in func.params] == [kind]]
     if not known or b.chance(0.5):
         param = e.Var("p", kind)
         b.note(param, False)

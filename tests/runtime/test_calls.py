@@ -218,3 +218,19 @@ def test_signals_are_python_s_again_after_a_call(add: PackedFunc) -> None:
     before = signal.getsignal(signal.SIGINT)
     add(*good())
     assert signal.getsignal(signal.SIGINT) is before
+
+LATE = """
+import sys, warnings
+import numpy as np
+from workbench.runtime.dlpack import tensor_of
+array = np.arange(4.0)
+array.flags.writeable = False
+kept = [tensor_of(array)]
+warnings.showwarning = lambda *_: kept  # a module that goes after ours holds the tensor
+print("ended")
+"""
+
+
+def test_a_tensor_may_outlive_the_package_when_the_interpreter_ends() -> None:
+    done = subprocess.run([sys.executable, "-c", LATE], capture_output=True, text=True, timeout=50, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "ended\n", "")

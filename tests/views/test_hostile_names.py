@@ -131,7 +131,7 @@ def test_screens_get_plain_data(session: Any) -> None:
     import json
 
     model = SessionModel(session)
-    found = json.dumps([dataclasses.asdict(model.view()), dataclasses.asdict(model.step("FuseOps"))])
+    found = json.dumps([dataclasses.asdict(model.view()), dataclasses.asdict(model.step(session["FuseOps"].step.id))])
     assert not CONTROLS & set(found) and "\u2028" not in found
 
 

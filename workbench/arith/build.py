@@ -35,13 +35,12 @@ def const(value: Any, dtype: str | None = None) -> PrimExpr:
     """
     chosen = DataType(dtype) if dtype is not None else _dtype_of_python(value)
     scalar = chosen.element_of
-    made: PrimExpr
-    if scalar.is_float:
-        made = n.FloatImm(_rounded(float(value), scalar), scalar)
-    elif scalar.is_handle and isinstance(value, str):
+    if scalar.is_handle and isinstance(value, str):
         return n.StringImm(value)
-    else:
-        made = _integer(value, scalar)
+    try:
+        made = n.FloatImm(_rounded(float(value), scalar), scalar) if scalar.is_float else _integer(value, scalar)
+    except (TypeError, ValueError, OverflowError):
+        raise _no_operand(value) from None
     return n.Broadcast(made, chosen.lanes) if chosen.is_vector else made
 
 
@@ -71,7 +70,11 @@ def _dtype_of_python(value: Any) -> DataType:
         return DataType("float32")
     if isinstance(value, str):
         return DataType("handle")
-    raise WorkbenchError(
+    raise _no_operand(value)
+
+
+def _no_operand(value: Any) -> WorkbenchError:
+    return WorkbenchError(
         "E-EXPR-OPERAND", f"a {type(value).__name__} cannot stand in an expression", found=repr(value)[:80]
     )
 

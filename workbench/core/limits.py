@@ -74,12 +74,12 @@ class Limits:
 class FoldBudget:
     """What one import, or one pass over one function, may still spend on computing constants.
 
-    Two purses: `limits.fold_work` (time), and bytes created beyond three times those that were read
-    (`limits.import_bytes`).  What does not fit is left to run time; `spent` tells that this happened.
+    Two purses: time (`limits.fold_work`, and a share for what was read), and bytes created beyond three times those
+    that were read (`limits.import_bytes`).  What does not fit is left to run time; `spent` tells that this happened.
     """
 
     def __init__(self, bytes_read: int = 0) -> None:
-        self.work = limits.fold_work
+        self.work = limits.fold_work + 8 * bytes_read  # large weights may be scaled and laid out anew
         self.bytes = 3 * bytes_read + limits.import_bytes
         self.spent = ""
         """The name of the limit that was hit first."""

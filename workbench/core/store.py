@@ -83,7 +83,8 @@ class Disk:
         os.unlink(name, dir_fd=folder)
 
     def touch(self, name: str, folder: int) -> None:
-        os.utime(name, dir_fd=folder)
+        if os.utime in os.supports_dir_fd:
+            os.utime(name, dir_fd=folder)
 
     def listed(self, folder: int) -> list[tuple[str, int, float]]:
         """Name, bytes and time of last use of each file."""

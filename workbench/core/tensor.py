@@ -137,12 +137,13 @@ class Tensor:
 
 
 def stated_shape(stated: Any) -> tuple[int, ...]:
-    """A shape as a file states it.  Raises ValueError unless it is a list of whole numbers, not negative, not too many."""
-    if not isinstance(stated, (list, tuple)) or len(stated) > limits.rank:
+    """A shape as a file states it.  Raises ValueError unless it is a list of whole numbers, none negative."""
+    extents: list[Any] = list(stated) if isinstance(stated, (list, tuple)) else [None]  # pyright: ignore
+    if len(extents) > limits.rank:
         raise ValueError(f"a shape is a list of at most {limits.rank} numbers")
-    if any(type(extent) is not int or not 0 <= extent < 1 << 63 for extent in stated):
-        raise ValueError("the extents of a shape are whole numbers of at least 0")
-    return tuple(stated)
+    if any(type(extent) is not int or not 0 <= extent < 1 << 63 for extent in extents):
+        raise ValueError("a shape is a list of whole numbers of at least 0")
+    return tuple(extents)
 
 
 def chunks(array: np.ndarray) -> Iterator[np.ndarray]:

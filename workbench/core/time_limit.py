@@ -10,10 +10,11 @@ Importing, passes, scheduling, code generation and runs of models all ask.  Boxe
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from typing import Any
 
 from .errors import WorkbenchError
 
@@ -30,7 +31,7 @@ _box: ContextVar[_Box | None] = ContextVar("workbench_time_limit", default=None)
 
 
 @contextmanager
-def time_limit(seconds: float, what: str = "this", fix: str = "give more time, or a smaller input") -> Iterator[None]:
+def time_limit(seconds: Any, what: str = "this", fix: str = "give more time, or a smaller input") -> Generator[None]:
     """Let what runs inside take at most `seconds`.  Raises E-TIME-LIMIT inside when they are over.
 
     `what` and `fix` are for the error's text.

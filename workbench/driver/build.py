@@ -88,6 +88,7 @@ def compiled_model(module: IRModule, lowered: Lowered, target: Target) -> Compil
         ),
         constants=tuple((TensorSpec(name, data.shape, data.dtype), stored(data)) for name, data in lowered.constants),
         temporaries=tuple(_buffer_spec(buffer) for buffer in lowered.temporaries),
+        guards=lowered.guards,
         calls=tuple(
             KernelCall(
                 call.kernel,

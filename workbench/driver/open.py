@@ -28,24 +28,26 @@ def open_session(
     params: Mapping[str, Any] | None = None,
     passes: Sequence[str | Pass] | None = None,
     time_limit: float | None = None,
+    assume: Mapping[str, Any] | None = None,
 ) -> Session:
     """Open a model for looking at, changing and running it.
 
     `x`: the path of an ONNX model or of a saved session, an ONNX ModelProto, an IRModule, a relay function, a
     PrimFunc, or te tensors (inputs, then outputs).  `shape`: dynamic dimensions' extents by input name.  `params`:
     arrays bound to parameters by name.  `passes`: the relay passes to run instead of the default pipeline.
+    `assume`: values of inputs that the model is specialised for, by name; running it with others is refused.
     `time_limit`: seconds that the import may take (default: `wb.limits.import_seconds`).
     """
     if time_limit is not None:
         with boxed(time_limit, "opening the model", "give more time: wb.open(..., time_limit=seconds)"):
-            return open_session(x, shape, target, params, passes)
+            return open_session(x, shape, target, params, passes, assume=assume)
     if isinstance(x, (str, os.PathLike)) and str(x).endswith(".wb.json"):
         from .saving import load
 
         return load(str(x))
     chosen = Target(target)
     with origin.recording() as origins:
-        module, source = _imported(x, shape, params)
+        module, source = _imported(x, shape, params, assume)
     root = actions.import_action(module, source, origins, shape, isinstance(x, (str, os.PathLike)))
     relay = tuple(passes) if passes is not None else pipeline.RELAY
     return Session(History(), plan_for(root, chosen, relay), chosen, source)
@@ -63,8 +65,13 @@ def plan_for(root: Action, target: Target, relay: Sequence[str | Pass]) -> tuple
     return (root, *graph, actions.lower_action(target), actions.schedule_action({}), *last)
 
 
-def _imported(x: Any, shape: Any, params: Any) -> tuple[IRModule, str]:
+def _imported(x: Any, shape: Any, params: Any, assume: Any = None) -> tuple[IRModule, str]:
     """The program that `x` stands for, and a name for it."""
+    if assume and not (isinstance(x, (str, os.PathLike, bytes)) or hasattr(x, "SerializeToString")):
+        raise WorkbenchError(
+            "E-OPEN-ASSUME", "assume= is for models from files", found=type(x).__name__, expected="an ONNX model",
+            fix="bind the values: params={name: array}",
+        )  # fmt: skip
     if isinstance(x, IRModule):
         return _bound(x, params), "IRModule"
     if isinstance(x, Expr):
@@ -80,7 +87,7 @@ def _imported(x: Any, shape: Any, params: Any) -> tuple[IRModule, str]:
     if isinstance(x, (str, os.PathLike, bytes)) or hasattr(x, "SerializeToString"):
         from ..frontend.onnx import from_onnx
 
-        module, held = from_onnx(x, shape=dict(shape) if shape else None)
+        module, held = from_onnx(x, shape=dict(shape) if shape else None, assume=assume)
         name = os.path.basename(str(x)) if isinstance(x, (str, os.PathLike)) else "ONNX model"
         return _bound(module, {**held, **(params or {})}), name
     raise WorkbenchError(

@@ -65,17 +65,22 @@ class Known:
 
     def sources_of(self, node: Any, site: Site | None = None) -> Sources:
         """What of the imported program `node` stems from: at one call of its kernel, or at all of them."""
-        calls = self.calls_of(node, site)
         if id(node) not in self.calls:
             return self.sources.get(id(node), NONE)
         written = frozenset(item for item in self.calls.get(id(node), NONE) if isinstance(item, ImportedFrom))
-        return written.union(*(self._relay.get(id(call), NONE) for call in calls))
+        return written | self.sources_of_calls(self.calls_of(node, site))
+
+    def sources_of_calls(self, calls: Sources) -> Sources:
+        """What of the imported program expressions of the last relay program stem from."""
+        return NONE.union(*(self._relay.get(id(call), NONE) for call in calls))
 
     def calls_of(self, node: Any, site: Site | None = None) -> Sources:
         """The relay expressions that a node of a loop program carries out."""
         found = frozenset(item for item in self.calls.get(id(node), NONE) if not isinstance(item, ImportedFrom))
-        if id(node) in self.entry:
-            return found
+        return found if id(node) in self.entry else self.at_sites(found, site)
+
+    def at_sites(self, found: Sources, site: Site | None = None) -> Sources:
+        """Expressions of a kernel's first call as those of one call of it, or of all."""
         sites = self.sites if site is None else (site,)
         every = [call_at.stands_for.get(id(expression)) for expression in found for call_at in sites]
         return frozenset(expression for expression in every if expression is not None) or found

@@ -14,17 +14,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from .._lazy import views
+from ..arith.nodes import Mul
 from ..codegen.llvm import backend
 from ..codegen.llvm.lines import FUNCTION, KEPT, Spot
-from ..codegen.llvm.places import SourcePlace, printed
+from ..codegen.llvm.places import MOST_COLUMNS, SourcePlace, printed
 from ..codegen.llvm.tracing import FORMS, NativeForm, trace
 from ..core.errors import WorkbenchError, nearest
-from ..core.node import pre_order
+from ..core.node import children, pre_order
 from ..core.origin import ImportedFrom
 from ..tir import nodes as t
+from .expression_origins import expression_calls
 from .origin_index import NONE, Known, Site, Sources, index_of
 from .provenance import became, in_order, label_named, site_of
 
@@ -83,6 +86,8 @@ class Provenance:
 
     def __init__(self, session: Session) -> None:
         self._session = session
+        self._expressions: dict[str, Mapping[int, Sources]] = {}
+        self._numbers: dict[int, list[Any]] = {}
         self._native: dict[str, Mapping[str, NativeForm]] = {}
         self._places: dict[str, dict[int, SourcePlace]] = {}
         self._by_line: dict[str, dict[int, tuple[Any, ...]]] = {}
@@ -110,7 +115,7 @@ class Provenance:
 
     @cached_property
     def _artefact(self) -> Artefact:
-        return backend.emit_module(self._session.step(self._last).stage.module, self._session.target)
+        return backend.emit_module(self._session.step(self._last).stage.module, self._session.target, expressions=True)
 
     @property
     def kernels(self) -> tuple[str, ...]:
@@ -206,13 +211,53 @@ class Provenance:
             spot.how,
             spot.loops,
             nodes,
-            tuple(_joined(self.known.calls_of(node, site) for node in nodes)),
-            in_order(_joined(self.known.sources_of(node, site) for node in nodes)),
+            tuple(self._calls(kernel, spot, site)),
+            in_order(self.sources(kernel, spot, site)),
         )
 
-    def sources(self, kernel: str, spot: Spot) -> Sources:
-        """What of the imported program an instruction comes from, at any call of its kernel."""
-        return _joined(self.known.sources_of(node) for node in self.statements(kernel, spot.line))
+    def sources(self, kernel: str, spot: Spot, site: Site | None = None) -> Sources:
+        """What of the imported program an instruction comes from, at one call of its kernel or at any.
+
+        An instruction whose part of a fused statement is known comes from that part alone.
+        """
+        if self._part(kernel, spot):
+            return self.known.sources_of_calls(self._calls(kernel, spot, site))
+        return _joined(self.known.sources_of(node, site) for node in self.statements(kernel, spot.line))
+
+    def _calls(self, kernel: str, spot: Spot, site: Site | None) -> Sources:
+        part = self._part(kernel, spot)
+        if part:
+            return self.known.at_sites(part, site)
+        return _joined(self.known.calls_of(node, site) for node in self.statements(kernel, spot.line))
+
+    def _part(self, kernel: str, spot: Spot) -> Sources:
+        """The relay expressions of the part of a statement that an instruction works for; empty if unknown."""
+        nodes = self.statements(kernel, spot.line) if spot.column else ()
+        if len(nodes) != 1 or not isinstance(nodes[0], t.BufferStore):
+            return NONE
+        if id(nodes[0]) not in self._numbers:
+            self._numbers[id(nodes[0])] = list(islice(pre_order(nodes[0]), MOST_COLUMNS))
+        part = self._numbers[id(nodes[0])][abs(spot.column) - 1]
+        known = self._parts(kernel).get(id(part), NONE)
+        if spot.column > 0 or not known:
+            return known
+        products = [self._parts(kernel).get(id(child)) for child in children(part) if isinstance(child, Mul)]
+        return known.union(*(found for found in products if found))
+
+    def _parts(self, kernel: str) -> Mapping[int, Sources]:
+        """By identity, the relay expressions of parts of a kernel's statements."""
+        if kernel not in self._expressions:
+            self._expressions[kernel] = self._laid_over(kernel)
+        return self._expressions[kernel]
+
+    def _laid_over(self, kernel: str) -> Mapping[int, Sources]:
+        lower = [index for index, action in enumerate(self._session.plan) if action.kind == "lower"]
+        edited = any(action.kind == "edit" and action.level == "tir" for action in self._session.plan)
+        stage = self._session.step(lower[0]).stage if lower else None
+        func = stage.module.functions.get(kernel) if stage is not None else None
+        if edited or not isinstance(func, t.PrimFunc) or kernel == "main":
+            return {}
+        return expression_calls(self.function(kernel), func, index_of(self._session)[lower[0]])
 
     # --- forward ---
 

@@ -27,6 +27,7 @@ from ..core.tensor import Tensor
 from ..relay.ir import expr as r
 from ..relay.ir.operator import Operator
 from ..relay.ir.types import TensorType
+from ..runtime.guards import Guard, guards_of
 from ..target import Target
 from ..tir import nodes as t
 from ..tir.build import decl_buffer, load, seq
@@ -74,6 +75,8 @@ class Lowered:
     """Intermediates between kernels."""
     output_names: tuple[str, ...] = ()
     """Names from the model's file, where it has them."""
+    guards: tuple[Guard, ...] = ()
+    """Values of inputs that the program was specialised for."""
 
 
 @dataclass
@@ -110,7 +113,8 @@ def lower_module(mod: IRModule, target: Target) -> Lowered:
         entry.values[id(parameter)] = (buffer,)
         inputs.append((parameter.name_hint, tensor))
     _lower_all(main.body, entry)
-    return _finish(main, entry, inputs, tuple(mod.attrs.get("output_names", ())))
+    lowered = _finish(main, entry, inputs, tuple(mod.attrs.get("output_names", ())))
+    return replace(lowered, guards=guards_of(mod.attrs))
 
 
 def _lower_all(body: r.Expr, entry: _Entry) -> None:
@@ -277,9 +281,7 @@ def _renamed(call: KernelCall | Choice, stands_for: dict[int, t.Buffer]) -> Kern
     """The call with outputs in place of the intermediates that they stand for."""
     if isinstance(call, KernelCall):
         return replace(call, buffers=tuple(stands_for.get(id(buffer), buffer) for buffer in call.buffers))
-    then, otherwise = (
-        tuple(_renamed(inner, stands_for) for inner in branch) for branch in (call.then, call.otherwise)
-    )
+    then, otherwise = (tuple(_renamed(inner, stands_for) for inner in branch) for branch in (call.then, call.otherwise))
     return Choice(stands_for.get(id(call.condition), call.condition), then, otherwise, call.relay_call)
 
 

@@ -86,6 +86,7 @@ class GraphExecutor:
         """Run the model; keyword arguments set inputs first."""
         if inputs:
             self.set_input(**inputs)
+        self.model.check_guards(self._inputs)
         if self._arguments is None:
             self._arguments = [
                 *map(as_argument, self._inputs), *self._constants, *map(as_argument, self._outputs)
@@ -195,6 +196,7 @@ class DebugExecutor(GraphExecutor):
         """Run every kernel in order, measuring each; with a `dump_root`, write the graph and all values there."""
         if inputs:
             self.set_input(**inputs)
+        self.model.check_guards(self._inputs)
         self.seconds = [self.run_call(index) for index in range(len(self.model.calls))]
         if self.dump_root is not None:
             self.dump_root.mkdir(parents=True, exist_ok=True)

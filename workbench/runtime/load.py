@@ -12,6 +12,7 @@ from ..core.dtype import DataType
 from ..core.errors import WorkbenchError
 from .artifact import read_record
 from .export import CONSTANTS_SYMBOL
+from .guards import Guard
 from .model import CompiledModel, KernelCall, TensorSpec
 from .module import Module
 from .native import library as native_runtime
@@ -76,6 +77,7 @@ def _model(record: dict[str, Any], module: Module, path: Path) -> CompiledModel:
             for kernel, label, arguments, shapes in described["calls"]
         ),
         entry=described["entry"],
+        guards=tuple(Guard.from_text(item) for item in described.get("guards", ())),
     )
 
 

@@ -21,6 +21,7 @@ import numpy as np
 
 from ..core.dtype import DataType
 from ..core.errors import WorkbenchError, nearest
+from .guards import Guard, check_guards
 from .module import Module
 from .ndarray import NDArray, numpy_of
 from .threads import limit_run
@@ -75,6 +76,8 @@ class CompiledModel:
     temporaries: tuple[TensorSpec, ...] = ()
     calls: tuple[KernelCall, ...] = ()
     entry: str = "main"
+    guards: tuple[Guard, ...] = ()
+    """Values of inputs that the code was specialised for; checked at each run."""
 
     # --- classic factory ---
 
@@ -134,11 +137,19 @@ class CompiledModel:
 
     def run_arrays(self, arrays: Sequence[Any]) -> list[np.ndarray]:
         """Outputs in order, from inputs in order."""
-        arguments = [as_argument(conform(spec, array)) for spec, array in zip(self.inputs, arrays, strict=True)]
+        given = [conform(spec, array) for spec, array in zip(self.inputs, arrays, strict=True)]
+        self.check_guards(given)
+        arguments = [as_argument(array) for array in given]
         outputs = [np.empty(spec.concrete_shape, spec.dtype.to_numpy()) for spec in self.outputs]
         limit_run()
         self.module.get_function(self.entry)(*arguments, *self._constant_arguments, *map(as_argument, outputs))
         return outputs
+
+    def check_guards(self, arrays: Sequence[np.ndarray]) -> None:
+        """Refuse inputs (in order) that differ from what the code was specialised for."""
+        if self.guards:
+            names = [spec.name for spec in self.inputs]
+            check_guards(self.guards, dict(zip(names, arrays, strict=True)))
 
     @cached_property
     def _constant_arguments(self) -> tuple[Any, ...]:
@@ -172,6 +183,7 @@ class CompiledModel:
             "outputs": [spec.as_json() for spec in self.outputs],
             "constants": [spec.as_json() for spec, _ in self.constants],
             "temporaries": [spec.as_json() for spec in self.temporaries],
+            "guards": [guard.text() for guard in self.guards],
             "calls": [
                 [call.kernel, call.label, list(call.arguments), list(map(list, call.shapes))] for call in self.calls
             ],

@@ -59,7 +59,7 @@ class LeakyRelu(Operator):
 
 @operator("nn.prelu")
 class PRelu(Operator):
-    """x where positive, else x times alpha of its channel."""
+    """x times alpha of its channel where negative, else x."""
 
     axis: int = attribute(1, "axis of channels", convert=convert.integer)
     fusion = Fusion.BROADCAST
@@ -83,14 +83,16 @@ class PRelu(Operator):
 
     def reference(self, data: np.ndarray, alpha: np.ndarray) -> np.ndarray:
         axis = normalized_axis(self, self.axis, data.ndim)
-        return np.where(data > 0, data, data * alpha.reshape([-1 if at == axis else 1 for at in range(data.ndim)]))
+        spread = alpha.reshape([-1 if at == axis else 1 for at in range(data.ndim)])
+        with np.errstate(invalid="ignore"):
+            return np.where(data < 0, data * spread, data)
 
     def compute(self, data: Any, alpha: Any) -> Any:
         axis = normalized_axis(self, self.axis, len(data.shape))
 
         def element(*i: Any) -> Any:
             value = data(*i)
-            return build.select(value > 0, value, value * alpha(i[axis]))
+            return build.select(value < 0, value * alpha(i[axis]), value)
 
         return injective(self, data.shape, element)
 

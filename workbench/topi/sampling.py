@@ -114,8 +114,8 @@ class GridSample(Operator):
         place = te.compute((data.shape[0], rank, *out), placed, name="grid_place", tag="injective")
 
         def pixel(n: Any, axis: Any, tap: Any, *o: Any) -> Any:
-            near = build.cast("int64", te.floor(place(n, axis, *o))) + tap + offsets[0]
-            return _by_axis(axis, [self._pixel(near, extents[at]) for at in range(rank)])
+            cases = [_whole(te.floor(place(n, axis, *o)), extents[at]) for at in range(rank)]
+            return _by_axis(axis, [self._pixel(cases[at] + tap + offsets[0], extents[at]) for at in range(rank)])
 
         shape = (data.shape[0], rank, len(offsets), *out)
         pixels = te.compute(shape, pixel, name="grid_pixel", tag="injective")
@@ -158,6 +158,12 @@ class GridSample(Operator):
         if self.padding_mode == "reflection":
             near = build.cast("int64", _reflected(build.cast("float32", near), *self._border(extent)))
         return build.minimum(build.maximum(near, 0), build.const(extent - 1))
+
+
+def _whole(place: Any, extent: int) -> Any:
+    """A rounded place as an integer; those far outside stay outside, but near, so that no sum overflows."""
+    low, high = build.const(-8.0, place.dtype), build.const(extent + 8.0, place.dtype)
+    return build.cast("int64", build.minimum(build.maximum(place, low), high))
 
 
 def _by_axis(axis: Any, cases: list[Any]) -> Any:
@@ -239,7 +245,7 @@ def _bilinear(read: Any, y: Any, x: Any, extents: tuple[Any, Any], edge: str) ->
         x = build.minimum(build.maximum(x, 0.0), number(width - 1.0))
     rows, columns = te.floor(y), te.floor(x)
     down, right = y - rows, x - columns
-    row, column = build.cast("int64", rows), build.cast("int64", columns)
+    row, column = _whole(rows, height), _whole(columns, width)
     found: list[tuple[Any, Any]] = []
     for step_y, step_x in itertools.product((0, 1), repeat=2):
         at_y, at_x = row + step_y, column + step_x

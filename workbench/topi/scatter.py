@@ -27,14 +27,18 @@ _NUMPY: dict[str, Any] = {"add": np.add, "mul": np.multiply, "min": np.minimum, 
 
 
 def written(data: np.ndarray, where: tuple[Any, ...], updates: np.ndarray, mode: str) -> np.ndarray:
-    """A copy of `data` with `updates` at `where`, one after the other."""
+    """A copy of `data` with `updates` at `where`, one after the other; what lies outside is left out."""
     result = data.copy()
-    if mode in _NUMPY:
-        _NUMPY[mode].at(result, where, updates)
-        return result
     spread = np.broadcast_arrays(*where)
-    for place in np.ndindex(*spread[0].shape):
-        result[tuple(int(index[place]) for index in spread)] = updates[place]
+    inside = np.ones(spread[0].shape, bool)
+    for index, extent in zip(spread, data.shape, strict=False):
+        inside &= (index >= -extent) & (index < extent)
+    kept, values = [index[inside] for index in spread], updates[inside]
+    if mode in _NUMPY:
+        _NUMPY[mode].at(result, tuple(kept), values)
+        return result
+    for number, place in enumerate(zip(*kept, strict=True)):
+        result[tuple(int(index) for index in place)] = values[number]
     return result
 
 
@@ -243,7 +247,7 @@ class ReverseSequence(Operator):
         sequence, batch = self.axes(data.ndim)
         shape = [1] * data.ndim
         shape[batch] = -1
-        lengths = seq_lengths.astype(np.int64).reshape(shape)
+        lengths = np.minimum(seq_lengths.astype(np.int64), data.shape[sequence]).reshape(shape)
         at = np.arange(data.shape[sequence]).reshape([-1 if axis == sequence else 1 for axis in range(data.ndim)])
         where = np.where(at < lengths, lengths - 1 - at, at)
         return np.take_along_axis(data, np.broadcast_to(where, data.shape), sequence)
@@ -252,7 +256,7 @@ class ReverseSequence(Operator):
         sequence, batch = self.axes(len(data.shape))
 
         def element(*i: Any) -> Any:
-            length = build.cast("int64", seq_lengths(i[batch]))
+            length = build.minimum(build.cast("int64", seq_lengths(i[batch])), build.convert(data.shape[sequence]))
             where = build.select(i[sequence] < length, length - 1 - i[sequence], i[sequence])
             return data(*i[:sequence], where, *i[sequence + 1 :])
 

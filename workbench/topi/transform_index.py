@@ -126,13 +126,9 @@ def _slots(value: Any) -> tuple[int | None, ...]:
 
 
 def within(index: Any, extent: Any, mode: str) -> Any:
-    """An index expression brought into range: clipped, wrapped, or negative ones counted from the end."""
+    """An index expression brought into range: wrapped or clipped."""
     index = build.cast("int64", index)
-    if mode == "clip":
-        return build.minimum(build.maximum(index, 0), extent - 1)
-    if mode == "wrap":
-        return index % extent
-    return index
+    return index % extent if mode == "wrap" else build.minimum(build.maximum(index, 0), extent - 1)
 
 
 def counted_back(index: Any, extent: Any) -> Any:
@@ -141,11 +137,24 @@ def counted_back(index: Any, extent: Any) -> Any:
     return build.select(index < 0, index + extent, index)
 
 
+def in_range(index: Any, extent: Any) -> Any:
+    """Negative indices counted back, then all brought into range: nothing outside is ever read."""
+    found = counted_back(index, extent)
+    return build.minimum(build.maximum(found, 0), build.convert(extent) - 1)
+
+
+def in_range_numpy(index: np.ndarray, extent: int) -> np.ndarray:
+    """The same in NumPy."""
+    wide = index.astype(np.int64)
+    return np.clip(np.where(wide < 0, wide + extent, wide), 0, max(extent - 1, 0))
+
+
 @operator("take")
 class Take(Operator):
     """Slices of `data` along `axis` at `indices` (of the flat data when axis is None).
 
-    mode "clip" and "wrap" bring indices into range; "fast" trusts them.  The first `batch_dims` axes are shared.
+    mode "clip" and "wrap" bring indices into range, "fast" too (as clip: nothing outside is ever read).  The first
+    `batch_dims` axes are shared.
     """
 
     batch_dims: int = attribute(0, "leading axes that data and indices share", convert=convert.integer)
@@ -186,9 +195,7 @@ class Take(Operator):
     def reference(self, data: np.ndarray, indices: np.ndarray) -> np.ndarray:
         extent = data.size if self.axis is None else data.shape[self.axis]
         where = indices.astype(np.int64)
-        where = (
-            np.clip(where, 0, extent - 1) if self.mode == "clip" else where % extent if self.mode == "wrap" else where
-        )
+        where = where % extent if self.mode == "wrap" else np.clip(where, 0, extent - 1)
         if self.axis is None:
             return np.asarray(data.reshape(-1)[where])
         axis = normalized_axis(self, self.axis, data.ndim)
@@ -225,7 +232,10 @@ def _integers(op: Operator, kind: TensorType) -> None:
 
 @operator("gather")
 class Gather(Operator):
-    """data with its index along `axis` replaced by `indices`; both have one rank (ONNX GatherElements)."""
+    """data with its index along `axis` replaced by `indices`; both have one rank (ONNX GatherElements).
+
+    Negative indices count from the end; those outside are brought into range.
+    """
 
     axis: int = attribute(doc="axis that is indexed", convert=convert.integer)
     fusion = Fusion.INJECTIVE
@@ -257,14 +267,14 @@ class Gather(Operator):
     def reference(self, data: np.ndarray, indices: np.ndarray) -> np.ndarray:
         axis = normalized_axis(self, self.axis, data.ndim)
         place: list[Any] = list(np.indices(indices.shape, sparse=True))
-        place[axis] = indices.astype(np.int64)
+        place[axis] = in_range_numpy(indices, data.shape[axis])
         return data[tuple(place)]
 
     def compute(self, data: Any, indices: Any) -> Any:
         axis = normalized_axis(self, self.axis, len(data.shape))
 
         def element(*i: Any) -> Any:
-            return data(*i[:axis], counted_back(indices(*i), data.shape[axis]), *i[axis + 1 :])
+            return data(*i[:axis], in_range(indices(*i), data.shape[axis]), *i[axis + 1 :])
 
         return injective(self, indices.shape, element)
 
@@ -312,7 +322,8 @@ class GatherNd(Operator):
         batch = self.batch_dims
         spread = [np.arange(data.shape[at]).reshape([-1 if axis == at else 1 for axis in range(indices.ndim - 1)])
                   for at in range(batch)]  # fmt: skip
-        return np.asarray(data[(*spread, *indices.astype(np.int64))])
+        picked = [in_range_numpy(part, data.shape[batch + m]) for m, part in enumerate(indices)]
+        return np.asarray(data[(*spread, *picked)])
 
     def compute(self, data: Any, indices: Any) -> Any:
         batch, width = self.batch_dims, self.width(data.shape, indices.shape)
@@ -320,7 +331,7 @@ class GatherNd(Operator):
         outer = len(indices.shape) - 1
 
         def element(*i: Any) -> Any:
-            picked = [counted_back(indices(m, *i[:outer]), data.shape[batch + m]) for m in range(width)]
+            picked = [in_range(indices(m, *i[:outer]), data.shape[batch + m]) for m in range(width)]
             return data(*i[:batch], *picked, *i[outer:])
 
         return injective(self, shape, element)

@@ -220,5 +220,19 @@ def job_import_and_compile(path: str, inputs: dict[str, Any] | None = None, **op
     return answer | {"stage": "done"}
 
 
+def job_import_and_fold(path: str) -> dict[str, Any]:
+    """Import a file and compute its constants."""
+    from workbench import relay
+    from workbench.core.errors import WorkbenchError
+    from workbench.frontend.onnx import import_model
+
+    try:
+        found = import_model(path)
+        relay.transform.FoldConstant()(relay.transform.InferType()(found.module))
+    except WorkbenchError as error:
+        return {"stage": "refused", "error": described(error)}
+    return {"stage": "done", "notes": list(found.notes)}
+
+
 if __name__ == "__main__":
     serve()

@@ -116,3 +116,17 @@ def test_a_failing_converter_is_named(golden) -> None:
         golden(str(caught.value))
     finally:
         del CONVERTERS["test", "Fails"]
+
+
+def test_converters_name_a_wrong_operator_or_attribute() -> None:
+    from workbench.frontend.onnx import emit
+
+    x = emit.constant([1.0, -1.0], "float32")
+    with pytest.raises(WorkbenchError, match="clip has no attribute 'a_mni'") as caught:
+        emit.call("clip", x, a_mni=0.0, a_max=1.0)
+    assert caught.value.code == "E-OPERATOR-ATTRIBUTE" and "a_min" in caught.value.expected
+    with pytest.raises(WorkbenchError, match="there is no operator 'clipp'") as caught:
+        emit.call("clipp", x)
+    assert "clip" in caught.value.fix
+    with pytest.raises(WorkbenchError, match="clip: missing"):
+        emit.call("clip", x)

@@ -43,7 +43,8 @@ def test_signature_and_level(name: str) -> None:
 
 def test_all_in_a_sequence() -> None:
     mod = network()
-    passes = [getattr(transform, name)(*ARGUMENTS.get(name, ())) for name in SIGNATURES]
+    chosen = [name for name in SIGNATURES if name != "ToMixedPrecision"]
+    passes = [getattr(transform, name)(*ARGUMENTS.get(name, ())) for name in chosen]
     with PassContext(opt_level=4):
         made = transform.Sequential(passes)(mod)
     assert verify(made) == []

@@ -14,12 +14,13 @@ from collections.abc import Iterable, Mapping
 from difflib import SequenceMatcher
 from typing import Final
 
-from .lines import COLUMNS, FUNCTION, KEPT, LOOP, Loop, Spot, common_loops, first_line
+from .lines import FUNCTION, LOOP, Loop, Spot, common_loops, first_line, unpacked_column
 
-_HOW: Final = {column: how for how, column in COLUMNS.items()}
 _LOC: Final = re.compile(r"^\s*\.loc\s+\d+\s+(\d+)(?:\s+(\d+))?")
 _LABEL: Final = re.compile(r"^([\w.$]+|\"[^\"]+\"):")
 _COMMENT: Final = re.compile(r"\s*(#|//|@ ).*$")
+_CONTRACTED: Final = re.compile(r"v?fn?m(add|sub|acc|la|ls)")
+"""Instructions made of a product and a sum, which may belong to two expressions."""
 _NUMBERED: Final = re.compile(r"\.L\w+")
 ALIGNED_AT_MOST: Final = 20_000
 """Instructions of one function that are aligned; beyond, only what LLVM kept is known."""
@@ -51,20 +52,22 @@ def read_assembly(text: str, again: str, loops: Loops) -> list[Spot]:
 def _instructions(text: str, loops: Loops) -> list[tuple[Spot, str]]:
     """Each instruction, placed by the last ``.loc`` in front of it."""
     found: list[tuple[Spot, str]] = []
-    symbol, line, how = "", 0, FUNCTION
+    symbol, line, how, column = "", 0, FUNCTION, 0
     for number, written in enumerate(text.split("\n"), 1):
         located = _LOC.match(written)
         label = _LABEL.match(written) if located is None else None
         if located is not None:
-            line, how = int(located[1]), _HOW.get(int(located[2] or 0), KEPT)
+            line = int(located[1])
+            how, column = unpacked_column(int(located[2] or 0))
         elif label is not None and not label[1].startswith((".L", "L")):
-            symbol, line, how = label[1].strip('"'), 0, FUNCTION
+            symbol, line, how, column = label[1].strip('"'), 0, FUNCTION, 0
         elif written.lstrip().startswith(".section") and ".text" not in written:
             symbol = ""
         elif symbol and written.startswith("\t") and written[1:2] not in (".", "#", "/", "@", ""):
             around = loops.get(symbol, {}).get(line, ())
             code = _NUMBERED.sub(".L", _COMMENT.sub("", written.strip()))
-            found.append((Spot(number, symbol, line, around, how), code))
+            part = -column if _CONTRACTED.match(code) else column
+            found.append((Spot(number, symbol, line, around, how, part), code))
     return _with_neighbours(found)
 
 
@@ -75,7 +78,7 @@ def _with_neighbours(found: list[tuple[Spot, str]]) -> list[tuple[Spot, str]]:
     for spot, code in reversed(found):
         if spot.line == 0:
             near = after.loops if after is not None and after.function == spot.function else ()
-            spot = spot._replace(line=first_line(near), loops=near, how=LOOP if near else FUNCTION)
+            spot = spot._replace(line=first_line(near), loops=near, how=LOOP if near else FUNCTION, column=0)
         done.append((spot, code))
         after = spot
     return done[::-1]

@@ -132,8 +132,13 @@ class LlvmBackend:
         made.objects.update(zip(made.texts, compile_cached(jobs), strict=True))
         return made
 
-    def emit_module(self, mod: IRModule, target: Target | str = "llvm", debug: bool = True) -> Artefact:
-        """The LLVM IR of every loop function of `mod`, not compiled: an artefact without objects."""
+    def emit_module(
+        self, mod: IRModule, target: Target | str = "llvm", debug: bool = True, expressions: bool = False
+    ) -> Artefact:
+        """The LLVM IR of every loop function of `mod`, not compiled: an artefact without objects.
+
+        With `expressions`, debug locations tell apart the expressions of a line; the code is the same.
+        """
         chosen = Target(target)
         lowered = lower_module(mod)
         functions = {name: func for name, func in lowered.items() if isinstance(func, t.PrimFunc)}
@@ -143,7 +148,9 @@ class LlvmBackend:
         texts: dict[str, str] = {}
         sources: dict[str, str] = {}
         for name, func in functions.items():
-            sources[name], texts[name] = _emitted(func, name, symbols, exported[name], chosen, debug)
+            sources[name], texts[name] = _emitted(
+                func, name, symbols, exported[name], chosen, debug, expressions
+            )
         parameters = {name: packed_parameters(func) for name, func in functions.items()}
         return Artefact(chosen, lowered, texts, {}, exported, symbols, parameters, sources, features)
 
@@ -164,18 +171,18 @@ _known: WeakKeyDictionary[t.PrimFunc, tuple[tuple[Any, ...], str, str]] = WeakKe
 
 
 def _emitted(
-    func: t.PrimFunc, name: str, symbols: dict[str, str], exported: str, target: Target, debug: bool
+    func: t.PrimFunc, name: str, symbols: dict[str, str], exported: str, target: Target, debug: bool, expressions: bool
 ) -> tuple[str, str]:
     """A function printed, and as LLVM text; a function that has not changed since is not emitted again.
 
     Symbols are made of names, so the text depends on other functions by their names only.
     """
-    key = (name, exported, str(target), debug, frozenset(symbols))
+    key = (name, exported, str(target), debug, expressions, frozenset(symbols))
     known = _known.get(func)
     if known is not None and known[0] == key:
         return known[1], known[2]
     _verify(func)
-    source, lines = printed(func, name) if debug else ("", None)
+    source, lines = printed(func, name, expressions) if debug else ("", None)
     text = emit_unit(func, name, symbols, exported, lines, f"{symbols[name]}.tir", target)
     _known[func] = (key, source, text)
     return source, text

@@ -150,6 +150,8 @@ def stores() -> tuple[Store, ...]:
     given = os.environ
     if given.get("WORKBENCH_CACHE", "").lower() in ("off", "0", "no", "false"):
         return ()
+    if os.open not in os.supports_dir_fd:  # Windows: a folder cannot be held while its files are opened
+        return ()
     own = cache_folder()
     return _stores(str(own) if own else "", given.get("WORKBENCH_CACHE_SHARED", ""), _limit(given))
 

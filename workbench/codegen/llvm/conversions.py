@@ -44,7 +44,28 @@ def _float_to_float(self: ExpressionEmitter, value: Value, target: DataType) -> 
     source = value.dtype
     if source.bits == target.bits:  # float16 and bfloat16 have only float32 in common
         return cast(self, cast(self, value, _float32(source)), target)
+    if target.code == "bfloat":
+        return _to_bfloat(self, value if source.bits == 32 else cast(self, value, _float32(source)), target)
     return _convert(self, "fpext" if source.bits < target.bits else "fptrunc", value, target)
+
+
+def _to_bfloat(self: ExpressionEmitter, value: Value, target: DataType) -> Value:
+    """float32 rounded to its upper half, ties to even.
+
+    The instruction for it (x86 AVX512-BF16) takes denormal numbers for zeros.
+    """
+    wide, narrow = (DataType(name).with_lanes(target.lanes) for name in ("uint32", "uint16"))
+    bits = self.assign(wide, f"bitcast {value.typed} to {llvm_type(wide)}")
+    upper = self.assign(wide, f"lshr {bits.typed}, {constant(16, wide)}")
+    odd = self.assign(wide, f"and {upper.typed}, {constant(1, wide)}")
+    half = self.assign(wide, f"add {odd.typed}, {constant(0x7FFF, wide)}")
+    rounded = self.assign(wide, f"add {bits.typed}, {half.text}")
+    quiet = self.assign(wide, f"or {bits.typed}, {constant(0x400000, wide)}")
+    unordered = self.assign(DataType("bool").with_lanes(target.lanes), f"fcmp uno {value.typed}, {value.text}")
+    chosen = self.assign(wide, f"select {unordered.typed}, {quiet.typed}, {rounded.typed}")
+    high = self.assign(wide, f"lshr {chosen.typed}, {constant(16, wide)}")
+    short = _convert(self, "trunc", high, narrow)
+    return self.assign(target, f"bitcast {short.typed} to {llvm_type(target)}")
 
 
 def _float_to_integer(self: ExpressionEmitter, value: Value, target: DataType) -> Value:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -37,6 +37,8 @@ class ExpressionEmitter:
         self.mask: Value | None = None
         """Lanes that loads may touch, inside the arm of a vector `if_then_else`."""
         self.index_depth = 0
+        self.columns: Mapping[int, int] = {}
+        """Numbers of expressions, where debug locations tell them apart."""
         self._memo: list[dict[int, Value]] = [{}]
         self._alive: list[Any] = []
 
@@ -51,6 +53,8 @@ class ExpressionEmitter:
         received: Any = None  # nothing is sent to a generator that begins
         while stack:
             current, emission = stack[-1]
+            if self.columns:
+                self.writer.at_column(self.columns.get(id(current), 1))
             try:
                 wanted = emission.send(received)
             except StopIteration as finished:
@@ -62,6 +66,8 @@ class ExpressionEmitter:
             if known is None:
                 stack.append((wanted, self._emission(wanted)))
             received = known
+        if self.columns:
+            self.writer.at_column(1)
         return received
 
     def index(self, expr: n.PrimExpr) -> Value:

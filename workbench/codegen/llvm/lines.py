@@ -23,8 +23,19 @@ Loop = tuple[int, int]
 """A loop by the line on which it begins and its ordinal there."""
 
 KEPT, FLOW, LOOP, FUNCTION = "line", "flow", "loop", "function"
-COLUMNS: Final = {KEPT: 0, FLOW: 1, LOOP: 2, FUNCTION: 3}
-"""How a place is known, as the column of a completed location (tir has one statement a line, so columns are free)."""
+WAYS: Final = (KEPT, FLOW, LOOP, FUNCTION)
+_SHIFT: Final = 14
+"""How a place is known stands in the upper two bits of a completed location's 16-bit column."""
+
+
+def packed_column(how: str, column: int) -> int:
+    """A column of a completed location: how its place is known, and the expression's number."""
+    return WAYS.index(how) << _SHIFT | column
+
+
+def unpacked_column(packed: int) -> tuple[str, int]:
+    """How a place is known, and the expression's number."""
+    return WAYS[packed >> _SHIFT & 3], packed & (1 << _SHIFT) - 1
 
 
 class Spot(NamedTuple):
@@ -39,6 +50,9 @@ class Spot(NamedTuple):
     loops: tuple[Loop, ...]
     """The loops around it, outermost first, as far as they are known."""
     how: str
+    column: int = 0
+    """Which part of the statement, as `places.numbered` counts; 0 where that is not known, negative for an instruction
+    that carries out this part and a product in it."""
 
 
 # --- metadata -----------------------------------------------------------------------------------------------------
@@ -47,6 +61,7 @@ class Spot(NamedTuple):
 class _Place(NamedTuple):
     line: int
     loops: tuple[Loop, ...]
+    column: int = 0
 
 
 _NODE: Final = re.compile(r"^!(\d+) = (?:distinct )?!(DILocation|DILexicalBlock|DISubprogram)\((.*)\)$", re.MULTILINE)
@@ -74,7 +89,8 @@ class _Metadata:
                 chain.append(fields)
                 current = fields.get("inlinedAt")
             loops = tuple(loop for fields in reversed(chain) for loop in self.loops(fields.get("scope")))
-            known = _Place(chain[0].get("line", 0) if chain else 0, tuple(dict.fromkeys(loops)))
+            own = chain[0] if chain else {}
+            known = _Place(own.get("line", 0), tuple(dict.fromkeys(loops)), own.get("column", 0))
             self._places[location] = known
         return known
 
@@ -122,7 +138,7 @@ def read_llvm(text: str) -> list[Spot]:
         _complete(instructions, around)
         for item in instructions:
             place = item.place or _Place(0, around)
-            spots.append(Spot(item.text_line, name, place.line, place.loops, item.how))
+            spots.append(Spot(item.text_line, name, place.line, place.loops, item.how, place.column))
     return spots
 
 
@@ -165,7 +181,9 @@ def _complete(instructions: list[_Instruction], around: tuple[Loop, ...]) -> Non
             continue
         found = places.get(index, set())
         if len({place.line for place in found}) == 1:
-            item.place, item.how = min(found, key=lambda place: len(place.loops)), FLOW
+            columns = {place.column for place in found}
+            nearest = min(found, key=lambda place: (len(place.loops), place))
+            item.place, item.how = nearest._replace(column=columns.pop() if len(columns) == 1 else 0), FLOW
             continue
         known = [item.place.loops] if item.place is not None and item.place.loops else [at.loops for at in found]
         loops = common_loops(known) if known else inside.get(item.block, around)
@@ -261,7 +279,7 @@ def completed(text: str) -> str:
         for item in instructions:
             if item.how == KEPT or item.place is None:
                 continue
-            key = (scope, item.place.line, COLUMNS[item.how])
+            key = (scope, item.place.line, packed_column(item.how, item.place.column))
             number = added.setdefault(key, following + len(added))
             lines[item.text_line - 1] = _located(lines[item.text_line - 1], number)
     nodes = (

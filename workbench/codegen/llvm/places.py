@@ -8,8 +8,9 @@ A statement has a line; a loop has an ordinal besides, since several may begin o
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
+from ...core.node import pre_order
 from ...tir import nodes as t
 
 
@@ -20,8 +21,29 @@ class SourcePlace(NamedTuple):
     ordinal: int = 0
 
 
-def printed(func: t.PrimFunc, name: str) -> tuple[str, dict[int, SourcePlace]]:
-    """The printed function, and the place of each statement in it by identity (the first, if it is shared)."""
+EXPRESSION: Final = 0
+"""The line in the places of expressions, which have an ordinal only."""
+MOST_COLUMNS: Final = (1 << 14) - 1
+
+
+def numbered(stmt: t.Stmt) -> dict[int, int]:
+    """The parts of a statement that does something itself, by identity: 1 is the statement, expressions follow.
+
+    Debug locations made for provenance hold these numbers as columns.
+    """
+    found: dict[int, int] = {}
+    if isinstance(stmt, (t.BufferStore, t.Evaluate, t.AssertStmt)):
+        for number, node in enumerate(pre_order(stmt), 1):
+            if number <= MOST_COLUMNS:
+                found[id(node)] = number
+    return found
+
+
+def printed(func: t.PrimFunc, name: str, expressions: bool = False) -> tuple[str, dict[int, SourcePlace]]:
+    """The printed function, and the place of each statement in it by identity (the first, if it is shared).
+
+    With `expressions` also of the expressions in stores, calls and assertions.
+    """
     from ...tir.script import text
 
     found = text(func, name if name.isidentifier() else None)
@@ -38,4 +60,8 @@ def printed(func: t.PrimFunc, name: str) -> tuple[str, dict[int, SourcePlace]]:
         line = places[identity].line
         seen[line] = seen.get(line, 0) + 1
         places[identity] = SourcePlace(line, seen[line])
+    for node, _ in found.spans if expressions else ():
+        if isinstance(node, t.Stmt):
+            parts = numbered(node)
+            places.update({key: SourcePlace(EXPRESSION, number) for key, number in parts.items() if number > 1})
     return found.text, places

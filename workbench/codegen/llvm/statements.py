@@ -15,7 +15,7 @@ from ...core.node import children
 from ...tir import nodes as t
 from .expressions import ExpressionEmitter
 from .memory import store
-from .places import SourcePlace
+from .places import EXPRESSION, SourcePlace
 from .types import BOOL, HANDLE, INDEX, INT32, Value, llvm_type, memory_type
 from .writer import FunctionWriter
 
@@ -44,6 +44,7 @@ class BodyEmitter(ExpressionEmitter):
         super().__init__(writer, context)
         self.kernel_symbol = kernels
         self.lines = lines
+        self.columns = {key: place.ordinal for key, place in lines.items() if place.line == EXPRESSION}
         self.base_name = base_name
         self.heap: list[str] = []
         """Memory taken from the context, to be given back on every way out."""
@@ -75,7 +76,7 @@ class BodyEmitter(ExpressionEmitter):
             stack[-1] = (current, self.writer.position)
             stack.append((self._statement(wanted), self._position_of(wanted)))
 
-    def _position_of(self, stmt: t.Stmt) -> tuple[int | None, str]:
+    def _position_of(self, stmt: t.Stmt) -> tuple[int | None, int, str]:
         """Where the instructions of a statement belong: its line, in the scope of now."""
         place = self.lines.get(id(stmt))
         if place is not None:

@@ -29,7 +29,7 @@ class ModuleWriter:
         """Symbols defined here, which must not be declared as well."""
         self.metadata: list[str] = []
         self._strings: dict[str, str] = {}
-        self._locations: dict[tuple[int, int], int] = {}
+        self._locations: dict[tuple[int, int, int], int] = {}
         self._scopes: dict[tuple[int, int, int], int] = {}
         self._files: dict[str, int] = {}
         self._compile_unit: int | None = None
@@ -105,11 +105,12 @@ class ModuleWriter:
             )
         return self._scopes[key]
 
-    def location(self, scope: int, line: int) -> int:
+    def location(self, scope: int, line: int, column: int = 0) -> int:
         """The metadata number of a debug location."""
-        key = (scope, line)
+        key = (scope, line, column)
         if key not in self._locations:
-            self._locations[key] = self.add_metadata(f"!DILocation(line: {line}, scope: !{scope})")
+            shown = f", column: {column}" if column else ""
+            self._locations[key] = self.add_metadata(f"!DILocation(line: {line}{shown}, scope: !{scope})")
         return self._locations[key]
 
     def text(self) -> str:
@@ -149,6 +150,7 @@ class FunctionWriter:
         self.terminated = False
         self._place = scope
         """The innermost scope at this point: the function or a loop in it."""
+        self._line = 1
         self._location = ""
         self._counter = 0
 
@@ -156,8 +158,14 @@ class FunctionWriter:
 
     def at_line(self, line: int) -> None:
         """What is emitted from now on belongs to this line of the printed program."""
+        self._line = line
         if self._place is not None:
             self._location = f", !dbg !{self.module.location(self._place, line)}"
+
+    def at_column(self, column: int) -> None:
+        """What is emitted from now on belongs to this part of the line; see `places.numbered`."""
+        if self._place is not None:
+            self._location = f", !dbg !{self.module.location(self._place, self._line, column)}"
 
     def enter_loop(self, line: int, ordinal: int) -> None:
         """What is emitted from now on belongs to a loop, up to `back_to`."""
@@ -166,12 +174,12 @@ class FunctionWriter:
             self.at_line(line)
 
     @property
-    def position(self) -> tuple[int | None, str]:
-        """Scope and location now, for `back_to`."""
-        return self._place, self._location
+    def position(self) -> tuple[int | None, int, str]:
+        """Scope, line and location now, for `back_to`."""
+        return self._place, self._line, self._location
 
-    def back_to(self, position: tuple[int | None, str]) -> None:
-        self._place, self._location = position
+    def back_to(self, position: tuple[int | None, int, str]) -> None:
+        self._place, self._line, self._location = position
 
     def fresh(self, prefix: str = "v") -> str:
         self._counter += 1

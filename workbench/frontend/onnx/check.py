@@ -12,6 +12,7 @@ from typing import Any
 
 from ...core.errors import WorkbenchError, nearest, shorten
 from ...core.limits import limits
+from ...core.time_limit import check_time
 from .functions import check_functions
 from .limits import IR_VERSIONS, OPSETS
 from .order import computable_order
@@ -192,6 +193,7 @@ def _dangling(message: str, name: str, known: Iterable[str], where: str) -> Work
 
 def node_record(proto: Any, index: int, where: str) -> NodeRecord:
     """The record of a NodeProto; attributes have different names."""
+    check_time(where)
     attributes = _unique((attribute.name, attribute) for attribute in proto.attribute)
     if isinstance(attributes, str):
         raise _duplicate("attribute", attributes, f"{where}, {shorten(proto.op_type, 60)}#{index}", "twice on one node")

@@ -23,11 +23,12 @@ from ...core.tensor import Tensor
 from ...core.time_limit import check_time
 from ...relay.ir.expr import Constant, Expr, Var
 from ...relay.ir.types import TensorType
+from ...runtime.guards import Guard
 from . import attributes, schema
 from .check import check_graph
 from .fold import Folder
 from .functions import function_record, substituted
-from .inputs import input_types
+from .inputs import Known, input_types
 from .records import FunctionRecord, GraphRecord, ModelRecord, NodeRecord, ValueClaim, kept_name
 from .site import Site
 from .table import converter_for
@@ -48,6 +49,7 @@ class Importer:
         self.name = name
         self.freeze = freeze
         self.notes: list[str] = []
+        self.guards: list[Guard] = []
         self.params: dict[str, Tensor] = {}
         self.weights: list[Var] = []
         self.nodes_done = 0
@@ -62,12 +64,14 @@ class Importer:
     # --- the graph ---
 
     def run(
-        self, shape: Mapping[str, Any] | None, dtype: Any, values: Mapping[str, Any] | None
+        self, shape: Mapping[str, Any] | None, dtype: Any, known: Known
     ) -> tuple[tuple[Var, ...], tuple[Expr, ...]]:
         """Convert the whole graph: its input variables and output expressions."""
         graph = self.record.graph
-        given = {name: Tensor.of(np.asarray(value)) for name, value in (values or {}).items()}
-        free = [claim for claim in graph.inputs if claim.name not in graph.initializers]
+        known.check({claim.name for claim in graph.inputs}, self.name)
+        given = {name: Tensor.of(np.asarray(value)) for name, value in known.fixed.items()}
+        free = [claim for claim in graph.inputs if claim.name not in graph.initializers or claim.name in known.assumed]
+        shape = {**{name: np.shape(value) for name, value in known.assumed.items()}, **(shape or {})}
         types = input_types([claim for claim in free if claim.name not in given], shape, dtype, self.name, self.note)
         scope: Values = {}
         inputs: list[Var] = []
@@ -76,8 +80,8 @@ class Importer:
             if variable.name_hint != name:
                 self.note(f"an input's name has {len(name):,} characters; {limits.name_length:,} are kept")
             origin.derived(variable, ImportedFrom("onnx", f"input '{shorten(name, 80)}'"))
-            scope[name] = variable
             inputs.append(variable)
+            scope[name] = variable if name not in known.assumed else self._assumed(variable, known.assumed[name], kind)
         for name, tensor in given.items():
             scope[name] = Constant(tensor)
         for name, proto in graph.initializers.items():
@@ -90,6 +94,22 @@ class Importer:
         for claim, value in zip(graph.outputs, outputs, strict=True):
             self._compare_claim(claim, value)
         return tuple(inputs), outputs
+
+    def _assumed(self, variable: Var, value: Any, kind: TensorType) -> Expr:
+        """The constant that stands for an input while converting; the guard that says so is kept."""
+        array = np.asarray(value)
+        if array.shape != kind.concrete_shape or not np.can_cast(array.dtype, kind.dtype.to_numpy(), "same_kind"):
+            raise WorkbenchError(
+                "E-ONNX-INPUT",
+                f"{self.name}: the value assumed for '{shorten(variable.name_hint, 60)}' does not fit the input",
+                where="assume=",
+                found=f"{array.shape} {array.dtype}",
+                expected=f"{kind.concrete_shape} {kind.dtype}",
+                fix="give an array of the input's shape and element type",
+            )
+        array = array.astype(kind.dtype.to_numpy())
+        self.guards.append(Guard.of(variable.name_hint, array))
+        return origin.derived(Constant(Tensor.of(array)), ImportedFrom("onnx", f"assumed '{variable.name_hint}'"))
 
     def _initializer(self, name: str, proto: Any) -> Expr:
         label = f"initializer '{shorten(name, 80)}'"

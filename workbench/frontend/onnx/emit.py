@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...core.dtype import DataType
-from ...core.errors import WorkbenchError
+from ...core.errors import WorkbenchError, nearest
 from ...core.tensor import Tensor
 from ...relay.ir.expr import Call, Constant, Expr, Tuple, TupleGetItem
 from ...relay.ir.operator import OPERATORS
@@ -22,8 +22,34 @@ from ...relay.ir.types import TensorType, TupleType
 
 
 def call(name: str, *operands: Expr, **attributes: Any) -> Expr:
-    """A call of the operator `name`, its type inferred.  Raises `WorkbenchError` when operands do not fit."""
-    op = OPERATORS[name](**attributes)
+    """A call of the operator `name`, its type inferred.
+
+    Raises `WorkbenchError` for an unknown operator or attribute, and when operands do not fit.
+    """
+    form = OPERATORS.get(name)
+    if form is None:
+        raise WorkbenchError(
+            "E-OPERATOR-UNKNOWN",
+            f"there is no operator {name!r}",
+            expected="a name of relay.op",
+            fix=nearest(name, OPERATORS),
+        )
+    for key in attributes:
+        if key not in form.field_names:
+            raise WorkbenchError(
+                "E-OPERATOR-ATTRIBUTE",
+                f"{name} has no attribute {key!r}",
+                found=key,
+                expected=", ".join(form.field_names) or "none",
+                fix=nearest(key, form.field_names),
+            )
+    try:
+        op = form(**attributes)
+    except TypeError as error:  # an attribute without a default is missing
+        raise WorkbenchError(
+            "E-OPERATOR-ATTRIBUTE", f"{name}: {str(error).rpartition('() ')[2]}", found=", ".join(attributes) or "none",
+            expected=", ".join(form.field_names), fix="give it",
+        ) from None  # fmt: skip
     made = Call(op, operands)
     made.set_type(op.infer(*(operand.checked_type for operand in operands)))
     return made

@@ -6,7 +6,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from ...core.dtype import DataType
@@ -14,6 +15,29 @@ from ...core.errors import WorkbenchError, nearest, shorten
 from ...core.limits import limits
 from ...relay.ir.types import TensorType
 from .records import ValueClaim
+
+
+@dataclass(frozen=True)
+class Known:
+    """What the caller says of inputs' values, by name: `fixed` for good, `assumed` to be checked at each run."""
+
+    fixed: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    assumed: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    def check(self, inputs: Collection[str], name: str) -> None:
+        """Raises `WorkbenchError` when a name is no input of the model, or is given twice."""
+        for option, given in (("values=", self.fixed), ("assume=", self.assumed)):
+            for key in given:
+                if key not in inputs or (given is self.assumed and key in self.fixed):
+                    raise WorkbenchError(
+                        "E-ONNX-INPUT",
+                        f"{name}: {option} names {key!r}, which is not an input"
+                        + (" any more" if key in inputs else ""),
+                        where=option,
+                        found=shorten(repr(key), 60),
+                        expected=shorten(", ".join(sorted(inputs)), 200) or "no inputs",
+                        fix=nearest(str(key), inputs) or "leave it out",
+                    )
 
 
 def input_types(

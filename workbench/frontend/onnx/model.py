@@ -17,9 +17,11 @@ from ...core.tensor import Tensor
 from ...core.time_limit import time_limit
 from ...relay.ir.expr import Expr, Function
 from ...relay.ir.types import TensorType
+from ...runtime.guards import ATTRIBUTE
 from . import emit
 from .check import check_model
 from .convert import Importer
+from .inputs import Known
 from .read import Source, name_of, read_model
 from .records import kept_name
 from .support import check_support
@@ -49,14 +51,18 @@ def from_onnx(
     opset: int | None = None,
     freeze_params: bool = True,
     convert_config: Mapping[str, Any] | None = None,
+    assume: Mapping[str, Any] | None = None,
 ) -> tuple[IRModule, dict[str, Any]]:
     """Import an ONNX model: a path, bytes, or an `onnx.ModelProto` (classic API).
 
     `shape` completes dynamic inputs: whole shapes by input name, or numbers by dimension name.  With `freeze_params`
     the weights are constants of the module and the second result is empty; else they are parameters of ``main`` and
-    the second result holds them by name.  Raises `WorkbenchError` for anything that is not a valid, supported model.
+    the second result holds them by name.  `assume` specialises the program for values of inputs, by name; the compiled
+    model refuses to run with others.  Raises `WorkbenchError` for anything that is not a valid, supported model.
     """
-    found = import_model(model, shape, dtype=dtype, opset=opset, freeze_params=freeze_params, config=convert_config)
+    found = import_model(
+        model, shape, dtype=dtype, opset=opset, freeze_params=freeze_params, config=convert_config, assume=assume
+    )
     if not found.params:
         return found.module, {}
     from ...runtime import ndarray
@@ -73,14 +79,20 @@ def import_model(
     freeze_params: bool = True,
     values: Mapping[str, Any] | None = None,
     config: Mapping[str, Any] | None = None,
+    assume: Mapping[str, Any] | None = None,
 ) -> ImportedModel:
-    """As `from_onnx`, with all that is known of the import.  `values` fixes inputs to arrays (by name)."""
+    """As `from_onnx`, with all that is known of the import.
+
+    `values` fixes inputs to arrays (by name): they are inputs no longer.  `assume` specialises the program for values
+    of inputs: they stay inputs, and running with another value is refused (`runtime.guards`).
+    """
     try:
         options = _options(config)
         source = read_model(model)
         try:
             with time_limit(limits.import_seconds, f"importing {source.name}", limits.fix("import_seconds")):
-                found = _imported(source, shape, dtype, opset, freeze_params, values, options)
+                known = Known(values or {}, assume or {})
+            found = _imported(source, shape, dtype, opset, freeze_params, known, options)
         finally:
             source.close()
         _require_clean(found, options)
@@ -105,7 +117,7 @@ def _require_clean(found: ImportedModel, options: Mapping[str, Any]) -> None:
 
 
 def _imported(
-    source: Source, shape: Any, dtype: Any, opset: int | None, freeze: bool, values: Any, options: Mapping[str, Any]
+    source: Source, shape: Any, dtype: Any, opset: int | None, freeze: bool, known: Known, options: Mapping[str, Any]
 ) -> ImportedModel:
     record = check_model(source.proto, source.name, opset)
     check_support(record, source.name)
@@ -113,18 +125,21 @@ def _imported(
     importer = Importer(record, reader, source.name, freeze=freeze, size=source.size)
     ambient = origin.active()
     if ambient is not None:
-        return _converted(importer, shape, dtype, values, ambient)
+        return _converted(importer, shape, dtype, known, ambient)
     with origin.recording() as table:
-        return _converted(importer, shape, dtype, values, table)
+        return _converted(importer, shape, dtype, known, table)
 
 
-def _converted(importer: Importer, shape: Any, dtype: Any, values: Any, table: origin.OriginTable) -> ImportedModel:
-    inputs, outputs = importer.run(shape, dtype, values)
+def _converted(importer: Importer, shape: Any, dtype: Any, known: Known, table: origin.OriginTable) -> ImportedModel:
+    inputs, outputs = importer.run(shape, dtype, known)
     body: Expr = outputs[0] if len(outputs) == 1 else emit.pack(outputs)
     function = Function((*inputs, *importer.weights), body, body.checked_type)
     output_names = tuple(kept_name(claim.name) for claim in importer.record.graph.outputs)
+    attrs: dict[str, Any] = {"output_names": output_names}
+    if importer.guards:
+        attrs[ATTRIBUTE] = tuple(guard.text() for guard in importer.guards)
     return ImportedModel(
-        IRModule({"main": function}, attrs={"output_names": output_names}),
+        IRModule({"main": function}, attrs=attrs),
         importer.params,
         tuple(variable.name_hint for variable in inputs),
         tuple(emit.type_of(variable) for variable in inputs),

@@ -26,7 +26,7 @@ def if_(node: Site, condition: Any, *, then_branch: Any, else_branch: Any) -> tu
             "the branches of a condition that only a run decides give different types",
             f"{branches[0].checked_type} and {branches[1].checked_type}",
             "equal shapes and element types",
-            "fix the input that decides: import_model(..., values={name: array})",
+            "give the value of the input that decides: assume={name: array} (checked at each run)",
         )
     single = condition if rank_of(condition) == 0 else reshaped(condition, ())
     made = If(single, branches[0], branches[1])

@@ -60,7 +60,7 @@ class Site:
                 where=self.where,
                 found="a value computed from the model's inputs",
                 expected="a constant, or shape arithmetic on known shapes",
-                fix="fix the input: import_model(..., values={name: array}); or give all shapes with shape=",
+                fix="give the input's value: assume={name: array} (checked at each run); or all shapes with shape=",
                 nodes=(value,),
             )
         return found

@@ -174,9 +174,7 @@ def _raw_of(proto: Any, deferred: Deferred, stored: int, where: str) -> Any:
     return found
 
 
-def _read_when_needed(
-    array: np.ndarray, dtype: DataType, ticket: bytes, reader: TensorReader, where: str
-) -> Tensor:
+def _read_when_needed(array: np.ndarray, dtype: DataType, ticket: bytes, reader: TensorReader, where: str) -> Tensor:
     """A tensor in a very large file, without the array that was just read; what is known of it is noted now."""
     file, shape, place = reader.deferred.lasting, array.shape, reader.deferred.ranges[ticket]
     assert file is not None, "asked for by the caller"

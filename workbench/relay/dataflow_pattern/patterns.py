@@ -76,7 +76,7 @@ class DFPattern:
         return CallPattern(self, None if args == (None,) else args)
 
     def __or__(self, other: Any) -> AltPattern:
-        return AltPattern(self, other)
+        return AltPattern(self, require_pattern(other))
 
     def __add__(self, other: Any) -> CallPattern:
         return _operator("add")(self, other)

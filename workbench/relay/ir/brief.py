@@ -71,8 +71,11 @@ def _callee(op: Any) -> str:
 def changed_attributes(op: Operator) -> dict[str, Any]:
     """The attributes of an operator whose values differ from their defaults."""
     fields: Any = type(op).__dataclass_fields__  # type: ignore[attr-defined]
-    defaults: dict[str, Any] = {name: fields[name].default for name in op.attributes}
-    return {name: value for name, value in op.attributes.items() if not data_equal(value, defaults[name])}
+    return {name: value for name, value in op.attributes.items() if not _is_default(fields[name], value)}
+
+
+def _is_default(field: Any, value: Any) -> bool:
+    return data_equal(value, field.default)
 
 
 def _attributes(op: Any) -> list[str]:

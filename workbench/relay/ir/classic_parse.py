@@ -41,7 +41,8 @@ def fromtext(text: str, constants: Sequence[Tensor] | None = None) -> IRModule:
     `constants` are the tensors of ``meta[relay.Constant][i]``; without them the text's metadata section is used.  In a
     script they are found by fingerprint.  Raises `WorkbenchError` E-RELAY-PARSE.
     """
-    if isinstance(text, str) and text.lstrip().startswith(("@I.", "@R.")):
+    given: Any = text
+    if isinstance(given, str) and given.lstrip().startswith(("@I.", "@R.")):
         from .script_parse import parse
 
         found = parse(text, {tensor.fingerprint: tensor for tensor in constants or ()})

@@ -18,7 +18,8 @@ from . import (
     squeezenet,
     vgg,
 )
-from .helpers import create_workload, run_infer_type, run_opt_pass
+from .helpers import run_infer_type, run_opt_pass
+from .init import create_workload
 
 __all__ = [
     "create_workload",

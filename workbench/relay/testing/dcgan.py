@@ -7,7 +7,7 @@ from typing import Any
 from ...core.errors import WorkbenchError
 from ..ir import expr as e
 from . import layers
-from .helpers import create_workload
+from .init import create_workload
 
 
 def _larger(data: e.Expr, channels: int, name: str) -> e.Expr:

@@ -7,7 +7,7 @@ from typing import Any
 from ...core.errors import WorkbenchError
 from ..ir import expr as e
 from . import layers
-from .helpers import create_workload
+from .init import create_workload
 
 SPECIFICATIONS: dict[int, tuple[int, int, tuple[int, ...]]] = {
     121: (64, 32, (6, 12, 24, 16)),

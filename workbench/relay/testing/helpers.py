@@ -1,21 +1,15 @@
-"""Types and passes on single expressions, and networks made whole: types of weights, random weights."""
+"""Types and passes on single expressions."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from ...core.errors import WorkbenchError
 from ...core.module import IRModule
-from ...core.node import substitute
 from ...core.transform import Pass, Sequential
-from ...runtime.ndarray import NDArray
 from ..ir import expr as e
 from ..ir.infer import infer_type
-from ..ir.types import TensorType
-from .init import Initializer, Xavier
 
 
 def run_infer_type(expr: e.Expr) -> e.Expr:
@@ -35,32 +29,3 @@ def run_opt_pass(expr: e.Expr, opt_pass: Pass | Sequence[Pass], import_prelude: 
     mod = steps(infer_type(IRModule.from_expr(expr)))
     made = mod["main"]
     return made if isinstance(expr, e.Function) else made.body
-
-
-def annotated(func: e.Function) -> e.Function:
-    """The function with the inferred types of its parameters written down."""
-    infer_type(func)
-    named = {
-        param: e.Var(param.name_hint, param.checked_type) for param in func.params if param.type_annotation is None
-    }
-    params = tuple(named.get(param, param) for param in func.params)
-    return func.replace(params=params, body=substitute(func.body, named))
-
-
-def create_workload(
-    net: e.Expr, initializer: Initializer | None = None, seed: int = 0
-) -> tuple[IRModule, dict[str, NDArray]]:
-    """(module, weights) of a network: every parameter except "data" is drawn by the initializer (Xavier), seeded."""
-    mod = infer_type(IRModule.from_expr(annotated(e.as_function(net))))
-    chosen = initializer or Xavier()
-    random = np.random.default_rng(seed)
-    params: dict[str, NDArray] = {}
-    for param in mod["main"].params:
-        if param.name_hint == "data":
-            continue
-        kind = param.checked_type
-        assert isinstance(kind, TensorType)
-        weights = np.zeros(kind.concrete_shape, kind.dtype.to_numpy())
-        chosen(param.name_hint, weights, random)
-        params[param.name_hint] = NDArray(weights)
-    return mod, params

@@ -1,4 +1,4 @@
-"""How weights are drawn: by the ending of a parameter's name, as its role.
+"""How weights are drawn, by the ending of a parameter's name as its role; and networks made whole with them.
 
 >>> import numpy as np
 >>> scale = np.zeros(3, "float32")
@@ -14,6 +14,12 @@ from typing import Any
 import numpy as np
 
 from ...core.errors import WorkbenchError
+from ...core.module import IRModule
+from ...core.node import substitute
+from ...runtime.ndarray import NDArray
+from ..ir import expr as e
+from ..ir.infer import infer_type
+from ..ir.types import TensorType
 
 
 class Initializer:
@@ -99,3 +105,32 @@ class Constant(Initializer):
 
     _init_default = _init_weight
     _init_bias = _init_gamma = _init_beta = _init_mean = _init_var = _init_weight
+
+
+def annotated(func: e.Function) -> e.Function:
+    """The function with the inferred types of its parameters written down."""
+    infer_type(func)
+    named = {
+        param: e.Var(param.name_hint, param.checked_type) for param in func.params if param.type_annotation is None
+    }
+    params = tuple(named.get(param, param) for param in func.params)
+    return func.replace(params=params, body=substitute(func.body, named))
+
+
+def create_workload(
+    net: e.Expr, initializer: Initializer | None = None, seed: int = 0
+) -> tuple[IRModule, dict[str, NDArray]]:
+    """(module, weights) of a network: every parameter except "data" is drawn by the initializer (Xavier), seeded."""
+    mod = infer_type(IRModule.from_expr(annotated(e.as_function(net))))
+    chosen = initializer or Xavier()
+    random = np.random.default_rng(seed)
+    params: dict[str, NDArray] = {}
+    for param in mod["main"].params:
+        if param.name_hint == "data":
+            continue
+        kind = param.checked_type
+        assert isinstance(kind, TensorType)
+        weights = np.zeros(kind.concrete_shape, kind.dtype.to_numpy())
+        chosen(param.name_hint, weights, random)
+        params[param.name_hint] = NDArray(weights)
+    return mod, params

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..ir import expr as e
 from . import layers
-from .helpers import create_workload
+from .init import create_workload
 
 
 def get_net(

@@ -7,7 +7,7 @@ from typing import Any
 from ...core.errors import WorkbenchError
 from ..ir import expr as e
 from . import layers
-from .helpers import create_workload
+from .init import create_workload
 
 _UNITS: dict[int, tuple[int, ...]] = {
     18: (2, 2, 2, 2),

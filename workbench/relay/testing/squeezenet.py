@@ -7,7 +7,7 @@ from typing import Any
 from ...core.errors import WorkbenchError
 from ..ir import expr as e
 from . import layers
-from .helpers import create_workload
+from .init import create_workload
 
 _FIRST = {"1.0": (96, 7, 3), "1.1": (64, 3, 1)}
 """Channels, kernel and padding of the first convolution."""

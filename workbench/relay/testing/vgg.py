@@ -7,7 +7,7 @@ from typing import Any
 from ...core.errors import WorkbenchError
 from ..ir import expr as e
 from . import layers
-from .helpers import create_workload
+from .init import create_workload
 
 SPECIFICATIONS: dict[int, tuple[int, ...]] = {
     11: (1, 1, 2, 2, 2),

@@ -19,12 +19,22 @@ from .rules import apply_rules
 RULES = RuleTable("FlattenAtrousConv")
 
 _PLACES = {"NCHW": (2, 3), "NHWC": (1, 2)}
+
+
+def _known(layout: str) -> bool:
+    return layout in _PLACES
+
+
+def _known_or_same(layout: str) -> bool:
+    return layout in ("", *_PLACES)
+
+
 _PLAIN: dict[str, Any] = {
     "strides": (1, 1),
     "padding": (0, 0, 0, 0),
     "dilation": (1, 1),
-    "data_layout": lambda layout: layout in _PLACES,
-    "out_layout": lambda layout: layout in ("", *_PLACES),
+    "data_layout": _known,
+    "out_layout": _known_or_same,
 }
 
 
@@ -32,9 +42,7 @@ def _widths(m: Match) -> dict[int, tuple[int, int, int]]:
     """By axis: block, padding before and after, of the dilated convolution."""
     outer, inner = m["outer"].op, m["inner"].op
     rows = zip(inner.block_shape, inner.paddings, outer.crops, strict=True)
-    return {
-        axis + 1: (block, pads[0] - crops[0], pads[1] - crops[1]) for axis, (block, pads, crops) in enumerate(rows)
-    }
+    return {axis + 1: (block, pads[0] - crops[0], pads[1] - crops[1]) for axis, (block, pads, crops) in enumerate(rows)}
 
 
 def _only_plane(m: Match) -> bool:

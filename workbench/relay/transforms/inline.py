@@ -115,7 +115,7 @@ def _copied(root: e.Expr, func: e.Function, values: dict[int, e.Expr]) -> e.Expr
         new = map_children(expr, replacement)
         if new is expr:
             again = cast("Any", type(expr))
-            new = again(*expr.field_values(expr))
+            new = again(*(getattr(expr, name) for name in expr.field_names))
             origin.derived(new, expr)
         done[id(expr)] = new
     made = done.get(id(root), root)

@@ -66,10 +66,10 @@ def flat_buffer(buffer: t.Buffer) -> t.Buffer:
 @function_pass(name="FlattenBuffer", applies_to=t.PrimFunc)
 def FlattenBuffer(func: t.PrimFunc, mod: Any, ctx: Any) -> t.PrimFunc:
     """Make every buffer access one-dimensional and write the signature down."""
-    return flatten(func)
+    return flatten(func, mod)
 
 
-def flatten(func: t.PrimFunc) -> t.PrimFunc:
+def flatten(func: t.PrimFunc, mod: Any = None) -> t.PrimFunc:
     """`func` with one-dimensional accesses and a ``signature``; unchanged if it has one already."""
     if "signature" in func.attrs:
         return func
@@ -93,7 +93,7 @@ def flatten(func: t.PrimFunc) -> t.PrimFunc:
         return None
 
     body = rewrite(func.body, post, lambda node: node if isinstance(node, t.Buffer) else None)
-    attrs = func.attrs.set("signature", signature).set("written", written_names(func))
+    attrs = func.attrs.set("signature", signature).set("written", written_names(func, mod))
     new_params = tuple(flattened(param) if isinstance(param, t.Buffer) else param for param in params)
     return func.replace(params=new_params, body=seq(checks, body), attrs=attrs)
 
@@ -178,15 +178,32 @@ def _extent_text(buffer: t.Buffer, axis: int, appended: list[n.Var], checks: lis
     return passed.name
 
 
-def written_names(func: t.PrimFunc) -> tuple[str, ...]:
-    """Names of the buffer parameters that the function may write (stores, and addresses handed out)."""
+def written_names(func: t.PrimFunc, mod: Any = None) -> tuple[str, ...]:
+    """Names of the buffer parameters that the function may write.
+
+    By stores, and by handing out addresses; to a function of `mod` only those count that it writes.
+    """
     found: set[int] = set()
+    only_read: set[int] = set()
     for node in pre_order(func.body):
         if isinstance(node, t.BufferStore):
             found.add(id(node.buffer))
-        elif isinstance(node, n.Call) and node.op == "address_of":
+        elif isinstance(node, n.Call) and node.op == "call_tir":
+            only_read.update(id(item) for item in _read_arguments(node, mod))
+        elif isinstance(node, n.Call) and node.op == "address_of" and id(node) not in only_read:
             found.update(id(load.buffer) for load in node.args if isinstance(load, t.BufferLoad))
     return tuple(param.name for param in func.params if isinstance(param, t.Buffer) and id(param) in found)
+
+
+def _read_arguments(call: n.Call, mod: Any) -> list[n.PrimExpr]:
+    """The arguments of a call_tir that the callee, if it is known, only reads."""
+    name = call.args[0]
+    callee = mod[name.value] if mod is not None and isinstance(name, n.StringImm) and name.value in mod else None
+    if not isinstance(callee, t.PrimFunc):
+        return []
+    written = callee.attrs.get("written")
+    names = set(written_names(callee) if written is None else written)
+    return [item for item, param in zip(call.args[1:], callee.params, strict=False) if param.name not in names]
 
 
 __all__ = ["FlattenBuffer", "FrozenMap", "flat_buffer", "flat_index", "flatten", "shape_variables", "strides_of"]

@@ -1,5 +1,7 @@
 """float8 and float4: decoding to float32 and encoding from it, as arithmetic on the bits.
 
+bfloat16 is computed in float32 too, step by step, since processors that round to it take denormal numbers for zeros.
+
 No processor computes in these formats; they are stored in bytes, and every use of one is a conversion.  Rounding is to
 nearest, ties to even, gradual underflow included; what is too large becomes infinity, else NaN, else (float4) the
 greatest value, as each format has it.  Formats: OCP 8-bit Floating Point Specification (e4m3fn, e5m2), OCP
@@ -138,6 +140,9 @@ def lowered(node: n.PrimExpr) -> n.PrimExpr | None:
     """`node` in float32, when it uses a small float otherwise than to move it; else None."""
     if isinstance(node, n.Cast):
         return converted(node.value, node.dtype) if is_small(node.dtype) or is_small(node.value.dtype) else None
+    if isinstance(node, _ARITHMETIC) and node.dtype.code == "bfloat":
+        f32 = _typed("float32", node.dtype)
+        return n.Cast(node.dtype, type(node)(n.Cast(f32, node.a), n.Cast(f32, node.b)))
     if isinstance(node, (*_ARITHMETIC, *_COMPARE)) and is_small(node.a.dtype):
         made = type(node)(decode(node.a), decode(node.b))
         return encode(made, node.dtype) if isinstance(node, _ARITHMETIC) else made

@@ -238,14 +238,14 @@ def score_step(session: Any, index: int, planted: dict[float, set[str]]) -> tupl
     return total, wrong
 
 
-def score_native(session: Any, form: str, planted: dict[float, set[str]]) -> tuple[Score, list[str]]:
-    """How right the origins of a native text's instructions are.
+def score_native(session: Any, form: str, planted: dict[float, set[str]]) -> tuple[Score, Score, list[str]]:
+    """How right the origins of a native text's instructions are: of those that hold planted constants, and of the rest.
 
-    The truth for an instruction: the nodes of the constants that it holds must be claimed, and nothing else but what
-    the tir statement of its line (or, for what leads to a loop only, the loop) computes too.
+    An instruction that holds constants must claim their nodes and no other planted one, however many were fused into
+    its statement.  Any other may claim what its line (or its loop, if that is all that is known) computes.
     """
     provenance = session.provenance
-    total, wrong = Score(), []
+    holders, rest, wrong = Score(), Score(), []
     for kernel in provenance.kernels:
         native = provenance.native(kernel, form)
         among = {name for value in _held(provenance.function(kernel)) & planted.keys() for name in planted[value]}
@@ -263,12 +263,15 @@ def score_native(session: Any, form: str, planted: dict[float, set[str]]) -> tup
             own = [planted[value] for value in values]
             claims = provenance.sources(kernel, spot)
             problems = score.add(claims, own, among)
-            named = {label.name for label in claims} & among
-            score.right = len(named & held_by_line[spot.line].union(*own))
-            foreign = {f"foreign {name}" for name in held_by_line[spot.line]}
-            wrong += [f"{kernel}:{spot}: {problem}" for problem in problems if problem not in foreign]
-            total += score
-    return total, wrong
+            if own:
+                holders += score
+            else:
+                named = {label.name for label in claims if isinstance(label, ImportedFrom)} & among
+                score.right = len(named & held_by_line[spot.line])
+                problems = [f"foreign {name}" for name in named - held_by_line[spot.line]]
+                rest += score
+            wrong += [f"{kernel}:{spot}: {problem}" for problem in problems]
+    return holders, rest, wrong
 
 
 def _held(root: Node) -> set[float]:
