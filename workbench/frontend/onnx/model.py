@@ -88,11 +88,11 @@ def import_model(
     """
     try:
         options = _options(config)
+        known = Known(values or {}, assume or {})
         source = read_model(model)
         try:
             with time_limit(limits.import_seconds, f"importing {source.name}", limits.fix("import_seconds")):
-                known = Known(values or {}, assume or {})
-            found = _imported(source, shape, dtype, opset, freeze_params, known, options)
+                found = _imported(source, shape, dtype, opset, freeze_params, known, options)
         finally:
             source.close()
         _require_clean(found, options)

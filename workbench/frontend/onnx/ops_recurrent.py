@@ -133,15 +133,17 @@ def _gru_step(linear_before_reset: int) -> Step:
     return step
 
 
-def _run(layer: Layer, step: Step, steps: Sequence[Expr], lengths: Expr | None, backward: bool):  # type: ignore[no-untyped-def]
-    """All hidden states in input order, and the last hidden and cell state."""
-    count = len(steps)
+def _run(layer: Layer, step: Step, rows: Expr, count: int, lengths: Expr | None, backward: bool):  # type: ignore[no-untyped-def]
+    """All hidden states in input order, and the last hidden and cell state.
+
+    `rows` is (steps * batch, inputs): what does not depend on the state is one product for all steps.
+    """
+    steps = _split(_dense(rows, layer.weights, layer.bias), count, 0)
     order = range(count - 1, -1, -1) if backward else range(count)
     hidden, cell = layer.hidden, layer.cell
     found: dict[int, Expr] = {}
     for index in order:
-        given = _dense(steps[index], layer.weights, layer.bias)
-        next_hidden, next_cell = step(layer, given, hidden, cell)
+        next_hidden, next_cell = step(layer, steps[index], hidden, cell)
         if lengths is not None:
             alive = call("greater", lengths, like(index, lengths))
             found[index] = call("where", alive, next_hidden, like(0, next_hidden))
@@ -194,7 +196,7 @@ def _recurrent(
         raise node.refuse("an empty sequence", f"shape {shape_of(x)}", "at least one step")
     node.require_unrollable(count * directions, 6 * gates)
     hidden_size = shape_of(given.recurrent)[-1]
-    steps = [reshaped(part, (batch, width)) for part in _split(x, count, 0)]
+    rows = reshaped(x, (count * batch, width))
     per_direction = len(names) // directions
     functions = _activations(node, names, alpha, beta)
     lengths = reshaped(given.lengths, (batch, 1)) if given.lengths is not None else None
@@ -204,7 +206,7 @@ def _recurrent(
         layer = _layer(
             given, index, gates, zero, layout, functions[per_direction * index :][:per_direction], clip, with_cell
         )
-        results.append(_run(layer, step, steps, lengths, direction == "reverse" or index == 1))
+        results.append(_run(layer, step, rows, count, lengths, direction == "reverse" or index == 1))
     return _outputs(results, count, layout)
 
 
@@ -242,11 +244,13 @@ def _layer(
 
 def _outputs(results: list, count: int, layout: int) -> tuple[Expr, ...]:  # type: ignore[type-arg]
     """Y (steps, directions, batch, hidden), Y_h and Y_c (directions, batch, hidden); batch first if `layout`."""
-    by_step = [_stack([hidden[index] for hidden, _, _ in results], 0) for index in range(count)]
+    batch, size = shape_of(results[0][1])
+    joined = [hidden[0] if count == 1 else call("concatenate", pack(hidden), axis=0) for hidden, _, _ in results]
+    wide = [reshaped(rows, (count, 1, batch, size)) for rows in joined]
+    everything = wide[0] if len(wide) == 1 else call("concatenate", pack(wide), axis=1)
     states = [_stack([hidden for _, hidden, _ in results], 0)]
     if results[0][2] is not None:
         states.append(_stack([cell for _, _, cell in results], 0))
-    everything = _stack(by_step, 0)
     if layout:
         everything = call("transpose", everything, axes=(2, 0, 1, 3))
         states = [call("transpose", state, axes=(1, 0, 2)) for state in states]

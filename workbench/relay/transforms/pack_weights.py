@@ -27,7 +27,9 @@ EPILOGUES = ("nn.relu", "sigmoid", "tanh", "clip")
 """Elementwise operators that commonly follow a convolution."""
 
 TILES: dict[str, Any] = {
+    "data_layout": "NCHW",
     "kernel_layout": "IOHW",
+    "out_layout": is_plain,
     "groups": 1,
     "padding": (0, 0, 0, 0),
     "output_padding": (0, 0),
