@@ -26,7 +26,7 @@ from ...relay.ir import expr as r
 from ...relay.ir.brief import brief
 from .compare import Gap, WrongTensor, compare
 
-REMEMBERED_BYTES: Final = 384 << 20
+REMEMBERED_BYTES: Final = 160 << 20
 """How many bytes of results are kept for the next step; the oldest go first."""
 
 
