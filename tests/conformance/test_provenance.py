@@ -46,5 +46,6 @@ def test_optimised_instructions_keep_a_line(name: str) -> None:
 def test_assembly_leads_to_a_line_or_a_loop(name: str) -> None:
     found = row(name, ASSEMBLY)
     assert found.known(KEPT, FLOW) >= 0.80, table([found])
-    assert found.known(FUNCTION) <= 0.05, f"what is outside of all loops: entry and exit of functions\n{table([found])}"
+    # Code outside of all loops: entry and exit of functions, and reloads in the entry, which has no loops.
+    assert found.known(FUNCTION) <= 0.10, table([found])
     assert found.known(KEPT, FLOW, LOOP, FUNCTION) == 1.0

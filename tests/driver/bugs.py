@@ -158,7 +158,8 @@ GRAPH = (
     Bug("the mean and shift of a batch norm are forgotten", "small", "SimplifyInference", "multiply",
         mean_is_ignored),
     Bug("another epsilon", "small", "SimplifyInference", "batch_norm|add", epsilon_is_larger),
-    Bug("a constant is off by one", "small", "FoldConstant#2", "nn.conv2d", on_functions(constant_off_by_one, r.Function)),
+    Bug("a constant is off by one", "small", "FoldConstant#2", "nn.conv2d",
+        on_functions(constant_off_by_one, r.Function)),
     Bug("relu is taken for the identity", "small", "SimplifyExpr", "nn.conv2d",
         on_functions(lambda f: rewrite(f, lambda x: x.args[0] if is_call(x, "nn.relu") else None), r.Function)),
     Bug("a scale is taken away, the weights not scaled", "small", "FoldScaleAxis", "add", scale_is_dropped),
@@ -290,9 +291,9 @@ LOOPS = (
         on_functions(in_kernels(once(lambda x: is_loop(x, t.ForKind.UNROLLED), one_iteration_everywhere)))),
     Bug("all intermediates get the same place", "small", "StoragePlan", "call|over",
         on_functions(arena(lambda o, s: 0)), verdicts=("wrong", "failed")),
-    Bug("intermediates overlap in part", "wide", "StoragePlan", "over",
+    Bug("intermediates overlap in part", "wide", "StoragePlan", "E-NUMERICS-OVERLAP",
         on_functions(arena(lambda o, s: o // 128 * 64)), verdicts=("failed",)),
-    Bug("an intermediate lies outside of the arena", "wide", "StoragePlan", "arena",
+    Bug("an intermediate lies outside of the arena", "wide", "StoragePlan", "E-NUMERICS-ARENA",
         on_functions(arena(lambda o, s: o + s - 64)), verdicts=("failed",)),
     Bug("an intermediate lies off its alignment", "wide", "StoragePlan", "alignment",
         on_functions(arena(lambda o, s: max(o - 2, 0))), verdicts=("failed",)),
@@ -338,6 +339,12 @@ def anothers_bias(main: Any) -> Any:
     return rewrite(main, lambda _: None, lambda node: wrong if node is second else None)
 
 
+def an_argument_is_left_out(main: Any) -> Any:
+    call = _kernel_calls(main)[1]
+    short = call.replace(args=(*call.args[:3], *call.args[4:]))
+    return rewrite(main, lambda _: None, lambda node: short if node is call else None)
+
+
 def calls_change_places(main: Any) -> Any:
     first, second = _kernel_calls(main)[1:3]
     return rewrite(main, lambda _: None, lambda x: second if x is first else first if x is second else None)
@@ -355,6 +362,8 @@ def scheduling(change: Callable[[Any], Any]) -> Callable[[pytest.MonkeyPatch], N
 
 LOWERING = (
     Bug("a kernel gets another's bias", "wide", "Lower", "call 1", patch=lowering(anothers_bias)),
+    Bug("an argument is left out", "wide", "Lower", "E-NUMERICS-ENTRY", patch=lowering(an_argument_is_left_out),
+        verdicts=("failed",)),
     Bug("two calls change places", "wide", "Lower", "call|entry", patch=lowering(calls_change_places),
         verdicts=("wrong", "failed")),
     Bug("a schedule drops an iteration", "wide", "Schedule", "nn_conv2d|max_pool|mean",

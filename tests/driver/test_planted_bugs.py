@@ -12,7 +12,12 @@ import pytest
 
 from tests.driver.bugs import BUGS, GRAPH, Bug, broken
 from tests.driver.programs import (
-    parallel_inputs, parallel_session, small_inputs, small_session, wide_inputs, wide_session,
+    parallel_inputs,
+    parallel_session,
+    small_inputs,
+    small_session,
+    wide_inputs,
+    wide_session,
 )  # fmt: skip
 from workbench.driver.history import History
 from workbench.driver.session import Session

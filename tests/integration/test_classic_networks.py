@@ -20,6 +20,7 @@ from workbench.relay import testing
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(180)
 def test_quick_start() -> None:
     batch_size = 1
     num_class = 1000
@@ -132,6 +133,7 @@ def data_folder(monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(180)
 def test_compiling_an_onnx_model(data_folder: Path) -> None:
     import onnx
     import onnxruntime
@@ -175,6 +177,17 @@ def test_files_are_not_downloaded(data_folder: Path, tmp_path: Path, monkeypatch
     monkeypatch.setenv("WORKBENCH_MODELS", str(tmp_path / "deep"))
     (tmp_path / "deep" / "net.onnx").write_bytes(b"x")
     assert download_testdata("https://example.org/a/net.onnx", "renamed.onnx").endswith("net.onnx")
+
+
+def test_optimizing_without_building() -> None:
+    mod, params = testing.lenet.get_workload(1)
+    with tvm.transform.PassContext(opt_level=3):
+        optimized, left = relay.optimize(mod, target="llvm", params=params)
+    assert left == {} and len(optimized["main"].params) == 1
+    assert any(isinstance(node, relay.Function) and node.is_primitive for node in optimized.nodes())
+    with tvm.transform.PassContext(opt_level=0, disabled_pass=["FuseOps"]):
+        plain, _ = relay.optimize(mod["main"], "llvm", params)
+    assert relay.analysis.list_op_freqs(plain) == relay.analysis.list_op_freqs(mod)
 
 
 def test_temporary_folders(tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ def _passes_stay_as_they_were() -> Any:
 
 def example() -> Any:
     shape = (1, 64, 54, 54)
-    c_data = np.empty(shape).astype("float32")
+    c_data = np.zeros(shape).astype("float32")
     c_data.fill(0.25)
     c = relay.const(c_data)
     weight = relay.var("weight", shape=(64, 64, 3, 3))

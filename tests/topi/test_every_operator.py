@@ -76,6 +76,25 @@ def check_loops(cls: type[Operator], case: Example) -> None:
         agree(value, true, case.tolerance)
 
 
+def check_own_loops(cls: type[Operator], case: Example) -> bool:
+    """Loops that an operator gives itself: the reference's numbers, declared regions, text.  Whether there are any."""
+    from workbench.tir.interpret import interpret
+    from workbench.tir.script import parse, script
+
+    inputs = inputs_of(case)
+    op = cls(**case.attributes)
+    func = op.loops(*map(type_of, inputs))
+    if func is None:
+        return False
+    wanted = flat(op.reference(*inputs))
+    results = [np.zeros_like(item) for item in wanted]
+    assert same(parse(script(func)), func)
+    assert interpret(func, *map(np.array, inputs), *results, check_regions=True) == 0
+    for value, true in zip(results, wanted, strict=True):
+        agree(value, true, case.tolerance)
+    return True
+
+
 def check_refusal(cls: type[Operator], case: Example) -> None:
     """A bad case is refused with its message, naming the operator, by one `WorkbenchError`."""
     with pytest.raises(WorkbenchError) as caught:
@@ -108,6 +127,33 @@ def test_loops_agree_with_reference(cls: type[Operator], case: Example) -> None:
 @pytest.mark.parametrize(("cls", "case"), [row[1:] for row in BAD], ids=[row[0] for row in BAD])
 def test_refusal(cls: type[Operator], case: Example) -> None:
     check_refusal(cls, case)
+
+
+OWN_LOOPS = ("scatter_elements", "scatter_nd", "cumsum", "cumprod", "sort", "argsort", "topk")
+
+
+@good()
+def test_own_loops_agree_with_reference(cls: type[Operator], case: Example) -> None:
+    check_own_loops(cls, case)
+
+
+@pytest.mark.parametrize("name", OWN_LOOPS)
+def test_some_operators_have_loops_of_their_own(name: str) -> None:
+    """They take time in proportion to what they read, and reach native code."""
+    from workbench.core.module import IRModule
+    from workbench.driver.build import build_model
+
+    cls = OPERATORS[name]
+    assert any(check_own_loops(cls, case) for case in cls.examples if not case.error)
+    for case in cls.examples:
+        if not case.error:
+            inputs = inputs_of(case)
+            parameters = [Var(f"x{at}", type_of(value)) for at, value in enumerate(inputs)]
+            call = Call(cls(**case.attributes), tuple(parameters))
+            call.set_type(call.op.infer(*map(type_of, inputs)))
+            results = build_model(IRModule.from_expr(Function(tuple(parameters), call))).run_arrays(inputs)
+            for found, wanted in zip(results, flat(call.op.reference(*inputs)), strict=True):
+                agree(found, wanted, case.tolerance)
 
 
 JUDGED = [row for row in GOOD if row[1].name in JUDGES]

@@ -48,7 +48,7 @@ def build_model(
     chosen = Target(target)
     module = bound_module(mod, params)
     with chosen, progress.task("build", 4) as task:
-        fused = Sequential([PASSES[name]() for name in pipeline.RELAY], name="relay")(_needed(module))
+        fused = _optimized(module)
         task.advance()
         lowered = lower_module(PASSES["FuseOps"]()(fused), chosen)
         task.advance()
@@ -57,9 +57,22 @@ def build_model(
         return compiled_model(scheduled, lowered, chosen)
 
 
-def _needed(module: IRModule) -> IRModule:
-    """What the executors need whatever the level: types, and no training-only operators."""
-    return PASSES["SimplifyInference"]()(PASSES["InferType"]()(module))
+def optimize(
+    mod: Any, target: Target | str = "llvm", params: Mapping[str, Any] | None = None
+) -> tuple[IRModule, dict[str, Any]]:
+    """(the relay module after the graph passes of `build_model`, parameters left over: none) (classic API)."""
+    from .open import bound_module
+
+    module = bound_module(mod, params)
+    with Target(target):
+        return _optimized(module), {}
+
+
+def _optimized(module: IRModule) -> IRModule:
+    """The module after the graph passes that the context allows, and those that executors need whatever the level:
+    types, and no training-only operators."""
+    needed = PASSES["SimplifyInference"]()(PASSES["InferType"]()(module))
+    return Sequential([PASSES[name]() for name in pipeline.RELAY], name="relay")(needed)
 
 
 def compile_stage(stage: Stage, target: Target) -> Any:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass
 from typing import Any
 
 from .. import te
 from ..core import origin
 from ..core.errors import WorkbenchError
-from ..core.node import FrozenMap, children, post_order
+from ..core.node import FrozenMap, children, post_order, pre_order
 from ..core.tensor import Tensor
 from ..relay.ir import expr as r
 from ..relay.ir.operator import Operator
@@ -71,7 +72,10 @@ def kernel_name(function: r.Function) -> str:
 
 
 def make_kernel(name: str, function: r.Function, fingerprint: str, target: Target) -> Kernel:
-    """Compose the operators' tensor expressions and make blocks of them."""
+    """Compose the operators' tensor expressions and make blocks of them; or take an operator's own loops."""
+    alone = _own_loops(name, function)
+    if alone is not None:
+        return Kernel(name, _as_kernel(alone, name, target), target, anchor_of(function), fingerprint)
     values: dict[int, list[te.Tensor]] = {}
     constants: list[tuple[te.Tensor, Tensor]] = []
     inputs: list[te.Tensor] = []
@@ -89,15 +93,40 @@ def make_kernel(name: str, function: r.Function, fingerprint: str, target: Targe
     outputs = _own_outputs(values[id(function.body)])
     held = [tensor for tensor, _ in constants]
     func = te.create_prim_func([*inputs, *held, *outputs], name=name)
-    attrs = FrozenMap({**func.attrs, "global_symbol": name, "target": target, "role": "kernel"})
     return Kernel(
         name,
-        func.replace(attrs=attrs),
+        _as_kernel(func, name, target),
         target,
         anchor_of(function),
         fingerprint,
         tuple(data for _, data in constants),
     )
+
+
+def _as_kernel(func: t.PrimFunc, name: str, target: Target) -> t.PrimFunc:
+    attrs = FrozenMap({**func.attrs, "noalias": True, "global_symbol": name, "target": target, "role": "kernel"})
+    return origin.derived(func.replace(attrs=attrs), func)
+
+
+def _own_loops(name: str, function: r.Function) -> t.PrimFunc | None:
+    """The loops of the one operator of a function, if it has such."""
+    body = function.body
+    if not (isinstance(body, r.Call) and isinstance(body.op, Operator) and _are(body.args, function.params)):
+        return None
+    kinds = [item.checked_type for item in body.args]
+    if not all(isinstance(kind, TensorType) for kind in kinds):
+        return None
+    made = body.op.loops(*kinds)
+    if made is not None:
+        for node in pre_order(made.body):
+            if isinstance(node, t.Stmt):
+                origin.derived(node, body)
+    return made
+
+
+def _are(arguments: tuple[r.Expr, ...], parameters: tuple[r.Var, ...]) -> bool:
+    """Whether a call's operands are exactly the function's parameters."""
+    return len(arguments) == len(parameters) and all(map(operator.is_, arguments, parameters))
 
 
 def _suffixed(name: str, index: int, count: int) -> str:

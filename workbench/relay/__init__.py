@@ -45,6 +45,7 @@ _NAMES: dict[str, tuple[str, str | None]] = {
     "dataflow_pattern": ("workbench.relay.dataflow_pattern", None),
     "frontend": ("workbench.relay.frontend", None),
     "build": ("workbench.driver.build", "build_model"),
+    "optimize": ("workbench.driver.build", "optimize"),
     "create_executor": ("workbench.driver.evaluate", "create_executor"),
     "build_module": ("workbench.relay.build_module", None),
     "build_config": ("workbench.relay.transform", "build_config"),

@@ -7,7 +7,8 @@ intermediate and measures each call.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from ..core.errors import WorkbenchError, nearest
 from .device import Device, cpu, require_cpu
 from .model import CompiledModel, as_argument, conform
 from .ndarray import NDArray, numpy_of
+from .profiling import KernelTime, ProfileReport
 from .threads import limit_run
 from .timing import BenchmarkResult, measure
 
@@ -164,13 +166,21 @@ def _checked_index(index: Any, count: int, what: str) -> int:
 
 
 class DebugExecutor(GraphExecutor):
-    """Runs kernel by kernel; keeps intermediates and times."""
+    """Runs kernel by kernel; keeps every intermediate by name and measures each call.
 
-    def __init__(self, model: CompiledModel, *devices: Device) -> None:
+    debug = debug_executor.create(None, lib, cpu(0))
+    print(debug.profile(x=photo))                  # one table
+    debug.debug_get_output("nn_conv2d_nn_relu")    # a result by label, position or name
+    debug.dump_outputs("values.npz")               # all of them
+    """
+
+    def __init__(self, model: CompiledModel, *devices: Device, dump_root: str | Path | None = None) -> None:
         super().__init__(model, *devices)
         if not model.calls:
             raise WorkbenchError("E-DEBUG-CALLS", "this model carries no list of kernel calls")
         self.seconds: list[float] = []
+        """Seconds of each kernel call of the last run."""
+        self.dump_root = Path(dump_root) if dump_root is not None else None
         self._values: dict[str, np.ndarray] = {}
         self._bind(model.inputs, self._inputs)
         self._bind(model.outputs, self._outputs)
@@ -180,35 +190,93 @@ class DebugExecutor(GraphExecutor):
     def _bind(self, specs: Any, arrays: Any) -> None:
         self._values.update({spec.name: array for spec, array in zip(specs, arrays, strict=True)})
 
+    # --- running ---
+
     def run(self, **inputs: Any) -> None:
-        """Run every kernel in order, measuring each."""
+        """Run every kernel in order, measuring each; with a `dump_root`, write the graph and all values there."""
         if inputs:
             self.set_input(**inputs)
         self.model.check_guards(self._inputs)
-        self.seconds = []
-        for index in range(len(self.model.calls)):
-            self.run_call(index)
+        self.seconds = [self.run_call(index) for index in range(len(self.model.calls))]
+        if self.dump_root is not None:
+            self.dump_root.mkdir(parents=True, exist_ok=True)
+            (self.dump_root / "graph.json").write_text(self.model.get_graph_json(), encoding="utf-8")
+            self.dump_outputs(self.dump_root / "values.npz")
 
     def run_call(self, index: int) -> float:
         """Run one kernel on the values as they are; returns seconds."""
+        call = self._bound(index)
+        limit_run()
+        begin = time.perf_counter()
+        call()
+        return time.perf_counter() - begin
+
+    def _bound(self, index: int) -> Callable[[], None]:
         call = self.model.calls[_checked_index(index, len(self.model.calls), "call")]
         arguments = [
             as_argument(self._values[name].reshape(shape))
             for name, shape in zip(call.arguments, call.shapes, strict=True)
         ]
         function = self.model.module.get_function(call.kernel)
-        limit_run()
-        begin = time.perf_counter()
-        function(*arguments)
-        taken = time.perf_counter() - begin
-        self.seconds.append(taken)
-        return taken
+        return lambda: function(*arguments)
+
+    def run_individual_node(
+        self, index: int, number: int = 10, repeat: int = 1, min_repeat_ms: int = 0, **options: int
+    ) -> BenchmarkResult:
+        """Seconds of one kernel call, measured like `time_evaluator`: `repeat` means of `number` calls each."""
+        return measure(self._bound(index), number=number, repeat=repeat, min_repeat_ms=min_repeat_ms, **options)
+
+    def run_individual(
+        self, number: int = 10, repeat: int = 1, min_repeat_ms: int = 0, **options: int
+    ) -> list[tuple[float, ...]]:
+        """Seconds of every kernel call in order, each measured alone: one number for each repeat.
+
+        Runs the model once before, so that every kernel sees what it sees in the network.
+        """
+        self.run()
+        return [
+            self.run_individual_node(index, number, repeat, min_repeat_ms, **options).results
+            for index in range(len(self.model.calls))
+        ]
+
+    def profile(self, number: int = 0, repeat: int = 1, **inputs: Any) -> ProfileReport:
+        """Run and report one row a kernel call; `number` measures each alone that many times (0: the one run)."""
+        self.run(**inputs)
+        note = "one run: small kernels are timed roughly; profile(number=10) measures each alone"
+        seconds = self.seconds
+        if number:
+            note = f"each kernel alone, the mean of {number} calls" + (f", least of {repeat}" if repeat > 1 else "")
+            seconds = [min(each) for each in self.run_individual(number, repeat)]
+        total = sum(seconds) or 1.0
+        rows = (
+            KernelTime(index, call.label, call.kernel, taken, taken / total, self._described(call.arguments[-1]))
+            for index, (call, taken) in enumerate(zip(self.model.calls, seconds, strict=True))
+        )
+        return ProfileReport(tuple(rows), note)
+
+    def _described(self, name: str) -> str:
+        array = self._values[name]
+        return f"{array.dtype}[{', '.join(map(str, array.shape))}] {name}"
+
+    def exit(self) -> None:
+        """Classic API: nothing is left running."""
+
+    # --- values ---
 
     def value(self, name: str) -> np.ndarray:
         """A copy of any value by name: inputs, constants, intermediates, outputs."""
         if name not in self._values:
             raise WorkbenchError("E-DEBUG-VALUE", f"there is no value {name!r}", fix=nearest(name, self._values))
         return self._values[name].copy()
+
+    @property
+    def value_names(self) -> tuple[str, ...]:
+        """Names of all values: inputs, outputs, constants, intermediates."""
+        return tuple(self._values)
+
+    def get_node_output(self, index: int, out: Any = None) -> NDArray:
+        """The result of the kernel call at a position."""
+        return self.debug_get_output(int(index), out)
 
     def debug_get_output(self, node: str | int, out: Any = None) -> NDArray:
         """The result of a kernel call (by position or label), or any value by name."""
@@ -220,14 +288,13 @@ class DebugExecutor(GraphExecutor):
             return self.model.calls[_checked_index(node, len(self.model.calls), "call")].arguments[-1]
         return next((call.arguments[-1] for call in self.model.calls if call.label == node), node)
 
-    def profile(self, **inputs: Any) -> list[Mapping[str, Any]]:
-        """Run and report: one row a kernel call with its label, seconds and share."""
-        self.run(**inputs)
-        total = sum(self.seconds) or 1.0
-        return [
-            {"kernel": call.kernel, "label": call.label, "seconds": taken, "share": taken / total}
-            for call, taken in zip(self.model.calls, self.seconds, strict=True)
-        ]
+    def dump_outputs(self, path: str | Path, constants: bool = False) -> Path:
+        """Write every input, intermediate and output (and the constants) as arrays by name into an .npz file."""
+        held = {spec.name for spec, _ in self.model.constants}
+        kept = {name: array for name, array in self._values.items() if constants or name not in held}
+        file = Path(path)
+        np.savez(file, **kept)
+        return file if file.suffix == ".npz" else file.with_name(file.name + ".npz")
 
 
 __all__ = ["DebugExecutor", "GraphExecutor"]

@@ -18,6 +18,7 @@ from ..core.dtype import DataType
 from ..relay.ir.operator import Fusion, Operator, attribute, bad, example, operator
 from ..relay.ir.types import Dimension, TensorType, TupleType, Type
 from . import attributes as convert
+from . import loops
 from .emit import injective, stage_name
 from .samples import bools, floats, ints
 from .shapes import normalized_axis, refuse, tensor
@@ -107,6 +108,10 @@ class Sort(Operator):
     def reference(self, data: np.ndarray) -> np.ndarray:
         return np.take_along_axis(data, order_of(data, self.axis, self.is_ascend), self.axis)
 
+    def loops(self, data: TensorType) -> Any:
+        axis = normalized_axis(self, self.axis, len(data.shape))
+        return loops.sort(data, [("values", data)], axis, self.is_ascend)
+
     def compute(self, data: Any) -> Any:
         axis = normalized_axis(self, self.axis, len(data.shape))
         where = places(ranks(data, axis, self.is_ascend, "sort"), data.shape[axis], axis, "sort")
@@ -131,6 +136,10 @@ class ArgSort(Operator):
 
     def reference(self, data: np.ndarray) -> np.ndarray:
         return order_of(data, self.axis, self.is_ascend).astype(DataType(self.dtype).to_numpy())
+
+    def loops(self, data: TensorType) -> Any:
+        axis = normalized_axis(self, self.axis, len(data.shape))
+        return loops.sort(data, [("places", self.infer(data))], axis, self.is_ascend)
 
     def compute(self, data: Any) -> Any:
         axis = normalized_axis(self, self.axis, len(data.shape))
@@ -180,6 +189,13 @@ class TopK(Operator):
         indices = where.astype(DataType(self.dtype).to_numpy())
         return self._answer(np.take_along_axis(data, where, self.axis), indices, lambda *both: both)
 
+    def loops(self, data: TensorType) -> Any:
+        axis = normalized_axis(self, self.axis, len(data.shape))
+        shape = (*data.shape[:axis], self.count(data.shape[axis]), *data.shape[axis + 1 :])
+        both = [("values", TensorType(shape, data.dtype)), ("places", TensorType(shape, self.dtype))]
+        wanted = [item for item in both if self.ret_type in ("both", "indices" if item[0] == "places" else "values")]
+        return loops.sort(data, wanted, axis, self.is_ascend)
+
     def compute(self, data: Any) -> Any:
         axis = normalized_axis(self, self.axis, len(data.shape))
         rank = ranks(data, axis, self.is_ascend, "topk")
@@ -221,6 +237,13 @@ class Scan(Operator):
             first = np.full_like(np.take(flat, [0], axis), self.neutral)
             flat = np.concatenate([first, np.take(flat, np.arange(flat.shape[axis] - 1), axis)], axis)
         return type(self).numpy(flat, axis).astype(dtype, copy=False)
+
+    def loops(self, data: TensorType) -> Any:
+        own: Any = self
+        if own.axis is None and len(data.shape) != 1:
+            return None
+        axis = 0 if own.axis is None else normalized_axis(self, own.axis, len(data.shape))
+        return loops.scan(data, self.infer(data), axis, own.exclusive, self.neutral == 1)
 
     def compute(self, data: Any) -> Any:
         from .. import te

@@ -17,6 +17,7 @@ from ..arith import build
 from ..relay.ir.operator import Fusion, Operator, attribute, bad, example, operator
 from ..relay.ir.types import TensorType
 from . import attributes as convert
+from . import loops
 from .emit import injective
 from .samples import floats, ints
 from .shapes import normalized_axis, refuse, same_dtype, tensor, text, unify, unify_shapes
@@ -32,7 +33,7 @@ def written(data: np.ndarray, where: tuple[Any, ...], updates: np.ndarray, mode:
     spread = np.broadcast_arrays(*where)
     inside = np.ones(spread[0].shape, bool)
     for index, extent in zip(spread, data.shape, strict=False):
-        inside &= (index >= -extent) & (index < extent)
+        inside &= (index >= 0) & (index < extent)
     kept, values = [index[inside] for index in spread], updates[inside]
     if mode in _NUMPY:
         _NUMPY[mode].at(result, tuple(kept), values)
@@ -98,6 +99,10 @@ class ScatterElements(Operator):
         where: list[Any] = list(np.indices(indices.shape, sparse=True))
         where[axis] = np.where(indices < 0, indices + data.shape[axis], indices)
         return written(data, tuple(where), updates, self.reduction)
+
+    def loops(self, data: TensorType, indices: TensorType, updates: TensorType) -> Any:
+        axis = normalized_axis(self, self.axis, len(data.shape))
+        return loops.scatter_elements(data, indices, updates, axis, self.reduction)
 
     def compute(self, data: Any, indices: Any, updates: Any) -> Any:
         from .. import te
@@ -182,6 +187,9 @@ class ScatterNd(Operator):
         limits = np.array(data.shape[:width]).reshape(-1, *(1,) * (indices.ndim - 1))
         where = np.where(indices < 0, indices + limits, indices)
         return written(data, tuple(where), updates, self.mode)
+
+    def loops(self, data: TensorType, indices: TensorType, updates: TensorType) -> Any:
+        return loops.scatter_nd(data, indices, updates, self.width(indices.shape, len(data.shape)), self.mode)
 
     def compute(self, data: Any, indices: Any, updates: Any) -> Any:
         from .. import te

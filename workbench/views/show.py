@@ -89,6 +89,13 @@ def session_bundle(session: Session) -> Bundle:
     return {"text/plain": plain(summary), "text/html": f"{heading}<table><tbody>{cells}</tbody></table>"}
 
 
+def report_bundle(report: Any) -> Bundle:
+    """A numerics report: a line a step."""
+    from .numerics import numerics_bundle
+
+    return numerics_bundle(report)
+
+
 def show_session(session: Session) -> Any:
     """The pipeline stepper where widgets work, else the summary."""
     if not in_notebook():

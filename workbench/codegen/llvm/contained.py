@@ -185,11 +185,11 @@ class Contained:
             deadline = time.monotonic() + self.seconds
             answer = json.loads(self._read(process.stdout, deadline))
             return answer, [self._read(process.stdout, deadline) for _ in range(answer.get("frames", 0))]
-        except (OSError, EOFError):
-            raise self._died() from None
-        except TimeoutError:
+        except TimeoutError:  # (an OSError, so it comes first)
             self.close()
             raise ChildFailure("hangs", f"no answer within {self.seconds:g} s; the child was ended") from None
+        except (OSError, EOFError):
+            raise self._died() from None
         except BaseException:
             self.close()
             raise

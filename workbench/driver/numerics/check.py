@@ -302,7 +302,9 @@ class Checker:
         """The first call whose result is not what its relay call gives."""
         assert self.machine is not None
         lowered, module = self.machine.lowered, self.step(index).stage.module
-        expected = relay_values(self.step(index - 1).stage.module, [call.relay_call for call in lowered.calls], self.arrays)
+        expected = relay_values(
+            self.step(index - 1).stage.module, [call.relay_call for call in lowered.calls], self.arrays
+        )
         run = self.machine.run(module, self.arrays, watch=set(range(len(lowered.calls))))
         for position, (record, call) in enumerate(zip(run.records, lowered.calls, strict=False)):
             name = f"call {position}, of {record.kernel}"
@@ -355,7 +357,7 @@ def _given(module: IRModule, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]
     """The inputs by name in the order of the entry's parameters; a loop function's outputs may be left out."""
     entry: Any = module["main" if "main" in module else module.names()[0]]
     if isinstance(entry, t.PrimFunc):
-        needed, written = argument_names(entry)
+        written = argument_names(entry)[1]
         names = [parameter.name for parameter in entry.params]
         optional = set(written)
     else:
@@ -371,9 +373,7 @@ def _given(module: IRModule, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]
 
 
 def _step_check(label: str, gap: Gap) -> StepCheck:
-    return StepCheck(
-        label, "right" if gap.right else "wrong", gap.absolute, gap.relative, gap.part, "", gap.tensor
-    )
+    return StepCheck(label, "right" if gap.right else "wrong", gap.absolute, gap.relative, gap.part, "", gap.tensor)
 
 
 def _joined(entry: StepCheck, kernels: Sequence[KernelCheck]) -> StepCheck:
@@ -387,9 +387,7 @@ def _joined(entry: StepCheck, kernels: Sequence[KernelCheck]) -> StepCheck:
     note = bad.note if bad else entry.note or (f"{left} kernels not run" if left else said)
     verdict = bad.verdict if bad else entry.verdict
     tensor = bad.gap.tensor if bad else entry.tensor
-    return StepCheck(
-        entry.step, verdict, total.absolute, total.relative, total.part, note, tensor, tuple(kernels)
-    )
+    return StepCheck(entry.step, verdict, total.absolute, total.relative, total.part, note, tensor, tuple(kernels))
 
 
 def processor_seconds() -> float:

@@ -27,7 +27,6 @@ from ...relay.ir.types import TupleType
 from ...tir import nodes as t
 from .graph import Memory, content, evaluate_function
 
-
 _Passed = tuple[t.Buffer, np.ndarray]
 """A buffer and the part of its memory that a kernel is given."""
 

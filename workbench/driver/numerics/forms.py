@@ -86,4 +86,3 @@ def _statements_in(stmt: t.Stmt) -> list[t.Stmt]:
 def _width(stmt: t.Stmt) -> int:
     """Lanes of the widest vector that a statement handles."""
     return max((node.dtype.lanes for node in pre_order(stmt) if isinstance(node, t.BufferLoad)), default=1)
-

@@ -148,7 +148,9 @@ def evaluate_function(function: r.Function, values: Sequence[Any], float64: bool
     return flat(Interpreter(IRModule({}), float64=float64).call(function, list(values)))
 
 
-def relay_values(module: IRModule, calls: Sequence[r.Expr], arrays: Sequence[np.ndarray]) -> dict[int, list[np.ndarray]]:
+def relay_values(
+    module: IRModule, calls: Sequence[r.Expr], arrays: Sequence[np.ndarray]
+) -> dict[int, list[np.ndarray]]:
     """What some calls of a module give, by identity of the call."""
     wanted = {id(call) for call in calls}
     found: dict[int, list[np.ndarray]] = {}

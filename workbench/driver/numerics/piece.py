@@ -120,7 +120,10 @@ def _failing(checker: Checker, index: int) -> SmallKernel | None:
 
 
 def _kernel_piece(checker: Checker, small: SmallKernel, index: int, form: int, what: str) -> Piece:
-    """The piece of step `index`; `form`: the step whose form native code got wrong, where code generation is at fault."""
+    """The piece of step `index`.
+
+    `form`: the step whose form native code got wrong, where code generation is at fault.
+    """
     step, label = checker.step(index), checker.labels[index]
     kind = {"codegen": "native", "lower": "lower"}.get(step.action.kind, "tir")
     position = small.position(index)
@@ -206,9 +209,7 @@ def _cut(end: r.Call, seen: list[Seen], depth: int) -> tuple[IRModule, list[np.n
     """The calls that lead to `end`, `depth` layers of them; what these read becomes parameters."""
     values = {id(item.call): item.result for item in seen}
     operands = {
-        id(argument): value
-        for item in seen
-        for argument, value in zip(item.call.args, item.operands, strict=True)
+        id(argument): value for item in seen for argument, value in zip(item.call.args, item.operands, strict=True)
     }
     inside: set[int] = set()
     layer: list[Any] = [end]
@@ -305,7 +306,9 @@ def compare(found: list[np.ndarray], expected: list[np.ndarray]) -> None:
 
 '''
 
-_RELAY = _STEP + '''
+_RELAY = (
+    _STEP
+    + """
 def run(module: IRModule) -> list[np.ndarray]:
     from workbench.driver.numerics.piece import outputs_of
 
@@ -317,15 +320,22 @@ def test_<<name>>_keeps_the_numbers() -> None:
     for one, other in zip(run(step(before)), run(before), strict=True):
         scale = float(np.abs(other).mean()) if other.size else 0.0
         np.testing.assert_allclose(one, other, rtol=<<tolerance>>, atol=1e-4 * min(1.0, scale))
-'''
+"""
+)
 
-_TIR = _STEP + _RUN + '''
+_TIR = (
+    _STEP
+    + _RUN
+    + """
 def test_<<name>>_keeps_the_numbers() -> None:
     before = parse(BEFORE)
     compare(run(step(before)), run(before))
-'''
+"""
+)
 
-_LOWER = _RUN + '''
+_LOWER = (
+    _RUN
+    + """
 def test_<<name>>_keeps_the_numbers() -> None:
     import workbench as wb
     from workbench.driver.numerics.piece import outputs_of
@@ -333,9 +343,12 @@ def test_<<name>>_keeps_the_numbers() -> None:
     graph = PASSES["InferType"]()(parse(BEFORE, CONSTANTS))
     kernels = wb.open(graph, passes=["InferType"])["Lower"].after
     compare(run(kernels), outputs_of(graph, INPUTS))
-'''
+"""
+)
 
-_NATIVE = _RUN + '''
+_NATIVE = (
+    _RUN
+    + '''
 def native(module: IRModule) -> list[np.ndarray]:
     """The same in native code, in a child process."""
     from workbench.codegen.llvm.contained import Contained, unit_of
@@ -357,3 +370,4 @@ def test_<<name>>_keeps_the_numbers() -> None:
     module = parse(BEFORE)
     compare(native(module), run(module))
 '''
+)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
+from ..._lazy import views
 from ...core.errors import WorkbenchError
 from .compare import Gap, WrongTensor
 
@@ -104,6 +106,9 @@ class NumericsReport:
             rows.append('report.save_test("test_it.py") writes the smallest piece that fails')
         rows += [f"note: {note}" for note in self.notes]
         return "\n".join(rows)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        return views().report_bundle(self)
 
     __repr__ = __str__
 

@@ -145,5 +145,3 @@ def _interpreted(module: IRModule, function: t.PrimFunc, given: dict[str, np.nda
         arrays.append(np.array(array, order="C") if parameter.name in written else np.require(array, requirements="C"))
     interpret(function, *arrays, module=module)
     return [array for parameter, array in zip(function.params, arrays, strict=True) if parameter.name in written]
-
-

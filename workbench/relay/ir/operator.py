@@ -132,6 +132,13 @@ class Operator(Node):
         """The result as te tensors (one, or a list for a tuple)."""
         raise NotImplementedError(self.name)
 
+    def loops(self, *types: Any) -> Any:
+        """The result as a loop function in block form over the operands, then the results; or None.
+
+        Goes before `compute` where the operator is a kernel of its own.
+        """
+        return None
+
     def decompose(self, *operands: Any) -> Any:
         """The result as a relay expression of simpler operators, or None; operands have types."""
         return None

@@ -1,0 +1,218 @@
+"""`check_numerics` beyond the planted bugs: the child, the report, the saved test, odd programs."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import workbench as wb
+from tests.codegen.support import function
+from tests.driver.bugs import CODEGEN, GRAPH, LOOPS
+from tests.driver.programs import small_inputs, small_session
+from tests.driver.test_planted_bugs import planted
+from workbench import WorkbenchError
+from workbench.codegen.llvm.contained import Contained, unit_of
+from workbench.core.dtype import DataType
+from workbench.core.module import IRModule
+from workbench.driver.history import History
+from workbench.driver.numerics.compare import compare
+from workbench.driver.numerics.forms import flat_form
+from workbench.driver.session import Session
+from workbench.target import Target
+
+FLOAT = DataType("float32")
+
+
+def called(text: str, seconds: float = 20.0, checked: bool = False) -> Any:
+    """What a kernel f(A, B) of 16 floats answers in the child."""
+    module = flat_form(IRModule({"f": function(text)}), checked=checked)
+    with Contained(seconds) as child:
+        child.put("a", np.arange(16, dtype="float32"))
+        error = child.load("f", unit_of(module, Target("llvm"), optimise=0))
+        assert error is None, error
+        return child.call("f", "f", ["a"], [(1, FLOAT, (16,))])
+
+
+HEAD = 'def f(A: T.Buffer((16,), "float32"), B: T.Buffer((16,), "float32")):\n'
+
+
+def test_the_child_answers_outputs_and_marks_what_is_not_written() -> None:
+    answer = called(HEAD + "    for i in T.serial(15):\n        B[i] = A[i] * 2.0\n")
+    assert answer.error is None and answer.outputs[0][14] == 28 and np.isnan(answer.outputs[0][15])
+
+
+@pytest.mark.parametrize(("index", "said"), [("16", "element 16 of 16"), ("-1", "element -1")])
+def test_a_store_beyond_the_ends_is_an_answer(index: str, said: str) -> None:
+    answer = called(HEAD + f"    B[{index}] = A[0]\n")
+    assert answer.error.code == "E-NUMERICS-OVERRUN" and said in answer.error.found
+
+
+def test_a_write_to_an_operand_is_an_answer() -> None:
+    answer = called(HEAD + "    B[0] = A[0]\n    A[0] = 5.0\n")
+    assert answer.error.code == "E-NUMERICS-INPUT" and "argument 0" in str(answer.error)
+
+
+def test_a_load_beyond_the_ends_is_nan() -> None:
+    answer = called(HEAD + "    for i in T.serial(16):\n        B[i] = A[i + 1]\n")
+    assert np.isnan(answer.outputs[0][15]) and not np.isnan(answer.outputs[0][14])
+
+
+def test_a_crash_and_a_hang_are_answers() -> None:
+    crash = called(HEAD + "    B[1099511627776] = A[0]\n")
+    assert crash.failure == "crashed" and "SIGSEGV" in str(crash.error)
+    assert crash.error.code == "E-NUMERICS-CRASH"
+    endless = HEAD + "    while A[0] < 1.0:\n        B[0] = A[0]\n"
+    hang = called(endless, seconds=3.0)
+    assert hang.failure == "hangs" and "no answer within 3 s" in str(hang.error)
+
+
+def test_checked_mode_reports_in_the_child() -> None:
+    answer = called(HEAD + "    for i in T.serial(16):\n        B[i] = A[i + 1]\n", checked=True)
+    assert answer.error.code == "E-RUN-BOUNDS"
+    for word in ("load from A", "index 16", "extent 16", "i = 15"):
+        assert word in f"{answer.error}", f"{answer.error}"
+
+
+def test_reading_what_nobody_wrote_shows() -> None:
+    body = (
+        '    C = T.allocate((16,), "float32")\n    for i in T.serial(8):\n        C[i] = A[i]\n'
+        "    for i in T.serial(16):\n        B[i] = C[i]\n"
+    )
+    answer = called(HEAD + body, checked=True)
+    assert np.isnan(answer.outputs[0][8:]).all() and not np.isnan(answer.outputs[0][:8]).any()
+
+
+# --- comparing ---
+
+
+def test_tolerances() -> None:
+    y = np.linspace(1, 2, 10)
+    assert compare((y * 1.0005).astype("float32"), y, 1e-3).right
+    wrong = compare(np.append(y[:9], 2.01), y, 1e-3)
+    assert not wrong.right and wrong.tensor is not None and wrong.tensor.index == (9,) and wrong.tensor.count == 1
+    assert compare(y * 1e-9, y * 1.5e-9, 1e-3).right is False, "small numbers are compared as strictly"
+    nan = np.array([1.0, np.nan, np.inf])
+    assert compare(nan, nan, 1e-3).right
+    assert not compare(np.array([1.0, 0.0, np.inf]), nan, 1e-3).right
+    assert not compare(np.array([1, 2]), np.array([1, 3]), 1e-3).right
+    assert compare(np.array([1, 3]), np.array([1, 2]), 1e-3, narrow=np.array([1, 3])).right, "a tie in float32"
+    assert not compare(np.zeros(3), np.zeros(4), 1e-3).right
+
+
+# --- the report ---
+
+
+def test_the_report_says_where_and_how_far() -> None:
+    bug = GRAPH[6]
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        session, inputs, _ = planted(bug, monkeypatch)
+        report = session.check_numerics(inputs)
+    text = str(report)
+    assert "first wrong step: BrokenFuseOps" in text and "first wrong tensor: relay call subtract" in text
+    assert report.tensor.ulp > 1 and report.tensor.found != report.tensor.expected
+    assert "save_test" in text and not report
+
+
+def test_right_has_no_test_to_save(tmp_path: Path) -> None:
+    report = small_session().check_numerics(small_inputs(), find="first")
+    assert report and "did not need to be run" in str(report)
+    with pytest.raises(WorkbenchError) as caught:
+        report.save_test(tmp_path / "test_it.py")
+    assert caught.value.code == "E-NUMERICS-RIGHT"
+    with pytest.raises(WorkbenchError) as caught:
+        small_session().check_numerics(small_inputs(), find="last")
+    assert caught.value.code == "E-NUMERICS-FIND"
+    with pytest.raises(WorkbenchError) as caught:
+        small_session().check_numerics({})
+    assert caught.value.code == "E-RUN-INPUT"
+
+
+def test_a_spent_budget_is_named() -> None:
+    report = small_session().check_numerics(small_inputs(), seconds=0.0)
+    assert {check.verdict for check in report.checks} <= {"not run", "unchanged"}
+    assert "the time is spent" in str(report)
+
+
+# --- the saved test ---
+
+
+def outcome(path: Path) -> str:
+    """Run the tests of a file; the first failure's text, or empty."""
+    spec = importlib.util.spec_from_file_location("saved", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    for name in dir(module):
+        if name.startswith("test_"):
+            try:
+                getattr(module, name)()
+            except (AssertionError, WorkbenchError) as error:
+                return str(error) or "failed"
+    return ""
+
+
+@pytest.mark.parametrize(
+    "bug", [GRAPH[4], GRAPH[6], LOOPS[0], LOOPS[6], CODEGEN[2], CODEGEN[6]], ids=lambda bug: bug.what
+)
+def test_the_saved_piece_fails_while_the_bug_is_there(bug: Any, tmp_path: Path) -> None:
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        session, inputs, _ = planted(bug, monkeypatch)
+        path = session.check_numerics(inputs).save_test(tmp_path / "test_piece.py")
+        assert outcome(path), f"it passes, with the bug:\n{path.read_text()}"
+    if bug.patch is not None:
+        assert not outcome(path), f"it fails without the bug: {outcome(path)}"
+    assert path.stat().st_size + path.with_suffix(".npz").stat().st_size < 40_000, "the piece is not small"
+
+
+def test_a_saved_piece_calls_the_pass_by_its_name(tmp_path: Path) -> None:
+    from workbench.arith.build import multiply
+    from workbench.tir.transforms import flatten_buffer
+
+    good = flatten_buffer.strides_of
+
+    def wrong(buffer: Any) -> Any:
+        strides = good(buffer)
+        many = len(strides) > 1 and getattr(buffer.shape[0], "value", 1) > 1
+        return (multiply(strides[0], 2), *strides[1:]) if many else strides
+
+    base = small_session()
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setattr(flatten_buffer, "strides_of", wrong)
+        report = Session(History(), base.plan, base.target, base.source).check_numerics(small_inputs())
+        assert report.first_wrong == "FlattenBuffer", f"{report}"
+        path = report.save_test(tmp_path / "test_piece.py")
+        assert 'PASSES["FlattenBuffer"]()(module)' in path.read_text() and outcome(path)
+    assert outcome(path) == ""
+
+
+# --- loop functions ---
+
+
+def test_loop_functions_large_and_small() -> None:
+    for size in (40, 400_000):
+        text = (
+            f'def f(A: T.Buffer(({size},), "float32"), B: T.Buffer(({size},), "float32")):\n'
+            f"    for i in T.serial({size}):\n        B[i] = A[i] * 2.0\n"
+        )
+        session = wb.open(function(text))
+        report = session.check_numerics({"A": np.ones(size, "float32")})
+        assert report, f"{report}"
+
+
+def test_a_loop_function_beyond_its_buffer_fails_at_import() -> None:
+    text = HEAD + "    for i in T.serial(16):\n        B[i] = A[i + 1]\n"
+    report = wb.open(function(text)).check_numerics({"A": np.ones(16, "float32")})
+    assert report.first_wrong == "Import" and "E-TIR-BOUNDS" in str(report)
+
+
+def test_numbers_among_the_parameters_are_refused() -> None:
+    text = (
+        'def f(A: T.Buffer((400000,), "float32"), k: T.int64, B: T.Buffer((400000,), "float32")):\n'
+        "    for i in T.serial(400000):\n        B[i] = A[i] * T.Cast(\"float32\", k)\n"
+    )
+    report = wb.open(function(text)).check_numerics({"A": np.ones(400_000, "float32"), "k": 3})
+    assert report.first_wrong == "Import" and "E-NUMERICS-SCALAR" in str(report)
