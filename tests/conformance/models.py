@@ -32,11 +32,11 @@ REAL: dict[str, tuple[dict[str, tuple[int, ...]], ...]] = {
     "magika_standard_v3_3": ({}, {"bytes": (4, 2048)}),
     "basic_pitch_nmp": ({}, {"serving_default_input_2:0": (2, 43844, 1)}),
     "minilm_l6_fp32": ({}, dict.fromkeys(("input_ids", "attention_mask", "token_type_ids"), (2, 33))),
-    "resemblyzer_lstm": ({}, {"mels": (1, 40, 40)}),
+    "resemblyzer_lstm": ({"mels": (2, 40, 40)}, {}),
     "silero_vad_16k_sequence": ({}, {"input": (3, 576)}),
     "silero_vad_16k_op15": ({}, {"input": (2, 576), "state": (2, 2, 128)}),
 }
-"""Input shapes that each real model is tried at, besides the recorded one ({})."""
+"""Input shapes that each real model is tried at; {} is the recorded one."""
 
 
 @dataclass(frozen=True)

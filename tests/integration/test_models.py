@@ -29,10 +29,17 @@ from tests.models import ROOT
 
 LITE0 = ROOT / "notebooks" / "data" / "efficientnet_lite0.onnx"
 IN_TEST_MEMORY = "vgg19"
-CASES = tuple(case for case in model_cases() if case.name != IN_TEST_MEMORY)
+NIGHTLY = ("resemblyzer_lstm@1",)
+"""160 steps of three layers, unrolled: half a minute to build and read back."""
+CASES = [
+    pytest.param(case, marks=[pytest.mark.nightly] if case.label in NIGHTLY else [], id=case.label)
+    for case in model_cases()
+    if case.name != IN_TEST_MEMORY
+]
+pytestmark = pytest.mark.timeout(180)
 
 
-@pytest.fixture(scope="module", params=CASES, ids=lambda case: case.label)
+@pytest.fixture(scope="module", params=CASES)
 def opened(request: pytest.FixtureRequest) -> tuple[ModelCase, Any, Any, Any]:
     """(case, model, inputs, session), one model in memory at a time."""
     case = request.param

@@ -193,3 +193,19 @@ def test_coverage_lists_operators() -> None:
 def test_onnx_is_not_imported_before_use(number: int) -> None:
     code = "import sys, workbench.frontend.onnx; sys.exit('onnx' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False, timeout=30).returncode == 0
+
+
+def test_functions_inside_functions_are_inlined() -> None:
+    from onnx import helper
+
+    imports = [helper.make_opsetid("", 17), helper.make_opsetid("my", 1)]
+    inner = helper.make_function("my", "Twice", ["a"], ["b"], [node("Add", ["a", "a"], ["b"])], imports)
+    calls = [node("Twice", ["a"], ["t"], domain="my"), node("Twice", ["t"], ["b"], domain="my")]
+    outer = helper.make_function("my", "FourTimes", ["a"], ["b"], calls, imports)
+    proto = model([node("FourTimes", ["x"], ["y"], domain="my", name="four")])
+    proto.opset_import.append(helper.make_opsetid("my", 1))
+    proto.functions.extend([outer, inner])
+    found = import_model(proto)
+    data = np.arange(found.input_types[0].size, dtype=np.float32).reshape(found.input_types[0].concrete_shape)
+    np.testing.assert_array_equal(interpret(found.module["main"], data), 4 * data)
+    assert "FourTimes#0 ('four')" in {item.name for item in found.origins.of(found.module["main"].body)}
