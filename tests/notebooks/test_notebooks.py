@@ -26,6 +26,9 @@ SAYS = {
 }
 """What each notebook is there to show, as it stands in its outputs."""
 
+MEGABYTES = {"04_find_the_bug": 1200}
+"""Memory of the kernel and its children where it may be more than 500 MB: five sessions, checked in child processes."""
+
 pytestmark = pytest.mark.notebook
 
 
@@ -49,7 +52,7 @@ def test_notebook_runs_to_its_end(path: Path) -> None:
     book = run.book
     nbformat.validate(book)
     print(f"{path.stem}: first picture {run.first_picture:.1f} s, whole {run.seconds:.1f} s, {run.peak:.0f} MB")
-    assert 0 < run.peak < 500, [(number, round(memory)) for number, _, memory in run.cells]
+    assert 0 < run.peak < MEGABYTES.get(path.stem, 500), [(number, round(memory)) for number, _, memory in run.cells]
     assert len(nbformat.writes(book)) < 1_500_000
     live = [output for output in outputs(book) if WIDGET in output.get("data", {})]
     static = [output for output in outputs(book) if "<details" in output.get("data", {}).get("text/html", "")]

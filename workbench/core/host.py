@@ -1,4 +1,4 @@
-"""How many threads this process may really use.
+"""How many threads this process may really use, and giving memory back to the machine.
 
 Counts come from the affinity mask and the cgroup's CPU quota, never from the number of CPUs of the host.
 
@@ -8,6 +8,7 @@ True
 
 from __future__ import annotations
 
+import ctypes
 import os
 from functools import lru_cache
 from pathlib import Path
@@ -53,3 +54,11 @@ def read_text(path: Path) -> str:
         return path.read_text(errors="replace")
     except OSError:
         return ""
+
+
+def give_back_memory() -> None:
+    """Hand freed memory back to the system, where the C library can (glibc keeps it otherwise, for itself)."""
+    try:
+        ctypes.CDLL(None).malloc_trim(0)
+    except (OSError, AttributeError, TypeError):
+        return

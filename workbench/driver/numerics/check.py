@@ -20,6 +20,7 @@ import numpy as np
 from ...codegen.llvm.contained import Contained
 from ...core import progress
 from ...core.errors import WorkbenchError
+from ...core.host import give_back_memory
 from ...core.module import IRModule
 from ...tir import nodes as t
 from . import piece
@@ -56,6 +57,8 @@ class Checker:
         self.given = _given(self.root, inputs)
         self.arrays = list(self.given.values())
         self.notes: list[str] = []
+        self._entry_error: WorkbenchError | None = None
+        """What is wrong with the first lowered entry."""
         self.machine: EntryMachine | None = None
         self.kernels: KernelChecker | None = None
         self._runs: dict[int, EntryRun] = {}
@@ -200,7 +203,8 @@ class Checker:
         except NotStraight as reason:
             self.notes.append(f"the entry is more than calls of kernels ({reason}): whole programs are compared")
             return False
-        except WorkbenchError:
+        except WorkbenchError as error:  # running it natively would read and write where it should not
+            self._entry_error = error
             return False
         self.kernels = KernelChecker(self.machine, self.child, self.tolerance, self.deadline)
         shared = sum(count - 1 for count in self.machine.calls.values())
@@ -213,6 +217,8 @@ class Checker:
 
     def _loop_step(self, step: Step, index: int, label: str, alone: bool) -> StepCheck:
         if not self._ready():
+            if self._entry_error is not None:
+                return StepCheck(label, "failed", note=brief(self._entry_error))
             return self._whole_step(step, label)
         if step.action.kind == "codegen":
             return self._native_step(step, label)
@@ -413,6 +419,8 @@ def check_numerics(
         checks = ways[find](checker)
         notes = tuple(checker.notes)
     report = NumericsReport(tuple(checks), notes, processor_seconds() - begun)
+    checker.memory.clear()
+    give_back_memory()
     if report:
         return report
 

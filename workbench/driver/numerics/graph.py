@@ -26,7 +26,7 @@ from ...relay.ir import expr as r
 from ...relay.ir.brief import brief
 from .compare import Gap, WrongTensor, compare
 
-REMEMBERED_BYTES: Final = 160 << 20
+REMEMBERED_BYTES: Final = 128 << 20
 """How many bytes of results are kept for the next step; the oldest go first."""
 
 
@@ -53,6 +53,12 @@ class Memory:
         if not value.flags.writeable or value.base is None:
             self._tokens[id(value)] = (weakref.ref(value), made)
         return made
+
+    def clear(self) -> None:
+        """Forget all results."""
+        self._results.clear()
+        self._tokens.clear()
+        self.used = 0
 
     def get(self, key: Any) -> Any:
         found = self._results.get(key)
