@@ -78,6 +78,8 @@ class KernelChecker:
     def run(self, kernel: str, library: str, unit: Unit) -> KernelCheck:
         """The verdict on a kernel of a unit, on its captured inputs."""
         answer = self._answer(kernel, library, unit, self.machine.captured[kernel])
+        if answer.failure == "crashed":  # a child of its own tells whether another kernel had damaged its memory
+            answer = self._answer(kernel, library, unit, self.machine.captured[kernel])
         if answer.error is not None:
             verdict = "failed" if answer.failure == "error" else answer.failure
             return KernelCheck(kernel, verdict, Gap(False), _note(answer, kernel))

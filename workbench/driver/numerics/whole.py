@@ -22,7 +22,10 @@ INTERPRETED_ITERATIONS = 300_000
 
 
 def run_entry(child: Contained, unit: Unit, lowered: Lowered, arrays: Sequence[np.ndarray], library: str) -> Answer:
-    """Run the entry of a lowered model in the child."""
+    """Run the entry of a lowered model in the child, which ends with it.
+
+    Its accesses are not checked, so it may have damaged the memory in which others would run.
+    """
     constants = [data.numpy() for _, data in lowered.constants]
     keys: list[str] = []
     try:
@@ -35,12 +38,11 @@ def run_entry(child: Contained, unit: Unit, lowered: Lowered, arrays: Sequence[n
         outputs = [
             (len(keys) + place, tensor.dtype, tensor.concrete_shape) for place, tensor in enumerate(lowered.outputs)
         ]
-        answer = child.call(library, "main", keys, outputs)
-        if child.alive:
-            child.drop(keys)
-        return answer
+        return child.call(library, "main", keys, outputs)
     except ChildFailure as failure:
         return Answer([], failure.kind, WorkbenchError("E-NUMERICS-CRASH", failure.detail, where="the whole model"))
+    finally:
+        child.close()
 
 
 def entry_unit(module: IRModule) -> Unit:
