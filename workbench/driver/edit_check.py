@@ -6,7 +6,6 @@ text that was given, found by way of the function's own printed text.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,15 +16,13 @@ from ..core.transform import PASSES
 from ..relay.ir.expr import Call, Expr
 from ..tir.nodes import PrimFunc
 from ..tir.verify import CODE, problems
-from .text import function_text
-
-_PLACE = re.compile(r"\bline (\d+)(?:(?::|, column )(\d+))?")
+from .text import PLACE, function_text
 
 
 def place(error: WorkbenchError) -> tuple[int, int] | None:
     """The (line, column) of a text that an error speaks of, both from 1; column 0 where it names only the line."""
-    found = _PLACE.search(error.where)
-    return (int(found[1]), int(found[2] or 0)) if found is not None else None
+    found = PLACE.search(error.where)
+    return (int(found[1]), int(found[3] or 0)) if found is not None else None
 
 
 def require_sound(changed: Mapping[str, Any], program: IRModule, texts: Mapping[str, tuple[int, str]]) -> None:

@@ -77,12 +77,13 @@ def parse(text: str, constants: Mapping[str, Tensor] | None = None) -> IRModule:
     return IRModule(functions, types)
 
 
-_PLACE = re.compile(r"^line (\d+)(?:(:|, column )(\d+))?")
+PLACE = re.compile(r"\bline (\d+)(?:(:|, column )(\d+))?")
+"""How an error names a line of a text, and perhaps a column, both from 1."""
 
 
 def _moved(error: WorkbenchError, name: str, begin: int, text: str) -> WorkbenchError:
     """An error in one function, placed in the whole text; members of a class are indented by four columns."""
-    found = _PLACE.match(error.where)
+    found = PLACE.match(error.where)
     if found is None:
         return error.located(f"function {name}, which begins at line {begin}")
     line = int(found[1]) + begin - 1
