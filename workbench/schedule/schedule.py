@@ -24,11 +24,11 @@ from ..core.errors import nearest
 from ..core.module import IRModule, key_name
 from ..core.node import FrozenMap
 from ..tir import nodes as t
-from .arguments import ResultName, checked, recorded
-from .errors import ScheduleError, refuse, require
+from .arguments import UNSAFE, ResultName, checked, recorded
+from .errors import Attempt, ScheduleError, refuse, require
 from .references import BlockRV, LoopRV, Reference, make_reference
 from .registry import PRIMITIVES, Primitive, accepted
-from .state import ScheduleState
+from .state import Change, ScheduleState
 from .trace import Step, Trace
 
 _TRIES = 64
@@ -36,7 +36,11 @@ _TRIES = 64
 
 
 class Schedule:
-    """See the module's header.  Primitives are methods: `dir(sch)`, `help(sch.split)`."""
+    """See the module's header.  Primitives are methods: `dir(sch)`, `help(sch.split)`.
+
+    Every primitive also takes ``unsafe=True``: what legality refuses is then done all the same, noted in `notes`, and
+    the function is marked with the attribute "unsafe", so that what is built of it runs in a process of its own.
+    """
 
     def __init__(self, program: t.PrimFunc | IRModule | ScheduleState, seed: int | None = None) -> None:
         """`program` is a function, a module (working on "main" or its only function), or a state."""
@@ -286,6 +290,7 @@ def _method(schedule: Schedule, entry: Primitive) -> Callable[..., Any]:
 
 def _bound(entry: Primitive, args: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:
     """Arguments by name.  Raises `ScheduleError` if they do not fit the signature."""
+    unsafe = {UNSAFE: named.pop(UNSAFE)} if UNSAFE in named else {}
     try:
         bound = entry.signature.bind(*args, **named)
     except TypeError as error:
@@ -296,26 +301,28 @@ def _bound(entry: Primitive, args: tuple[Any, ...], named: dict[str, Any]) -> di
             expected=f"{entry.name}{inspect.Signature(list(entry.parameters))}",
             fix=f"see help(sch.{entry.name})",
         ) from None
-    return dict(bound.arguments)
+    return {**bound.arguments, **unsafe}
 
 
 def _run(state: ScheduleState, entry: Primitive, given: dict[str, Any]) -> tuple[ScheduleState, Any]:
-    """The state after a primitive, and what its caller gets."""
+    """The state after a primitive, and what its caller gets; ``unsafe=True`` among the arguments waives legality."""
+    given = dict(given)
+    unsafe = checked(given.pop(UNSAFE, False), bool, f"{entry.name}({UNSAFE})", lambda value: None)
     state, arguments = _checked(state, entry, given)
     positional = [value for item in entry.parameters for value in _spread(item, arguments)]
     named = {
         item.name: arguments.get(item.name, item.default) for item in entry.parameters if item.kind is item.KEYWORD_ONLY
     }
+    kept = [(item.name, recorded(arguments[item.name])) for item in entry.parameters if _is_given(item, arguments)]
     try:
-        change = entry.function(state, *positional, **named)
-        made, names = state.advanced(
-            entry.name,
-            [(item.name, recorded(arguments[item.name])) for item in entry.parameters if _is_given(item, arguments)],
-            change,
-            entry.version,
-        )
+        if unsafe:
+            change = _unsafely(entry, state, positional, named)
+            kept.append((UNSAFE, True))
+        else:
+            change = entry.function(state, *positional, **named)
+        made, names = state.advanced(entry.name, kept, change, entry.version)
     except ScheduleError as error:
-        raise _located(error, state, entry) from None
+        raise error.refused(Attempt(state, entry.name, arguments, error.nodes), _place) from None
     if change.func is not state.func:
         origin.derived(change.func, state.func)
     references = [make_reference(name, made.named[name]) for name in names]
@@ -364,21 +371,31 @@ def _checked(state: ScheduleState, entry: Primitive, given: dict[str, Any]) -> t
     return holder[0], arguments
 
 
-def _located(error: ScheduleError, state: ScheduleState, entry: Primitive) -> ScheduleError:
-    """The error with its place in the printed function."""
-    error.primitive = entry.name
-    nodes = [node for node in error.nodes if not isinstance(node, Var)]
+def _unsafely(entry: Primitive, state: ScheduleState, positional: list[Any], named: dict[str, Any]) -> Change[Any]:
+    """What a primitive does when legality does not stop it; what it went over becomes notes, and marks the function."""
+    working = state.unsafe()
+    change: Change[Any] = entry.function(working, *positional, **named)
+    waived = tuple(dict.fromkeys(working.waived or ()))
+    if not waived:
+        return change
+    func = change.func.replace(attrs=change.func.attrs.set(UNSAFE, 1))
+    return Change(func, change.made, (*change.notes, *waived))
+
+
+def _place(attempt: Attempt) -> tuple[str, str]:
+    """(where, the underlined text) of what was refused, in the printed function."""
+    nodes = [node for node in attempt.nodes if not isinstance(node, Var)]
     if not nodes:
-        return error
+        return "", ""
     from ..tir.script import text
 
+    state: ScheduleState = attempt.state
     printed = text(state.func)
     lines = sorted({line for line in (printed.line_of(node) for node in nodes) if line is not None})
-    if lines:
-        first = printed.lines[lines[0] - 1].strip()
-        error.located(f"{state.working} line {', '.join(map(str, lines))}: {first}")
-        error.underlined = printed.underlined(nodes)
-    return error
+    if not lines:
+        return "", ""
+    first = printed.lines[lines[0] - 1].strip()
+    return f"{state.working} line {', '.join(map(str, lines))}: {first}", printed.underlined(nodes)
 
 
 def _replayed(state: ScheduleState, step: Step, names: dict[str, Reference]) -> tuple[ScheduleState, list[Reference]]:
