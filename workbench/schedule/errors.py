@@ -27,6 +27,8 @@ class Attempt:
     arguments: Mapping[str, Any]
     nodes: tuple[Any, ...]
     """The program nodes concerned."""
+    base: Any
+    """The state before blocks given by name were asked for."""
 
     def line(self) -> str:
         """The call as Python, loops and blocks by their names in the program."""

@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import inspect
 import itertools
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from .._lazy import views
 from ..arith.nodes import Var
@@ -30,6 +30,9 @@ from .references import BlockRV, LoopRV, Reference, make_reference
 from .registry import PRIMITIVES, Primitive, accepted
 from .state import Change, ScheduleState
 from .trace import Step, Trace
+
+if TYPE_CHECKING:
+    from .suggest import Suggestion
 
 _TRIES = 64
 """How many combinations of suggested arguments `applicable` looks at for one primitive."""
@@ -169,7 +172,7 @@ class Schedule:
         """
         entry = PRIMITIVES[name]
         try:
-            _run(self.state, entry, _bound(entry, args, options))
+            run(self.state, entry, _bound(entry, args, options))
         except ScheduleError as error:
             return error
         return None
@@ -187,7 +190,7 @@ class Schedule:
         first: ScheduleError | None = None
         for arguments in itertools.islice(self.candidates(entry, selection), _TRIES):
             try:
-                _run(self.state, entry, arguments)
+                run(self.state, entry, arguments)
                 return None
             except ScheduleError as error:
                 first = first or error
@@ -233,17 +236,34 @@ class Schedule:
                     found.setdefault(key, make_reference(name, target))
         return list(found.values())
 
+    def suggest(self, error: ScheduleError, limit: int = 3) -> list[Suggestion]:
+        """Legal alternatives to what `error` refused, each found by trying, the nearest first; see `suggest`.
+
+        for suggestion in sch.suggest(sch.why_not("vectorize", k)):
+            print(suggestion.text, suggestion.steps)
+        """
+        from .suggest import suggest
+
+        return suggest(error, limit)
+
     # --- replaying ---
+
+    def do(self, steps: Sequence[Step]) -> None:
+        """Do steps that name results of this schedule and of one another, all or none.  Raises `ScheduleError`."""
+        live = {name: make_reference(name, target) for name, target in self.state.named.items()}
+        self._do(steps, live)
 
     def replay(self, trace: Trace) -> None:
         """Do the steps of `trace` from here, all or none.
 
         Raises the `ScheduleError` of the first step that is refused, with the step's number in `where`.
         """
+        self._do(trace.steps, {})
+
+    def _do(self, steps: Sequence[Step], names: dict[str, Reference]) -> None:
         state = self.state
         states: list[ScheduleState] = []
-        names: dict[str, Reference] = {}
-        for number, step in enumerate(trace.steps, 1):
+        for number, step in enumerate(steps, 1):
             try:
                 state, made = _replayed(state, step, names)
             except ScheduleError as error:
@@ -277,7 +297,7 @@ def _method(schedule: Schedule, entry: Primitive) -> Callable[..., Any]:
 
     # The signature of the table's entry decides what is passed; it is bound strictly before anything runs.
     def method(*args: Any, **named: Any) -> Any:
-        state, results = _run(schedule.state, entry, _bound(entry, args, named))
+        state, results = run(schedule.state, entry, _bound(entry, args, named))
         schedule._commit(state)
         return results
 
@@ -304,10 +324,11 @@ def _bound(entry: Primitive, args: tuple[Any, ...], named: dict[str, Any]) -> di
     return {**bound.arguments, **unsafe}
 
 
-def _run(state: ScheduleState, entry: Primitive, given: dict[str, Any]) -> tuple[ScheduleState, Any]:
+def run(state: ScheduleState, entry: Primitive, given: dict[str, Any]) -> tuple[ScheduleState, Any]:
     """The state after a primitive, and what its caller gets; ``unsafe=True`` among the arguments waives legality."""
     given = dict(given)
     unsafe = checked(given.pop(UNSAFE, False), bool, f"{entry.name}({UNSAFE})", lambda value: None)
+    base = state
     state, arguments = _checked(state, entry, given)
     positional = [value for item in entry.parameters for value in _spread(item, arguments)]
     named = {
@@ -322,7 +343,7 @@ def _run(state: ScheduleState, entry: Primitive, given: dict[str, Any]) -> tuple
             change = entry.function(state, *positional, **named)
         made, names = state.advanced(entry.name, kept, change, entry.version)
     except ScheduleError as error:
-        raise error.refused(Attempt(state, entry.name, arguments, error.nodes), _place) from None
+        raise error.refused(Attempt(state, entry.name, arguments, error.nodes, base), _place) from None
     if change.func is not state.func:
         origin.derived(change.func, state.func)
     references = [make_reference(name, made.named[name]) for name in names]
@@ -355,7 +376,7 @@ def _checked(state: ScheduleState, entry: Primitive, given: dict[str, Any]) -> t
     def resolve(value: Any) -> Reference | None:
         if not isinstance(value, str):
             return None
-        holder[0], made = _run(holder[0], PRIMITIVES["get_block"], {"name": value})
+        holder[0], made = run(holder[0], PRIMITIVES["get_block"], {"name": value})
         return made
 
     arguments: dict[str, Any] = {}
@@ -406,7 +427,7 @@ def _replayed(state: ScheduleState, step: Step, names: dict[str, Reference]) -> 
             return names[value.name]
         return tuple(meant(item) for item in value) if isinstance(value, tuple) else value
 
-    made_state, results = _run(state, entry, {name: meant(value) for name, value in step.arguments})
+    made_state, results = run(state, entry, {name: meant(value) for name, value in step.arguments})
     made: list[Reference] = [] if results is None else results if isinstance(results, list) else [results]
     require(
         len(made) == len(step.results),
