@@ -17,7 +17,7 @@ from ..core.equal import fingerprint
 from ..core.errors import nearest
 from ..core.node import EMPTY, FrozenMap
 from ..tir import nodes as t
-from .errors import refuse, require
+from .errors import IllegalError, refuse, require
 from .references import BlockRV, LoopRV, Reference, Target
 from .trace import Step
 
@@ -54,6 +54,9 @@ class ScheduleState:
     """How many blocks and loops have been named so far."""
     waived: list[str] | None = None
     """Where a primitive runs with ``unsafe=True``: the legality refusals that it went over (`legality.forbid`)."""
+
+    doubts: list[IllegalError] | None = None
+    """Where a primitive has an exact tier: the legality refusals of the quick one (`exact.doubting`)."""
 
     def unsafe(self) -> ScheduleState:
         """The same state for a primitive that legality does not stop."""

@@ -14,6 +14,7 @@ from ..arguments import Index
 from ..blocks import read_buffer, require_leaf
 from ..caching import copy_block, top_statement, written_box
 from ..errors import require
+from ..exact import doubting, settle
 from ..legality import require_legal
 from ..references import BlockRV
 from ..registry import primitive
@@ -37,9 +38,10 @@ def cache_read(state: ScheduleState, block: BlockRV, read_buffer_index: Index, s
     top = top_statement(state, site)
     first = min(other.order for other in state.tree.under(top)) if top is not site.realize else site.order
     parameter = any(old is item for item in state.func.params)
+    working = doubting(state)
     for writer in state.tree.writers(old):
         require_legal(
-            state,
+            state if writer is site else working,
             writer.order < first and all(part is not top for part in (*writer.path, writer.realize)),
             "E-SCHEDULE-CACHE-WRITTEN",
             f"{writer.name} writes {old.name} in or after the loops of {site.name}",
@@ -49,7 +51,7 @@ def cache_read(state: ScheduleState, block: BlockRV, read_buffer_index: Index, s
             nodes=(writer.block, site.block),
         )
         require_legal(
-            state,
+            working,
             parameter or binding_facts(writer).covers,
             "E-SCHEDULE-PARTIAL",
             f"cannot show that {writer.name} writes all of {old.name}",
@@ -71,7 +73,9 @@ def cache_read(state: ScheduleState, block: BlockRV, read_buffer_index: Index, s
     func = replaced(func, {id(position): (placed, position)})
     root = Tree.of(func).root
     changes: dict[int, Replacement] = {id(root): root.replace(alloc_buffers=(*root.alloc_buffers, new))}
-    return Change(replaced(func, changes), (name,))
+    func = replaced(func, changes)
+    settle(state, working, func, copies=(name,), aliases={id(new): old})
+    return Change(func, (name,))
 
 
 def _written(state: ScheduleState, buffer: t.Buffer) -> list[tuple[PrimExpr, PrimExpr]]:

@@ -10,6 +10,7 @@ from ...tir import nodes as t
 from ..arguments import Index
 from ..blocks import require_regular, written_buffer
 from ..caching import copy_block, top_statement, written_box
+from ..exact import doubting, settle
 from ..legality import require_legal
 from ..references import BlockRV
 from ..registry import primitive
@@ -29,12 +30,13 @@ def cache_write(state: ScheduleState, block: BlockRV, write_buffer_index: Index,
     its domain.
     """
     site = state.block(block)
-    require_regular(state, site, "cache what is written by")
+    working = doubting(state)
+    require_regular(working, site, "cache what is written by")
     old = written_buffer(state, block, write_buffer_index)
     top = top_statement(state, site)
     for other in state.tree.accessing(old):
         require_legal(
-            state,
+            working,
             other is site or all(part is not top for part in (*other.path, other.realize)),
             "E-SCHEDULE-CACHE-SHARED",
             f"{other.name} uses {old.name} inside the same loops as {site.name}",
@@ -44,7 +46,7 @@ def cache_write(state: ScheduleState, block: BlockRV, write_buffer_index: Index,
             nodes=(other.block, site.block),
         )
     require_legal(
-        state,
+        working,
         binding_facts(site).covers,
         "E-SCHEDULE-PARTIAL",
         f"cannot show that {site.name} runs through all of its domain",
@@ -70,4 +72,6 @@ def cache_write(state: ScheduleState, block: BlockRV, write_buffer_index: Index,
     func = replaced(func, {id(position): (position, copied[0])})
     root = Tree.of(func).root
     changes: dict[int, Replacement] = {id(root): root.replace(alloc_buffers=(*root.alloc_buffers, new))}
-    return Change(replaced(func, changes), (copied[1],))
+    func = replaced(func, changes)
+    settle(state, working, func, copies=(copied[1],), aliases={id(new): old})
+    return Change(func, (copied[1],))

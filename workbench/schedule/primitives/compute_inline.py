@@ -5,6 +5,7 @@ from __future__ import annotations
 from ...tir import nodes as t
 from ..blocks import require_intermediate, require_regular, require_whole_domain
 from ..errors import require
+from ..exact import doubting, settle_inline
 from ..inlining import plain_variables, replace_loads, require_loads_in_blocks, single_store, without_block
 from ..references import BlockRV
 from ..registry import primitive
@@ -21,10 +22,11 @@ def compute_inline(state: ScheduleState, block: BlockRV) -> Change[None]:
     Raises `ScheduleError`: a reduction, an output of the function, indices that are not plain iterators.
     """
     site = state.block(block)
-    require_regular(state, site, "inline")
+    working = doubting(state)
+    require_regular(working, site, "inline")
     require_intermediate(state, site, "inline")
     store = single_store(site, "inline")
-    require_whole_domain(state, site, "inline")
+    require_whole_domain(working, site, "inline")
     variables = plain_variables(site, store.indices, "inline")
     readers = list(state.tree.readers(store.buffer))
     require(
@@ -42,4 +44,5 @@ def compute_inline(state: ScheduleState, block: BlockRV) -> Change[None]:
         made = replace_loads(reader.block, store.buffer, store.value, variables, site)
         assert isinstance(made, t.Block)
         changed[reader.name] = made
+    settle_inline(state, working, site)
     return Change(without_block(state, site, changed, store.buffer))

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ...analysis.affine import Affine, Ranges
 from ...analysis.bindings import writes_box
 from ...analysis.regions import Bound, hull
-from ...analysis.tree import BlockSite, LoopSite, Tree, iter_ranges
+from ...analysis.tree import BlockSite, LoopSite, iter_ranges
 from ...arith.nodes import Var
 from ...tir import nodes as t
 from ..arguments import Index
 from ..blocks import require_regular, require_whole_domain
-from ..errors import refuse, require
-from ..legality import reduce_variables, require_independent, require_legal
+from ..errors import IllegalError, illegal, refuse, require
+from ..exact import doubting, require_concurrent, settle
+from ..legality import forbid, reduce_variables, require_legal
 from ..placing import (
     Window,
     insert,
@@ -45,19 +48,21 @@ def reverse_compute_at(
     iteration makes, a block whose values depend on when they are computed.
     """
     site, target = state.block(block), state.loop_site(loop)
-    require_regular(state, site, "move")
-    require_whole_domain(state, site, "move")
+    working = doubting(state)
+    require_regular(working, site, "move")
+    require_whole_domain(working, site, "move")
     require_target(site, target, "move")
     require_plain_loops(site, "move")
-    producers = _producers(state, site, target)
-    _require_later_readers(state, site, target)
-    windows = _windows(site, target, producers)
+    producers = _producers(working, site, target)
+    _require_later_readers(working, site, target)
+    windows = _windows(working, site, target, producers)
     placed = moved(site, windows, loops_at(target), Names(state.tree.names()), preserve_unit_loops)
     parts = target.loop.body.stmts if isinstance(target.loop.body, t.SeqStmt) else (target.loop.body,)
     last = max(part_of(state.tree, target.loop, producer) for producer in producers) + 1
     position = position_of(index, last, len(parts), len(parts), target.loop)
     func = insert(state, site, target, placed, position)
-    _require_still_independent(state, func, target)
+    settle(state, working, func)
+    require_concurrent(replace(state, functions=state.functions.set(state.working, func)), loops_at(target))
     return Change(func)
 
 
@@ -119,7 +124,7 @@ def _require_later_readers(state: ScheduleState, site: BlockSite, target: LoopSi
             )
 
 
-def _windows(site: BlockSite, target: LoopSite, producers: list[BlockSite]) -> dict[int, Window]:
+def _windows(state: ScheduleState, site: BlockSite, target: LoopSite, producers: list[BlockSite]) -> dict[int, Window]:
     """The values of each iterator for which the elements read are made in one iteration of the target."""
     ranges = ranges_at(target)
     found: dict[int, Bound] = {}
@@ -131,16 +136,17 @@ def _windows(site: BlockSite, target: LoopSite, producers: list[BlockSite]) -> d
             if all(region.buffer is not written.buffer for region in site.block.reads):
                 continue
             if not writes_box(producer, written, inner):
-                raise _beyond(site, written, target, f"what one iteration of {producer.name} makes has gaps")
+                forbid(state, _beyond(site, written, target, f"what one iteration of {producer.name} makes has gaps"))
             box = hull(written, producer, inside, producer.ranges)
             for region in site.block.reads:
                 if region.buffer is written.buffer:
                     for axis in range(len(region.region)):
-                        _constrain(site, region, axis, box[axis], ranges, found, target)
+                        _constrain(state, site, region, axis, box[axis], ranges, found, target)
     return {variable: _window(site, bound, ranges, target) for variable, bound in found.items()}
 
 
 def _constrain(
+    state: ScheduleState,
     site: BlockSite,
     region: t.BufferRegion,
     axis: int,
@@ -157,11 +163,14 @@ def _constrain(
     var = form.minus(shift).is_variable()
     single = Affine.of(where.extent, ranges).value == 1
     if made is None or var is None or not single or not _is_spatial(site, var):
-        raise _beyond(site, region, target, f"axis {axis} is read at a place that one iteration cannot be told from")
+        return forbid(
+            state,
+            _beyond(site, region, target, f"axis {axis} is read at a place that one iteration cannot be told from"),
+        )
     bound = Bound(made.low.minus(shift), made.high.minus(shift))
     known = found.setdefault(id(var), bound)
     if not (known.low.same_as(bound.low) and known.high.same_as(bound.high)):
-        raise _beyond(site, region, target, "it reads at several places, of which an iteration makes one")
+        forbid(state, _beyond(site, region, target, "it reads at several places, of which an iteration makes one"))
 
 
 def _is_whole(made: Bound, extent: t.PrimExpr, ranges: Ranges) -> bool:
@@ -187,8 +196,8 @@ def _window(site: BlockSite, bound: Bound, ranges: Ranges, target: LoopSite) -> 
     return Window(bound.low, extent)
 
 
-def _beyond(site: BlockSite, region: t.BufferRegion, target: LoopSite, why: str) -> Exception:
-    return refuse(
+def _beyond(site: BlockSite, region: t.BufferRegion, target: LoopSite, why: str) -> IllegalError:
+    return illegal(
         "E-SCHEDULE-BEYOND",
         f"{site.name} reads {region.buffer.name} beyond what one iteration of {target.loop.var.name} makes",
         found=why,
@@ -196,15 +205,3 @@ def _beyond(site: BlockSite, region: t.BufferRegion, target: LoopSite, why: str)
         fix="choose an outer loop, or move the producer with compute_at instead",
         nodes=(site.block, target.loop),
     )
-
-
-def _require_still_independent(state: ScheduleState, func: t.PrimFunc, target: LoopSite) -> None:
-    """Loops around the target that are not serial must still have independent iterations."""
-    from dataclasses import replace
-
-    after = replace(state, functions=type(state.functions)({**state.functions, state.working: func}))
-    tree: Tree = after.tree
-    for loop in loops_at(target):
-        now = tree.loops[id(loop.var)].loop
-        if now.kind in (t.ForKind.PARALLEL, t.ForKind.VECTORIZED, t.ForKind.THREAD_BINDING):
-            require_independent(after, now, "run at once", now.kind is t.ForKind.PARALLEL)
