@@ -51,6 +51,12 @@ def relay_unary(name: str, a: Any) -> Any:
     return unary(name, a)
 
 
+def tensor_binary(name: str, a: Any, b: Any) -> Any:
+    from . import topi
+
+    return getattr(topi, name)(a, b)
+
+
 def display(program: Any) -> None:
     from .views.show import show_any as show
 
