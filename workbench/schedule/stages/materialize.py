@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ...analysis.tree import extent_of
 from ...core.errors import WorkbenchError
 from ...te.nodes import Operation, PlaceholderOp, Tensor
 from ...te.prim_func import create_prim_func, stage_operations
@@ -245,7 +246,10 @@ class _Builder:
         """The loops, outermost first, after one split or fusion."""
         if isinstance(relation, Split):
             at = _index(current, relation.parent)
-            outer, inner = self.schedule.split(nest[id(relation.parent)], [relation.nparts, relation.factor])
+            loop = nest[id(relation.parent)]
+            most = extent_of(self.schedule.get(loop))  # te makes no part longer than the loop, so nor are there guards
+            factors = [size if size is None or not most else min(size, most) for size in relation.factors]
+            outer, inner = self.schedule.split(loop, factors)
             nest[id(relation.outer)], nest[id(relation.inner)] = outer, inner
             return [*current[:at], relation.outer, relation.inner, *current[at + 1 :]]
         if not relation.parts:

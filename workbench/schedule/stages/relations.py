@@ -37,6 +37,11 @@ class Split:
     def made(self) -> tuple[IterVar, ...]:
         return (self.outer, self.inner)
 
+    @property
+    def factors(self) -> tuple[int | None, int | None]:
+        """The extents of the two loops, the open one None."""
+        return (self.nparts, self.factor)
+
 
 @dataclass(frozen=True, eq=False)
 class Fuse:

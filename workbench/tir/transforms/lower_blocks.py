@@ -321,8 +321,8 @@ def carries(loop: t.For, buffer: t.Buffer) -> bool:
 
     Each region read must lie, as linear forms of the loops inside, within one region written in the same iteration.
     """
-    if isinstance(loop.extent, n.IntImm) and loop.extent.value <= 1:
-        return False
+    if loop.kind is t.ForKind.PARALLEL or (isinstance(loop.extent, n.IntImm) and loop.extent.value <= 1):
+        return False  # What parallel iterations pass on nobody receives: a buffer used only inside is private to each.
     simplifier = Simplifier()
     inner: set[int] = set()
     for node in pre_order(loop.body):
