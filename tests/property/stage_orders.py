@@ -218,7 +218,8 @@ class Draw:
         data = [name for name in leaves if self.performer.loop(name).kind is IterKind.SPATIAL]
         if data and leaves[-1] == data[-1] and self.random.random() < 0.6:
             self.take(Command("vectorize", stage, (data[-1],)))
-        if data and self.random.random() < 0.4:
+        inside = self.record(stage).attach is not None
+        if data and self.random.random() < (0.1 if inside else 0.4):
             self.take(Command("parallel", stage, (data[0],)))
         if leaves and self.random.random() < 0.4:
             self.take(Command("unroll", stage, (self.random.choice(leaves),)))

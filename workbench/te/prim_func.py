@@ -63,15 +63,6 @@ def create_prim_func(args: Sequence[Any], name: str = "main") -> t.PrimFunc:
     return t.PrimFunc(tuple(params), t.BlockRealize((), b.const(True), root), attrs)
 
 
-def stage_operations(args: Sequence[Any]) -> list[ComputeOp]:
-    """The operations of which `create_prim_func(args)` makes blocks, in the order of the blocks."""
-    tensors = [item for item in args if isinstance(item, Tensor)]
-    given = {id(tensor.op) for tensor in tensors}
-    return [
-        op for op in _operations(tensors) if isinstance(op, ComputeOp) and (id(op) in given or not _is_constant(op))
-    ]
-
-
 class _Names:
     """Unique names, in order of asking."""
 

@@ -63,13 +63,14 @@ class CacheWrite:
 
 @dataclass(frozen=True, eq=False)
 class RFactor:
-    """Stage `made` reduces stage `source` over all but `axis`, which was made by `relations` of `roots`."""
+    """Stage `made` reduces stage `source` over all but `axis`, which `relations` made of its axes."""
 
     source: int
     made: int
     axis: IterVar
     position: int
-    roots: tuple[IterVar, ...]
+    before: tuple[IterVar, ...]
+    """The axes of the stage before."""
     relations: tuple[Relation, ...]
     moved: Mapping[int, IterVar]
     """The axis of the new stage for each loop (by identity) that the reduction had."""
@@ -172,7 +173,7 @@ def rfactor(recorded: Recorded, source: int, axis: IterVar, position: int, call:
         key: first_record(key, partial, record.reads),
         source: replace(rest, is_output=record.is_output, attach=record.attach, remarks=record.remarks),
     }
-    made = RFactor(source, key, axis, position, roots, relations, moved, call)
+    made = RFactor(source, key, axis, position, record.roots, relations, moved, call)
     at = recorded.order.index(source)
     tensors = [partial.output(index) for index in range(count)]
     return _with_new(recorded, stages, key, partial, at, made, "global", {id(final): source}), tensors

@@ -18,9 +18,11 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...analysis.tree import extent_of
+from ...arith.nodes import FloatImm, IntImm
 from ...core.errors import WorkbenchError
-from ...te.nodes import Operation, PlaceholderOp, Tensor
-from ...te.prim_func import create_prim_func, stage_operations
+from ...core.node import post_order
+from ...te.nodes import ComputeOp, Operation, PlaceholderOp, Tensor
+from ...te.prim_func import create_prim_func
 from ...tir import nodes as t
 from ...tir.nodes import IterKind, IterVar
 from ..errors import ScheduleError
@@ -83,7 +85,9 @@ class _Builder:
         self.loops: dict[tuple[int, int], LoopRV] = {}
         """The loop of each handle, by stage and the handle's identity."""
         self.nests: dict[int, list[IterVar]] = {}
-        """For stages whose loops the engine made in another order than that of their roots."""
+        """For stages whose loops are not in the order of their roots: the order that they are in."""
+        self.iterators: dict[int, list[IterVar]] = {}
+        """The same for the iterators of their blocks, which compute_at makes loops of."""
 
     def run(self) -> Schedule:
         recorded = self.recorded
@@ -176,16 +180,16 @@ class _Builder:
 
     def _rfactor(self, call: RFactor) -> None:
         block = self.block(call.source)
-        before = self.recorded.origins[call.source]
-        assert hasattr(before, "axis")
-        axes = [*_axes_before(self.recorded, call)]
-        nest = dict(zip(map(id, axes), self.schedule.get_loops(block), strict=True))
-        current = list(axes)
+        nest = dict(zip(map(id, call.before), self.schedule.get_loops(block), strict=True))
+        current = list(call.before)
         for relation in call.relations:
             current = self._relate(relation, current, nest)
-        partial = self.schedule.rfactor(nest[id(call.axis)], call.position)
-        self.blocks[call.made] = partial
+        self.blocks[call.made] = self.schedule.rfactor(nest[id(call.axis)], call.position)
         self.nests[call.made] = [call.moved[id(axis)] for axis in current]
+        parts = [axis for axis in current if all(axis is not root for root in call.before)]
+        parts = parts or [call.axis]
+        whole = [axis for axis in call.before if any(axis is item for item in current) and axis is not call.axis]
+        self.iterators[call.made] = [call.moved[id(axis)] for axis in (*whole, *parts)]
 
     # --- 3. places and loops ---
 
@@ -195,7 +199,8 @@ class _Builder:
         if attach is not None and not (stage.attach is None and attach.stage == stage.key):
             with blamed(attach.call):
                 self.schedule.compute_at(block, self._attached(stage, attach), preserve_unit_loops=True)
-        axes = self.nests.get(stage.key, list(stage.roots)) if attach is None else list(stage.roots)
+        known = self.nests if attach is None else self.iterators
+        axes = known.get(stage.key, list(stage.roots))
         found = self.schedule.get_loops(block)
         own = found[len(found) - len(axes) :]
         self.loops.update(((stage.key, id(axis)), loop) for axis, loop in zip(axes, own, strict=True))
@@ -318,12 +323,20 @@ class _Builder:
 def _block_names(recorded: Recorded, args: Sequence[Any], schedule: Schedule) -> dict[int, str]:
     """The block that computes each stage at first: te makes them in the order of the operations."""
     leaves = [site.name for site in schedule.state.tree.leaves]
-    operations: list[Operation] = stage_operations(args)
+    tensors = [item for item in args if isinstance(item, Tensor)]
+    given = {id(tensor.op) for tensor in tensors}
+    operations = [
+        op for op in post_order(tensors) if isinstance(op, ComputeOp) and (id(op) in given or not _is_constant(op))
+    ]
     return {
         recorded.owners[id(op)]: name
         for op, name in zip(operations, leaves, strict=True)
         if id(op) in recorded.owners
     }  # fmt: skip
+
+
+def _is_constant(op: ComputeOp) -> bool:
+    return not op.axis and isinstance(op.body[0], (IntImm, FloatImm))
 
 
 def _in_order(calls: Sequence[GraphCall]) -> list[GraphCall]:
@@ -367,16 +380,6 @@ def _same_order(one: Sequence[IterVar], other: Sequence[IterVar]) -> bool:
 
 def _index(axes: Sequence[IterVar], wanted: IterVar) -> int:
     return next(number for number, axis in enumerate(axes) if axis is wanted)
-
-
-def _axes_before(recorded: Recorded, call: RFactor) -> list[IterVar]:
-    """The loops that the reduction of an rfactor had before any relation."""
-    op = recorded.stages[call.source].op
-    touched = {id(part) for relation in call.relations for part in (*relation.inputs, *relation.made)}
-    touched |= {id(root) for root in call.roots}
-    untouched = [axis for axis in recorded.stages[call.made].roots if axis.kind is IterKind.REDUCE]
-    kept = [axis for axis in untouched if id(axis) in call.moved and id(axis) not in touched]
-    return [*getattr(op, "axis", ()), *call.roots, *kept]
 
 
 def _read_index(block: t.Block, buffer: t.Buffer) -> int:
