@@ -21,7 +21,7 @@ from ...analysis.tree import extent_of
 from ...arith.nodes import FloatImm, IntImm
 from ...core.errors import WorkbenchError
 from ...core.node import post_order
-from ...te.nodes import ComputeOp, Operation, PlaceholderOp, Tensor
+from ...te.nodes import ComputeOp, PlaceholderOp, Tensor
 from ...te.prim_func import create_prim_func
 from ...tir import nodes as t
 from ...tir.nodes import IterKind, IterVar
