@@ -118,17 +118,16 @@ def _only_block(state: ScheduleState, target: t.For) -> BlockSite:
 
 
 def _reduction(site: BlockSite, target: t.For) -> Reduction:
+    reduced = [loop.var.name for loop in site.loops if id(loop.var) in reduce_variables(site)]
     require(
         id(target.var) in reduce_variables(site),
         "E-SCHEDULE-NOT-REDUCTION-LOOP",
         f"cannot factor {target.var.name}: it is no reduction loop of {site.name}",
         found="a loop of spatial iterators, or of none",
-        expected="one of "
-        + (", ".join(loop.var.name for loop in site.loops if id(loop.var) in reduce_variables(site)) or "no loops: the "
-           "block does not reduce"),
-        fix="choose a reduction loop",
+        expected=f"one of {', '.join(reduced)}" if reduced else "a block that reduces",
+        fix="choose a reduction loop" if reduced else "choose another block",
         nodes=(target, site.block),
-    )  # fmt: skip
+    )
     require(
         site.block.init is not None,
         "E-SCHEDULE-NO-INIT",
