@@ -217,5 +217,5 @@ def loose_loop(sch: Schedule) -> LoopRV:
     """A reference to the loop z, which contains no block (no getter answers one)."""
     loop = next(site.loop for site in sch.state.tree.loops.values() if site.loop.var.name == "z")
     named = sch.state.named.set("loose", loop.var)
-    sch._states[sch._position] = replace(sch.state, named=named)
+    sch._commit(replace(sch.state, named=named))
     return LoopRV("loose", loop.var)

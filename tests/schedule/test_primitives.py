@@ -26,6 +26,7 @@ REFUSAL = re.compile(r"\A(E-[A-Z-]+)  ")
 ELSEWHERE = {
     "E-SCHEDULE-FUNCTION", "E-SCHEDULE-SELECTION", "E-SCHEDULE-FORM",  # test_schedule
     "E-SCHEDULE-PRIMITIVE",  # test_strangers_primitive
+    "E-SCHEDULE-BRANCH-NUMBER", "E-SCHEDULE-REBASE",  # test_history
 }  # fmt: skip
 
 
