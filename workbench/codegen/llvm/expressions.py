@@ -315,7 +315,7 @@ def _load(self: ExpressionEmitter, node: t.BufferLoad) -> Emission:
 def _call(self: ExpressionEmitter, node: n.Call) -> Emission:
     if node.op == "if_then_else":
         return (yield from _if_then_else(self, node))
-    if node.op in ("address_of", "prefetch"):
+    if node.op in ("address_of", "access_ptr", "prefetch"):
         return (yield from _address_of(self, node))
     arguments: list[Value] = []
     for argument in node.args:
