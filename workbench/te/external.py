@@ -40,7 +40,7 @@ def extern(
     shapes, given = _shapes(shape), several(inputs)
     for item in given:
         if not isinstance(item, Tensor):
-            raise _refuse(name, "the inputs of an extern are tensors", f"a {type(item).__name__}", "te tensors")
+            raise _refuse(name, "the inputs of an extern are tensors", type(item).__name__, "te tensors")
     ins = _buffers(in_buffers, len(given), name, "in_buffers")
     ins = ins or [_declared(tensor, index) for index, tensor in enumerate(given)]
     outs = _buffers(out_buffers, len(shapes), name, "out_buffers")
@@ -79,11 +79,11 @@ def extern_primfunc(input_tensors: Sequence[Tensor], primfunc: t.PrimFunc, name:
             f"{', '.join(item.name for item in outs) or 'nothing'}",
         )  # fmt: skip
     mapping = _shape_variables(input_tensors, ins)
-    body = substitute(primfunc.body, cast("dict[Any, Any]", mapping)) if mapping else primfunc.body
+    body = primfunc.body
     if isinstance(body, t.BlockRealize) and not body.block.iter_vars and not body.block.alloc_buffers:
         body = body.block.body
     renamed = {item: item.replace(shape=tuple(substitute(x, mapping) for x in item.shape)) for item in params}
-    body = substitute(body, cast("dict[Any, Any]", renamed))
+    body = substitute(body, cast("dict[Any, Any]", {**mapping, **renamed}))
     return extern(
         [item.shape for item in outs],
         input_tensors,
@@ -153,7 +153,7 @@ def _statement(made: Any, name: str) -> t.Stmt:
     if isinstance(made, PrimExpr):
         return t.Evaluate(made)
     raise _refuse(
-        name, "fcompute answers what to run", f"a {type(made).__name__}", "a statement or an expression",
+        name, "fcompute answers what to run", type(made).__name__, "a statement or an expression",
         "return tir.call_packed(...), or what ib.get() answers",
     )  # fmt: skip
 

@@ -23,6 +23,7 @@ from ..core.equal import same
 from ..core.errors import WorkbenchError
 from ..core.node import FrozenMap, Node, children, post_order
 from ..tir.nodes import IterKind, IterVar, Range
+from ..tir.script import script
 from .nodes import ComputeOp, ExternOp, Operation, PlaceholderOp, ProducerLoad, ScanOp, Tensor, several
 from .tags import tag_or_current
 
@@ -73,7 +74,7 @@ def _tensors(value: Any, name: str) -> tuple[Tensor, ...]:
     made = several(value)
     for item in made:
         if not isinstance(item, Tensor):
-            raise _refuse(name, "a scan is made of tensors", f"a {type(item).__name__}", "te tensors")
+            raise _refuse(name, "a scan is made of tensors", type(item).__name__, "te tensors")
     return made
 
 
@@ -108,7 +109,8 @@ def _check_state(name: str, init: Tensor, update: Tensor, state: Tensor) -> None
     first, whole = shapes[0][0], shapes[2][0]
     if isinstance(first, IntImm) and (first.value < 1 or (isinstance(whole, IntImm) and first.value > whole.value)):
         raise _refuse(
-            name, f"init of state {state.name} does not fit its times", f"{first.value} of {whole}",
+            name, f"init of state {state.name} does not fit its times",
+            f"{first.value} times of {getattr(whole, 'value', whole)}",
             "at least one time, and not more than the state has",
         )  # fmt: skip
 
@@ -190,10 +192,10 @@ def _check_lag(op: ScanOp, reader: ComputeOp, time: Var, load: ProducerLoad) -> 
     enough = not isinstance(first, IntImm) or lag <= first.value
     if lag < 1 or not enough:
         limit = f"{time.name} - {first.value}" if isinstance(first, IntImm) and first.value > 1 else ""
-        found = f"{time.name} - {lag}" if lag >= 1 else "not a time that has passed" if lag <= 0 else ""
+        shown = script(load.indices[0])
         raise _refuse(
             op.name, f"{reader.name} reads state {load.producer.name} at a time that is not made yet",
-            f"{load.producer.name} read at {found}",
+            f"{load.producer.name}[{shown}, ...]",
             f"{load.producer.name}[{time.name} - 1, ...]" + (f" to [{limit}, ...]" if limit else ""),
             "read an earlier time, or give init more times", reader,
         )  # fmt: skip
