@@ -32,8 +32,10 @@ from .build import (
     reduce_axis,
     size_var,
     sum,
+    thread_axis,
     var,
 )
+from .external import extern, extern_primfunc
 from .math import (
     abs,
     acos,
@@ -71,16 +73,31 @@ from .math import (
     tanh,
     trunc,
 )
-from .nodes import CommReducer, ComputeOp, Operation, PlaceholderOp, ProducerLoad, Reduce, Tensor, TensorSlice
+from .nodes import (
+    CommReducer,
+    ComputeOp,
+    ExternOp,
+    Operation,
+    PlaceholderOp,
+    ProducerLoad,
+    Reduce,
+    ScanOp,
+    Tensor,
+    TensorSlice,
+)
 from .prim_func import create_prim_func
+from .scanning import scan
+from .tags import tag_scope
 
 __all__ = [
     "CommReducer",
     "ComputeOp",
+    "ExternOp",
     "Operation",
     "PlaceholderOp",
     "ProducerLoad",
     "Reduce",
+    "ScanOp",
     "Tensor",
     "TensorSlice",
     "abs",
@@ -104,6 +121,8 @@ __all__ = [
     "erf",
     "exp",
     "exp2",
+    "extern",
+    "extern_primfunc",
     "floor",
     "floordiv",
     "floormod",
@@ -130,6 +149,7 @@ __all__ = [
     "reduce_axis",
     "round",
     "rsqrt",
+    "scan",
     "select",
     "sigmoid",
     "sin",
@@ -137,8 +157,10 @@ __all__ = [
     "size_var",
     "sqrt",
     "sum",
+    "tag_scope",
     "tan",
     "tanh",
+    "thread_axis",
     "trunc",
     "truncdiv",
     "truncmod",
