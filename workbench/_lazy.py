@@ -104,3 +104,17 @@ def schedule_screen(schedule: Any, fallback_html: str) -> Any:
     from .views.schedule import EditorModel
 
     return ScheduleEditor(EditorModel(schedule), fallback_html)
+
+
+def te_schedules() -> Any:
+    """`schedule.stages`: te schedules, which stand above te."""
+    from .schedule import stages
+
+    return stages
+
+
+def lower_program(*args: Any, **options: Any) -> Any:
+    """Classic `lower`; the signature is `driver.build.lower`'s."""
+    from .driver.build import lower
+
+    return lower(*args, **options)

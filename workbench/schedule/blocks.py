@@ -101,7 +101,7 @@ def _single_valued(state: ScheduleState, site: BlockSite) -> bool:
 
 def is_decomposed(writers: tuple[BlockSite, ...]) -> bool:
     """True for the initialisation and the update that decompose_reduction makes of one reduction."""
-    from .legality import reduction_operator
+    from .reductions import reduction_operator
 
     if len(writers) != 2 or writers[0].order > writers[1].order:
         return False

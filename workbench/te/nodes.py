@@ -18,7 +18,7 @@ from ..core.dtype import DataType
 from ..core.errors import WorkbenchError
 from ..core.node import EMPTY, FrozenMap, Node, node
 from ..tir.build import indices
-from ..tir.nodes import IterVar
+from ..tir.nodes import Buffer, IterVar, Stmt
 
 
 def several(value: Any) -> tuple[Any, ...]:
@@ -225,3 +225,56 @@ class ComputeOp(Operation):
 
     def output_dtype(self, index: int) -> DataType:
         return self.body[index].dtype
+
+
+@node
+class ScanOp(Operation):
+    """A recurrence over the first axis: `init` gives the first elements, `update` each further one from earlier ones.
+
+    `update[n]` at time t reads `state_placeholder[m]` at times before t; output n of the operation is the whole of
+    state n.  `scan_axis` runs over the times that `update` computes.
+    """
+
+    name: str
+    init: tuple[Tensor, ...]
+    update: tuple[Tensor, ...]
+    state_placeholder: tuple[Tensor, ...]
+    inputs: tuple[Tensor, ...]
+    scan_axis: IterVar
+    tag: str = ""
+    attrs: FrozenMap = EMPTY
+    renameable: ClassVar[tuple[str, ...]] = ("name",)
+
+    @property
+    def num_outputs(self) -> int:
+        return len(self.update)
+
+    def output_shape(self, index: int) -> tuple[PrimExpr, ...]:
+        return self.state_placeholder[index].op.output_shape(self.state_placeholder[index].value_index)
+
+    def output_dtype(self, index: int) -> DataType:
+        return self.state_placeholder[index].dtype
+
+
+@node
+class ExternOp(Operation):
+    """Tensors made by a statement of one's own over whole buffers: a call of a library, or loops."""
+
+    name: str
+    inputs: tuple[Tensor, ...]
+    input_placeholders: tuple[Buffer, ...]
+    output_placeholders: tuple[Buffer, ...]
+    body: Stmt
+    tag: str = ""
+    attrs: FrozenMap = EMPTY
+    renameable: ClassVar[tuple[str, ...]] = ("name",)
+
+    @property
+    def num_outputs(self) -> int:
+        return len(self.output_placeholders)
+
+    def output_shape(self, index: int) -> tuple[PrimExpr, ...]:
+        return self.output_placeholders[index].shape
+
+    def output_dtype(self, index: int) -> DataType:
+        return self.output_placeholders[index].dtype
