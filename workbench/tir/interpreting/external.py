@@ -95,12 +95,19 @@ _C_TYPES = {
 
 
 def call_extern(result: DataType, kinds: Sequence[DataType], name: str, *arguments: Any) -> Any:
-    """Call a C function by symbol.  Raises `WorkbenchError` E-EXTERN-MISSING when there is none."""
+    """Call a C function by symbol.  Raises `WorkbenchError` for what is neither mathematics nor loaded for programs."""
     unknown = [kind for kind in (result, *kinds) if str(kind) not in _C_TYPES]
     if unknown:
         raise WorkbenchError("E-TIR-INTERPRET", f"{name} is called with {unknown[0]}, which C does not have")
     prototype = ctypes.CFUNCTYPE(_C_TYPES[str(result)], *(_C_TYPES[str(kind)] for kind in kinds))
-    function = prototype(symbols.address_of(name))
+    address = symbols.harmless(name)
+    if address is None:
+        raise WorkbenchError(
+            "E-TIR-INTERPRET", f"the interpreter does not call the C function {name!r}",
+            found="no mathematics, and of no library that was loaded for programs",
+            fix="load its library: workbench.runtime.symbols.load_library(path), or import its source (contrib.clang)",
+        )  # fmt: skip
+    function = prototype(address)
     copies = _Copies()
     given = [_c_argument(value, copies) for value in arguments]
     answer = function(*given)
