@@ -23,7 +23,9 @@ from . import (
     reverse_compute_inline,
     set_scope,
     split,
+    storage_align,
     unroll,
+    unsafe_set_dtype,
     vectorize,
 )
 
@@ -47,6 +49,8 @@ __all__ = [
     "reverse_compute_inline",
     "set_scope",
     "split",
+    "storage_align",
     "unroll",
+    "unsafe_set_dtype",
     "vectorize",
 ]
