@@ -10,7 +10,7 @@ from ...core.errors import WorkbenchError
 from ...core.node import rewrite
 from ...tir import nodes as t
 from ..arguments import Index
-from ..blocks import written_buffer
+from ..blocks import require_not_addressed, written_buffer
 from ..errors import refuse, require
 from ..references import BlockRV
 from ..registry import primitive
@@ -63,7 +63,7 @@ def unsafe_set_dtype(state: ScheduleState, block: BlockRV, buffer_index: Index, 
             return node.replace(alloc_buffers=tuple(new if item is old else item for item in node.alloc_buffers))
         return None
 
-    _require_no_addresses(state, old)
+    require_not_addressed(state, old)
     func = rewrite(state.func, post, lambda node: node if isinstance(node, t.Buffer) else None)
     note = f"{old.name} is kept as {made} instead of {old.dtype}: its values are rounded to what that holds"
     return Change(func, notes=(note,))
@@ -84,21 +84,3 @@ def _dtype(text: str) -> DataType:
             fix='unsafe_set_dtype(block, 0, "float16")',
         )
     return DataType(text)
-
-
-def _require_no_addresses(state: ScheduleState, buffer: t.Buffer) -> None:
-    from ...arith import nodes as a
-    from ...core.node import pre_order
-
-    for node in pre_order(state.func.body):
-        if isinstance(node, a.Call) and node.op == "address_of":
-            item = node.args[0]
-            require(
-                not (isinstance(item, t.BufferLoad) and item.buffer is buffer),
-                "E-SCHEDULE-ADDRESSED",
-                f"the address of {buffer.name} is handed out, so who reads it cannot be told",
-                found="T.address_of an element",
-                expected="loads and stores only",
-                fix="leave the buffer as it is",
-                nodes=(node,),
-            )
