@@ -98,3 +98,10 @@ def schedule_screen(schedule: Any, fallback_html: str) -> Any:
     from .views.schedule import EditorModel
 
     return ScheduleEditor(EditorModel(schedule), fallback_html)
+
+
+def fact_html(fact: Any) -> str:
+    """A fact of `analysis` as static HTML."""
+    from .views.facts import fact_html as drawn
+
+    return drawn(fact)
