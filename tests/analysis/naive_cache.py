@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from workbench.analysis.sites import ordered
 from workbench.arith.evaluate import evaluate
 from workbench.target.memory import CacheLevel
 from workbench.tir import nodes as t
-from workbench.analysis.sites import ordered
 
 
 def naive_misses(addresses: Sequence[int], levels: Sequence[CacheLevel]) -> list[list[bool]]:
@@ -29,15 +29,21 @@ def naive_misses(addresses: Sequence[int], levels: Sequence[CacheLevel]) -> list
     return missed
 
 
+def own(stmt: t.Stmt, values: dict) -> list[tuple[str, tuple[int, ...], bool]]:
+    """What one statement touches itself."""
+    return [
+        (access.buffer.name, tuple(evaluate(index, values) for index in access.indices), access.is_store)
+        for access in ordered(stmt)
+        if all(bool(evaluate(condition, values)) == wanted for condition, wanted in access.guards)
+    ]
+
+
 def naive_accesses(func: t.PrimFunc) -> list[tuple[str, tuple[int, ...], bool]]:
     """(buffer, indices, is it a store) one by one, by walking a lowered scalar function step by step."""
     found: list[tuple[str, tuple[int, ...], bool]] = []
 
     def run(stmt: t.Stmt, values: dict) -> None:
-        for access in ordered(stmt):
-            if all(bool(evaluate(condition, values)) == wanted for condition, wanted in access.guards):
-                where = tuple(evaluate(index, values) for index in access.indices)
-                found.append((access.buffer.name, where, access.is_store))
+        found.extend(own(stmt, values))
         if isinstance(stmt, t.For):
             low, extent = evaluate(stmt.min, values), evaluate(stmt.extent, values)
             for value in range(low, low + extent):

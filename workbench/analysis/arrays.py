@@ -67,7 +67,7 @@ def _refuse_load(load: t.BufferLoad, indices: tuple[Values, ...]) -> Values:
 def values(expr: PrimExpr, known: dict[int, Values], load: Loader = _refuse_load) -> Values:
     """The values of an integer or bool expression; `known` holds those of variables by identity.
 
-    A vector expression has one more axis, the lanes, at the end.  Raises `WorkbenchError` E-ANALYSIS-DATA where the
+    A vector expression has two axes, iterations (or one) and lanes.  Raises `WorkbenchError` E-ANALYSIS-DATA where the
     value is not made of the variables alone and `load` does not know it.
     """
     done: dict[int, Values] = {}
@@ -118,9 +118,9 @@ def _value(node: PrimExpr, parts: list[Values], load: Loader) -> Values:
     if isinstance(node, n.Call) and node.op == "if_then_else":
         return np.where(parts[0], parts[1], parts[2])
     if isinstance(node, n.Ramp):
-        return np.asarray(parts[0])[..., None] + np.asarray(parts[1])[..., None] * np.arange(node.lanes)
+        return np.reshape(parts[0], (-1, 1)) + np.reshape(parts[1], (-1, 1)) * np.arange(node.lanes)
     if isinstance(node, n.Broadcast):
-        return np.asarray(parts[0])[..., None]
+        return np.reshape(parts[0], (-1, 1))
     meaning = _MEANING.get(type(node))
     return meaning(*parts) if meaning is not None else _unknown(node)
 

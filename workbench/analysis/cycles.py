@@ -69,9 +69,7 @@ def estimate(trace: AccessTrace, missed: Sequence[int], target: Target) -> Cycle
     compute = round(sum(parts.values()))
     latency = _latencies(nominal, len(missed))
     deeper = [*missed[1:], 0]
-    memory = sum(
-        (count - later) * cost for count, later, cost in zip(missed, deeper, latency, strict=True)
-    )
+    memory = sum((count - later) * cost for count, later, cost in zip(missed, deeper, latency, strict=True))
     limit = max(parts, key=lambda name: parts[name]) if parts else "nothing"
     return Cycles(compute + memory, compute, memory, limit)
 

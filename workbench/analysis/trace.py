@@ -192,9 +192,7 @@ class _Runner:
         self._begin = _begins(func, self.places)
         self._used: dict[int, set[int]] = {}
 
-    def run(
-        self, stmt: t.Stmt, count: int, known: dict[int, Values], mask: Any, loops: tuple[str, ...]
-    ) -> _Events:
+    def run(self, stmt: t.Stmt, count: int, known: dict[int, Values], mask: Any, loops: tuple[str, ...]) -> _Events:
         """The accesses of `count` instances of a statement, for the values of variables in each."""
         if not count:
             return _EMPTY
@@ -232,9 +230,7 @@ class _Runner:
             return values(load, {})
         return np.asarray(self.inputs[load.buffer.name]).reshape(-1)[indices[-1]].astype(np.int64)
 
-    def _loop(
-        self, stmt: t.For, count: int, known: dict[int, Values], mask: Any, loops: tuple[str, ...]
-    ) -> _Events:
+    def _loop(self, stmt: t.For, count: int, known: dict[int, Values], mask: Any, loops: tuple[str, ...]) -> _Events:
         low, extent = self._values(stmt.min, known), self._values(stmt.extent, known)
         extents = np.maximum(np.broadcast_to(np.asarray(extent, np.int64), (count,)), 0)
         total = int(extents.sum())
@@ -255,9 +251,7 @@ class _Runner:
         if used is None:
             used = self._used[id(stmt)] = {id(node) for node in pre_order(stmt.body) if isinstance(node, Var)}
         by = fixed if fixed is not None else extents
-        return {
-            key: np.repeat(value, by) if np.ndim(value) else value for key, value in known.items() if key in used
-        }
+        return {key: np.repeat(value, by) if np.ndim(value) else value for key, value in known.items() if key in used}
 
     def _branch(
         self, stmt: t.IfThenElse, count: int, known: dict[int, Values], mask: Any, loops: tuple[str, ...]
@@ -304,13 +298,11 @@ class _Runner:
             parts.append(self._events(self.sites[key].number, access, count, known, mask))
         return _joined(count, parts)
 
-    def _events(
-        self, number: int, access: GuardedAccess, count: int, known: dict[int, Values], mask: Any
-    ) -> _Events:
+    def _events(self, number: int, access: GuardedAccess, count: int, known: dict[int, Values], mask: Any) -> _Events:
         active: Any = None
         for condition, wanted in access.guards:
             holds = np.asarray(self._values(condition, known)) == wanted
-            active = holds if active is None else active & holds
+            active = holds if active is None else _both(active, holds)
         buffer = access.buffer
         index = np.asarray(self._values(access.indices[-1], known), np.int64)
         if index.ndim < 2 and (active is None or active.ndim < 2) and access.indices[-1].dtype.lanes == 1:
@@ -331,6 +323,15 @@ class _Runner:
         return _picked(number, address, keep)
 
 
+def _both(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Both conditions, of which one may be for lanes."""
+    if one.ndim == 1 and other.ndim == 2:
+        one = one[:, None]
+    if one.ndim == 2 and other.ndim == 1:
+        other = other[:, None]
+    return one & other
+
+
 def _begins(func: t.PrimFunc, places: dict[str, tuple[int, int]]) -> dict[int, tuple[int, str]]:
     """Begin and name of each buffer, by its identity, in the order of `places_of`."""
     buffers: list[t.Buffer] = [parameter for parameter in func.params if isinstance(parameter, t.Buffer)]
@@ -340,9 +341,7 @@ def _begins(func: t.PrimFunc, places: dict[str, tuple[int, int]]) -> dict[int, t
         if isinstance(stmt, t.AllocBuffer):
             buffers.append(stmt.buffer)
         stack.extend(reversed(_inside(stmt)))
-    return {
-        id(buffer): (begin, name) for buffer, (name, (begin, _)) in zip(buffers, places.items(), strict=True)
-    }
+    return {id(buffer): (begin, name) for buffer, (name, (begin, _)) in zip(buffers, places.items(), strict=True)}
 
 
 def _picked(number: int, address: np.ndarray, keep: np.ndarray | None) -> _Events:
