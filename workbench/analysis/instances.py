@@ -10,8 +10,9 @@ data, the count is an upper bound and says so.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -99,22 +100,25 @@ def variables_in(expr: PrimExpr) -> set[int]:
     return {id(node) for node in pre_order(expr) if isinstance(node, Var)}
 
 
-def enumerate_loops(loops: tuple[t.For, ...], limit: int = _ENUMERATED) -> tuple[int, dict[int, np.ndarray]] | None:
+def enumerate_loops(
+    loops: tuple[t.For, ...], limit: int = _ENUMERATED, known: Mapping[int, Any] | None = None
+) -> tuple[int, dict[int, Any]] | None:
     """(number of iterations, each variable's value in all of them, in the order of running); None beyond `limit`.
 
-    Raises `WorkbenchError` E-ANALYSIS-DATA if a bound depends on something else than the loops.
+    `known` are values of other variables, which are kept.  Raises `WorkbenchError` E-ANALYSIS-DATA if a bound depends
+    on something else.
     """
     count = 1
-    known: dict[int, np.ndarray] = {}
+    found: dict[int, Any] = dict(known or {})
     for loop in loops:
-        low, extent = values(loop.min, known), values(loop.extent, known)
+        low, extent = values(loop.min, found), values(loop.extent, found)
         extents = np.maximum(np.broadcast_to(np.asarray(extent, np.int64), (count,)), 0)
         total = int(extents.sum())
         if total > limit:
             return None
-        known = {key: np.repeat(value, extents) for key, value in known.items()}
+        found = {key: np.repeat(value, extents) if np.ndim(value) else value for key, value in found.items()}
         ends = np.cumsum(extents)
         steps = np.arange(total) - np.repeat(ends - extents, extents)
-        known[id(loop.var)] = steps + np.repeat(np.broadcast_to(np.asarray(low, np.int64), (count,)), extents)
+        found[id(loop.var)] = steps + np.repeat(np.broadcast_to(np.asarray(low, np.int64), (count,)), extents)
         count = total
-    return count, known
+    return count, found
