@@ -98,3 +98,10 @@ def schedule_screen(schedule: Any, fallback_html: str) -> Any:
     from .views.schedule import EditorModel
 
     return ScheduleEditor(EditorModel(schedule), fallback_html)
+
+
+def teach_commands() -> Any:
+    """`workbench teach ...` for the command line."""
+    from .teach.commands import app
+
+    return app
