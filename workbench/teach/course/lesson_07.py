@@ -152,7 +152,7 @@ EXERCISES = (
         goal="`start()` shows two loops that carry a dependence from one element to another. Which of these are legal, each on its own? "
         "Return a list with some of \"parallel i\", \"parallel j\", \"reorder j, i\". Draw the arrows first, then ask `why_not`.",
         start=steps_back,
-        shapes={"down": (1, 1, 2, 1), "right": (-1, 1, -2, 2)},
+        shapes={"down": (1, 2, 0, 1), "right": (1, -1, -2, 2)},
         answer="value",
         checks=(in_order(value_is(_legal_of_all, "the legal steps, and no other", points=2)),),
         hints={
