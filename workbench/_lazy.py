@@ -123,3 +123,8 @@ def fact_html(fact: Any) -> str:
     from .views.facts import fact_html as drawn
 
     return drawn(fact)
+def teach_commands() -> Any:
+    """`workbench teach ...` for the command line."""
+    from .teach.commands import app
+
+    return app
