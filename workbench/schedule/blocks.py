@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from ..analysis.bindings import binding_facts, writes_once
 from ..analysis.tree import BlockSite
+from ..arith import nodes as a
+from ..core.errors import nearest
+from ..core.node import pre_order
 from ..tir import nodes as t
 from .errors import require
 from .references import BlockRV
@@ -20,11 +23,57 @@ def read_buffer(state: ScheduleState, block: BlockRV, index: int) -> t.Buffer:
     return _buffer(state.block(block), state.block(block).block.reads, index, "reads")
 
 
+def chosen_buffer(state: ScheduleState, site: BlockSite, choice: tuple[str, int] | str) -> t.Buffer:
+    """The buffer that a `BufferChoice` means at a block."""
+    read, written = _distinct(site.block.reads), _distinct(site.block.writes)
+    touched = _distinct((*site.block.writes, *site.block.reads))
+    if isinstance(choice, str):
+        named = [buffer for buffer in touched if buffer.name == choice]
+        require(
+            len(named) == 1,
+            "E-SCHEDULE-BUFFER",
+            f"block {site.name} has {len(named) or 'no'} buffer{'s' * (len(named) > 1)} named {choice!r}",
+            found=f"it touches {', '.join(buffer.name for buffer in touched) or 'nothing'}",
+            expected="the name of one buffer that it reads or writes",
+            fix=nearest(choice, [buffer.name for buffer in touched]) or 'name it by place: ("write", 0)',
+            nodes=(site.block,),
+        )
+        return named[0]
+    kind, index = choice
+    own = [buffer for buffer in touched if any(buffer is item for item in state.tree.root.alloc_buffers)]
+    pools = {"read": (read, "reads"), "write": (written, "writes"), "own": (own, "touches, of the function's own,")}
+    return _numbered(site, *pools[kind], index)
+
+
+def require_not_addressed(state: ScheduleState, buffer: t.Buffer) -> None:
+    """Refuse a buffer whose elements' addresses are taken: who reads it through them cannot be told."""
+    for node in pre_order(state.func.body):
+        if isinstance(node, a.Call) and node.op == "address_of":
+            item = node.args[0]
+            require(
+                not (isinstance(item, t.BufferLoad) and item.buffer is buffer),
+                "E-SCHEDULE-ADDRESSED",
+                f"the address of {buffer.name} is handed out, so who reads it cannot be told",
+                found="T.address_of an element",
+                expected="loads and stores only",
+                fix="leave the buffer as it is",
+                nodes=(node,),
+            )
+
+
 def _buffer(site: BlockSite, regions: tuple[t.BufferRegion, ...], index: int, verb: str) -> t.Buffer:
-    distinct: list[t.Buffer] = []
+    return _numbered(site, _distinct(regions), verb, index)
+
+
+def _distinct(regions: tuple[t.BufferRegion, ...]) -> list[t.Buffer]:
+    found: list[t.Buffer] = []
     for region in regions:
-        if all(region.buffer is not other for other in distinct):
-            distinct.append(region.buffer)
+        if all(region.buffer is not other for other in found):
+            found.append(region.buffer)
+    return found
+
+
+def _numbered(site: BlockSite, distinct: list[t.Buffer], verb: str, index: int) -> t.Buffer:
     require(
         0 <= index < len(distinct),
         "E-SCHEDULE-BUFFER",
@@ -101,7 +150,7 @@ def _single_valued(state: ScheduleState, site: BlockSite) -> bool:
 
 def is_decomposed(writers: tuple[BlockSite, ...]) -> bool:
     """True for the initialisation and the update that decompose_reduction makes of one reduction."""
-    from .legality import reduction_operator
+    from .reductions import reduction_operator
 
     if len(writers) != 2 or writers[0].order > writers[1].order:
         return False

@@ -17,10 +17,9 @@ from ..analysis.dependence import Conflict, NotAffine
 from ..analysis.recovery import Touch, recovered, touches
 from ..analysis.tree import BlockSite, extent_of
 from ..arith import nodes as a
-from ..arith.nodes import PrimExpr, Var
-from ..core.equal import same
 from ..tir import nodes as t
 from .errors import IllegalError, illegal
+from .reductions import reduction_operator
 from .state import ScheduleState
 
 SUMS = "legal if reassociated: {0} accumulates in another order, so floating-point results may differ by rounding"
@@ -298,46 +297,3 @@ def _exact_reorder(
         message = f"the order {names} runs dependent iterations the wrong way round"
         forbid(state, _in_conflict(message, conflict, before[0], fix))
     return sorted(set(sums))
-
-
-# --- reductions ---------------------------------------------------------------------------------------------------
-
-_OPERATORS: dict[type, str] = {a.Add: "sum", a.Mul: "product", a.Min: "minimum", a.Max: "maximum"}
-
-
-def reduction_operator(block: t.Block) -> str | None:
-    """ "sum", "product", "minimum" or "maximum" if the block's body is ``C[s] = C[s] op value``, once; else None.
-
-    `value` must not read C.
-    """
-    body = block.body
-    if isinstance(body, t.IfThenElse) and body.else_case is None and not _reads(body.condition, None):
-        body = body.then_case
-    if not isinstance(body, t.BufferStore) or not isinstance(body.value, a.BinaryExpr):
-        return None
-    operator = _OPERATORS.get(type(body.value))
-    if operator is None or not any(iter_var.kind is t.IterKind.REDUCE for iter_var in block.iter_vars):
-        return None
-    if _mentions_reduction(block, body.indices):
-        return None
-    for own, value in ((body.value.a, body.value.b), (body.value.b, body.value.a)):
-        if isinstance(own, t.BufferLoad) and own.buffer is body.buffer and same(own.indices, body.indices):
-            return None if _reads(value, body.buffer) else operator
-    return None
-
-
-def _mentions_reduction(block: t.Block, indices: tuple[PrimExpr, ...]) -> bool:
-    from ..analysis.affine import variables_of
-
-    reduced = {id(item.var) for item in block.iter_vars if item.kind is t.IterKind.REDUCE}
-    return any(id(var) in reduced for index in indices for var in variables_of(index))
-
-
-def _reads(expr: PrimExpr, buffer: t.Buffer | None) -> bool:
-    from ..analysis.regions import accesses
-
-    return any(buffer is None or access.buffer is buffer for access in accesses(expr))
-
-
-def is_variable(expr: PrimExpr) -> bool:
-    return isinstance(expr, Var)
