@@ -16,16 +16,15 @@ from typing import Any
 
 from ...arith import nodes as n
 from ...arith.build import all_of, cast, equal, logical_and
-from ...arith.simplify import Simplifier
-from ...core.node import EMPTY, FrozenMap, Node, children, pre_order, rewrite, substitute
+from ...core.node import EMPTY, FrozenMap, Node, children, rewrite, substitute
 from ...core.trampoline import Task, run
 from ...core.transform import function_pass
 from .. import nodes as t
 from ..build import seq
 from .align_storage import KEY as ALIGN
 from .align_storage import block_rows
+from .carried_values import carries
 from .constant_fold import fold
-from .linear import Linear, linear
 
 _PLAIN_LOOPS = (t.ForKind.SERIAL, t.ForKind.UNROLLED)
 
@@ -321,64 +320,6 @@ class _Placement:
             if step is owner:
                 return path[position:]
         return path
-
-
-# --- values that pass from one iteration to the next --------------------------------------------------------------
-
-
-def carries(loop: t.For, buffer: t.Buffer) -> bool:
-    """Whether an iteration of `loop` may read elements of `buffer` that it did not write itself.
-
-    Each region read must lie, as linear forms of the loops inside, within one region written in the same iteration.
-    """
-    if loop.kind is t.ForKind.PARALLEL or (isinstance(loop.extent, n.IntImm) and loop.extent.value <= 1):
-        return False  # What parallel iterations pass on nobody receives: a buffer used only inside is private to each.
-    simplifier = Simplifier()
-    inner: set[int] = set()
-    for node in pre_order(loop.body):
-        if isinstance(node, t.For):
-            simplifier.bind_range(node.var, node.min, node.extent)
-            inner.add(id(node.var))
-    writes: list[Box] = []
-    reads: list[Box] = []
-    for node in pre_order(loop.body):
-        if isinstance(node, t.BlockRealize):
-            values = {item.var: value for item, value in zip(node.block.iter_vars, node.iter_values, strict=True)}
-            own = [region for region in node.block.writes if region.buffer is buffer]
-            others = [] if own else [region for region in node.block.reads if region.buffer is buffer]
-            writes += [_box(region, values, inner, simplifier) for region in own]
-            reads += [_box(region, values, inner, simplifier) for region in others]
-    return not all(any(_within(read, write) for write in writes) for read in reads)
-
-
-Box = list[tuple[Linear, int, int]]
-"""By axis: the part that is fixed in an iteration, and the least and greatest offset from it."""
-
-
-def _box(region: t.BufferRegion, values: dict[Any, n.PrimExpr], inner: set[int], simplifier: Simplifier) -> Box:
-    box: Box = []
-    for axis in region.region:
-        form = linear(simplifier.simplify(substitute(axis.min, values)))
-        fixed, low, high = Linear(), form.constant, form.constant + getattr(axis.extent, "value", 1) - 1
-        for key, (atom, coefficient) in form.terms.items():
-            if any(id(part) in inner for part in pre_order(atom)):
-                bound = simplifier.bound(atom)
-                reach = (coefficient * bound.low, coefficient * bound.high)
-                low, high = low + min(reach), high + max(reach)
-            else:
-                fixed.add(key, atom, coefficient)
-        box.append((fixed, low, high))
-    return box
-
-
-def _within(read: Box, write: Box) -> bool:
-    """Whether a box lies in another: the same fixed parts, offsets inside."""
-    for (fixed, low, high), (other, least, most) in zip(read, write, strict=True):
-        mine = {key: coefficient for key, (_, coefficient) in fixed.terms.items()}
-        theirs = {key: coefficient for key, (_, coefficient) in other.terms.items()}
-        if mine != theirs or low < least or high > most:
-            return False
-    return True
 
 
 __all__ = ["LowerBlocks", "lower_blocks"]
