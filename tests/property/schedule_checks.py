@@ -16,7 +16,7 @@ import random
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,7 +28,10 @@ from workbench.arith import build
 from workbench.core.equal import structural_equal
 from workbench.core.module import IRModule
 from workbench.core.node import pre_order, rewrite, substitute
+from workbench.core.errors import WorkbenchError
 from workbench.schedule import Schedule, Trace
+from workbench.schedule.arguments import ResultName
+from workbench.schedule.trace import Step
 from workbench.tir import nodes as t
 from workbench.tir.interpret import interpret
 from workbench.tir.script import parse, script
@@ -179,6 +182,59 @@ def _framed(array: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return whole, inner
 
 
+# --- smaller schedules ---------------------------------------------------------------------------------------------
+
+
+def shortened(case: Case, trace: Trace, fails: Callable[[Schedule], bool]) -> Schedule:
+    """The schedule of as few steps of `trace` as still fails: steps are left out, one after the other."""
+    best = Schedule(case.func)
+    best.replay(trace)
+    steps = list(trace.steps)
+    for position in reversed(range(len(steps))):
+        rest = steps[:position] + steps[position + 1 :]
+        if _missing(rest):
+            continue
+        tried = Schedule(case.func)
+        try:
+            tried.replay(Trace(tuple(rest), trace.function))
+        except WorkbenchError:
+            continue
+        if fails(tried):
+            steps, best = rest, tried
+    return best
+
+
+def _missing(steps: list[Step]) -> bool:
+    """True if a step uses the result of one that is not there."""
+    made: set[str] = set()
+    for step in steps:
+        stack = [value for _, value in step.arguments]
+        while stack:
+            value = stack.pop()
+            if isinstance(value, ResultName) and value.name not in made:
+                return True
+            if isinstance(value, tuple):
+                stack.extend(value)
+        made.update(step.results)
+    return False
+
+
+def shortened_story(checked: Checked) -> str:
+    """The story of a failing seed's numbers with as few steps as will do; empty if it does not fail."""
+
+    def failure(schedule: Schedule) -> str:
+        try:
+            check_numbers(checked.case, schedule.func, checked.seed, "")
+        except AssertionError as error:
+            return str(error)
+        return ""
+
+    if not failure(checked.schedule):
+        return ""
+    least = shortened(checked.case, checked.schedule.trace, lambda schedule: bool(failure(schedule)))
+    return f"{failure(least)}\n{least.code()}\n{least.script()}"
+
+
 # --- ranges of seeds ----------------------------------------------------------------------------------------------
 
 
@@ -228,7 +284,8 @@ def main(arguments: list[str]) -> int:
     begun = time.process_time()
     made = run_seeds(range(low, high), native=NATIVE if len(arguments) > 1 else 1)
     if len(arguments) == 1:
-        print(draw(low).story)
+        checked = draw(low)
+        print(shortened_story(checked) or checked.story)
     for failure in made.failures:
         print(failure, end="\n\n")
     used = time.process_time() - begun

@@ -370,9 +370,7 @@ def _located(error: ScheduleError, state: ScheduleState, entry: Primitive) -> Sc
     nodes = [node for node in error.nodes if not isinstance(node, Var)]
     if not nodes:
         return error
-    from ..tir.script import text
-
-    printed = text(state.func)
+    printed = state.printed
     lines = sorted({line for line in (printed.line_of(node) for node in nodes) if line is not None})
     if lines:
         first = printed.lines[lines[0] - 1].strip()
