@@ -122,7 +122,9 @@ def check_texts(checked: Checked) -> None:
     schedule, again = checked.schedule, Schedule(checked.case.func, seed=checked.seed)
     Trace.from_json(schedule.trace.as_json()).apply_to(again)
     assert again.fingerprint() == schedule.fingerprint(), f"another schedule by replay: {checked.story}"
-    assert structural_equal(parse(script(schedule.func)), schedule.func, True), f"another program by text: {checked.story}"
+    assert structural_equal(parse(script(schedule.func)), schedule.func, True), (
+        f"another program by text: {checked.story}"
+    )
 
 
 def shuffled(func: t.PrimFunc, seed: int) -> t.PrimFunc:
@@ -275,6 +277,14 @@ def _compile(summary: Summary, waiting: list[Checked]) -> None:
             except Exception as error:
                 summary.failures.append(f"seed {checked.seed}: {type(error).__name__}: {error}\n{checked.story}")
     waiting.clear()
+
+
+def findings(begin: int, count: int) -> list[str]:
+    """What does not hold of `count` seeds from `begin` on.  A run in which next to nothing is applied is one, too."""
+    made = run_seeds(range(begin, begin + count))
+    if not made.failures and made.legal.total() < count:
+        made.failures.append(f"too few primitives applied: {made}")
+    return made.failures
 
 
 def main(arguments: list[str]) -> int:
