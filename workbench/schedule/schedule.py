@@ -26,6 +26,8 @@ from ..core.node import FrozenMap
 from ..tir import nodes as t
 from .arguments import ResultName, checked, recorded
 from .errors import ScheduleError, refuse, require
+from .history import Branches, History
+from .rebase import Rebased, rebased
 from .references import BlockRV, LoopRV, Reference, make_reference
 from .registry import PRIMITIVES, Primitive, accepted
 from .state import ScheduleState
@@ -40,15 +42,14 @@ class Schedule:
 
     def __init__(self, program: t.PrimFunc | IRModule | ScheduleState, seed: int | None = None) -> None:
         """`program` is a function, a module (working on "main" or its only function), or a state."""
-        self._states = [program if isinstance(program, ScheduleState) else _first_state(program)]
-        self._position = 0
+        self._history = History(program if isinstance(program, ScheduleState) else _first_state(program))
 
     # --- reading ---
 
     @property
     def state(self) -> ScheduleState:
         """The immutable state that this handle points to."""
-        return self._states[self._position]
+        return self._history.state
 
     @property
     def func(self) -> t.PrimFunc:
@@ -107,8 +108,7 @@ class Schedule:
     def copy(self) -> Schedule:
         """Another handle on the same state and history; references serve both."""
         made = Schedule(self.state)
-        made._states = list(self._states)
-        made._position = self._position
+        made._history = self._history.copy()
         return made
 
     def work_on(self, func_name: str) -> None:
@@ -127,22 +127,36 @@ class Schedule:
 
     def undo(self, steps: int = 1) -> bool:
         """Go back; False if there are not so many steps."""
-        if self._position < steps:
-            return False
-        self._position -= steps
-        return True
+        return self._history.undo(steps)
 
     def redo(self, steps: int = 1) -> bool:
-        """Go forward again; False if there is nothing undone."""
-        if self._position + steps >= len(self._states):
-            return False
-        self._position += steps
-        return True
+        """Go forward again, along the branch last visited; False if there are not so many steps."""
+        return self._history.redo(steps)
+
+    @property
+    def branches(self) -> Branches:
+        """Every branch that undoing and going another way has made, oldest first; printed, a tree."""
+        return Branches(self._history)
+
+    def switch(self, number: int) -> None:
+        """Go to the end of a branch, by its number in `branches`."""
+        _ = self.branches[number]
+        self._history.go_to(self._history.ends()[number])
+
+    def rebase(self, onto: Schedule | int) -> Rebased:
+        """This schedule's own steps on top of another schedule, or of the branch of that number.
+
+        Answers what applies and what does not any more, with a reason for each; `report.schedule` is the new
+        schedule, this one and the other stay as they are.
+        """
+        if isinstance(onto, int):
+            other = self.copy()
+            other.switch(onto)
+            onto = other
+        return rebased(self, onto, _replayed)
 
     def _commit(self, state: ScheduleState) -> None:
-        del self._states[self._position + 1 :]
-        self._states.append(state)
-        self._position += 1
+        self._history.commit(state)
 
     # --- primitives ---
 
