@@ -26,9 +26,9 @@ from tests.property.drawing import Told, scheduled
 from tests.property.schedule_programs import Case, drawn
 from workbench.arith import build
 from workbench.core.equal import structural_equal
+from workbench.core.errors import WorkbenchError
 from workbench.core.module import IRModule
 from workbench.core.node import pre_order, rewrite, substitute
-from workbench.core.errors import WorkbenchError
 from workbench.schedule import Schedule, Trace
 from workbench.schedule.arguments import ResultName
 from workbench.schedule.trace import Step

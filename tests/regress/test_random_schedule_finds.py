@@ -6,7 +6,7 @@ import pytest
 
 from tests.schedule.executing import inputs
 from tests.schedule.harness import check_numbers
-from tests.schedule.programs import convolution, matmul
+from tests.schedule.programs import convolution, matmul, softmax
 from workbench import te
 from workbench.schedule import Schedule, ScheduleError
 from workbench.tir import nodes as t
@@ -63,3 +63,24 @@ def test_a_private_buffer_in_a_loop_longer_than_its_domain() -> None:
     arrays = inputs(func)
     interpret(lower_blocks(sch.func), *arrays, check_races=True)
     check_numbers(func, sch.func)
+
+
+def test_a_private_buffer_is_not_read_from_outside_after_inlining() -> None:
+    """`top` was computed by each iteration of a parallel loop; inlining its reader spread the reads."""
+    sch = Schedule(softmax(4, 7))
+    outer, inner = sch.split(sch.get_loops("shifted")[1], factors=[3, None])
+    sch.parallel(inner)
+    sch.compute_at(sch.get_block("top"), inner)
+    with pytest.raises(ScheduleError) as caught:
+        sch.compute_inline(sch.get_block("shifted"))
+    assert caught.value.code == "E-SCHEDULE-DEPENDENCE" and "go on running at once" in caught.value.message
+    assert outer
+
+
+def test_a_consumer_of_one_column_is_not_inlined_into_a_copy_of_all() -> None:
+    x = te.placeholder((4, 6), name="X")
+    twice = te.compute((4, 6), lambda i, j: x[i, j] * 2.0, name="twice")
+    sch = Schedule(te.create_prim_func([x, te.compute((4,), lambda i: twice[i, 0] + 1.0, name="first")]))
+    with pytest.raises(ScheduleError) as caught:
+        sch.reverse_compute_inline(sch.get_block("first"))
+    assert caught.value.code == "E-SCHEDULE-PARTIAL" and "axis 1" in caught.value.found

@@ -11,6 +11,7 @@ from ...tir import nodes as t
 from ..arguments import Index
 from ..blocks import require_regular, require_whole_domain
 from ..errors import refuse, require
+from ..kinds import require_still_independent
 from ..legality import reduce_variables, require_independent
 from ..placing import (
     Window,
@@ -58,6 +59,7 @@ def reverse_compute_at(
     position = position_of(index, last, len(parts), len(parts), target.loop)
     func = insert(state, site, target, placed, position)
     _require_still_independent(state, func, target)
+    require_still_independent(state, func, [region.buffer for region in site.block.reads])
     return Change(func)
 
 
