@@ -22,6 +22,12 @@ from workbench.tir.script import parse, script
 SEEDS = st.integers(0, 2**20)
 
 
+def _behind(sch: Schedule) -> list[str]:
+    """The fingerprints of all states from the first to the one looked at."""
+    history = sch._history
+    return [history[number].fingerprint for number in history.chain(history._here)]
+
+
 class History(RuleBasedStateMachine):
     """The schedule, and what its fingerprints must be: those behind and those that `redo` leads to."""
 
@@ -29,7 +35,7 @@ class History(RuleBasedStateMachine):
         super().__init__()
         self.done: list[str] = []
         self.undone: list[str] = []
-        self.others: list[tuple[Schedule, str]] = []
+        self.others: list[tuple[Schedule, list[str], list[str]]] = []
         self.saved: list[tuple[str, str]] = []
 
     @initialize(name=st.sampled_from(sorted(MAKERS)), seed=SEEDS)
@@ -41,14 +47,12 @@ class History(RuleBasedStateMachine):
     @rule(seed=SEEDS, count=st.integers(1, 3))
     def apply(self, seed: int, count: int) -> None:
         """Some primitives, with the questions for references that they need: each step is one to undo."""
-        before = len(self.sch.state.steps)
         scheduled(self.sch, random.Random(seed), count)
-        states = self.sch._states[
-            self.sch._position - (len(self.sch.state.steps) - before) + 1 : self.sch._position + 1
-        ]
-        if states:
+        prints = _behind(self.sch)
+        assert prints[: len(self.done)] == self.done
+        if len(prints) > len(self.done):
             self.undone = []
-        self.done += [state.fingerprint for state in states]
+        self.done = prints
 
     @rule(steps=st.integers(1, 40))
     def undo(self, steps: int) -> None:
@@ -74,18 +78,25 @@ class History(RuleBasedStateMachine):
 
     @rule()
     def branch(self) -> None:
-        self.others.append((self.sch.copy(), self.done[-1]))
+        self.others.append((self.sch.copy(), list(self.done), list(self.undone)))
 
     @rule(data=st.data())
     def change_branches(self, data: Any) -> None:
         """Work goes on on an older copy, with what could be undone and redone there."""
         if self.others:
             number = data.draw(st.integers(0, len(self.others) - 1))
-            other, _ = self.others[number]
-            self.others[number] = (self.sch, self.done[-1])
-            self.sch = other
-            prints = [state.fingerprint for state in other._states]
-            self.done, self.undone = prints[: other._position + 1], prints[: other._position : -1]
+            mine = (self.sch, self.done, self.undone)
+            self.sch, self.done, self.undone = self.others[number]
+            self.others[number] = mine
+
+    @rule(data=st.data())
+    def switch(self, data: Any) -> None:
+        """To the end of a branch of the history: undo leads to the beginning from there, and redo nowhere."""
+        number = data.draw(st.integers(0, len(self.sch.branches) - 1))
+        expected = self.sch.branches[number].state.fingerprint
+        self.sch.switch(number)
+        assert self.sch.fingerprint() == expected
+        self.done, self.undone = _behind(self.sch), []
 
     @rule()
     def save(self) -> None:
@@ -113,7 +124,7 @@ class History(RuleBasedStateMachine):
     def state_is_as_expected(self) -> None:
         if self.done:
             assert self.sch.fingerprint() == self.done[-1]
-            assert all(other.fingerprint() == expected for other, expected in self.others)
+            assert all(other.fingerprint() == done[-1] for other, done, _ in self.others)
 
 
 _NIGHTLY = settings.default is not None and settings.default.max_examples >= 2000
@@ -125,7 +136,7 @@ def test_a_thousand_undos_and_redos() -> None:
     """undo and redo a thousand times over a schedule of many steps: every fingerprint is met again."""
     sch = Schedule(drawn(random.Random(3), "convolution").func)
     scheduled(sch, random.Random(5), 12)
-    prints = [state.fingerprint for state in sch._states]
+    prints = _behind(sch)
     assert len(prints) > 12
     moves = 0
     while moves < 1_000:
