@@ -1,4 +1,4 @@
-"""Planted bugs of schedules: one-line wrongs in primitives, legality, bounds and simplifier, each in a process of its own.
+"""Planted bugs of schedules: one-line wrongs in primitives, legality, bounds, simplifier, each in its own process.
 
     python -m tests.property.mutants                      # list them
     python -m tests.property.mutants split-tail           # does the fuzz find this one?  Status 0 if it does
@@ -7,6 +7,9 @@
 A mutant is a module and a line of it, changed while the module is loaded; nothing on disk is touched.  The random
 schedules of `schedule_checks` run on it until something fails.
 """
+
+# The table quotes lines of source as they stand.
+# ruff: noqa: E501
 
 from __future__ import annotations
 
@@ -238,7 +241,9 @@ class Planted:
             return None
         found = importlib.machinery.PathFinder.find_spec(name, path)
         assert found is not None and found.origin is not None
-        return importlib.util.spec_from_file_location(name, found.origin, loader=_Loader(name, found.origin, self.mutant))
+        return importlib.util.spec_from_file_location(
+            name, found.origin, loader=_Loader(name, found.origin, self.mutant)
+        )
 
 
 # --- finding ------------------------------------------------------------------------------------------------------
