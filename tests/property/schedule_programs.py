@@ -267,6 +267,23 @@ def argmax(size: Sizes) -> Case:
     )
 
 
+def horner(size: Sizes) -> Case:
+    """A reduction whose order matters: (held * 2 + value), neither associative nor commutative."""
+    n, k, j = size(1, 5), size(1, 4), size(1, 3)
+    x = te.placeholder((n, k, j), name="X")
+    reducer = te.comm_reducer(lambda held, value: held * 2.0 + value, lambda kind: build.const(0, kind), name="horner")
+    outer, inner = te.reduce_axis((0, k), name="k"), te.reduce_axis((0, j), name="j")
+    made = te.compute((n,), lambda i: reducer(x[i, outer, inner], axis=[outer, inner]), name="made")
+    out = te.compute((n,), lambda i: made[i] - x[i, 0, 0], name="out")
+
+    def meaning(data: np.ndarray) -> np.ndarray:
+        flat = data.reshape(n, -1)
+        powers = 2.0 ** np.arange(flat.shape[1])[::-1]
+        return flat @ powers - data[:, 0, 0]
+
+    return Case("horner", te.create_prim_func([x, out]), meaning)
+
+
 def gather(size: Sizes) -> Case:
     """Rows chosen by data: nothing affine about it."""
     n, m, rows = size(1, 6), size(1, 5), size(1, 6)
@@ -365,7 +382,7 @@ MAKERS: dict[str, Maker] = {
     maker.__name__: maker
     for maker in (
         matmul, batch_matmul, convolution, packed_convolution, pooling, average, softmax, chain, reshaped,
-        strided_reads, blur, triangle, argmax, gather, transposed, stencil, skewed, fused_pair, scan,
+        strided_reads, blur, triangle, argmax, horner, gather, transposed, stencil, skewed, fused_pair, scan,
     )
 }  # fmt: skip
 COMMON = ("matmul", "convolution", "chain", "softmax", "blur", "transposed", "argmax")
