@@ -3,6 +3,9 @@
 Classic names; `create_prim_func` makes loop IR of them.
 """
 
+from typing import Any
+
+from .._lazy import te_schedules
 from ..arith.build import (
     cast,
     const,
@@ -163,3 +166,13 @@ __all__ = [
     "truncmod",
     "var",
 ]  # fmt: skip
+
+
+_SCHEDULES = ("Schedule", "Stage", "create_schedule")
+"""Classic names of what stands above te; they load on first use."""
+
+
+def __getattr__(name: str) -> Any:
+    if name in _SCHEDULES:
+        return getattr(te_schedules(), name)
+    raise AttributeError(f"module 'workbench.te' has no attribute {name!r}")

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, cast
 
+from .._lazy import tensor_binary
 from ..arith.build import convert
 from ..arith.nodes import ExprOperators, PrimExpr, Var
 from ..core.dtype import DataType
@@ -47,8 +48,41 @@ class Operation(Node):
         raise NotImplementedError
 
 
+class TensorOperators:
+    """Arithmetic of whole tensors, by broadcasting: ``A + B``, ``2 * A`` are `topi` functions of them."""
+
+    __slots__ = ()
+
+    def __add__(self, other: Any) -> Any:
+        return tensor_binary("add", self, other)
+
+    def __radd__(self, other: Any) -> Any:
+        return tensor_binary("add", other, self)
+
+    def __sub__(self, other: Any) -> Any:
+        return tensor_binary("subtract", self, other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return tensor_binary("subtract", other, self)
+
+    def __mul__(self, other: Any) -> Any:
+        return tensor_binary("multiply", self, other)
+
+    def __rmul__(self, other: Any) -> Any:
+        return tensor_binary("multiply", other, self)
+
+    def __truediv__(self, other: Any) -> Any:
+        return tensor_binary("divide", self, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return tensor_binary("divide", other, self)
+
+    def __neg__(self) -> Any:
+        return tensor_binary("subtract", 0, self)
+
+
 @node
-class Tensor(Node):
+class Tensor(TensorOperators, Node):
     """Output `value_index` of an operation."""
 
     op: Operation
