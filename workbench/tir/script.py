@@ -54,7 +54,8 @@ def prim_func(
     """Read a Python function as a loop program, from its source.
 
     The options are read from the source too: `private` leaves out ``global_symbol``, ``root=False`` keeps a body of
-    blocks without a root block.  Names of Python numbers and texts around the function stand for their values.  Raises `WorkbenchError` when the source cannot be had (typed at a bare prompt).
+    blocks without a root block.  Names of Python numbers and texts around the function stand for
+    their values.  Raises `WorkbenchError` when the source cannot be had (typed at a bare prompt).
     """
     if function is None:
         return prim_func
