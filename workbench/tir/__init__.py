@@ -37,6 +37,7 @@ _NAMES: dict[str, tuple[str, str]] = {
     **{name: ("workbench.te.math", name) for name in _MATHS},
     **{name: ("workbench.te.build", name) for name in _REDUCTIONS},
     "prim_func": ("workbench.tir.script", "prim_func"),
+    "analysis": ("workbench", "analysis"),
     "Schedule": ("workbench.schedule", "Schedule"),
     "ScheduleError": ("workbench.schedule", "ScheduleError"),
 }
