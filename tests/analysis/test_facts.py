@@ -16,16 +16,16 @@ from tests.property.drawing import scheduled
 from tests.schedule import programs as p
 from workbench import te, tir
 from workbench.analysis.cache import CacheLevel, simulate_cache
-from workbench.analysis.facts import facts
 from workbench.analysis.instances import instances
 from workbench.analysis.iterations import iteration_points
-from workbench.analysis.loop_tree import loop_tree
+from workbench.analysis.loop_trees import loop_tree
 from workbench.analysis.operations import estimate_tir_flops, flops
 from workbench.analysis.patterns import access_patterns, vector_widths
 from workbench.analysis.programs import plain
 from workbench.analysis.registers import register_use
 from workbench.analysis.reuse import distances, reuse_distance
-from workbench.analysis.roofline import roofline
+from workbench.analysis.rooflines import roofline
+from workbench.analysis.summary import facts
 from workbench.core.errors import WorkbenchError
 from workbench.schedule import Schedule
 from workbench.target import Target

@@ -15,19 +15,21 @@ _NAMES: dict[str, str] = {
     "CacheLevel": "workbench.target.memory",
     "access_patterns": "workbench.analysis.patterns",
     "estimate_tir_flops": "workbench.analysis.operations",
-    "facts": "workbench.analysis.facts",
+    "facts": "workbench.analysis.summary",
     "flops": "workbench.analysis.operations",
     "footprints": "workbench.analysis.footprint",
     "iteration_points": "workbench.analysis.iterations",
-    "loop_tree": "workbench.analysis.loop_tree",
+    "loop_tree": "workbench.analysis.loop_trees",
     "register_use": "workbench.analysis.registers",
     "reuse_distance": "workbench.analysis.reuse",
-    "roofline": "workbench.analysis.roofline",
+    "roofline": "workbench.analysis.rooflines",
     "simulate_cache": "workbench.analysis.cache",
     "trace_of": "workbench.analysis.trace",
     "vector_widths": "workbench.analysis.patterns",
 }
 """Public names and the module of each."""
+
+__all__ = sorted(_NAMES)  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str) -> Any:

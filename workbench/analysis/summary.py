@@ -13,11 +13,11 @@ from typing import Any
 from .cache import CacheReport, as_target, simulate_cache
 from .fact import Fact
 from .footprint import Footprints, footprints
-from .loop_tree import LoopTree, loop_tree
+from .loop_trees import LoopTree, loop_tree
 from .patterns import Patterns, VectorUses, access_patterns, vector_widths
 from .programs import flat, function_of
 from .registers import RegisterUses, register_use
-from .roofline import Roofline, roofline
+from .rooflines import Roofline, roofline
 from .trace import estimated_accesses
 
 _SIMULATED = 1_000_000
