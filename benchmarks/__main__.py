@@ -1,6 +1,7 @@
 """`make bench`: every benchmark in turn."""
 
-from . import imports, models
+from . import imports, matmul, models
 
 imports.main()
+matmul.main()
 models.main()

@@ -43,7 +43,7 @@ RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 FACADES = {"contrib", "ir", "nd", "testing", "transform"}
 
 # Names that point upward on purpose stand in these files, as strings that are loaded on first use.
-LAZY_TABLES = {"workbench/__init__.py", "workbench/_lazy.py"}
+LAZY_TABLES = {"workbench/__init__.py", "workbench/_lazy.py", "workbench/tir/__init__.py"}
 
 # A heavy package is imported below one folder (or in one file) only.
 HEAVY = {

@@ -24,6 +24,7 @@ _NAMES: dict[str, tuple[str, str | None]] = {
     "WorkbenchError": ("workbench.core.errors", "WorkbenchError"),
     "TVMError": ("workbench.core.errors", "WorkbenchError"),
     "limits": ("workbench.core.limits", "limits"),
+    "peak_flops": ("workbench.driver.peak", "peak_flops"),
     "time_limit": ("workbench.core.time_limit", "time_limit"),
     "PassContext": ("workbench.core.transform", "PassContext"),
     "Target": ("workbench.target", "Target"),

@@ -51,6 +51,12 @@ def relay_unary(name: str, a: Any) -> Any:
     return unary(name, a)
 
 
+def tensor_binary(name: str, a: Any, b: Any) -> Any:
+    from . import topi
+
+    return getattr(topi, name)(a, b)
+
+
 def display(program: Any) -> None:
     from .views.show import show_any as show
 
@@ -105,3 +111,17 @@ def teach_commands() -> Any:
     from .teach.commands import app
 
     return app
+
+
+def te_schedules() -> Any:
+    """`schedule.stages`: te schedules, which stand above te."""
+    from .schedule import stages
+
+    return stages
+
+
+def lower_program(*args: Any, **options: Any) -> Any:
+    """Classic `lower`; the signature is `driver.build.lower`'s."""
+    from .driver.build import lower
+
+    return lower(*args, **options)

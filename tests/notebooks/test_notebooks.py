@@ -23,6 +23,7 @@ SAYS = {
     "02_relay": ("read back, the same: True", "back again, the same program: True", "did you mean 'exp'?"),
     "03_write_a_pass": ("rewrite 1 of MergeScales", "E-REWRITE-TYPE", "every step computes the same", "no difference"),
     "04_find_the_bug": ("first wrong step: EvenPadding", "even-padding", "'node_Conv", "E-RUN-BOUNDS", "index 7"),
+    "11_matmul_to_peak": ("E-SCHEDULE-DEPENDENCE", "of one thread's peak", "does not fit", "notes: none"),
 }
 """What each notebook is there to show, as it stands in its outputs."""
 

@@ -93,6 +93,13 @@ class Target:
         return self.options.get("mattr", ())
 
     @property
+    def available_features(self) -> frozenset[str]:
+        """Features that code for this target may use, by LLVM's names, as far as they are known here."""
+        known = self.processor.features if self.cpu or self.triple else host_facts.features()
+        named = {word[1:] for word in self.features if word.startswith("+")}
+        return frozenset(known) | named - {word[1:] for word in self.features if word.startswith("-")}
+
+    @property
     def is_host(self) -> bool:
         """True when the code is for the very machine that compiles it."""
         return self.kind == "llvm" and not self.cpu and not self.triple and not self.features

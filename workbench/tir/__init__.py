@@ -1,1 +1,64 @@
-"""Loop IR: statements over buffers, blocks for schedules, and the functions made of them."""
+"""Loop IR: statements over buffers, blocks for schedules, and the functions made of them.
+
+The public names of the stage, among them the classic ones that stand for parts of other layers (`tir.Schedule`,
+`tir.exp`); each is loaded on first use.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+_EXPRESSIONS = (
+    "PrimExpr", "Var", "IntImm", "FloatImm", "StringImm", "Cast", "Add", "Sub", "Mul", "Div", "Mod", "FloorDiv",
+    "FloorMod", "Min", "Max", "EQ", "NE", "LT", "LE", "GT", "GE", "And", "Or", "Not", "Select", "Ramp", "Broadcast",
+    "Let", "Call",
+)  # fmt: skip
+_STATEMENTS = (
+    "AllocBuffer", "AssertStmt", "Block", "BlockRealize", "Buffer", "BufferLoad", "BufferRegion", "BufferStore",
+    "Evaluate", "For", "ForKind", "IfThenElse", "IterKind", "IterVar", "LetStmt", "PrimFunc", "Range", "SeqStmt",
+    "Stmt", "While",
+)  # fmt: skip
+_MAKERS = (
+    "const", "cast", "truncdiv", "truncmod", "floordiv", "floormod", "if_then_else", "call", "bitwise_and",
+    "bitwise_or", "bitwise_xor", "shift_left", "shift_right",
+)  # fmt: skip
+_MATHS = (
+    "abs", "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "ceil", "cos", "cosh", "erf", "exp", "exp2",
+    "floor", "fmod", "isfinite", "isinf", "isnan", "log", "log10", "log1p", "log2", "nearbyint", "popcount", "power",
+    "round", "rsqrt", "sigmoid", "sin", "sinh", "sqrt", "tan", "tanh", "trunc",
+)  # fmt: skip
+_REDUCTIONS = ("all", "any", "comm_reducer", "max_value", "min_value", "size_var")
+
+_CALLS = (
+    "address_of", "call_cpacked", "call_extern", "call_intrin", "call_llvm_intrin", "call_llvm_pure_intrin",
+    "call_packed", "call_pure_extern",
+)  # fmt: skip
+
+_NAMES: dict[str, tuple[str, str]] = {
+    **{name: ("workbench.arith.nodes", name) for name in _EXPRESSIONS},
+    **{name: ("workbench.tir.nodes", name) for name in _STATEMENTS},
+    **{name: ("workbench.arith.build", name) for name in _MAKERS},
+    **{name: ("workbench.te.math", name) for name in _MATHS},
+    **{name: ("workbench.te.build", name) for name in _REDUCTIONS},
+    **{name: ("workbench.tir.op", name) for name in _CALLS},
+    "decl_buffer": ("workbench.tir.build", "decl_buffer"),
+    "prim_func": ("workbench.tir.script", "prim_func"),
+    "IndexMap": ("workbench.tir.index_map", "IndexMap"),
+    "Schedule": ("workbench.schedule", "Schedule"),
+    "ScheduleError": ("workbench.schedule", "ScheduleError"),
+}
+"""Public names: module, and attribute of it."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _NAMES:
+        raise AttributeError(f"module 'workbench.tir' has no attribute {name!r}")
+    module, attribute = _NAMES[name]
+    value = getattr(importlib.import_module(module), attribute)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_NAMES])

@@ -1,0 +1,171 @@
+"""The states that a schedule has been in, as a tree: undo, redo, branches.
+
+A step taken after an undo begins a branch; nothing is ever lost.
+
+    sch.undo(2); sch.parallel(i)      # a second branch
+    print(sch.branches)               # * 1  from 0 after step 3: parallel
+    sch.switch(0)                     # back on the first
+
+Invariant: states are immutable and shared; a history only says which came from which, and which one is looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from .errors import refuse
+
+if TYPE_CHECKING:
+    from .state import ScheduleState
+
+
+@dataclass
+class _Visited:
+    state: ScheduleState
+    parent: int | None
+    following: int | None = None
+    """The state that redo goes to: the child visited last."""
+
+
+class History:
+    """A tree of states, and the one that the schedule points to."""
+
+    def __init__(self, state: ScheduleState) -> None:
+        self._visited = [_Visited(state, None)]
+        self._here = 0
+
+    @property
+    def state(self) -> ScheduleState:
+        return self._visited[self._here].state
+
+    def copy(self) -> History:
+        made = History(self.state)
+        made._visited = [_Visited(item.state, item.parent, item.following) for item in self._visited]
+        made._here = self._here
+        return made
+
+    def commit(self, state: ScheduleState) -> None:
+        """`state` comes from the one looked at, and is looked at now."""
+        self._visited.append(_Visited(state, self._here))
+        self._visited[self._here].following = len(self._visited) - 1
+        self._here = len(self._visited) - 1
+
+    def undo(self, steps: int) -> bool:
+        """Go back; False, and nowhere, if there are not so many steps."""
+        return self._walk(steps, lambda item: item.parent)
+
+    def redo(self, steps: int) -> bool:
+        """Go forward where the schedule was last; False, and nowhere, if there are not so many steps."""
+        return self._walk(steps, lambda item: item.following)
+
+    def _walk(self, steps: int, towards: Any) -> bool:
+        here: int | None = self._here
+        for _ in range(steps):
+            here = towards(self._visited[here]) if here is not None else None
+        if here is None:
+            return False
+        self._here = here
+        return True
+
+    # --- branches ---
+
+    def chain(self, number: int) -> list[int]:
+        """The numbers of the states from the first to one, itself included."""
+        found: list[int] = []
+        at: int | None = number
+        while at is not None:
+            found.append(at)
+            at = self._visited[at].parent
+        return found[::-1]
+
+    def ends(self) -> list[int]:
+        """The states that nothing came from, oldest first: one for each branch."""
+        parents = {item.parent for item in self._visited}
+        return [number for number in range(len(self._visited)) if number not in parents]
+
+    def end_ahead(self) -> int:
+        """The end of the branch that the schedule is on: where redo leads in the end."""
+        at = self._here
+        while (ahead := self._visited[at].following) is not None:
+            at = ahead
+        return at
+
+    def go_to(self, number: int) -> None:
+        """Look at a state, and let redo lead to it from everywhere before it."""
+        for parent, child in zip(self.chain(number), self.chain(number)[1:], strict=False):
+            self._visited[parent].following = child
+        self._here = number
+
+    def __getitem__(self, number: int) -> ScheduleState:
+        return self._visited[number].state
+
+
+@dataclass(frozen=True)
+class Branch:
+    """One branch: its number, and the state at its end."""
+
+    number: int
+    state: ScheduleState
+    current: bool
+    parent: int | None
+    """The branch that it left, None for the first."""
+    shared: int
+    """How many steps it has in common with that one."""
+
+    def __str__(self) -> str:
+        steps = [step.primitive for step in self.state.steps[self.shared :]]
+        own = ", ".join(steps) or "nothing yet"
+        place = "" if self.parent is None else f"from {self.parent} after step {self.shared}: "
+        return f"{'*' if self.current else ' '} {self.number}  {place}{own}"
+
+
+class Branches(Sequence[Branch]):
+    """The branches of a schedule, oldest first; prints as a tree, the branch looked at marked."""
+
+    def __init__(self, history: History) -> None:
+        self._found = list(_branches(history))
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def __getitem__(self, index: Any) -> Any:
+        if not isinstance(index, int) or not -len(self) <= index < len(self):
+            raise refuse(
+                "E-SCHEDULE-BRANCH-NUMBER",
+                f"there is no branch {index!r}",
+                found=repr(index)[:40],
+                expected=f"0 to {len(self) - 1}",
+                fix="print(sch.branches) lists them",
+            )
+        return self._found[index]
+
+    def __iter__(self) -> Iterator[Branch]:
+        return iter(self._found)
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self._found))
+
+    __repr__ = __str__
+
+
+def _branches(history: History) -> Iterator[Branch]:
+    ahead = history.end_ahead()
+    chains: list[list[int]] = []
+    for number, end in enumerate(history.ends()):
+        chain = history.chain(end)
+        shared = [_common(chain, other) for other in chains]
+        parent = max(range(number), key=lambda index: (shared[index], -index)) if number else None
+        steps = 0 if parent is None else len(history[chain[shared[parent] - 1]].steps)
+        yield Branch(number, history[end], end == ahead, parent, steps)
+        chains.append(chain)
+
+
+def _common(one: list[int], other: list[int]) -> int:
+    count = 0
+    for left, right in zip(one, other, strict=False):
+        if left != right:
+            break
+        count += 1
+    return count
