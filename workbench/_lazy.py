@@ -106,13 +106,6 @@ def schedule_screen(schedule: Any, fallback_html: str) -> Any:
     return ScheduleEditor(EditorModel(schedule), fallback_html)
 
 
-def teach_commands() -> Any:
-    """`workbench teach ...` for the command line."""
-    from .teach.commands import app
-
-    return app
-
-
 def te_schedules() -> Any:
     """`schedule.stages`: te schedules, which stand above te."""
     from .schedule import stages
@@ -125,3 +118,17 @@ def lower_program(*args: Any, **options: Any) -> Any:
     from .driver.build import lower
 
     return lower(*args, **options)
+
+
+def fact_html(fact: Any) -> str:
+    """A fact of `analysis` as static HTML."""
+    from .views.facts import fact_html as drawn
+
+    return drawn(fact)
+
+
+def teach_commands() -> Any:
+    """`workbench teach ...` for the command line."""
+    from .teach.commands import app
+
+    return app
