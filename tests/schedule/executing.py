@@ -159,14 +159,15 @@ def compiled(func: t.PrimFunc) -> Any:
 
 
 def inputs(func: t.PrimFunc, seed: int = 0, dtype: str = "float32") -> list[np.ndarray]:
-    """Small integers for every parameter; what the function writes begins as -7."""
+    """Small integers for every parameter, floats as `dtype`; what the function writes begins as -7."""
     random = np.random.default_rng(seed)
     written = {id(region.buffer) for site in Tree.of(func).leaves for region in site.block.writes}
     arrays: list[np.ndarray] = []
     for buffer in func.params:
         shape = tuple(extent.value for extent in buffer.shape)
-        values = random.integers(-4, 5, shape).astype(dtype)
-        arrays.append(np.full(shape, -7.0, dtype) if id(buffer) in written else values)
+        kind = np.dtype(dtype) if buffer.dtype.is_float else buffer.dtype.to_numpy()
+        values = random.integers(-4, 5, shape).astype(kind)
+        arrays.append(np.full(shape, -7, dtype).astype(kind) if id(buffer) in written else values)
     return arrays
 
 

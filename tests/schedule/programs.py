@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from workbench import te
 from workbench.arith import build
@@ -74,6 +75,20 @@ def pooling(h: int = 6, w: int = 7) -> t.PrimFunc:
     pool = te.compute((2, oh, ow), lambda c, y, x: te.max(data[c, y * 2 + ry, x * 2 + rx], axis=[ry, rx]), name="pool")
     half = te.compute((2, oh, ow), lambda c, y, x: pool[c, y, x] * 0.5, name="half")
     return te.create_prim_func([data, half])
+
+
+def argmax(n: int = 3, m: int = 7) -> t.PrimFunc:
+    """The greatest value of each row and where it first stands: two values reduced together."""
+    x, k = te.placeholder((n, m), name="X"), te.reduce_axis((0, m), name="k")
+
+    def combine(one: Any, other: Any) -> Any:
+        greater = one[1] > other[1]
+        first = build.logical_or(greater, build.logical_and(one[1].equal(other[1]), one[0] < other[0]))
+        return build.select(first, one[0], other[0]), build.select(greater, one[1], other[1])
+
+    reducer = te.comm_reducer(combine, lambda i, v: (te.const(-1, i), te.min_value(v)), "argmax")
+    made = te.compute((n,), lambda i: reducer((build.cast("int32", k.var), x[i, k]), axis=k), name="M")
+    return te.create_prim_func([x, *made])
 
 
 def softmax(n: int = 4, m: int = 7) -> t.PrimFunc:
@@ -185,6 +200,7 @@ def in_root(params: Sequence[t.Buffer], allocated: Sequence[t.Buffer], body: t.S
 PROGRAMS: dict[str, Callable[..., t.PrimFunc]] = {
     "matmul": matmul, "plain_matmul": plain_matmul, "convolution": convolution,
     "packed_convolution": packed_convolution,
-    "pooling": pooling, "softmax": softmax, "chain": chain, "reshaped": reshaped, "strided_reads": strided_reads,
+    "pooling": pooling, "softmax": softmax, "argmax": argmax, "chain": chain,
+    "reshaped": reshaped, "strided_reads": strided_reads,
     "stencil": stencil, "skewed": skewed, "fused_pair": fused_pair,
 }  # fmt: skip

@@ -38,6 +38,8 @@ class ResultName:
     name: str
 
 
+UNSAFE = "unsafe"
+"""The keyword that every primitive takes besides its own: go on where legality refuses, and note it."""
 LIMIT = 2**31
 Factor = Annotated[int, Between(1, LIMIT)]
 """A number of iterations."""

@@ -8,7 +8,7 @@ from ..arith import nodes as a
 from ..core.errors import nearest
 from ..core.node import pre_order
 from ..tir import nodes as t
-from .errors import refuse, require
+from .errors import require
 from .references import BlockRV
 from .state import ScheduleState
 
@@ -109,21 +109,21 @@ def require_regular(state: ScheduleState, site: BlockSite, verb: str) -> None:
     block = site.block
     kinds = {iter_var.kind for iter_var in block.iter_vars}
     if not kinds <= {t.IterKind.SPATIAL, t.IterKind.REDUCE}:
-        raise _irregular(site, verb, "it has opaque or scan iterators")
+        _irregular(state, site, verb, "it has opaque or scan iterators")
     if t.IterKind.REDUCE in kinds and block.init is None:
-        raise _irregular(site, verb, "it reduces without an initialisation of its own")
+        _irregular(state, site, verb, "it reduces without an initialisation of its own")
     if not writes_once(block):
-        raise _irregular(site, verb, "its writes are not single elements, one for each point of its spatial iterators")
+        _irregular(state, site, verb, "its writes are not single elements, one for each point of its spatial iterators")
     written = [region.buffer for region in block.writes]
     for buffer in written:
         if len(state.tree.writers(buffer)) != 1:
-            raise _irregular(site, verb, f"{buffer.name} has other writers too")
+            _irregular(state, site, verb, f"{buffer.name} has other writers too")
     if any(region.buffer is buffer for region in block.reads for buffer in written):
-        raise _irregular(site, verb, "it reads what it writes")
+        _irregular(state, site, verb, "it reads what it writes")
     for region in block.reads:
         for writer in state.tree.writers(region.buffer):
             if writer.order > site.order:
-                raise _irregular(site, verb, f"it reads {region.buffer.name}, which {writer.name} writes later")
+                _irregular(state, site, verb, f"it reads {region.buffer.name}, which {writer.name} writes later")
     _require_pure(state, site, verb)
 
 
@@ -132,8 +132,8 @@ def _require_pure(state: ScheduleState, site: BlockSite, verb: str) -> None:
 
     blocks_under(state, site.realize)
     if not _single_valued(state, site):
-        raise _irregular(
-            site, verb, "it reads a buffer whose elements are written more than once with different values"
+        _irregular(
+            state, site, verb, "it reads a buffer whose elements are written more than once with different values"
         )
 
 
@@ -150,15 +150,19 @@ def _single_valued(state: ScheduleState, site: BlockSite) -> bool:
 
 def is_decomposed(writers: tuple[BlockSite, ...]) -> bool:
     """True for the initialisation and the update that decompose_reduction makes of one reduction."""
-    from .legality import reduction_operator
+    from .reductions import reduction_operator
 
     if len(writers) != 2 or writers[0].order > writers[1].order:
         return False
     return reduction_operator(writers[1].block) is not None and not writers[0].block.reads
 
 
-def _irregular(site: BlockSite, verb: str, why: str) -> Exception:
-    return refuse(
+def _irregular(state: ScheduleState, site: BlockSite, verb: str, why: str) -> None:
+    from .legality import require_legal
+
+    require_legal(
+        state,
+        False,
         "E-SCHEDULE-IRREGULAR",
         f"cannot {verb} {site.name}: its values depend on when they are computed",
         found=why,
@@ -182,11 +186,13 @@ def require_intermediate(state: ScheduleState, site: BlockSite, verb: str) -> No
         )
 
 
-def require_whole_domain(site: BlockSite, verb: str) -> None:
+def require_whole_domain(state: ScheduleState, site: BlockSite, verb: str) -> None:
     """Refuse a block whose loops do not run through all of its iterators' domains."""
-    facts = binding_facts(site)
-    require(
-        facts.guards_only,
+    from .legality import require_legal
+
+    require_legal(
+        state,
+        binding_facts(site).guards_only,
         "E-SCHEDULE-PARTIAL",
         f"cannot {verb} {site.name}: its predicate leaves out part of its domain",
         found="a condition beyond the domains of its iterators",

@@ -12,6 +12,7 @@ from ..arith.nodes import PrimExpr, Var
 from ..tir import nodes as t
 from ..tir.build import nest, point_region
 from .errors import refuse, require
+from .legality import require_legal
 from .state import ScheduleState
 from .surgery import Names, Replacement, replaced
 
@@ -79,7 +80,8 @@ def available_box(state: ScheduleState, old: t.Buffer, consumers: Sequence[Block
     first = min(other.order for other in inside)
     parameter = any(old is item for item in state.func.params)
     for writer in state.tree.writers(old):
-        require(
+        require_legal(
+            state,
             writer.order < first and not any(part is top for top in tops for part in (*writer.path, writer.realize)),
             "E-SCHEDULE-CACHE-WRITTEN",
             f"{writer.name} writes {old.name} in or after the loops of {consumers[0].name}",
@@ -88,7 +90,8 @@ def available_box(state: ScheduleState, old: t.Buffer, consumers: Sequence[Block
             fix="cache before moving blocks together",
             nodes=(writer.block, consumers[0].block),
         )
-        require(
+        require_legal(
+            state,
             parameter or binding_facts(writer).covers,
             "E-SCHEDULE-PARTIAL",
             f"cannot show that {writer.name} writes all of {old.name}",
@@ -131,7 +134,8 @@ def require_alone_in_loops(state: ScheduleState, site: BlockSite, old: t.Buffer,
     top = top_statement(state, site)
     for other in state.tree.accessing(old):
         excused = any(other is item for item in (site, *but))
-        require(
+        require_legal(
+            state,
             excused or all(part is not top for part in (*other.path, other.realize)),
             "E-SCHEDULE-CACHE-SHARED",
             f"{other.name} uses {old.name} inside the same loops as {site.name}",
@@ -140,7 +144,8 @@ def require_alone_in_loops(state: ScheduleState, site: BlockSite, old: t.Buffer,
             fix="cache before moving blocks together",
             nodes=(other.block, site.block),
         )
-    require(
+    require_legal(
+        state,
         binding_facts(site).covers,
         "E-SCHEDULE-PARTIAL",
         f"cannot show that {site.name} runs through all of its domain",

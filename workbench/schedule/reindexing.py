@@ -22,6 +22,7 @@ from ..tir.index_map import IndexMap
 from .caching import Box
 from .errors import refuse, require
 from .layouts import mapped_shape, require_injective, require_rank
+from .legality import require_legal
 from .state import ScheduleState
 from .surgery import Names, with_regions
 
@@ -122,13 +123,14 @@ def by_map(site: BlockSite, indices: tuple[PrimExpr, ...], index_map: IndexMap) 
     return Reindexed(used, indices, new, shape)
 
 
-def require_inside(site: BlockSite, moved: Reindexed, box: Box, buffer: t.Buffer) -> None:
+def require_inside(state: ScheduleState, site: BlockSite, moved: Reindexed, box: Box, buffer: t.Buffer) -> None:
     """Refuse unless the old indices lie in a box at all points of the iterators' domains, read there or not."""
     ranges = iter_ranges(site.block)
     for index, (low, count) in zip(moved.old_indices, box, strict=True):
         above = Affine.of(index, ranges).minus(Affine.of(low, ranges))
         below = Affine.of(count, ranges).minus(above).plus(Affine.constant(-1))
-        require(
+        require_legal(
+            state,
             above.never_negative(ranges) and below.never_negative(ranges),
             "E-SCHEDULE-REINDEX-BOUNDS",
             f"{site.name} would read {buffer.name} outside of what there is of it",

@@ -183,6 +183,8 @@ class IterVar(ExprOperators, Node):
     var: Var
     dom: Range
     kind: IterKind
+    thread_tag: str = ""
+    """The thread that it stands for (`te.thread_axis`); blocks have none."""
     binds: ClassVar[tuple[str, ...]] = ("var",)
     __hash__ = Node.__hash__
 

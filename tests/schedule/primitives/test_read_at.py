@@ -37,7 +37,7 @@ def written_inside(sch: Schedule) -> Any:
 
 
 REFUSALS: dict[str, tuple[Any, Any, str]] = {
-    "another block's loop": (
+    "another block": (
         p.matmul, lambda s: s.read_at(s.get_loops("D")[0], "C", 0, "local"), "E-SCHEDULE-CONSUMER-OUTSIDE",
     ),
     "written inside": (p.matmul, written_inside, "E-SCHEDULE-CACHE-WRITTEN"),

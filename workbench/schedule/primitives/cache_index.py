@@ -118,7 +118,9 @@ def _is_computed(expr: PrimExpr, own: set[int]) -> bool:
     return plain and bool(variables) and all(id(var) in own for var in variables)
 
 
-def _stage(site: BlockSite, expr: PrimExpr, scope: str, names: Names) -> tuple[tuple[t.Stmt, str, t.Buffer], PrimExpr]:
+def _stage(
+    site: BlockSite, expr: PrimExpr, scope: str, names: Names, number: int
+) -> tuple[tuple[t.Stmt, str, t.Buffer], PrimExpr]:
     """(loops with the block that computes an expression, its name, its buffer), and the load that stands for it."""
     used: Sequence[t.IterVar] = [
         item for item in site.block.iter_vars if any(var is item.var for var in variables_of(expr))

@@ -9,6 +9,7 @@ from ..arguments import Index
 from ..blocks import read_buffer, require_leaf, require_not_addressed
 from ..caching import allocating, cache_buffer, copy_block, placed_after, placed_before, top_statement
 from ..errors import require
+from ..legality import require_legal
 from ..references import BlockRV
 from ..registry import primitive
 from ..state import Change, ScheduleState
@@ -53,7 +54,8 @@ def cache_inplace(
     )
     top = top_statement(state, site)
     for other in state.tree.accessing(old):
-        require(
+        require_legal(
+            state,
             other is site or all(part is not top for part in (*other.path, other.realize)),
             "E-SCHEDULE-CACHE-SHARED",
             f"{other.name} uses {old.name} inside the same loops as {site.name}",

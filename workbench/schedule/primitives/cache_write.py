@@ -10,7 +10,7 @@ from ...tir import nodes as t
 from ..arguments import Index
 from ..blocks import require_regular, written_buffer
 from ..caching import Box, allocating, cache_buffer, copy_block, placed_after, require_alone_in_loops, written_box
-from ..errors import require
+from ..legality import require_legal
 from ..references import BlockRV
 from ..registry import primitive
 from ..state import Change, ScheduleState
@@ -46,18 +46,19 @@ def cache_write(
     new = cache_buffer(old, storage_scope, names)
     region = next(region for region in site.block.writes if region.buffer is old)
     box = written_box(site.block, region)
-    _require_after(site, consumers)
+    _require_after(state, site, consumers)
     if parameter and consumers:
-        _require_whole(site, old, box)
+        _require_whole(state, site, old, box)
     placed, name = copy_block(names.fresh(f"{new.name}_copy"), new, old, box)
     origin.derived(placed, site.block)
     func = replaced(state.func, {id(item.block): substitute(item.block, {old: new}) for item in (site, *consumers)})
     return Change(allocating(placed_after(func, site.name, placed), new), (name,))
 
 
-def _require_after(site: BlockSite, consumers: list[BlockSite]) -> None:
+def _require_after(state: ScheduleState, site: BlockSite, consumers: list[BlockSite]) -> None:
     for other in consumers:
-        require(
+        require_legal(
+            state,
             other.order > site.order,
             "E-SCHEDULE-READ-BEFORE",
             f"{other.name} reads {site.block.writes[0].buffer.name} before {site.name} writes it",
@@ -68,13 +69,14 @@ def _require_after(site: BlockSite, consumers: list[BlockSite]) -> None:
         )
 
 
-def _require_whole(site: BlockSite, old: t.Buffer, box: Box) -> None:
+def _require_whole(state: ScheduleState, site: BlockSite, old: t.Buffer, box: Box) -> None:
     """A parameter's elements that the block does not write are the caller's: the cache would not have them."""
     whole = all(
         Affine.of(low, Ranges()).value == 0 and Affine.of(count, Ranges()).same_as(Affine.of(extent, Ranges()))
         for (low, count), extent in zip(box, old.shape, strict=True)
     )
-    require(
+    require_legal(
+        state,
         whole,
         "E-SCHEDULE-PARTIAL",
         f"{site.name} does not write all of {old.name}, so its consumers may read what the caller passed",

@@ -53,7 +53,7 @@ def moved_read(
     state: ScheduleState, site: BlockSite, old: t.Buffer, moved: Reindexed, scope: str, suffix: str
 ) -> Change[BlockRV]:
     """A copy before the loops of `site`, which reads it at the new indices."""
-    require_inside(site, moved, available_box(state, old, [site]), old)
+    require_inside(state, site, moved, available_box(state, old, [site]), old)
     names = unused(state)
     new = fresh_buffer(old, names.fresh(f"{old.name}_{suffix}"), scope, moved.shape)
     name = names.fresh(f"{new.name}_copy")

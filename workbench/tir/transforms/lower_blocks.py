@@ -127,11 +127,11 @@ def _decomposed_init(loop: t.For, placed: _Placement) -> t.Stmt | None:
         return None
     block = inner.block
     pairs = list(zip(block.iter_vars, inner.iter_values, strict=True))
-    reduced = [value for iterator, value in pairs if iterator.kind is not t.IterKind.SPATIAL]
+    reduced = [value for iterator, value in pairs if iterator.kind is t.IterKind.REDUCE]
     driving = [step for step in chain if any(_uses(value, step.var) for value in reduced)]
     if loop not in driving or any(step.kind not in _PLAIN_LOOPS for step in driving):
         return None
-    others = [value for iterator, value in pairs if iterator.kind is t.IterKind.SPATIAL]
+    others = [value for iterator, value in pairs if iterator.kind is not t.IterKind.REDUCE]
     if any(_uses(value, step.var) for value in others for step in driving):
         return None
     first: dict[Any, Any] = {step.var: step.min for step in driving}
@@ -157,7 +157,7 @@ def _renamed_loop(node: Any, fresh: dict[n.Var, n.Var]) -> Any:
 
 def _at_minimum(iterator: t.IterVar, value: n.PrimExpr, first: dict[Any, Any]) -> bool:
     """Whether a reduction iterator is surely at its minimum when the loops are."""
-    if iterator.kind is t.IterKind.SPATIAL:
+    if iterator.kind is not t.IterKind.REDUCE:
         return True
     begin = fold(substitute(value, first))
     least = iterator.dom.min
@@ -331,8 +331,8 @@ def carries(loop: t.For, buffer: t.Buffer) -> bool:
 
     Each region read must lie, as linear forms of the loops inside, within one region written in the same iteration.
     """
-    if isinstance(loop.extent, n.IntImm) and loop.extent.value <= 1:
-        return False
+    if loop.kind is t.ForKind.PARALLEL or (isinstance(loop.extent, n.IntImm) and loop.extent.value <= 1):
+        return False  # What parallel iterations pass on nobody receives: a buffer used only inside is private to each.
     simplifier = Simplifier()
     inner: set[int] = set()
     for node in pre_order(loop.body):

@@ -1,0 +1,44 @@
+"""compute_inline: golden before and after, each refusal."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.conftest import Golden
+from tests.schedule import odd_programs as q
+from tests.schedule import programs as p
+from tests.schedule.harness import Program, Steps, check_refusal, check_steps
+from workbench.arith import build
+from workbench.schedule import Schedule
+
+
+def test_elementwise(golden: Golden) -> None:
+    def steps(sch: Schedule) -> None:
+        sch.compute_inline("two")
+
+    check_steps(golden, p.chain, steps)
+
+
+def test_padding(golden: Golden) -> None:
+    def steps(sch: Schedule) -> None:
+        sch.compute_inline("pad")
+
+    check_steps(golden, p.convolution, steps)
+
+
+REFUSALS: dict[str, tuple[Program, Steps, str]] = {
+    "reduction": (p.matmul, lambda s: s.compute_inline("C"), "E-SCHEDULE-INLINE-FORM"),
+    "index": (
+        lambda: q.pair(first_index=lambda v: build.const(5) - v),
+        lambda s: s.compute_inline("make"),
+        "E-SCHEDULE-IRREGULAR",
+    ),
+    "unread": (q.unread, lambda s: s.compute_inline("make"), "E-SCHEDULE-NO-CONSUMER"),
+    "read in condition": (q.read_in_condition, lambda s: s.compute_inline("make"), "E-SCHEDULE-INLINE-OUTSIDE"),
+    "read as vector": (q.read_as_vector, lambda s: s.compute_inline("make"), "E-SCHEDULE-INLINE-VECTOR"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSALS)
+def test_refusal(name: str, golden: Golden) -> None:
+    check_refusal(golden, *REFUSALS[name])
