@@ -38,7 +38,7 @@ REFUSALS: dict[str, tuple[Program, Steps, str]] = {
     "no producer": (
         p.softmax,
         lambda s: s.reverse_compute_at("out", s.get_loops("top")[0]),
-        "E-SCHEDULE-NO-PRODUCER",
+        "E-SCHEDULE-PRODUCER-LATE",
     ),
     "beyond": (
         q.reduced_windows,

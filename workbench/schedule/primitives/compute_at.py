@@ -10,6 +10,7 @@ from ..arguments import Index
 from ..blocks import require_intermediate, require_regular, require_whole_domain
 from ..errors import require
 from ..exact import doubting, settle
+from ..kinds import require_still_independent
 from ..legality import require_legal
 from ..placing import (
     Window,
@@ -60,6 +61,7 @@ def compute_at(
     position = position_of(index, 0, first, first, target.loop)
     func = insert(state, site, target, placed, position)
     settle(state, working, func, around)
+    require_still_independent(state, func, [region.buffer for region in site.block.reads])
     return Change(func)
 
 
@@ -81,6 +83,8 @@ def _consumers(state: ScheduleState, site: BlockSite, target: LoopSite) -> list[
             )
             if inside:
                 found.append(reader)
+    if not found and state.doubts:
+        raise state.doubts[0]
     require(
         bool(found),
         "E-SCHEDULE-NO-CONSUMER",

@@ -7,6 +7,7 @@ from ..blocks import require_intermediate, require_regular, require_whole_domain
 from ..errors import require
 from ..exact import doubting, settle_inline
 from ..inlining import plain_variables, replace_loads, require_loads_in_blocks, single_store, without_block
+from ..kinds import require_still_independent
 from ..references import BlockRV
 from ..registry import primitive
 from ..state import Change, ScheduleState
@@ -45,4 +46,6 @@ def compute_inline(state: ScheduleState, block: BlockRV) -> Change[None]:
         assert isinstance(made, t.Block)
         changed[reader.name] = made
     settle_inline(state, working, site)
-    return Change(without_block(state, site, changed, store.buffer))
+    func = without_block(state, site, changed, store.buffer)
+    require_still_independent(state, func, [region.buffer for region in site.block.reads])
+    return Change(func)

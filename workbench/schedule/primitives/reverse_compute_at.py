@@ -14,6 +14,7 @@ from ..arguments import Index
 from ..blocks import require_regular, require_whole_domain
 from ..errors import IllegalError, illegal, refuse, require
 from ..exact import doubting, require_concurrent, settle
+from ..kinds import require_still_independent
 from ..legality import forbid, reduce_variables, require_legal
 from ..placing import (
     Window,
@@ -63,6 +64,7 @@ def reverse_compute_at(
     func = insert(state, site, target, placed, position)
     settle(state, working, func)
     require_concurrent(replace(state, functions=state.functions.set(state.working, func)), loops_at(target))
+    require_still_independent(state, func, [region.buffer for region in site.block.reads])
     return Change(func)
 
 
@@ -97,6 +99,8 @@ def _producers(state: ScheduleState, site: BlockSite, target: LoopSite) -> list[
                     fix="move that producer into the loop first",
                     nodes=(writer.block, target.loop),
                 )
+    if not inside and state.doubts:
+        raise state.doubts[0]
     require(
         bool(inside),
         "E-SCHEDULE-NO-PRODUCER",
@@ -128,6 +132,7 @@ def _windows(state: ScheduleState, site: BlockSite, target: LoopSite, producers:
     """The values of each iterator for which the elements read are made in one iteration of the target."""
     ranges = ranges_at(target)
     found: dict[int, Bound] = {}
+    together: list[set[int]] = []
     for producer in producers:
         at = next(i for i, item in enumerate(producer.loops) if item is target.loop)
         inner = producer.loops[at + 1 :]
@@ -140,8 +145,12 @@ def _windows(state: ScheduleState, site: BlockSite, target: LoopSite, producers:
             box = hull(written, producer, inside, producer.ranges)
             for region in site.block.reads:
                 if region.buffer is written.buffer:
+                    own: dict[int, Bound] = {}
                     for axis in range(len(region.region)):
-                        _constrain(state, site, region, axis, box[axis], ranges, found, target)
+                        _constrain(state, site, region, axis, box[axis], ranges, own, target)
+                    _join(state, found, own, site, region, target)
+                    together.append(set(own))
+                    _require_product(state, found, together, site, region, target)
     return {variable: _window(site, bound, ranges, target) for variable, bound in found.items()}
 
 
@@ -163,14 +172,44 @@ def _constrain(
     var = form.minus(shift).is_variable()
     single = Affine.of(where.extent, ranges).value == 1
     if made is None or var is None or not single or not _is_spatial(site, var):
-        return forbid(
-            state,
-            _beyond(site, region, target, f"axis {axis} is read at a place that one iteration cannot be told from"),
-        )
-    bound = Bound(made.low.minus(shift), made.high.minus(shift))
-    known = found.setdefault(id(var), bound)
-    if not (known.low.same_as(bound.low) and known.high.same_as(bound.high)):
-        forbid(state, _beyond(site, region, target, "it reads at several places, of which an iteration makes one"))
+        why = f"axis {axis} is read at a place that one iteration cannot be told from"
+        return forbid(state, _beyond(site, region, target, why))
+    own = {id(var): Bound(made.low.minus(shift), made.high.minus(shift))}
+    _join(state, found, own, site, region, target)
+
+
+def _join(
+    state: ScheduleState,
+    found: dict[int, Bound],
+    own: dict[int, Bound],
+    site: BlockSite,
+    region: t.BufferRegion,
+    target: LoopSite,
+) -> None:
+    """Enter the bounds of `own` into `found`, where the same iterator must have the same one."""
+    for variable, bound in own.items():
+        known = found.setdefault(variable, bound)
+        if not (known.low.same_as(bound.low) and known.high.same_as(bound.high)):
+            forbid(state, _beyond(site, region, target, "it reads at several places, of which an iteration makes one"))
+
+
+def _require_product(
+    state: ScheduleState,
+    found: dict[int, Bound],
+    together: list[set[int]],
+    site: BlockSite,
+    region: t.BufferRegion,
+    target: LoopSite,
+) -> None:
+    """Refuse when two iterators follow one loop because of different reads: only a diagonal would be computed."""
+    for one, bound in found.items():
+        for other, second in found.items():
+            if one == other or any({one, other} <= group for group in together):
+                continue
+            shared = (bound.low.variables | bound.high.variables) & (second.low.variables | second.high.variables)
+            if shared:
+                why = "different reads make two iterators follow one loop"
+                return forbid(state, _beyond(site, region, target, why))
 
 
 def _is_whole(made: Bound, extent: t.PrimExpr, ranges: Ranges) -> bool:
