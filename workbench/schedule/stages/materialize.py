@@ -296,7 +296,8 @@ class _Builder:
         schedule = self.schedule
         with blamed(mark.call):
             if mark.kind == "bind":
-                schedule.bind(loop, mark.value)
+                across = mark.axis.kind is IterKind.REDUCE and mark.value.startswith("threadIdx")
+                schedule.bind(loop, mark.value, cross_thread=across)
             elif mark.kind == "pragma":
                 schedule.annotate(loop, f"pragma_{mark.value[0]}", mark.value[1])
             elif mark.kind == "prefetch":
