@@ -18,11 +18,9 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...analysis.tree import extent_of
-from ...arith.nodes import FloatImm, IntImm
 from ...core.errors import WorkbenchError
-from ...core.node import post_order
-from ...te.nodes import ComputeOp, PlaceholderOp, Tensor
-from ...te.prim_func import create_prim_func
+from ...te.nodes import PlaceholderOp, ScanOp, Tensor
+from ...te.prim_func import lowered
 from ...tir import nodes as t
 from ...tir.nodes import IterKind, IterVar
 from ..errors import ScheduleError
@@ -42,7 +40,9 @@ _KINDS = ("parallel", "unroll", "bind", "pragma", "prefetch", "vectorize")
 
 def default_arguments(recorded: Recorded) -> tuple[Tensor, ...]:
     """The placeholders, then the outputs."""
-    inputs = [op for op in recorded.origins.values() if isinstance(op, PlaceholderOp)]
+    operations = list(recorded.origins.values())
+    states = {id(state.op) for op in operations if isinstance(op, ScanOp) for state in op.state_placeholder}
+    inputs = [op for op in operations if isinstance(op, PlaceholderOp) and id(op) not in states]
     return tuple(op.output(index) for op in (*inputs, *recorded.outputs) for index in range(op.num_outputs))
 
 
@@ -73,14 +73,10 @@ class _Builder:
 
     def __init__(self, recorded: Recorded, args: Sequence[Any], name: str) -> None:
         self.recorded = recorded
-        func = create_prim_func(args, name=name)
-        self.schedule = Schedule(func)
-        self.names = _block_names(recorded, args, self.schedule)
-        self.params = {
-            id(item.op): parameter
-            for item, parameter in zip(args, func.params, strict=True)
-            if isinstance(item, Tensor) and isinstance(item.op, PlaceholderOp)
-        }  # fmt: skip
+        made = lowered(args, name)
+        self.schedule = Schedule(made.func)
+        self.names = {recorded.owners[key]: block for key, block in made.blocks.items() if key in recorded.owners}
+        self.first_buffers = made.buffers
         self.blocks: dict[int, BlockRV] = {}
         self.loops: dict[tuple[int, int], LoopRV] = {}
         """The loop of each handle, by stage and the handle's identity."""
@@ -124,15 +120,17 @@ class _Builder:
         return self.blocks[key]
 
     def _require_no_lost(self, present: Sequence[int]) -> None:
-        """Refuse calls on stages that have no block: constants, which are folded into their users."""
+        """Refuse calls on stages that have no block: constants, which are folded into their users, and scans, which
+        are what their init and update stages write."""
         known = set(present)
         for key, stage in self.recorded.stages.items():
-            earlier = [*stage.relations, *stage.marks, *stage.remarks, *([stage.attach] if stage.attach else [])]
+            remarks = [remark for remark in stage.remarks if remark.kind != "env_threads"]
+            earlier = [*stage.relations, *stage.marks, *remarks, *([stage.attach] if stage.attach else [])]
             if key not in known and not stage.is_placeholder and earlier:
                 raise refused(
-                    earlier[0].call, "E-STAGE-CONSTANT", f"{stage.op.name} has no loops: it is a constant",
-                    found="a value that is put into its users", expected="a stage that is computed",
-                    fix="leave it out",
+                    earlier[0].call, "E-STAGE-NO-BLOCK", f"{stage.op.name} computes nothing of its own",
+                    found="a scan" if isinstance(stage.op, ScanOp) else "a constant, which is put into its users",
+                    expected="a stage that is computed", fix="schedule the stages that it reads",
                 )  # fmt: skip
 
     # --- 1. calls that change the graph ---
@@ -175,7 +173,7 @@ class _Builder:
     def _buffer(self, key: int, index: int) -> t.Buffer:
         op = self.recorded.stages[key].op
         if isinstance(op, PlaceholderOp):
-            return self.params[id(op)]
+            return self.first_buffers[id(op), 0]
         return self.schedule.get(self.block(key)).writes[index].buffer
 
     def _rfactor(self, call: RFactor) -> None:
@@ -319,25 +317,6 @@ class _Builder:
 
 
 # --- helpers ------------------------------------------------------------------------------------------------------
-
-
-def _block_names(recorded: Recorded, args: Sequence[Any], schedule: Schedule) -> dict[int, str]:
-    """The block that computes each stage at first: te makes them in the order of the operations."""
-    leaves = [site.name for site in schedule.state.tree.leaves]
-    tensors = [item for item in args if isinstance(item, Tensor)]
-    given = {id(tensor.op) for tensor in tensors}
-    operations = [
-        op for op in post_order(tensors) if isinstance(op, ComputeOp) and (id(op) in given or not _is_constant(op))
-    ]
-    return {
-        recorded.owners[id(op)]: name
-        for op, name in zip(operations, leaves, strict=True)
-        if id(op) in recorded.owners
-    }  # fmt: skip
-
-
-def _is_constant(op: ComputeOp) -> bool:
-    return not op.axis and isinstance(op.body[0], (IntImm, FloatImm))
 
 
 def _in_order(calls: Sequence[GraphCall]) -> list[GraphCall]:

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from ...arith import build
 from ...arith.nodes import Var
-from ...te.nodes import Operation, Tensor
+from ...te.nodes import Operation, PlaceholderOp, Tensor
 from ...tir.nodes import IterKind, IterVar, Range
 from .calls import Call, refused
 
@@ -113,7 +113,7 @@ class StageRecord:
 
     @property
     def is_placeholder(self) -> bool:
-        return not hasattr(self.op, "body")
+        return isinstance(self.op, PlaceholderOp)
 
     @property
     def is_touched(self) -> bool:
