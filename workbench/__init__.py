@@ -52,6 +52,7 @@ _NAMES: dict[str, tuple[str, str | None]] = {
     "analysis": ("workbench.analysis", None),
     "views": ("workbench.views", None),
     "ui": ("workbench.ui", None),
+    "teach": ("workbench.teach", None),
     "testing": ("workbench.testing", None),
     "data": ("workbench.driver.data", None),
 }

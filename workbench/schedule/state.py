@@ -52,6 +52,14 @@ class ScheduleState:
     """Remarks on legality, by the number of the step (as text)."""
     counters: tuple[int, int] = field(default=(0, 0))
     """How many blocks and loops have been named so far."""
+    waived: list[str] | None = None
+    """Where a primitive runs with ``unsafe=True``: the legality refusals that it went over (`legality.forbid`)."""
+
+    def unsafe(self) -> ScheduleState:
+        """The same state for a primitive that legality does not stop."""
+        made = replace(self, waived=[])
+        made.__dict__["tree"] = self.tree
+        return made
 
     @property
     def func(self) -> t.PrimFunc:

@@ -44,6 +44,7 @@ _NAMES: dict[str, tuple[str, str]] = {
     **{name: ("workbench.tir.op", name) for name in _CALLS},
     "decl_buffer": ("workbench.tir.build", "decl_buffer"),
     "prim_func": ("workbench.tir.script", "prim_func"),
+    "IndexMap": ("workbench.tir.index_map", "IndexMap"),
     "Schedule": ("workbench.schedule", "Schedule"),
     "ScheduleError": ("workbench.schedule", "ScheduleError"),
 }

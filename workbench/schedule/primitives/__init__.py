@@ -22,9 +22,14 @@ from . import (
     reverse_compute_at,
     reverse_compute_inline,
     rfactor,
+    set_axis_separator,
     set_scope,
     split,
+    storage_align,
+    transform_block_layout,
+    transform_layout,
     unroll,
+    unsafe_set_dtype,
     vectorize,
 )
 
@@ -47,8 +52,13 @@ __all__ = [
     "reverse_compute_at",
     "reverse_compute_inline",
     "rfactor",
+    "set_axis_separator",
     "set_scope",
     "split",
+    "storage_align",
+    "transform_block_layout",
+    "transform_layout",
     "unroll",
+    "unsafe_set_dtype",
     "vectorize",
 ]

@@ -15,6 +15,7 @@ A stage that stands at a loop of a consumer finds that loop finished, whenever t
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from ...analysis.tree import extent_of
@@ -95,7 +96,7 @@ class _Builder:
         inlined = [stage for stage in stages if _is_inline(stage)]
         for stage in inlined:
             assert stage.attach is not None
-            with blamed(stage.attach.call):
+            with self.blamed(stage.attach.call):
                 self.schedule.compute_inline(self.block(stage.key))
         standing = [stage for stage in stages if not _is_inline(stage)]
         for stage in reversed(standing):
@@ -109,9 +110,17 @@ class _Builder:
         for stage in standing:
             self._decompose(stage)
         for stage, mark in _marks(standing, ("tensorize",)):
-            with blamed(mark.call):
+            with self.blamed(mark.call):
                 self.schedule.tensorize(self.loops[stage.key, id(mark.axis)], mark.value)
         return self.schedule
+
+    def blamed(self, call: Call) -> AbstractContextManager[None]:
+        """Refusals inside are of `call`."""
+        return blamed(call, self._loop_names)
+
+    def _loop_names(self) -> dict[str, str]:
+        axes = {id(axis): axis.var.name for stage in self.recorded.stages.values() for axis in stage.all_axes}
+        return {loop.name: axes[axis] for (_, axis), loop in self.loops.items() if axis in axes}
 
     def block(self, key: int) -> BlockRV:
         """The block of a stage."""
@@ -136,7 +145,7 @@ class _Builder:
     # --- 1. calls that change the graph ---
 
     def _graph_call(self, call: GraphCall) -> None:
-        with blamed(call.call):
+        with self.blamed(call.call):
             if isinstance(call, CacheWrite):
                 self._cache_write(call)
             elif isinstance(call, CacheRead):
@@ -195,7 +204,7 @@ class _Builder:
         attach = stage.attach or place_of(self.recorded.groups, stage.key)
         block = self.block(stage.key)
         if attach is not None and not (stage.attach is None and attach.stage == stage.key):
-            with blamed(attach.call):
+            with self.blamed(attach.call):
                 self.schedule.compute_at(block, self._attached(stage, attach), preserve_unit_loops=True)
         known = self.nests if attach is None else self.iterators
         axes = known.get(stage.key, list(stage.roots))
@@ -232,14 +241,14 @@ class _Builder:
         while waiting:
             relation = _next_relation(waiting, current, stage)
             waiting.remove(relation)
-            with blamed(relation.call):
+            with self.blamed(relation.call):
                 current = self._relate(relation, current, nest, self.block(stage.key))
         if not _same_order(current, stage.leaves):
             blame = stage.ordered or stage.relations[-1].call if stage.ordered or stage.relations else None
             if blame is None:
                 self.schedule.reorder(*(nest[id(leaf)] for leaf in stage.leaves))
             else:
-                with blamed(blame):
+                with self.blamed(blame):
                     self.schedule.reorder(*(nest[id(leaf)] for leaf in stage.leaves))
         self.loops.update(((stage.key, number), loop) for number, loop in nest.items())
 
@@ -272,7 +281,7 @@ class _Builder:
 
     def _remark(self, stage: StageRecord, remark: Remark) -> None:
         block = self.block(stage.key)
-        with blamed(remark.call):
+        with self.blamed(remark.call):
             if remark.kind == "set_scope":
                 for index in range(len(self.schedule.get(block).writes)):
                     self.schedule.set_scope(block, index, remark.value)
@@ -292,7 +301,7 @@ class _Builder:
             return
         loop = self.loops[stage.key, id(mark.axis)]
         schedule = self.schedule
-        with blamed(mark.call):
+        with self.blamed(mark.call):
             if mark.kind == "bind":
                 across = mark.axis.kind is IterKind.REDUCE and mark.value.startswith("threadIdx")
                 schedule.bind(loop, mark.value, cross_thread=across)
