@@ -118,7 +118,7 @@ def test_matrix_product_step_by_step() -> None:
     ko, ki = s[C].split(kk, factor=kfactor)
     s[C].reorder(xo, yo, ko, xi, ki, yi)
     s[C].vectorize(yi)
-    x, y, z = s[packedB].op.axis
+    x, _, z = s[packedB].op.axis
     s[packedB].vectorize(z)
     s[packedB].parallel(x)
     evaluate_operation(s, [A, B, C], target, "array packing")
