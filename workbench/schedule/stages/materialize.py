@@ -1,6 +1,7 @@
 """Carrying out the recorded calls of a te schedule, by primitives of the one engine, in one canonical order.
 
-    1. cache_read, cache_write, rfactor     on the program as te makes it, what uses another's result after it
+    1. cache_read, cache_write, rfactor     on the program as te makes it, what uses another's result after it;
+                                            transform_layout
     2. compute_inline                       producers first
     3. each stage, consumers first          into its place (compute_at), then its splits and fusions, then their order
     4. scopes and remarks on stages
@@ -14,15 +15,17 @@ A stage that stands at a loop of a consumer finds that loop finished, whenever t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from ...analysis.tree import extent_of
+from ...arith.nodes import Var
 from ...core.errors import WorkbenchError
 from ...te.nodes import PlaceholderOp, ScanOp, Tensor
 from ...te.prim_func import lowered
 from ...tir import nodes as t
+from ...tir.index_map import IndexMap, index_map_of
 from ...tir.nodes import IterKind, IterVar
 from ..errors import ScheduleError
 from ..references import BlockRV, LoopRV
@@ -30,7 +33,8 @@ from ..schedule import Schedule
 from .calls import Call, blamed, refused
 from .graph import CacheRead, CacheWrite, GraphCall, RFactor
 from .group import place_of
-from .relations import Attach, Fuse, Mark, Relation, Remark, Split, StageRecord
+from .order import in_order, index_of, next_relation, ordered_marks, remark_rank, same_order
+from .relations import Attach, Fuse, Mark, Relation, Remark, Split, StageRecord, Transform
 
 if TYPE_CHECKING:
     from .schedule import Recorded
@@ -88,31 +92,51 @@ class _Builder:
 
     def run(self) -> Schedule:
         recorded = self.recorded
-        for call in _in_order(recorded.calls):
+        for call in in_order(recorded.calls):
             self._graph_call(call)
         present = [key for key in recorded.order if key in self.names or key in self.blocks]
         self._require_no_lost(present)
         stages = [recorded.stages[key] for key in present]
-        inlined = [stage for stage in stages if _is_inline(stage)]
-        for stage in inlined:
-            assert stage.attach is not None
-            with self.blamed(stage.attach.call):
-                self.schedule.compute_inline(self.block(stage.key))
+        for stage in stages:
+            self._transform(stage)
+        for stage in stages:
+            self._inline(stage)
         standing = [stage for stage in stages if not _is_inline(stage)]
         for stage in reversed(standing):
-            self._place(stage)
-            self._shape(stage)
+            if self._is_worked_on(stage):
+                self._place(stage)
+                self._shape(stage)
+        self._finish(standing)
+        return self.schedule
+
+    def _inline(self, stage: StageRecord) -> None:
+        if stage.attach is not None and stage.attach.kind == "inline":
+            with self.blamed(stage.attach.call):
+                self.schedule.compute_inline(self.block(stage.key))
+
+    def _finish(self, standing: Sequence[StageRecord]) -> None:
+        """What is done once all loops stand: 4. to 7."""
         for stage in standing:
-            for remark in sorted(stage.remarks, key=_remark_order):
+            for remark in sorted(stage.remarks, key=remark_rank):
                 self._remark(stage, remark)
-        for stage, mark in _marks(standing, _KINDS):
+        for stage, mark in ordered_marks(standing, _KINDS):
             self._mark(stage, mark)
         for stage in standing:
             self._decompose(stage)
-        for stage, mark in _marks(standing, ("tensorize",)):
+        for stage, mark in ordered_marks(standing, ("tensorize",)):
             with self.blamed(mark.call):
                 self.schedule.tensorize(self.loops[stage.key, id(mark.axis)], mark.value)
-        return self.schedule
+
+    def _is_worked_on(self, stage: StageRecord) -> bool:
+        """Whether anything asks for the loops of a stage: the others leave no lines in the trace."""
+        placed = self._attach(stage) is not None or any(
+            attach is not None and attach.stage == stage.key
+            for attach in map(self._attach, self.recorded.stages.values())
+        )
+        return placed or stage.is_touched or any(axis.kind is IterKind.REDUCE for axis in stage.roots)
+
+    def _attach(self, stage: StageRecord) -> Attach | None:
+        return stage.attach or place_of(self.recorded.groups, stage.key)
 
     def blamed(self, call: Call) -> AbstractContextManager[None]:
         """Refusals inside are of `call`."""
@@ -198,12 +222,23 @@ class _Builder:
         whole = [axis for axis in call.before if any(axis is item for item in current) and axis is not call.axis]
         self.iterators[call.made] = [call.moved[id(axis)] for axis in (*whole, *parts)]
 
+    def _transform(self, stage: StageRecord) -> None:
+        """The stage's result, and its loops, under an index map."""
+        for relation in stage.relations:
+            if isinstance(relation, Transform):
+                block, index_map = self.block(stage.key), relation.index_map
+                with self.blamed(relation.call):
+                    self.schedule.transform_layout(block, ("write", 0), index_map)
+                    if relation.made:
+                        rest = len(stage.roots) - len(relation.made)
+                        self.schedule.transform_block_layout(block, _with_rest(index_map, rest))
+
     # --- 3. places and loops ---
 
     def _place(self, stage: StageRecord) -> None:
-        attach = stage.attach or place_of(self.recorded.groups, stage.key)
+        attach = self._attach(stage)
         block = self.block(stage.key)
-        if attach is not None and not (stage.attach is None and attach.stage == stage.key):
+        if attach is not None:
             with self.blamed(attach.call):
                 self.schedule.compute_at(block, self._attached(stage, attach), preserve_unit_loops=True)
         known = self.nests if attach is None else self.iterators
@@ -237,13 +272,13 @@ class _Builder:
         """Splits and fusions in an order of their own, then the loops in the order of the leaves."""
         nest = {id(axis): self.loops[stage.key, id(axis)] for axis in self.nests[stage.key]}
         current = list(self.nests[stage.key])
-        waiting = list(stage.relations)
+        waiting = [relation for relation in stage.relations if not isinstance(relation, Transform)]
         while waiting:
-            relation = _next_relation(waiting, current, stage)
+            relation = next_relation(waiting, current)
             waiting.remove(relation)
             with self.blamed(relation.call):
                 current = self._relate(relation, current, nest, self.block(stage.key))
-        if not _same_order(current, stage.leaves):
+        if not same_order(current, stage.leaves):
             blame = stage.ordered or stage.relations[-1].call if stage.ordered or stage.relations else None
             if blame is None:
                 self.schedule.reorder(*(nest[id(leaf)] for leaf in stage.leaves))
@@ -257,22 +292,23 @@ class _Builder:
     ) -> list[IterVar]:
         """The loops, outermost first, after one split or fusion."""
         if isinstance(relation, Split):
-            at = _index(current, relation.parent)
+            at = index_of(current, relation.parent)
             loop = nest[id(relation.parent)]
             most = extent_of(self.schedule.get(loop))  # te makes no part longer than the loop, so nor are there guards
             factors = [size if size is None or not most else min(size, most) for size in relation.factors]
             outer, inner = self.schedule.split(loop, factors)
             nest[id(relation.outer)], nest[id(relation.inner)] = outer, inner
             return [*current[:at], relation.outer, relation.inner, *current[at + 1 :]]
+        assert isinstance(relation, Fuse)
         if not relation.parts:
             assert block is not None
             nest[id(relation.fused)] = self.schedule.add_unit_loop(block)
             return [relation.fused, *current]
-        at = _index(current, relation.parts[0])
+        at = index_of(current, relation.parts[0])
         rest = [axis for axis in current if all(axis is not part for part in relation.parts)]
         at -= sum(any(axis is part for part in relation.parts) for axis in current[:at])
         together = [*rest[:at], *relation.parts, *rest[at:]]
-        if not _same_order(current, together):
+        if not same_order(current, together):
             self.schedule.reorder(*(nest[id(axis)] for axis in together))
         nest[id(relation.fused)] = self.schedule.fuse(*(nest[id(part)] for part in relation.parts))
         return [*rest[:at], relation.fused, *rest[at:]]
@@ -315,9 +351,11 @@ class _Builder:
     def _decompose(self, stage: StageRecord) -> None:
         """Give the initialisation loops of its own, where the engine can take it out."""
         reduced = [leaf for leaf in stage.leaves if leaf.kind is IterKind.REDUCE]
+        if not reduced:
+            return
         bound = {id(mark.axis) for mark in stage.marks if mark.kind == "bind"}
         block = self.block(stage.key)
-        if not reduced or any(id(leaf) in bound for leaf in reduced) or self.schedule.get(block).init is None:
+        if any(id(leaf) in bound for leaf in reduced) or self.schedule.get(block).init is None:
             return
         try:
             self.schedule.decompose_reduction(block, self.loops[stage.key, id(reduced[0])])
@@ -328,47 +366,14 @@ class _Builder:
 # --- helpers ------------------------------------------------------------------------------------------------------
 
 
-def _in_order(calls: Sequence[GraphCall]) -> list[GraphCall]:
-    """The calls in canonical order: what uses or changes what another made or changed stays after it."""
-    waiting = list(calls)
-    done: list[GraphCall] = []
-    while waiting:
-        ready = [
-            call for at, call in enumerate(waiting) if not any(_depends(call, earlier) for earlier in waiting[:at])
-        ]  # fmt: skip
-        chosen = min(ready, key=_rank)
-        waiting.remove(chosen)
-        done.append(chosen)
-    return done
-
-
-def _depends(call: GraphCall, earlier: GraphCall) -> bool:
-    touched = earlier.changes | {earlier.made}
-    return bool(touched & call.uses) or bool(call.changes & earlier.uses)
-
-
-def _rank(call: GraphCall) -> tuple[Any, ...]:
-    readers = call.readers if isinstance(call, CacheRead) else ()
-    return (type(call).__name__, call.source, readers, getattr(call, "scope", ""))
+def _with_rest(index_map: IndexMap, count: int) -> IndexMap:
+    """The map with `count` more indices, which stay as they are."""
+    rest = tuple(Var(f"rest{number}") for number in range(count))
+    return index_map_of((*index_map.initial_indices, *rest), (*index_map.final_indices, *rest))
 
 
 def _is_inline(stage: StageRecord) -> bool:
     return stage.attach is not None and stage.attach.kind == "inline"
-
-
-def _next_relation(waiting: Iterable[Relation], current: Sequence[IterVar], stage: StageRecord) -> Relation:
-    """Of the relations whose inputs are there, the one of the outermost loop in the stage's own canonical order."""
-    places = {id(axis): number for number, axis in enumerate(current)}
-    ready = [item for item in waiting if all(id(part) in places for part in item.inputs)]
-    return min(ready, key=lambda item: [places[id(part)] for part in item.inputs])
-
-
-def _same_order(one: Sequence[IterVar], other: Sequence[IterVar]) -> bool:
-    return all(a is b for a, b in zip(one, other, strict=True))
-
-
-def _index(axes: Sequence[IterVar], wanted: IterVar) -> int:
-    return next(number for number, axis in enumerate(axes) if axis is wanted)
 
 
 def _read_index(block: t.Block, buffer: t.Buffer) -> int:
@@ -377,22 +382,6 @@ def _read_index(block: t.Block, buffer: t.Buffer) -> int:
         if all(region.buffer is not other for other in distinct):
             distinct.append(region.buffer)
     return next(number for number, item in enumerate(distinct) if item is buffer)
-
-
-def _remark_order(remark: Remark) -> tuple[Any, ...]:
-    return (remark.kind, repr(remark.value) if isinstance(remark.value, (int, str, tuple)) else "")
-
-
-def _marks(stages: Sequence[StageRecord], kinds: Sequence[str]) -> list[tuple[StageRecord, Mark]]:
-    """The marks by kind, then stage, then loop."""
-    found: list[tuple[StageRecord, Mark]] = []
-    for kind in kinds:
-        for stage in stages:
-            places = {id(leaf): number for number, leaf in enumerate(stage.leaves)}
-            own = [mark for mark in stage.marks if mark.kind == kind]
-            own.sort(key=lambda mark: (places.get(id(mark.axis), -1), repr(mark.value)))
-            found.extend((stage, mark) for mark in own)
-    return found
 
 
 def _why_no_loops(parent: StageRecord) -> str:
