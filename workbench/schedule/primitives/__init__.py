@@ -6,6 +6,7 @@ split      for i in range(n): S(i)   ->   for io, ii in grid(ceil(n / f), f): S(
 from . import (
     annotate,
     bind,
+    blockize,
     cache_read,
     cache_write,
     compute_at,
@@ -36,6 +37,7 @@ from . import (
 __all__ = [
     "annotate",
     "bind",
+    "blockize",
     "cache_read",
     "cache_write",
     "compute_at",
