@@ -14,10 +14,10 @@ from __future__ import annotations
 
 import inspect
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from .._lazy import views
+from .._lazy import sweep, views
 from ..arith.nodes import Var
 from ..core import origin
 from ..core.errors import nearest
@@ -94,9 +94,34 @@ class Schedule:
 
         return script(self.func)
 
-    def show(self) -> Any:
-        """The schedule editor in a notebook; the text of the function elsewhere."""
-        return views().show_schedule(self)
+    @property
+    def first_state(self) -> ScheduleState:
+        """The state that the schedule began with."""
+        return self._history.first
+
+    def show(self, picture: str = "") -> Any:
+        """The schedule editor in a notebook; the text of the function elsewhere.
+
+        `picture` shows one static picture instead: "tree", "dataflow", "iterations", "footprints", "cache", "reuse"
+        or "roofline".
+        """
+        return views().show_picture(self, picture) if picture else views().show_schedule(self)
+
+    def facts(self, target: Any = None, sizes: Mapping[str, int] | None = None) -> Any:
+        """What the program touches, computes and needs, for `target`: see `workbench.analysis.facts`."""
+        from ..analysis.summary import facts
+
+        return facts(self, target, sizes)
+
+    def sweep(self, parameters: Mapping[Any, Sequence[Any]], measure: Any = "cycles", target: Any = None) -> Any:
+        """Variants with other split factors, measured: ``sch.sweep({"ji": [8, 16, 32]})``; see `driver.sweep`.
+
+        A parameter may be called as the variable that holds the loop where this is called.
+        """
+        frame = inspect.currentframe()
+        caller = frame.f_back if frame is not None else None
+        names = dict(caller.f_locals) if caller is not None else {}
+        return sweep(self, parameters, measure, target, {k: v for k, v in names.items() if isinstance(v, LoopRV)})
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         return views().schedule_bundle(self)
