@@ -6,6 +6,7 @@ split      for i in range(n): S(i)   ->   for io, ii in grid(ceil(n / f), f): S(
 from . import (
     annotate,
     bind,
+    blockize,
     cache_index,
     cache_inplace,
     cache_read,
@@ -45,6 +46,7 @@ from . import (
 __all__ = [
     "annotate",
     "bind",
+    "blockize",
     "cache_index",
     "cache_inplace",
     "cache_read",
