@@ -6,6 +6,9 @@ split      for i in range(n): S(i)   ->   for io, ii in grid(ceil(n / f), f): S(
 from . import (
     annotate,
     bind,
+    blockize,
+    cache_index,
+    cache_inplace,
     cache_read,
     cache_write,
     compute_at,
@@ -18,6 +21,10 @@ from . import (
     get_loops,
     get_producers,
     parallel,
+    read_at,
+    reindex,
+    reindex_cache_read,
+    reindex_cache_write,
     reorder,
     reverse_compute_at,
     reverse_compute_inline,
@@ -31,11 +38,15 @@ from . import (
     unroll,
     unsafe_set_dtype,
     vectorize,
+    write_at,
 )
 
 __all__ = [
     "annotate",
     "bind",
+    "blockize",
+    "cache_index",
+    "cache_inplace",
     "cache_read",
     "cache_write",
     "compute_at",
@@ -48,6 +59,10 @@ __all__ = [
     "get_loops",
     "get_producers",
     "parallel",
+    "read_at",
+    "reindex",
+    "reindex_cache_read",
+    "reindex_cache_write",
     "reorder",
     "reverse_compute_at",
     "reverse_compute_inline",
@@ -61,4 +76,5 @@ __all__ = [
     "unroll",
     "unsafe_set_dtype",
     "vectorize",
+    "write_at",
 ]
