@@ -123,6 +123,12 @@ def cache_write(recorded: Recorded, source: int, scope: str, call: Call) -> tupl
     """(the record with the computing stage, its tensors)."""
     record = recorded.stages[source]
     op = _pristine(record, call)
+    if op.num_outputs != 1:
+        raise refused(
+            call, "E-STAGE-CACHE", f"{op.name} has several results, which cannot be cached",
+            found=f"{op.num_outputs} outputs", expected="an operation of one output",
+            fix="compute the results by operations of their own",
+        )  # fmt: skip
     fresh = [_fresh(f"{axis.var.name}.c", axis.dom.min, axis.dom.extent) for axis in op.axis]
     values = {axis.var: new.var for axis, new in zip(op.axis, fresh, strict=True)}
     bodies = tuple(substitute(body, values) for body in op.body)

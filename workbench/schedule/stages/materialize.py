@@ -179,13 +179,6 @@ class _Builder:
 
     def _cache_write(self, call: CacheWrite) -> None:
         block = self.block(call.source)
-        count = len(self.schedule.get(block).writes)
-        if count != 1:
-            raise refused(
-                call.call, "E-STAGE-CACHE", "an operation of several outputs cannot be cached",
-                found=f"{count} outputs", expected="an operation of one output",
-                fix="compute the outputs by operations of their own",
-            )  # fmt: skip
         copy = self.schedule.cache_write(block, 0, call.scope)
         self.blocks[call.made], self.blocks[call.source] = block, copy
 
