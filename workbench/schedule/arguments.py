@@ -1,7 +1,8 @@
 """Arguments of primitives, checked by their annotations: the signature is the form, the validation and the schema.
 
 Understood annotations: `LoopRV`, `BlockRV`, either of them, `int` (within `Between` if annotated so), `float`,
-`bool`, `str`, `Literal[...]`, `list[T]`, `T | None`, and `Plain` for any JSON data.  Lists become tuples.
+`bool`, `str`, `Literal[...]`, `list[T]`, `T | None`, and `Plain` for any JSON data.  Lists become tuples.  Where a
+whole number is wanted, a drawn one (`ExprRV`) may stand.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from .errors import ScheduleError, refuse
-from .references import BlockRV, LoopRV, Reference
+from .references import BlockRV, ExprRV, LoopRV, Reference
 
 Plain = Any
 """JSON data: null, numbers, text, booleans, lists of them."""
@@ -47,12 +48,12 @@ def checked(value: Any, annotation: Any, what: str, resolve: Resolve) -> Any:
     """`value` as the annotation wants it.  Raises `ScheduleError` E-SCHEDULE-ARGUMENT otherwise."""
     origin = typing.get_origin(annotation)
     if annotation is Any:
-        return _plain(value, what)
+        return _plain(value, what, resolve)
     if origin is Annotated:
         base, *limits = typing.get_args(annotation)
         made = checked(value, base, what, resolve)
         for limit in limits:
-            if isinstance(limit, Between) and not limit.low <= made <= limit.high:
+            if isinstance(limit, Between) and not limit.low <= int(made) <= limit.high:
                 raise _wrong(what, value, f"{limit.low} to {limit.high}")
         return made
     if origin in (typing.Union, types.UnionType):
@@ -76,6 +77,10 @@ def _simple(value: Any, annotation: Any, what: str, resolve: Resolve) -> Any:
         if isinstance(found, annotation):
             return found
         raise _wrong(what, value, "a loop" if annotation is LoopRV else "a block or the name of one")
+    if annotation is int:
+        drawn = resolve(value) if isinstance(value, ResultName) else value
+        if isinstance(drawn, ExprRV):
+            return drawn
     if annotation is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     if isinstance(value, annotation) and not (annotation is int and isinstance(value, bool)):
@@ -102,11 +107,13 @@ def _one_of(value: Any, choices: tuple[Any, ...], what: str, resolve: Resolve) -
     raise problem
 
 
-def _plain(value: Any, what: str) -> Any:
-    if value is None or isinstance(value, (bool, int, float, str)):
+def _plain(value: Any, what: str, resolve: Resolve) -> Any:
+    if isinstance(value, ResultName):
+        value = resolve(value)
+    if value is None or isinstance(value, (bool, int, float, str, ExprRV)):
         return value
     if isinstance(value, (list, tuple)):
-        return tuple(_plain(part, f"{what}[{i}]") for i, part in enumerate(value))
+        return tuple(_plain(part, f"{what}[{i}]", resolve) for i, part in enumerate(value))
     raise _wrong(what, value, "numbers, text, booleans, None or lists of them")
 
 
@@ -122,8 +129,15 @@ def _wrong(what: str, value: Any, expected: str) -> ScheduleError:
 
 def recorded(value: Any) -> Any:
     """An argument as the trace keeps it: references by name."""
-    if isinstance(value, (LoopRV, BlockRV)):
+    if isinstance(value, (LoopRV, BlockRV, ExprRV)):
         return ResultName(value.name)
     if isinstance(value, (list, tuple)):
         return tuple(recorded(part) for part in value)
     return value
+
+
+def with_numbers(value: Any, number: Callable[[ExprRV], int]) -> Any:
+    """An argument as the primitive gets it: drawn numbers as what they are."""
+    if isinstance(value, ExprRV):
+        return number(value)
+    return tuple(with_numbers(part, number) for part in value) if isinstance(value, tuple) else value

@@ -15,6 +15,7 @@ from __future__ import annotations
 import inspect
 import itertools
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from .._lazy import views
@@ -24,12 +25,13 @@ from ..core.errors import nearest
 from ..core.module import IRModule, key_name
 from ..core.node import FrozenMap
 from ..tir import nodes as t
-from .arguments import ResultName, checked, recorded
+from .arguments import ResultName, checked, recorded, with_numbers
+from .classic import ClassicSchedule, Settings
 from .errors import ScheduleError, refuse, require
 from .history import Branches, History
 from .rebase import Rebased, rebased
-from .references import BlockRV, LoopRV, Reference, make_reference
-from .registry import PRIMITIVES, Primitive, accepted
+from .references import BlockRV, ExprRV, LoopRV, Reference, make_reference
+from .registry import DECISION, PRIMITIVES, Primitive, accepted
 from .state import ScheduleState
 from .trace import Step, Trace
 
@@ -37,19 +39,29 @@ _TRIES = 64
 """How many combinations of suggested arguments `applicable` looks at for one primitive."""
 
 
-class Schedule:
+class Schedule(ClassicSchedule):
     """See the module's header.  Primitives are methods: `dir(sch)`, `help(sch.split)`."""
 
-    def __init__(self, program: t.PrimFunc | IRModule | ScheduleState, seed: int | None = None) -> None:
-        """`program` is a function, a module (working on "main" or its only function), or a state."""
-        self._history = History(program if isinstance(program, ScheduleState) else _first_state(program))
+    def __init__(
+        self,
+        mod: t.PrimFunc | IRModule | ScheduleState,
+        seed: int | None = None,
+        debug_mask: str | int = "none",
+        error_render_level: str = "detail",
+        enable_check: bool = True,
+    ) -> None:
+        """`mod` is a function, a module (working on "main" or its first function), or a state.
+
+        Samplers draw by `seed` (the same numbers again for None).  `debug_mask` other than "none" verifies the
+        function after each step; `error_render_level` "fast" or "none" shortens refusals.  Legality is always
+        checked, whatever `enable_check` says.
+        """
+        self._settings = Settings.of(debug_mask, error_render_level)
+        self._history = History(mod if isinstance(mod, ScheduleState) else _first_state(mod))
+        if seed is not None:
+            self.seed(seed)
 
     # --- reading ---
-
-    @property
-    def state(self) -> ScheduleState:
-        """The immutable state that this handle points to."""
-        return self._history.state
 
     @property
     def func(self) -> t.PrimFunc:
@@ -95,7 +107,9 @@ class Schedule:
         return views().schedule_bundle(self)
 
     def get(self, reference: Reference) -> Any:
-        """The `For` or `Block` that a reference stands for now."""
+        """The `For` or `Block` that a reference stands for now, or the number that was drawn."""
+        if isinstance(reference, ExprRV):
+            return self.state.number(reference)
         if isinstance(reference, LoopRV):
             return self.state.loop(reference)
         return self.state.block(reference).block
@@ -108,6 +122,7 @@ class Schedule:
     def copy(self) -> Schedule:
         """Another handle on the same state and history; references serve both."""
         made = Schedule(self.state)
+        made._settings = self._settings
         made._history = self._history.copy()
         return made
 
@@ -121,8 +136,6 @@ class Schedule:
             found=f"functions: {', '.join(functions)}",
             fix=nearest(func_name, functions),
         )
-        from dataclasses import replace
-
         self._commit(replace(self.state, working=func_name))
 
     def undo(self, steps: int = 1) -> bool:
@@ -188,7 +201,7 @@ class Schedule:
         """For each primitive that takes `selection` first: None if some arguments work, else the first refusal."""
         found: dict[str, ScheduleError | None] = {}
         for name, entry in PRIMITIVES.items():
-            if entry.category != "get" and entry.selects(type(selection)):
+            if entry.category not in ("get", "sample") and entry.selects(type(selection)):
                 found[name] = self.first_refusal(entry, selection)
         return found
 
@@ -239,23 +252,25 @@ class Schedule:
         for name, target in self.state.named.items():
             if name not in self.state.consumed and target is not selection.target:
                 key = target if isinstance(target, str) else id(target)
-                if isinstance(target, str) == (kind is BlockRV):
-                    found.setdefault(key, make_reference(name, target))
+                reference = make_reference(name, target)
+                if isinstance(reference, kind):
+                    found.setdefault(key, reference)
         return list(found.values())
 
     # --- replaying ---
 
-    def replay(self, trace: Trace) -> None:
+    def replay(self, trace: Trace, *, resample: bool = False) -> None:
         """Do the steps of `trace` from here, all or none.
 
-        Raises the `ScheduleError` of the first step that is refused, with the step's number in `where`.
+        With `resample`, a sampler whose decision does not fit draws again.  Raises the `ScheduleError` of the first
+        step that is refused, with the step's number in `where`.
         """
         state = self.state
         states: list[ScheduleState] = []
         names: dict[str, Reference] = {}
         for number, step in enumerate(trace.steps, 1):
             try:
-                state, made = _replayed(state, step, names)
+                state, made = _replayed(state, step, names, resample)
             except ScheduleError as error:
                 error.where = f"step {number} of the trace: {step.line()}"
                 error.kept = "nothing of the trace was applied"
@@ -287,7 +302,11 @@ def _method(schedule: Schedule, entry: Primitive) -> Callable[..., Any]:
 
     # The signature of the table's entry decides what is passed; it is bound strictly before anything runs.
     def method(*args: Any, **named: Any) -> Any:
-        state, results = _run(schedule.state, entry, _bound(entry, args, named))
+        try:
+            state, results = _run(schedule.state, entry, _bound(entry, args, named))
+        except ScheduleError as error:
+            raise schedule._settings.rendered(error) from None
+        schedule._settings.check(state.func)
         schedule._commit(state)
         return results
 
@@ -315,12 +334,17 @@ def _bound(entry: Primitive, args: tuple[Any, ...], named: dict[str, Any]) -> di
 
 def _run(state: ScheduleState, entry: Primitive, given: dict[str, Any]) -> tuple[ScheduleState, Any]:
     """The state after a primitive, and what its caller gets."""
+    if entry.name == "get_block" and len(state.functions) > 1:
+        given = {"func_name": state.working, **given}
     state, arguments = _checked(state, entry, given)
-    positional = [value for item in entry.parameters for value in _spread(item, arguments)]
-    named = {
-        item.name: arguments.get(item.name, item.default) for item in entry.parameters if item.kind is item.KEYWORD_ONLY
-    }
+    working = state.working
     try:
+        state = state.at_home(arguments.values())
+        meant = {name: with_numbers(value, state.number) for name, value in arguments.items()}
+        positional = [value for item in entry.parameters for value in _spread(item, meant)]
+        named = {
+            item.name: meant.get(item.name, item.default) for item in entry.parameters if item.kind is item.KEYWORD_ONLY
+        }
         change = entry.function(state, *positional, **named)
         made, names = state.advanced(
             entry.name,
@@ -332,10 +356,12 @@ def _run(state: ScheduleState, entry: Primitive, given: dict[str, Any]) -> tuple
         raise _located(error, state, entry) from None
     if change.func is not state.func:
         origin.derived(change.func, state.func)
+    if made.working != working:
+        made = replace(made, working=working)
     references = [make_reference(name, made.named[name]) for name in names]
     if not accepted(entry.results):
         return made, None
-    return made, references[0] if entry.results in (LoopRV, BlockRV) else references
+    return made, references[0] if entry.results in (LoopRV, BlockRV, ExprRV) else references
 
 
 def _spread(item: inspect.Parameter, arguments: dict[str, Any]) -> tuple[Any, ...]:
@@ -348,7 +374,7 @@ def _spread(item: inspect.Parameter, arguments: dict[str, Any]) -> tuple[Any, ..
 
 def _is_given(item: inspect.Parameter, arguments: dict[str, Any]) -> bool:
     """Whether the trace records an argument: one that differs from its default."""
-    if item.name not in arguments:
+    if item.name not in arguments or item.name == DECISION:
         return False
     value = arguments[item.name]
     default = item.default
@@ -395,7 +421,9 @@ def _located(error: ScheduleError, state: ScheduleState, entry: Primitive) -> Sc
     return error
 
 
-def _replayed(state: ScheduleState, step: Step, names: dict[str, Reference]) -> tuple[ScheduleState, list[Reference]]:
+def _replayed(
+    state: ScheduleState, step: Step, names: dict[str, Reference], resample: bool = False
+) -> tuple[ScheduleState, list[Reference]]:
     entry = PRIMITIVES[step.primitive]
 
     def meant(value: Any) -> Any:
@@ -403,7 +431,16 @@ def _replayed(state: ScheduleState, step: Step, names: dict[str, Reference]) -> 
             return names[value.name]
         return tuple(meant(item) for item in value) if isinstance(value, tuple) else value
 
-    made_state, results = _run(state, entry, {name: meant(value) for name, value in step.arguments})
+    given = {name: meant(value) for name, value in step.arguments}
+    if step.decision is not None:
+        given[DECISION] = step.decision
+    try:
+        made_state, results = _run(state, entry, given)
+    except ScheduleError as error:
+        if not resample or error.code != "E-SCHEDULE-DECISION":
+            raise
+        del given[DECISION]
+        made_state, results = _run(state, entry, given)
     made: list[Reference] = [] if results is None else results if isinstance(results, list) else [results]
     require(
         len(made) == len(step.results),
