@@ -51,6 +51,12 @@ def relay_unary(name: str, a: Any) -> Any:
     return unary(name, a)
 
 
+def tensor_binary(name: str, a: Any, b: Any) -> Any:
+    from . import topi
+
+    return getattr(topi, name)(a, b)
+
+
 def display(program: Any) -> None:
     from .views.show import show_any as show
 
@@ -98,3 +104,22 @@ def schedule_screen(schedule: Any, fallback_html: str) -> Any:
     from .views.schedule import EditorModel
 
     return ScheduleEditor(EditorModel(schedule), fallback_html)
+
+
+def te_schedules() -> Any:
+    """`schedule.stages`: te schedules, which stand above te."""
+    from .schedule import stages
+
+    return stages
+
+
+def lower_program(*args: Any, **options: Any) -> Any:
+    """Classic `lower`; the signature is `driver.build.lower`'s."""
+    from .driver.build import lower
+
+    return lower(*args, **options)
+def fact_html(fact: Any) -> str:
+    """A fact of `analysis` as static HTML."""
+    from .views.facts import fact_html as drawn
+
+    return drawn(fact)

@@ -435,6 +435,9 @@ class FakeSchedule:
             )
         return inner
 
+    def switch(self, branch: int) -> FakeSchedule:
+        raise WorkbenchError("E-SCHEDULE-BRANCH-NUMBER", "there is one branch", found=str(branch))
+
     def undo(self) -> FakeSchedule:
         if self.position == 0:
             raise WorkbenchError("E-SCHEDULE-UNDO", "nothing to undo")

@@ -148,3 +148,50 @@ def test_two_quick_clicks_are_one_command(harness: Harness) -> None:
     expect(box(harness, "j_1")).to_be_visible()
     harness.page.wait_for_timeout(150)
     assert harness.operations().count("apply") == 1
+
+
+def real(harness: Harness) -> ScheduleEditor:
+    from tests.schedule.programs import plain_matmul
+    from workbench.schedule import Schedule
+    from workbench.views.schedule import EditorModel
+
+    editor = ScheduleEditor(EditorModel(Schedule(plain_matmul())))
+    harness.show(editor)
+    expect(harness.page.get_by_role("treeitem").first).to_be_visible()
+    return editor
+
+
+def test_branches_are_made_by_undo_and_chosen_from_a_list(harness: Harness) -> None:
+    editor = real(harness)
+    page = harness.page
+    choose(harness, "C:0", "parallel")
+    expect(box(harness, "C:0")).to_contain_text("parallel")
+    page.get_by_role("button", name="Undo").click()
+    choose(harness, "C:2", "unroll")
+    branches = page.get_by_role("combobox", name="Branch")
+    expect(branches).to_have_value("1")
+    assert branches.locator("option").all_inner_texts() == ["0: parallel", "1: unroll"]
+    branches.select_option("0")
+    expect(box(harness, "C:0")).to_contain_text("parallel")
+    assert editor.model.view().branch == 0 and "sch.parallel" in editor.code
+
+
+def test_the_loops_of_a_nest_are_ordered_left_out_and_taken_in(harness: Harness) -> None:
+    editor = real(harness)
+    page = harness.page
+    choose(harness, "C:0", "reorder")
+    page.get_by_role("button", name="Move k outwards").click()
+    page.get_by_role("button", name="Move k outwards").click()
+    page.get_by_role("button", name="Leave j out").click()
+    page.get_by_role("button", name="Take j in").click()
+    page.get_by_role("button", name="Apply").click()
+    expect(page.locator(".wb-tree .wb-iter").first).to_have_text("k")
+    assert "sch.reorder(l2, l0, l1)" in editor.code
+
+
+def test_primitives_stand_in_groups(harness: Harness) -> None:
+    real(harness)
+    box(harness, "C:0").click()
+    group = harness.page.get_by_role("group", name="loop", exact=True)
+    expect(group.get_by_role("button", name="unroll")).to_be_visible()
+    expect(group.get_by_role("button", name="annotate")).to_have_count(0)

@@ -152,3 +152,38 @@ def test_an_unknown_primitive_is_refused(network: Any) -> None:
     for name in ("get_block", "no_such"):
         with pytest.raises(WorkbenchError, match="no such primitive"):
             model.apply(name, "b:clip", {})
+
+
+def product() -> EditorModel:
+    from tests.schedule.programs import plain_matmul
+
+    return EditorModel(wb.tir.Schedule(plain_matmul()))
+
+
+def test_a_command_after_an_undo_begins_a_branch() -> None:
+    model = product().apply("parallel", "l:C:0", {})
+    assert model.view().branches == ()
+    other = model.undo().apply("unroll", "l:C:2", {})
+    view = other.view()
+    assert view.branches == ("parallel", "unroll") and view.branch == 1
+    back = other.switch(0)
+    assert back.view().state == model.view().state and back.view().branch == 0
+    assert back.switch(1).view().state == view.state
+    assert back.undo().view().branches == view.branches
+    third = back.undo().apply("vectorize", "l:C:1", {})
+    assert third.view().branches == ("parallel", "unroll", "vectorize") and third.view().branch == 2
+    with pytest.raises(WorkbenchError, match="no such branch"):
+        third.switch(3)
+
+
+def test_the_form_of_reorder_begins_with_the_whole_nest() -> None:
+    model = product()
+    reasons = model.reasons("l:C:1")
+    assert reasons.arguments["reorder"]["ordered_loops"] == ["l:C:0", "l:C:1", "l:C:2"]
+    made = model.apply("reorder", "l:C:1", {"ordered_loops": ["l:C:2", "l:C:0", "l:C:1"]})
+    assert [node.name for node in boxes(made.view().tree) if node.kind == "loop"] == ["k", "i", "j"]
+
+
+def test_primitives_come_with_their_category() -> None:
+    found = {primitive.name: primitive.category for primitive in product().view().primitives}
+    assert found["split"] == "loop" and found["cache_write"] == "cache" and all(found.values())

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..arith.nodes import PrimExpr
+from ..arith.nodes import IntImm, PrimExpr
 from ..tir import nodes as t
 from .affine import Affine, Atom, Ranges, Unit
 from .conditions import below, conjuncts, holds
@@ -77,6 +77,7 @@ class _Radix:
     def __init__(self, inner: Sequence[t.For], ranges: Ranges, limits: dict[Any, int]) -> None:
         self.ranges = ranges
         self.inner = {id(loop.var): extent_of(loop) for loop in inner}
+        self.still = {id(loop.var) for loop in inner if extent_of(loop) == 1 and _is_zero(loop.min)}
         self.sources: dict[Any, Source] = {}
         self.limits = limits
         self.ok = True
@@ -84,7 +85,11 @@ class _Radix:
     def span(self, form: Affine) -> tuple[int | None, bool]:
         """The number of values of a form whose digits are in order, and whether it takes each of them once."""
         units, _ = form.grouped()
-        varying = [(factor, unit) for factor, unit in units if not unit.variables.isdisjoint(self.inner)]
+        varying = [
+            (factor, unit)
+            for factor, unit in units
+            if not unit.variables.isdisjoint(self.inner) and not self.stands_still(unit)
+        ]
         if any(not unit.variables <= set(self.inner) for _, unit in varying):
             return self.failed()
         position: int | None = 1
@@ -98,6 +103,10 @@ class _Radix:
                 return None, False
             position = None if extent is None else factor * extent
         return position, dense
+
+    def stands_still(self, unit: Unit) -> bool:
+        """True for a loop of one iteration, which is at 0."""
+        return unit.atom is not None and unit.atom.is_var and id(unit.atom.expr) in self.still
 
     def failed(self) -> tuple[None, bool]:
         self.ok = False
@@ -145,6 +154,10 @@ class _Radix:
         if limit is not None and (extent is None or limit < extent):
             extent = limit
         return self.sources.setdefault(form.key, Source(extent))
+
+
+def _is_zero(expr: PrimExpr) -> bool:
+    return isinstance(expr, IntImm) and expr.value == 0
 
 
 def _limits(predicate: PrimExpr, ranges: Ranges) -> tuple[dict[Any, int], dict[Any, Affine]]:

@@ -1,8 +1,10 @@
 """Exact dependences between iterations, through islpy (imported lazily, here only).
 
-A program's accesses become integer relations between loop iterations and elements.  Two questions are asked of them:
-may the iterations of a loop run in any order (`carried`), and may loops be interchanged (`violated`).  The answers
-are a `Conflict` (a *witness*: two iterations, and the element that both touch), None, or `NotAffine`.
+A program's accesses become integer relations between loop iterations and elements; two accesses of one buffer become
+one relation between the iterations that meet in an element.  That relation is made once for a program (kept with the
+sites of its tree) and answers for all loops: may the iterations of a loop run in any order (`carried`), and may loops
+be interchanged (`violated`)?  The answers are a `Conflict` (a *witness*: two iterations, and the element that both
+touch), None, or `NotAffine`.
 
 Invariant: declared regions are what counts; they contain all that a block touches.
 """
@@ -11,19 +13,22 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..arith import nodes as a
-from ..arith.nodes import PrimExpr, Var
+from ..core.equal import same
+from ..core.node import Node, post_order
 from ..tir import nodes as t
 from .conditions import conjuncts
+from .isl_text import NotAffine, Writer, with_parameters
 from .recovery import Touch, touches
 from .tree import BlockSite
 
+__all__ = ["Conflict", "NotAffine", "available", "carried", "library", "runs_once", "uncovered", "violated"]
 
-class NotAffine(Exception):
-    """The question cannot be put exactly; the message says what stands in the way."""
+_MANY = 4
+"""With more loops than this, a witness names those apart first in which its two iterations differ."""
 
 
 @dataclass(frozen=True)
@@ -41,12 +46,36 @@ class Conflict:
         element = f"{self.first.region.buffer.name}[{', '.join(map(str, self.element))}]"
         verb = "writes" if self.first.writes else "reads"
         other = "writes" if self.second.writes else "reads"
-        same = " too" if verb == other else ""
-        return f"iteration {_at(self.first_at)} {verb} {element}, which iteration {_at(self.second_at)} {other}{same}"
+        too = " too" if verb == other else ""
+        shared = {name for name, value in self.first_at.items() if self.second_at.get(name) == value}
+        if len(self.first_at) <= _MANY or len(shared) == len(self.first_at):
+            shared = set[str]()
+        where = f" (both at {_at(self.first_at, shared)})" if shared else ""
+        apart = set(self.first_at) - shared
+        one, two = _at(self.first_at, apart), _at(self.second_at, apart)
+        return f"iteration {one} {verb} {element}, which iteration {two} {other}{too}{where}"
+
+    def distance(self) -> dict[str, int]:
+        """How far apart the two iterations are along each loop."""
+        return {name: self.second_at[name] - value for name, value in self.first_at.items()}
+
+    def statements(self) -> tuple[Node, ...]:
+        """The store or load that makes each of the two accesses."""
+        return tuple(dict.fromkeys((_statement(self.first), _statement(self.second))))
 
 
-def _at(values: dict[str, int]) -> str:
-    return ", ".join(f"{name}={value}" for name, value in values.items())
+def _at(values: dict[str, int], names: set[str]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in values.items() if name in names)
+
+
+def _statement(touch: Touch) -> Node:
+    """The store or load in a block's body that a region was declared for; the block where none is at that place."""
+    found: Node | None = None
+    for node in post_order(touch.site.block.body):
+        if isinstance(node, t.BufferStore if touch.writes else t.BufferLoad) and node.buffer is touch.region.buffer:  # type: ignore[union-attr]
+            if found is None or same(node.indices, tuple(axis.min for axis in touch.region.region)):  # type: ignore[union-attr]
+                found = node
+    return found if found is not None else touch.site.block
 
 
 def available() -> bool:
@@ -54,95 +83,53 @@ def available() -> bool:
     return importlib.util.find_spec("islpy") is not None
 
 
-# --- expressions as isl text --------------------------------------------------------------------------------------
+def library() -> Any:
+    """The module islpy, for the analyses that ask it questions of their own.  Raises `NotAffine` without it."""
+    if not available():
+        raise NotAffine("islpy is not installed")
+    import islpy
+
+    return islpy
 
 
-class _Writer:
-    """Writes expressions in isl's notation; names variables, collects parameters."""
-
-    def __init__(self) -> None:
-        self.names: dict[int, str] = {}
-        self.parameters: dict[int, str] = {}
-        self.values: dict[int, PrimExpr] = {}
-
-    def name(self, var: Var) -> str:
-        known = self.names.get(id(var)) or self.parameters.get(id(var))
-        if known is None:
-            known = self.parameters[id(var)] = f"p{len(self.parameters)}"
-        return known
-
-    def expr(self, root: PrimExpr, depth: int = 0) -> str:
-        if depth > 200:
-            raise NotAffine("an index is nested too deeply")
-        if isinstance(root, a.IntImm):
-            return str(root.value)
-        if isinstance(root, Var):
-            bound = self.values.get(id(root))
-            return self.expr(bound, depth + 1) if bound is not None else self.name(root)
-        rule = _TEXTS.get(type(root))
-        if rule is None or not isinstance(root, a.BinaryExpr):
-            raise NotAffine(f"an index contains {_kind(root)}")
-        if isinstance(root, (a.FloorDiv, a.FloorMod)) and not _positive(root.b):
-            raise NotAffine("an index is divided by something that is not a positive constant")
-        if isinstance(root, a.Mul) and not (isinstance(root.a, a.IntImm) or isinstance(root.b, a.IntImm)):
-            raise NotAffine("an index is a product of variables")
-        if isinstance(root, a.Mul):
-            number, other = (root.a, root.b) if isinstance(root.a, a.IntImm) else (root.b, root.a)
-            return f"{self.expr(number)}*({self.expr(other, depth + 1)})"
-        return rule(self.expr(root.a, depth + 1), self.expr(root.b, depth + 1))
-
-    def condition(self, root: PrimExpr) -> str | None:
-        """A comparison, or None if it is not affine (a domain without it is larger, which is safe)."""
-        sign = _COMPARISONS.get(type(root))
-        if sign is None or not isinstance(root, a.CompareExpr) or not root.a.dtype.is_integer:
-            return None
-        try:
-            return f"{self.expr(root.a)} {sign} {self.expr(root.b)}"
-        except NotAffine:
-            return None
-
-
-def _positive(expr: PrimExpr) -> bool:
-    return isinstance(expr, a.IntImm) and expr.value > 0
-
-
-def _kind(expr: PrimExpr) -> str:
-    if isinstance(expr, t.BufferLoad):
-        return f"a value loaded from {expr.buffer.name}"
-    return f"a call of {expr.op}" if isinstance(expr, a.Call) else type(expr).__name__
-
-
-_TEXTS: dict[type, Callable[[str, str], str]] = {
-    a.Add: lambda x, y: f"({x} + {y})",
-    a.Sub: lambda x, y: f"({x} - {y})",
-    a.Mul: lambda x, y: f"{x}*({y})",
-    a.FloorDiv: lambda x, y: f"floor(({x})/{y})",
-    a.FloorMod: lambda x, y: f"(({x}) mod {y})",
-    a.Min: lambda x, y: f"min({x}, {y})",
-    a.Max: lambda x, y: f"max({x}, {y})",
-}
-_COMPARISONS: dict[type, str] = {a.LT: "<", a.LE: "<=", a.GT: ">", a.GE: ">=", a.EQ: "=", a.NE: "!="}
+# --- relations ----------------------------------------------------------------------------------------------------
 
 
 @dataclass
 class _Relation:
-    """One access: { [all loops of its block] -> [element] }, and how many of the loops are common to all."""
+    """One access: { [all loops of its block] -> [element] }."""
 
     touch: Touch
     map: Any
     loops: tuple[t.For, ...]
 
 
-def _relation(isl: Any, touch: Touch) -> _Relation:
-    site = touch.site
-    writer = _Writer()
-    writer.names = {id(loop.var): f"x{number}" for number, loop in enumerate(site.loops)}
-    writer.values = {id(iter_var.var): value for iter_var, value in site.bindings}
+def loop_conditions(site: BlockSite, writer: Writer) -> list[str]:
+    """The bounds of the loops around a block, and its predicate, in isl's notation.  Raises `NotAffine`."""
     conditions: list[str] = []
     for number, loop in enumerate(site.loops):
         low, extent = writer.expr(loop.min), writer.expr(loop.extent)
         conditions.append(f"{low} <= x{number} < {low} + {extent}")
     conditions.extend(text for text in map(writer.condition, conjuncts(site.realize.predicate)) if text is not None)
+    return conditions
+
+
+def site_writer(site: BlockSite) -> Writer:
+    """Names x0, x1, ... for the loops around a block, and what its iterators stand for."""
+    return Writer(
+        {id(loop.var): f"x{number}" for number, loop in enumerate(site.loops)},
+        {id(iter_var.var): value for iter_var, value in site.bindings},
+    )
+
+
+def _relation(isl: Any, touch: Touch) -> _Relation:
+    key = ("relation", id(touch.region))
+    known = touch.site.facts.get(key)
+    if known is not None:
+        return _Relation(touch, known, touch.site.loops)
+    site = touch.site
+    writer = site_writer(site)
+    conditions = loop_conditions(site, writer)
     element: list[str] = []
     for number, axis in enumerate(touch.region.region):
         low, extent = writer.expr(axis.min), writer.expr(axis.extent)
@@ -151,21 +138,67 @@ def _relation(isl: Any, touch: Touch) -> _Relation:
     inputs = ", ".join(f"x{number}" for number in range(len(site.loops)))
     parameters = ", ".join(writer.parameters.values())
     text = f"[{parameters}] -> {{ [{inputs}] -> [{', '.join(element)}] : {' and '.join(conditions) or 'true'} }}"
-    return _Relation(touch, isl.Map(_with_parameters(text, writer)), site.loops)
-
-
-def _with_parameters(text: str, writer: _Writer) -> str:
-    """Parameters renamed by identity, so that one variable has one name in all relations of a question."""
-    import re
-
-    unique = {short: f"q{identity}" for identity, short in writer.parameters.items()}
-    return re.sub(r"\bp\d+\b", lambda found: unique[found.group()], text)
+    made = site.facts[key] = isl.Map(with_parameters(text, writer))
+    return _Relation(touch, made, site.loops)
 
 
 def _project(isl: Any, relation: _Relation, count: int) -> Any:
     """The relation over its first `count` loops only."""
     inner = relation.map.dim(isl.dim_type.in_) - count
     return relation.map.project_out(isl.dim_type.in_, count, inner)
+
+
+@dataclass
+class _Pair:
+    """Which iterations of the loops around two accesses meet in an element; asked about one loop after another."""
+
+    isl: Any
+    one: _Relation
+    other: _Relation
+    left: Any
+    right: Any
+    stages: list[Any]
+    """The meeting iterations x -> y that agree on the first 0, 1, 2, ... loops; made as far as was asked."""
+    answers: dict[tuple[int, ...] | str, Any] = field(default_factory=dict[Any, Any])
+
+    @property
+    def depth(self) -> int:
+        return self.left.dim(self.isl.dim_type.in_)
+
+    def agreeing(self, count: int) -> Any:
+        """The meeting iterations that agree on the first `count` loops."""
+        while len(self.stages) <= count:
+            at = len(self.stages) - 1
+            kind = self.isl.dim_type
+            self.stages.append(self.stages[-1].equate(kind.in_, at, kind.out, at))
+        return self.stages[count]
+
+    def ordered(self, base: int, smaller: Sequence[int], equal: Sequence[int], larger: Sequence[int]) -> Any:
+        """Meeting iterations: x = y before `base` and at the loops `equal`, x < y at `smaller`, x > y at `larger`."""
+        key = (base, *smaller, -1, *equal, -1, *larger)
+        if key not in self.answers:
+            kind = self.isl.dim_type
+            found = self.agreeing(base)
+            for at in equal:
+                found = found.equate(kind.in_, at, kind.out, at)
+            for at in smaller:
+                found = found.order_lt(kind.in_, at, kind.out, at)
+            for at in larger:
+                found = found.order_gt(kind.in_, at, kind.out, at)
+            self.answers[key] = None if found.is_empty() else found
+        return self.answers[key]
+
+
+def _pair(isl: Any, one: Touch, other: Touch) -> _Pair:
+    key = ("pair", id(one.region), id(other.region), id(other.site))
+    known = one.site.facts.get(key)
+    if known is None:
+        left, right = _relation(isl, one), _relation(isl, other)
+        depth = _common(one.site, other.site)
+        first, second = _project(isl, left, depth), _project(isl, right, depth)
+        meeting = first.apply_range(second.reverse())
+        known = one.site.facts[key] = _Pair(isl, left, right, first, second, [meeting])
+    return known
 
 
 # --- questions ----------------------------------------------------------------------------------------------------
@@ -176,7 +209,12 @@ def carried(loop: t.For, sites: Sequence[BlockSite], skip: frozenset[int] = froz
 
     `skip` names buffers (by identity) to leave out.  Raises `NotAffine`.
     """
-    return _search(sites, skip, lambda site: _depth(site, loop), lambda depth: _differ(depth), None)
+
+    def found(pair: _Pair) -> Any:
+        at = _depth(pair.one.touch.site, loop) - 1
+        return pair.ordered(at, (at,), (), ())
+
+    return _search(sites, skip, found, None)
 
 
 def violated(
@@ -187,87 +225,72 @@ def violated(
     `excused` says which pairs of accesses may change order (sums).  Raises `NotAffine`.
     """
     order = [next(i for i, loop in enumerate(before) if loop is item) for item in after]
-    return _search(
-        sites,
-        frozenset(),
-        lambda site: _depth(site, before[-1]),
-        lambda depth: _swapped(depth, len(before), order),
-        excused,
-    )
+    cases = _turned(order)
+
+    def found(pair: _Pair) -> Any:
+        base = _depth(pair.one.touch.site, before[0]) - 1
+        for first, second, equal in cases:
+            meeting = pair.ordered(base, (base + first,), tuple(base + at for at in equal), (base + second,))
+            if meeting is not None:
+                return meeting
+        return None
+
+    return _search(sites, frozenset(), found, excused)
+
+
+def _turned(order: list[int]) -> list[tuple[int, int, tuple[int, ...]]]:
+    """The ways in which x ran before y and now runs after it: (loop that told then, loop that tells now, equal loops).
+
+    x ran before y if it is smaller at the first loop where they differ, in the old order; now y is smaller at the
+    first loop where they differ in the new order, which must be another one.
+    """
+    cases: list[tuple[int, int, tuple[int, ...]]] = []
+    for first in range(len(order)):
+        for position, second in enumerate(order):
+            earlier = order[:position]
+            if second > first and first not in earlier:
+                cases.append((first, second, tuple(sorted({*range(first), *earlier}))))
+    return cases
 
 
 def _depth(site: BlockSite, loop: t.For) -> int:
     return next(i for i, item in enumerate(site.loops) if item is loop) + 1
 
 
-def _differ(depth: int) -> str:
-    """Pairs of iterations that agree on all loops but the last."""
-    same = [f"x{i} = y{i}" for i in range(depth - 1)]
-    return " and ".join([*same, f"x{depth - 1} < y{depth - 1}"])
-
-
-def _swapped(depth: int, count: int, order: list[int]) -> str:
-    """Pairs that ran x before y, and would run y before x."""
-    base = depth - count
-    same = [f"x{i} = y{i}" for i in range(base)]
-    earlier = _lexicographic("x", "y", [base + i for i in range(count)])
-    later = _lexicographic("y", "x", [base + i for i in order])
-    return " and ".join([*same, f"({earlier})", f"({later})"])
-
-
-def _lexicographic(left: str, right: str, positions: list[int]) -> str:
-    cases: list[str] = []
-    for number, position in enumerate(positions):
-        equal = [f"{left}{i} = {right}{i}" for i in positions[:number]]
-        cases.append("(" + " and ".join([*equal, f"{left}{position} < {right}{position}"]) + ")")
-    return " or ".join(cases)
-
-
 def _search(
     sites: Sequence[BlockSite],
     skip: frozenset[int],
-    depth_of: Callable[[BlockSite], int],
-    pairs: Callable[[int], str],
+    found: Callable[[_Pair], Any],
     excused: Callable[[Touch, Touch], bool] | None,
 ) -> Conflict | None:
-    import islpy as isl
-
+    isl = library()
     for buffer, touched in touches(sites).items():
         if buffer in skip:
             continue
-        relations = [_relation(isl, touch) for touch in touched]
-        for one in relations:
-            for other in relations:
-                if not (one.touch.writes or other.touch.writes):
+        for one in touched:
+            for other in touched:
+                if not (one.writes or other.writes):
                     continue
-                if excused is not None and excused(one.touch, other.touch):
+                if excused is not None and excused(one, other):
                     continue
-                depth = depth_of(one.touch.site)
-                found = _pair(isl, one, other, depth, pairs(depth))
-                if found is not None:
-                    return found
+                pair = _pair(isl, one, other)
+                meeting = found(pair)
+                if meeting is not None:
+                    return _witness(pair, meeting, one, other)
     return None
 
 
-def _pair(isl: Any, one: _Relation, other: _Relation, depth: int, condition: str) -> Conflict | None:
-    left, right = _project(isl, one, depth), _project(isl, other, depth)
-    xs = ", ".join(f"x{i}" for i in range(depth))
-    ys = ", ".join(f"y{i}" for i in range(depth))
-    order = isl.Map(f"{{ [{xs}] -> [{ys}] : {condition} }}")
-    meeting = left.apply_range(right.reverse()).intersect(order.align_params(left.get_space()))
-    if meeting.is_empty():
-        return None
+def _witness(pair: _Pair, meeting: Any, one: Touch, other: Touch) -> Conflict:
+    isl, depth = pair.isl, pair.depth
     point = meeting.wrap().sample_point()
     values = [int(str(point.get_coordinate_val(isl.dim_type.set, i))) for i in range(2 * depth)]
     first, second = values[:depth], values[depth:]
-    element = _element(isl, left, right, point, first, second)
-    names = [loop.var.name for loop in one.loops[:depth]]
-    return Conflict(
-        one.touch, other.touch, dict(zip(names, first, strict=True)), dict(zip(names, second, strict=True)), element
-    )
+    element = _element(isl, pair.left, pair.right, first, second)
+    names = [loop.var.name for loop in one.site.loops[:depth]]
+    return Conflict(one, other, dict(zip(names, first, strict=True)), dict(zip(names, second, strict=True)), element)
 
 
-def _element(isl: Any, left: Any, right: Any, point: Any, first: list[int], second: list[int]) -> tuple[int, ...]:
+def _element(isl: Any, left: Any, right: Any, first: list[int], second: list[int]) -> tuple[int, ...]:
     def image(relation: Any, at: list[int]) -> Any:
         for number, value in enumerate(at):
             relation = relation.fix_val(isl.dim_type.in_, number, isl.Val(value))
@@ -279,15 +302,30 @@ def _element(isl: Any, left: Any, right: Any, point: Any, first: list[int], seco
     return tuple(int(str(sample.get_coordinate_val(isl.dim_type.set, i))) for i in range(count))
 
 
+def runs_once(site: BlockSite, inner: Sequence[t.For]) -> bool:
+    """Whether no instance of a block runs twice while the loops `inner` run and those around stand still.
+
+    Raises `NotAffine`.
+    """
+    isl = library()
+    writer = site_writer(site)
+    conditions = loop_conditions(site, writer)
+    values = ", ".join(writer.expr(value) for _, value in site.bindings)
+    held = ", ".join(f"x{i}" for i, loop in enumerate(site.loops) if all(loop is not item for item in inner))
+    inputs = ", ".join(f"x{number}" for number in range(len(site.loops)))
+    parameters = ", ".join(writer.parameters.values())
+    text = f"[{parameters}] -> {{ [{inputs}] -> [[{held}] -> [{values}]] : {' and '.join(conditions) or 'true'} }}"
+    return bool(isl.Map(with_parameters(text, writer)).is_injective())
+
+
 def uncovered(loop: t.For, buffer: t.Buffer, sites: Sequence[BlockSite]) -> bool:
     """Whether some read of `buffer` inside `loop` may want an element not written before in the same iteration.
 
     Raises `NotAffine`.  Blocks count as writing all of their regions only if these are single elements.
     """
-    import islpy as isl
-
+    isl = library()
     touched = touches(sites).get(id(buffer), [])
-    writes = [touch for touch in touched if touch.writes and _is_point(touch) and _is_plain(touch.site)]
+    writes = [touch for touch in touched if touch.writes and is_point(touch) and is_plain(touch.site)]
     for read in touched:
         if read.writes:
             continue
@@ -322,11 +360,12 @@ def _common(one: BlockSite, other: BlockSite) -> int:
     return count
 
 
-def _is_point(touch: Touch) -> bool:
+def is_point(touch: Touch) -> bool:
+    """True for an access of a single element."""
     return all(isinstance(axis.extent, a.IntImm) and axis.extent.value == 1 for axis in touch.region.region)
 
 
-def _is_plain(site: BlockSite) -> bool:
+def is_plain(site: BlockSite) -> bool:
     """A block whose stores run unconditionally."""
     stack: list[t.Stmt] = [site.block.body]
     while stack:
@@ -335,5 +374,5 @@ def _is_plain(site: BlockSite) -> bool:
             stack.extend(stmt.stmts)
         elif not isinstance(stmt, t.BufferStore):
             return False
-    affine = _Writer()
+    affine = Writer()
     return all(affine.condition(condition) is not None for condition in conjuncts(site.realize.predicate))

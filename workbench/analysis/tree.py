@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 from ..arith.nodes import PrimExpr, Var
 from ..core.errors import WorkbenchError
@@ -29,6 +30,8 @@ class BlockSite:
     """Position in the text: what comes first has the smaller number."""
     path: tuple[t.Stmt, ...]
     """The statements from the function's body down to (without) the realize."""
+    facts: dict[Any, Any] = field(default_factory=dict[Any, Any], repr=False)
+    """What analyses have found out about the block in this place, by keys of theirs."""
 
     @property
     def block(self) -> t.Block:

@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -85,8 +85,13 @@ def _define_general() -> None:
         Intrinsic("bitwise_xor", 2, Result.FIRST, "bits of exactly one", np.bitwise_xor),
         Intrinsic("bitwise_not", 1, Result.FIRST, "bits inverted", np.bitwise_not),
         Intrinsic("shift_left", 2, Result.FIRST, "x * 2**y, wrapping; 0 when y < 0 or y >= bits", np.left_shift),
-        Intrinsic("shift_right", 2, Result.FIRST, "x / 2**y, keeping the sign; 0 or -1 when y < 0 or y >= bits",
-                  np.right_shift),
+        Intrinsic(
+            "shift_right",
+            2,
+            Result.FIRST,
+            "x / 2**y, keeping the sign; 0 or -1 when y < 0 or y >= bits",
+            np.right_shift,
+        ),
         Intrinsic("popcount", 1, Result.FIRST, "number of bits set", np.bitwise_count),
         Intrinsic("reinterpret", 1, Result.GIVEN, "the same bits as another dtype of equal width", None),
         Intrinsic("likely", 1, Result.FIRST, "a condition expected to hold", lambda x: x),
@@ -103,7 +108,19 @@ def _define_general() -> None:
 def _define_effects() -> None:
     entries = [
         Intrinsic("address_of", 1, Result.HANDLE, "pointer to an element: (BufferLoad)", None),
+        Intrinsic("access_ptr", 2, Result.HANDLE, "address_of, and for what: (BufferLoad, text of r, w or both)", None),
+        Intrinsic("tvm_stack_make_shape", None, Result.HANDLE, "(extent...): extents in memory of the function", None),
+        Intrinsic(
+            "tvm_stack_make_array",
+            6,
+            Result.HANDLE,
+            "(address, shape, strides or 0, rank, zero of the dtype, offset): a tensor as an argument",
+            None,
+        ),
         Intrinsic("call_extern", None, Result.GIVEN, "(name, argument...): a C function by symbol", None, pure=False),
+        Intrinsic("call_pure_extern", None, Result.GIVEN, "(name, number...): a C function without effects", None),
+        Intrinsic("call_llvm_intrin", None, Result.GIVEN, "(name, argument...): LLVM's, effects", None, pure=False),
+        Intrinsic("call_llvm_pure_intrin", None, Result.GIVEN, "(name, argument...): LLVM's, pure", None),
         Intrinsic("call_tir", None, Result.VOID, "(name, argument...): a PrimFunc of the module", None, pure=False),
         Intrinsic("call_packed", None, Result.GIVEN, "(name, argument...): a PackedFunc by name", None, pure=False),
         Intrinsic("poll_cancel", 0, Result.VOID, "return early when the call was cancelled", None, pure=False),
@@ -113,6 +130,13 @@ def _define_effects() -> None:
     for entry in entries:
         INTRINSICS.register(entry.name, entry)
 
+
+ADDRESSES: Final = frozenset({"address_of", "access_ptr"})
+"""The intrinsics that give the address of an element, which is their first argument."""
+NAMED_CALLS: Final = frozenset(
+    {"call_tir", "call_extern", "call_pure_extern", "call_packed", "call_llvm_intrin", "call_llvm_pure_intrin"}
+)
+"""The intrinsics that begin with the name of a function, as text."""
 
 _define_floats()
 _define_general()

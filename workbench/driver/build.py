@@ -178,29 +178,73 @@ def _packed_spec(function: PrimFunc, name: str) -> TensorSpec:
     return TensorSpec(name, shape, DataType(dtype.strip()))
 
 
-def lower(program: Any, args: Sequence[Any] | None = None, name: str = "main", simple_mode: bool = False) -> Any:
-    """A loop program after the loop passes: an IRModule, or a PrimFunc in `simple_mode` (classic `lower`)."""
+def lower(
+    program: Any,
+    args: Sequence[Any] | None = None,
+    name: str = "main",
+    binds: Mapping[Any, Any] | None = None,
+    simple_mode: bool = False,
+) -> IRModule:
+    """A loop program after the loop passes: `print` shows its text (classic `lower`).
+
+    `program` is a te schedule (with its `args`, placeholders and outputs), te tensors, a PrimFunc, a `tir.Schedule` or
+    an IRModule of PrimFuncs.  The text is the simple one in either mode.
+    """
     from ..tir.transforms import lower_module as lower_loops
 
-    made = lower_loops(_loop_module(program, args, name))
-    return made[name] if simple_mode else made
+    _require_no_binds(binds)
+    return lower_loops(_loop_module(program, args, name))
 
 
-def build(program: Any, args: Sequence[Any] | None = None, target: Target | str = "llvm", name: str = "main") -> Module:
-    """Compile a PrimFunc, a schedule, te tensors, or an IRModule of PrimFuncs (classic `build`)."""
+def build(
+    program: Any,
+    args: Sequence[Any] | None = None,
+    target: Target | str = "llvm",
+    target_host: Any = None,
+    runtime: Any = None,
+    name: str = "main",
+    binds: Mapping[Any, Any] | None = None,
+) -> Module:
+    """Compile a te schedule, te tensors, a PrimFunc, a `tir.Schedule`, or an IRModule of PrimFuncs (classic `build`).
+
+    The host is the target itself; `target_host` and `runtime` stand for classic calls.
+    """
+    _require_no_binds(binds)
     chosen = Target(target)
+    if chosen.kind.name != "llvm":
+        raise WorkbenchError(
+            "E-BUILD-TARGET",
+            f"no code is generated for target {chosen.kind.name}",
+            found=str(chosen),
+            expected="llvm",
+            fix="lower(...) shows the program; build it for llvm",
+        )
     with chosen:
         return backend.compile_module(_loop_module(program, args, name), chosen).module()
 
 
+def _require_no_binds(binds: Mapping[Any, Any] | None) -> None:
+    if binds:
+        raise WorkbenchError(
+            "E-BUILD-BINDS",
+            "tensors cannot be bound to buffers of one's own here",
+            found=f"{len(binds)} bindings",
+            expected="no binds",
+            fix="write the function with T.prim_func and its own buffers",
+        )
+
+
 def _loop_module(program: Any, args: Sequence[Any] | None, name: str) -> IRModule:
     from ..schedule import Schedule
+    from ..schedule.stages import Schedule as StageSchedule
     from ..te import Tensor, create_prim_func
 
     if isinstance(program, IRModule):
         return program
     if isinstance(program, Schedule):
         program = program.func
+    if isinstance(program, StageSchedule):
+        program = program.to_schedule(args, name).func
     if isinstance(program, (list, tuple)) and program and all(isinstance(item, Tensor) for item in program):
         program = create_prim_func(list(program), name=name)
     if isinstance(program, PrimFunc):
@@ -209,5 +253,5 @@ def _loop_module(program: Any, args: Sequence[Any] | None, name: str) -> IRModul
     raise WorkbenchError(
         "E-BUILD-KIND",
         f"a {type(program).__name__} cannot be built",
-        expected="a PrimFunc, a schedule, te tensors or an IRModule of PrimFuncs; relay.build for relay modules",
+        expected="a PrimFunc, a tir or te schedule, te tensors, an IRModule of PrimFuncs (relay.build for relay)",
     )

@@ -4,8 +4,26 @@
 the entry that calls them); `schedule_kernels` asks a provider for the schedule of each kernel.
 """
 
+import sys
+from types import ModuleType
+from typing import Any
+
+from .._lazy import lower_program
 from .entry import Lowered, lower_module
 from .kernel import Kernel
 from .provider import Provider, schedule_kernels
 
 __all__ = ["Kernel", "Lowered", "Provider", "lower_module", "schedule_kernels"]
+
+
+class _Callable(ModuleType):
+    """This package under its classic second meaning: `workbench.lower(...)` is `driver.build.lower`.
+
+    Importing a package binds its name in the package around it, so that name has to serve both.
+    """
+
+    def __call__(self, *args: Any, **options: Any) -> Any:
+        return lower_program(*args, **options)
+
+
+sys.modules[__name__].__class__ = _Callable

@@ -97,6 +97,13 @@ class Module:
             raise WorkbenchError("E-MODULE-FUNCTION", "the module has no functions")
         return self.get_function(self._entry)
 
+    @property
+    def entry_name(self) -> str:
+        """The name of `entry_func`."""
+        if self._entry is None:
+            raise WorkbenchError("E-MODULE-FUNCTION", "the module has no functions")
+        return self._entry
+
     def __call__(self, *args: Any) -> Any:
         return self.entry_func(*args)
 

@@ -7,6 +7,7 @@ own are registered by name (`register_func`) and found again, also from C++ and 
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -42,6 +43,9 @@ class PackedFunc:
         """Try again with the arrays that NumPy would not export; else translate the error."""
         if isinstance(error, WorkbenchError):
             raise error
+        callee = _raised_by_callee(error)
+        if callee is not None:
+            raise callee_error(callee, self.name) from callee
         if isinstance(error, BufferError | ValueError | TypeError) and _native_code(error) is None:
             converted = self._converted(args)
             if converted is not None:
@@ -81,6 +85,29 @@ def _native_code(error: BaseException) -> re.Match[str] | None:
     return _NATIVE_ERROR.match(str(error))
 
 
+_raised = threading.local()
+"""The exception that a Python function raised last in a packed call on this thread: it may come back translated."""
+
+
+def _raised_by_callee(error: BaseException) -> BaseException | None:
+    """The exception of a Python function behind `error`, if it came from one."""
+    last = getattr(_raised, "error", None)
+    _raised.error = None
+    return last if last is not None and str(last).split("\n")[0] in str(error) else None
+
+
+def callee_error(error: BaseException, name: str) -> WorkbenchError:
+    """What a function raised that was called by name, as one error: a `WorkbenchError` itself."""
+    if isinstance(error, WorkbenchError):
+        return error
+    lines = str(error).strip().splitlines()
+    return WorkbenchError(
+        "E-CALL-FAILED",
+        f"{name or 'the function'}: {lines[0] if lines else type(error).__name__}",
+        found=f"{type(error).__name__} in the function that was called",
+    )
+
+
 def translated(error: BaseException, name: str) -> WorkbenchError:
     """The error of a packed call as a `WorkbenchError`, its fields told apart."""
     found = _native_code(error)
@@ -111,6 +138,7 @@ _FIXES: Final = {
     "E-CALL-ALIGNMENT": "copy the array",
     "E-CALL-OVERLAP": "pass an output array of its own",
     "E-CALL-DEVICE": "copy the tensor to the CPU",
+    "E-FUNC-UNKNOWN": "register it: workbench.register_func(name, function)",
     "E-TIME-LIMIT": "give it more time: wb.time_limit(seconds), wb.limits.run_seconds",
 }
 
@@ -148,7 +176,11 @@ def _with_ndarrays(function: Callable[..., Any]) -> Callable[..., Any]:
     def call(*args: Any) -> Any:
         import tvm_ffi
 
-        return function(*(NDArray(np.from_dlpack(a)) if isinstance(a, tvm_ffi.Tensor) else a for a in args))
+        try:
+            return function(*(NDArray(np.from_dlpack(a)) if isinstance(a, tvm_ffi.Tensor) else a for a in args))
+        except Exception as error:
+            _raised.error = error
+            raise
 
     return call
 

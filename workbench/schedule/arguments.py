@@ -1,8 +1,9 @@
 """Arguments of primitives, checked by their annotations: the signature is the form, the validation and the schema.
 
 Understood annotations: `LoopRV`, `BlockRV`, either of them, `int` (within `Between` if annotated so), `float`,
-`bool`, `str`, `Literal[...]`, `list[T]`, `T | None`, and `Plain` for any JSON data.  Lists become tuples.  Where a
-whole number is wanted, a drawn one (`ExprRV`) may stand.
+`bool`, `str`, `Literal[...]`, `list[T]`, `T | None`, `IndexMap` (a function of indices, or the text of one, becomes
+one), `BufferChoice`, and `Plain` for any JSON data.  Lists become tuples.  Where a whole number is wanted, a drawn one
+(`ExprRV`) may stand.
 """
 
 from __future__ import annotations
@@ -13,6 +14,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
+from ..core.errors import WorkbenchError
+from ..tir import nodes as t
+from ..tir.index_map import IndexMap
 from .errors import ScheduleError, refuse
 from .references import BlockRV, ExprRV, LoopRV, Reference
 
@@ -35,10 +39,22 @@ class ResultName:
     name: str
 
 
+UNSAFE = "unsafe"
+"""The keyword that every primitive takes besides its own: go on where legality refuses, and note it."""
 LIMIT = 2**31
 Factor = Annotated[int, Between(1, LIMIT)]
 """A number of iterations."""
 Index = Annotated[int, Between(-64, 64)]
+
+
+@dataclass(frozen=True)
+class OfBlock:
+    """Marks an argument that names a buffer of a block; see `BufferChoice`."""
+
+
+BufferChoice = Annotated[tuple[str, int] | str, OfBlock()]
+"""A buffer of a block: ("read" | "write", number), ("own", number) among those that the function allocates, or its
+name.  A `Buffer` stands for its name."""
 
 Resolve = Callable[[Any], Reference | None]
 """Makes a reference of a name from a trace or of a block's name; None if it cannot."""
@@ -50,12 +66,7 @@ def checked(value: Any, annotation: Any, what: str, resolve: Resolve) -> Any:
     if annotation is Any:
         return _plain(value, what, resolve)
     if origin is Annotated:
-        base, *limits = typing.get_args(annotation)
-        made = checked(value, base, what, resolve)
-        for limit in limits:
-            if isinstance(limit, Between) and not limit.low <= int(made) <= limit.high:
-                raise _wrong(what, value, f"{limit.low} to {limit.high}")
-        return made
+        return _annotated(value, annotation, what, resolve)
     if origin in (typing.Union, types.UnionType):
         return _one_of(value, typing.get_args(annotation), what, resolve)
     if origin is Literal:
@@ -71,6 +82,17 @@ def checked(value: Any, annotation: Any, what: str, resolve: Resolve) -> Any:
     return _simple(value, annotation, what, resolve)
 
 
+def _annotated(value: Any, annotation: Any, what: str, resolve: Resolve) -> Any:
+    base, *limits = typing.get_args(annotation)
+    if any(isinstance(limit, OfBlock) for limit in limits):
+        return _buffer_choice(value, what)
+    made = checked(value, base, what, resolve)
+    for limit in limits:
+        if isinstance(limit, Between) and not limit.low <= int(made) <= limit.high:
+            raise _wrong(what, value, f"{limit.low} to {limit.high}")
+    return made
+
+
 def _simple(value: Any, annotation: Any, what: str, resolve: Resolve) -> Any:
     if annotation in (LoopRV, BlockRV):
         found = value if isinstance(value, (LoopRV, BlockRV)) else resolve(value)
@@ -81,6 +103,8 @@ def _simple(value: Any, annotation: Any, what: str, resolve: Resolve) -> Any:
         drawn = resolve(value) if isinstance(value, ResultName) else value
         if isinstance(drawn, ExprRV):
             return drawn
+    if annotation is IndexMap:
+        return _index_map(value, what)
     if annotation is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     if isinstance(value, annotation) and not (annotation is int and isinstance(value, bool)):
@@ -91,6 +115,36 @@ def _simple(value: Any, annotation: Any, what: str, resolve: Resolve) -> Any:
     raise _wrong(
         what, value, {int: "a whole number", str: "text", bool: "True or False"}.get(annotation, str(annotation))
     )
+
+
+def _buffer_choice(value: Any, what: str) -> tuple[str, int] | str:
+    if isinstance(value, t.Buffer):
+        return value.name
+    if isinstance(value, str):
+        return value
+    if isinstance(value, (list, tuple)) and len(value) == 2 and value[0] in ("read", "write", "own"):
+        if type(value[1]) is int:
+            return (value[0], value[1])
+    raise _wrong(what, value, '("read" or "write" or "own", number), or the name of a buffer of the block')
+
+
+def _index_map(value: Any, what: str) -> IndexMap:
+    if isinstance(value, IndexMap):
+        return value
+    try:
+        if isinstance(value, str):
+            return IndexMap.parse(value)
+        if callable(value):
+            return IndexMap.from_func(value)
+    except WorkbenchError as error:
+        raise refuse(
+            "E-SCHEDULE-ARGUMENT",
+            f"{what}: {error.message}",
+            found=error.found or str(value)[:80],
+            expected=error.expected or "an index map",
+            fix=error.fix or 'write "lambda i, j: (j, i)"',
+        ) from None
+    raise _wrong(what, value, "an IndexMap, a function of indices, or text such as 'lambda i, j: (j, i)'")
 
 
 def _one_of(value: Any, choices: tuple[Any, ...], what: str, resolve: Resolve) -> Any:
@@ -128,7 +182,9 @@ def _wrong(what: str, value: Any, expected: str) -> ScheduleError:
 
 
 def recorded(value: Any) -> Any:
-    """An argument as the trace keeps it: references by name."""
+    """An argument as the trace keeps it: references by name, index maps as text."""
+    if isinstance(value, IndexMap):
+        return value.text
     if isinstance(value, (LoopRV, BlockRV, ExprRV)):
         return ResultName(value.name)
     if isinstance(value, (list, tuple)):

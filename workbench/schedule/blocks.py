@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from ..analysis.bindings import binding_facts, writes_once
 from ..analysis.tree import BlockSite
+from ..arith import nodes as a
+from ..core.errors import nearest
+from ..core.node import pre_order
 from ..tir import nodes as t
-from .errors import refuse, require
+from .errors import require
 from .references import BlockRV
 from .state import ScheduleState
 
@@ -20,11 +23,57 @@ def read_buffer(state: ScheduleState, block: BlockRV, index: int) -> t.Buffer:
     return _buffer(state.block(block), state.block(block).block.reads, index, "reads")
 
 
+def chosen_buffer(state: ScheduleState, site: BlockSite, choice: tuple[str, int] | str) -> t.Buffer:
+    """The buffer that a `BufferChoice` means at a block."""
+    read, written = _distinct(site.block.reads), _distinct(site.block.writes)
+    touched = _distinct((*site.block.writes, *site.block.reads))
+    if isinstance(choice, str):
+        named = [buffer for buffer in touched if buffer.name == choice]
+        require(
+            len(named) == 1,
+            "E-SCHEDULE-BUFFER",
+            f"block {site.name} has {len(named) or 'no'} buffer{'s' * (len(named) > 1)} named {choice!r}",
+            found=f"it touches {', '.join(buffer.name for buffer in touched) or 'nothing'}",
+            expected="the name of one buffer that it reads or writes",
+            fix=nearest(choice, [buffer.name for buffer in touched]) or 'name it by place: ("write", 0)',
+            nodes=(site.block,),
+        )
+        return named[0]
+    kind, index = choice
+    own = [buffer for buffer in touched if any(buffer is item for item in state.tree.root.alloc_buffers)]
+    pools = {"read": (read, "reads"), "write": (written, "writes"), "own": (own, "touches, of the function's own,")}
+    return _numbered(site, *pools[kind], index)
+
+
+def require_not_addressed(state: ScheduleState, buffer: t.Buffer) -> None:
+    """Refuse a buffer whose elements' addresses are taken: who reads it through them cannot be told."""
+    for node in pre_order(state.func.body):
+        if isinstance(node, a.Call) and node.op == "address_of":
+            item = node.args[0]
+            require(
+                not (isinstance(item, t.BufferLoad) and item.buffer is buffer),
+                "E-SCHEDULE-ADDRESSED",
+                f"the address of {buffer.name} is handed out, so who reads it cannot be told",
+                found="T.address_of an element",
+                expected="loads and stores only",
+                fix="leave the buffer as it is",
+                nodes=(node,),
+            )
+
+
 def _buffer(site: BlockSite, regions: tuple[t.BufferRegion, ...], index: int, verb: str) -> t.Buffer:
-    distinct: list[t.Buffer] = []
+    return _numbered(site, _distinct(regions), verb, index)
+
+
+def _distinct(regions: tuple[t.BufferRegion, ...]) -> list[t.Buffer]:
+    found: list[t.Buffer] = []
     for region in regions:
-        if all(region.buffer is not other for other in distinct):
-            distinct.append(region.buffer)
+        if all(region.buffer is not other for other in found):
+            found.append(region.buffer)
+    return found
+
+
+def _numbered(site: BlockSite, distinct: list[t.Buffer], verb: str, index: int) -> t.Buffer:
     require(
         0 <= index < len(distinct),
         "E-SCHEDULE-BUFFER",
@@ -60,21 +109,21 @@ def require_regular(state: ScheduleState, site: BlockSite, verb: str) -> None:
     block = site.block
     kinds = {iter_var.kind for iter_var in block.iter_vars}
     if not kinds <= {t.IterKind.SPATIAL, t.IterKind.REDUCE}:
-        raise _irregular(site, verb, "it has opaque or scan iterators")
+        _irregular(state, site, verb, "it has opaque or scan iterators")
     if t.IterKind.REDUCE in kinds and block.init is None:
-        raise _irregular(site, verb, "it reduces without an initialisation of its own")
+        _irregular(state, site, verb, "it reduces without an initialisation of its own")
     if not writes_once(block):
-        raise _irregular(site, verb, "its writes are not single elements, one for each point of its spatial iterators")
+        _irregular(state, site, verb, "its writes are not single elements, one for each point of its spatial iterators")
     written = [region.buffer for region in block.writes]
     for buffer in written:
         if len(state.tree.writers(buffer)) != 1:
-            raise _irregular(site, verb, f"{buffer.name} has other writers too")
+            _irregular(state, site, verb, f"{buffer.name} has other writers too")
     if any(region.buffer is buffer for region in block.reads for buffer in written):
-        raise _irregular(site, verb, "it reads what it writes")
+        _irregular(state, site, verb, "it reads what it writes")
     for region in block.reads:
         for writer in state.tree.writers(region.buffer):
             if writer.order > site.order:
-                raise _irregular(site, verb, f"it reads {region.buffer.name}, which {writer.name} writes later")
+                _irregular(state, site, verb, f"it reads {region.buffer.name}, which {writer.name} writes later")
     _require_pure(state, site, verb)
 
 
@@ -83,8 +132,8 @@ def _require_pure(state: ScheduleState, site: BlockSite, verb: str) -> None:
 
     blocks_under(state, site.realize)
     if not _single_valued(state, site):
-        raise _irregular(
-            site, verb, "it reads a buffer whose elements are written more than once with different values"
+        _irregular(
+            state, site, verb, "it reads a buffer whose elements are written more than once with different values"
         )
 
 
@@ -108,8 +157,12 @@ def is_decomposed(writers: tuple[BlockSite, ...]) -> bool:
     return reduction_operator(writers[1].block) is not None and not writers[0].block.reads
 
 
-def _irregular(site: BlockSite, verb: str, why: str) -> Exception:
-    return refuse(
+def _irregular(state: ScheduleState, site: BlockSite, verb: str, why: str) -> None:
+    from .legality import require_legal
+
+    require_legal(
+        state,
+        False,
         "E-SCHEDULE-IRREGULAR",
         f"cannot {verb} {site.name}: its values depend on when they are computed",
         found=why,
@@ -133,11 +186,13 @@ def require_intermediate(state: ScheduleState, site: BlockSite, verb: str) -> No
         )
 
 
-def require_whole_domain(site: BlockSite, verb: str) -> None:
+def require_whole_domain(state: ScheduleState, site: BlockSite, verb: str) -> None:
     """Refuse a block whose loops do not run through all of its iterators' domains."""
-    facts = binding_facts(site)
-    require(
-        facts.guards_only,
+    from .legality import require_legal
+
+    require_legal(
+        state,
+        binding_facts(site).guards_only,
         "E-SCHEDULE-PARTIAL",
         f"cannot {verb} {site.name}: its predicate leaves out part of its domain",
         found="a condition beyond the domains of its iterators",

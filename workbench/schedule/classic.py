@@ -64,11 +64,7 @@ class Settings:
 
     def rendered(self, error: ScheduleError) -> ScheduleError:
         """A refusal with as much of the program as was asked for."""
-        if self.level != "detail":
-            error.underlined = ""
-        if self.level == "none":
-            error.where = ""
-        return error
+        return error if self.level == "detail" else error.shortened(self.level == "fast")
 
     def check(self, func: t.PrimFunc) -> None:
         """Raises `WorkbenchError` if the function is broken and that is to be looked for."""

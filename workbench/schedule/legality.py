@@ -2,12 +2,14 @@
 
 Two tiers: first the block algebra (`analysis.bindings.recovered`: which loops an element's place gives away), which
 decides all regular programs at once; then exact dependences (`analysis.dependence`), which also give the witness.
-What cannot be shown legal is refused.
+What cannot be shown legal is refused: every such refusal is an `IllegalError` that goes through `forbid`, where
+``unsafe=True`` turns it into a note.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from ..analysis import dependence
 from ..analysis.bindings import binding_facts
@@ -16,11 +18,34 @@ from ..analysis.recovery import Touch, recovered, touches
 from ..analysis.tree import BlockSite, extent_of
 from ..arith import nodes as a
 from ..tir import nodes as t
-from .errors import ScheduleError, refuse, require
+from .errors import IllegalError, illegal
 from .reductions import reduction_operator
 from .state import ScheduleState
 
 SUMS = "legal if reassociated: {0} accumulates in another order, so floating-point results may differ by rounding"
+
+
+def forbid(state: ScheduleState, error: IllegalError) -> None:
+    """Raise a legality refusal; where the primitive runs with ``unsafe=True``, note it and go on."""
+    if state.waived is None:
+        raise error
+    state.waived.append(f"unsafe: {error.message}" + (f" ({error.found})" if error.found else ""))
+
+
+def require_legal(
+    state: ScheduleState,
+    condition: bool,
+    code: str,
+    message: str,
+    *,
+    found: str = "",
+    expected: str = "",
+    fix: str = "",
+    nodes: Sequence[Any] = (),
+) -> None:
+    """`forbid` unless `condition` holds."""
+    if not condition:
+        forbid(state, illegal(code, message, found=found, expected=expected, fix=fix, nodes=nodes))
 
 
 def blocks_under(state: ScheduleState, stmt: t.Stmt) -> tuple[BlockSite, ...]:
@@ -33,7 +58,9 @@ def blocks_under(state: ScheduleState, stmt: t.Stmt) -> tuple[BlockSite, ...]:
         elif isinstance(current, t.SeqStmt):
             stack.extend(current.stmts)
         elif not isinstance(current, t.BlockRealize):
-            raise refuse(
+            require_legal(
+                state,
+                False,
                 "E-SCHEDULE-OPAQUE",
                 "what this statement reads and writes is not declared",
                 found=f"a {type(current).__name__} outside blocks",
@@ -43,7 +70,8 @@ def blocks_under(state: ScheduleState, stmt: t.Stmt) -> tuple[BlockSite, ...]:
             )
     sites = state.tree.under(stmt)
     for site in sites:
-        require(
+        require_legal(
+            state,
             not any(iter_var.kind in (t.IterKind.OPAQUE, t.IterKind.SCAN) for iter_var in site.block.iter_vars),
             "E-SCHEDULE-OPAQUE",
             f"block {site.name} has iterators whose order matters",
@@ -52,7 +80,8 @@ def blocks_under(state: ScheduleState, stmt: t.Stmt) -> tuple[BlockSite, ...]:
             fix="leave these loops as they are",
             nodes=(site.block,),
         )
-        require(
+        require_legal(
+            state,
             not _has_effects(site.block),
             "E-SCHEDULE-OPAQUE",
             f"block {site.name} calls something with effects",
@@ -93,7 +122,8 @@ def require_independent(state: ScheduleState, loop: t.For, verb: str, private: b
         return
     fix = _independence_fix(loop, sites)
     if not dependence.available():
-        raise _unproven(loop, verb, suspects, "the accesses are not of a simple form, and islpy is not installed", fix)
+        why = "the accesses are not of a simple form, and islpy is not installed"
+        return forbid(state, _unproven(loop, verb, suspects, why, fix))
     skip = frozenset(touches(sites)) - frozenset(suspects)
     try:
         if private:
@@ -104,9 +134,10 @@ def require_independent(state: ScheduleState, loop: t.For, verb: str, private: b
             )
         conflict = dependence.carried(loop, sites, skip)
     except NotAffine as problem:
-        raise _unproven(loop, verb, suspects, f"not affine: {problem}", fix) from None
+        return forbid(state, _unproven(loop, verb, suspects, f"not affine: {problem}", fix))
     if conflict is not None:
-        raise _in_conflict(f"cannot {verb} {loop.var.name}: its iterations depend on each other", conflict, loop, fix)
+        message = f"cannot {verb} {loop.var.name}: its iterations depend on each other"
+        forbid(state, _in_conflict(message, conflict, loop, fix))
 
 
 def _is_private(state: ScheduleState, loop: t.For, buffer: t.Buffer, sites: Sequence[BlockSite]) -> bool:
@@ -149,9 +180,9 @@ def spatial_variables(site: BlockSite) -> frozenset[int]:
     )
 
 
-def _unproven(loop: t.For, verb: str, suspects: dict[int, list[Touch]], why: str, fix: str) -> ScheduleError:
+def _unproven(loop: t.For, verb: str, suspects: dict[int, list[Touch]], why: str, fix: str) -> IllegalError:
     touched = next(iter(suspects.values()))
-    return refuse(
+    return illegal(
         "E-SCHEDULE-UNPROVEN",
         f"cannot show that it is legal to {verb} {loop.var.name}",
         found=f"{touched[0].region.buffer.name} is written inside; {why}",
@@ -161,18 +192,14 @@ def _unproven(loop: t.For, verb: str, suspects: dict[int, list[Touch]], why: str
     )
 
 
-def _in_conflict(message: str, conflict: Conflict, loop: t.For, fix: str) -> ScheduleError:
-    nodes = [loop]
-    for touch in (conflict.first, conflict.second):
-        if all(touch.site.block is not node for node in nodes):
-            nodes.append(touch.site.block)  # type: ignore[arg-type]
-    error = refuse(
+def _in_conflict(message: str, conflict: Conflict, loop: t.For, fix: str) -> IllegalError:
+    error = illegal(
         "E-SCHEDULE-DEPENDENCE",
         message,
         found=conflict.text(),
         expected="iterations that do not touch what another one writes",
         fix=fix,
-        nodes=nodes,
+        nodes=(loop, *conflict.statements()),
     )
     error.witness = conflict
     return error
@@ -208,10 +235,23 @@ def _same_loops(after: Sequence[t.For], left: Sequence[t.For], known: set[int]) 
 
 def _sums_over(site: BlockSite, left: Sequence[t.For], chain: Sequence[t.For]) -> bool:
     """True if the loops in `left` only step through a reduction that may be reassociated."""
-    if reduction_operator(site.block) is None or not binding_facts(site).injective:
+    if reduction_operator(site.block) is None or not runs_once(site):
         return False
     only_reduced = reduce_variables(site) - spatial_variables(site)
     return all(id(loop.var) in only_reduced for loop in left)
+
+
+def runs_once(site: BlockSite, inner: Sequence[t.For] | None = None) -> bool:
+    """Whether each instance of a block runs once while the loops `inner` (default: all around it) run."""
+    if binding_facts(site, inner).injective:
+        return True
+    key = ("runs once", *(() if inner is None else map(id, inner)))
+    if key not in site.facts:
+        try:
+            site.facts[key] = dependence.runs_once(site, site.loops if inner is None else inner)
+        except NotAffine:
+            site.facts[key] = False
+    return bool(site.facts[key])
 
 
 def _exact_reorder(
@@ -219,20 +259,27 @@ def _exact_reorder(
 ) -> list[str]:
     fix = "keep the order of the loops that carry the dependence"
     names = f"({', '.join(loop.var.name for loop in after)})"
-    if not dependence.available():
-        raise refuse(
+
+    def unproven(why: str) -> list[str]:
+        require_legal(
+            state,
+            False,
             "E-SCHEDULE-UNPROVEN",
             f"cannot show that the order {names} is legal",
-            found="the accesses are not of a simple form, and islpy is not installed",
+            found=why,
             expected="accesses whose independence can be shown",
             fix=fix,
             nodes=before,
         )
+        return []
+
+    if not dependence.available():
+        return unproven("the accesses are not of a simple form, and islpy is not installed")
     sums: list[str] = []
 
     def excused(one: Touch, other: Touch) -> bool:
         site = one.site
-        if one.site is not other.site or reduction_operator(site.block) is None or not binding_facts(site).injective:
+        if one.site is not other.site or reduction_operator(site.block) is None or not runs_once(site):
             return False
         if any(region.buffer is one.region.buffer for region in site.block.writes):
             sums.append(one.region.buffer.name)
@@ -242,14 +289,8 @@ def _exact_reorder(
     try:
         conflict = dependence.violated(before, after, sites, excused)
     except NotAffine as problem:
-        raise refuse(
-            "E-SCHEDULE-UNPROVEN",
-            f"cannot show that the order {names} is legal",
-            found=f"not affine: {problem}",
-            expected="accesses whose independence can be shown",
-            fix=fix,
-            nodes=before,
-        ) from None
+        return unproven(f"not affine: {problem}")
     if conflict is not None:
-        raise _in_conflict(f"the order {names} runs dependent iterations the wrong way round", conflict, before[0], fix)
+        message = f"the order {names} runs dependent iterations the wrong way round"
+        forbid(state, _in_conflict(message, conflict, before[0], fix))
     return sorted(set(sums))

@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import inspect
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._lazy import views
 from ..arith.nodes import Var
@@ -25,22 +25,29 @@ from ..core.errors import nearest
 from ..core.module import IRModule, key_name
 from ..core.node import FrozenMap
 from ..tir import nodes as t
-from .arguments import ResultName, checked, recorded, with_numbers
+from .arguments import UNSAFE, ResultName, checked, recorded, with_numbers
 from .classic import ClassicSchedule, Settings
-from .errors import ScheduleError, refuse, require
+from .errors import Attempt, ScheduleError, refuse, require
 from .history import Branches, History
 from .rebase import Rebased, rebased
 from .references import BlockRV, ExprRV, LoopRV, Reference, make_reference
 from .registry import DECISION, PRIMITIVES, Primitive, accepted
-from .state import ScheduleState
+from .state import Change, ScheduleState
 from .trace import Step, Trace
+
+if TYPE_CHECKING:
+    from .suggest import Suggestion
 
 _TRIES = 64
 """How many combinations of suggested arguments `applicable` looks at for one primitive."""
 
 
 class Schedule(ClassicSchedule):
-    """See the module's header.  Primitives are methods: `dir(sch)`, `help(sch.split)`."""
+    """See the module's header.  Primitives are methods: `dir(sch)`, `help(sch.split)`.
+
+    Every primitive also takes ``unsafe=True``: what legality refuses is then done all the same, noted in `notes`, and
+    the function is marked with the attribute "unsafe", so that what is built of it runs in a process of its own.
+    """
 
     def __init__(
         self,
@@ -192,7 +199,7 @@ class Schedule(ClassicSchedule):
         """
         entry = PRIMITIVES[name]
         try:
-            _run(self.state, entry, _bound(entry, args, options))
+            run(self.state, entry, _bound(entry, args, options))
         except ScheduleError as error:
             return error
         return None
@@ -210,7 +217,7 @@ class Schedule(ClassicSchedule):
         first: ScheduleError | None = None
         for arguments in itertools.islice(self.candidates(entry, selection), _TRIES):
             try:
-                _run(self.state, entry, arguments)
+                run(self.state, entry, arguments)
                 return None
             except ScheduleError as error:
                 first = first or error
@@ -257,7 +264,22 @@ class Schedule(ClassicSchedule):
                     found.setdefault(key, reference)
         return list(found.values())
 
+    def suggest(self, error: ScheduleError, limit: int = 3) -> list[Suggestion]:
+        """Legal alternatives to what `error` refused, each found by trying, the nearest first; see `suggest`.
+
+        for suggestion in sch.suggest(sch.why_not("vectorize", k)):
+            print(suggestion.text, suggestion.steps)
+        """
+        from .suggest import suggest
+
+        return suggest(error, limit)
+
     # --- replaying ---
+
+    def do(self, steps: Sequence[Step]) -> None:
+        """Do steps that name results of this schedule and of one another, all or none.  Raises `ScheduleError`."""
+        live = {name: make_reference(name, target) for name, target in self.state.named.items()}
+        self._do(steps, live)
 
     def replay(self, trace: Trace, *, resample: bool = False) -> None:
         """Do the steps of `trace` from here, all or none.
@@ -265,10 +287,12 @@ class Schedule(ClassicSchedule):
         With `resample`, a sampler whose decision does not fit draws again.  Raises the `ScheduleError` of the first
         step that is refused, with the step's number in `where`.
         """
+        self._do(trace.steps, {}, resample)
+
+    def _do(self, steps: Sequence[Step], names: dict[str, Reference], resample: bool = False) -> None:
         state = self.state
         states: list[ScheduleState] = []
-        names: dict[str, Reference] = {}
-        for number, step in enumerate(trace.steps, 1):
+        for number, step in enumerate(steps, 1):
             try:
                 state, made = _replayed(state, step, names, resample)
             except ScheduleError as error:
@@ -303,7 +327,7 @@ def _method(schedule: Schedule, entry: Primitive) -> Callable[..., Any]:
     # The signature of the table's entry decides what is passed; it is bound strictly before anything runs.
     def method(*args: Any, **named: Any) -> Any:
         try:
-            state, results = _run(schedule.state, entry, _bound(entry, args, named))
+            state, results = run(schedule.state, entry, _bound(entry, args, named))
         except ScheduleError as error:
             raise schedule._settings.rendered(error) from None
         schedule._settings.check(state.func)
@@ -319,6 +343,7 @@ def _method(schedule: Schedule, entry: Primitive) -> Callable[..., Any]:
 
 def _bound(entry: Primitive, args: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:
     """Arguments by name.  Raises `ScheduleError` if they do not fit the signature."""
+    unsafe = {UNSAFE: named.pop(UNSAFE)} if UNSAFE in named else {}
     try:
         bound = entry.signature.bind(*args, **named)
     except TypeError as error:
@@ -329,15 +354,19 @@ def _bound(entry: Primitive, args: tuple[Any, ...], named: dict[str, Any]) -> di
             expected=f"{entry.name}{inspect.Signature(list(entry.parameters))}",
             fix=f"see help(sch.{entry.name})",
         ) from None
-    return dict(bound.arguments)
+    return {**bound.arguments, **unsafe}
 
 
-def _run(state: ScheduleState, entry: Primitive, given: dict[str, Any]) -> tuple[ScheduleState, Any]:
-    """The state after a primitive, and what its caller gets."""
+def run(state: ScheduleState, entry: Primitive, given: dict[str, Any]) -> tuple[ScheduleState, Any]:
+    """The state after a primitive, and what its caller gets; ``unsafe=True`` among the arguments waives legality."""
+    given = dict(given)
+    unsafe = checked(given.pop(UNSAFE, False), bool, f"{entry.name}({UNSAFE})", lambda value: None)
     if entry.name == "get_block" and len(state.functions) > 1:
-        given = {"func_name": state.working, **given}
+        given.setdefault("func_name", state.working)
+    base = state
     state, arguments = _checked(state, entry, given)
     working = state.working
+    kept = [(item.name, recorded(arguments[item.name])) for item in entry.parameters if _is_given(item, arguments)]
     try:
         state = state.at_home(arguments.values())
         meant = {name: with_numbers(value, state.number) for name, value in arguments.items()}
@@ -345,15 +374,14 @@ def _run(state: ScheduleState, entry: Primitive, given: dict[str, Any]) -> tuple
         named = {
             item.name: meant.get(item.name, item.default) for item in entry.parameters if item.kind is item.KEYWORD_ONLY
         }
-        change = entry.function(state, *positional, **named)
-        made, names = state.advanced(
-            entry.name,
-            [(item.name, recorded(arguments[item.name])) for item in entry.parameters if _is_given(item, arguments)],
-            change,
-            entry.version,
-        )
+        if unsafe:
+            change = _unsafely(entry, state, positional, named)
+            kept.append((UNSAFE, True))
+        else:
+            change = entry.function(state, *positional, **named)
+        made, names = state.advanced(entry.name, kept, change, entry.version)
     except ScheduleError as error:
-        raise _located(error, state, entry) from None
+        raise error.refused(Attempt(state, entry.name, arguments, error.nodes, base), _place) from None
     if change.func is not state.func:
         origin.derived(change.func, state.func)
     if made.working != working:
@@ -388,7 +416,7 @@ def _checked(state: ScheduleState, entry: Primitive, given: dict[str, Any]) -> t
     def resolve(value: Any) -> Reference | None:
         if not isinstance(value, str):
             return None
-        holder[0], made = _run(holder[0], PRIMITIVES["get_block"], {"name": value})
+        holder[0], made = run(holder[0], PRIMITIVES["get_block"], {"name": value})
         return made
 
     arguments: dict[str, Any] = {}
@@ -404,21 +432,31 @@ def _checked(state: ScheduleState, entry: Primitive, given: dict[str, Any]) -> t
     return holder[0], arguments
 
 
-def _located(error: ScheduleError, state: ScheduleState, entry: Primitive) -> ScheduleError:
-    """The error with its place in the printed function."""
-    error.primitive = entry.name
-    nodes = [node for node in error.nodes if not isinstance(node, Var)]
+def _unsafely(entry: Primitive, state: ScheduleState, positional: list[Any], named: dict[str, Any]) -> Change[Any]:
+    """What a primitive does when legality does not stop it; what it went over becomes notes, and marks the function."""
+    working = state.unsafe()
+    change: Change[Any] = entry.function(working, *positional, **named)
+    waived = tuple(dict.fromkeys(working.waived or ()))
+    if not waived:
+        return change
+    func = change.func.replace(attrs=change.func.attrs.set(UNSAFE, 1))
+    return replace(change, func=func, notes=(*change.notes, *waived))
+
+
+def _place(attempt: Attempt) -> tuple[str, str]:
+    """(where, the underlined text) of what was refused, in the printed function."""
+    nodes = [node for node in attempt.nodes if not isinstance(node, Var)]
     if not nodes:
-        return error
+        return "", ""
     from ..tir.script import text
 
+    state: ScheduleState = attempt.state
     printed = text(state.func)
     lines = sorted({line for line in (printed.line_of(node) for node in nodes) if line is not None})
-    if lines:
-        first = printed.lines[lines[0] - 1].strip()
-        error.located(f"{state.working} line {', '.join(map(str, lines))}: {first}")
-        error.underlined = printed.underlined(nodes)
-    return error
+    if not lines:
+        return "", ""
+    first = printed.lines[lines[0] - 1].strip()
+    return f"{state.working} line {', '.join(map(str, lines))}: {first}", printed.underlined(nodes)
 
 
 def _replayed(
@@ -435,12 +473,12 @@ def _replayed(
     if step.decision is not None:
         given[DECISION] = step.decision
     try:
-        made_state, results = _run(state, entry, given)
+        made_state, results = run(state, entry, given)
     except ScheduleError as error:
         if not resample or error.code != "E-SCHEDULE-DECISION":
             raise
         del given[DECISION]
-        made_state, results = _run(state, entry, given)
+        made_state, results = run(state, entry, given)
     made: list[Reference] = [] if results is None else results if isinstance(results, list) else [results]
     require(
         len(made) == len(step.results),

@@ -63,6 +63,14 @@ class ScheduleState:
     """How many blocks, loops and numbers have been named so far."""
     random: int = FIRST_SEED
     """The state of the random generator that samplers draw from (`sampling.Draws`); no part of the fingerprint."""
+    waived: list[str] | None = None
+    """Where a primitive runs with ``unsafe=True``: the legality refusals that it went over (`legality.forbid`)."""
+
+    def unsafe(self) -> ScheduleState:
+        """The same state for a primitive that legality does not stop."""
+        made = replace(self, waived=[])
+        made.__dict__["tree"] = self.tree
+        return made
 
     @property
     def func(self) -> t.PrimFunc:

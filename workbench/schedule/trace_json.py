@@ -13,7 +13,7 @@ from keyword import iskeyword
 from typing import Any, NoReturn
 
 from ..core.errors import nearest
-from .arguments import ResultName, checked
+from .arguments import UNSAFE, ResultName, checked
 from .errors import ScheduleError, refuse
 from .references import BlockRV, ExprRV, LoopRV, Reference
 from .registry import DECISION, PRIMITIVES, Primitive, accepted
@@ -230,7 +230,8 @@ def _step(reader: _Reader, row: Placed, known: dict[str, Reference]) -> Step:
     _check_arguments(reader, entry, given, places, row.offset, known)
     results = _results(reader, fields["results"], entry, known)
     decision = _decision(reader, entry, fields["decision"]) if "decision" in fields else None
-    ordered = tuple((item.name, given[item.name]) for item in entry.parameters if item.name in given)
+    names = [*(item.name for item in entry.parameters), UNSAFE]
+    ordered = tuple((name, given[name]) for name in names if name in given)
     return Step(entry.name, ordered, results, decision, entry.version)
 
 
@@ -242,7 +243,11 @@ def _check_arguments(
     offset: int,
     known: dict[str, Reference],
 ) -> None:
-    names = [item.name for item in entry.parameters if item.name != DECISION]
+    names = [*(item.name for item in entry.parameters if item.name != DECISION), UNSAFE]
+    if given.get(UNSAFE, True) is not True:
+        reader.fail(
+            "unsafe is true or left out", places[UNSAFE], code="E-TRACE-ARGUMENT", found=repr(given[UNSAFE])[:60]
+        )
     for name in given:
         if name not in names:
             reader.fail(

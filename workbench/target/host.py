@@ -50,4 +50,18 @@ def _caches() -> tuple[int, ...]:
     return tuple(sizes[level] for level in sorted(sizes))
 
 
-__all__ = ["architecture", "features", "processor", "usable_threads"]
+@lru_cache(maxsize=1)
+def cache_shapes() -> tuple[tuple[int, int], ...]:
+    """(ways, bytes of a line) of the data caches by level from sysfs, or empty."""
+    found: dict[int, tuple[int, int]] = {}
+    for folder in sorted(Path("/sys/devices/system/cpu/cpu0/cache").glob("index*")):
+        level, kind, ways, line = (
+            read_text(folder / name).strip()
+            for name in ("level", "type", "ways_of_associativity", "coherency_line_size")
+        )
+        if kind in ("Data", "Unified") and level.isdigit() and ways.isdigit() and line.isdigit():
+            found[int(level)] = (max(1, int(ways)), max(1, int(line)))
+    return tuple(found[level] for level in sorted(found))
+
+
+__all__ = ["architecture", "cache_shapes", "features", "processor", "usable_threads"]

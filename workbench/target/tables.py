@@ -97,9 +97,7 @@ PROCESSORS: Final[dict[str, Processor]] = {
     "skylake-avx512": Processor("x86_64", 16, 32, (32 * _KIB, _MIB, 16 * _MIB), _AVX512),
     "cascadelake": Processor("x86_64", 16, 32, (32 * _KIB, _MIB, 16 * _MIB), _CASCADE),
     "icelake-server": Processor("x86_64", 16, 32, (48 * _KIB, 1280 * _KIB, 32 * _MIB), _ICELAKE),
-    "sapphirerapids": Processor(
-        "x86_64", 16, 32, (48 * _KIB, 2 * _MIB, 32 * _MIB), (*_ZEN4, "avxvnni", "avx512fp16")
-    ),
+    "sapphirerapids": Processor("x86_64", 16, 32, (48 * _KIB, 2 * _MIB, 32 * _MIB), (*_ZEN4, "avxvnni", "avx512fp16")),
     "alderlake": Processor(
         "x86_64", 8, 16, (48 * _KIB, 1280 * _KIB, 24 * _MIB), (*_AVX2, "avxvnni", "gfni", "vpclmulqdq")
     ),

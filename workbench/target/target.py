@@ -20,6 +20,7 @@ from typing import Any
 
 from ..core.errors import WorkbenchError, nearest
 from . import host as host_facts
+from .memory import NOMINAL, PROCESSOR_WAYS, WAYS, CacheLevel, Nominal, organised
 from .tables import (
     ARCHITECTURE_ALIASES,
     BASELINES,
@@ -93,6 +94,13 @@ class Target:
         return self.options.get("mattr", ())
 
     @property
+    def available_features(self) -> frozenset[str]:
+        """Features that code for this target may use, by LLVM's names, as far as they are known here."""
+        known = self.processor.features if self.cpu or self.triple else host_facts.features()
+        named = {word[1:] for word in self.features if word.startswith("+")}
+        return frozenset(known) | named - {word[1:] for word in self.features if word.startswith("-")}
+
+    @property
     def is_host(self) -> bool:
         """True when the code is for the very machine that compiles it."""
         return self.kind == "llvm" and not self.cpu and not self.triple and not self.features
@@ -143,6 +151,22 @@ class Target:
             for level in range(3)
             if (value := named[level] or (sizes[level] if level < len(sizes) else None)) is not None
         )
+
+    @property
+    def cache_levels(self) -> tuple[CacheLevel, ...]:
+        """The data caches with their ways and lines, L1 first."""
+        host = host_facts.cache_shapes() if not self.cpu and not self.triple else ()
+        ways = PROCESSOR_WAYS.get(self.cpu) or tuple(way for way, _ in host) or WAYS
+        return organised(self.caches, ways, host[0][1] if host else 64)
+
+    @property
+    def nominal(self) -> Nominal:
+        """What one core can do at its best, from data sheets."""
+        return NOMINAL.get(self.cpu, Nominal())
+
+    def peak_flops(self, bits: int = 32) -> float:
+        """Nominal floating-point operations a second of one core, on numbers of `bits` bits."""
+        return self.nominal.clock * 1e9 * self.nominal.fma_units * 2 * max(1, self.lanes * 32 // bits)
 
     @property
     def threads(self) -> int:

@@ -3,6 +3,9 @@
 Classic names; `create_prim_func` makes loop IR of them.
 """
 
+from typing import Any
+
+from .._lazy import te_schedules
 from ..arith.build import (
     cast,
     const,
@@ -29,8 +32,10 @@ from .build import (
     reduce_axis,
     size_var,
     sum,
+    thread_axis,
     var,
 )
+from .external import extern, extern_primfunc
 from .math import (
     abs,
     acos,
@@ -68,16 +73,31 @@ from .math import (
     tanh,
     trunc,
 )
-from .nodes import CommReducer, ComputeOp, Operation, PlaceholderOp, ProducerLoad, Reduce, Tensor, TensorSlice
+from .nodes import (
+    CommReducer,
+    ComputeOp,
+    ExternOp,
+    Operation,
+    PlaceholderOp,
+    ProducerLoad,
+    Reduce,
+    ScanOp,
+    Tensor,
+    TensorSlice,
+)
 from .prim_func import create_prim_func
+from .scanning import scan
+from .tags import tag_scope
 
 __all__ = [
     "CommReducer",
     "ComputeOp",
+    "ExternOp",
     "Operation",
     "PlaceholderOp",
     "ProducerLoad",
     "Reduce",
+    "ScanOp",
     "Tensor",
     "TensorSlice",
     "abs",
@@ -101,6 +121,8 @@ __all__ = [
     "erf",
     "exp",
     "exp2",
+    "extern",
+    "extern_primfunc",
     "floor",
     "floordiv",
     "floormod",
@@ -127,6 +149,7 @@ __all__ = [
     "reduce_axis",
     "round",
     "rsqrt",
+    "scan",
     "select",
     "sigmoid",
     "sin",
@@ -134,10 +157,22 @@ __all__ = [
     "size_var",
     "sqrt",
     "sum",
+    "tag_scope",
     "tan",
     "tanh",
+    "thread_axis",
     "trunc",
     "truncdiv",
     "truncmod",
     "var",
 ]  # fmt: skip
+
+
+_SCHEDULES = ("Schedule", "Stage", "create_schedule")
+"""Classic names of what stands above te; they load on first use."""
+
+
+def __getattr__(name: str) -> Any:
+    if name in _SCHEDULES:
+        return getattr(te_schedules(), name)
+    raise AttributeError(f"module 'workbench.te' has no attribute {name!r}")

@@ -21,6 +21,7 @@ from ..core.node import FrozenMap, children
 from ..tir.build import indices
 from ..tir.nodes import IterKind, IterVar, Range
 from .nodes import CommReducer, ComputeOp, PlaceholderOp, Reduce, Tensor, several
+from .tags import tag_or_current
 
 
 def var(name: str = "n", dtype: str = "int64") -> Var:
@@ -33,10 +34,11 @@ size_var = var
 
 def placeholder(shape: Sequence[Any], dtype: str = "float32", name: str = "placeholder") -> Tensor:
     """A tensor given from outside; extents are ints or expressions."""
-    return Tensor(PlaceholderOp(name, _shape(shape), DataType(dtype)), 0)
+    return Tensor(PlaceholderOp(name, shape_of(shape), DataType(dtype)), 0)
 
 
-def _shape(shape: Any) -> tuple[PrimExpr, ...]:
+def shape_of(shape: Any) -> tuple[PrimExpr, ...]:
+    """Extents as index expressions.  Refuses negative ones."""
     made = indices(several(shape))
     for extent in made:
         value = getattr(extent, "value", 0)
@@ -45,10 +47,31 @@ def _shape(shape: Any) -> tuple[PrimExpr, ...]:
     return made
 
 
-def reduce_axis(dom: Any, name: str = "rv") -> IterVar:
-    """An axis to reduce over: `dom` is (begin, end)."""
+def reduce_axis(dom: Any, name: str = "rv", thread_tag: str = "", span: Any = None) -> IterVar:
+    """An axis to reduce over: `dom` is (begin, end) or a Range."""
+    if isinstance(dom, Range):
+        return IterVar(Var(name), dom, IterKind.REDUCE)
     begin, end = indices(tuple(dom))
     return IterVar(Var(name), Range(begin, b.subtract(end, begin)), IterKind.REDUCE)
+
+
+def thread_axis(dom: Any = None, tag: str = "", name: str = "", span: Any = None) -> IterVar:
+    """A thread of a target with threads: ``thread_axis("threadIdx.x")``, ``thread_axis((0, 32), "threadIdx.x")``.
+
+    `dom` may be left out or be an extent; the iterator's variable carries the tag as its name unless `name` is given.
+    """
+    if isinstance(dom, str):
+        dom, tag = None, dom
+    if not tag:
+        raise WorkbenchError("E-TE-THREAD", "a thread axis has a tag", expected='"threadIdx.x", "blockIdx.y"')
+    if dom is None:
+        domain = Range(b.const(0), b.const(0))
+    elif isinstance(dom, Range):
+        domain = dom
+    else:
+        begin, end = indices(tuple(dom)) if isinstance(dom, (tuple, list)) else indices((0, dom))
+        domain = Range(begin, b.subtract(end, begin))
+    return IterVar(Var(name or tag), domain, IterKind.SPATIAL, tag)
 
 
 def compute(
@@ -57,14 +80,15 @@ def compute(
     name: str = "compute",
     tag: str = "",
     attrs: Mapping[str, Any] | None = None,
+    varargs_names: Sequence[str] | None = None,
 ) -> Any:
     """A tensor of `shape` whose element at (i, j, ...) is `fcompute(i, j, ...)`.
 
     A function that returns a tuple or list makes that many tensors of one shape.  `tag` and `attrs` are kept as
-    annotations of the block.
+    annotations of the block; `varargs_names` names the axes that ``*where`` takes.
     """
-    extents = _shape(shape)
-    names = _axis_names(fcompute, len(extents))
+    extents = shape_of(shape)
+    names = _axis_names(fcompute, len(extents), varargs_names or ())
     axis = tuple(
         IterVar(Var(axis_name), Range(b.const(0), extent), IterKind.SPATIAL)
         for axis_name, extent in zip(names, extents, strict=True)
@@ -72,12 +96,12 @@ def compute(
     made = fcompute(*(item.var for item in axis))
     bodies = tuple(b.convert(item) for item in several(made))
     _check_reductions(bodies, name)
-    operation = ComputeOp(name, axis, bodies, tag, FrozenMap(attrs or {}))
+    operation = ComputeOp(name, axis, bodies, tag_or_current(tag), FrozenMap(attrs or {}))
     outputs = [operation.output(index) for index in range(len(bodies))]
     return tuple(outputs) if isinstance(made, (tuple, list)) else outputs[0]
 
 
-def _axis_names(fcompute: Callable[..., Any], rank: int) -> list[str]:
+def _axis_names(fcompute: Callable[..., Any], rank: int, starred_names: Sequence[str]) -> list[str]:
     """The parameter names of the function; ``*where`` becomes i0, i1, ..."""
     parameters = list(inspect.signature(fcompute).parameters.values())
     plain = [item for item in parameters if item.kind is item.POSITIONAL_OR_KEYWORD and item.default is item.empty]
@@ -88,7 +112,12 @@ def _axis_names(fcompute: Callable[..., Any], rank: int) -> list[str]:
             f"the function takes {len(plain)} indices, but the shape has {rank} axes",
             fix="use lambda *i: ...",
         )
-    return [item.name for item in plain] + [f"i{index}" for index in range(len(plain), rank)]
+    rest = rank - len(plain)
+    if starred_names and len(starred_names) != rest:
+        raise WorkbenchError(
+            "E-TE-ARITY", f"{len(starred_names)} names for {rest} axes", fix="give varargs_names one name an axis"
+        )
+    return [item.name for item in plain] + (list(starred_names) or [f"i{index}" for index in range(len(plain), rank)])
 
 
 def _check_reductions(bodies: tuple[PrimExpr, ...], name: str) -> None:

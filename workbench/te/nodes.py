@@ -11,13 +11,14 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, cast
 
+from .._lazy import tensor_binary
 from ..arith.build import convert
 from ..arith.nodes import ExprOperators, PrimExpr, Var
 from ..core.dtype import DataType
 from ..core.errors import WorkbenchError
 from ..core.node import EMPTY, FrozenMap, Node, node
 from ..tir.build import indices
-from ..tir.nodes import IterVar
+from ..tir.nodes import Buffer, IterVar, Stmt
 
 
 def several(value: Any) -> tuple[Any, ...]:
@@ -47,8 +48,41 @@ class Operation(Node):
         raise NotImplementedError
 
 
+class TensorOperators:
+    """Arithmetic of whole tensors, by broadcasting: ``A + B``, ``2 * A`` are `topi` functions of them."""
+
+    __slots__ = ()
+
+    def __add__(self, other: Any) -> Any:
+        return tensor_binary("add", self, other)
+
+    def __radd__(self, other: Any) -> Any:
+        return tensor_binary("add", other, self)
+
+    def __sub__(self, other: Any) -> Any:
+        return tensor_binary("subtract", self, other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return tensor_binary("subtract", other, self)
+
+    def __mul__(self, other: Any) -> Any:
+        return tensor_binary("multiply", self, other)
+
+    def __rmul__(self, other: Any) -> Any:
+        return tensor_binary("multiply", other, self)
+
+    def __truediv__(self, other: Any) -> Any:
+        return tensor_binary("divide", self, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return tensor_binary("divide", other, self)
+
+    def __neg__(self) -> Any:
+        return tensor_binary("subtract", 0, self)
+
+
 @node
-class Tensor(Node):
+class Tensor(TensorOperators, Node):
     """Output `value_index` of an operation."""
 
     op: Operation
@@ -191,3 +225,56 @@ class ComputeOp(Operation):
 
     def output_dtype(self, index: int) -> DataType:
         return self.body[index].dtype
+
+
+@node
+class ScanOp(Operation):
+    """A recurrence over the first axis: `init` gives the first elements, `update` each further one from earlier ones.
+
+    `update[n]` at time t reads `state_placeholder[m]` at times before t; output n of the operation is the whole of
+    state n.  `scan_axis` runs over the times that `update` computes.
+    """
+
+    name: str
+    init: tuple[Tensor, ...]
+    update: tuple[Tensor, ...]
+    state_placeholder: tuple[Tensor, ...]
+    inputs: tuple[Tensor, ...]
+    scan_axis: IterVar
+    tag: str = ""
+    attrs: FrozenMap = EMPTY
+    renameable: ClassVar[tuple[str, ...]] = ("name",)
+
+    @property
+    def num_outputs(self) -> int:
+        return len(self.update)
+
+    def output_shape(self, index: int) -> tuple[PrimExpr, ...]:
+        return self.state_placeholder[index].op.output_shape(self.state_placeholder[index].value_index)
+
+    def output_dtype(self, index: int) -> DataType:
+        return self.state_placeholder[index].dtype
+
+
+@node
+class ExternOp(Operation):
+    """Tensors made by a statement of one's own over whole buffers: a call of a library, or loops."""
+
+    name: str
+    inputs: tuple[Tensor, ...]
+    input_placeholders: tuple[Buffer, ...]
+    output_placeholders: tuple[Buffer, ...]
+    body: Stmt
+    tag: str = ""
+    attrs: FrozenMap = EMPTY
+    renameable: ClassVar[tuple[str, ...]] = ("name",)
+
+    @property
+    def num_outputs(self) -> int:
+        return len(self.output_placeholders)
+
+    def output_shape(self, index: int) -> tuple[PrimExpr, ...]:
+        return self.output_placeholders[index].shape
+
+    def output_dtype(self, index: int) -> DataType:
+        return self.output_placeholders[index].dtype

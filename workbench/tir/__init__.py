@@ -30,13 +30,21 @@ _MATHS = (
 )  # fmt: skip
 _REDUCTIONS = ("all", "any", "comm_reducer", "max_value", "min_value", "size_var")
 
+_CALLS = (
+    "address_of", "call_cpacked", "call_extern", "call_intrin", "call_llvm_intrin", "call_llvm_pure_intrin",
+    "call_packed", "call_pure_extern",
+)  # fmt: skip
+
 _NAMES: dict[str, tuple[str, str]] = {
     **{name: ("workbench.arith.nodes", name) for name in _EXPRESSIONS},
     **{name: ("workbench.tir.nodes", name) for name in _STATEMENTS},
     **{name: ("workbench.arith.build", name) for name in _MAKERS},
     **{name: ("workbench.te.math", name) for name in _MATHS},
     **{name: ("workbench.te.build", name) for name in _REDUCTIONS},
+    **{name: ("workbench.tir.op", name) for name in _CALLS},
+    "decl_buffer": ("workbench.tir.build", "decl_buffer"),
     "prim_func": ("workbench.tir.script", "prim_func"),
+    "IndexMap": ("workbench.tir.index_map", "IndexMap"),
     "Schedule": ("workbench.schedule", "Schedule"),
     "ScheduleError": ("workbench.schedule", "ScheduleError"),
 }

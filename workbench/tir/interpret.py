@@ -19,6 +19,7 @@ import numpy as np
 
 from ..arith import nodes as n
 from ..arith.build import const
+from ..arith.intrinsics import ADDRESSES
 from ..core.errors import WorkbenchError, nearest
 from ..core.limits import limits
 from ..core.module import IRModule
@@ -27,6 +28,7 @@ from . import nodes as t
 from .interpreting.machine import Machine, Pointer, Returned, Storage
 from .interpreting.numbers import wrap
 from .interpreting.statements import Checks, Compiled, compile_function, shape_variables
+from .transforms.flatten_buffer import writes_through
 
 _compiled: WeakKeyDictionary[t.PrimFunc, dict[Checks, Compiled]] = WeakKeyDictionary()
 
@@ -335,11 +337,24 @@ def _written_parameters(function: t.PrimFunc, module: IRModule | None) -> set[in
             continue
         written = known[id(current)]
         written.update(id(node.buffer) for node in pre_order(current) if isinstance(node, t.BufferStore))
+        written.update(_handed_out(current))
         for callee, passed in _calls(current, module):
             for parameter, buffer in zip(callee.params, passed, strict=False):
                 if buffer is not None and id(parameter) in known.get(id(callee), ()):
                     written.add(id(buffer))
     return known[id(function)]
+
+
+def _handed_out(function: t.PrimFunc) -> set[int]:
+    """Buffers (by identity) whose addresses are given, to be written through, to what is no function of the module."""
+    found: set[int] = set()
+    passed: set[int] = set()
+    for node in pre_order(function):
+        if isinstance(node, n.Call) and node.op == "call_tir":
+            passed.update(id(argument) for argument in node.args)
+        elif isinstance(node, n.Call) and node.op in ADDRESSES and id(node) not in passed and writes_through(node):
+            found.update(id(load.buffer) for load in node.args if isinstance(load, t.BufferLoad))
+    return found
 
 
 def _calls(function: t.PrimFunc, module: IRModule | None) -> list[tuple[t.PrimFunc, list[t.Buffer | None]]]:

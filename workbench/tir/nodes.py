@@ -53,7 +53,10 @@ class Range(Node):
 
 @node
 class Buffer(Node):
-    """A named multi-dimensional array.  `strides` are in elements, empty when compact and row-major."""
+    """A named multi-dimensional array.  `strides` are in elements, empty when compact and row-major.
+
+    `axis_separators` are the axes at which a new group begins, for targets whose memory has several dimensions.
+    """
 
     name: str
     shape: tuple[PrimExpr, ...]
@@ -61,6 +64,7 @@ class Buffer(Node):
     scope: str = "global"
     strides: tuple[PrimExpr, ...] = ()
     elem_offset: PrimExpr | None = None
+    axis_separators: tuple[int, ...] = ()
     is_variable: ClassVar[bool] = True
     renameable: ClassVar[tuple[str, ...]] = ("name",)
 
@@ -179,6 +183,8 @@ class IterVar(ExprOperators, Node):
     var: Var
     dom: Range
     kind: IterKind
+    thread_tag: str = ""
+    """The thread that it stands for (`te.thread_axis`); blocks have none."""
     binds: ClassVar[tuple[str, ...]] = ("var",)
     __hash__ = Node.__hash__
 

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from ..arith import nodes as n
 from ..arith.forms import FINITE
-from ..arith.intrinsics import INTRINSICS, Result
+from ..arith.intrinsics import ADDRESSES, INTRINSICS, NAMED_CALLS, Result
 from ..arith.nodes import PrimExpr, Var
 from ..arith.simplify import Simplifier
 from ..core.errors import WorkbenchError, nearest
@@ -237,10 +237,10 @@ def _calls(facts: Facts) -> Findings:
             yield f"{node.op} of {', '.join(argument.dtype for argument in node.args)}", node
         elif node.op == "if_then_else":
             yield from _choice(node)
-        elif node.op in ("call_tir", "call_extern", "call_packed") and not _names_a_function(node):
+        elif node.op in NAMED_CALLS and not _names_a_function(node):
             yield f"{node.op} names its function by text first", node
-        elif node.op == "address_of" and not isinstance(node.args[0], t.BufferLoad):
-            yield "address_of takes an element of a buffer", node
+        elif node.op in ADDRESSES and not isinstance(node.args[0], t.BufferLoad):
+            yield f"{node.op} takes an element of a buffer", node
         elif entry.result is Result.FIRST and node.dtype != node.args[0].dtype:
             yield f"{node.op} of {node.args[0].dtype} is declared {node.dtype}", node
 

@@ -50,8 +50,8 @@ MODULES = (
 def __getattr__(name: str) -> Any:
     if name.startswith("_"):
         raise AttributeError(name)
-    if name in ("nn", "image"):
+    if name in ("nn", "image", "utils", "tag"):
         return importlib.import_module(f"workbench.topi.{name}")
-    from .functions import function
+    from .classic import NAMES, op
 
-    return function("", name)
+    return getattr(importlib.import_module("workbench.topi.classic"), name) if name in NAMES else op(name)

@@ -97,10 +97,13 @@ _dividing = (
 )  # fmt: skip
 _bits = (example(ints(6, low=0), ints(6, low=0)), example(ints(2, 3, low=0), ints(3, low=0)),
          bad(floats(2), floats(2), error="integers"))  # fmt: skip
-_shifts = (example(ints(6, low=0, high=99), ints(6, low=0, high=8)), example(ints(9), ints(9, low=-60, high=60)),
-           example(np.array([-8, 4, -1, 7], "int8"), np.array([8, 9, 127, -1], "int8")),
-           example(np.array([200, 4, 255], "uint8"), np.array([7, 8, 200], "uint8")),
-           bad(floats(2), floats(2), error="integers"))
+_shifts = (
+    example(ints(6, low=0, high=99), ints(6, low=0, high=8)),
+    example(ints(9), ints(9, low=-60, high=60)),
+    example(np.array([-8, 4, -1, 7], "int8"), np.array([8, 9, 127, -1], "int8")),
+    example(np.array([200, 4, 255], "uint8"), np.array([7, 8, 200], "uint8")),
+    bad(floats(2), floats(2), error="integers"),
+)
 
 
 @operator("add")

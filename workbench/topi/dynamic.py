@@ -259,9 +259,7 @@ class DynOneHot(DynamicForm):
         bad(np.array([0, 2]), np.float32(1), np.float32(0), floats(), error="one integer"),
     )  # fmt: skip
 
-    def infer(
-        self, indices: TensorType, on_value: TensorType, off_value: TensorType, depth: TensorType
-    ) -> TensorType:
+    def infer(self, indices: TensorType, on_value: TensorType, off_value: TensorType, depth: TensorType) -> TensorType:
         scalar(self, depth, "depth")
         kind = tensor(self, indices, "indices")
         tensor(self, on_value, "on_value", 0)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from . import classic_nn
 from .functions import function
 
 
 def __getattr__(name: str) -> Any:
     if name.startswith("_"):
         raise AttributeError(name)
-    return function("nn", name)
+    return classic_nn.__dict__[name] if name in classic_nn.NAMES else function("nn", name)

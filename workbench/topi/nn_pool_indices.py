@@ -110,9 +110,7 @@ class MaxPoolIndices(Operator):
         worst = te.min_value(data.dtype)
 
         def element(n: Any, c: Any, *o: Any) -> Any:
-            where = [
-                o[at] * self.strides[at] - before[at] + taps[at].var * gaps[at] for at in range(rank)
-            ]
+            where = [o[at] * self.strides[at] - before[at] + taps[at].var * gaps[at] for at in range(rank)]
             inside = te.all(*(index >= 0 for index in where),
                             *(index < extent for index, extent in zip(where, data.shape[2:], strict=True)))  # fmt: skip
             value = te.if_then_else(inside, data(n, c, *where), worst)

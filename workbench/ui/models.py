@@ -90,3 +90,7 @@ class ScheduleModel(Protocol):
     def redo(self) -> ScheduleModel:
         """The state one entry later, on the branch last undone."""
         ...
+
+    def switch(self, branch: int) -> ScheduleModel:
+        """The end of another branch, by its number in the view."""
+        ...

@@ -28,6 +28,7 @@ class ScheduleEditor(Screen):
             "apply": self._apply,
             "undo": lambda args: self._go("undo", args),
             "redo": lambda args: self._go("redo", args),
+            "switch": self._switch,
         }
         super().__init__("schedule", commands, fallback_html)
 
@@ -67,6 +68,10 @@ class ScheduleEditor(Screen):
     def _go(self, direction: str, args: dict[str, Any]) -> Answer:
         self._require_current(args)
         return self._move(self._model.undo() if direction == "undo" else self._model.redo())
+
+    def _switch(self, args: dict[str, Any]) -> Answer:
+        self._require_current(args)
+        return self._move(self._model.switch(argument(args, "branch", int)))
 
     def _move(self, model: ScheduleModel) -> Answer:
         answer_view = model.view()

@@ -23,6 +23,8 @@ from .schema import HistoryEntry, Parameter, ParameterKind, PrimitiveView, Reaso
 
 _TRIES: Final = 24
 """Combinations of arguments that are tried for one primitive at one box."""
+_CATEGORIES: Final = ("loop", "place", "inline", "cache", "reduction", "layout", "annotation")
+"""The order of the groups in which primitives are offered; others follow."""
 _KINDS: Final[dict[t.ForKind, Any]] = {
     t.ForKind.SERIAL: "serial",
     t.ForKind.PARALLEL: "parallel",
@@ -41,6 +43,10 @@ class EditorModel:
     """States that redo goes back to, nearest last."""
     earlier: tuple[Schedule, ...] = ()
     """States that undo goes back to, nearest last."""
+    others: tuple[tuple[Schedule, ...], ...] = ()
+    """The chains of states of the other branches: an undone command followed by another one leaves one."""
+    branch: int = 0
+    """The number of this branch among all, by age."""
     _boxes: list[tuple[Schedule, dict[str, Reference]]] = field(
         default_factory=list["tuple[Schedule, dict[str, Reference]]"], init=False, compare=False, repr=False
     )
@@ -52,6 +58,7 @@ class EditorModel:
         """The loop tree with everything that can be done at each box, and why the rest cannot."""
         _, references = self._prepared()
         lines = self._history()
+        chains = self._chains()
         return ScheduleView(
             state=self.schedule.fingerprint(),
             name=self.schedule.func_working_on,
@@ -59,7 +66,12 @@ class EditorModel:
             code=self.schedule.code(),
             script=TextView.of(self.schedule.script()),
             primitives=tuple(
-                PrimitiveView(entry.name, entry.doc.split("\n\nRaises", 1)[0], _parameters(entry))
+                PrimitiveView(
+                    entry.name,
+                    entry.doc.split("\n\nRaises", 1)[0],
+                    _parameters(entry),
+                    category=entry.category,
+                )
                 for entry in _offered()
             ),
             history=lines,
@@ -67,6 +79,8 @@ class EditorModel:
             can_undo=bool(self.earlier),
             can_redo=bool(self.undone),
             judged=False,
+            branches=tuple(_story(number, chains) for number in range(len(chains))) if self.others else (),
+            branch=self.branch,
         )
 
     def reasons(self, selection: str) -> ReasonsView:
@@ -91,7 +105,10 @@ class EditorModel:
                 refusal, works = _first_working(prepared, entry, reference)
                 reasons[entry.name] = None if refusal is None else _reason(refusal)
                 if works:
-                    arguments[entry.name] = _shown_arguments(entry, works, boxes)
+                    shown = _shown_arguments(entry, works, boxes)
+                    if entry.name == "reorder":  # the form moves the loops of the whole nest, not two of them
+                        shown = dict.fromkeys(shown, _chain_of(prepared, reference, boxes))
+                    arguments[entry.name] = shown
         made = ReasonsView(self.schedule.fingerprint(), selection, reasons, arguments)
         self._judged[selection] = made
         return made
@@ -103,8 +120,15 @@ class EditorModel:
         return self._boxes[0]
 
     def _history(self) -> tuple[HistoryEntry, ...]:
-        chain = [*self.earlier, self.schedule, *reversed(self.undone)]
-        return tuple(_entry(before, after) for before, after in pairwise(chain))
+        return tuple(_entry(before, after) for before, after in pairwise(self._chain()))
+
+    def _chain(self) -> tuple[Schedule, ...]:
+        """The states of this branch, undone ones too."""
+        return (*self.earlier, self.schedule, *reversed(self.undone))
+
+    def _chains(self) -> tuple[tuple[Schedule, ...], ...]:
+        """All branches, by age."""
+        return (*self.others[: self.branch], self._chain(), *self.others[self.branch :])
 
     def apply(self, primitive: str, selection: str, arguments: dict[str, Any]) -> EditorModel:
         """The schedule after one more primitive at the box `selection`.  Raises `WorkbenchError` when it is refused."""
@@ -131,19 +155,46 @@ class EditorModel:
         except ScheduleError as error:
             error.nodes = tuple(_boxes_of(error.nodes, self._prepared()[1]))
             raise
-        return EditorModel(made, (), (*self.earlier, self.schedule))
+        earlier = (*self.earlier, self.schedule)
+        if not self.undone:
+            return EditorModel(made, (), earlier, self.others, self.branch)
+        return EditorModel(made, (), earlier, self._chains(), len(self._chains()))
+
+    def switch(self, branch: int) -> EditorModel:
+        """The end of another branch.  Raises `WorkbenchError` if there is none of that number."""
+        chains = self._chains()
+        if not 0 <= branch < len(chains):
+            raise WorkbenchError("E-SCHEDULE-BRANCH-NUMBER", "there is no such branch", found=str(branch)[:40])
+        *earlier, last = chains[branch]
+        return EditorModel(last, (), tuple(earlier), (*chains[:branch], *chains[branch + 1 :]), branch)
 
     def undo(self) -> EditorModel:
         """The state one command earlier."""
         if not self.earlier:
             raise WorkbenchError("E-SCHEDULE-UNDO", "there is nothing to undo")
-        return EditorModel(self.earlier[-1], (*self.undone, self.schedule), self.earlier[:-1])
+        undone = (*self.undone, self.schedule)
+        return EditorModel(self.earlier[-1], undone, self.earlier[:-1], self.others, self.branch)
 
     def redo(self) -> EditorModel:
         """The state one command later."""
         if not self.undone:
             raise WorkbenchError("E-SCHEDULE-REDO", "there is nothing to redo")
-        return EditorModel(self.undone[-1], self.undone[:-1], (*self.earlier, self.schedule))
+        earlier = (*self.earlier, self.schedule)
+        return EditorModel(self.undone[-1], self.undone[:-1], earlier, self.others, self.branch)
+
+
+def _story(number: int, chains: Sequence[Sequence[Schedule]]) -> str:
+    """What a branch does after it left the others: "vectorize, parallel"."""
+    prints = [[state.fingerprint() for state in chain] for chain in chains]
+    shared = max(_common(prints[number], other) for other in [*prints[:number], *prints[number + 1 :]])
+    names = [_entry(before, after).label for before, after in pairwise(chains[number][max(shared, 1) - 1 :])]
+    return ", ".join(names) or "as it was"
+
+
+def _common(one: Sequence[str], other: Sequence[str]) -> int:
+    return next(
+        (i for i, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]), min(len(one), len(other))
+    )
 
 
 def _is_positional(item: Any) -> bool:
@@ -276,7 +327,10 @@ def _key(reference: Reference) -> Any:
 
 def _offered() -> list[Primitive]:
     """The primitives that the editor offers."""
-    return [entry for entry in PRIMITIVES.values() if entry.category not in ("get", "sample", "other")]
+    return sorted(
+        (entry for entry in PRIMITIVES.values() if entry.category not in ("get", "sample", "other")),
+        key=lambda entry: _CATEGORIES.index(entry.category) if entry.category in _CATEGORIES else len(_CATEGORIES),
+    )
 
 
 def _first_working(
@@ -308,6 +362,19 @@ def _shown_arguments(entry: Primitive, arguments: Mapping[str, Any], boxes: Mapp
         for position, item in enumerate(entry.parameters)
         if item.name in arguments and (position > 0 or item.kind is item.VAR_POSITIONAL)
     }
+
+
+def _chain_of(schedule: Schedule, reference: Reference, boxes: Mapping[Any, str]) -> list[str]:
+    """The boxes of the loops that stand directly in one another around and inside a loop, outermost first."""
+    site = schedule.state.tree.loops[id(reference.target)]
+    chain = [site.loop]
+    for outer in reversed([part for part in site.path if isinstance(part, t.For)]):
+        if outer.body is not chain[0]:
+            break
+        chain.insert(0, outer)
+    while isinstance(chain[-1].body, t.For):
+        chain.append(chain[-1].body)
+    return [boxes[id(loop.var)] for loop in chain]
 
 
 def _reason(refusal: ScheduleError) -> str:

@@ -246,6 +246,8 @@ class PrimitiveView(View):
     doc: str
     parameters: tuple[Parameter, ...]
     applicable: Mapping[str, str | None] = field(default_factory=dict[str, str | None])
+    category: str = ""
+    """What it is about ("loop", "cache"); a screen groups by it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,6 +278,9 @@ class ScheduleView(View):
     can_redo: bool = False
     judged: bool = True
     """Whether `applicable` is filled in; if not, a screen asks for the reasons of one node at a time."""
+    branches: tuple[str, ...] = ()
+    """What each branch does after it left the others, oldest first; empty while there is only one."""
+    branch: int = 0
     version: int = SCHEMA_VERSION
 
 

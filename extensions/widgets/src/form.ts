@@ -76,9 +76,21 @@ function readIntegers(text: string): (number | null | string)[] {
   return words.map((word) => (/^(auto|none|\?|_)$/i.test(word) ? null : /^-?\d+$/.test(word) ? Number(word) : word));
 }
 
-/** A list in an order that buttons change. */
+/** The loops that stand directly in one another around and inside those given, outermost first. */
+function chain(nodes: TreeNode[], given: string[]): string[] {
+  const within = new Map(nodes.flatMap((node) => node.children.map((child) => [child.id, node] as const)));
+  let node = nodes.find((other) => other.id === given[0]);
+  if (!node) return given;
+  for (let outer = within.get(node.id); outer?.kind === "loop" && outer.children.length === 1; outer = within.get(outer.id)) node = outer;
+  const found: string[] = [];
+  for (let at: TreeNode | undefined = node; at?.kind === "loop"; at = at.children.length === 1 ? at.children[0] : undefined) found.push(at.id);
+  return given.every((id) => found.includes(id)) ? found : given;
+}
+
+/** Loops in an order that buttons change; others of the nest can be taken in. */
 function Order({ nodes, value, set }: { parameter: Parameter; nodes: TreeNode[]; value: string[]; set(next: string[]): void }) {
   const names = new Map(nodes.map((node) => [node.id, node.name]));
+  const others = chain(nodes, value).filter((id) => !value.includes(id));
   const swap = (i: number, j: number) => {
     const next = [...value];
     [next[i], next[j]] = [next[j]!, next[i]!];
@@ -89,5 +101,9 @@ function Order({ nodes, value, set }: { parameter: Parameter; nodes: TreeNode[];
       onClick=${() => swap(i, i - 1)}>‹</button>
     <code>${names.get(id) ?? id}</code>
     <button type="button" class="wb-icon" aria-label=${`Move ${names.get(id) ?? id} inwards`} disabled=${i === value.length - 1}
-      onClick=${() => swap(i, i + 1)}>›</button></span>`)}</span>`;
+      onClick=${() => swap(i, i + 1)}>›</button>
+    ${value.length > 1 && html`<button type="button" class="wb-icon" aria-label=${`Leave ${names.get(id) ?? id} out`}
+      onClick=${() => set(value.filter((other) => other !== id))}>×</button>`}</span>`)}
+    ${others.map((id) => html`<button type="button" class="wb-button" key=${id} aria-label=${`Take ${names.get(id) ?? id} in`}
+      onClick=${() => set([...value, id])}>+ ${names.get(id) ?? id}</button>`)}</span>`;
 }

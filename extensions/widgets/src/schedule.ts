@@ -92,6 +92,8 @@ export class ScheduleStore extends BaseStore {
   undo = (): Promise<void> => this.view?.can_undo ? this.command("undo", {}) : Promise.resolve();
   redo = (): Promise<void> => this.view?.can_redo ? this.command("redo", {}) : Promise.resolve();
 
+  switchTo = (branch: number): Promise<void> => this.command("switch", { branch });
+
   private command(op: string, args: Record<string, unknown>): Promise<void> {
     if (this.working) return Promise.resolve();
     this.set(() => (this.working = true));
@@ -155,6 +157,9 @@ function Header({ store }: { store: ScheduleStore }) {
     <span class="wb-muted">${plural(loops, "loop")}${view && view.history.length > 0 ? ` · step ${view.position} of ${view.history.length}` : ""}</span>
     ${(store.busy || store.working) && html`<span class="wb-busy" role="status">${store.busy ? "kernel busy" : "applying"}</span>`}
     <span class="wb-space"></span>
+    ${view && view.branches.length > 1 && html`<select class="wb-select" aria-label="Branch" title="Branch" disabled=${store.working}
+      value=${String(view.branch)} onChange=${(event: Event) => void store.switchTo(Number((event.target as HTMLSelectElement).value))}>
+      ${view.branches.map((story, number) => html`<option value=${String(number)}>${`${number}: ${story}`}</option>`)}</select>`}
     <span class="wb-group">
       <button class="wb-button" title="Undo (Ctrl+Z)" disabled=${!view?.can_undo} onClick=${store.undo}>Undo</button>
       <button class="wb-button" title="Redo (Ctrl+Shift+Z)" disabled=${!view?.can_redo} onClick=${store.redo}>Redo</button>
@@ -217,7 +222,9 @@ function Primitives({ store }: { store: ScheduleStore }) {
     ${store.problem && html`<${Problem} error=${store.problem} close=${() => store.set(() => (store.problem = null))} />`}
     <div class="wb-primitives" aria-busy=${asking}>
       ${asking && html`<div class="wb-wait">Looking at what is legal here …</div>`}
-      ${enabled.map(({ primitive }) => html`<${Primitive} key=${primitive.name} primitive=${primitive} store=${store} />`)}
+      ${groups(enabled.map(({ primitive }) => primitive)).map(([category, members]) => html`<div role="group" aria-label=${category} key=${category}>
+        ${category && html`<div class="wb-heading">${category}</div>`}
+        ${members.map((primitive) => html`<${Primitive} key=${primitive.name} primitive=${primitive} store=${store} />`)}</div>`)}
       ${disabled.length > 0 && html`<div class="wb-heading">Not here, and why</div>`}
       ${disabled.map(({ primitive, reason }) => html`<div class="wb-primitive wb-off" key=${primitive.name}>
         <button aria-disabled="true" aria-describedby=${`wb-why-${primitive.name}`}>${primitive.name}</button>
@@ -226,14 +233,23 @@ function Primitives({ store }: { store: ScheduleStore }) {
   </section>`;
 }
 
+/** By category, in the order of the table. */
+function groups(primitives: PrimitiveView[]): [string, PrimitiveView[]][] {
+  const found = new Map<string, PrimitiveView[]>();
+  for (const primitive of primitives) found.set(primitive.category, [...(found.get(primitive.category) ?? []), primitive]);
+  return [...found];
+}
+
 function Primitive({ primitive, store }: { primitive: PrimitiveView; store: ScheduleStore }) {
   const open = store.chosen === primitive.name;
+  const [first, ...rest] = primitive.doc.split("\n\n");
   return html`<div class=${`wb-primitive ${open ? "wb-open" : ""}`}>
     <button aria-expanded=${open} onClick=${() => store.choose(primitive)}>${primitive.name}</button>
-    <span class=${open ? "wb-doc wb-whole" : "wb-doc"}>${open ? primitive.doc : primitive.doc.split("\n\n")[0]}</span>
+    <span class="wb-doc">${first}</span>
     ${open && html`<${Form} primitive=${primitive} nodes=${store.nodes} values=${store.values} busy=${store.working}
       change=${(name: string, value: unknown) => store.set(() => (store.values = { ...store.values, [name]: value }))}
       apply=${() => store.apply(primitive)} />`}
+    ${open && rest.length > 0 && html`<pre class="wb-doc wb-sketch">${rest.join("\n\n")}</pre>`}
   </div>`;
 }
 

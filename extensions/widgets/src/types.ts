@@ -39,12 +39,13 @@ export interface Parameter {
 }
 export interface PrimitiveView {
   name: string; doc: string; parameters: Parameter[]; applicable: Record<string, string | null>;
+  category: string;
 }
 export interface HistoryEntry { label: string; code: string }
 export interface ScheduleView {
   version: number; state: string; name: string; tree: TreeNode[]; code: string; script: TextView;
   primitives: PrimitiveView[]; history: HistoryEntry[]; position: number; can_undo: boolean; can_redo: boolean;
-  judged: boolean;
+  judged: boolean; branches: string[]; branch: number;
 }
 export interface ReasonsView {
   state: string; selection: string; reasons: Record<string, string | null>;

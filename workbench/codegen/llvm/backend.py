@@ -23,6 +23,7 @@ from ...tir import nodes as t
 from ...tir.transforms.pipeline import lower_module
 from ...tir.verify import verify
 from . import machine
+from .external import extern_names
 from .functions import emit_kernel, emit_wrapper
 from .places import SourcePlace, printed
 from .signature import Parameter, packed_parameters
@@ -63,6 +64,8 @@ class Artefact:
     sources: dict[str, str] = field(default_factory=dict)
     """The printed loop program by function: what debug locations point into."""
     cpu_features: str = ""
+    externs: tuple[str, ...] = ()
+    """C functions that the code calls by symbol."""
     _linked: list[Any] = field(default_factory=list)
 
     def link(self) -> Any:
@@ -148,11 +151,10 @@ class LlvmBackend:
         texts: dict[str, str] = {}
         sources: dict[str, str] = {}
         for name, func in functions.items():
-            sources[name], texts[name] = _emitted(
-                func, name, symbols, exported[name], chosen, debug, expressions
-            )
+            sources[name], texts[name] = _emitted(func, name, symbols, exported[name], chosen, debug, expressions)
         parameters = {name: packed_parameters(func) for name, func in functions.items()}
-        return Artefact(chosen, lowered, texts, {}, exported, symbols, parameters, sources, features)
+        externs = tuple(sorted({name for func in functions.values() for name in extern_names(func)}))
+        return Artefact(chosen, lowered, texts, {}, exported, symbols, parameters, sources, features, externs)
 
 
 def _verify(func: t.PrimFunc) -> None:
@@ -205,7 +207,7 @@ def emit_unit(
     target: Target,
 ) -> str:
     """One LLVM module: a kernel and its packed wrapper."""
-    module = ModuleWriter(symbols[name], debug=lines is not None)
+    module = ModuleWriter(symbols[name], lines is not None, target.available_features)
     emit_kernel(module, func, name, symbols, lines, source_file)
     features = machine.needed_features(target) or None
     baseline = BASELINE_CPU.get(target.architecture, "") if features else ""
@@ -214,6 +216,7 @@ def emit_unit(
 
 
 def _link(artefact: Artefact) -> Any:
+    from ...runtime import symbols as c_symbols
     from ...runtime.native import library, why_missing
     from . import jit
 
@@ -233,7 +236,8 @@ def _link(artefact: Artefact) -> Any:
             fix="install a C compiler (cc, gcc, clang) or `pip install ziglang`, and try again",
         )
     names = [*artefact.exported.values(), *artefact.symbols.values()]
-    return jit.link(list(artefact.objects.values()), names, runtime.addresses)
+    addresses = runtime.addresses | {name: c_symbols.address_of(name) for name in artefact.externs}
+    return jit.link(list(artefact.objects.values()), names, addresses)
 
 
 def _runs_here(target: Target) -> bool:

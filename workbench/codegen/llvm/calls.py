@@ -6,15 +6,15 @@ float16 and bfloat16 are computed in float32.  Calls of other kernels check the 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, cast
 
 from ...arith import nodes as n
 from ...core.dtype import DataType
 from ...core.errors import WorkbenchError
-from . import conversions
+from . import conversions, external
 from .arithmetic import known_integer, self_intrinsic, suffix
+from .external import name_argument
 from .types import BOOL, INDEX, INT32, Value, constant, llvm_type
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ _LLVM_FLOAT: Final = {
 }  # fmt: skip
 _LIBRARY: Final = ("log1p", "asinh", "acosh", "atanh", "erf", "nextafter")
 _BITS: Final = {"bitwise_and": "and", "bitwise_or": "or", "bitwise_xor": "xor"}
-_C_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
 CONTEXT_FUNCTIONS: Final = ("wb_report",)
 """External names that mean a request to the context rather than a C function."""
 
@@ -206,14 +205,6 @@ def _reduce(self: ExpressionEmitter, node: n.Call, arguments: list[Value]) -> Va
 # --- effects ------------------------------------------------------------------------------------------------------
 
 
-def name_argument(node: n.Call) -> str:
-    """The name that a call_tir, call_extern or call_packed begins with."""
-    first = node.args[0] if node.args else None
-    if not isinstance(first, n.StringImm):
-        raise WorkbenchError("E-CODEGEN-CALL", f"{node.op} begins with the name of a function", nodes=(node,))
-    return first.value
-
-
 def _body(self: ExpressionEmitter) -> BodyEmitter:
     """The emitter of a whole body: statements' calls have effects, which need control flow."""
     return cast("BodyEmitter", self)
@@ -227,23 +218,6 @@ def _call_tir(self: ExpressionEmitter, node: n.Call, arguments: list[Value]) -> 
     status = self.assign(INT32, f"call i32 @{symbol}({shown})")
     _body(self).leave_unless_ok(status)
     return status
-
-
-def _call_extern(self: ExpressionEmitter, node: n.Call, arguments: list[Value]) -> Value:
-    name = name_argument(node)
-    if name == "wb_report":
-        return _body(self).report(node, arguments)
-    if not _C_NAME.fullmatch(name):
-        raise WorkbenchError("E-CODEGEN-EXTERN", f"{name!r} is not the name of a C function", nodes=(node,))
-    if any(value.dtype.is_vector for value in arguments):
-        raise WorkbenchError("E-CODEGEN-EXTERN", f"{name} is called with vectors", nodes=(node,))
-    result = llvm_type(node.dtype)
-    callee = self.writer.module.intrinsic(name, result, [llvm_type(value.dtype) for value in arguments])
-    text = f"call {result} {callee}({', '.join(value.typed for value in arguments)})"
-    if result == "void":
-        self.writer.emit(text)
-        return Value("poison", node.dtype)
-    return self.assign(node.dtype, text)
 
 
 def _poll(self: ExpressionEmitter, node: n.Call, arguments: list[Value]) -> Value:
@@ -284,7 +258,13 @@ _TABLE: Final[dict[str, Emitter]] = {
     "reduce_max": _reduce,
     "reduce_min": _reduce,
     "call_tir": _call_tir,
-    "call_extern": _call_extern,
+    "call_extern": external.call_extern,
+    "call_pure_extern": external.call_extern,
+    "call_packed": external.call_packed,
+    "call_llvm_intrin": external.call_llvm,
+    "call_llvm_pure_intrin": external.call_llvm,
+    "tvm_stack_make_shape": external.make_shape,
+    "tvm_stack_make_array": external.make_array,
     "poll_cancel": _poll,
     "ret": _ret,
 }

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ...arith import nodes as n
+from ...arith.intrinsics import NAMED_CALLS
 from ...core.dtype import DataType
 from ...core.errors import WorkbenchError
 from ...tir import nodes as t
@@ -315,11 +316,11 @@ def _load(self: ExpressionEmitter, node: t.BufferLoad) -> Emission:
 def _call(self: ExpressionEmitter, node: n.Call) -> Emission:
     if node.op == "if_then_else":
         return (yield from _if_then_else(self, node))
-    if node.op in ("address_of", "prefetch"):
+    if node.op in ("address_of", "access_ptr", "prefetch"):
         return (yield from _address_of(self, node))
     arguments: list[Value] = []
     for argument in node.args:
-        if isinstance(argument, n.StringImm) and node.op in ("call_extern", "call_tir", "call_packed"):
+        if isinstance(argument, n.StringImm) and node.op in NAMED_CALLS:
             continue
         arguments.append((yield argument))
     return calls.emit_call(self, node, arguments)

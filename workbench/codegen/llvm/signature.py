@@ -89,8 +89,14 @@ def _argument(module: ModuleWriter, parameter: Parameter, slots: dict[str, int],
     module.globals.append(
         f"@{name} = private constant [{len(extents)} x i64] [{', '.join(f'i64 {extent}' for extent in extents)}]"
     )
-    code = _DLPACK_CODES[dtype.code] | (8 if dtype.is_bool else dtype.bits) << 8 | 1 << 16
+    kind, bits = dlpack_code(dtype)
+    code = kind | bits << 8 | 1 << 16
     return f"{{ ptr {shown}, ptr @{name}, i32 {BUFFER}, i32 {len(extents)}, i32 {code}, i32 {int(parameter.written)} }}"
+
+
+def dlpack_code(dtype: DataType) -> tuple[int, int]:
+    """(code, bits) of a scalar dtype in DLPack."""
+    return _DLPACK_CODES[dtype.code], 8 if dtype.is_bool else dtype.bits
 
 
 def _extent(word: int | str, slots: dict[str, int]) -> int:

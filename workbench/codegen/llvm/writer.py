@@ -19,8 +19,10 @@ from .types import Value, c_string, llvm_type
 class ModuleWriter:
     """One LLVM module under construction."""
 
-    def __init__(self, name: str = "workbench", debug: bool = True) -> None:
+    def __init__(self, name: str = "workbench", debug: bool = True, cpu_features: frozenset[str] = frozenset()) -> None:
         self.name = name
+        self.features = cpu_features
+        """Features of the target, for intrinsics that need one."""
         self.debug = debug
         self.functions: list[list[str]] = []
         self.globals: list[str] = []

@@ -16,8 +16,8 @@ from ...core.store import cache_folder
 from . import build
 
 ABI_VERSION = 1
-IMPORTED = ("wb_enter", "wb_leave")
-"""Symbols that packed wrappers call."""
+IMPORTED = ("wb_enter", "wb_leave", "wb_call_packed")
+"""Symbols that compiled code calls."""
 
 _lock = threading.Lock()
 _loaded: list[NativeRuntime | None] = []
@@ -40,6 +40,7 @@ class NativeRuntime:
         library.wb_set_run_limit.argtypes = [ctypes.c_int64]
         self._run_limit = 0
         library.wb_set_hooks.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
+        library.wb_set_call_hooks.argtypes = [ctypes.c_void_p] * 4
         self.addresses = {name: _address(getattr(library, name)) for name in IMPORTED}
         self._tell_hooks()
         self.set_num_threads(int(os.environ.get("WORKBENCH_NUM_THREADS", "0") or 0) or usable_threads())
@@ -53,6 +54,8 @@ class NativeRuntime:
             ctypes.cast(ffi.TVMFFIErrorSetRaisedFromCStr, ctypes.c_void_p),
             ctypes.cast(ffi.TVMFFIEnvCheckSignals, ctypes.c_void_p),
         )
+        names = ("TVMFFIFunctionGetGlobal", "TVMFFIFunctionCall", "TVMFFIObjectDecRef", "TVMFFITensorFromDLPack")
+        self._library.wb_set_call_hooks(*(ctypes.cast(getattr(ffi, name), ctypes.c_void_p) for name in names))
 
     def set_num_threads(self, count: int) -> None:
         self._library.wb_set_num_threads(count)

@@ -387,7 +387,9 @@ int32_t wb_leave(wb_context* context, int32_t status, const wb_function* functio
       return -1;
     }
     wb_raise("RuntimeError", "E-RUN-CANCELLED the call was cancelled");
-  } else if (status == WB_NO_MEMORY)
+  } else if (foreign < 0)
+    return foreign; /* a packed function that was called raised it */
+  else if (status == WB_NO_MEMORY)
     wb_raise("MemoryError", "E-RUN-MEMORY there is not enough memory for the intermediate buffers");
   else
     wb_raise("RuntimeError", context->message[0] ? context->message : "E-RUN-FAILED the function failed");

@@ -42,7 +42,7 @@ struct wb_context {
   volatile int32_t cancel_word;
   volatile int32_t status;
   int32_t polls;
-  int32_t foreign_error; /* the host language holds the exception already */
+  int32_t foreign_error; /* the host language holds the exception already: what to return to it (1: -2) */
   int64_t last_look;     /* nanoseconds */
   int32_t lock;
   void* cached[8];
@@ -78,6 +78,10 @@ WB_EXPORT wb_context* wb_enter(const wb_function* function, const void* argument
 /* Turns a status into the packed call's result: 0, or -1 / -2 with the error raised. */
 WB_EXPORT int32_t wb_leave(wb_context* context, int32_t status, const wb_function* function);
 
+/* Calls a packed function by its global name; `arguments` are `count` values of tvm-ffi (16 bytes each).
+ * Returns WB_OK, or WB_FAILED: it is not there, or raised an error, which then is this call's. */
+WB_EXPORT int32_t wb_call_packed(wb_context* context, const char* name, void* arguments, int32_t count);
+
 /* --- the process --- */
 
 WB_EXPORT wb_context* wb_thread_context(void);
@@ -89,5 +93,7 @@ WB_EXPORT void wb_set_run_limit(int64_t nanoseconds);
 void wb_start_clock(wb_context* context);
 /* Raises an error in the host language; looks for pending signals (nonzero: an exception is set). */
 WB_EXPORT void wb_set_hooks(void (*raise)(const char* kind, const char* message), int (*check_signals)(void));
+/* How to find a packed function, call it, give an object back, and make one of a DLPack tensor. */
+WB_EXPORT void wb_set_call_hooks(void* find, void* run, void* drop, void* describe);
 
 #endif

@@ -27,9 +27,14 @@ from . import (
     sample_compute_location,
     sample_partitioned_tile,
     sample_perfect_tile,
+    set_axis_separator,
     set_scope,
     split,
+    storage_align,
+    transform_block_layout,
+    transform_layout,
     unroll,
+    unsafe_set_dtype,
     vectorize,
 )
 
@@ -57,8 +62,13 @@ __all__ = [
     "sample_compute_location",
     "sample_partitioned_tile",
     "sample_perfect_tile",
+    "set_axis_separator",
     "set_scope",
     "split",
+    "storage_align",
+    "transform_block_layout",
+    "transform_layout",
     "unroll",
+    "unsafe_set_dtype",
     "vectorize",
 ]

@@ -14,6 +14,7 @@ from ..arguments import Index
 from ..blocks import read_buffer, require_leaf
 from ..caching import copy_block, top_statement, written_box
 from ..errors import require
+from ..legality import require_legal
 from ..references import BlockRV
 from ..registry import primitive
 from ..state import Change, ScheduleState
@@ -37,7 +38,8 @@ def cache_read(state: ScheduleState, block: BlockRV, read_buffer_index: Index, s
     first = min(other.order for other in state.tree.under(top)) if top is not site.realize else site.order
     parameter = any(old is item for item in state.func.params)
     for writer in state.tree.writers(old):
-        require(
+        require_legal(
+            state,
             writer.order < first and all(part is not top for part in (*writer.path, writer.realize)),
             "E-SCHEDULE-CACHE-WRITTEN",
             f"{writer.name} writes {old.name} in or after the loops of {site.name}",
@@ -46,7 +48,8 @@ def cache_read(state: ScheduleState, block: BlockRV, read_buffer_index: Index, s
             fix="cache before moving blocks together",
             nodes=(writer.block, site.block),
         )
-        require(
+        require_legal(
+            state,
             parameter or binding_facts(writer).covers,
             "E-SCHEDULE-PARTIAL",
             f"cannot show that {writer.name} writes all of {old.name}",

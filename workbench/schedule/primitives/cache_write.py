@@ -10,7 +10,7 @@ from ...tir import nodes as t
 from ..arguments import Index
 from ..blocks import require_regular, written_buffer
 from ..caching import copy_block, top_statement, written_box
-from ..errors import require
+from ..legality import require_legal
 from ..references import BlockRV
 from ..registry import primitive
 from ..state import Change, ScheduleState
@@ -33,7 +33,8 @@ def cache_write(state: ScheduleState, block: BlockRV, write_buffer_index: Index,
     old = written_buffer(state, block, write_buffer_index)
     top = top_statement(state, site)
     for other in state.tree.accessing(old):
-        require(
+        require_legal(
+            state,
             other is site or all(part is not top for part in (*other.path, other.realize)),
             "E-SCHEDULE-CACHE-SHARED",
             f"{other.name} uses {old.name} inside the same loops as {site.name}",
@@ -42,7 +43,8 @@ def cache_write(state: ScheduleState, block: BlockRV, write_buffer_index: Index,
             fix="cache before moving blocks together",
             nodes=(other.block, site.block),
         )
-    require(
+    require_legal(
+        state,
         binding_facts(site).covers,
         "E-SCHEDULE-PARTIAL",
         f"cannot show that {site.name} runs through all of its domain",

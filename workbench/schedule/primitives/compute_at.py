@@ -9,6 +9,7 @@ from ...tir import nodes as t
 from ..arguments import Index
 from ..blocks import require_intermediate, require_regular, require_whole_domain
 from ..errors import require
+from ..legality import require_legal
 from ..placing import (
     Window,
     insert,
@@ -50,7 +51,7 @@ def compute_at(
     site, target = state.block(block), state.loop_site(loop)
     require_regular(state, site, "move")
     require_intermediate(state, site, "move")
-    require_whole_domain(site, "move")
+    require_whole_domain(state, site, "move")
     require_target(site, target, "move")
     require_plain_loops(site, "move")
     consumers = _consumers(state, site, target)
@@ -68,7 +69,8 @@ def _consumers(state: ScheduleState, site: BlockSite, target: LoopSite) -> list[
     for region in site.block.writes:
         for reader in state.tree.readers(region.buffer):
             inside = any(part is target.loop for part in reader.path)
-            require(
+            require_legal(
+                state,
                 inside,
                 "E-SCHEDULE-CONSUMER-OUTSIDE",
                 f"{reader.name} reads {region.buffer.name} outside of {target.loop.var.name}",
@@ -77,7 +79,8 @@ def _consumers(state: ScheduleState, site: BlockSite, target: LoopSite) -> list[
                 fix="move that consumer into the loop first, or choose a loop around all consumers",
                 nodes=(reader.block, target.loop),
             )
-            found.append(reader)
+            if inside:
+                found.append(reader)
     require(
         bool(found),
         "E-SCHEDULE-NO-CONSUMER",

@@ -24,7 +24,7 @@ def compute_inline(state: ScheduleState, block: BlockRV) -> Change[None]:
     require_regular(state, site, "inline")
     require_intermediate(state, site, "inline")
     store = single_store(site, "inline")
-    require_whole_domain(site, "inline")
+    require_whole_domain(state, site, "inline")
     variables = plain_variables(site, store.indices, "inline")
     readers = list(state.tree.readers(store.buffer))
     require(

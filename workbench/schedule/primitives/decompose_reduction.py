@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from ...analysis.affine import variables_of
-from ...analysis.bindings import binding_facts
 from ...analysis.conditions import conjuncts
 from ...analysis.regions import detect
 from ...analysis.tree import BlockSite, iter_ranges
@@ -14,7 +13,7 @@ from ...core.node import substitute
 from ...tir import nodes as t
 from ..blocks import require_leaf
 from ..errors import refuse, require
-from ..legality import reduce_variables, spatial_variables
+from ..legality import reduce_variables, require_legal, runs_once, spatial_variables
 from ..references import BlockRV, LoopRV
 from ..registry import primitive
 from ..state import Change, ScheduleState
@@ -54,7 +53,7 @@ def decompose_reduction(state: ScheduleState, block: BlockRV, loop: LoopRV) -> C
             fix=f"take it from get_loops({site.name!r})",
             nodes=(target.loop, site.block),
         )
-    _check_loops(site, at)
+    _check_loops(state, site, at)
     initial = _init_nest(site, at, Names(state.tree.names()))
     update = _update_block(site.block)
     changes: dict[int, Replacement] = {id(site.block): update}
@@ -66,10 +65,11 @@ def decompose_reduction(state: ScheduleState, block: BlockRV, loop: LoopRV) -> C
     return Change(func, (_init_name(initial),))
 
 
-def _check_loops(site: BlockSite, at: int) -> None:
+def _check_loops(state: ScheduleState, site: BlockSite, at: int) -> None:
     reduced = reduce_variables(site)
     for outer in site.loops[:at]:
-        require(
+        require_legal(
+            state,
             id(outer.var) not in reduced,
             "E-SCHEDULE-REDUCTION-OUTSIDE",
             f"the reduction loop {outer.var.name} stands outside {site.loops[at].var.name}",
@@ -78,8 +78,9 @@ def _check_loops(site: BlockSite, at: int) -> None:
             fix=f"decompose at {outer.var.name} or outside of it",
             nodes=(outer, site.block),
         )
-    require(
-        binding_facts(site, site.loops[at:]).injective,
+    require_legal(
+        state,
+        runs_once(site, site.loops[at:]),
         "E-SCHEDULE-REDUCED-TWICE",
         f"cannot show that {site.loops[at].var.name} reduces every element of {site.name} once",
         found="elements that may be computed again",

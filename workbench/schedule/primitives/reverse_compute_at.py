@@ -11,7 +11,7 @@ from ...tir import nodes as t
 from ..arguments import Index
 from ..blocks import require_regular, require_whole_domain
 from ..errors import refuse, require
-from ..legality import reduce_variables, require_independent
+from ..legality import reduce_variables, require_independent, require_legal
 from ..placing import (
     Window,
     insert,
@@ -46,7 +46,7 @@ def reverse_compute_at(
     """
     site, target = state.block(block), state.loop_site(loop)
     require_regular(state, site, "move")
-    require_whole_domain(site, "move")
+    require_whole_domain(state, site, "move")
     require_target(site, target, "move")
     require_plain_loops(site, "move")
     producers = _producers(state, site, target)
@@ -69,7 +69,8 @@ def _producers(state: ScheduleState, site: BlockSite, target: LoopSite) -> list[
         for writer in state.tree.writers(region.buffer):
             if any(part is target.loop for part in writer.path):
                 unfinished = [loop for loop in outer if id(loop.var) in reduce_variables(writer)]
-                require(
+                require_legal(
+                    state,
                     not unfinished,
                     "E-SCHEDULE-UNFINISHED",
                     f"{writer.name} is not finished inside {target.loop.var.name}",
@@ -81,7 +82,8 @@ def _producers(state: ScheduleState, site: BlockSite, target: LoopSite) -> list[
                 inside.append(writer)
             else:
                 shared = [loop for loop in outer if any(part is loop for part in writer.path)]
-                require(
+                require_legal(
+                    state,
                     not shared and writer.order < target.order,
                     "E-SCHEDULE-PRODUCER-LATE",
                     f"{writer.name}, which {site.name} reads from, is not finished before {target.loop.var.name}",
@@ -105,7 +107,8 @@ def _producers(state: ScheduleState, site: BlockSite, target: LoopSite) -> list[
 def _require_later_readers(state: ScheduleState, site: BlockSite, target: LoopSite) -> None:
     for region in site.block.writes:
         for reader in state.tree.readers(region.buffer):
-            require(
+            require_legal(
+                state,
                 reader.order > site.order,
                 "E-SCHEDULE-READ-BEFORE",
                 f"{reader.name} reads {region.buffer.name} before {site.name} writes it",

@@ -12,6 +12,7 @@ from ...tir import nodes as t
 from ..blocks import require_intermediate, require_regular
 from ..errors import refuse, require
 from ..inlining import plain_variables, require_loads_in_blocks, single_store, without_block
+from ..legality import require_legal
 from ..references import BlockRV
 from ..registry import primitive
 from ..state import Change, ScheduleState
@@ -132,7 +133,8 @@ def _producer(state: ScheduleState, site: BlockSite, buffer: t.Buffer) -> BlockS
     for region in site.block.reads:
         for writer in state.tree.writers(region.buffer):
             shared = any(loop is other for loop in producer.loops for other in writer.loops)
-            require(
+            require_legal(
+                state,
                 writer is producer or (writer.order < producer.order and not shared),
                 "E-SCHEDULE-PRODUCER-LATE",
                 f"{site.name} also reads {region.buffer.name}, which is not finished before {producer.name} runs",
@@ -143,7 +145,8 @@ def _producer(state: ScheduleState, site: BlockSite, buffer: t.Buffer) -> BlockS
             )
     for region in site.block.writes:
         for reader in state.tree.readers(region.buffer):
-            require(
+            require_legal(
+                state,
                 reader.order > site.order,
                 "E-SCHEDULE-READ-BEFORE",
                 f"{reader.name} reads {region.buffer.name} before {site.name} writes it",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -12,7 +13,7 @@ from ...arith.intrinsics import INTRINSICS
 from ...core.errors import WorkbenchError
 from ...core.trampoline import Task
 from .. import nodes as t
-from . import numbers
+from . import external, numbers
 from .code import ExprCompiler, Lines, Value
 from .machine import Pointer
 
@@ -343,9 +344,39 @@ def _return(c: ExprCompiler, node: n.Call) -> Task:
     return Value(f"m.finish({value.code})", height=value.height + 1)
 
 
+def _external(c: ExprCompiler, node: n.Call) -> Task:
+    """A packed function, a C function, or a tensor made for one."""
+    arguments: list[Value] = []
+    for argument in node.args:
+        arguments.append((yield c.expr(argument)))
+    codes = [argument.code for argument in arguments]
+    height = max((argument.height for argument in arguments), default=0) + 1
+    kinds = tuple(argument.dtype for argument in node.args)
+    bound: Callable[..., Any]
+    if node.op == "call_packed":
+        bound = external.call_packed
+    elif node.op == "tvm_stack_make_shape":
+        bound = external.make_shape
+    elif node.op == "tvm_stack_make_array":
+        bound = partial(external.make_array, node.args[4].dtype)
+        codes = [codes[0], codes[1], codes[2], codes[5]]
+    else:
+        bound = partial(external.call_extern, node.dtype, kinds[1:])
+    name = c.bind("outside", bound, ("outside", node.op, node.dtype, kinds))
+    plain = node.dtype.is_float or node.dtype.code in ("handle", "void")
+    low, high = (0, 0) if plain else node.dtype.element_of.limits()
+    return Value(f"{name}({', '.join(codes)})", low, high, height)
+
+
 _SPECIAL_CALLS: Final[dict[str, Callable[[ExprCompiler, Any], Task]]] = {
     "if_then_else": _if_then_else,
     "address_of": _address_of,
+    "access_ptr": _address_of,
+    "call_packed": _external,
+    "call_extern": _external,
+    "call_pure_extern": _external,
+    "tvm_stack_make_shape": _external,
+    "tvm_stack_make_array": _external,
     "ret": _return,
 }
 

@@ -102,7 +102,7 @@ class StmtParser(ExprParser):
 
     def buffer(self, name: str, call: ast.Call, scope: Scope, *more: str) -> t.Buffer:
         """The buffer that ``T.Buffer(...)``, ``T.alloc_buffer(...)`` or ``T.allocate(...)`` declares."""
-        keywords = self.keywords(call, "shape", "dtype", "scope", "strides", "elem_offset", *more)
+        keywords = self.keywords(call, "shape", "dtype", "scope", "strides", "elem_offset", "axis_separators", *more)
         shape = call.args[0] if call.args else keywords.get("shape")
         dtype = call.args[1] if len(call.args) > 1 else keywords.get("dtype")
         if shape is None or len(call.args) > 2:
@@ -115,9 +115,14 @@ class StmtParser(ExprParser):
             self.constant(keywords["scope"], str, "a scope") if "scope" in keywords else "global",
             self.expressions(keywords["strides"], scope) if "strides" in keywords else (),
             self.expr(offset, scope) if offset is not None else None,
+            self._separators(keywords["axis_separators"]) if "axis_separators" in keywords else (),
         )
         scope.names[name] = made
         return made
+
+    def _separators(self, tree: ast.AST) -> tuple[int, ...]:
+        items = tree.elts if isinstance(tree, (ast.Tuple, ast.List)) else [tree]
+        return tuple(self.constant(item, int, "the number of an axis") for item in items)
 
     def expressions(self, tree: ast.AST, scope: Scope) -> tuple[n.PrimExpr, ...]:
         """A tuple or list of expressions; a text among them is the name of a variable."""

@@ -161,6 +161,8 @@ def buffer_arguments(buffer: t.Buffer) -> list[Piece]:
         pieces += [", strides=", *_tuple(separated(buffer.strides))]
     if buffer.elem_offset is not None:
         pieces += [", elem_offset=", Child(buffer.elem_offset, LOWEST)]
+    if buffer.axis_separators:
+        pieces += [f", axis_separators={buffer.axis_separators!r}"]
     return pieces
 
 

@@ -167,7 +167,7 @@ def _parts(current: n.PrimExpr, guard: n.PrimExpr, lets: Lets) -> list[tuple[Any
     if isinstance(current, n.Call) and current.op == "if_then_else":
         test, yes, no = current.args
         return [(no, _both(guard, logical_not(test)), lets), (yes, _both(guard, test), lets), (test, guard, lets)]
-    if isinstance(current, n.Call) and current.op in ("address_of", "prefetch"):
+    if isinstance(current, n.Call) and current.op in ("address_of", "access_ptr", "prefetch"):
         return []
     if isinstance(current, t.BufferLoad):
         return [(index, guard, lets) for index in current.indices]

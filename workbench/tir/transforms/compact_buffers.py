@@ -14,6 +14,7 @@ from typing import Any
 
 from ...arith import nodes as n
 from ...arith.build import const
+from ...arith.intrinsics import ADDRESSES
 from ...core.node import Node, children, rewrite
 from ...core.trampoline import Task, run
 from ...core.transform import function_pass
@@ -176,7 +177,7 @@ def _collect_loads(expr: n.PrimExpr, scope: _Scope, plans: dict[int, _Plan]) -> 
             _touch(current.buffer, current.indices, scope, plans)
         elif isinstance(current, n.Let):
             scope = scope.with_let(current.var, current.value)
-        elif isinstance(current, n.Call) and current.op == "address_of":
+        elif isinstance(current, n.Call) and current.op in ADDRESSES:
             for argument in current.args:
                 if isinstance(argument, t.BufferLoad) and id(argument.buffer) in plans:
                     plans[id(argument.buffer)].fail()

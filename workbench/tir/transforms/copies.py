@@ -21,8 +21,9 @@ def fresh_copy(stmt: t.Stmt) -> t.Stmt:
         elif isinstance(node, t.AllocBuffer):
             buffer = node.buffer
             renamed[id(buffer)] = t.Buffer(
-                buffer.name, buffer.shape, buffer.dtype, buffer.scope, buffer.strides, buffer.elem_offset
-            )
+                buffer.name, buffer.shape, buffer.dtype, buffer.scope, buffer.strides, buffer.elem_offset,
+                buffer.axis_separators,
+            )  # fmt: skip
 
     def pre(node: Any) -> Any:
         found = renamed.get(id(node))

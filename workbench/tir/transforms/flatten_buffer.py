@@ -12,13 +12,14 @@ from __future__ import annotations
 from typing import Any
 
 from ...arith import nodes as n
-from ...arith.build import INDEX, add, const, equal, multiply
+from ...arith.build import INDEX, add, const, equal, maximum, multiply, subtract
 from ...core import origin
 from ...core.errors import WorkbenchError
 from ...core.node import FrozenMap, pre_order, rewrite
 from ...core.transform import function_pass
 from .. import nodes as t
 from ..build import seq
+from .align_storage import align_storage
 
 
 def strides_of(buffer: t.Buffer) -> tuple[n.PrimExpr, ...]:
@@ -60,6 +61,12 @@ def flat_buffer(buffer: t.Buffer) -> t.Buffer:
     size: n.PrimExpr = const(1)
     for extent in buffer.shape:
         size = multiply(size, extent)
+    if buffer.strides:  # up to the last element
+        size = const(1)
+        for extent, stride in zip(buffer.shape, buffer.strides, strict=True):
+            size = add(size, multiply(subtract(maximum(extent, 1), 1), stride))
+    if buffer.elem_offset is not None:
+        size = add(size, buffer.elem_offset)
     return t.Buffer(buffer.name, (size,), buffer.dtype, buffer.scope)
 
 
@@ -77,6 +84,7 @@ def flatten(func: t.PrimFunc, mod: Any = None) -> t.PrimFunc:
     func = _unique_parameters(func)
     params, signature, checks = _packed_signature(func)
     flat: dict[int, t.Buffer] = {}
+    func = func.replace(body=align_storage(func.body))
 
     def flattened(buffer: t.Buffer) -> t.Buffer:
         if id(buffer) not in flat:
@@ -192,7 +200,14 @@ def written_names(func: t.PrimFunc, mod: Any = None) -> tuple[str, ...]:
             only_read.update(id(item) for item in _read_arguments(node, mod))
         elif isinstance(node, n.Call) and node.op == "address_of" and id(node) not in only_read:
             found.update(id(load.buffer) for load in node.args if isinstance(load, t.BufferLoad))
+        elif isinstance(node, n.Call) and node.op == "access_ptr" and writes_through(node):
+            found.update(id(load.buffer) for load in node.args if isinstance(load, t.BufferLoad))
     return tuple(param.name for param in func.params if isinstance(param, t.Buffer) and id(param) in found)
+
+
+def writes_through(address: n.Call) -> bool:
+    """Whether an address (``T.address_of``, ``T.access_ptr``) may be written through."""
+    return address.op == "address_of" or "w" in getattr(address.args[1], "value", "w")
 
 
 def _read_arguments(call: n.Call, mod: Any) -> list[n.PrimExpr]:

@@ -17,11 +17,13 @@ from typing import Any
 from ...arith import nodes as n
 from ...arith.build import all_of, cast, equal, logical_and
 from ...arith.simplify import Simplifier
-from ...core.node import Node, children, pre_order, rewrite, substitute
+from ...core.node import EMPTY, FrozenMap, Node, children, pre_order, rewrite, substitute
 from ...core.trampoline import Task, run
 from ...core.transform import function_pass
 from .. import nodes as t
 from ..build import seq
+from .align_storage import KEY as ALIGN
+from .align_storage import block_rows
 from .constant_fold import fold
 from .linear import Linear, linear
 
@@ -78,7 +80,7 @@ def _lower(stmt: t.Stmt, placed: _Placement) -> Task:
                 changes[name] = yield _lower(value, placed)
         made = stmt.replace(**changes) if changes else stmt
     for buffer in reversed(placed.at.get(id(stmt), [])):
-        made = t.AllocBuffer(buffer, made)
+        made = t.AllocBuffer(buffer, made, placed.annotations(buffer))
     return made
 
 
@@ -125,11 +127,11 @@ def _decomposed_init(loop: t.For, placed: _Placement) -> t.Stmt | None:
         return None
     block = inner.block
     pairs = list(zip(block.iter_vars, inner.iter_values, strict=True))
-    reduced = [value for iterator, value in pairs if iterator.kind is not t.IterKind.SPATIAL]
+    reduced = [value for iterator, value in pairs if iterator.kind is t.IterKind.REDUCE]
     driving = [step for step in chain if any(_uses(value, step.var) for value in reduced)]
     if loop not in driving or any(step.kind not in _PLAIN_LOOPS for step in driving):
         return None
-    others = [value for iterator, value in pairs if iterator.kind is t.IterKind.SPATIAL]
+    others = [value for iterator, value in pairs if iterator.kind is not t.IterKind.REDUCE]
     if any(_uses(value, step.var) for value in others for step in driving):
         return None
     first: dict[Any, Any] = {step.var: step.min for step in driving}
@@ -155,7 +157,7 @@ def _renamed_loop(node: Any, fresh: dict[n.Var, n.Var]) -> Any:
 
 def _at_minimum(iterator: t.IterVar, value: n.PrimExpr, first: dict[Any, Any]) -> bool:
     """Whether a reduction iterator is surely at its minimum when the loops are."""
-    if iterator.kind is t.IterKind.SPATIAL:
+    if iterator.kind is not t.IterKind.REDUCE:
         return True
     begin = fold(substitute(value, first))
     least = iterator.dom.min
@@ -232,6 +234,7 @@ class _Placement:
         """Blocks whose init stands in front of their reduction already."""
         self._paths: dict[int, list[tuple[t.Stmt, ...]]] = {}
         self._shared: dict[int, set[int]] = {}
+        self._alignments: dict[int, dict[tuple[int, int, int], None]] = {}
         owners: list[tuple[t.Buffer, t.Stmt]] = []
         run(self._visit(body, (), owners))
         for buffer, owner in owners:
@@ -244,6 +247,8 @@ class _Placement:
         if isinstance(stmt, t.BlockRealize):
             owners += [(buffer, stmt.block.body) for buffer in stmt.block.alloc_buffers]
             self._note_reduction(stmt, path)
+            for buffer, rows in block_rows(stmt.block).items():
+                self._alignments.setdefault(buffer, {}).update(dict.fromkeys(rows))
             self._note_buffers([*stmt.iter_values, stmt.predicate], path)
             yield self._visit(stmt.block.body, path, owners)
             if stmt.block.init is not None:
@@ -284,6 +289,11 @@ class _Placement:
         for region in realize.block.writes:
             self._shared.setdefault(id(region.buffer), set()).update(loops)
 
+    def annotations(self, buffer: t.Buffer) -> FrozenMap:
+        """What the allocation of a buffer is told: the alignment of its rows."""
+        rows = self._alignments.get(id(buffer))
+        return FrozenMap({ALIGN: tuple(rows)}) if rows else EMPTY
+
     def _place(self, buffer: t.Buffer, owner: t.Stmt) -> t.Stmt:
         """The deepest statement under `owner` on the path to every use, above the loops of reductions."""
         paths = [self._below(path, owner) for path in self._paths.get(id(buffer), [])]
@@ -321,8 +331,8 @@ def carries(loop: t.For, buffer: t.Buffer) -> bool:
 
     Each region read must lie, as linear forms of the loops inside, within one region written in the same iteration.
     """
-    if isinstance(loop.extent, n.IntImm) and loop.extent.value <= 1:
-        return False
+    if loop.kind is t.ForKind.PARALLEL or (isinstance(loop.extent, n.IntImm) and loop.extent.value <= 1):
+        return False  # What parallel iterations pass on nobody receives: a buffer used only inside is private to each.
     simplifier = Simplifier()
     inner: set[int] = set()
     for node in pre_order(loop.body):

@@ -1,0 +1,92 @@
+"""transform_block_layout: golden, machine code against NumPy, refusals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import workbench as wb
+from tests.conftest import Golden
+from tests.schedule import programs as p
+from tests.schedule.harness import check_refusal, check_steps
+from workbench.arith import build
+from workbench.arith.nodes import Var
+from workbench.schedule import Schedule
+from workbench.tir import nodes as t
+
+
+def test_blocked(golden: Golden) -> None:
+    check_steps(golden, p.matmul, lambda sch: sch.transform_block_layout("D", lambda i, j: (i // 2, j, i % 2)))
+
+
+def test_flat(golden: Golden) -> None:
+    check_steps(golden, p.chain, lambda sch: sch.transform_block_layout("four", lambda i, j: i * 5 + j))
+
+
+def test_reduction(golden: Golden) -> None:
+    check_steps(
+        golden,
+        p.convolution,
+        lambda sch: sch.transform_block_layout("conv", lambda o, y, x, c, ky, kx: (o, x, y, ky * 3 + kx, c)),
+    )
+
+
+def test_machine_code_agrees_with_numpy() -> None:
+    sch = Schedule(p.matmul(4, 6, 8))
+    sch.transform_block_layout("C", lambda i, j, k: (i * 6 + j, k // 4, k % 4))
+    sch.vectorize(sch.get_loops("D")[1])
+    random = np.random.default_rng(0)
+    a, b = random.standard_normal((4, 8)).astype("float32"), random.standard_normal((8, 6)).astype("float32")
+    d = np.zeros((4, 6), "float32")
+    wb.build(sch.func)["main"](a, b, d)
+    np.testing.assert_allclose(d, a.astype("float64") @ b + 1, rtol=1e-5)
+
+
+def partial(sch: Schedule) -> Any:
+    sch.compute_at("C", sch.get_loops("D")[0])
+    return sch.transform_block_layout("C", lambda i, j, k: (j, i, k))
+
+
+def wide_reduction(sch: Schedule) -> Any:
+    sch.unsafe_set_dtype("C", 0, "float64")
+    return sch.transform_block_layout("C", lambda i, j, k: (i, j, k // 5, k % 5))
+
+
+def under_a_condition() -> t.PrimFunc:
+    """The loops of C stand under an if."""
+    func = p.plain_matmul()
+    root = func.body.block
+    body = t.IfThenElse(build.less(Var("n"), 3), root.body)
+    return func.replace(body=func.body.replace(block=root.replace(body=body)))
+
+
+REFUSALS: dict[str, tuple[Any, Any, str]] = {
+    "shared loop": (p.matmul, partial, "E-SCHEDULE-SHARED-LOOP"),
+    "under a condition": (
+        under_a_condition, lambda s: s.transform_block_layout("C", lambda i, j, k: (j, i, k)), "E-SCHEDULE-SHARED-LOOP",
+    ),
+    "rank": (p.matmul, lambda s: s.transform_block_layout("C", lambda i, j: (j, i)), "E-SCHEDULE-MAP-RANK"),
+    "pads": (p.matmul, lambda s: s.transform_block_layout("D", lambda i, j: (i, j // 4, j % 4)), "E-SCHEDULE-MAP-PADS"),
+    "mixes": (
+        p.matmul, lambda s: s.transform_block_layout("C", lambda i, j, k: (i, j * 5 + k)), "E-SCHEDULE-MAP-MIXES",
+    ),
+    "collides": (p.matmul, lambda s: s.transform_block_layout("D", lambda i, j: (i + j,)), "E-SCHEDULE-MAP-COLLIDES"),
+    "order": (p.matmul, wide_reduction, "E-SCHEDULE-REDUCTION-ORDER"),
+    "irregular": (p.stencil, lambda s: s.transform_block_layout("step", lambda i, j: (j, i)), "E-SCHEDULE-IRREGULAR"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSALS)
+def test_refusal(name: str, golden: Golden) -> None:
+    program, attempt, code = REFUSALS[name]
+    check_refusal(golden, program, attempt, code)
+
+
+def test_an_uneven_split_is_no_obstacle() -> None:
+    sch = Schedule(p.matmul())
+    block = sch.get_block("C")
+    sch.split(sch.get_loops(block)[0], factors=[None, 3])
+    sch.transform_block_layout(block, lambda i, j, k: (j, i, k))
+    assert "for ax0, ax1, ax2 in T.grid(6, 4, 5)" in sch.script()

@@ -1,0 +1,136 @@
+"""Values of index expressions for many iterations at once, as NumPy arrays.
+
+Invariant: `values(expr, known)` equals `arith.evaluate.evaluate` at every position.  Iterative.
+
+>>> from workbench.arith.nodes import Var
+>>> i = Var("i")
+>>> values(i * 8 + 3, {id(i): np.arange(3)})
+array([ 3, 11, 19])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+
+from ..arith import nodes as n
+from ..arith.nodes import PrimExpr
+from ..core.errors import WorkbenchError
+from ..tir import nodes as t
+
+Values = Any
+"""An int64 or bool array with one value an iteration, or a plain number for all of them."""
+Loader = Callable[[t.BufferLoad, tuple[Values, ...]], Values]
+
+
+def _truncated(a: Values, b: Values) -> Values:
+    quotient = np.abs(a) // np.abs(b)
+    return np.where((np.asarray(a) < 0) == (np.asarray(b) < 0), quotient, -quotient)
+
+
+_MEANING: Final[dict[type, Callable[..., Any]]] = {
+    n.Add: lambda a, b: a + b,
+    n.Sub: lambda a, b: a - b,
+    n.Mul: lambda a, b: a * b,
+    n.FloorDiv: lambda a, b: a // b,
+    n.FloorMod: lambda a, b: a % b,
+    n.Div: _truncated,
+    n.Mod: lambda a, b: a - _truncated(a, b) * b,
+    n.Min: np.minimum,
+    n.Max: np.maximum,
+    n.EQ: np.equal,
+    n.NE: np.not_equal,
+    n.LT: np.less,
+    n.LE: np.less_equal,
+    n.GT: np.greater,
+    n.GE: np.greater_equal,
+    n.And: np.logical_and,
+    n.Or: np.logical_or,
+    n.Not: np.logical_not,
+    n.Select: np.where,
+}
+
+
+def _refuse_load(load: t.BufferLoad, indices: tuple[Values, ...]) -> Values:
+    raise WorkbenchError(
+        "E-ANALYSIS-DATA",
+        f"what is accessed depends on the values in {load.buffer.name}",
+        found=f"an index or condition that loads from {load.buffer.name}",
+        expected="indices made of loop variables",
+        fix=f"pass inputs={{{load.buffer.name!r}: array}} if it is an input; else this fact cannot be had",
+        nodes=(load,),
+    )
+
+
+def values(expr: PrimExpr, known: dict[int, Values], load: Loader = _refuse_load) -> Values:
+    """The values of an integer or bool expression; `known` holds those of variables by identity.
+
+    A vector expression has two axes, iterations (or one) and lanes.  Raises `WorkbenchError` E-ANALYSIS-DATA where the
+    value is not made of the variables alone and `load` does not know it.
+    """
+    done: dict[int, Values] = {}
+    stack: list[tuple[PrimExpr, bool]] = [(expr, False)]
+    while stack:
+        node, ready = stack.pop()
+        if id(node) in done:
+            continue
+        if isinstance(node, n.IntImm):
+            done[id(node)] = bool(node.value) if node.dtype.is_bool else node.value
+        elif isinstance(node, n.Var):
+            done[id(node)] = _variable(node, known)
+        elif ready:
+            done[id(node)] = _value(node, [done[id(part)] for part in operands(node)], load)
+        else:
+            stack.append((node, True))
+            stack.extend((part, False) for part in operands(node))
+    return done[id(expr)]
+
+
+def _variable(node: n.Var, known: dict[int, Values]) -> Values:
+    if id(node) not in known:
+        raise WorkbenchError("E-ANALYSIS-DATA", f"{node.name} has no value here", nodes=(node,),
+                             fix="pass sizes={...} for symbolic extents")  # fmt: skip
+    return known[id(node)]
+
+
+def operands(node: PrimExpr) -> tuple[PrimExpr, ...]:
+    """The scalar expressions directly inside an expression."""
+    if isinstance(node, n.BinaryExpr):
+        return (node.a, node.b)
+    if isinstance(node, t.BufferLoad):
+        return node.indices
+    return tuple(
+        part
+        for name in node.field_names
+        for value in (getattr(node, name),)
+        for part in (value if type(value) is tuple else (value,))
+        if isinstance(part, PrimExpr)
+    )
+
+
+def _value(node: PrimExpr, parts: list[Values], load: Loader) -> Values:
+    if isinstance(node, t.BufferLoad):
+        return load(node, tuple(parts))
+    if isinstance(node, n.Cast):
+        return parts[0] if node.dtype.is_integer or node.dtype.is_bool else _unknown(node)
+    if isinstance(node, n.Call) and node.op == "if_then_else":
+        return np.where(parts[0], parts[1], parts[2])
+    if isinstance(node, n.Ramp):
+        return np.reshape(parts[0], (-1, 1)) + np.reshape(parts[1], (-1, 1)) * np.arange(node.lanes)
+    if isinstance(node, n.Broadcast):
+        return np.reshape(parts[0], (-1, 1))
+    meaning = _MEANING.get(type(node))
+    return meaning(*parts) if meaning is not None else _unknown(node)
+
+
+def _unknown(node: PrimExpr) -> Values:
+    what = f"a call of {node.op}" if isinstance(node, n.Call) else type(node).__name__
+    raise WorkbenchError(
+        "E-ANALYSIS-DATA", f"an index or condition contains {what}", nodes=(node,),
+        expected="indices made of loop variables", fix="this fact cannot be had for such a program",
+    )  # fmt: skip
+
+
+__all__ = ["Loader", "Values", "operands", "values"]

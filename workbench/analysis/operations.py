@@ -1,0 +1,90 @@
+"""Arithmetic of a program: how many operations on data one run does.
+
+Operations on numbers that are loaded or are floats count one each (a transcendental function too); what computes an
+index, a loop's end or a condition on loop variables does not.  A fused multiply-add counts two.
+
+    flops(matmul)                  # 2 * 64**3
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from ..arith import nodes as a
+from ..arith.nodes import PrimExpr
+from ..core.module import IRModule
+from ..tir import nodes as t
+from .arrays import operands
+from .instances import instances
+from .programs import plain
+
+_COUNTED: Final = (
+    a.Add, a.Sub, a.Mul, a.Div, a.Mod, a.FloorDiv, a.FloorMod, a.Min, a.Max, a.Select,
+    a.EQ, a.NE, a.LT, a.LE, a.GT, a.GE,
+)  # fmt: skip
+_FREE_CALLS: Final = frozenset({"if_then_else", "likely", "reinterpret", "shuffle", "address_of", "prefetch", "ret"})
+
+
+def operations(value: PrimExpr, fused: bool = False) -> int:
+    """Operations on data in one expression; with `fused`, a product that is added counts with the sum as one.
+
+    Of an ``if_then_else`` the costlier arm counts.  A node that stands twice counts once.
+    """
+    done: dict[int, tuple[int, bool]] = {}
+    seen: set[int] = set()
+    stack: list[tuple[PrimExpr, bool]] = [(value, False)]
+    while stack:
+        node, ready = stack.pop()
+        if id(node) in done:
+            continue
+        parts = () if isinstance(node, t.BufferLoad) else operands(node)
+        if not ready and parts:
+            stack.append((node, True))
+            stack.extend((part, False) for part in parts)
+            continue
+        done[id(node)] = _counted(node, parts, done, seen, fused)
+    return done[id(value)][0]
+
+
+def _counted(
+    node: PrimExpr, parts: tuple[PrimExpr, ...], done: dict[int, tuple[int, bool]], seen: set[int], fused: bool
+) -> tuple[int, bool]:
+    """(operations, whether the value is data) of a node whose parts are known."""
+    counts = []
+    for part in parts:
+        counts.append(0 if id(part) in seen and part is not node else done[id(part)][0])
+        seen.add(id(part))
+    is_data = isinstance(node, t.BufferLoad) or node.dtype.is_float or any(done[id(part)][1] for part in parts)
+    if isinstance(node, a.Call) and node.op == "if_then_else":
+        return counts[0] + max(counts[1:]), is_data
+    total = sum(counts)
+    if not is_data or not (isinstance(node, _COUNTED) or _is_costly(node)):
+        return total, is_data
+    joined = fused and isinstance(node, (a.Add, a.Sub)) and any(isinstance(part, a.Mul) for part in parts)
+    return total + (0 if joined else 1), True
+
+
+def _is_costly(node: PrimExpr) -> bool:
+    return isinstance(node, a.Call) and node.op not in _FREE_CALLS
+
+
+def flops(program: Any, sizes: Mapping[str, int] | None = None) -> int:
+    """Operations on data in one run of a schedule or function, conditions counted exactly where they can be.
+
+    Raises `WorkbenchError` E-ANALYSIS-SIZE for extents that have no value.
+    """
+    func = plain(program, sizes)
+    total = 0
+    for found in instances(func):
+        if isinstance(found.stmt, (t.BufferStore, t.LetStmt, t.Evaluate)):
+            total += found.count * operations(found.stmt.value) * found.stmt.value.dtype.lanes
+    return total
+
+
+def estimate_tir_flops(program: Any) -> float:
+    """Classic name: `flops` of a PrimFunc, or the sum over the functions of a module."""
+    if isinstance(program, IRModule):
+        found = [function for function in program.functions.values() if isinstance(function, t.PrimFunc)]
+        return float(sum(flops(function) for function in found))
+    return float(flops(program))

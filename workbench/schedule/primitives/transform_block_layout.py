@@ -1,0 +1,183 @@
+"""transform_block_layout: a block runs over other iterators."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...analysis.affine import Affine, Ranges, variables_of
+from ...analysis.bindings import binding_facts
+from ...analysis.tree import BlockSite
+from ...arith import build
+from ...arith.nodes import PrimExpr, Var
+from ...core import origin
+from ...core.node import substitute
+from ...tir import nodes as t
+from ...tir.build import nest
+from ...tir.index_map import IndexMap
+from ..blocks import require_regular
+from ..errors import require
+from ..layouts import mapped_shape, require_injective, require_rank
+from ..legality import SUMS, reduction_operator
+from ..placing import require_plain_loops
+from ..references import BlockRV
+from ..registry import primitive
+from ..state import Change, ScheduleState
+from ..surgery import Names, replaced, simplified, with_regions
+from .transform_layout import SUGGESTED
+
+
+@primitive(category="loop", suggest={"index_map": (*SUGGESTED, "lambda i, j: (i * 6 + j,)")})
+def transform_block_layout(state: ScheduleState, block: BlockRV, index_map: IndexMap) -> Change[None]:
+    """Give a block the iterators that a map makes of its own, and loops over them.
+
+    before:  for i, j in grid(8, 6): with block: vi, vj = remap("SS", [i, j]); C[vi, vj] = A[vi, vj]
+    after:   for ax0, ax1, ax2 in grid(2, 6, 4):                       # lambda i, j: (i // 4, j, i % 4)
+                 with block: v0, v1, v2 = remap("SSS", [ax0, ax1, ax2]); C[v0 * 4 + v2, v1] = A[v0 * 4 + v2, v1]
+
+    Buffers stay as they are; `transform_layout` changes them.
+    Raises `ScheduleError`: other blocks in the loops, loops that do not run once through the block's domain, a map
+    that is no bijection, outputs that mix spatial with reduction iterators, values that depend on the order.
+    """
+    site = state.block(block)
+    require_regular(state, site, "transform")
+    require_plain_loops(site, "transform")
+    _require_alone(site)
+    own = site.block.iter_vars
+    require_rank(index_map, len(own), site.name, (site.block,))
+    facts = binding_facts(site)
+    require(
+        facts.covers and facts.injective and all(Affine.of(item.dom.min, Ranges()).value == 0 for item in own),
+        "E-SCHEDULE-PARTIAL",
+        f"cannot show that the loops of {site.name} run through its domain, once",
+        found="loops that may leave iterations out or repeat them, or iterators that do not begin at 0",
+        expected="a block that runs once at each point of its domain",
+        fix="transform before splitting or moving",
+        nodes=(site.block,),
+    )
+    extents = [item.dom.extent for item in own]
+    shape = mapped_shape(index_map, extents, (site.block,))
+    require_injective(index_map, extents, False, (site.block,))
+    require(
+        index_map.is_bijective(extents) is True,
+        "E-SCHEDULE-MAP-PADS",
+        f"the index map makes iterations that {site.name} does not have",
+        found=index_map.text,
+        expected="a bijection: as many iterations as before",
+        fix="choose divisors of the extents",
+        nodes=(site.block,),
+    )
+    kinds = _kinds(site, index_map)
+    notes = _order_notes(site, index_map, kinds)
+    inverse = index_map.inverse(extents)
+    made = _transformed(state, site, inverse, shape, kinds)
+    outermost = site.loops[0] if site.loops else site.realize
+    return Change(replaced(state.func, {id(outermost): made}), notes=notes)
+
+
+def _require_alone(site: BlockSite) -> None:
+    """The loops contain the block and nothing else."""
+    for outer, inner in zip(site.loops, (*site.loops[1:], site.realize), strict=True):
+        require(
+            outer.body is inner,
+            "E-SCHEDULE-SHARED-LOOP",
+            f"{site.name} is not alone in its loop {outer.var.name}",
+            found="other statements beside it",
+            expected="loops around this block only",
+            fix="transform before moving blocks together",
+            nodes=(outer,),
+        )
+    require(
+        not site.loops or isinstance(site.path[-len(site.loops) - 1], (t.Block, t.SeqStmt)),
+        "E-SCHEDULE-SHARED-LOOP",
+        f"{site.name} stands in a statement that is no loop",
+        found=type(site.path[-len(site.loops) - 1]).__name__ if site.loops else "",
+        expected="loops directly under the root block",
+        fix="choose another block",
+        nodes=(site.block,),
+    )
+
+
+def _kinds(site: BlockSite, index_map: IndexMap) -> list[t.IterKind]:
+    """What each output is for: that of the iterators it is made of."""
+    of = {id(var): item.kind for var, item in zip(index_map.initial_indices, site.block.iter_vars, strict=True)}
+    kinds: list[t.IterKind] = []
+    for number, output in enumerate(index_map.final_indices):
+        found = {of[id(var)] for var in variables_of(output)}
+        require(
+            len(found) <= 1,
+            "E-SCHEDULE-MAP-MIXES",
+            f"output {number} of the index map mixes spatial with reduction iterators of {site.name}",
+            found=index_map.text,
+            expected="outputs of iterators of one kind",
+            fix="keep reduction iterators apart: they are " + _reduced(site),
+            nodes=(site.block,),
+        )
+        kinds.append(next(iter(found), t.IterKind.SPATIAL))
+    return kinds
+
+
+def _reduced(site: BlockSite) -> str:
+    return ", ".join(item.var.name for item in site.block.iter_vars if item.kind is t.IterKind.REDUCE)
+
+
+def _order_notes(site: BlockSite, index_map: IndexMap, kinds: Sequence[t.IterKind]) -> tuple[str, ...]:
+    """A remark where a reduction runs in another order.  Refuses one whose order is not known to be free."""
+    pairs = zip(index_map.initial_indices, site.block.iter_vars, strict=True)
+    before = [var for var, item in pairs if item.kind is t.IterKind.REDUCE]
+    after = [output for output, kind in zip(index_map.final_indices, kinds, strict=True) if kind is t.IterKind.REDUCE]
+    if len(before) == len(after) and all(one is other for one, other in zip(before, after, strict=True)):
+        return ()
+    require(
+        reduction_operator(site.block) is not None,
+        "E-SCHEDULE-REDUCTION-ORDER",
+        f"{site.name} would reduce in another order, and its reduction is not known to allow that",
+        found="a reduction other than a sum, product, minimum or maximum",
+        expected="reduction iterators that keep their order",
+        fix=f"leave {_reduced(site)} as they are in the map",
+        nodes=(site.block,),
+    )
+    return (SUMS.format(site.block.writes[0].buffer.name),)
+
+
+def _transformed(
+    state: ScheduleState,
+    site: BlockSite,
+    inverse: IndexMap,
+    shape: Sequence[PrimExpr],
+    kinds: Sequence[t.IterKind],
+) -> t.Stmt:
+    names = Names(state.tree.names())
+    block = site.block
+    iter_vars = tuple(
+        t.IterVar(Var(names.fresh(f"v{number}")), t.Range(build.const(0), extent), kind)
+        for number, (extent, kind) in enumerate(zip(shape, kinds, strict=True))
+    )
+    ranges = Ranges()
+    for item in iter_vars:
+        ranges.enter_extent(item.var, item.dom.min, item.dom.extent)
+    values = [simplified(value, ranges) for value in inverse.map_indices([item.var for item in iter_vars])]
+    own = {item.var: value for item, value in zip(block.iter_vars, values, strict=True)}
+    moved: t.Block = block.replace(
+        iter_vars=iter_vars,
+        body=_tidied(substitute(block.body, own), ranges),
+        init=None if block.init is None else _tidied(substitute(block.init, own), ranges),
+    )
+    moved = origin.derived(with_regions(moved), block)
+    loops = [(Var(names.fresh(f"ax{number}")), extent) for number, extent in enumerate(shape)]
+    realize = site.realize.replace(iter_values=tuple(var for var, _ in loops), predicate=build.const(True), block=moved)
+    return nest(loops, realize)
+
+
+def _tidied(stmt: t.Stmt, ranges: Ranges) -> t.Stmt:
+    """The indices of accesses simplified."""
+    from ...core.node import rewrite
+
+    def post(node: object) -> t.BufferLoad | t.BufferStore | None:
+        if not isinstance(node, (t.BufferLoad, t.BufferStore)):
+            return None
+        indices = tuple(simplified(index, ranges) for index in node.indices)
+        if all(new is old for new, old in zip(indices, node.indices, strict=True)):
+            return None
+        return node.replace(indices=indices)
+
+    return rewrite(stmt, post, lambda node: node if isinstance(node, t.Buffer) else None)
