@@ -61,7 +61,7 @@ def test_interchange() -> None:
 
 
 def test_indirect_accesses_are_not_affine() -> None:
-    from tests.schedule.test_refusals import indirect
+    from tests.schedule.odd_programs import indirect
 
     tree = Tree.of(indirect())
     loop = tree.blocks["scatter"].loops[0]

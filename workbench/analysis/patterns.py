@@ -16,7 +16,7 @@ from ..tir.script import script
 from .affine import Affine, Ranges
 from .cache import as_target
 from .fact import Fact, table
-from .footprint import row_major, loops_of
+from .footprint import loops_of, row_major
 from .instances import instances, variables_in
 from .programs import plain
 from .regions import accesses

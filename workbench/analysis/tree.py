@@ -142,7 +142,7 @@ class Tree:
 
     def under(self, stmt: t.Stmt) -> tuple[BlockSite, ...]:
         """The leaf blocks inside a statement of the tree."""
-        return tuple(site for site in self.leaves if any(part is stmt for part in site.path))
+        return tuple(site for site in self.leaves if any(part is stmt for part in (*site.path, site.realize)))
 
     def writers(self, buffer: t.Buffer) -> tuple[BlockSite, ...]:
         """The leaf blocks that write a buffer."""

@@ -4,6 +4,7 @@ split      for i in range(n): S(i)   ->   for io, ii in grid(ceil(n / f), f): S(
 """
 
 from . import (
+    add_unit_loop,
     annotate,
     bind,
     cache_read,
@@ -17,9 +18,13 @@ from . import (
     get_child_blocks,
     get_consumers,
     get_loops,
+    get_output_blocks,
     get_producers,
+    loop_partition,
+    merge,
     parallel,
     reorder,
+    reorder_block_iter_var,
     reverse_compute_at,
     reverse_compute_inline,
     rfactor,
@@ -33,12 +38,14 @@ from . import (
     storage_align,
     transform_block_layout,
     transform_layout,
+    unannotate,
     unroll,
     unsafe_set_dtype,
     vectorize,
 )
 
 __all__ = [
+    "add_unit_loop",
     "annotate",
     "bind",
     "cache_read",
@@ -52,9 +59,13 @@ __all__ = [
     "get_child_blocks",
     "get_consumers",
     "get_loops",
+    "get_output_blocks",
     "get_producers",
+    "loop_partition",
+    "merge",
     "parallel",
     "reorder",
+    "reorder_block_iter_var",
     "reverse_compute_at",
     "reverse_compute_inline",
     "rfactor",
@@ -68,6 +79,7 @@ __all__ = [
     "storage_align",
     "transform_block_layout",
     "transform_layout",
+    "unannotate",
     "unroll",
     "unsafe_set_dtype",
     "vectorize",
