@@ -37,6 +37,7 @@ _NAMES: dict[str, tuple[str, str | None]] = {
     "relay": ("workbench.relay", None),
     "te": ("workbench.te", None),
     "tir": ("workbench.tir", None),
+    "script": ("workbench.script", None),
     "topi": ("workbench.topi", None),
     "ir": ("workbench.ir", None),
     "transform": ("workbench.transform", None),
@@ -52,6 +53,7 @@ _NAMES: dict[str, tuple[str, str | None]] = {
     "analysis": ("workbench.analysis", None),
     "views": ("workbench.views", None),
     "ui": ("workbench.ui", None),
+    "teach": ("workbench.teach", None),
     "testing": ("workbench.testing", None),
     "data": ("workbench.driver.data", None),
 }

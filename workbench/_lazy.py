@@ -118,8 +118,17 @@ def lower_program(*args: Any, **options: Any) -> Any:
     from .driver.build import lower
 
     return lower(*args, **options)
+
+
 def fact_html(fact: Any) -> str:
     """A fact of `analysis` as static HTML."""
     from .views.facts import fact_html as drawn
 
     return drawn(fact)
+
+
+def teach_commands() -> Any:
+    """`workbench teach ...` for the command line."""
+    from .teach.commands import app
+
+    return app

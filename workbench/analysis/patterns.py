@@ -1,7 +1,7 @@
 """How each access moves with each loop: unit steps, strides, the same element again, or somewhere by data.
 
-    for pattern in access_patterns(matmul):
-        print(pattern.name, pattern.steps)        # load B  {'i': 'broadcast', 'j': 'unit', 'k': 'strided 64'}
+for pattern in access_patterns(matmul):
+    print(pattern.name, pattern.steps)        # load B  {'i': 'broadcast', 'j': 'unit', 'k': 'strided 64'}
 """
 
 from __future__ import annotations

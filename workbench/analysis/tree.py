@@ -136,13 +136,24 @@ class Tree:
 
     @cached_property
     def leaves(self) -> tuple[BlockSite, ...]:
-        """The blocks without blocks inside, in the order of the text."""
-        around = {id(stmt) for site in self.blocks.values() for stmt in site.path if isinstance(stmt, t.Block)}
-        return tuple(site for site in self.blocks.values() if id(site.block) not in around)
+        """The blocks directly under the root, in the order of the text: the units that schedules move.
+
+        A block made by blockize is one of them; what stands inside it is its own affair.
+        """
+        outermost = self.func.body.block if isinstance(self.func.body, t.BlockRealize) else None
+        return tuple(
+            site
+            for site in self.blocks.values()
+            if site.block is not outermost and (site.scope is None or site.scope is outermost)
+        )
 
     def under(self, stmt: t.Stmt) -> tuple[BlockSite, ...]:
-        """The leaf blocks inside a statement of the tree."""
-        return tuple(site for site in self.leaves if any(part is stmt for part in (*site.path, site.realize)))
+        """The outermost blocks inside a statement of the tree."""
+        return tuple(site for site in self.blocks.values() if _directly_under(site, stmt))
+
+    def inside(self, site: BlockSite) -> tuple[BlockSite, ...]:
+        """The blocks that stand directly in a block."""
+        return tuple(other for other in self.blocks.values() if other.scope is site.block)
 
     def writers(self, buffer: t.Buffer) -> tuple[BlockSite, ...]:
         """The leaf blocks that write a buffer."""
@@ -166,6 +177,17 @@ class Tree:
             if isinstance(current, (Var, t.Buffer)):
                 found.add(current.name)
         return found
+
+
+def _directly_under(site: BlockSite, stmt: t.Stmt) -> bool:
+    if site.realize is stmt:
+        return True
+    for part in reversed(site.path):
+        if part is stmt:
+            return True
+        if isinstance(part, t.Block):
+            return False
+    return False
 
 
 def statements_in(stmt: Node) -> list[t.Stmt]:

@@ -1,4 +1,4 @@
-"""The command line: `workbench compile | run | bench | inspect | cache | doctor | lab`.
+"""The command line: `workbench compile | run | bench | inspect | cache | teach | doctor | lab`.
 
 A mistake of the user prints six lines and ends with status 2; Ctrl-C ends with status 130.
 """
@@ -18,6 +18,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from .._lazy import teach_commands
 from ..core.errors import WorkbenchError
 from . import commands
 
@@ -35,6 +36,7 @@ cache = typer.Typer(no_args_is_help=True, help="Compiled code that is kept betwe
 cache.command("show")(commands.cache_show)
 cache.command("clear")(commands.cache_clear)
 app.add_typer(cache, name="cache")
+app.add_typer(teach_commands(), name="teach")
 
 
 @app.command()

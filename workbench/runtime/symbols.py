@@ -33,9 +33,9 @@ MATHEMATICS: Final = frozenset(
     name + suffix
     for suffix in ("", "f")
     for name in (
-        "acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 expm1 fabs fdim floor fma "
-        "fmax fmin fmod hypot lgamma log log10 log1p log2 nearbyint nextafter pow remainder rint round sin sinh "
-        "sqrt tan tanh tgamma trunc"
+        "acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 expm1 fabs fdim floor "
+        "fma fmax fmin fmod hypot lgamma log log10 log1p log2 nearbyint nextafter pow remainder rint round sin "
+        "sinh sqrt tan tanh tgamma trunc"
     ).split()
 )
 """Functions of the C library that compute a number of numbers."""

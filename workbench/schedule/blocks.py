@@ -89,7 +89,7 @@ def _numbered(site: BlockSite, distinct: list[t.Buffer], verb: str, index: int) 
 def require_leaf(state: ScheduleState, site: BlockSite, verb: str) -> None:
     """Refuse the root and blocks around other blocks."""
     require(
-        any(site is leaf for leaf in state.tree.leaves) and site.scope is state.tree.root,
+        site.scope is state.tree.root and not state.tree.inside(site),
         "E-SCHEDULE-LEAF",
         f"cannot {verb} {site.name}: blocks stand inside it or around it",
         found="the root, or nested blocks",

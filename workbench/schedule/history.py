@@ -65,9 +65,11 @@ class History:
         return self._walk(steps, lambda item: item.following)
 
     def _walk(self, steps: int, towards: Any) -> bool:
-        here: int | None = self._here
+        here: Any = self._here
         for _ in range(steps):
-            here = towards(self._visited[here]) if here is not None else None
+            here = towards(self._visited[here])
+            if here is None:
+                break
         if here is None:
             return False
         self._here = here

@@ -72,11 +72,11 @@ def blocks_under(state: ScheduleState, stmt: t.Stmt) -> tuple[BlockSite, ...]:
     for site in sites:
         require_legal(
             state,
-            not any(iter_var.kind in (t.IterKind.OPAQUE, t.IterKind.SCAN) for iter_var in site.block.iter_vars),
+            not any(iter_var.kind is t.IterKind.OPAQUE for iter_var in site.block.iter_vars),
             "E-SCHEDULE-OPAQUE",
             f"block {site.name} has iterators whose order matters",
-            found="an opaque or scan iterator",
-            expected="spatial and reduction iterators",
+            found="an opaque iterator",
+            expected="spatial, reduction and scan iterators",
             fix="leave these loops as they are",
             nodes=(site.block,),
         )

@@ -25,7 +25,7 @@ from ..core.errors import nearest
 from ..core.module import IRModule, key_name
 from ..core.node import FrozenMap
 from ..tir import nodes as t
-from .arguments import UNSAFE, ResultName, checked, recorded, with_numbers
+from .arguments import UNSAFE, Factor, ResultName, checked, recorded, with_numbers
 from .classic import ClassicSchedule, Settings
 from .errors import Attempt, ScheduleError, refuse, require
 from .history import Branches, History
@@ -117,9 +117,10 @@ class Schedule(ClassicSchedule):
         """The `For` or `Block` that a reference stands for now, or the number that was drawn."""
         if isinstance(reference, ExprRV):
             return self.state.number(reference)
-        if isinstance(reference, LoopRV):
-            return self.state.loop(reference)
-        return self.state.block(reference).block
+        known = checked(reference, LoopRV | BlockRV, "get(reference)", lambda value: None)
+        if isinstance(known, LoopRV):
+            return self.state.loop(known)
+        return self.state.block(known).block
 
     def __repr__(self) -> str:
         return f"Schedule({self.state.working}, {len(self.state.steps)} steps)"
@@ -136,6 +137,7 @@ class Schedule(ClassicSchedule):
     def work_on(self, func_name: str) -> None:
         """Choose the function that primitives work on."""
         functions = self.state.functions
+        func_name = checked(func_name, str, "work_on(func_name)", lambda value: None)
         require(
             func_name in functions and isinstance(functions[func_name], t.PrimFunc),
             "E-SCHEDULE-FUNCTION",
@@ -147,11 +149,11 @@ class Schedule(ClassicSchedule):
 
     def undo(self, steps: int = 1) -> bool:
         """Go back; False if there are not so many steps."""
-        return self._history.undo(steps)
+        return self._history.undo(checked(steps, Factor, "undo(steps)", lambda value: None))
 
     def redo(self, steps: int = 1) -> bool:
         """Go forward again, along the branch last visited; False if there are not so many steps."""
-        return self._history.redo(steps)
+        return self._history.redo(checked(steps, Factor, "redo(steps)", lambda value: None))
 
     @property
     def branches(self) -> Branches:
@@ -287,6 +289,7 @@ class Schedule(ClassicSchedule):
         With `resample`, a sampler whose decision does not fit draws again.  Raises the `ScheduleError` of the first
         step that is refused, with the step's number in `where`.
         """
+        trace = checked(trace, Trace, "replay(trace)", lambda value: None)
         self._do(trace.steps, {}, resample)
 
     def _do(self, steps: Sequence[Step], names: dict[str, Reference], resample: bool = False) -> None:
@@ -448,10 +451,8 @@ def _place(attempt: Attempt) -> tuple[str, str]:
     nodes = [node for node in attempt.nodes if not isinstance(node, Var)]
     if not nodes:
         return "", ""
-    from ..tir.script import text
-
     state: ScheduleState = attempt.state
-    printed = text(state.func)
+    printed = state.printed
     lines = sorted({line for line in (printed.line_of(node) for node in nodes) if line is not None})
     if not lines:
         return "", ""

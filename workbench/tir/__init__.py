@@ -45,6 +45,7 @@ _NAMES: dict[str, tuple[str, str]] = {
     "decl_buffer": ("workbench.tir.build", "decl_buffer"),
     "prim_func": ("workbench.tir.script", "prim_func"),
     "IndexMap": ("workbench.tir.index_map", "IndexMap"),
+    "analysis": ("workbench", "analysis"),
     "Schedule": ("workbench.schedule", "Schedule"),
     "ScheduleError": ("workbench.schedule", "ScheduleError"),
 }

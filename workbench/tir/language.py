@@ -13,6 +13,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..core.errors import WorkbenchError
+from ..core.module import IRModule
+from .nodes import PrimFunc
 from .script import prim_func
 
 
@@ -43,4 +46,21 @@ class Language(Word):
     prim_func = staticmethod(prim_func)
 
 
+class ModuleLanguage:
+    """The name ``I``: `ir_module` makes a module of the functions in a class."""
+
+    @staticmethod
+    def ir_module(members: type) -> IRModule:
+        """The module of the functions that a class body defines under ``@T.prim_func``."""
+        found = {name: value for name, value in vars(members).items() if isinstance(value, PrimFunc)}
+        if not found:
+            raise WorkbenchError(
+                "E-TIR-SOURCE",
+                f"class {members.__name__} defines no functions",
+                expected="functions under @T.prim_func",
+            )
+        return IRModule(found)
+
+
 T = Language("T")
+I = ModuleLanguage()  # noqa: E741

@@ -12,6 +12,7 @@ executes nothing, and whatever is wrong with it gives one `ParseError` (code E-T
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -53,10 +54,13 @@ def prim_func(
     """Read a Python function as a loop program, from its source.
 
     The options are read from the source too: `private` leaves out ``global_symbol``, ``root=False`` keeps a body of
-    blocks without a root block.  Raises `WorkbenchError` when the source cannot be had (typed at a bare prompt).
+    blocks without a root block.  Names of Python numbers and texts around the function stand for
+    their values.  Raises `WorkbenchError` when the source cannot be had (typed at a bare prompt).
     """
     if function is None:
         return prim_func
+    around = sys._getframe(1)
+    known = {**getattr(function, "__globals__", {}), **around.f_locals, **_closure(function)}
     try:
         source = inspect.getsource(function)
     except (OSError, TypeError):
@@ -66,4 +70,16 @@ def prim_func(
             found=repr(function)[:80],
             fix="define it in a file or a notebook cell, or give its text to tir.script.parse",
         ) from None
-    return program(source)
+    return program(source, known)
+
+
+def _closure(function: Callable[..., Any]) -> dict[str, Any]:
+    names = getattr(getattr(function, "__code__", None), "co_freevars", ())
+    cells = getattr(function, "__closure__", None) or ()
+    found: dict[str, Any] = {}
+    for name, cell in zip(names, cells, strict=False):
+        try:
+            found[name] = cell.cell_contents
+        except ValueError:  # not set yet
+            continue
+    return found

@@ -7,8 +7,9 @@ buffers, then the buffers of the parameters, then attributes.
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from ...arith import nodes as n
 from ...core.dtype import DataType
@@ -16,6 +17,7 @@ from ...core.module import IRModule
 from ...core.node import EMPTY, FrozenMap
 from ...core.source import Source, dotted
 from .. import nodes as t
+from .captured import with_constants
 from .constants import is_dtype_word
 from .parse_calls import HANDLERS
 from .parse_expr import Abbreviation, Scope
@@ -199,9 +201,14 @@ def is_prim_func(tree: ast.AST) -> bool:
     return any(dotted(head).split(".")[-1] == "prim_func" for head in heads)
 
 
-def program(text: str | bytes) -> t.PrimFunc | IRModule:
-    """The function, or the module of functions, of a text.  Raises `ParseError`."""
+def program(text: str | bytes, known: Mapping[str, Any] | None = None) -> t.PrimFunc | IRModule:
+    """The function, or the module of functions, of a text.  Raises `ParseError`.
+
+    `known`: values of names from around the text, of which numbers and texts count.
+    """
     source = Source(text, CODE)
+    if known:
+        source.tree = cast("ast.Module", with_constants(source.tree, known))
     ignored = (ast.Import, ast.ImportFrom)
     body = [stmt for stmt in source.tree.body if not isinstance(stmt, ignored) and not _is_text(stmt)]
     if len(body) != 1:

@@ -21,6 +21,7 @@ from .. import nodes as t
 from .constants import AXES, LOOPS
 from .parse_expr import ExprParser, Scope, check_rank, index_trees
 from .shapes import identical, is_index_constant, is_integer
+from .touched import touched
 
 
 @dataclass
@@ -255,14 +256,25 @@ def annotations_of(parser: StmtParser, call: ast.Call, scope: Scope) -> FrozenMa
 
 def finished(parts: BlockParts, body: t.Stmt) -> t.Stmt:
     """The block of the parts read, realized unless it said not to."""
+    reads, writes = _regions(parts, body)
     block = t.Block(
         parts.name,
         tuple(parts.iter_vars),
-        tuple(parts.reads or ()),
-        tuple(parts.writes or ()),
+        reads,
+        writes,
         tuple(parts.alloc_buffers),
         parts.init,
         body,
         parts.annotations,
     )
     return t.BlockRealize(tuple(parts.values), parts.predicate, block) if parts.realize else block
+
+
+def _regions(parts: BlockParts, body: t.Stmt) -> tuple[tuple[t.BufferRegion, ...], tuple[t.BufferRegion, ...]]:
+    """The regions that the text says; those that it leaves out as the body shows them (a root block has none)."""
+    reads, writes = parts.reads, parts.writes
+    if (reads is None or writes is None) and (parts.name != "root" or parts.iter_vars):
+        found = touched(body, parts.init, tuple(parts.alloc_buffers))
+        reads = list(found[0]) if reads is None else reads
+        writes = list(found[1]) if writes is None else writes
+    return tuple(reads or ()), tuple(writes or ())

@@ -1,0 +1,112 @@
+"""blockize: golden before and after, each refusal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.conftest import Golden
+from tests.schedule import programs as p
+from tests.schedule.harness import check_refusal, check_steps
+from workbench import te
+from workbench.schedule import Schedule
+from workbench.tir import nodes as t
+
+
+def product() -> t.PrimFunc:
+    return p.matmul(4, 6, 8)
+
+
+def tiled(sch: Schedule) -> list[Any]:
+    """The loops of a product in tiles of 2 x 3 x 4, those of the tile innermost."""
+    i, j, k = sch.get_loops("C")
+    pairs = [sch.split(loop, factors=[None, size]) for loop, size in ((i, 2), (j, 3), (k, 4))]
+    order = [pair[0] for pair in pairs] + [pair[1] for pair in pairs]
+    sch.reorder(*order)
+    return order
+
+
+def test_a_tile_of_a_product(golden: Golden) -> None:
+    def steps(sch: Schedule) -> None:
+        loops = tiled(sch)
+        outer = sch.blockize(loops[3])
+        assert outer.target == "C_o"
+        sch.parallel(loops[0])
+        sch.unroll(loops[5])
+
+    check_steps(golden, product, steps)
+
+
+def test_the_whole_reduction(golden: Golden) -> None:
+    check_steps(golden, product, lambda sch: sch.blockize(sch.get_loops("C")[2]))
+
+
+def test_a_block_by_itself_without_unit_iterators(golden: Golden) -> None:
+    check_steps(golden, product, lambda sch: sch.blockize(sch.get_block("C"), preserve_unit_iters=False))
+
+
+def test_everything_without_unit_iterators(golden: Golden) -> None:
+    check_steps(golden, product, lambda sch: sch.blockize(sch.get_loops("D")[0], preserve_unit_iters=False))
+
+
+def test_a_fused_tile(golden: Golden) -> None:
+    def steps(sch: Schedule) -> None:
+        loops = tiled(sch)
+        sch.reorder(loops[0], loops[1], loops[2], loops[5], loops[3], loops[4])
+        inner = sch.fuse(loops[3], loops[4])
+        sch.blockize(inner)
+
+    check_steps(golden, product, steps)
+
+
+def padded() -> t.PrimFunc:
+    a = te.placeholder((20,), name="A")
+    b = te.compute((18,), lambda i: a[i] + a[i + 2], name="B")
+    return te.create_prim_func([a, b])
+
+
+def test_two_reads_of_one_buffer_become_one_region(golden: Golden) -> None:
+    def steps(sch: Schedule) -> None:
+        _, inside = sch.split(sch.get_loops("B")[0], factors=[None, 6])
+        sch.blockize(inside)
+
+    check_steps(golden, padded, steps)
+
+
+def test_refusal_tail(golden: Golden) -> None:
+    def attempt(sch: Schedule) -> Any:
+        _, inside = sch.split(sch.get_loops("C")[2], factors=[None, 3])
+        return sch.blockize(inside)
+
+    check_refusal(golden, product, attempt, "E-SCHEDULE-BLOCKIZE")
+
+
+def test_refusal_mixed(golden: Golden) -> None:
+    def attempt(sch: Schedule) -> Any:
+        i, _ = sch.get_loops("D")
+        outside, inside = sch.split(i, factors=[2, None])
+        sch.reorder(inside, outside)
+        return sch.blockize(outside)
+
+    check_refusal(golden, product, attempt, "E-SCHEDULE-BLOCKIZE")
+
+
+def test_refusal_two_blocks(golden: Golden) -> None:
+    def attempt(sch: Schedule) -> Any:
+        i, _ = sch.get_loops("D")
+        sch.compute_at("C", i)
+        return sch.blockize(i)
+
+    check_refusal(golden, product, attempt, "E-SCHEDULE-BLOCKIZE")
+
+
+def test_refusal_thread(golden: Golden) -> None:
+    def attempt(sch: Schedule) -> Any:
+        i, j = sch.get_loops("D")
+        sch.bind(j, "threadIdx.x")
+        return sch.blockize(i)
+
+    check_refusal(golden, product, attempt, "E-SCHEDULE-BLOCKIZE")
+
+
+def test_refusal_root(golden: Golden) -> None:
+    check_refusal(golden, product, lambda sch: sch.blockize(sch.get_block("root")), "E-SCHEDULE-BLOCKIZE")

@@ -1,0 +1,3 @@
+def answer(func):
+    n = func.params[0].shape[0].value
+    return -n % 8

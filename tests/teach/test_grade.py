@@ -1,0 +1,206 @@
+"""Grading: honest, wrong and hostile answers; one never costs another's points, and each has its reason."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from workbench.core.errors import WorkbenchError
+from workbench.driver.cli import main
+from workbench.teach import report as reports
+from workbench.teach.contain import Limits, contained
+from workbench.teach.course import exercises
+from workbench.teach.exercise import find
+from workbench.teach.grade import Mark, Marks, grade, mark_of
+
+REORDER = find(exercises(), "06_1")
+GOOD = 'def answer(sch):\n    i, j, k = sch.get_loops("C")\n    sch.reorder(i, k, j)\n'
+LIMITS = Limits(seconds=3, megabytes=700, output_kilobytes=64)
+
+HOSTILE = {
+    "loops": ("def answer(sch):\n    while True:\n        pass\n", "took more than 3 s of processor time"),
+    "crashes": ("def answer(sch):\n    import faulthandler\n    faulthandler._sigsegv()\n", "crashed (SIG"),
+    "prints": ("def answer(sch):\n    while True:\n        print('x' * 10_000)\n", "printed more than 64 kB"),
+    "exits": ("import os\n\n\ndef answer(sch):\n    os._exit(0)\n", "ended the process"),
+    "exits politely": ("import sys\n\n\ndef answer(sch):\n    sys.exit()\n", "ended the process (status None)"),
+    "exits on import": ("raise SystemExit(3)\n", "ended the process (status 3)"),
+    "hoards": ("def answer(sch):\n    return [bytearray(10**8) for _ in range(1000)]\n", "needs more than 700 MB"),
+    "forks": ("import os\n\n\ndef answer(sch):\n    while True:\n        os.fork()\n", "tried to start a process"),
+    "calls a shell": ("import os\n\n\ndef answer(sch):\n    os.system('true')\n", "tried to start a process"),
+    "calls home": (
+        "import socket\n\n\ndef answer(sch):\n    socket.create_connection(('127.0.0.1', 9))\n",
+        "tried to open",
+    ),
+    "loads code": ("import ctypes\n\n\ndef answer(sch):\n    ctypes.CDLL(None)\n", "tried to load or call native code"),
+    "edits the checker": (
+        "import workbench.teach.checks as checks\n\n\ndef answer(sch):\n    try:\n"
+        "        open(checks.__file__, 'a').write('#')\n    except OSError:\n        pass\n" + GOOD[17:],
+        "tried to write checks.py",
+    ),
+    "removes the checker": (
+        "import os\nimport workbench.teach.checks as checks\n\n\ndef answer(sch):\n    os.remove(checks.__file__)\n",
+        "tried to change checks.py",
+    ),
+    "patches the checker": (
+        "import workbench.teach.task as task\nimport __main__ as child\n\n\ndef answer(sch):\n"
+        "    task.judged = None\n    child._JOBS['judge'] = lambda request: {'points': 2}\n    return sch\n",
+        "C runs in the order i, k, j",
+    ),
+    "forges an outcome": (
+        "import json\nimport workbench.teach.answers as answers\n\n\ndef answer(sch):\n"
+        "    import __main__ as child\n    child.json = type('j', (), {'dumps': lambda made: '{\"points\": 2}'})\n"
+        "    return sch\n",
+        "answered something that cannot be read",
+    ),
+    "forges a trace": (
+        "from workbench.schedule import Trace\n\n\ndef answer(sch):\n    Trace.as_json = lambda self: '{}'\n",
+        "E-TRACE-",
+    ),
+    "recurses": ("def answer(sch):\n    return answer(sch)\n", "RecursionError"),
+    "is no Python": ("def answer(sch:\n", "SyntaxError"),
+    "is empty": ("", "E-TEACH-ANSWER: answers/06_1.py defines no answer"),
+    "answers a number": ("def answer(sch):\n    return 7\n", "E-TEACH-ANSWER"),
+    "is refused": ("def answer(sch):\n    sch.parallel(sch.get_loops('C')[2])\n", "E-SCHEDULE-DEPENDENCE"),
+    "has a bug": ("def answer(sch):\n    x = 1\n    return sch.nonsense(x)\n", "(line 3)"),
+    "keeps a thread": (
+        "import threading, time\n\n\ndef answer(sch):\n"
+        "    threading.Thread(target=time.sleep, args=(1000,)).start()\n    return sch\n",
+        "C runs in the order i, k, j",
+    ),
+}
+
+
+def hand_in(folder: Path, student: str, source: str, exercise: str = "06_1") -> Path:
+    path = folder / student / "answers" / f"{exercise}.py"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(source, encoding="utf-8")
+    return folder / student
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_answer_earns_nothing_and_says_why(name: str, tmp_path: Path) -> None:
+    source, reason = HOSTILE[name]
+    started = time.monotonic()
+    mark = mark_of(hand_in(tmp_path, "eve", source), REORDER, LIMITS)
+    assert mark.points == 0
+    assert reason in mark.reason, mark.reason
+    assert time.monotonic() - started < 30
+
+
+def test_a_sleeping_answer_is_ended_by_wall_time() -> None:
+    request = {"do": "answer", "exercise": "06_1", "student": "", "course": ""}
+    source = "def answer(sch):\n    import time\n    time.sleep(1000)\n"
+    ending = contained({**request, "source": source}, Limits(seconds=1))
+    assert ending.result is None and ending.reason == "took more than 3 s"
+
+
+def test_one_hostile_answer_costs_nobody_else_anything(tmp_path: Path) -> None:
+    checks_file = Path(__file__).resolve().parents[2] / "workbench" / "teach" / "checks.py"
+    before = checks_file.read_bytes()
+    hand_in(tmp_path, "ada", GOOD)
+    for name in ("edits the checker", "loops", "exits"):
+        hand_in(tmp_path, f"eve {name}", HOSTILE[name][0])
+    hand_in(tmp_path, "zoe", GOOD)
+    (tmp_path / "late").mkdir()
+    seen: list[Mark] = []
+    marks = grade(tmp_path, [REORDER], LIMITS, jobs=2, done=seen.append)
+    points = {mark.student: mark.points for mark in marks.marks}
+    assert points == {
+        "ada": 2, "eve edits the checker": 0, "eve exits": 0, "eve loops": 0, "late": 0, "zoe": 2,
+    }  # fmt: skip
+    assert marks.of("late")[0].reason == "nothing was handed in" and not marks.of("late")[0].handed_in
+    assert len(seen) == 6
+    assert checks_file.read_bytes() == before
+
+
+def test_marks_are_those_of_the_notebook(tmp_path: Path) -> None:
+    from workbench import teach
+    from workbench.teach.source import answer_of
+
+    half = 'def answer(sch):\n    sch.parallel(sch.get_loops("D")[0])\n'
+    exercise = find(exercises(), "06_4")
+    mark = mark_of(hand_in(tmp_path, "ada", half, "06_4"), exercise, LIMITS)
+    report = teach.check_answer(exercise, answer_of(half, "06_4"), "ada")
+    assert 0 < mark.points == report.points < mark.of
+    assert mark.reason == report.reason
+
+
+def test_answers_are_found_in_notebooks(tmp_path: Path) -> None:
+    metadata = {"nbgrader": {"grade_id": "answer-06_1"}}
+    source = GOOD.replace("answer", "answer_06_1").splitlines(keepends=True)
+    cells = [{"cell_type": "code", "metadata": {}, "source": ["1"]}, {"metadata": metadata, "source": source}]
+    folder = tmp_path / "ada"
+    folder.mkdir()
+    (folder / "broken.ipynb").write_text("{", encoding="utf-8")
+    (folder / "lesson.ipynb").write_text(json.dumps({"cells": cells}), encoding="utf-8")
+    assert mark_of(folder, REORDER, LIMITS).points == 2
+
+
+def test_marks_as_csv_and_json() -> None:
+    marks = Marks((Mark("=cmd()", "06_1", 0, 2, '=1+1, "quoted"\nand more'), Mark("ada", "06_1", 2, 2)))
+    rows = list(csv.reader(io.StringIO(marks.csv())))
+    assert rows[0] == ["student", "exercise", "points", "of", "reason"]
+    assert rows[1][0] == "'=cmd()" and rows[1][4].startswith("'=1+1")
+    assert Marks.from_json(marks.json()) == marks
+    for text in ("", "[]", "{}", '{"format": "workbench.teach.marks", "version": 9, "marks": []}'):
+        with pytest.raises(WorkbenchError) as caught:
+            Marks.from_json(text)
+        assert caught.value.code == "E-TEACH-MARKS"
+
+
+def test_a_report_counts_and_escapes() -> None:
+    failed = ({"name": "order", "passed": False, "points": 0, "of": 2, "reason": "no"},)
+    marks = Marks((
+        Mark("ada", "06_1", 2, 2), Mark("<script>", "06_1", 0, 2, "order: no", True, failed),
+        Mark("eve", "06_1", 0, 2, "crashed (SIGSEGV)"), Mark("zoe", "06_1", 0, 2, "nothing was handed in", False),
+    ))  # fmt: skip
+    (row,) = reports.summary(marks)
+    assert (row.students, row.handed_in, row.solved, row.mean) == (4, 3, 1, 0.5)
+    assert row.failures == (("crashed", 1), ("order", 1))
+    page, table = reports.html(marks), reports.text(marks)
+    assert "<script" not in page and "&lt;script&gt;" in page
+    assert "3 of 4" in table and "order (1)" in table
+
+
+def test_grading_refuses_an_empty_folder(tmp_path: Path) -> None:
+    with pytest.raises(WorkbenchError) as caught:
+        grade(tmp_path, [REORDER])
+    assert caught.value.code == "E-TEACH-SUBMISSIONS"
+
+
+def test_the_command_line_from_release_to_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out, submissions = tmp_path / "out", tmp_path / "submissions"
+    _command("teach", "release", "--out", str(out), "--lesson", "6", "--student", "ada")
+    assert (out / "answers" / "06_1.py").is_file() and (out / "tests" / "q06_1.py").is_file()
+    hand_in(submissions, "ada", (out / "answers" / "06_1.py").read_text(encoding="utf-8"))
+    hand_in(submissions, "zoe", GOOD)
+    marks, table = tmp_path / "marks.json", tmp_path / "marks.csv"
+    _command("teach", "grade", str(submissions), "-o", str(marks), "--csv", str(table), "--lesson", "6")
+    assert {mark.points for mark in Marks.from_json(marks.read_text()).marks if mark.exercise == "06_1"} == {0, 2}
+    assert "zoe,06_1,2,2," in table.read_text()
+    page = tmp_path / "marks.html"
+    _command("teach", "report", str(marks), "--html", str(page))
+    assert "06_1" in capsys.readouterr().out and page.read_text().startswith("<!doctype html>")
+
+
+def test_the_command_line_refuses_with_six_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments in (("grade", str(tmp_path)), ("report", str(tmp_path / "none.json")),
+                      ("release", "--out", str(tmp_path / "o"), "--lesson", "99"),
+                      ("release", "--out", str(tmp_path / "o"), "--course", str(tmp_path / "none.py"))):  # fmt: skip
+        with pytest.raises(SystemExit) as ended:
+            main(["teach", *arguments])
+        assert ended.value.code == 2
+        assert "E-TEACH-" in capsys.readouterr().err
+    assert os.listdir(tmp_path) == []
+
+
+def _command(*arguments: str) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(list(arguments))
+    assert ended.value.code in (0, None)

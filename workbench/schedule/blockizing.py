@@ -1,0 +1,261 @@
+"""A block taken apart in two: an outer one over tiles, and an inner one over what is in a tile.
+
+Invariant: an iterator of the block is `outer * tile + inner` for all values of the loops around, where `outer` depends
+on the loops outside only, `inner` on those inside, and 0 <= inner < tile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..analysis.affine import Affine, Ranges, variables_of
+from ..analysis.regions import Bound, union
+from ..analysis.tree import BlockSite
+from ..arith import build
+from ..arith.nodes import PrimExpr, Var
+from ..core.node import substitute
+from ..tir import nodes as t
+from ..tir.build import nest
+from .errors import refuse
+from .surgery import Names
+
+CODE = "E-SCHEDULE-BLOCKIZE"
+
+
+@dataclass(frozen=True)
+class Division:
+    """One iterator of the block in two parts."""
+
+    iter_var: t.IterVar
+    outer: t.IterVar | None
+    """None when it was a unit iterator that was not to be kept."""
+    outer_value: PrimExpr
+    inner: t.IterVar | None
+    """None when all of it lies outside."""
+    inner_value: PrimExpr
+    tile: int
+
+    @property
+    def value(self) -> PrimExpr:
+        """The iterator in terms of its parts."""
+        begin = self.outer.var if self.outer is not None else self.outer_value
+        scaled = build.multiply(begin, self.tile)
+        start = build.add(self.iter_var.dom.min, scaled) if self.outer is not None else scaled
+        return start if self.inner is None else build.add(start, self.inner.var)
+
+
+@dataclass(frozen=True)
+class Blockized:
+    """The new outer block, where it stands, and the parts that it was made of."""
+
+    realize: t.BlockRealize
+    divisions: tuple[Division, ...]
+    inner: t.BlockRealize
+    init: t.Stmt | None
+
+
+def blockized(
+    site: BlockSite, inside: Sequence[t.For], names: Names, ranges: Ranges, keep_units: bool = True
+) -> Blockized:
+    """The outer block that takes the place of the loops `inside` (a chain around the block at `site`).
+
+    `ranges` knows all loops around the block.  Raises `ScheduleError` E-SCHEDULE-BLOCKIZE.
+    """
+    own = frozenset(id(loop.var) for loop in inside)
+    block = site.block
+    _check_predicate(site, own)
+    divisions = tuple(
+        _divide(site, iter_var, value, own, names, ranges, keep_units) for iter_var, value in site.bindings
+    )
+    mapping: dict[Any, Any] = {item.iter_var.var: item.value for item in divisions}
+    within = ranges.copy()
+    for item in divisions:
+        for part in (item.outer, item.inner):
+            if part is not None:
+                within.enter_extent(part.var, part.dom.min, part.dom.extent)
+    reads, writes = (
+        tuple(substitute(region, mapping) for region in regions) for regions in (block.reads, block.writes)
+    )
+    accumulates = _accumulated(block, mapping) if block.init is not None else ()
+    inner_block = block.replace(
+        iter_vars=tuple(item.inner for item in divisions if item.inner is not None),
+        reads=(*accumulates, *reads),
+        writes=writes,
+        init=None,
+        body=substitute(block.body, mapping),
+    )
+    inner = t.BlockRealize(
+        tuple(item.inner_value for item in divisions if item.inner is not None), build.const(True), inner_block
+    )
+    body: t.Stmt = inner
+    for loop in reversed(inside):
+        body = loop.replace(body=body)
+    relaxed = frozenset(id(item.inner.var) for item in divisions if item.inner is not None)
+    init = _init_nest(block, divisions, names) if block.init is not None else None
+    outer_block = t.Block(
+        names.fresh(f"{block.name}_o"),
+        tuple(item.outer for item in divisions if item.outer is not None),
+        tuple(_widened(reads, relaxed, within)),
+        tuple(_widened(writes, relaxed, within)),
+        (),
+        init,
+        body,
+    )
+    values = tuple(item.outer_value for item in divisions if item.outer is not None)
+    return Blockized(t.BlockRealize(values, site.realize.predicate, outer_block), divisions, inner, init)
+
+
+def _check_predicate(site: BlockSite, own: frozenset[int]) -> None:
+    if any(id(var) in own for var in variables_of(site.realize.predicate)):
+        raise refuse(
+            CODE, f"cannot take a tile out of {site.name}: a condition inside it guards its tail",
+            found="a predicate that mentions the loops of the tile", expected="loops that divide the extents",
+            fix="split by factors that divide, or pad the block first", nodes=(site.realize,),
+        )  # fmt: skip
+
+
+def _divide(
+    site: BlockSite,
+    iter_var: t.IterVar,
+    value: PrimExpr,
+    own: frozenset[int],
+    names: Names,
+    ranges: Ranges,
+    keep_units: bool,
+) -> Division:
+    form = Affine.of(value, ranges).minus(Affine.of(iter_var.dom.min, ranges))
+    mixed = [atom for atom in form.terms if atom.variables & own and not atom.variables <= own]
+    if mixed or not form.opaque_variables().isdisjoint(own):
+        raise _undivided(site, iter_var, value, "the loops inside and outside are mixed in one term")
+    inner = Affine({atom: factor for atom, factor in form.terms.items() if atom.variables & own}, 0)
+    outer = form.minus(inner)
+    low, high = inner.interval(ranges)
+    if low is None or high is None:
+        raise _undivided(site, iter_var, value, "the part inside has no constant bounds")
+    tile = high - low + 1
+    inner, outer = inner.minus(Affine.constant(low)), outer.plus(Affine.constant(low))
+    if any(factor % tile for factor in (*outer.terms.values(), outer.offset)):
+        raise _undivided(site, iter_var, value, f"the part outside moves by other steps than the tile's {tile}")
+    steps = Affine({atom: factor // tile for atom, factor in outer.terms.items()}, outer.offset // tile)
+    extent = _tiles(site, iter_var, value, steps, tile, ranges)
+    base = iter_var.var.name
+    moves = bool(steps.terms)
+    keeps = moves or keep_units
+    made = t.IterVar(Var(names.fresh(f"{base}_o"), iter_var.var.dtype), t.Range(build.const(0), extent), iter_var.kind)
+    own_part = None
+    if tile > 1:
+        variable = Var(names.fresh(f"{base}_i"), iter_var.var.dtype)
+        own_part = t.IterVar(variable, t.Range(build.const(0), build.const(tile)), iter_var.kind)
+    return Division(iter_var, made if keeps else None, steps.expr(), own_part, inner.expr(), tile)
+
+
+def _tiles(site: BlockSite, iter_var: t.IterVar, value: PrimExpr, steps: Affine, tile: int, ranges: Ranges) -> PrimExpr:
+    """The number of tiles along an iterator."""
+    if not steps.terms:
+        return build.const(1)
+    whole = Affine.of(iter_var.dom.extent, ranges)
+    if whole.value is not None:
+        if whole.value % tile:
+            raise _undivided(site, iter_var, value, f"its extent {whole.value} is no multiple of the tile's {tile}")
+        return build.const(whole.value // tile)
+    if tile == 1:
+        return iter_var.dom.extent
+    if any(factor % tile for factor in (*whole.terms.values(), whole.offset)):
+        raise _undivided(site, iter_var, value, f"its extent is not shown to be a multiple of the tile's {tile}")
+    return whole.floordiv(tile, ranges).expr()
+
+
+def _undivided(site: BlockSite, iter_var: t.IterVar, value: PrimExpr, why: str) -> Exception:
+    from ..tir.script import script
+
+    return refuse(
+        CODE, f"cannot take a tile out of {site.name} along {iter_var.var.name}", found=f"{script(value)}: {why}",
+        expected=f"{iter_var.var.name} = outer * tile + inner, of the loops outside and inside",
+        fix="split the loops by the tile's extents, and reorder them so that the tile's are inside",
+        nodes=(site.realize,),
+    )  # fmt: skip
+
+
+def _accumulated(block: t.Block, mapping: dict[Any, Any]) -> tuple[t.BufferRegion, ...]:
+    """What an update reads of its own result: a block with an init does not say so, one without it must."""
+    reads = {id(node.buffer) for node in _loads(block.body)}
+    return tuple(substitute(region, mapping) for region in block.writes if id(region.buffer) in reads)
+
+
+def _loads(body: t.Stmt) -> list[t.BufferLoad]:
+    from ..core.node import pre_order
+
+    return [node for node in pre_order(body) if isinstance(node, t.BufferLoad)]
+
+
+def _init_nest(block: t.Block, divisions: Sequence[Division], names: Names) -> t.Stmt:
+    """The init of all elements of a tile, as a block of its own."""
+    assert block.init is not None
+    loops: list[tuple[Var, PrimExpr]] = []
+    iter_vars: list[t.IterVar] = []
+    mapping: dict[Any, Any] = {}
+    for item in divisions:
+        if item.inner is None or item.iter_var.kind is t.IterKind.REDUCE:
+            mapping[item.iter_var.var] = item.value
+            continue
+        base = item.iter_var.var.name
+        var = Var(names.fresh(f"{base}_init"), item.iter_var.var.dtype)
+        loop = Var(names.fresh(f"{base.removeprefix('v')}_init"), item.iter_var.var.dtype)
+        iter_vars.append(t.IterVar(var, item.inner.dom, item.iter_var.kind))
+        loops.append((loop, item.inner.dom.extent))
+        mapping[item.iter_var.var] = substitute(item.value, {item.inner.var: var})
+    made = t.Block(
+        names.fresh(f"{block.name}_init"),
+        tuple(iter_vars),
+        (),
+        tuple(substitute(region, mapping) for region in block.writes),
+        (),
+        None,
+        substitute(block.init, mapping),
+    )
+    return nest(loops, t.BlockRealize(tuple(loop for loop, _ in loops), build.const(True), made))
+
+
+def _widened(regions: Sequence[t.BufferRegion], relaxed: frozenset[int], ranges: Ranges) -> list[t.BufferRegion]:
+    """Regions while the inner iterators run through; one a buffer where their hull is known."""
+    made: list[t.BufferRegion] = []
+    for region in regions:
+        axes = [
+            _axis(axis, extent, relaxed, ranges)
+            for axis, extent in zip(region.region, region.buffer.shape, strict=True)
+        ]
+        before = next((item for item in made if item.buffer is region.buffer), None)
+        if before is None:
+            made.append(t.BufferRegion(region.buffer, tuple(axes)))
+            continue
+        joined = tuple(
+            _hull(one, other, extent, ranges)
+            for one, other, extent in zip(before.region, axes, region.buffer.shape, strict=True)
+        )
+        made[made.index(before)] = t.BufferRegion(region.buffer, joined)
+    return made
+
+
+def _axis(axis: t.Range, extent: PrimExpr, relaxed: frozenset[int], ranges: Ranges) -> t.Range:
+    form = Affine.of(axis.min, ranges)
+    last = form.plus(Affine.of(axis.extent, ranges)).plus(Affine.constant(-1))
+    if form.opaque_variables().isdisjoint(relaxed):
+        low, high = form.least(relaxed, ranges), last.greatest(relaxed, ranges)
+        length = Bound(low, high).extent(ranges) if low is not None and high is not None else None
+        if low is not None and length is not None:
+            return t.Range(low.expr(), build.const(length))
+    return t.Range(build.const(0), extent)
+
+
+def _hull(one: t.Range, other: t.Range, extent: PrimExpr, ranges: Ranges) -> t.Range:
+    bounds = [
+        Bound(low := Affine.of(axis.min, ranges), low.plus(Affine.of(axis.extent, ranges)).plus(Affine.constant(-1)))
+        for axis in (one, other)
+    ]
+    found = union(bounds, ranges)
+    length = found.extent(ranges) if found is not None else None
+    if found is None or length is None:
+        return t.Range(build.const(0), extent)
+    return t.Range(found.low.expr(), build.const(length))

@@ -1,0 +1,218 @@
+"""The child's side of `contain`: produce the outcome of an answer, or judge an outcome; never both in one process.
+
+A process that runs an answer may write below its own folder only, start no process, open no connection and load no
+native library; each try is refused and named.  What it hands back is data, so an answer that changes the checker in its
+process changes nothing: the marks are computed by another process, where no answer has run.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from ..core.errors import WorkbenchError
+from .contain import OWN_FAULT
+from .exercise import Exercise, find
+
+FILE_BYTES: Final = 16_000_000
+_STARTS: Final = (
+    "subprocess.",
+    "os.system",
+    "os.exec",
+    "os.fork",
+    "os.posix_spawn",
+    "os.spawn",
+    "os.startfile",
+    "pty.",
+)
+_SIGNALS: Final = ("os.kill", "signal.pthread_kill")
+_NETWORK: Final = ("socket.", "urllib.", "ftplib.", "http.", "smtplib.")
+_NATIVE: Final = ("ctypes.dlopen", "ctypes.dlsym", "ctypes.cdata", "ctypes.call_function")
+_FILES: Final = (
+    "os.remove", "os.rename", "os.rmdir", "os.mkdir", "os.symlink", "os.link", "os.truncate", "os.chmod", "os.chown",
+    "os.utime", "os.setxattr", "shutil.rmtree", "shutil.move", "shutil.copyfile", "shutil.copymode",
+)  # fmt: skip
+_REFUSED: Final = (
+    (_STARTS, "start a process"),
+    (_SIGNALS, "send a signal"),
+    (_NETWORK, "open a connection"),
+    (_NATIVE, "load or call native code"),
+)
+
+
+def main(result: str) -> int:
+    """Do one request from standard input; write the answer as JSON to `result`."""
+    request = json.loads(sys.stdin.buffer.read())
+    limit(request["limits"])
+    made = _JOBS[request["do"]](request)
+    text = json.dumps(made)
+    # The file is opened after the answer has run and been forgotten; `os.open` of a path outside is ours to do.
+    _allowed.append(os.path.realpath(result))
+    Path(result).write_text(text, encoding="utf-8")
+    return 0
+
+
+def limit(limits: Mapping[str, Any]) -> None:
+    """Set the limits that the system keeps for us, where it can."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return
+    seconds = int(limits["seconds"]) + 1
+    memory = int(limits["megabytes"]) * 1_000_000
+    for name, value in (
+        ("RLIMIT_CPU", seconds), ("RLIMIT_AS", memory), ("RLIMIT_FSIZE", FILE_BYTES), ("RLIMIT_CORE", 0),
+    ):  # fmt: skip
+        kind = getattr(resource, name, None)
+        if kind is not None:
+            try:
+                # One second more before the hard limit, which kills without saying why.
+                resource.setrlimit(kind, (value, value + (name == "RLIMIT_CPU")))
+            except (ValueError, OSError):
+                pass  # a stricter limit stands already
+
+
+def _exercise(request: Mapping[str, Any]) -> Exercise:
+    from .course import exercises, exercises_of
+
+    return find(exercises_of(request["course"]) if request["course"] else exercises(), request["exercise"])
+
+
+# --- running an answer --------------------------------------------------------------------------------------------
+
+
+def run_answer(request: Mapping[str, Any]) -> dict[str, Any]:
+    """{"outcome": ...} of an answer, or {"failed": reason}."""
+    from .answers import produce
+    from .source import answer_of
+
+    exercise = _exercise(request)
+    shapes = exercise.shapes_of(request["student"])
+    _load_beforehand()
+    broken = confine(Path.cwd())
+    try:
+        answer = answer_of(request["source"], exercise.id)
+        outcome = produce(exercise, shapes, answer)
+    except BaseException as error:  # SystemExit and KeyboardInterrupt too: they are the answer's
+        return {"failed": broken[0] if broken else _reason(error, request)}
+    return {"failed": broken[0]} if broken else {"outcome": outcome}
+
+
+def _load_beforehand() -> None:
+    """What answers and checks load on first use, since loading is confined later."""
+    import ctypes
+
+    from .. import te, tir, topi
+    from ..analysis import dependence
+    from ..schedule.registry import PRIMITIVES
+
+    dependence.available()
+    assert ctypes and te and tir and topi and len(PRIMITIVES)
+
+
+def _reason(error: BaseException, request: Mapping[str, Any]) -> str:
+    if isinstance(error, MemoryError):
+        return f"needs more than {request['limits']['megabytes']} MB"
+    if isinstance(error, SystemExit):
+        return f"ended the process (status {error.code})"
+    if isinstance(error, WorkbenchError):
+        return f"{error.code}: {error.message}"
+    line = _line(error, f"<answers/{request['exercise']}.py>")
+    text = str(error)[:300]
+    return f"{type(error).__name__}: {text}{f' (line {line})' if line else ''}"
+
+
+def _line(error: BaseException, file: str) -> int:
+    if isinstance(error, SyntaxError):
+        return error.lineno or 0
+    found, trace = 0, error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == file:
+            found = trace.tb_lineno
+        trace = trace.tb_next
+    return found
+
+
+_allowed: list[str] = []
+
+
+def confine(folder: Path) -> list[str]:
+    """From now on refuse what the module's header lists; the answer is the list of what was tried."""
+    broken: list[str] = []
+    _allowed[:] = [os.path.realpath(folder), os.devnull]
+
+    def refuse(what: str) -> None:
+        broken.append(f"tried to {what}")
+        raise PermissionError(f"an answer may not {what}")
+
+    def hook(event: str, arguments: tuple[Any, ...]) -> None:
+        if event == "open":
+            if _writes(arguments) and not _inside(arguments[0]):
+                refuse(f"write {_shown(arguments[0])}")
+            return
+        for prefixes, what in _REFUSED:
+            if event.startswith(prefixes):
+                refuse(what)
+        if event.startswith(_FILES):
+            for path in arguments[:2]:
+                if isinstance(path, (str, bytes, os.PathLike)) and not _inside(path):
+                    refuse(f"change {_shown(path)}")
+
+    sys.addaudithook(hook)
+    return broken
+
+
+def _writes(arguments: tuple[Any, ...]) -> bool:
+    mode, flags = arguments[1], arguments[2]
+    if isinstance(mode, str) and set(mode) & set("wax+"):
+        return True
+    return isinstance(flags, int) and bool(flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND))
+
+
+def _inside(path: Any) -> bool:
+    if isinstance(path, int):
+        return True
+    place = os.path.realpath(os.fsdecode(path))
+    return any(place == root or place.startswith(root + os.sep) for root in _allowed)
+
+
+def _shown(path: Any) -> str:
+    return os.path.basename(os.fsdecode(path)) or "a file"
+
+
+# --- judging ------------------------------------------------------------------------------------------------------
+
+
+def judge(request: Mapping[str, Any]) -> dict[str, Any]:
+    """The report on an outcome, as data.  No answer has run in this process."""
+    from .task import judged
+
+    report = judged(_exercise(request), request["student"], request["outcome"])
+    return {
+        "points": report.points,
+        "reason": report.reason,
+        "checks": [
+            {"name": r.check.name, "passed": r.verdict.passed, "points": r.points, "of": r.check.points,
+             "reason": r.verdict.reason}
+            for r in report.results
+        ],
+    }  # fmt: skip
+
+
+_JOBS: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {"answer": run_answer, "judge": judge}
+
+if __name__ == "__main__":
+    try:
+        status = main(sys.argv[1])
+    except MemoryError:
+        status = OWN_FAULT
+    except Exception as error:
+        print(f"{type(error).__name__}: {error}")
+        status = OWN_FAULT
+    # Not `sys.exit`: threads and handlers that an answer left behind are not waited for.
+    sys.stdout.flush()
+    os._exit(status)

@@ -1,0 +1,53 @@
+"""The exercises of the course, a file a lesson: what each begins with and what is checked, never how it is solved.
+
+exercises()              # all, in the order of the lessons
+exercises_of("my.py")    # a teacher's own: a file that defines EXERCISES
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+from ...core.errors import WorkbenchError
+from ..exercise import Exercise
+
+LESSONS = ("lesson_05", "lesson_06", "lesson_07")
+NOTEBOOKS = {
+    "05": "05_te_topi",
+    "06": "06_primitives",
+    "07": "07_legality",
+    "08": "08_memory_and_tiles",
+    "09": "09_reductions_rfactor",
+    "10": "10_tensorize",
+}
+"""The notebook of each lesson."""
+
+
+def exercises() -> tuple[Exercise, ...]:
+    """All exercises of the course."""
+    found: list[Exercise] = []
+    for lesson in LESSONS:
+        found += importlib.import_module(f"{__name__}.{lesson}").EXERCISES
+    return tuple(found)
+
+
+def exercises_of(path: str | Path) -> tuple[Exercise, ...]:
+    """The exercises that a file defines as EXERCISES.  Runs the file: it is the teacher's."""
+    place = Path(path)
+    spec = importlib.util.spec_from_file_location(f"exercises_{place.stem}", place)
+    if spec is None or spec.loader is None or not place.is_file():
+        raise WorkbenchError("E-TEACH-COURSE", "there is no such file of exercises", found=str(path), fix="a .py file")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    made: Any = getattr(module, "EXERCISES", None)
+    if not isinstance(made, (list, tuple)) or not all(isinstance(item, Exercise) for item in made):
+        raise WorkbenchError(
+            "E-TEACH-COURSE",
+            f"{place.name} defines no exercises",
+            found=type(made).__name__,
+            expected="EXERCISES = (Exercise(...), ...)",
+        )
+    return tuple(made)
