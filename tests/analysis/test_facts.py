@@ -229,7 +229,7 @@ def test_roofline_counts_by_hand() -> None:
 def test_nominal_figures_of_targets() -> None:
     first = Target("llvm -mcpu=znver5").cache_levels[0]
     assert (first.size, first.ways, first.line, first.sets) == (48 * 1024, 12, 64, 64)
-    assert Target("llvm -mcpu=znver3").peak_flops(64) == Target("llvm -mcpu=znver3").peak_flops() / 2
+    assert Target("llvm -mcpu=znver3").nominal_flops(64) == Target("llvm -mcpu=znver3").nominal_flops() / 2
     assert all(level.sets >= 1 for level in Target("llvm").cache_levels)
     tiny = Target("llvm -mcpu=haswell -l1-cache=128").cache_levels[0]
     assert (tiny.ways, tiny.sets) == (2, 1)

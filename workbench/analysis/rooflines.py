@@ -84,7 +84,7 @@ def roofline(program: Any, target: Any = None, sizes: Mapping[str, int] | None =
         sum(item.bytes for item in touched),
         all(item.exact for item in touched),
         threads,
-        chosen.peak_flops(max(widths, default=32)) * threads,
+        chosen.nominal_flops(max(widths, default=32)) * threads,
         # Threads share the memory: two keep it busy.
         chosen.nominal.bandwidth * 1e9 * min(threads, 2),
     )

@@ -40,6 +40,11 @@ class History:
     def state(self) -> ScheduleState:
         return self._visited[self._here].state
 
+    @property
+    def first(self) -> ScheduleState:
+        """The state that everything came from."""
+        return self._visited[0].state
+
     def copy(self) -> History:
         made = History(self.state)
         made._visited = [_Visited(item.state, item.parent, item.following) for item in self._visited]

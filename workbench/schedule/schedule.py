@@ -14,25 +14,24 @@ from __future__ import annotations
 
 import inspect
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from .._lazy import views
-from ..arith.nodes import Var
-from ..core import origin
+from .._lazy import sweep, views
 from ..core.errors import nearest
 from ..core.module import IRModule, key_name
 from ..core.node import FrozenMap
 from ..tir import nodes as t
-from .arguments import UNSAFE, Factor, ResultName, checked, recorded, with_numbers
+from .arguments import Factor, checked
 from .classic import ClassicSchedule, Settings
-from .errors import Attempt, ScheduleError, refuse, require
+from .errors import ScheduleError, refuse, require
 from .history import Branches, History
 from .rebase import Rebased, rebased
 from .references import BlockRV, ExprRV, LoopRV, Reference, make_reference
-from .registry import DECISION, PRIMITIVES, Primitive, accepted
-from .state import Change, ScheduleState
+from .registry import PRIMITIVES, Primitive, accepted
+from .running import bound, replayed, run
+from .state import ScheduleState
 from .trace import Step, Trace
 
 if TYPE_CHECKING:
@@ -106,9 +105,34 @@ class Schedule(ClassicSchedule):
 
         return script(self.func)
 
-    def show(self) -> Any:
-        """The schedule editor in a notebook; the text of the function elsewhere."""
-        return views().show_schedule(self)
+    @property
+    def first_state(self) -> ScheduleState:
+        """The state that the schedule began with."""
+        return self._history.first
+
+    def show(self, picture: str = "") -> Any:
+        """The schedule editor in a notebook; the text of the function elsewhere.
+
+        `picture` shows one static picture instead: "tree", "dataflow", "iterations", "footprints", "cache", "reuse"
+        or "roofline".
+        """
+        return views().show_picture(self, picture) if picture else views().show_schedule(self)
+
+    def facts(self, target: Any = None, sizes: Mapping[str, int] | None = None) -> Any:
+        """What the program touches, computes and needs, for `target`: see `workbench.analysis.facts`."""
+        from ..analysis.summary import facts
+
+        return facts(self, target, sizes)
+
+    def sweep(self, parameters: Mapping[Any, Sequence[Any]], measure: Any = "cycles", target: Any = None) -> Any:
+        """Variants with other split factors, measured: ``sch.sweep({"ji": [8, 16, 32]})``; see `driver.sweep`.
+
+        A parameter may be called as the variable that holds the loop where this is called.
+        """
+        frame = inspect.currentframe()
+        caller = frame.f_back if frame is not None else None
+        names = dict(caller.f_locals) if caller is not None else {}
+        return sweep(self, parameters, measure, target, {k: v for k, v in names.items() if isinstance(v, LoopRV)})
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         return views().schedule_bundle(self)
@@ -175,7 +199,7 @@ class Schedule(ClassicSchedule):
             other = self.copy()
             other.switch(onto)
             onto = other
-        return rebased(self, onto, _replayed)
+        return rebased(self, onto, replayed)
 
     def _commit(self, state: ScheduleState) -> None:
         self._history.commit(state)
@@ -201,7 +225,7 @@ class Schedule(ClassicSchedule):
         """
         entry = PRIMITIVES[name]
         try:
-            run(self.state, entry, _bound(entry, args, options))
+            run(self.state, entry, bound(entry, args, options))
         except ScheduleError as error:
             return error
         return None
@@ -297,7 +321,7 @@ class Schedule(ClassicSchedule):
         states: list[ScheduleState] = []
         for number, step in enumerate(steps, 1):
             try:
-                state, made = _replayed(state, step, names, resample)
+                state, made = replayed(state, step, names, resample)
             except ScheduleError as error:
                 error.where = f"step {number} of the trace: {step.line()}"
                 error.kept = "nothing of the trace was applied"
@@ -330,7 +354,7 @@ def _method(schedule: Schedule, entry: Primitive) -> Callable[..., Any]:
     # The signature of the table's entry decides what is passed; it is bound strictly before anything runs.
     def method(*args: Any, **named: Any) -> Any:
         try:
-            state, results = run(schedule.state, entry, _bound(entry, args, named))
+            state, results = run(schedule.state, entry, bound(entry, args, named))
         except ScheduleError as error:
             raise schedule._settings.rendered(error) from None
         schedule._settings.check(state.func)
@@ -342,150 +366,3 @@ def _method(schedule: Schedule, entry: Primitive) -> Callable[..., Any]:
     method.__doc__ = entry.doc
     method.__signature__ = entry.signature  # type: ignore[attr-defined]
     return method
-
-
-def _bound(entry: Primitive, args: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:
-    """Arguments by name.  Raises `ScheduleError` if they do not fit the signature."""
-    unsafe = {UNSAFE: named.pop(UNSAFE)} if UNSAFE in named else {}
-    try:
-        bound = entry.signature.bind(*args, **named)
-    except TypeError as error:
-        raise refuse(
-            "E-SCHEDULE-ARGUMENT",
-            f"{entry.name}: {error}",
-            found=f"{len(args)} arguments by position; by name: {', '.join(named) or 'none'}",
-            expected=f"{entry.name}{inspect.Signature(list(entry.parameters))}",
-            fix=f"see help(sch.{entry.name})",
-        ) from None
-    return {**bound.arguments, **unsafe}
-
-
-def run(state: ScheduleState, entry: Primitive, given: dict[str, Any]) -> tuple[ScheduleState, Any]:
-    """The state after a primitive, and what its caller gets; ``unsafe=True`` among the arguments waives legality."""
-    given = dict(given)
-    unsafe = checked(given.pop(UNSAFE, False), bool, f"{entry.name}({UNSAFE})", lambda value: None)
-    if entry.name == "get_block" and len(state.functions) > 1:
-        given.setdefault("func_name", state.working)
-    base = state
-    state, arguments = _checked(state, entry, given)
-    working = state.working
-    kept = [(item.name, recorded(arguments[item.name])) for item in entry.parameters if _is_given(item, arguments)]
-    try:
-        state = state.at_home(arguments.values())
-        meant = {name: with_numbers(value, state.number) for name, value in arguments.items()}
-        positional = [value for item in entry.parameters for value in _spread(item, meant)]
-        named = {
-            item.name: meant.get(item.name, item.default) for item in entry.parameters if item.kind is item.KEYWORD_ONLY
-        }
-        if unsafe:
-            change = _unsafely(entry, state, positional, named)
-            kept.append((UNSAFE, True))
-        else:
-            change = entry.function(state, *positional, **named)
-        made, names = state.advanced(entry.name, kept, change, entry.version)
-    except ScheduleError as error:
-        raise error.refused(Attempt(state, entry.name, arguments, error.nodes, base), _place) from None
-    if change.func is not state.func:
-        origin.derived(change.func, state.func)
-    if made.working != working:
-        made = replace(made, working=working)
-    references = [make_reference(name, made.named[name]) for name in names]
-    if not accepted(entry.results):
-        return made, None
-    return made, references[0] if entry.results in (LoopRV, BlockRV, ExprRV) else references
-
-
-def _spread(item: inspect.Parameter, arguments: dict[str, Any]) -> tuple[Any, ...]:
-    if item.kind is item.VAR_POSITIONAL:
-        return tuple(arguments.get(item.name, ()))
-    if item.kind is item.KEYWORD_ONLY:
-        return ()
-    return (arguments.get(item.name, item.default),)
-
-
-def _is_given(item: inspect.Parameter, arguments: dict[str, Any]) -> bool:
-    """Whether the trace records an argument: one that differs from its default."""
-    if item.name not in arguments or item.name == DECISION:
-        return False
-    value = arguments[item.name]
-    default = item.default
-    return default is item.empty or type(value) is not type(default) or value != default
-
-
-def _checked(state: ScheduleState, entry: Primitive, given: dict[str, Any]) -> tuple[ScheduleState, dict[str, Any]]:
-    """Arguments checked by their annotations; a block given by name is asked for by a step of its own first."""
-    holder = [state]
-
-    def resolve(value: Any) -> Reference | None:
-        if not isinstance(value, str):
-            return None
-        holder[0], made = run(holder[0], PRIMITIVES["get_block"], {"name": value})
-        return made
-
-    arguments: dict[str, Any] = {}
-    for item in entry.parameters:
-        if item.name in given:
-            annotation = entry.annotations[item.name]
-            wanted = list[annotation] if item.kind is item.VAR_POSITIONAL else annotation
-            try:
-                arguments[item.name] = checked(given[item.name], wanted, f"{entry.name}({item.name})", resolve)
-            except ScheduleError as error:
-                error.primitive = entry.name
-                raise
-    return holder[0], arguments
-
-
-def _unsafely(entry: Primitive, state: ScheduleState, positional: list[Any], named: dict[str, Any]) -> Change[Any]:
-    """What a primitive does when legality does not stop it; what it went over becomes notes, and marks the function."""
-    working = state.unsafe()
-    change: Change[Any] = entry.function(working, *positional, **named)
-    waived = tuple(dict.fromkeys(working.waived or ()))
-    if not waived:
-        return change
-    func = change.func.replace(attrs=change.func.attrs.set(UNSAFE, 1))
-    return replace(change, func=func, notes=(*change.notes, *waived))
-
-
-def _place(attempt: Attempt) -> tuple[str, str]:
-    """(where, the underlined text) of what was refused, in the printed function."""
-    nodes = [node for node in attempt.nodes if not isinstance(node, Var)]
-    if not nodes:
-        return "", ""
-    state: ScheduleState = attempt.state
-    printed = state.printed
-    lines = sorted({line for line in (printed.line_of(node) for node in nodes) if line is not None})
-    if not lines:
-        return "", ""
-    first = printed.lines[lines[0] - 1].strip()
-    return f"{state.working} line {', '.join(map(str, lines))}: {first}", printed.underlined(nodes)
-
-
-def _replayed(
-    state: ScheduleState, step: Step, names: dict[str, Reference], resample: bool = False
-) -> tuple[ScheduleState, list[Reference]]:
-    entry = PRIMITIVES[step.primitive]
-
-    def meant(value: Any) -> Any:
-        if isinstance(value, ResultName):
-            return names[value.name]
-        return tuple(meant(item) for item in value) if isinstance(value, tuple) else value
-
-    given = {name: meant(value) for name, value in step.arguments}
-    if step.decision is not None:
-        given[DECISION] = step.decision
-    try:
-        made_state, results = run(state, entry, given)
-    except ScheduleError as error:
-        if not resample or error.code != "E-SCHEDULE-DECISION":
-            raise
-        del given[DECISION]
-        made_state, results = run(state, entry, given)
-    made: list[Reference] = [] if results is None else results if isinstance(results, list) else [results]
-    require(
-        len(made) == len(step.results),
-        "E-TRACE-RESULTS",
-        f"{step.primitive} answers {len(made)} here, the trace names {len(step.results)}",
-        expected="a function of the same structure as the one the trace was made on",
-        fix="replay on a function with the same blocks and loops",
-    )
-    return made_state, made

@@ -6,6 +6,7 @@ footprint_svg(footprints(sch)); cache_svg(simulate_cache(sch)); roofline_svg(roo
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from math import log2, log10
 from typing import Final
@@ -16,6 +17,7 @@ from ..analysis.footprint import Footprints
 from ..analysis.reuse import Reuse
 from ..analysis.rooflines import Roofline
 from ..core.errors import WorkbenchError
+from ..driver.sweep import Sweep
 from .svg import BLUE, GREEN, GREY, ORANGE, PALETTE, RED, SKY, box, label, line, picture, text_width
 
 _SERVED: Final = (SKY, BLUE, ORANGE, RED)
@@ -92,6 +94,23 @@ def _cell(
     return parts
 
 
+def sweep_svg(sweep: Sweep) -> str:
+    """The results of a sweep as a heat map: the last parameter across, the others down."""
+    *down, across = sweep.choices
+    rows = list(itertools.product(*down))
+    wide = len(across)
+    trials = [sweep.trials[i * wide : (i + 1) * wide] for i in range(len(rows))]
+    return heat_map(
+        [", ".join(map(str, row)) for row in rows],
+        across,
+        [[trial.result for trial in row] for row in trials],
+        sweep.measure,
+        row_name=", ".join(sweep.names[:-1]),
+        column_name=sweep.names[-1],
+        reasons={(i, j): trial.reason for i, row in enumerate(trials) for j, trial in enumerate(row) if trial.reason},
+    )
+
+
 def footprint_svg(footprints: Footprints) -> str:
     """A bar for each loop: what one run of it touches, on a scale of powers of two, against the caches."""
     levels = footprints.levels
@@ -104,7 +123,7 @@ def footprint_svg(footprints: Footprints) -> str:
         return left + log2(max(size, 1)) * unit
 
     height = 40 + len(levels) * 24
-    parts = [label(8, 14, "what is touched while a loop runs once", bold=True, size=12)]
+    parts = [label(8, 12, "what is touched while a loop runs once", bold=True, size=12)]
     for number, (name, level) in enumerate(zip(names, levels, strict=True)):
         y = 40 + number * 24
         colour = _SERVED[_rank(level.fits, [cache.name for cache in footprints.caches])]
@@ -113,10 +132,10 @@ def footprint_svg(footprints: Footprints) -> str:
         parts.append(label(8, y + 13, name))
         parts.append(box(left, y, max(at(level.bytes) - left, 1), 18, colour, opacity=0.35, title=title))
         parts.append(label(left + 6, y + 13, text, size=10))
-    for cache in footprints.caches:
-        x = at(cache.size)
-        parts.append(line(x, 34, x, height, dashed=True, opacity=0.7))
-        parts.append(label(x, 30, f"{cache.name} {bytes_text(cache.size)}", anchor="middle", size=10, faint=True))
+    for number, cache in enumerate(footprints.caches):
+        x, y = at(cache.size), 34 - 11 * (number % 2)
+        parts.append(line(x, y + 3, x, height, dashed=True, opacity=0.7))
+        parts.append(label(x, y, f"{cache.name} {bytes_text(cache.size)}", anchor="middle", size=10, faint=True))
     return picture(left + 490, height + 8, parts, "footprints of loops against cache sizes")
 
 

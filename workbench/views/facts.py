@@ -17,7 +17,8 @@ from ..analysis.reuse import Reuse
 from ..analysis.rooflines import Roofline
 from ..analysis.summary import Facts
 from ..core.errors import WorkbenchError, nearest
-from .charts import cache_svg, footprint_svg, reuse_svg, roofline_svg
+from ..driver.sweep import Sweep
+from .charts import cache_svg, footprint_svg, reuse_svg, roofline_svg, sweep_svg
 from .html import visible
 from .iterations import iterations_svg
 from .loop_tree import dataflow_svg, tree_svg
@@ -29,6 +30,7 @@ _DRAWN: Final[dict[type, Callable[[Any], str]]] = {
     LoopTree: tree_svg,
     Reuse: reuse_svg,
     Roofline: roofline_svg,
+    Sweep: sweep_svg,
 }
 _PRE: Final = "margin:0;padding:4px 8px;overflow:auto;font-size:12px;line-height:1.4;font-family:ui-monospace,monospace"
 _FRAME: Final = "overflow:auto;max-width:100%"

@@ -14,7 +14,7 @@ from ..analysis.tree import Tree
 from ..core.errors import WorkbenchError
 from ..tir import nodes as t
 from ..tir.script import script
-from .svg import BLUE, GREEN, GREY, ORANGE, PINK, SKY, YELLOW, box, label, line, picture, text_width
+from .svg import BLUE, GREEN, GREY, ORANGE, PINK, SKY, YELLOW, box, label, line, number, picture, text_width
 
 _ROW: Final = 24
 _INDENT: Final = 14
@@ -146,7 +146,7 @@ def dataflow_svg(program: Any) -> str:
         rows.setdefault(layer[stage.name], []).append(stage)
     sizes = {stage.name: max(text_width(stage.name, 12), text_width(stage.detail, 10), 40) + 20 for stage in made}
     widths = {depth: sum(sizes[s.name] + 24 for s in row) for depth, row in rows.items()}
-    width = max(widths.values()) + 16
+    width = max(widths.values()) + 56
     places: dict[str, tuple[float, float]] = {}
     drawn: list[str] = []
     for depth in sorted(rows):
@@ -174,7 +174,16 @@ def dataflow_svg(program: Any) -> str:
 
 
 def _edge(start: tuple[float, float], end: tuple[float, float]) -> str:
-    return line(start[0], start[1] + 40, end[0], end[1] - 1, arrow=True, opacity=0.6)
+    """An arrow; one that passes a layer bends round it."""
+    x1, y1, x2, y2 = start[0], start[1] + 40, end[0], end[1] - 1
+    if y2 - y1 < 76:
+        return line(x1, y1, x2, y2, arrow=True, opacity=0.6)
+    side = max(x1, x2) + 70
+    bend = (
+        f'<path d="M{number(x1)} {number(y1)}C{number(side)} {number(y1 + 30)} {number(side)} {number(y2 - 30)} '
+        f'{number(x2 + 6)} {number(y2 - 8)}" stroke="currentColor" stroke-opacity="0.6" fill="none"/>'
+    )
+    return bend + line(x2 + 6, y2 - 8, x2 + 2, y2, arrow=True, opacity=0.6)
 
 
 __all__ = ["Stage", "dataflow_svg", "stages", "tree_svg"]

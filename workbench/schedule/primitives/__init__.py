@@ -8,6 +8,8 @@ from . import (
     annotate,
     bind,
     blockize,
+    cache_index,
+    cache_inplace,
     cache_read,
     cache_write,
     compute_at,
@@ -24,6 +26,10 @@ from . import (
     loop_partition,
     merge,
     parallel,
+    read_at,
+    reindex,
+    reindex_cache_read,
+    reindex_cache_write,
     reorder,
     reorder_block_iter_var,
     reverse_compute_at,
@@ -43,6 +49,7 @@ from . import (
     unroll,
     unsafe_set_dtype,
     vectorize,
+    write_at,
 )
 
 __all__ = [
@@ -50,6 +57,8 @@ __all__ = [
     "annotate",
     "bind",
     "blockize",
+    "cache_index",
+    "cache_inplace",
     "cache_read",
     "cache_write",
     "compute_at",
@@ -66,6 +75,10 @@ __all__ = [
     "loop_partition",
     "merge",
     "parallel",
+    "read_at",
+    "reindex",
+    "reindex_cache_read",
+    "reindex_cache_write",
     "reorder",
     "reorder_block_iter_var",
     "reverse_compute_at",
@@ -85,4 +98,5 @@ __all__ = [
     "unroll",
     "unsafe_set_dtype",
     "vectorize",
+    "write_at",
 ]

@@ -352,8 +352,8 @@ def carries(loop: t.For, buffer: t.Buffer) -> bool:
             own = [region for region in node.block.writes if region.buffer is buffer]
             others = [] if own else [region for region in node.block.reads if region.buffer is buffer]
             allowed = _allowed(node.block)
-            writes += [_box(region, values, inner, simplifier, allowed, 1) for region in own]
-            reads += [_box(region, values, inner, simplifier, allowed, inf) for region in others]
+            writes += [_box(region, values, inner, simplifier, allowed, True) for region in own]
+            reads += [_box(region, values, inner, simplifier, allowed, False) for region in others]
     return not all(any(_within(read, write) for write in writes) for read in reads)
 
 
@@ -388,17 +388,20 @@ def _box(
     inner: set[int],
     simplifier: Simplifier,
     allowed: Simplifier,
-    unknown: float,
+    written: bool,
 ) -> Box:
-    """What a region holds in an iteration; an axis of symbolic length counts as `unknown` elements."""
+    """What a region holds in an iteration: at least that if it is `written`, at most that if it is read."""
     box: Box = []
     for axis in region.region:
         form = linear(simplifier.simplify(substitute(axis.min, values)))
-        reach: float = getattr(axis.extent, "value", unknown) - 1
+        reach: float = getattr(axis.extent, "value", 1 if written else inf) - 1
         fixed: Linear = Linear()
         low, high = float(form.constant), form.constant + reach
         for key, (atom, coefficient) in form.terms.items():
-            if any(id(part) in inner for part in pre_order(atom)):
+            variables = {id(part) for part in pre_order(atom) if isinstance(part, n.Var)}
+            if written and variables & inner and not variables <= inner:
+                low, high = inf, -inf  # where it lies changes from iteration to iteration, nobody knows how
+            elif variables & inner:
                 bound = simplifier.bound(atom)
                 ends = (coefficient * float(bound.low), coefficient * float(bound.high))
                 low, high = low + min(ends), high + max(ends)
