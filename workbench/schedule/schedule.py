@@ -218,6 +218,10 @@ class Schedule:
             return error
         return None
 
+    def can_decompose_padding(self, block: BlockRV | str, loop: LoopRV) -> bool:
+        """Whether `decompose_padding(block, loop)` would be legal; changes nothing and is no step of the trace."""
+        return self.why_not("decompose_padding", block, loop) is None
+
     def applicable(self, selection: Reference) -> dict[str, ScheduleError | None]:
         """For each primitive that takes `selection` first: None if some arguments work, else the first refusal."""
         found: dict[str, ScheduleError | None] = {}

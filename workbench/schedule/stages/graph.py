@@ -19,7 +19,7 @@ from ...core.node import substitute
 from ...te.nodes import ComputeOp, Operation, ProducerLoad, Reduce, Tensor
 from ...tir.nodes import IterKind, IterVar, Range
 from .calls import Call, refused
-from .relations import Relation, Split, StageRecord, derived, first_record
+from .relations import Fuse, Relation, Split, StageRecord, derived, first_record
 
 if TYPE_CHECKING:
     from .schedule import Recorded
@@ -330,6 +330,7 @@ def _values(relation: Relation, values: Mapping[Var, PrimExpr]) -> dict[Var, Pri
         outer, inner = values[relation.outer.var], values[relation.inner.var]
         value = build.add(build.multiply(outer, relation.inner.dom.extent), inner)
         return {relation.parent.var: build.add(relation.parent.dom.min, value)}
+    assert isinstance(relation, Fuse)
     rest = values[relation.fused.var]
     found: dict[Var, PrimExpr] = {}
     for part in reversed(relation.parts[1:]):
