@@ -23,7 +23,7 @@ from .. import nodes as t
 from ..build import seq
 from .align_storage import KEY as ALIGN
 from .align_storage import block_rows
-from .carried_values import carries
+from .carried import carries
 from .constant_fold import fold
 
 _PLAIN_LOOPS = (t.ForKind.SERIAL, t.ForKind.UNROLLED)
