@@ -25,6 +25,7 @@ from ...te.nodes import ComputeOp, PlaceholderOp, Tensor
 from ...te.prim_func import create_prim_func
 from ...tir import nodes as t
 from ...tir.nodes import IterKind, IterVar
+from ...tir.tensor_intrin import registered_name
 from ..errors import ScheduleError
 from ..references import BlockRV, LoopRV
 from ..schedule import Schedule
@@ -114,7 +115,8 @@ class _Builder:
             self._decompose(stage)
         for stage, mark in _marks(standing, ("tensorize",)):
             with blamed(mark.call):
-                self.schedule.tensorize(self.loops[stage.key, id(mark.axis)], mark.value)
+                name = registered_name(mark.value)
+                self.schedule.tensorize(self.loops[stage.key, id(mark.axis)], name)
         return self.schedule
 
     def block(self, key: int) -> BlockRV:
@@ -309,6 +311,8 @@ class _Builder:
         reduced = [leaf for leaf in stage.leaves if leaf.kind is IterKind.REDUCE]
         bound = {id(mark.axis) for mark in stage.marks if mark.kind == "bind"}
         block = self.block(stage.key)
+        if any(mark.kind == "tensorize" for mark in stage.marks):
+            return  # The intrinsic says itself what it does about initial values.
         if not reduced or any(id(leaf) in bound for leaf in reduced) or self.schedule.get(block).init is None:
             return
         try:
