@@ -132,3 +132,10 @@ def teach_commands() -> Any:
     from .teach.commands import app
 
     return app
+
+
+def sweep(schedule: Any, parameters: Any, measure: Any, target: Any, names: Any) -> Any:
+    """Variants of a schedule, measured."""
+    from .driver.sweep import sweep as swept
+
+    return swept(schedule, parameters, measure, target=target, names=names)

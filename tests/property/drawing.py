@@ -1,10 +1,14 @@
-"""Random schedules: draws primitives from the live table with random arguments; see test_random_schedules."""
+"""Random schedules: draws primitives from the live table with random arguments; see schedule_checks."""
 
 from __future__ import annotations
 
 import inspect
 import random
-from typing import Any
+import types
+import typing
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal
 
 from workbench.core.equal import fingerprint
 from workbench.core.errors import WorkbenchError
@@ -15,79 +19,174 @@ FACTORS: tuple[list[int | None], ...] = (
     [None, 2], [None, 3], [None, 4], [2, None], [3, None], [None, 2, 2], [None, 1], [2, None, 3], [4, 4], [None, 16],
 )  # fmt: skip
 
-
 WEIGHTS = {"get": 0, "loop": 3, "place": 12, "inline": 3, "cache": 2, "reduction": 6, "annotation": 1}
 """How often primitives of a category are drawn."""
+DRAWN_DEFAULT = 0.75
+"""How often an argument with a default is left out."""
 
 
-def fresh_references(schedule: Schedule, rng: random.Random) -> tuple[list[BlockRV], list[LoopRV]]:
-    """References to all blocks but the root, and to the loops of some of them."""
-    blocks = [schedule.get_block(name) for name in schedule.state.tree.blocks if name != "root"]
-    loops = [loop for block in blocks for loop in schedule.get_loops(block)]
-    return blocks, loops
+@dataclass
+class Told:
+    """What happened to the primitives of a schedule."""
+
+    legal: Counter[str] = field(default_factory=Counter[str])
+    refusals: list[ScheduleError] = field(default_factory=list[ScheduleError])
+
+
+@dataclass
+class References:
+    """What primitives are drawn on: the live blocks, the loops around each, and some references of earlier steps."""
+
+    blocks: list[BlockRV]
+    chains: dict[str, list[LoopRV]]
+    earlier: list[BlockRV | LoopRV]
+
+    @classmethod
+    def of(cls, schedule: Schedule, earlier: list[BlockRV | LoopRV]) -> References:
+        """Fresh references to all blocks but the root, and to the loops around them."""
+        blocks = [schedule.get_block(name) for name in schedule.state.tree.blocks if name != "root"]
+        return cls(blocks, {block.target: schedule.get_loops(block) for block in blocks}, earlier)
+
+    @property
+    def loops(self) -> list[LoopRV]:
+        return [loop for chain in self.chains.values() for loop in chain]
+
+    def all(self) -> list[BlockRV | LoopRV]:
+        return [*self.blocks, *self.loops]
+
+    def related(self, entry: Primitive, block: BlockRV) -> list[LoopRV]:
+        """The loops that a primitive means that takes a block and a loop: mostly those of another block to move it
+        there, its own to take a reduction apart."""
+        if entry.category == "place":
+            return [loop for name, chain in self.chains.items() if name != block.target for loop in chain]
+        return self.chains[block.target]
 
 
 def random_call(
-    entry: Primitive, blocks: list[BlockRV], loops: list[LoopRV], schedule: Schedule, rng: random.Random
-) -> list[Any] | None:
-    """Random arguments for a primitive; None if there is nothing to apply it to."""
+    entry: Primitive, known: References, schedule: Schedule, rng: random.Random
+) -> tuple[list[Any], dict[str, Any]] | None:
+    """Random arguments for a primitive, by position and by name; None if there is nothing to apply it to."""
     arguments: list[Any] = []
+    named: dict[str, Any] = {}
     for item in entry.parameters:
         if item.kind is item.VAR_POSITIONAL:
-            return _random_chain(entry, blocks, schedule, rng)
-        pool = _pool(entry, item, blocks, loops)
+            chosen = _random_chain(entry, known, rng)
+            if chosen is None:
+                return None
+            arguments.extend(chosen)
+            continue
+        if item.default is not item.empty and rng.random() < DRAWN_DEFAULT:
+            continue
+        pool = pool_of(entry, item, known, arguments, rng)
         if not pool:
             return None
-        arguments.append(rng.choice(pool))
-    return arguments
+        value = rng.choice(pool)
+        if item.default is item.empty and item.kind is not item.KEYWORD_ONLY:
+            arguments.append(value)
+        else:
+            named[item.name] = value
+    return arguments, named
 
 
-def _pool(entry: Primitive, item: inspect.Parameter, blocks: list[BlockRV], loops: list[LoopRV]) -> list[Any]:
-    """The values to draw an argument from."""
-    if item.name == "factors":
+def pool_of(
+    entry: Primitive, item: inspect.Parameter, known: References, before: list[Any], rng: random.Random
+) -> list[Any]:
+    """The values to draw an argument from: what the primitive suggests, else all that its annotation names."""
+    if item.name == "factors" and entry.name == "split":
         return list(FACTORS)
     if item.name == "index":
         return [-1, -1, -2, 0, 1]
     if item.name in entry.suggest:
         return list(entry.suggest[item.name])
-    if item.default is not item.empty:
-        return [item.default]
-    kinds = accepted(entry.annotations[item.name])
-    return [*(blocks if BlockRV in kinds else ()), *(loops if LoopRV in kinds else ())]
+    annotation = entry.annotations[item.name]
+    kinds = accepted(annotation)
+    if kinds and known.earlier and rng.random() < 0.02:
+        return list(known.earlier)
+    values: list[Any] = list(known.blocks) if BlockRV in kinds else []
+    if LoopRV in kinds:
+        first = before[0] if before and isinstance(before[0], BlockRV) else None
+        near = first is not None and first.target in known.chains and rng.random() < 0.9
+        values += known.related(entry, first) if near and first is not None else known.loops
+    values += _values_of(annotation)
+    return values or ([item.default] if item.default is not item.empty else [])
 
 
-def _random_chain(
-    entry: Primitive, blocks: list[BlockRV], schedule: Schedule, rng: random.Random
-) -> list[LoopRV] | None:
-    """Loops around one block: neighbours mostly for fuse, any for reorder."""
-    chain = schedule.get_loops(rng.choice(blocks)) if blocks else []
+def _values_of(annotation: Any) -> list[Any]:
+    """Values of a small type: booleans, literals, None."""
+    origin = typing.get_origin(annotation)
+    if annotation is bool:
+        return [True, False]
+    if annotation is type(None):
+        return [None]
+    if origin is Literal:
+        return list(typing.get_args(annotation))
+    if origin is Annotated:
+        return _values_of(typing.get_args(annotation)[0])
+    if origin in (typing.Union, types.UnionType):
+        return [value for part in typing.get_args(annotation) for value in _values_of(part)]
+    return []
+
+
+def _random_chain(entry: Primitive, known: References, rng: random.Random) -> list[Any] | None:
+    """Loops around one block: neighbours mostly for fuse and merge, any for reorder."""
+    chain = known.chains[rng.choice(known.blocks).target] if known.blocks else []
     if not chain:
         return None
     count = rng.randint(1, len(chain))
-    if entry.name == "fuse" and rng.random() < 0.8:
+    if entry.name != "reorder" and rng.random() < 0.8:
         start = rng.randrange(len(chain))
         return chain[start : start + count]
     return rng.sample(chain, count)
 
 
-def scheduled(schedule: Schedule, rng: random.Random, count: int) -> tuple[int, list[ScheduleError]]:
-    """Apply random primitives; (how many were legal, the refusals).  Checks that refusals change nothing."""
-    names = [name for name, entry in PRIMITIVES.items() for _ in range(WEIGHTS.get(entry.category, 1))]
-    legal, refusals = 0, []
-    for _ in range(count):
-        blocks, loops = fresh_references(schedule, rng)
+def names_to_draw() -> list[str]:
+    """The primitives that change programs, each as often as its category weighs."""
+    return [name for name, entry in PRIMITIVES.items() for _ in range(WEIGHTS.get(entry.category, 1))]
+
+
+class Unchanged:
+    """A state of a schedule that refusals must leave as it is: its identity at once, its content at the end."""
+
+    def __init__(self, schedule: Schedule) -> None:
+        self.state, self.func = schedule.state, schedule.func
+        self.content = fingerprint(self.func)
+        self.refused = ""
+
+    def refusal(self, schedule: Schedule, name: str) -> None:
+        assert schedule.state is self.state and schedule.func is self.func, f"{name} was refused and changed the state"
+        self.refused += name + " "
+
+    def leave(self) -> None:
+        if self.refused:
+            assert fingerprint(self.func) == self.content, f"one of {self.refused}changed the program it refused"
+
+
+def scheduled(schedule: Schedule, rng: random.Random, count: int) -> Told:
+    """Apply `count` random primitives, in at most three times as many attempts.
+
+    Checks that a refusal changes nothing and says all that it must.
+    """
+    told, names = Told(), names_to_draw()
+    known, held = References.of(schedule, []), Unchanged(schedule)
+    for _ in range(3 * count):
+        if told.legal.total() >= count:
+            break
         entry = PRIMITIVES[rng.choice(names)]
-        call = random_call(entry, blocks, loops, schedule, rng)
+        call = random_call(entry, known, schedule, rng)
         if call is None:
             continue
-        before, program = schedule.fingerprint(), fingerprint(schedule.func)
         try:
-            getattr(schedule, entry.name)(*call)
-            legal += 1
+            getattr(schedule, entry.name)(*call[0], **call[1])
         except ScheduleError as error:
-            refusals.append(error)
-            assert schedule.fingerprint() == before and fingerprint(schedule.func) == program
+            told.refusals.append(error)
+            held.refusal(schedule, entry.name)
             assert error.code and error.message and error.found and error.expected and error.fix and error.kept, error
         except WorkbenchError as error:
             raise AssertionError(f"{entry.name} raised a {type(error).__name__}: {error}") from error
-    return legal, refusals
+        else:
+            held.leave()
+            told.legal[entry.name] += 1
+            known = References.of(schedule, [*known.earlier, *known.all()])
+            held = Unchanged(schedule)
+    held.leave()
+    return told

@@ -33,7 +33,10 @@ HOSTILE = {
     "hoards": ("def answer(sch):\n    return [bytearray(10**8) for _ in range(1000)]\n", "needs more than 700 MB"),
     "forks": ("import os\n\n\ndef answer(sch):\n    while True:\n        os.fork()\n", "tried to start a process"),
     "calls a shell": ("import os\n\n\ndef answer(sch):\n    os.system('true')\n", "tried to start a process"),
-    "calls home": ("import socket\n\n\ndef answer(sch):\n    socket.create_connection(('127.0.0.1', 9))\n", "tried to open"),
+    "calls home": (
+        "import socket\n\n\ndef answer(sch):\n    socket.create_connection(('127.0.0.1', 9))\n",
+        "tried to open",
+    ),
     "loads code": ("import ctypes\n\n\ndef answer(sch):\n    ctypes.CDLL(None)\n", "tried to load or call native code"),
     "edits the checker": (
         "import workbench.teach.checks as checks\n\n\ndef answer(sch):\n    try:\n"
@@ -46,7 +49,7 @@ HOSTILE = {
     ),
     "patches the checker": (
         "import workbench.teach.task as task\nimport __main__ as child\n\n\ndef answer(sch):\n"
-        "    task.judged = lambda *all: None\n    child._JOBS['judge'] = lambda request: {'points': 2}\n    return sch\n",
+        "    task.judged = None\n    child._JOBS['judge'] = lambda request: {'points': 2}\n    return sch\n",
         "C runs in the order i, k, j",
     ),
     "forges an outcome": (
@@ -56,7 +59,7 @@ HOSTILE = {
         "answered something that cannot be read",
     ),
     "forges a trace": (
-        "from workbench.schedule import Trace\n\n\ndef answer(sch):\n    Trace.as_json = lambda self: '{}'\n    return sch\n",
+        "from workbench.schedule import Trace\n\n\ndef answer(sch):\n    Trace.as_json = lambda self: '{}'\n",
         "E-TRACE-",
     ),
     "recurses": ("def answer(sch):\n    return answer(sch)\n", "RecursionError"),
@@ -140,7 +143,7 @@ def test_answers_are_found_in_notebooks(tmp_path: Path) -> None:
 
 
 def test_marks_as_csv_and_json() -> None:
-    marks = Marks((Mark("=cmd()", "06_1", 0, 2, "=1+1, \"quoted\"\nand more"), Mark("ada", "06_1", 2, 2)))
+    marks = Marks((Mark("=cmd()", "06_1", 0, 2, '=1+1, "quoted"\nand more'), Mark("ada", "06_1", 2, 2)))
     rows = list(csv.reader(io.StringIO(marks.csv())))
     assert rows[0] == ["student", "exercise", "points", "of", "reason"]
     assert rows[1][0] == "'=cmd()" and rows[1][4].startswith("'=1+1")

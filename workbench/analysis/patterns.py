@@ -1,7 +1,7 @@
 """How each access moves with each loop: unit steps, strides, the same element again, or somewhere by data.
 
-    for pattern in access_patterns(matmul):
-        print(pattern.name, pattern.steps)        # load B  {'i': 'broadcast', 'j': 'unit', 'k': 'strided 64'}
+for pattern in access_patterns(matmul):
+    print(pattern.name, pattern.steps)        # load B  {'i': 'broadcast', 'j': 'unit', 'k': 'strided 64'}
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ..tir.script import script
 from .affine import Affine, Ranges
 from .cache import as_target
 from .fact import Fact, table
-from .footprint import row_major, loops_of
+from .footprint import loops_of, row_major
 from .instances import instances, variables_in
 from .programs import plain
 from .regions import accesses

@@ -85,7 +85,9 @@ def register_use(program: Any, target: Any = None, sizes: Mapping[str, int] | No
 def _use(loop: t.For, items: Sequence[Instances], target: Target) -> RegisterUse:
     found = [(access, _inside(item.loops, loop)) for item in items for access in ordered(item.stmt)]
     held = kept_in_registers(loop, [access for access, _ in found])
-    stored = {id(access.buffer) for (access, _), is_held in zip(found, held, strict=True) if access.is_store and is_held}
+    stored = {
+        id(access.buffer) for (access, _), is_held in zip(found, held, strict=True) if access.is_store and is_held
+    }
     accumulators: dict[int, int] = {}
     operands: dict[int, int] = {}
     for (access, inside), is_held in zip(found, held, strict=True):

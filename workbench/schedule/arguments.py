@@ -7,10 +7,13 @@ one), `BufferChoice`, and `Plain` for any JSON data.  Lists become tuples.
 
 from __future__ import annotations
 
+import math
+import reprlib
 import types
 import typing
 from collections.abc import Callable
 from dataclasses import dataclass
+from operator import index
 from typing import Annotated, Any, Literal
 
 from ..core.errors import WorkbenchError
@@ -43,6 +46,8 @@ UNSAFE = "unsafe"
 LIMIT = 2**31
 Factor = Annotated[int, Between(1, LIMIT)]
 """A number of iterations."""
+DEEPEST = 32
+"""How many lists may stand in one another."""
 Index = Annotated[int, Between(-64, 64)]
 
 
@@ -70,7 +75,7 @@ def checked(value: Any, annotation: Any, what: str, resolve: Resolve) -> Any:
         return _one_of(value, typing.get_args(annotation), what, resolve)
     if origin is Literal:
         choices = typing.get_args(annotation)
-        if value in choices and type(value) is type(choices[choices.index(value)]):
+        if any(type(value) is type(choice) and value == choice for choice in choices):
             return value
         raise _wrong(what, value, " or ".join(repr(choice) for choice in choices))
     if origin in (list, tuple):
@@ -93,7 +98,7 @@ def _annotated(value: Any, annotation: Any, what: str, resolve: Resolve) -> Any:
 
 
 def _simple(value: Any, annotation: Any, what: str, resolve: Resolve) -> Any:
-    if annotation in (LoopRV, BlockRV):
+    if annotation is LoopRV or annotation is BlockRV:
         found = value if isinstance(value, (LoopRV, BlockRV)) else resolve(value)
         if isinstance(found, annotation):
             return found
@@ -104,9 +109,11 @@ def _simple(value: Any, annotation: Any, what: str, resolve: Resolve) -> Any:
         return float(value)
     if isinstance(value, annotation) and not (annotation is int and isinstance(value, bool)):
         return value
-    as_int = getattr(value, "__index__", None)
-    if annotation is int and as_int is not None and not isinstance(value, bool):
-        return int(as_int())
+    if annotation is int and not isinstance(value, (bool, type)) and hasattr(value, "__index__"):
+        try:
+            return index(value)
+        except Exception as error:  # whatever a stranger's class raises, it is no whole number
+            raise _wrong(what, value, "a whole number") from error
     raise _wrong(
         what, value, {int: "a whole number", str: "text", bool: "True or False"}.get(annotation, str(annotation))
     )
@@ -156,11 +163,15 @@ def _one_of(value: Any, choices: tuple[Any, ...], what: str, resolve: Resolve) -
     raise problem
 
 
-def _plain(value: Any, what: str) -> Any:
+def _plain(value: Any, what: str, depth: int = 0) -> Any:
+    if depth > DEEPEST:
+        raise _wrong(what.split("[")[0], value, f"data of at most {DEEPEST} lists in one another")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise _wrong(what, value, "a finite number")
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     if isinstance(value, (list, tuple)):
-        return tuple(_plain(part, f"{what}[{i}]") for i, part in enumerate(value))
+        return tuple(_plain(part, f"{what}[{i}]", depth + 1) for i, part in enumerate(value))
     raise _wrong(what, value, "numbers, text, booleans, None or lists of them")
 
 
@@ -168,10 +179,18 @@ def _wrong(what: str, value: Any, expected: str) -> ScheduleError:
     return refuse(
         "E-SCHEDULE-ARGUMENT",
         f"{what} is not what it takes",
-        found=f"{value!r}"[:80] + f" ({type(value).__name__})",
+        found=f"{_shown(value)} ({type(value).__name__})",
         expected=expected,
         fix="see the primitive's signature and docstring",
     )
+
+
+def _shown(value: Any) -> str:
+    """The beginning of a stranger's text, which may be long, deep, or raise."""
+    try:
+        return reprlib.repr(value)[:80]
+    except Exception:
+        return "something without a text"
 
 
 def recorded(value: Any) -> Any:

@@ -40,6 +40,11 @@ class History:
     def state(self) -> ScheduleState:
         return self._visited[self._here].state
 
+    @property
+    def first(self) -> ScheduleState:
+        """The state that everything came from."""
+        return self._visited[0].state
+
     def copy(self) -> History:
         made = History(self.state)
         made._visited = [_Visited(item.state, item.parent, item.following) for item in self._visited]
@@ -61,9 +66,11 @@ class History:
         return self._walk(steps, lambda item: item.following)
 
     def _walk(self, steps: int, towards: Any) -> bool:
-        here: int | None = self._here
+        here: Any = self._here
         for _ in range(steps):
-            here = towards(self._visited[here]) if here is not None else None
+            here = towards(self._visited[here])
+            if here is None:
+                break
         if here is None:
             return False
         self._here = here

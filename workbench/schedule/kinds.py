@@ -1,11 +1,13 @@
-"""Changing the kind of a loop: the common part of vectorize, parallel, unroll and bind."""
+"""The kinds of loops: the common part of vectorize, parallel, unroll and bind, and what moving blocks asks of them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 from ..tir import nodes as t
 from .errors import require
+from .legality import require_independent
 from .state import Change, ScheduleState
 from .surgery import replaced
 
@@ -26,3 +28,20 @@ def annotated(
     legality()
     made = loop.replace(kind=kind, thread=thread)
     return Change(replaced(state.func, {id(loop): made}))
+
+
+def require_still_independent(state: ScheduleState, func: t.PrimFunc, buffers: Iterable[t.Buffer]) -> None:
+    """Refuse when blocks have moved in `func` so that a loop whose iterations run at once is independent no more.
+
+    A buffer that was private to each iteration of such a loop is not once a block outside reads it.
+    """
+    after = replace(state, functions=state.functions.set(state.working, func))
+    at_once = {
+        id(loop): loop
+        for buffer in buffers
+        for site in after.tree.accessing(buffer)
+        for loop in site.loops
+        if loop.kind in (t.ForKind.PARALLEL, t.ForKind.VECTORIZED, t.ForKind.THREAD_BINDING)
+    }
+    for loop in at_once.values():
+        require_independent(after, loop, "go on running at once", loop.kind is not t.ForKind.VECTORIZED)

@@ -14,17 +14,17 @@ from __future__ import annotations
 
 import inspect
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from .._lazy import views
+from .._lazy import sweep, views
 from ..arith.nodes import Var
 from ..core import origin
 from ..core.errors import nearest
 from ..core.module import IRModule, key_name
 from ..core.node import FrozenMap
 from ..tir import nodes as t
-from .arguments import UNSAFE, ResultName, checked, recorded
+from .arguments import UNSAFE, Factor, ResultName, checked, recorded
 from .errors import Attempt, ScheduleError, refuse, require
 from .history import Branches, History
 from .rebase import Rebased, rebased
@@ -94,18 +94,44 @@ class Schedule:
 
         return script(self.func)
 
-    def show(self) -> Any:
-        """The schedule editor in a notebook; the text of the function elsewhere."""
-        return views().show_schedule(self)
+    @property
+    def first_state(self) -> ScheduleState:
+        """The state that the schedule began with."""
+        return self._history.first
+
+    def show(self, picture: str = "") -> Any:
+        """The schedule editor in a notebook; the text of the function elsewhere.
+
+        `picture` shows one static picture instead: "tree", "dataflow", "iterations", "footprints", "cache", "reuse"
+        or "roofline".
+        """
+        return views().show_picture(self, picture) if picture else views().show_schedule(self)
+
+    def facts(self, target: Any = None, sizes: Mapping[str, int] | None = None) -> Any:
+        """What the program touches, computes and needs, for `target`: see `workbench.analysis.facts`."""
+        from ..analysis.summary import facts
+
+        return facts(self, target, sizes)
+
+    def sweep(self, parameters: Mapping[Any, Sequence[Any]], measure: Any = "cycles", target: Any = None) -> Any:
+        """Variants with other split factors, measured: ``sch.sweep({"ji": [8, 16, 32]})``; see `driver.sweep`.
+
+        A parameter may be called as the variable that holds the loop where this is called.
+        """
+        frame = inspect.currentframe()
+        caller = frame.f_back if frame is not None else None
+        names = dict(caller.f_locals) if caller is not None else {}
+        return sweep(self, parameters, measure, target, {k: v for k, v in names.items() if isinstance(v, LoopRV)})
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         return views().schedule_bundle(self)
 
     def get(self, reference: Reference) -> Any:
         """The `For` or `Block` that a reference stands for now."""
-        if isinstance(reference, LoopRV):
-            return self.state.loop(reference)
-        return self.state.block(reference).block
+        known = checked(reference, LoopRV | BlockRV, "get(reference)", lambda value: None)
+        if isinstance(known, LoopRV):
+            return self.state.loop(known)
+        return self.state.block(known).block
 
     def __repr__(self) -> str:
         return f"Schedule({self.state.working}, {len(self.state.steps)} steps)"
@@ -121,6 +147,7 @@ class Schedule:
     def work_on(self, func_name: str) -> None:
         """Choose the function that primitives work on."""
         functions = self.state.functions
+        func_name = checked(func_name, str, "work_on(func_name)", lambda value: None)
         require(
             func_name in functions and isinstance(functions[func_name], t.PrimFunc),
             "E-SCHEDULE-FUNCTION",
@@ -134,11 +161,11 @@ class Schedule:
 
     def undo(self, steps: int = 1) -> bool:
         """Go back; False if there are not so many steps."""
-        return self._history.undo(steps)
+        return self._history.undo(checked(steps, Factor, "undo(steps)", lambda value: None))
 
     def redo(self, steps: int = 1) -> bool:
         """Go forward again, along the branch last visited; False if there are not so many steps."""
-        return self._history.redo(steps)
+        return self._history.redo(checked(steps, Factor, "redo(steps)", lambda value: None))
 
     @property
     def branches(self) -> Branches:
@@ -272,6 +299,7 @@ class Schedule:
 
         Raises the `ScheduleError` of the first step that is refused, with the step's number in `where`.
         """
+        trace = checked(trace, Trace, "replay(trace)", lambda value: None)
         self._do(trace.steps, {})
 
     def _do(self, steps: Sequence[Step], names: dict[str, Reference]) -> None:
@@ -422,10 +450,8 @@ def _place(attempt: Attempt) -> tuple[str, str]:
     nodes = [node for node in attempt.nodes if not isinstance(node, Var)]
     if not nodes:
         return "", ""
-    from ..tir.script import text
-
     state: ScheduleState = attempt.state
-    printed = text(state.func)
+    printed = state.printed
     lines = sorted({line for line in (printed.line_of(node) for node in nodes) if line is not None})
     if not lines:
         return "", ""

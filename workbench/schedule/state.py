@@ -70,6 +70,13 @@ class ScheduleState:
         return Tree.of(self.func)
 
     @cached_property
+    def printed(self) -> Any:
+        """The text of the function with the places of its nodes; refusals underline in it."""
+        from ..tir.script import text
+
+        return text(self.func)
+
+    @cached_property
     def fingerprint(self) -> str:
         """Equal for equal functions and equal steps."""
         digest = hashlib.sha256(self.working.encode())

@@ -164,7 +164,7 @@ class Target:
         """What one core can do at its best, from data sheets."""
         return NOMINAL.get(self.cpu, Nominal())
 
-    def peak_flops(self, bits: int = 32) -> float:
+    def nominal_flops(self, bits: int = 32) -> float:
         """Nominal floating-point operations a second of one core, on numbers of `bits` bits."""
         return self.nominal.clock * 1e9 * self.nominal.fma_units * 2 * max(1, self.lanes * 32 // bits)
 

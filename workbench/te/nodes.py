@@ -16,7 +16,7 @@ from ..arith.build import convert
 from ..arith.nodes import ExprOperators, PrimExpr, Var
 from ..core.dtype import DataType
 from ..core.errors import WorkbenchError
-from ..core.node import EMPTY, FrozenMap, Node, node
+from ..core.node import EMPTY, FrozenMap, Node, children, node
 from ..tir.build import indices
 from ..tir.nodes import Buffer, IterVar, Stmt
 
@@ -36,6 +36,23 @@ class Operation(Node):
     @property
     def num_outputs(self) -> int:
         return 1
+
+    @property
+    def input_tensors(self) -> list[Tensor]:
+        """The tensors that the operation reads, each once, in the order of its body."""
+        found: list[Tensor] = []
+        seen: set[int] = set()
+        stack: list[Any] = list(reversed(children(self)))
+        while stack:
+            current = stack.pop()
+            if id(current) in seen:
+                continue
+            seen.add(id(current))
+            if not isinstance(current, Tensor):
+                stack.extend(reversed(children(current)))
+            elif all(current.op is not other.op or current.value_index != other.value_index for other in found):
+                found.append(current)
+        return found
 
     def output(self, index: int) -> Tensor:
         """The tensor number `index` that this operation produces."""

@@ -1,4 +1,6 @@
-"""Cards: tasks, reports, hints and progress as static HTML and as text.  No script, no style sheet; signs as well as colours.
+"""Cards: tasks, reports, hints and progress as static HTML and as text.
+
+No script, no style sheet; signs as well as colours.
 
 All text of students and teachers is escaped.
 """
@@ -17,9 +19,12 @@ if TYPE_CHECKING:
     from .task import Hint, Report, Task
 
 _FONT: Final = "font:13px/1.5 system-ui,sans-serif"
-_BOX: Final = f"{_FONT};border:1px solid rgba(128,128,128,.4);border-radius:6px;padding:8px 12px;margin:4px 0;max-width:60em"
+_BOX: Final = (
+    f"{_FONT};border:1px solid rgba(128,128,128,.4);border-radius:6px;padding:8px 12px;margin:4px 0;max-width:60em"
+)
 _GOOD, _BAD, _FAINT = "#00794f", "#b3400f", "opacity:.7"
 _SIGN: Final = {True: "✓", False: "✗"}
+_COLOUR: Final = {True: _GOOD, False: _BAD}
 
 
 def _text(value: str) -> str:
@@ -52,7 +57,10 @@ def task_html(task: Task) -> str:
     exercise = task.exercise
     whose = f" · {_text(task.student)}" if task.student else ""
     shapes = f'<div style="{_FAINT}">your shapes{whose}: {shapes_text(task.shapes)}</div>' if task.shapes else ""
-    checks = "".join(f"<li>{_prose(check.name)} <span style='{_FAINT}'>({_worth(check.points)})</span></li>" for check in exercise.checks)
+    checks = "".join(
+        f"<li>{_prose(check.name)} <span style='{_FAINT}'>({_worth(check.points)})</span></li>"
+        for check in exercise.checks
+    )
     return (
         f'<div style="{_BOX}"><b>{exercise.id} · {_text(exercise.title)}</b>{shapes}'
         f'<div style="margin:6px 0">{_prose(exercise.goal)}</div>'
@@ -63,7 +71,9 @@ def task_html(task: Task) -> str:
 
 def report_text(report: Report) -> str:
     passed = sum(result.verdict.passed for result in report.results)
-    lines = [f"{report.exercise.id}: {passed} of {len(report.results)} checks hold, {report.points} of {report.total} points"]
+    lines = [
+        f"{report.exercise.id}: {passed} of {len(report.results)} checks hold, {report.points} of {report.total} points"
+    ]
     if report.refused is not None:
         lines += ["  the answer ended in an error:", *(f"    {line}" for line in _error_lines(report.refused))]
     else:
@@ -83,13 +93,17 @@ def report_html(report: Report) -> str:
         rows = text_html("\n".join(_error_lines(report.refused)), "the answer ended in an error")
     else:
         rows = "".join(
-            f'<tr><td style="color:{_GOOD if r.verdict.passed else _BAD};font-weight:700">{_SIGN[r.verdict.passed]}</td>'
+            f'<tr><td style="color:{_COLOUR[r.verdict.passed]};font-weight:700">{_SIGN[r.verdict.passed]}</td>'
             f'<td style="text-align:left">{_prose(r.check.name)}</td>'
             f'<td style="text-align:left">{_prose(r.verdict.reason)}</td></tr>'
             for r in report.results
         )
         rows = f'<table style="margin:4px 0"><tbody>{rows}</tbody></table>'
-    more = "" if report.passed else f'<div style="{_FAINT}">Stuck? <code>task.hint()</code> says a little more each time.</div>'
+    more = (
+        ""
+        if report.passed
+        else f'<div style="{_FAINT}">Stuck? <code>task.hint()</code> says a little more each time.</div>'
+    )
     return f'<div style="{_BOX}">{head}{bar(report.points, report.total)}{rows}{more}</div>'
 
 
@@ -104,7 +118,11 @@ def bar(points: int, total: int) -> str:
 
 def hint_html(hint: Hint) -> str:
     title = f"Hint {hint.level} of {hint.of}" if hint.of else "No hint needed"
-    text = f"<pre style='margin:4px 0'>{_text(hint.text)}</pre>" if "\n" in hint.text else f"<div>{_prose(hint.text)}</div>"
+    text = (
+        f"<pre style='margin:4px 0'>{_text(hint.text)}</pre>"
+        if "\n" in hint.text
+        else f"<div>{_prose(hint.text)}</div>"
+    )
     return f'<div style="{_BOX}"><b>{title}</b>{text}</div>'
 
 
@@ -152,7 +170,8 @@ def progress_html(tasks: Sequence[Task]) -> str:
         note = "not tried" if report is None else (report.reason or "done")
         rows += (
             f'<tr><td>{task.exercise.id}</td><td style="text-align:left">{_text(task.exercise.title)}</td>'
-            f'<td style="min-width:8em">{bar(points, task.exercise.points)}</td><td>{points} of {task.exercise.points}</td>'
+            f'<td style="min-width:8em">{bar(points, task.exercise.points)}</td>'
+            f"<td>{points} of {task.exercise.points}</td>"
             f'<td style="text-align:left">{_prose(note)}</td></tr>'
         )
     head = f"<b>{_earned(tasks)} of {_total(tasks)} points</b>"

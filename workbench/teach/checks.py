@@ -2,9 +2,10 @@
 
     checks=(same_numbers(lambda a, b: a @ b), legal(), vectorized("C", lanes=8), at_most_steps(4))
 
-Checks without points (by default numbers, legality, the number of steps) guard the others: where one fails, nothing is
-earned.  A check never trusts the answer: numbers come from the checking interpreter and NumPy, structure from the program.
-`metric` and `holds` make checks of functions of one's own.  Misses of a cache: `cache_checks`.
+Checks without points (by default numbers, legality, the number of steps) guard the others: where one fails, nothing
+is earned.  A check never trusts the answer: numbers come from the checking interpreter and NumPy, structure from the
+program.  `metric` and `holds` make checks of functions of one's own.
+
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ Bound = Number | Callable[[Mapping[str, int]], Number]
 
 
 def verdict_of(check: Check, work: Work) -> Verdict:
-    """The check's verdict; what it cannot ask, and what the workbench refuses on the way, are failures with a reason."""
+    """The check's verdict; what it cannot ask, and what is refused on the way, are failures with a reason."""
     try:
         return check.run(work)
     except Unmet as unmet:
@@ -72,7 +73,10 @@ def _writer(work: Work, buffer: t.Buffer) -> str:
 
 
 def value_is(
-    truth: Callable[[Any, Mapping[str, int]], Any], what: str = "the right answer", tolerance: float = 0.0, points: int = 1
+    truth: Callable[[Any, Mapping[str, int]], Any],
+    what: str = "the right answer",
+    tolerance: float = 0.0,
+    points: int = 1,
 ) -> Check:
     """The answer is the value of `truth(start, shapes)`, which is computed, not kept; numbers up to `tolerance`."""
 
@@ -244,7 +248,9 @@ def parallel(block: str, points: int = 1) -> Check:
         inner = [loop.var.name for loop in real[1:] if loop.kind is t.ForKind.PARALLEL]
         reason = f"the outermost loop of {site.name}, {outer.var.name}, is {outer.kind.value}"
         if inner:
-            reason += f"; {inner[0]} is parallel, but inside: the threads would meet at each iteration of {outer.var.name}"
+            reason += (
+                f"; {inner[0]} is parallel, but inside: the threads would meet at each iteration of {outer.var.name}"
+            )
         lines = (get_loops(site), f"sch.parallel({outer.var.name})")
         return Verdict(False, reason, (site.name, outer.var.name), "parallel", lines)
 
@@ -352,7 +358,9 @@ def scratch_at_most(elements: Bound, points: int = 1) -> Check:
             return Verdict(True, f"{total} values are kept at a time")
         worst = max(kept, key=lambda name: kept[name])
         shown = ", ".join(f"{name} keeps {count}" for name, count in kept.items())
-        return Verdict(False, f"{total} values are kept at a time, at most {limit} may be: {shown}", (worst,), "compute_at")
+        return Verdict(
+            False, f"{total} values are kept at a time, at most {limit} may be: {shown}", (worst,), "compute_at"
+        )
 
     return Check("few values are kept between the stages", run, points, helps=("compute_inline", "compute_at"))
 
@@ -380,10 +388,7 @@ def _spatial_variables(site: Any) -> set[int]:
     from .work import variables_of
 
     return {
-        id(var)
-        for item, value in site.bindings
-        if item.kind is not t.IterKind.REDUCE
-        for var in variables_of(value)
+        id(var) for item, value in site.bindings if item.kind is not t.IterKind.REDUCE for var in variables_of(value)
     }
 
 
@@ -409,7 +414,12 @@ def same_program(target: Callable[..., Any], points: int = 1) -> Check:
 
 
 def metric(
-    name: str, measure: Callable[[Work], Number], at_most: Bound, helps: tuple[str, ...] = (), unit: str = "", points: int = 1
+    name: str,
+    measure: Callable[[Work], Number],
+    at_most: Bound,
+    helps: tuple[str, ...] = (),
+    unit: str = "",
+    points: int = 1,
 ) -> Check:
     """A figure that is computed, not timed, and may be at most so large; the hints look for a step that lowers it."""
 

@@ -19,7 +19,16 @@ from .contain import OWN_FAULT
 from .exercise import Exercise, find
 
 FILE_BYTES: Final = 16_000_000
-_STARTS: Final = ("subprocess.", "os.system", "os.exec", "os.fork", "os.posix_spawn", "os.spawn", "os.startfile", "pty.")
+_STARTS: Final = (
+    "subprocess.",
+    "os.system",
+    "os.exec",
+    "os.fork",
+    "os.posix_spawn",
+    "os.spawn",
+    "os.startfile",
+    "pty.",
+)
 _SIGNALS: Final = ("os.kill", "signal.pthread_kill")
 _NETWORK: Final = ("socket.", "urllib.", "ftplib.", "http.", "smtplib.")
 _NATIVE: Final = ("ctypes.dlopen", "ctypes.dlsym", "ctypes.cdata", "ctypes.call_function")

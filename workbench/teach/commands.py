@@ -1,8 +1,8 @@
 """`workbench teach release | grade | report`.
 
-    workbench teach release --out handout --lesson 06
-    workbench teach grade submissions -o marks.json --csv marks.csv
-    workbench teach report marks.json --html marks.html
+workbench teach release --out handout --lesson 06
+workbench teach grade submissions -o marks.json --csv marks.csv
+workbench teach report marks.json --html marks.html
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from .exercise import Exercise
 
 LessonOption = Annotated[list[str] | None, typer.Option("--lesson", help="only these lessons, e.g. 06; repeatable")]
-CourseOption = Annotated[Path | None, typer.Option("--course", help="a Python file that defines EXERCISES, in place of the course's own")]
+CourseOption = Annotated[
+    Path | None, typer.Option("--course", help="a Python file that defines EXERCISES, in place of the course's own")
+]
 
 app = typer.Typer(no_args_is_help=True, help="Exercises: hand them out, grade what comes back, see how it went.")
 
@@ -103,7 +105,9 @@ def _notebooks(folder: Path | None, lessons: Sequence[str]) -> dict[str, Path]:
     from .course import NOTEBOOKS
 
     package = Path(__file__).resolve().parent.parent
-    places = [folder] if folder is not None else [package.parent / "notebooks", package / "notebooks", Path("notebooks")]
+    places = (
+        [folder] if folder is not None else [package.parent / "notebooks", package / "notebooks", Path("notebooks")]
+    )
     found: dict[str, Path] = {}
     for lesson in lessons:
         for place in places:

@@ -74,7 +74,10 @@ class Marks:
             return Marks(tuple(Mark(**{**row, "checks": tuple(row["checks"])}) for row in data["marks"]))
         except (ValueError, KeyError, TypeError) as error:
             raise WorkbenchError(
-                "E-TEACH-MARKS", "this is not a file of marks", found=str(error)[:200], fix="workbench teach grade -o ..."
+                "E-TEACH-MARKS",
+                "this is not a file of marks",
+                found=str(error)[:200],
+                fix="workbench teach grade -o ...",
             ) from None
 
 

@@ -1,7 +1,7 @@
 """Hint ladders, computed from the first check that fails: which property, where, by what, and the line itself.
 
-Where a schedule is asked for, nothing is written by hand.  The line comes from the check where it knows one; else primitives are
-tried on a copy of the schedule, and the line is the one that makes the check pass, or brings a figure down most.  Answers that are
+Where a schedule is asked for, nothing is written by hand.  The line comes from the check where it knows one; else
+primitives are tried on a copy of the schedule, and the line is the one that makes the check pass.  Answers that are
 expressions or values have the teacher's own words on the last two rungs.
 
     ladder(exercise, report)      # four texts, from the faintest to the plainest
@@ -12,19 +12,22 @@ from __future__ import annotations
 import inspect
 import itertools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from ..core.errors import WorkbenchError
-from ..schedule import Schedule
-from ..schedule.references import BlockRV, LoopRV
+from ..schedule import Schedule, ScheduleError
+from ..schedule.references import BlockRV, LoopRV, make_reference
 from ..schedule.registry import PRIMITIVES, Primitive
+from ..schedule.suggest import suggest
 from .checks import verdict_of
 from .exercise import Check, Exercise, Verdict
 from .work import Work
 
 TRIES: Final = 120
 """Steps that are tried in the search for a line."""
+CANDIDATES: Final = 12
+"""Arguments that are tried for one primitive at one place."""
 DEFAULT_HELPS: Final = ("vectorize", "parallel", "reorder", "split", "compute_at", "compute_inline")
 
 
@@ -57,14 +60,33 @@ def refused_ladder(exercise: Exercise, error: BaseException) -> tuple[str, ...]:
             exercise.unedited(),
         )
     primitive = getattr(error, "primitive", "")
+    instead = _instead(error)
     names = [getattr(getattr(node, "var", node), "name", "") for node in error.nodes]
     concerned = _and(tuple(dict.fromkeys(name for name in names if isinstance(name, str) and name)))
     return (
         f"The answer was refused{f' at {primitive}' if primitive else ''}: {error.message}.",
         f"It is about {concerned or error.where or 'the call that was refused'}: {error.found or error.message}.",
-        f"Wanted is: {error.expected or 'what the message says'}.",
-        error.fix or error.expected or error.message,
+        f"Possible is: {instead[0]}." if instead else f"Wanted is: {error.expected or 'what the message says'}.",
+        instead[1] if instead else error.fix or error.expected or error.message,
     )
+
+
+def _instead(error: WorkbenchError) -> tuple[str, str] | None:
+    """What is legal instead of a refused step, and the lines that do it; found by trying."""
+    if not isinstance(error, ScheduleError) or error.attempt is None:
+        return None
+    found = suggest(error, 1)
+    if not found:
+        return None
+    state = error.attempt.state
+    spoken = {name: getattr(target, "name", target) for name, target in state.named.items()}
+    lines = [_spoken(line, spoken) for line in found[0].steps]
+    return found[0].text, "\n".join(lines)
+
+
+def _spoken(line: str, spoken: Mapping[str, str]) -> str:
+    """A line of a trace with the program's names in place of the trace's."""
+    return re.sub(r"\b[a-z]\d+\b", lambda found: spoken.get(found.group(), found.group()), line)
 
 
 def _sentence(text: str) -> str:
@@ -122,31 +144,56 @@ def search(check: Check, work: Work, primitives: Sequence[str]) -> tuple[str, ..
 
 def _steps(schedule: Schedule, primitives: Sequence[str]) -> Iterator[tuple[Schedule, tuple[str, ...]]]:
     """Schedules one step further, each with the Python that leads there."""
+    base = schedule.copy()
+    blocks, loops, spoken = _named(base)
     for name in primitives:
         entry = PRIMITIVES.get(name)
         if entry is None or not entry.parameters:
             continue
-        for block in _blocks(schedule):
-            base = schedule.copy()
-            try:
-                block_rv = base.get_block(block)
-                loops = base.get_loops(block_rv)
-            except WorkbenchError:
+        for selection in (*blocks, *loops):
+            if not entry.selects(type(selection)):
                 continue
-            spoken = {block_rv.name: repr(block), **{loop.name: _word(loop.target.name) for loop in loops}}
-            left = ", ".join(_word(loop.target.name) for loop in loops)
-            intro = f"{left}{',' if len(loops) == 1 else ''} = sch.get_loops({block!r})"
-            selections = [item for item in (block_rv, *loops) if entry.selects(type(item))]
-            for selection in selections:
-                for arguments in itertools.islice(base.candidates(entry, selection), 12):
-                    line = _tried(base, entry, arguments, spoken)
-                    if line is not None:
-                        trial, text = line
-                        yield trial, (intro, text) if isinstance(selection, LoopRV) or loops else (text,)
+            for arguments in itertools.islice(base.candidates(entry, selection), CANDIDATES):
+                tried = _tried(base, entry, arguments, {**spoken, **blocks_as_text(blocks)})
+                if tried is not None:
+                    trial, used, text = tried
+                    yield trial, (*_intros(base, blocks, spoken, used), text)
 
 
-def _blocks(schedule: Schedule) -> list[str]:
-    return [name for name in schedule.state.tree.blocks if name != "root"]
+def _named(base: Schedule) -> tuple[list[BlockRV], list[LoopRV], dict[str, str]]:
+    """References to all blocks and loops of a schedule, and a word for each loop, different from the others."""
+    blocks: list[BlockRV] = []
+    loops: dict[int, LoopRV] = {}
+    spoken: dict[str, str] = {}
+    for name in [name for name in base.state.tree.blocks if name != "root"]:
+        block = base.get_block(name)
+        blocks.append(block)
+        for loop in base.get_loops(block):
+            first = loops.setdefault(id(loop.target), loop)
+            if first is loop:
+                word = _word(loop.target.name)
+                spoken[loop.name] = f"{word}_{_word(name)}" if word in spoken.values() else word
+            else:
+                spoken[loop.name] = spoken[first.name]
+    return blocks, list(loops.values()), spoken
+
+
+def blocks_as_text(blocks: Sequence[BlockRV]) -> dict[str, str]:
+    """How blocks are written in a line: by their names, in quotes."""
+    return {block.name: repr(block.target) for block in blocks}
+
+
+def _intros(base: Schedule, blocks: Sequence[BlockRV], spoken: Mapping[str, str], used: set[str]) -> list[str]:
+    """Lines that name the loops which a step speaks of, the later blocks first."""
+    lines: list[str] = []
+    wanted = {spoken[name] for name in used if name in spoken}
+    word_of = {id(base.get(make_reference(name, base.state.named[name])).var): word for name, word in spoken.items()}
+    for block in reversed(blocks):
+        words = [word_of[id(loop.var)] for loop in base.state.tree.blocks[block.target].loops]
+        if wanted & set(words):
+            wanted -= set(words)
+            lines.append(f"{', '.join(words)}{',' if len(words) == 1 else ''} = sch.get_loops({block.target!r})")
+    return lines
 
 
 def _word(name: str) -> str:
@@ -155,10 +202,11 @@ def _word(name: str) -> str:
 
 def _tried(
     base: Schedule, entry: Primitive, arguments: dict[str, Any], spoken: dict[str, str]
-) -> tuple[Schedule, str] | None:
-    """One step on a copy, and its line with the names of loops in place of the trace's; None if it is refused."""
-    references = [value for group in arguments.values() for value in (group if isinstance(group, tuple) else (group,))]
-    if any(isinstance(item, (LoopRV, BlockRV)) and item.name not in spoken for item in references):
+) -> tuple[Schedule, set[str], str] | None:
+    """One step on a copy, the references it speaks of, and its line; None if it is refused."""
+    values = [value for group in arguments.values() for value in (group if isinstance(group, tuple) else (group,))]
+    used = {item.name for item in values if isinstance(item, (LoopRV, BlockRV))}
+    if not used <= set(spoken):
         return None
     trial = base.copy()
     positional: list[Any] = []
@@ -176,5 +224,4 @@ def _tried(
         return None
     line = trial.trace.steps[-1].line()
     call = line[line.index("sch.") :]
-    text = re.sub(r"\b[a-z]\d+\b", lambda found: spoken.get(found.group(), found.group()), call)
-    return trial, text
+    return trial, used, _spoken(call, spoken)

@@ -137,7 +137,8 @@ def exercise_book(exercises: Sequence[Exercise], course: str = "") -> dict[str, 
     """A notebook of exercises alone."""
     begin = f"{HEADER.strip()}\nfrom workbench import teach"
     if course:
-        begin += f"\nfrom workbench.teach.course import exercises_of\n\nmine = {{e.id: e for e in exercises_of({Path(course).name!r})}}"
+        mine = f"mine = {{e.id: e for e in exercises_of({Path(course).name!r})}}"
+        begin += f"\nfrom workbench.teach.course import exercises_of\n\n{mine}"
     cells = [code_cell("begin", begin)]
     for exercise in exercises:
         cells += exercise_cells(exercise, f'mine["{exercise.id}"]' if course else "")

@@ -1,7 +1,7 @@
 """What a class has learned: for each exercise how many tried and solved it, and what they failed at.
 
-    summary(marks)           # a row an exercise
-    text(marks); html(marks)
+summary(marks)           # a row an exercise
+text(marks); html(marks)
 """
 
 from __future__ import annotations
@@ -67,9 +67,8 @@ def text(marks: Marks) -> str:
     lines = [f"{'exercise':<9} {'handed in':>11} {'solved':>7} {'mean':>12}   failed most often"]
     for row in summary(marks):
         failed = "; ".join(f"{name} ({count})" for name, count in row.failures) or "nothing"
-        lines.append(
-            f"{row.exercise:<9} {f'{row.handed_in} of {row.students}':>11} {row.solved:>7} {f'{row.mean:.1f} of {row.of}':>12}   {visible(failed)}"
-        )
+        handed_in, mean = f"{row.handed_in} of {row.students}", f"{row.mean:.1f} of {row.of}"
+        lines.append(f"{row.exercise:<9} {handed_in:>11} {row.solved:>7} {mean:>12}   {visible(failed)}")
     lines += ["", f"{'student':<24} points"]
     lines += [f"{visible(name):<24} {points} of {of}" for name, points, of in students(marks)]
     return "\n".join(lines) + "\n"

@@ -48,7 +48,7 @@ def remember_source(source: str, exercise: str) -> None:
 
 
 def submitted(folder: Path, exercise: str) -> str | None:
-    """A student's answer to one exercise: from `answers/ID.py`, `ID.py`, or a cell of a notebook; None if there is none."""
+    """A student's answer: from `answers/ID.py`, `ID.py`, or a cell of a notebook; None if there is none."""
     for path in (folder / "answers" / f"{exercise}.py", folder / f"{exercise}.py"):
         if path.is_file() and not path.is_symlink():
             return path.read_text(encoding="utf-8", errors="replace")[: LIMIT + 1]

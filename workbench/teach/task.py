@@ -189,6 +189,7 @@ class Task:
                 expected="a function defined by def in a cell or a file",
                 fix=f"write {path} by hand: {self.exercise.signature()} ...",
             ) from None
+        _stands_alone(self.exercise, self.student, f"{HEADER}{source}")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"{HEADER}{source}", encoding="utf-8")
         return path
@@ -213,6 +214,24 @@ class Task:
 
     def _repr_html_(self) -> str:
         return card.task_html(self)
+
+
+def _stands_alone(exercise: Exercise, student: str, source: str) -> None:
+    """Refuse an answer that needs names of its notebook, which would be missing where it is graded."""
+    from .source import answer_of
+
+    try:
+        missing = check(exercise, answer_of(source, exercise.id), student).refused
+    except NameError as error:
+        missing = error
+    if isinstance(missing, NameError):
+        raise WorkbenchError(
+            "E-TEACH-SOURCE",
+            f"the answer to {exercise.id} does not stand by itself",
+            found=str(missing),
+            expected="a function that uses np, wb, te, tir, topi, and what it defines or imports itself",
+            fix=f"define {missing.name} inside the function",
+        )
 
 
 def _unedited(exercise: Exercise) -> Callable[..., Any]:

@@ -46,6 +46,7 @@ _NAMES: dict[str, tuple[str, str]] = {
     "TensorIntrin": ("workbench.tir.tensor_intrin", "TensorIntrin"),
     "prim_func": ("workbench.tir.script", "prim_func"),
     "IndexMap": ("workbench.tir.index_map", "IndexMap"),
+    "analysis": ("workbench", "analysis"),
     "Schedule": ("workbench.schedule", "Schedule"),
     "ScheduleError": ("workbench.schedule", "ScheduleError"),
 }

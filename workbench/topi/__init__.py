@@ -9,6 +9,7 @@ the operator's tensor expression.  Importing this package fills `relay.ir.operat
 from __future__ import annotations
 
 import importlib
+from types import SimpleNamespace
 from typing import Any
 
 from . import (
@@ -52,6 +53,10 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(name)
     if name in ("nn", "image", "utils", "tag"):
         return importlib.import_module(f"workbench.topi.{name}")
+    if name in ("generic", "x86", "arm_cpu", "cuda"):
+        from .schedules import TABLES
+
+        return SimpleNamespace(**TABLES[name])
     from .classic import NAMES, op
 
     return getattr(importlib.import_module("workbench.topi.classic"), name) if name in NAMES else op(name)

@@ -140,6 +140,14 @@ def show_schedule(schedule: Schedule) -> Any:
     return screen if screen is not None else _display(bundle)
 
 
+def show_picture(program: Any, name: str) -> Any:
+    """A static picture of a schedule or function; elsewhere than in a notebook, its SVG is printed."""
+    from .facts import picture_of
+
+    drawn = picture_of(program, name)
+    return _display({"text/plain": drawn, "text/html": f'<div style="overflow:auto">{drawn}</div>'})
+
+
 def show_program(module: IRModule) -> Any:
     return _display(program_bundle(module))
 

@@ -1,3 +1,6 @@
+from workbench import te
+
+
 def answer(n, m):
     A = te.placeholder((n, m), name="A")
     k = te.reduce_axis((0, m), name="k")

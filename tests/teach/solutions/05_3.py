@@ -1,3 +1,6 @@
+from workbench import te, topi
+
+
 def answer(n, k, m):
     X = te.placeholder((n, k), name="X")
     W = te.placeholder((m, k), name="W")

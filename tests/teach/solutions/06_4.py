@@ -1,5 +1,5 @@
 def answer(sch):
-    i, j = sch.get_loops("D")
+    i, _ = sch.get_loops("D")
     sch.compute_at("C", i)
     sch.parallel(i)
     return sch

@@ -1,3 +1,6 @@
+import workbench as wb
+
+
 def answer(func):
     steps = ("parallel i", "parallel j", "reorder j, i")
     found = []

@@ -1,5 +1,5 @@
 def answer(sch):
-    i, j = sch.get_loops("C")
+    i, _ = sch.get_loops("C")
     sch.compute_at("B", i)
     sch.parallel(i)
     return sch

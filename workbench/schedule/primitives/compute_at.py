@@ -9,6 +9,7 @@ from ...tir import nodes as t
 from ..arguments import Index
 from ..blocks import require_intermediate, require_regular, require_whole_domain
 from ..errors import require
+from ..kinds import require_still_independent
 from ..legality import require_legal
 from ..placing import (
     Window,
@@ -56,7 +57,9 @@ def compute_at(
     placed = moved(site, windows, around, Names(state.tree.names()), preserve_unit_loops)
     first = min(part_of(state.tree, target.loop, consumer) for consumer in consumers)
     position = position_of(index, 0, first, first, target.loop)
-    return Change(insert(state, site, target, placed, position))
+    func = insert(state, site, target, placed, position)
+    require_still_independent(state, func, [region.buffer for region in site.block.reads])
+    return Change(func)
 
 
 def _consumers(state: ScheduleState, site: BlockSite, target: LoopSite) -> list[BlockSite]:

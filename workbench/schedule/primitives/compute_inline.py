@@ -6,6 +6,7 @@ from ...tir import nodes as t
 from ..blocks import require_intermediate, require_regular, require_whole_domain
 from ..errors import require
 from ..inlining import plain_variables, replace_loads, require_loads_in_blocks, single_store, without_block
+from ..kinds import require_still_independent
 from ..references import BlockRV
 from ..registry import primitive
 from ..state import Change, ScheduleState
@@ -42,4 +43,6 @@ def compute_inline(state: ScheduleState, block: BlockRV) -> Change[None]:
         made = replace_loads(reader.block, store.buffer, store.value, variables, site)
         assert isinstance(made, t.Block)
         changed[reader.name] = made
-    return Change(without_block(state, site, changed, store.buffer))
+    func = without_block(state, site, changed, store.buffer)
+    require_still_independent(state, func, [region.buffer for region in site.block.reads])
+    return Change(func)

@@ -13,6 +13,7 @@ from ...core.node import substitute
 from ...tir import nodes as t
 from ..blocks import require_leaf
 from ..errors import refuse, require
+from ..kinds import require_still_independent
 from ..legality import reduce_variables, require_legal, runs_once, spatial_variables
 from ..references import BlockRV, LoopRV
 from ..registry import primitive
@@ -62,6 +63,7 @@ def decompose_reduction(state: ScheduleState, block: BlockRV, loop: LoopRV) -> C
 
     now = Tree.of(func).loops[id(target.loop.var)].loop
     func = replaced(func, {id(now): (initial, now)})
+    require_still_independent(state, func, [region.buffer for region in site.block.writes])
     return Change(func, (_init_name(initial),))
 
 

@@ -11,6 +11,7 @@ from ...tir import nodes as t
 from ..arguments import Index
 from ..blocks import require_regular, require_whole_domain
 from ..errors import refuse, require
+from ..kinds import require_still_independent
 from ..legality import reduce_variables, require_independent, require_legal
 from ..placing import (
     Window,
@@ -58,6 +59,7 @@ def reverse_compute_at(
     position = position_of(index, last, len(parts), len(parts), target.loop)
     func = insert(state, site, target, placed, position)
     _require_still_independent(state, func, target)
+    require_still_independent(state, func, [region.buffer for region in site.block.reads])
     return Change(func)
 
 
@@ -123,6 +125,7 @@ def _windows(site: BlockSite, target: LoopSite, producers: list[BlockSite]) -> d
     """The values of each iterator for which the elements read are made in one iteration of the target."""
     ranges = ranges_at(target)
     found: dict[int, Bound] = {}
+    together: list[set[int]] = []
     for producer in producers:
         at = next(i for i, item in enumerate(producer.loops) if item is target.loop)
         inner = producer.loops[at + 1 :]
@@ -133,10 +136,15 @@ def _windows(site: BlockSite, target: LoopSite, producers: list[BlockSite]) -> d
             if not writes_box(producer, written, inner):
                 raise _beyond(site, written, target, f"what one iteration of {producer.name} makes has gaps")
             box = hull(written, producer, inside, producer.ranges)
+            whole = _whole(producer, written)
             for region in site.block.reads:
                 if region.buffer is written.buffer:
+                    own: dict[int, Bound] = {}
                     for axis in range(len(region.region)):
-                        _constrain(site, region, axis, box[axis], ranges, found, target)
+                        _constrain(site, region, axis, box[axis], whole[axis], ranges, own, target)
+                    _join(found, own, site, region, target)
+                    together.append(set(own))
+                    _require_product(found, together, site, region, target)
     return {variable: _window(site, bound, ranges, target) for variable, bound in found.items()}
 
 
@@ -145,6 +153,7 @@ def _constrain(
     region: t.BufferRegion,
     axis: int,
     made: Bound | None,
+    whole: Bound | None,
     ranges: Ranges,
     found: dict[int, Bound],
     target: LoopSite,
@@ -158,10 +167,54 @@ def _constrain(
     single = Affine.of(where.extent, ranges).value == 1
     if made is None or var is None or not single or not _is_spatial(site, var):
         raise _beyond(site, region, target, f"axis {axis} is read at a place that one iteration cannot be told from")
-    bound = Bound(made.low.minus(shift), made.high.minus(shift))
-    known = found.setdefault(id(var), bound)
-    if not (known.low.same_as(bound.low) and known.high.same_as(bound.high)):
-        raise _beyond(site, region, target, "it reads at several places, of which an iteration makes one")
+    own = {id(var): Bound(made.low.minus(shift), made.high.minus(shift))}
+    _join(found, own, site, region, target)
+    domain = next(item.dom for item in site.block.iter_vars if item.var is var)
+    begin = Affine.of(domain.min, ranges)
+    last = begin.plus(Affine.of(domain.extent, ranges)).plus(Affine.constant(-1))
+    if (
+        whole is None
+        or not begin.plus(shift).minus(whole.low).never_negative(ranges)
+        or not whole.high.minus(last.plus(shift)).never_negative(ranges)
+    ):
+        raise _beyond(site, region, target, f"along axis {axis} it runs further than what is made in all iterations")
+
+
+def _whole(producer: BlockSite, written: t.BufferRegion) -> list[Bound | None]:
+    """What a block makes in all iterations together, along each axis; None where there may be gaps."""
+    domain = iter_ranges(producer.block, producer.ranges)
+    everything = frozenset(id(item.var) for item in producer.block.iter_vars)
+    dense = writes_box(producer, written, producer.loops)
+    found: list[Bound | None] = []
+    for axis in written.region:
+        form = Affine.of(axis.min, domain)
+        low, high = form.least(everything, domain), form.greatest(everything, domain)
+        plain = form.minus(Affine.constant(form.offset)).is_variable() is not None
+        found.append(Bound(low, high) if (plain or dense) and low is not None and high is not None else None)
+    return found
+
+
+def _join(
+    found: dict[int, Bound], own: dict[int, Bound], site: BlockSite, region: t.BufferRegion, target: LoopSite
+) -> None:
+    """Enter the bounds of `own` into `found`, where the same iterator must have the same one."""
+    for variable, bound in own.items():
+        known = found.setdefault(variable, bound)
+        if not (known.low.same_as(bound.low) and known.high.same_as(bound.high)):
+            raise _beyond(site, region, target, "it reads at several places, of which an iteration makes one")
+
+
+def _require_product(
+    found: dict[int, Bound], together: list[set[int]], site: BlockSite, region: t.BufferRegion, target: LoopSite
+) -> None:
+    """Refuse when two iterators follow one loop because of different reads: only a diagonal would be computed."""
+    for one, bound in found.items():
+        for other, second in found.items():
+            if one == other or any({one, other} <= group for group in together):
+                continue
+            shared = (bound.low.variables | bound.high.variables) & (second.low.variables | second.high.variables)
+            if shared:
+                raise _beyond(site, region, target, "different reads make two iterators follow one loop")
 
 
 def _is_whole(made: Bound, extent: t.PrimExpr, ranges: Ranges) -> bool:

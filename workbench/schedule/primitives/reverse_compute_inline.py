@@ -12,6 +12,7 @@ from ...tir import nodes as t
 from ..blocks import require_intermediate, require_regular
 from ..errors import refuse, require
 from ..inlining import plain_variables, require_loads_in_blocks, single_store, without_block
+from ..kinds import require_still_independent
 from ..legality import require_legal
 from ..references import BlockRV
 from ..registry import primitive
@@ -48,6 +49,16 @@ def reverse_compute_inline(state: ScheduleState, block: BlockRV) -> Change[None]
             fix="inline the producer instead: compute_inline",
             nodes=(site.block,),
         )
+    for axis, extent in enumerate(load.buffer.shape):
+        require(
+            axis in axes.values() or Affine.of(extent, Ranges()).value == 1,
+            "E-SCHEDULE-PARTIAL",
+            f"cannot inline {site.name}: it does not run through all of {load.buffer.name}",
+            found=f"one index along axis {axis}",
+            expected="a consumer of every element",
+            fix="inline the producer instead: compute_inline",
+            nodes=(site.block,),
+        )
     values = {
         item.var: made_store.indices[axes[id(item.var)]] if id(item.var) in axes else item.dom.min
         for item in site.block.iter_vars
@@ -60,7 +71,10 @@ def reverse_compute_inline(state: ScheduleState, block: BlockRV) -> Change[None]
     body = t.BufferStore(store.buffer, rewrite(placed.value, post), placed.indices)
     origin.derived(body, store, made_store)
     changed = {producer.name: producer.block.replace(body=body)}
-    return Change(without_block(state, site, changed, load.buffer))
+    func = without_block(state, site, changed, load.buffer)
+    touched = [region.buffer for block in (site.block, producer.block) for region in (*block.reads, *block.writes)]
+    require_still_independent(state, func, [buffer for buffer in touched if buffer is not load.buffer])
+    return Change(func)
 
 
 def _only_load(state: ScheduleState, site: BlockSite, store: t.BufferStore) -> t.BufferLoad:

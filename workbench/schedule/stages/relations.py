@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from ...arith import build
 from ...arith.nodes import Var
-from ...te.nodes import Operation, Tensor
+from ...te.nodes import Operation
 from ...tir.nodes import IterKind, IterVar, Range
 from .calls import Call, refused
 
@@ -219,23 +219,3 @@ def first_record(key: int, op: Operation, reads: tuple[tuple[int, int], ...]) ->
     """The record of a stage that nothing was done to."""
     roots = (*getattr(op, "axis", ()), *getattr(op, "reduce_axis", ()))
     return StageRecord(key, op, roots, roots, reads)
-
-
-def tensors_read(op: Operation) -> list[Tensor]:
-    """The tensors that an operation reads, each once, in the order of its body."""
-    from ...core.node import children
-
-    found: list[Tensor] = []
-    seen: set[int] = set()
-    stack: list[Any] = list(reversed(children(op)))
-    while stack:
-        current = stack.pop()
-        if id(current) in seen:
-            continue
-        seen.add(id(current))
-        if isinstance(current, Tensor):
-            if all(current.op is not other.op or current.value_index != other.value_index for other in found):
-                found.append(current)
-            continue
-        stack.extend(reversed(children(current)))
-    return found

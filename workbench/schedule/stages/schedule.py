@@ -26,7 +26,7 @@ from . import graph
 from .calls import Call, called, refused
 from .graph import GraphCall
 from .group import Group
-from .relations import StageRecord, first_record, names, tensors_read
+from .relations import StageRecord, first_record, names
 from .stage import Stage
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class Schedule:
         records = {
             number: replace(
                 first_record(
-                    number, op, tuple((owners[id(item.op)], item.value_index) for item in tensors_read(op))
+                    number, op, tuple((owners[id(item.op)], item.value_index) for item in op.input_tensors)
                 ),
                 is_output=id(op) in chosen,
             )

@@ -1,7 +1,7 @@
 """The exercises of the course, a file a lesson: what each begins with and what is checked, never how it is solved.
 
-    exercises()              # all, in the order of the lessons
-    exercises_of("my.py")    # a teacher's own: a file that defines EXERCISES
+exercises()              # all, in the order of the lessons
+exercises_of("my.py")    # a teacher's own: a file that defines EXERCISES
 """
 
 from __future__ import annotations

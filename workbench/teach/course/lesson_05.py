@@ -42,7 +42,9 @@ def _reduces(count: int) -> Any:
     """One block sums over `count` axes of its own, so that nothing is written out by hand."""
 
     def test(work: Work) -> Any:
-        most = max((sum(v.kind is IterKind.REDUCE for v in site.block.iter_vars) for site in work.tree.leaves), default=0)
+        most = max(
+            (sum(v.kind is IterKind.REDUCE for v in site.block.iter_vars) for site in work.tree.leaves), default=0
+        )
         return True if most == count else f"the sum runs over {most} reduction axes; wanted are {count}"
 
     return test
@@ -52,7 +54,8 @@ EXERCISES = (
     Exercise(
         id="05_1",
         title="The length of a row",
-        goal="Write tensor expressions for `B[i]`, the sum of the squares of row i of an array A of n rows and m columns (float32). "
+        goal="Write tensor expressions for `B[i]`, the sum of the squares of row i of an array A of n rows and m "
+        "columns (float32). "
         "Return the input, then the output.",
         start=copied,
         shapes={"n": (12, 10, 14), "m": (20, 18, 24)},
@@ -63,11 +66,14 @@ EXERCISES = (
         ),
         hints={
             "the same numbers as NumPy": (
-                "A sum needs an axis to run over: te.reduce_axis((0, m), name=...); te.sum(expression, axis=...) sums over it.",
-                'k = te.reduce_axis((0, m), name="k")\nte.compute((n,), lambda i: te.sum(A[i, k] * ..., axis=k), name="B")',
+                "A sum needs an axis to run over: te.reduce_axis((0, m), name=...); te.sum(expression, axis=...) "
+                "sums over it.",
+                'k = te.reduce_axis((0, m), name="k")\nte.compute((n,), lambda i: te.sum(A[i, k] * ..., axis=k), '
+                'name="B")',
             )
         },
-        template='    A = te.placeholder((n, m), name="A")\n    B = te.compute((n,), lambda i: A[i, 0], name="B")  # not yet\n    return [A, B]',
+        template='    A = te.placeholder((n, m), name="A")\n    B = te.compute((n,), lambda i: A[i, 0], name="B")  # '
+        "not yet\n    return [A, B]",
     ),
     Exercise(
         id="05_2",
@@ -83,8 +89,9 @@ EXERCISES = (
         ),
         hints={
             "the same numbers as NumPy": (
-                "At how many rows can the window begin? That is the shape. The sum runs over two axes, which stand in a list.",
-                "te.compute((n - 2, m - 2), lambda i, j: te.sum(A[i + y, ...] * W[y, x], axis=[y, x]), name=\"C\")",
+                "At how many rows can the window begin? That is the shape. The sum runs over two axes, which stand "
+                "in a list.",
+                'te.compute((n - 2, m - 2), lambda i, j: te.sum(A[i + y, ...] * W[y, x], axis=[y, x]), name="C")',
             )
         },
         template='    A = te.placeholder((n, m), name="A")\n    W = te.placeholder((3, 3), name="W")\n'
@@ -93,7 +100,8 @@ EXERCISES = (
     Exercise(
         id="05_3",
         title="From the inventory",
-        goal="A layer of a network: the positive part of X (n rows, k columns) times the transpose of W (m rows, k columns), plus a bias b of m numbers. "
+        goal="A layer of a network: the positive part of X (n rows, k columns) times the transpose of W (m rows, k "
+        "columns), plus a bias b of m numbers. "
         "Take the operators from `topi`, at most three of them. Return X, W, b and the result.",
         start=copied_layer,
         shapes={"n": (4, 6, 5), "k": (16, 12, 20), "m": (10, 8, 14)},
@@ -104,11 +112,13 @@ EXERCISES = (
         ),
         hints={
             "the same numbers as NumPy": (
-                "topi.add adds with NumPy's rules of shapes; topi.nn.relu is the positive part. dir(topi.nn) lists more.",
+                "topi.add adds with NumPy's rules of shapes; topi.nn.relu is the positive part. dir(topi.nn) lists "
+                "more.",
                 "topi.nn.relu(topi.add(..., b))",
             )
         },
-        template='    X = te.placeholder((n, k), name="X")\n    W = te.placeholder((m, k), name="W")\n    b = te.placeholder((m,), name="b")\n'
+        template='    X = te.placeholder((n, k), name="X")\n    W = te.placeholder((m, k), name="W")\n    b = '
+        'te.placeholder((m,), name="b")\n'
         "    Y = topi.nn.dense(X, W)  # not yet\n    return [X, W, b, Y]",
     ),
 )

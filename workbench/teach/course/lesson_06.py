@@ -65,7 +65,8 @@ EXERCISES = (
     Exercise(
         id="06_1",
         title="Another order",
-        goal="Let the loops of block `C` run in the order i, k, j: then the innermost one walks along the rows of B and C. "
+        goal="Let the loops of block `C` run in the order i, k, j: then the innermost one walks along the rows of B "
+        "and C. "
         "One step is enough.",
         start=matmul,
         shapes=_MATMUL,
@@ -75,7 +76,7 @@ EXERCISES = (
             loop_order("C", "i", "k", "j", points=2),
             at_most_steps(1),
         ),
-        template="    i, j, k = sch.get_loops(\"C\")\n    # one step\n    return sch",
+        template='    i, j, k = sch.get_loops("C")\n    # one step\n    return sch',
     ),
     Exercise(
         id="06_2",
@@ -84,28 +85,32 @@ EXERCISES = (
         start=matmul,
         shapes=_MATMUL,
         checks=(same_numbers(_product), legal(), vectorized("C", lanes=8, points=3), at_most_steps(4)),
-        template="    i, j, k = sch.get_loops(\"C\")\n    # your steps\n    return sch",
+        template='    i, j, k = sch.get_loops("C")\n    # your steps\n    return sch',
     ),
     Exercise(
         id="06_3",
         title="What the tail costs",
-        goal="A loop of n iterations is split with `factors=[None, 8]`, and 8 does not divide n. How many of the new iterations "
-        "are masked out by the condition `T.where`? Give a number (try it on `teach.task(\"06_3\").start()`).",
+        goal="A loop of n iterations is split with `factors=[None, 8]`, and 8 does not divide n. How many of the new "
+        "iterations "
+        'are masked out by the condition `T.where`? Give a number (try it on `teach.task("06_3").start()`).',
         start=vector_add,
         shapes={"n": (50, 27, 37, 45, 59, 61)},
         checks=(value_is(idle_iterations, "the number of masked iterations"),),
         answer="value",
         hints={
             "the number of masked iterations": (
-                "Both new loops together run more often than n: the product of their extents is the next multiple of 8.",
-                'sch = teach.task("06_3").start()\nprint([sch.get(loop).extent for loop in sch.split(sch.get_loops("C")[0], factors=[None, 8])])',
+                "Both new loops together run more often than n: the product of their extents is the next multiple of "
+                "8.",
+                'sch = teach.task("06_3").start()\nprint([sch.get(loop).extent for loop in '
+                'sch.split(sch.get_loops("C")[0], factors=[None, 8])])',
             )
         },
     ),
     Exercise(
         id="06_4",
         title="Use it while it is near",
-        goal="`D` is the positive part of the product `C`. As it stands, the whole of C is written to memory and read again. "
+        goal="`D` is the positive part of the product `C`. As it stands, the whole of C is written to memory and "
+        "read again. "
         "Arrange the stages so that at most one row of C is kept at a time, and share the rows among threads.",
         start=layer,
         shapes=_MATMUL,
@@ -116,6 +121,6 @@ EXERCISES = (
             scratch_at_most(lambda shapes: shapes["m"], points=2),
             parallel("D"),
         ),
-        template="    i, j = sch.get_loops(\"D\")\n    # your steps\n    return sch",
+        template='    i, j = sch.get_loops("D")\n    # your steps\n    return sch',
     ),
 )

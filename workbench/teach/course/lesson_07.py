@@ -67,7 +67,10 @@ def in_conflict(work: Work) -> Any:
     if one == other:
         return "these are one and the same iteration"
     touched = [{"reads": {i}, "writes": {i + d}} for i in (one, other)]
-    if touched[0]["writes"] & (touched[1]["reads"] | touched[1]["writes"]) or touched[1]["writes"] & touched[0]["reads"]:
+    if (
+        touched[0]["writes"] & (touched[1]["reads"] | touched[1]["writes"])
+        or touched[1]["writes"] & touched[0]["reads"]
+    ):
         return True
     shown = " and ".join(f"iteration {i} reads B[{i}] and writes B[{i + d}]" for i in (one, other))
     return f"these may run in any order: {shown}"
@@ -118,7 +121,8 @@ EXERCISES = (
     Exercise(
         id="07_1",
         title="Two iterations in conflict",
-        goal="The loop i of `B[i + d] = B[i] + A[i]` cannot be made parallel. Prove it: return a pair [p, q] of iterations of which one "
+        goal="The loop i of `B[i + d] = B[i] + A[i]` cannot be made parallel. Prove it: return a pair [p, q] of "
+        "iterations of which one "
         "writes what the other one reads or writes.",
         start=recurrence,
         shapes={"d": (4, 3, 5, 6), "n": (60,)},
@@ -135,7 +139,8 @@ EXERCISES = (
     Exercise(
         id="07_2",
         title="As many lanes as there can be",
-        goal="The same loop can run in vectors all the same, if they are short enough: what a lane reads must have been written "
+        goal="The same loop can run in vectors all the same, if they are short enough: what a lane reads must have "
+        "been written "
         "before its vector began. Make the innermost loop of `B` a vector of as many lanes as the recurrence allows.",
         start=recurrence,
         shapes={"d": (4, 3, 5, 6), "n": (60,)},
@@ -144,29 +149,34 @@ EXERCISES = (
             holds("the same numbers as one after another", _recurrence_numbers, "the numbers differ", points=0),
             vectorized("B", lanes=lambda shapes: shapes["d"], points=2),
         ),
-        template="    (i,) = sch.get_loops(\"B\")\n    # your steps\n    return sch",
+        template='    (i,) = sch.get_loops("B")\n    # your steps\n    return sch',
     ),
     Exercise(
         id="07_3",
         title="What may be done here?",
-        goal="`start()` shows two loops that carry a dependence from one element to another. Which of these are legal, each on its own? "
-        "Return a list with some of \"parallel i\", \"parallel j\", \"reorder j, i\". Draw the arrows first, then ask `why_not`.",
+        goal="`start()` shows two loops that carry a dependence from one element to another. Which of these are "
+        "legal, each on its own? "
+        'Return a list with some of "parallel i", "parallel j", "reorder j, i". Draw the arrows first, then ask '
+        "`why_not`.",
         start=steps_back,
         shapes={"down": (1, 2, 0, 1), "right": (1, -1, -2, 2)},
         answer="value",
         checks=(in_order(value_is(_legal_of_all, "the legal steps, and no other", points=2)),),
         hints={
             "the legal steps, and no other": (
-                "An arrow goes from each iteration to the one that reads what it wrote. A step is legal if no arrow points backwards after it, "
+                "An arrow goes from each iteration to the one that reads what it wrote. A step is legal if no arrow "
+                "points backwards after it, "
                 "and, for parallel, if no arrow leads from one iteration of the loop to another.",
-                'sch = wb.schedule.Schedule(teach.task("07_3").program)\ni, j = sch.get_loops("Y")\nprint(sch.why_not("parallel", i))',
+                'sch = wb.schedule.Schedule(teach.task("07_3").program)\ni, j = '
+                'sch.get_loops("Y")\nprint(sch.why_not("parallel", i))',
             )
         },
     ),
     Exercise(
         id="07_4",
         title="Needed three times",
-        goal="Each row of C needs three rows of B, so `C` cannot simply follow `B` under its loop: the step in the answer is refused. "
+        goal="Each row of C needs three rows of B, so `C` cannot simply follow `B` under its loop: the step in the "
+        "answer is refused. "
         "Arrange the two stages so that at most three rows of B are kept at a time, and make the rows of C parallel.",
         start=blur,
         shapes={"n": (16, 12, 20), "m": (24, 32, 20)},
@@ -177,6 +187,7 @@ EXERCISES = (
             scratch_at_most(lambda shapes: 3 * shapes["m"]),
             parallel("C"),
         ),
-        template='    i, j = sch.get_loops("B")\n    sch.reverse_compute_at("C", i)  # refused: read why\n    return sch',
+        template='    i, j = sch.get_loops("B")\n    sch.reverse_compute_at("C", i)  # refused: read why\n    return '
+        "sch",
     ),
 )

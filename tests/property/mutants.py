@@ -1,0 +1,335 @@
+"""Planted bugs of schedules: one-line wrongs in primitives, legality, bounds, simplifier, each in its own process.
+
+    python -m tests.property.mutants                      # list them
+    python -m tests.property.mutants split-tail           # does the fuzz find this one?  Status 0 if it does
+    python -m tests.property.mutants --all [--seconds 60 [NAME ...]] # all, or these, with a table
+
+A mutant is a module and a line of it, changed while the module is loaded; nothing on disk is touched.  The random
+schedules of `schedule_checks` run on it until something fails.
+"""
+
+# The table quotes lines of source as they stand.
+# ruff: noqa: E501
+
+from __future__ import annotations
+
+import importlib.machinery
+import importlib.util
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from types import CodeType
+from typing import Any
+
+SECONDS = 60.0
+SCHEDULE = "workbench.schedule."
+PRIMITIVES = "workbench.schedule.primitives."
+ANALYSIS = "workbench.analysis."
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """`old`, which stands once in the source of `module`, is `new` instead."""
+
+    name: str
+    kind: str
+    """primitive, legality, bounds or simplifier."""
+    module: str
+    old: str
+    new: str
+
+
+def _of(kind: str, prefix: str, *rows: tuple[str, str, str, str]) -> list[Mutant]:
+    return [Mutant(name, kind, prefix + module, old, new) for name, module, old, new in rows]
+
+
+MUTANTS: Sequence[Mutant] = (
+    *_of(
+        "primitive", PRIMITIVES,
+        ("split-tail", "split", "if not exact:", "if not exact and None not in factors:"),
+        ("split-guard-off-by-one", "split", "build.less(old.var, build.add(old.min, old.extent))",
+         "build.less_equal(old.var, build.add(old.min, old.extent))"),
+        ("split-rounds-down", "split", "build.add(old.extent, product - 1), product)", "old.extent, product)"),
+        ("split-exact-by-first-factor", "split", "extent % product == 0)", "extent % (factors[-1] or 1) == 0)"),
+        ("split-covers-less", "split", "product >= extent,", "product >= extent - 1,"),
+        ("split-index-order", "split", "build.multiply(index, extent), var)", "build.multiply(var, extent), index)"),
+        ("fuse-divides-by-outer", "fuse", "rest = rest if last else build.floordiv(rest, size)",
+         "rest = rest if last else build.floordiv(rest, chain[0].extent)"),
+        ("fuse-extent-of-two", "fuse", "for old in chain[1:]:\n        extent =",
+         "for old in chain[1:2]:\n        extent ="),
+        ("fuse-forgets-first-remainder", "fuse", "last = old is chain[0]", "last = old is chain[-1]"),
+        ("reorder-ignores-dependences", "reorder", "notes = require_reorderable(state, chain, after)", "notes = ()"),
+        ("reorder-across-kinds", "reorder", "variables = {id(loop.var) for loop in chain}",
+         "after = after[:1] + after[1:][::-1]; variables = {id(loop.var) for loop in chain}"),
+        ("compute-at-any-consumer", "compute_at", "inside = any(part is target.loop for part in reader.path)",
+         "inside = any(isinstance(part, t.For) and part.body is target.loop.body for part in reader.path) "
+         "or reader.order > target.order"),
+        ("compute-at-last-window", "compute_at", "window_of(union(known, ranges), iter_var, ranges)",
+         "window_of(known[-1], iter_var, ranges)"),
+        ("compute-at-forgets-shift", "compute_at", "Bound(bound.low.minus(shift), bound.high.minus(shift))",
+         "Bound(bound.low, bound.high)"),
+        ("compute-at-after-consumer", "compute_at",
+         "first = min(part_of(state.tree, target.loop, consumer) for consumer in consumers)",
+         "first = 1 + min(part_of(state.tree, target.loop, consumer) for consumer in consumers)"),
+        ("compute-at-inner-loops-only", "compute_at", "for loop in consumer.loops[at + 1 :])",
+         "for loop in consumer.loops[at + 2 :])"),
+        ("reverse-at-unfinished", "reverse_compute_at", "not unfinished,", "True,"),
+        ("reverse-at-before-producer", "reverse_compute_at",
+         "last = max(part_of(state.tree, target.loop, producer) for producer in producers) + 1",
+         "last = max(part_of(state.tree, target.loop, producer) for producer in producers)"),
+        ("reverse-at-diagonal", "reverse_compute_at", "            if shared:\n", "            if False:\n"),
+        ("reverse-at-read-anywhere", "reverse_compute_at",
+         "if made is None or var is None or not single or not _is_spatial(site, var):\n        raise",
+         "if made is None or var is None or not single or not _is_spatial(site, var):\n        return\n        raise"),
+        ("reverse-at-gaps", "reverse_compute_at", "if not writes_box(producer, written, inner):",
+         "if False and not writes_box(producer, written, inner):"),
+        ("inline-of-a-partial-consumer", "reverse_compute_inline", "axis in axes.values() or Affine",
+         "True or axis in axes.values() or Affine"),
+        ("inline-swaps-iterators", "compute_inline",
+         'variables = plain_variables(site, store.indices, "inline")',
+         'variables = plain_variables(site, store.indices, "inline"); '
+         "variables = dict(zip(variables, reversed(list(variables.values()))))"),
+        ("inline-reads-only-first", "compute_inline", "for reader in readers:", "for reader in readers[:1]:"),
+        ("cache-read-goes-stale", "cache_read", "writer.order < first and all(", "writer.order < first or all("),
+        ("cache-read-after", "cache_read", "{id(position): (placed, position)}", "{id(position): (position, placed)}"),
+        ("cache-write-before", "cache_write", "{id(position): (position, copied[0])}",
+         "{id(position): (copied[0], position)}"),
+        ("cache-write-shared", "cache_write", "other is site or all(", "True or all("),
+        ("rfactor-of-every-combiner", "rfactor", "        not problem,\n", "        True,\n"),
+        ("rfactor-without-condition", "rfactor", "    if plan.inside:\n", "    if False:\n"),
+        ("rfactor-drops-predicate", "rfactor", "predicate=plan.kept, block=made)", "predicate=build.const(True), block=made)"),
+        ("rfactor-forgets-the-tail", "rfactor", "binding_facts(BlockSite(realize, site.order, site.path), inner).covers", "True"),
+        ("decompose-init-after", "decompose_reduction", "{id(now): (initial, now)}", "{id(now): (now, initial)}"),
+        ("decompose-inside-reduction", "decompose_reduction", "id(outer.var) not in reduced,", "True,"),
+        ("decompose-drops-loops", "decompose_reduction", "        if id(loop.var) in spatial:\n",
+         "        if id(loop.var) in spatial and loop is not site.loops[-1]:\n"),
+    ),
+    *_of(
+        "legality", SCHEDULE,
+        ("independent-always", "legality", "if id(loop.var) not in recovered([loop], touched):",
+         "if id(loop.var) not in recovered([loop], touched) and len(touched) < 2:"),
+        ("private-is-assumed", "legality", "return not dependence.uncovered(loop, buffer, sites)", "return True"),
+        ("private-in-spite-of-readers", "legality",
+         "if any(site.name not in inside for site in state.tree.accessing(buffer)):",
+         "if any(site.name not in inside for site in state.tree.writers(buffer)):"),
+        ("any-order-for-every-combiner", "reductions",
+         "if found is None or found.flaws.associative or found.flaws.commutative:", "if found is None:"),
+        ("sums-over-spatial-loops", "legality", "only_reduced = reduce_variables(site) - spatial_variables(site)",
+         "only_reduced = reduce_variables(site) | spatial_variables(site)"),
+        ("still-independent-is-not-asked", "kinds", "    for loop in at_once.values():", "    for loop in ():"),
+        ("later-writers", "blocks", "if writer.order > site.order:", "if writer.order < 0:"),
+        ("several-writers", "blocks", "if len(state.tree.writers(buffer)) != 1:",
+         "if len(state.tree.writers(buffer)) > 2:"),
+    ),
+    *_of(
+        "legality", ANALYSIS,
+        ("dependence-of-writes-only", "dependence", "if not (one.writes or other.writes):",
+         "if not (one.writes and other.writes):"),
+        ("dependence-far-loops-only", "dependence", "if second > first and first not in earlier:",
+         "if second > first + 1 and first not in earlier:"),
+        ("dependence-first-access-only", "dependence", "for other in touched:\n                if not (one",
+         "for other in touched[:1]:\n                if not (one"),
+        ("dependence-first-buffer", "dependence", "        if buffer in skip:\n", "        if buffer in skip or len(touched) > 2:\n"),
+        ("recovered-from-one-access", "recovery", "        if not shapes[-1]:\n            return []",
+         "        if not shapes[-1]:\n            shapes.pop()"),
+        ("recovered-rest-too-wide", "recovery", "return most - least < abs(factor)", "return most - least <= abs(factor)"),
+        ("recovered-by-one-digit", "recovery", "return Source(source.extent, list(distinct.values())).is_made_up()",
+         "return True"),
+        ("made-up-too-short", "bindings", "return self.extent is not None and position >= self.extent",
+         "return self.extent is not None and position * 2 >= self.extent"),
+        ("injective-without-loops", "bindings", "injective = complete and all(", "injective = complete or all("),
+        ("covers-without-guard", "bindings", "return span > extent.value and guard.key in conditions",
+         "return span < extent.value or guard.key in conditions"),
+        ("guards-imply-everything", "bindings", "if form is None or not _implied(form, forms, domain):", "if form is None:"),
+    ),
+    *_of(
+        "bounds", ANALYSIS,
+        ("hull-without-length", "regions", "last = low_form.plus(Affine.of(axis.extent, inside)).plus(Affine.constant(-1))",
+         "last = low_form"),
+        ("union-takes-the-larger", "regions", "    if other.minus(one).never_negative(ranges):\n        return one",
+         "    if one.minus(other).never_negative(ranges):\n        return one"),
+        ("extent-off-by-one", "regions", "(difference.interval(ranges)[1] or 0) + 1", "(difference.interval(ranges)[1] or 0)"),
+        ("detect-merges-regions", "regions", "if not any(_same_region(region, other, ranges) for other in known):",
+         "if not known:"),
+        ("remainder-too-small", "affine", "return (0, unit.modulus - 1)", "return (0, unit.modulus - 2)"),
+        ("extreme-of-wrong-end", "affine", "_unit_extreme(unit, relaxed, ranges, greatest == (factor > 0))",
+         "_unit_extreme(unit, relaxed, ranges, greatest)"),
+        ("never-negative-below-zero", "affine", "        if low is not None and low >= 0:\n            return True",
+         "        if low is not None and low >= -1:\n            return True"),
+        ("interval-ignores-signs", "affine", "            if factor < 0:\n                least, most = most, least",
+         "            if factor < -1:\n                least, most = most, least"),
+    ),
+    *_of(
+        "bounds", "workbench.tir.transforms.",
+        ("buffers-inside-their-loop", "lower_blocks",
+         "    return not all(any(_within(read, write) for write in writes) for read in reads)", "    return False"),
+        ("within-one-more", "lower_blocks", "high > theirs.high:", "high > theirs.high + 1:"),
+        ("init-without-predicate", "lower_blocks", "    made = made if _is_true(predicate) else t.IfThenElse(predicate, made)\n    for",
+         "    for"),
+        ("compact-too-small", "compact_buffers", "(min(low, found[1][0]), max(high, found[1][1]))",
+         "(min(low, found[1][0]), high)"),
+        ("compact-off-by-one", "compact_buffers", "span = (max(extent.value, 1) - 1) * scale",
+         "span = (max(extent.value, 2) - 2) * scale"),
+    ),
+    *_of(
+        "simplifier", ANALYSIS,
+        ("affine-mod-drops-offset", "affine",
+         "rest = Affine({t: f for t, f in self.terms.items() if f % divisor}, self.offset % divisor)\n        return rest.minus",
+         "rest = Affine({t: f for t, f in self.terms.items() if f % divisor}, 0)\n        return rest.minus"),
+        ("affine-small-rest", "affine", "if low is not None and high is not None and low >= 0 and high < common:",
+         "if low is not None and high is not None and low >= 0 and high <= common:"),
+        ("affine-nested-division", "affine", "return atom.inner.floordiv(atom.divisor * divisor, ranges)",
+         "return atom.inner.floordiv(atom.divisor + divisor, ranges)"),
+        ("affine-division-by-range", "affine", "low // divisor == high // divisor:", "low // divisor == (high - 1) // divisor:"),
+        ("group-any-quotient", "affine", "if same and factor == -times * (atom.divisor // other.divisor):", "if same:"),
+    ),
+    *_of(
+        "simplifier", "workbench.arith.",
+        ("divided-forgets-offset", "forms", "remainder = Form(rest, form.offset % divisor)", "remainder = Form(rest, 0)"),
+        ("peeled-too-much", "forms", "if 0 <= bound.low and bound.high < candidate:",
+         "if 0 <= bound.low and bound.high <= candidate:"),
+        ("range-one-shorter", "simplify", "last = self.simplify(build.subtract(build.add(begin, extent), 1))",
+         "last = self.simplify(build.subtract(build.add(begin, extent), 2))"),
+        ("less-or-equal-is-less", "laws", "gap = gap.shifted(-1)  # x <= y", "gap = gap.shifted(0)  # x <= y"),
+        ("true-too-early", "laws", "    if _at_most(s, gap.shifted(1)):\n        return s.truth(True)",
+         "    if _at_most(s, gap):\n        return s.truth(True)"),
+        ("conditions-divided-up", "laws",
+         "gap = Form({k: v // common for k, v in gap.terms.items()}, gap.offset // common)\n    return Made(_reuse(_written_less",
+         "gap = Form({k: v // common for k, v in gap.terms.items()}, -(-gap.offset // common))\n    return Made(_reuse(_written_less"),
+    ),
+)  # fmt: skip
+BY_NAME = {mutant.name: mutant for mutant in MUTANTS}
+
+
+# --- planting -----------------------------------------------------------------------------------------------------
+
+
+def source_of(module: str) -> str:
+    """The text of a module, without loading it."""
+    found = importlib.util.find_spec(module.rpartition(".")[0])
+    assert found is not None and found.submodule_search_locations
+    path = f"{found.submodule_search_locations[0]}/{module.rpartition('.')[2]}.py"
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def stands(mutant: Mutant) -> bool:
+    """Whether the line is still there, once."""
+    return source_of(mutant.module).count(mutant.old) == 1
+
+
+class _Loader(importlib.machinery.SourceFileLoader):
+    """Loads one module with a line changed."""
+
+    def __init__(self, name: str, path: str, mutant: Mutant) -> None:
+        super().__init__(name, path)
+        self.mutant = mutant
+
+    def get_code(self, fullname: str) -> CodeType:
+        path = self.get_filename(fullname)
+        text = self.get_data(path).decode()
+        assert text.count(self.mutant.old) == 1, f"{self.mutant.name} does not stand in {fullname} any more"
+        return compile(text.replace(self.mutant.old, self.mutant.new), path, "exec")
+
+
+class Planted:
+    """A finder in front of all others that answers for one module."""
+
+    def __init__(self, mutant: Mutant) -> None:
+        self.mutant = mutant
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+        if name != self.mutant.module:
+            return None
+        found = importlib.machinery.PathFinder.find_spec(name, path)
+        assert found is not None and found.origin is not None
+        return importlib.util.spec_from_file_location(
+            name, found.origin, loader=_Loader(name, found.origin, self.mutant)
+        )
+
+
+# --- finding ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Whether a mutant was found, after how many schedules and seconds, and by what."""
+
+    name: str
+    found: bool
+    schedules: int
+    seconds: float
+    how: str
+
+    def __str__(self) -> str:
+        verdict = "found" if self.found else "NOT FOUND"
+        return f"{self.name:32} {verdict:10} {self.schedules:6} schedules {self.seconds:6.1f} s  {self.how}"
+
+
+def hunt(mutant: Mutant, seconds: float = SECONDS) -> Outcome:
+    """Plant a mutant in a new process and let the random schedules look for it.
+
+    What fails without the mutant too is no find.
+    """
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.property.mutants", mutant.name, str(seconds)],
+        capture_output=True, text=True, timeout=seconds * 3 + 60,
+    )  # fmt: skip
+    if not done.stdout.strip():
+        return Outcome(mutant.name, False, 0, 0.0, f"the process failed: {done.stderr.strip()[-300:]}")
+    outcome = Outcome(**json.loads(done.stdout.strip().splitlines()[-1]))
+    if outcome.found and _fails(outcome.schedules - 1):
+        return replace(outcome, found=False, how=f"fails without the mutant too: {outcome.how}")
+    return outcome
+
+
+def _fails(seed: int) -> bool:
+    from tests.property.schedule_checks import run_seeds
+
+    return bool(run_seeds([seed]).failures)
+
+
+def _hunted(mutant: Mutant, seconds: float) -> Outcome:
+    """In the child: plant, then check until something fails.  Seconds are of processor time."""
+    sys.meta_path.insert(0, Planted(mutant))  # type: ignore[arg-type]
+    begun = time.process_time()
+    from tests.property.schedule_checks import run_seeds
+
+    schedules, step = 0, 20
+    while True:
+        made = run_seeds(range(schedules, schedules + step), most=1)
+        schedules += made.seeds
+        used = time.process_time() - begun
+        if made.failures or used > seconds:
+            how = made.failures[0].split("\n")[0][:110] if made.failures else ""
+            return Outcome(mutant.name, bool(made.failures) and used <= seconds, schedules, used, how)
+
+
+def main(arguments: list[str]) -> int:
+    """See the module's header."""
+    if not arguments:
+        for mutant in MUTANTS:
+            print(f"{mutant.name:32} {mutant.kind:11} {mutant.module}{'' if stands(mutant) else '  (gone)'}")
+        print(f"{len(MUTANTS)} planted bugs")
+        return 0
+    if arguments[0] != "--all":
+        seconds = float(arguments[1]) if len(arguments) > 1 else SECONDS
+        outcome = _hunted(BY_NAME[arguments[0]], seconds)
+        print(json.dumps(outcome.__dict__))
+        return 0 if outcome.found else 1
+    seconds = float(arguments[arguments.index("--seconds") + 1]) if "--seconds" in arguments else SECONDS
+    outcomes: list[Outcome] = []
+    wanted = [mutant for mutant in MUTANTS if stands(mutant) and (len(arguments) < 4 or mutant.name in arguments[3:])]
+    for mutant in wanted:
+        outcomes.append(hunt(mutant, seconds))
+        print(outcomes[-1], flush=True)
+    found = sum(outcome.found for outcome in outcomes)
+    print(f"{found} of {len(outcomes)} planted bugs found, {100 * found / len(outcomes):.0f} %")
+    return 0 if found >= 0.95 * len(outcomes) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

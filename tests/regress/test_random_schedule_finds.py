@@ -1,0 +1,111 @@
+"""Found by random schedules, each as few steps as show it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.schedule.executing import inputs
+from tests.schedule.harness import check_numbers
+from tests.schedule.programs import chain, convolution, fused_pair, matmul, softmax
+from workbench import te
+from workbench.schedule import Schedule, ScheduleError
+from workbench.tir import nodes as t
+from workbench.tir.interpret import interpret
+from workbench.tir.transforms.lower_blocks import lower_blocks
+
+
+def gram(n: int, k: int) -> t.PrimFunc:
+    """A product of a transposed stage with its input, and a stage that reads both."""
+    a = te.placeholder((n, k), name="A")
+    back = te.compute((k, n), lambda i, j: a[j, i] - 1.0, name="back")
+    r = te.reduce_axis((0, k), name="k")
+    product = te.compute((n, n), lambda i, j: te.sum(back[r, i] * a[j, r], axis=r), name="gram")
+    return te.create_prim_func([a, te.compute((n, n), lambda i, j: product[i, j] + back[0, j], name="out")])
+
+
+def test_two_reads_that_make_two_iterators_follow_one_loop() -> None:
+    """Only the diagonal of `out` was computed: gram gave its row, back its column, both as j."""
+    sch = Schedule(gram(2, 1))
+    sch.reverse_compute_at(sch.get_block("gram"), sch.get_loops("back")[1])
+    with pytest.raises(ScheduleError) as caught:
+        sch.reverse_compute_at(sch.get_block("out"), sch.get_loops("back")[1])
+    assert caught.value.code == "E-SCHEDULE-BEYOND" and "one loop" in caught.value.found
+
+
+def test_a_private_buffer_read_at_an_outer_loop_stays_private() -> None:
+    """`back` was allocated outside of the parallel loop, because a read follows the loop around it."""
+    func = gram(5, 2)
+    sch = Schedule(func)
+    sch.compute_at(sch.get_block("gram"), sch.get_loops("out")[1])
+    sch.compute_at(sch.get_block("back"), sch.get_loops("out")[1])
+    sch.parallel(sch.get_loops("out")[1])
+    check_numbers(func, sch.func)
+
+
+def test_a_private_buffer_read_behind_a_predicate_stays_private() -> None:
+    """A split beyond its loop's extent: the binding reaches beyond the domain, the predicate holds it back."""
+    func = convolution(3, 4, 1, 4, 3, 2)
+    sch = Schedule(func)
+    sch.compute_at(sch.get_block("pad"), sch.get_loops("conv")[1])
+    sch.reverse_compute_at(sch.get_block("relu"), sch.get_loops("conv")[2], index=1)
+    sch.split(sch.get_loops("conv")[3], factors=[None, 3])
+    sch.split(sch.get_loops("relu")[0], factors=[2, None, 3])
+    sch.parallel(sch.get_loops("relu")[2])
+    check_numbers(func, sch.func)
+
+
+def test_a_private_buffer_in_a_loop_longer_than_its_domain() -> None:
+    func = matmul(1, 1, 6)
+    sch = Schedule(func)
+    sch.split(sch.get_loops("D")[0], factors=[4, 4])
+    sch.compute_at(sch.get_block("C"), sch.get_loops("D")[2])
+    sch.parallel(sch.get_loops("D")[1])
+    arrays = inputs(func)
+    interpret(lower_blocks(sch.func), *arrays, check_races=True)
+    check_numbers(func, sch.func)
+
+
+def test_a_private_buffer_is_not_read_from_outside_after_inlining() -> None:
+    """`top` was computed by each iteration of a parallel loop; inlining its reader spread the reads."""
+    sch = Schedule(softmax(4, 7))
+    outer, inner = sch.split(sch.get_loops("shifted")[1], factors=[3, None])
+    sch.parallel(inner)
+    sch.compute_at(sch.get_block("top"), inner)
+    with pytest.raises(ScheduleError) as caught:
+        sch.compute_inline(sch.get_block("shifted"))
+    assert caught.value.code == "E-SCHEDULE-DEPENDENCE" and "go on running at once" in caught.value.message
+    assert outer
+
+
+def test_a_consumer_of_one_column_is_not_inlined_into_a_copy_of_all() -> None:
+    x = te.placeholder((4, 6), name="X")
+    twice = te.compute((4, 6), lambda i, j: x[i, j] * 2.0, name="twice")
+    sch = Schedule(te.create_prim_func([x, te.compute((4,), lambda i: twice[i, 0] + 1.0, name="first")]))
+    with pytest.raises(ScheduleError) as caught:
+        sch.reverse_compute_inline(sch.get_block("first"))
+    assert caught.value.code == "E-SCHEDULE-PARTIAL" and "axis 1" in caught.value.found
+
+
+def test_a_consumer_that_runs_further_than_its_producer_stays() -> None:
+    """`pad` reads the copy behind a condition; under the copy's loops its border was never computed."""
+    sch = Schedule(convolution(3, 3, 2, 3, 3))
+    copy = sch.cache_read(sch.get_block("pad"), 0, "local")
+    with pytest.raises(ScheduleError) as caught:
+        sch.reverse_compute_at(sch.get_block("pad"), sch.get_loops(copy)[1])
+    assert caught.value.code == "E-SCHEDULE-BEYOND" and "in all iterations" in caught.value.found
+
+
+def test_a_value_of_the_iteration_before_survives_a_new_layout() -> None:
+    """Of (i + k + 1) // 2, k a loop of one iteration inside, nothing is known: the buffer lived one iteration."""
+    func = fused_pair()
+    sch = Schedule(func)
+    sch.split(sch.get_loops("make")[0], factors=[None, 1])
+    sch.transform_layout(sch.get_block("make"), ("own", 0), lambda i: (i // 2, i % 2))
+    check_numbers(func, sch.func)
+
+
+def test_an_iterator_of_one_value_takes_nothing_of_a_fused_index() -> None:
+    func = chain(1, 8)
+    sch = Schedule(func)
+    sch.transform_block_layout(sch.get_block("two"), lambda i, j: (i * 6 + j,))
+    check_numbers(func, sch.func)

@@ -1,0 +1,136 @@
+"""Facts as static HTML: a picture where there is one, the table as text below.
+
+Functions `..._svg` of `views.loop_tree`, `views.iterations` and `views.charts` draw single facts; `fact_html` chooses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from html import escape
+from typing import Any, Final
+
+from ..analysis.cache import CacheReport
+from ..analysis.footprint import Footprints
+from ..analysis.iterations import IterationPoints
+from ..analysis.loop_trees import LoopTree
+from ..analysis.reuse import Reuse
+from ..analysis.rooflines import Roofline
+from ..analysis.summary import Facts
+from ..core.errors import WorkbenchError, nearest
+from ..driver.sweep import Sweep
+from .charts import cache_svg, footprint_svg, reuse_svg, roofline_svg, sweep_svg
+from .html import visible
+from .iterations import iterations_svg
+from .loop_tree import dataflow_svg, tree_svg
+
+_DRAWN: Final[dict[type, Callable[[Any], str]]] = {
+    CacheReport: cache_svg,
+    Footprints: footprint_svg,
+    IterationPoints: iterations_svg,
+    LoopTree: tree_svg,
+    Reuse: reuse_svg,
+    Roofline: roofline_svg,
+    Sweep: sweep_svg,
+}
+_PRE: Final = "margin:0;padding:4px 8px;overflow:auto;font-size:12px;line-height:1.4;font-family:ui-monospace,monospace"
+_FRAME: Final = "overflow:auto;max-width:100%"
+_LARGEST: Final = 60_000
+"""Bytes of a picture in one display."""
+
+
+def fact_html(fact: Any) -> str:
+    """A fact for a notebook or page: no script, all text escaped."""
+    if isinstance(fact, Facts):
+        return _facts_html(fact)
+    return _drawn(fact) + _table(fact)
+
+
+def _drawn(fact: Any) -> str:
+    drawing = _DRAWN.get(type(fact))
+    drawn = drawing(fact) if drawing is not None else ""
+    return f'<div style="{_FRAME}">{drawn}</div>' if drawn and len(drawn) <= _LARGEST else ""
+
+
+def _table(fact: Any) -> str:
+    return f'<pre style="{_PRE}">{escape(visible(str(fact)), quote=False)}</pre>'
+
+
+def _facts_html(facts: Facts) -> str:
+    sections: list[tuple[str, Any, bool]] = [
+        ("loops", facts.tree, True),
+        ("work", facts.roofline, False),
+        ("footprints", facts.footprints, True),
+        ("steps of accesses", facts.patterns, False),
+        ("vectors", facts.vectors, False),
+        ("registers (estimate)", facts.registers, False),
+        ("caches (simulated)", facts.cache or "too many accesses, or data that decide what is touched", False),
+    ]
+    made = [f'<div style="font:600 12px system-ui;padding:2px 8px">facts for {escape(facts.target)}</div>']
+    for title, fact, opened in sections:
+        made.append(
+            f'<details{" open" if opened else ""}><summary style="font:600 12px system-ui;cursor:pointer">'
+            f"{escape(title)}</summary>{_drawn(fact)}{_table(fact)}</details>"
+        )
+    return "".join(made)
+
+
+# --- pictures by name ---------------------------------------------------------------------------------------------
+
+
+def _tree(program: Any) -> str:
+    from ..analysis.loop_trees import loop_tree
+
+    return tree_svg(loop_tree(program))
+
+
+def _iterations(program: Any) -> str:
+    from ..analysis.iterations import iteration_points
+
+    return iterations_svg(iteration_points(program))
+
+
+def _footprints(program: Any) -> str:
+    from ..analysis.footprint import footprints
+
+    return footprint_svg(footprints(program))
+
+
+def _cache(program: Any) -> str:
+    from ..analysis.cache import simulate_cache
+
+    return cache_svg(simulate_cache(program))
+
+
+def _reuse(program: Any) -> str:
+    from ..analysis.reuse import reuse_distance
+
+    return reuse_svg(reuse_distance(program))
+
+
+def _roofline(program: Any) -> str:
+    from ..analysis.rooflines import roofline
+
+    return roofline_svg(roofline(program))
+
+
+PICTURES: Final[dict[str, Callable[[Any], str]]] = {
+    "tree": _tree,
+    "dataflow": dataflow_svg,
+    "iterations": _iterations,
+    "footprints": _footprints,
+    "cache": _cache,
+    "reuse": _reuse,
+    "roofline": _roofline,
+}
+
+
+def picture_of(program: Any, name: str) -> str:
+    """The SVG of a schedule or function that `name` stands for: "tree", "dataflow", "iterations", ...
+
+    Raises `WorkbenchError` E-VIEW-NAME for an unknown name.
+    """
+    if name not in PICTURES:
+        raise WorkbenchError(
+            "E-VIEW-NAME", f"there is no picture {name!r}", expected=", ".join(PICTURES), fix=nearest(name, PICTURES)
+        )
+    return PICTURES[name](program)
