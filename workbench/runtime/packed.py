@@ -14,6 +14,7 @@ from typing import Any, Final
 import numpy as np
 
 from ..core.errors import WorkbenchError, nearest
+from . import builtin
 from .ndarray import NDArray
 
 _NATIVE_ERROR: Final = re.compile(r"(E-[A-Z]+(?:-[A-Z]+)+) (.*)", re.DOTALL)
@@ -194,6 +195,9 @@ def get_global_func(name: str, allow_missing: bool = False) -> PackedFunc | None
         return PackedFunc(found, name)
     if allow_missing:
         return None
+    if name in builtin.FUNCTIONS:
+        builtin.register_all()
+        return get_global_func(name)
     known = list(tvm_ffi.registry.list_global_func_names())
     raise WorkbenchError("E-FUNC-UNKNOWN", f"there is no global function {name!r}", fix=nearest(name, known))
 
