@@ -49,8 +49,7 @@ FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
 
 def register_all() -> None:
     """Enter what is not there yet into the global registry."""
-    from .packed import get_global_func, register_func
+    from .packed import get_global_func
 
-    for name, function in FUNCTIONS.items():
-        if get_global_func(name, allow_missing=True) is None:
-            register_func(name, function)
+    for name in FUNCTIONS:
+        get_global_func(name)

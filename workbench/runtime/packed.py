@@ -191,13 +191,13 @@ def get_global_func(name: str, allow_missing: bool = False) -> PackedFunc | None
     import tvm_ffi
 
     found = tvm_ffi.get_global_func(name, allow_missing=True)
+    if found is None and name in builtin.FUNCTIONS:
+        _register(name, builtin.FUNCTIONS[name], override=False)
+        found = tvm_ffi.get_global_func(name, allow_missing=True)
     if found is not None:
         return PackedFunc(found, name)
     if allow_missing:
         return None
-    if name in builtin.FUNCTIONS:
-        builtin.register_all()
-        return get_global_func(name)
     known = list(tvm_ffi.registry.list_global_func_names())
     raise WorkbenchError("E-FUNC-UNKNOWN", f"there is no global function {name!r}", fix=nearest(name, known))
 
