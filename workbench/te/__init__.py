@@ -18,6 +18,7 @@ from ..arith.build import (
     truncdiv,
     truncmod,
 )
+from ..tir.index_map import AXIS_SEPARATOR
 from .build import (
     all,
     any,
@@ -91,6 +92,7 @@ from .tags import tag_scope
 from .tensor_intrin import decl_tensor_intrin
 
 __all__ = [
+    "AXIS_SEPARATOR",
     "CommReducer",
     "ComputeOp",
     "ExternOp",
