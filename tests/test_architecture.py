@@ -40,7 +40,7 @@ RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 
 # Modules that only give the classic API's names to what lies elsewhere: they may import anything, and no
 # layer may import them.
-FACADES = {"contrib", "ir", "nd", "testing", "transform"}
+FACADES = {"contrib", "ir", "nd", "script", "testing", "transform"}
 
 # Names that point upward on purpose stand in these files, as strings that are loaded on first use.
 LAZY_TABLES = {"workbench/__init__.py", "workbench/_lazy.py", "workbench/tir/__init__.py"}

@@ -48,7 +48,8 @@ class _Translator:
         if isinstance(node, a.Not):
             return f"(not {self.expr(node.a)})"
         if isinstance(node, t.BufferLoad):
-            return f"{self.name(node.buffer)}[{self.index(node)}]"
+            element = f"{self.name(node.buffer)}[{self.index(node)}]"
+            return f"int({element})" if node.dtype.is_integer else element
         if isinstance(node, a.Select):
             parts = (node.true_value, node.condition, node.false_value)
             return "({} if {} else {})".format(*map(self.expr, parts))

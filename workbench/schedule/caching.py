@@ -1,23 +1,159 @@
-"""Copies between buffers: the common parts of cache_read and cache_write."""
+"""Copies between buffers: the common parts of cache_read, cache_write, reindex and their kin."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..analysis.affine import Affine
-from ..analysis.tree import BlockSite, iter_ranges
+from ..analysis.affine import Affine, Ranges
+from ..analysis.bindings import binding_facts
+from ..analysis.tree import BlockSite, Tree, iter_ranges
 from ..arith import build
 from ..arith.nodes import PrimExpr, Var
 from ..tir import nodes as t
 from ..tir.build import nest, point_region
-from .errors import refuse
+from .errors import refuse, require
+from .legality import require_legal
 from .state import ScheduleState
+from .surgery import Names, Replacement, replaced
+
+Box = list[tuple[PrimExpr, PrimExpr]]
+"""(least index, number of indices) along each axis."""
 
 
 def top_statement(state: ScheduleState, site: BlockSite) -> t.Stmt:
     """The statement of the root block's body that a block stands in."""
     below = site.path[2:]
     return next((part for part in (*below, site.realize) if not isinstance(part, t.SeqStmt)), site.realize)
+
+
+def top_in(func: t.PrimFunc, name: str) -> t.Stmt:
+    """The statement of the root block's body that the block `name` stands in, in a function."""
+    now = Tree.of(func).blocks[name]
+    return next(part for part in (*now.path[2:], now.realize) if not isinstance(part, t.SeqStmt))
+
+
+def placed_before(func: t.PrimFunc, name: str, made: t.Stmt) -> t.PrimFunc:
+    """`func` with a statement put before the loops of the block `name`."""
+    top = top_in(func, name)
+    return replaced(func, {id(top): (made, top)})
+
+
+def placed_after(func: t.PrimFunc, name: str, made: t.Stmt) -> t.PrimFunc:
+    """`func` with a statement put after the loops of the block `name`."""
+    top = top_in(func, name)
+    return replaced(func, {id(top): (top, made)})
+
+
+def allocating(func: t.PrimFunc, *buffers: t.Buffer) -> t.PrimFunc:
+    """`func` with buffers added to those that its root block allocates."""
+    root = Tree.of(func).root
+    changes: dict[int, Replacement] = {id(root): root.replace(alloc_buffers=(*root.alloc_buffers, *buffers))}
+    return replaced(func, changes)
+
+
+def cache_buffer(old: t.Buffer, scope: str, names: Names) -> t.Buffer:
+    """A compact buffer like `old` in another scope."""
+    require_scope(scope)
+    name = names.fresh(f"{old.name}_{scope.replace('.', '_')}")
+    return old.replace(name=name, scope=scope, strides=(), elem_offset=None, axis_separators=())
+
+
+def require_scope(scope: str) -> None:
+    """Refuse what is no name of a scope."""
+    require(
+        scope.replace(".", "").replace("_", "").isalnum(),
+        "E-SCHEDULE-SCOPE",
+        "a scope is a name",
+        found=repr(scope)[:40],
+        expected='"global", "local", "shared" or another of the target',
+        fix='write "local"',
+    )
+
+
+def available_box(state: ScheduleState, old: t.Buffer, consumers: Sequence[BlockSite]) -> Box:
+    """The box of `old` that is complete before the loops of `consumers`, to be copied there.
+
+    Refuses writers in or after these loops, and contents that are not shown to be complete.
+    """
+    tops = [top_statement(state, site) for site in consumers]
+    inside = [*consumers, *(other for top in tops for other in state.tree.under(top))]
+    first = min(other.order for other in inside)
+    parameter = any(old is item for item in state.func.params)
+    for writer in state.tree.writers(old):
+        require_legal(
+            state,
+            writer.order < first and not any(part is top for top in tops for part in (*writer.path, writer.realize)),
+            "E-SCHEDULE-CACHE-WRITTEN",
+            f"{writer.name} writes {old.name} in or after the loops of {consumers[0].name}",
+            found="a copy that would be out of date",
+            expected="a buffer that is complete before the loops",
+            fix="cache before moving blocks together",
+            nodes=(writer.block, consumers[0].block),
+        )
+        require_legal(
+            state,
+            parameter or binding_facts(writer).covers,
+            "E-SCHEDULE-PARTIAL",
+            f"cannot show that {writer.name} writes all of {old.name}",
+            found="loops that may leave elements out",
+            expected="a buffer that is written as a whole",
+            fix="cache before splitting or moving the producer",
+            nodes=(writer.block,),
+        )
+    return [(build.const(0), extent) for extent in old.shape] if parameter else _written(state, old)
+
+
+def _written(state: ScheduleState, buffer: t.Buffer) -> Box:
+    """The box that a buffer's writers fill, the same for all of them."""
+    boxes = [
+        written_box(writer.block, region)
+        for writer in state.tree.writers(buffer)
+        for region in writer.block.writes
+        if region.buffer is buffer
+    ]
+    alike = all(
+        Affine.of(one, Ranges()).same_as(Affine.of(other, Ranges()))
+        for box in boxes[1:]
+        for pair, first in zip(box, boxes[0], strict=True)
+        for one, other in zip(pair, first, strict=True)
+    )
+    require(
+        bool(boxes) and alike,
+        "E-SCHEDULE-PARTIAL",
+        f"cannot tell which part of {buffer.name} is written",
+        found="writers of different parts" if boxes else "no writer",
+        expected="a buffer that one block fills",
+        fix="choose another buffer",
+        nodes=(buffer,),
+    )
+    return boxes[0]
+
+
+def require_alone_in_loops(state: ScheduleState, site: BlockSite, old: t.Buffer, but: Sequence[BlockSite] = ()) -> None:
+    """Refuse others that use what a block writes inside its loops, `but` those who will read the copy."""
+    top = top_statement(state, site)
+    for other in state.tree.accessing(old):
+        excused = any(other is item for item in (site, *but))
+        require_legal(
+            state,
+            excused or all(part is not top for part in (*other.path, other.realize)),
+            "E-SCHEDULE-CACHE-SHARED",
+            f"{other.name} uses {old.name} inside the same loops as {site.name}",
+            found=f"a reader that would come before the copy into {old.name}",
+            expected="readers after the loops",
+            fix="cache before moving blocks together",
+            nodes=(other.block, site.block),
+        )
+    require_legal(
+        state,
+        binding_facts(site).covers,
+        "E-SCHEDULE-PARTIAL",
+        f"cannot show that {site.name} runs through all of its domain",
+        found="loops that may leave elements out",
+        expected="a block that writes everything it is declared to",
+        fix="cache before splitting or moving",
+        nodes=(site.block,),
+    )
 
 
 def copy_block(
@@ -45,9 +181,9 @@ def copy_block(
     return nest(loops, t.BlockRealize(tuple(values), build.const(True), block)), name
 
 
-def written_box(block: t.Block, region: t.BufferRegion) -> list[tuple[PrimExpr, PrimExpr]]:
-    """(least index, number of indices) that a block writes along each axis."""
-    found: list[tuple[PrimExpr, PrimExpr]] = []
+def written_box(block: t.Block, region: t.BufferRegion) -> Box:
+    """What a block writes along each axis."""
+    found: Box = []
     domains = {id(item.var): item for item in block.iter_vars}
     used: set[int] = set()
     for axis in region.region:

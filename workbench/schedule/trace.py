@@ -35,7 +35,7 @@ class Step:
         shown: list[str] = []
         for position, (name, value) in enumerate(self.arguments):
             many = isinstance(value, tuple) and bool(value) and all(isinstance(item, ResultName) for item in value)
-            if many:
+            if many and _is_spread(self.primitive, name):
                 shown.extend(_python(item) for item in value)
             elif position == 0 or isinstance(value, ResultName):
                 shown.append(_python(value))
@@ -47,6 +47,14 @@ class Step:
         if not _answers_list(self.primitive):
             return f"{self.results[0]} = {call}"
         return f"{', '.join(self.results)}{',' if len(self.results) == 1 else ''} = {call}"
+
+
+def _is_spread(primitive: str, argument: str) -> bool:
+    """Whether an argument is written item by item: ``*loops``."""
+    from .registry import PRIMITIVES
+
+    entry = PRIMITIVES.get(primitive)
+    return entry is None or any(item.name == argument and item.kind is item.VAR_POSITIONAL for item in entry.parameters)
 
 
 def _answers_list(name: str) -> bool:

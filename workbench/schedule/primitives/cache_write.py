@@ -2,72 +2,86 @@
 
 from __future__ import annotations
 
-from ...analysis.bindings import binding_facts
-from ...analysis.tree import Tree
+from ...analysis.affine import Affine, Ranges
+from ...analysis.tree import BlockSite
 from ...core import origin
 from ...core.node import substitute
 from ...tir import nodes as t
 from ..arguments import Index
 from ..blocks import require_regular, written_buffer
-from ..caching import copy_block, top_statement, written_box
+from ..caching import Box, allocating, cache_buffer, copy_block, placed_after, require_alone_in_loops, written_box
 from ..legality import require_legal
 from ..references import BlockRV
 from ..registry import primitive
 from ..state import Change, ScheduleState
-from ..surgery import Names, Replacement, replaced
+from ..surgery import Names, replaced
+from .cache_read import chosen_readers
 
 
 @primitive(category="cache", suggest={"write_buffer_index": [0], "storage_scope": ["local", "global"]})
-def cache_write(state: ScheduleState, block: BlockRV, write_buffer_index: Index, storage_scope: str) -> Change[BlockRV]:
+def cache_write(
+    state: ScheduleState,
+    block: BlockRV,
+    write_buffer_index: Index,
+    storage_scope: str,
+    consumer_blocks: list[BlockRV] | None = None,
+) -> Change[BlockRV]:
     """Let a block write a new buffer, and copy that to the old one after the block's loops.
 
     before:  for i, j: C[i, j] = ...
     after:   for i, j: C_local[i, j] = ...
              for ax0, ax1: C[ax0, ax1] = C_local[ax0, ax1]          # the block answered
 
+    `consumer_blocks` read the new buffer; all others read the old one.
     Raises `ScheduleError`: other writers of the buffer, readers in the same loops, a block that does not run through
-    its domain.
+    its domain, a consumer that does not read the buffer.
     """
     site = state.block(block)
     require_regular(state, site, "cache what is written by")
     old = written_buffer(state, block, write_buffer_index)
-    top = top_statement(state, site)
-    for other in state.tree.accessing(old):
+    consumers = chosen_readers(state, old, site, consumer_blocks) if consumer_blocks else []
+    parameter = any(old is item for item in state.func.params)
+    require_alone_in_loops(state, site, old, () if parameter else consumers)
+    names = Names(state.tree.names())
+    new = cache_buffer(old, storage_scope, names)
+    region = next(region for region in site.block.writes if region.buffer is old)
+    box = written_box(site.block, region)
+    _require_after(state, site, consumers)
+    if parameter and consumers:
+        _require_whole(state, site, old, box)
+    placed, name = copy_block(names.fresh(f"{new.name}_copy"), new, old, box)
+    origin.derived(placed, site.block)
+    func = replaced(state.func, {id(item.block): substitute(item.block, {old: new}) for item in (site, *consumers)})
+    return Change(allocating(placed_after(func, site.name, placed), new), (name,))
+
+
+def _require_after(state: ScheduleState, site: BlockSite, consumers: list[BlockSite]) -> None:
+    for other in consumers:
         require_legal(
             state,
-            other is site or all(part is not top for part in (*other.path, other.realize)),
-            "E-SCHEDULE-CACHE-SHARED",
-            f"{other.name} uses {old.name} inside the same loops as {site.name}",
-            found=f"a reader that would come before the copy into {old.name}",
-            expected="readers after the loops",
-            fix="cache before moving blocks together",
+            other.order > site.order,
+            "E-SCHEDULE-READ-BEFORE",
+            f"{other.name} reads {site.block.writes[0].buffer.name} before {site.name} writes it",
+            found="a read of older values",
+            expected="consumers after the block",
+            fix=f"leave {other.name} out of consumer_blocks",
             nodes=(other.block, site.block),
         )
+
+
+def _require_whole(state: ScheduleState, site: BlockSite, old: t.Buffer, box: Box) -> None:
+    """A parameter's elements that the block does not write are the caller's: the cache would not have them."""
+    whole = all(
+        Affine.of(low, Ranges()).value == 0 and Affine.of(count, Ranges()).same_as(Affine.of(extent, Ranges()))
+        for (low, count), extent in zip(box, old.shape, strict=True)
+    )
     require_legal(
         state,
-        binding_facts(site).covers,
+        whole,
         "E-SCHEDULE-PARTIAL",
-        f"cannot show that {site.name} runs through all of its domain",
-        found="loops that may leave elements out",
-        expected="a block that writes everything it is declared to",
-        fix="cache before splitting or moving",
+        f"{site.name} does not write all of {old.name}, so its consumers may read what the caller passed",
+        found="a part of a parameter",
+        expected="a block that writes the whole buffer",
+        fix="leave consumer_blocks out",
         nodes=(site.block,),
     )
-    names = Names(state.tree.names())
-    new = old.replace(
-        name=names.fresh(f"{old.name}_{storage_scope.replace('.', '_')}"), scope=storage_scope, strides=()
-    )
-    region = next(region for region in site.block.writes if region.buffer is old)
-    copied = copy_block(
-        names.fresh(f"{old.name}_{storage_scope.replace('.', '_')}_copy"), new, old, written_box(site.block, region)
-    )
-    origin.derived(copied[0], site.block)
-    changed = substitute(site.block, {old: new})
-    func = replaced(state.func, {id(site.block): changed})
-    after = Tree.of(func)
-    now = after.blocks[site.name]
-    position = next(part for part in (*now.path[2:], now.realize) if not isinstance(part, t.SeqStmt))
-    func = replaced(func, {id(position): (position, copied[0])})
-    root = Tree.of(func).root
-    changes: dict[int, Replacement] = {id(root): root.replace(alloc_buffers=(*root.alloc_buffers, new))}
-    return Change(replaced(func, changes), (copied[1],))

@@ -17,8 +17,9 @@ from ...tir.index_map import IndexMap
 from ..blocks import require_regular
 from ..errors import require
 from ..layouts import mapped_shape, require_injective, require_rank
-from ..legality import SUMS, reduction_operator
+from ..legality import SUMS, require_legal
 from ..placing import require_plain_loops
+from ..reductions import reduction_operator
 from ..references import BlockRV
 from ..registry import primitive
 from ..state import Change, ScheduleState
@@ -45,13 +46,23 @@ def transform_block_layout(state: ScheduleState, block: BlockRV, index_map: Inde
     own = site.block.iter_vars
     require_rank(index_map, len(own), site.name, (site.block,))
     facts = binding_facts(site)
-    require(
-        facts.covers and facts.injective and all(Affine.of(item.dom.min, Ranges()).value == 0 for item in own),
+    require_legal(
+        state,
+        facts.covers and facts.injective,
         "E-SCHEDULE-PARTIAL",
         f"cannot show that the loops of {site.name} run through its domain, once",
-        found="loops that may leave iterations out or repeat them, or iterators that do not begin at 0",
+        found="loops that may leave iterations out or repeat them",
         expected="a block that runs once at each point of its domain",
         fix="transform before splitting or moving",
+        nodes=(site.block,),
+    )
+    require(
+        all(Affine.of(item.dom.min, Ranges()).value == 0 for item in own),
+        "E-SCHEDULE-PARTIAL",
+        f"iterators of {site.name} do not begin at 0",
+        found="a domain with another least value",
+        expected="iterators from 0 on",
+        fix="leave the block as it is",
         nodes=(site.block,),
     )
     extents = [item.dom.extent for item in own]
@@ -67,7 +78,7 @@ def transform_block_layout(state: ScheduleState, block: BlockRV, index_map: Inde
         nodes=(site.block,),
     )
     kinds = _kinds(site, index_map)
-    notes = _order_notes(site, index_map, kinds)
+    notes = _order_notes(state, site, index_map, kinds)
     inverse = index_map.inverse(extents)
     made = _transformed(state, site, inverse, shape, kinds)
     outermost = site.loops[0] if site.loops else site.realize
@@ -120,14 +131,17 @@ def _reduced(site: BlockSite) -> str:
     return ", ".join(item.var.name for item in site.block.iter_vars if item.kind is t.IterKind.REDUCE)
 
 
-def _order_notes(site: BlockSite, index_map: IndexMap, kinds: Sequence[t.IterKind]) -> tuple[str, ...]:
+def _order_notes(
+    state: ScheduleState, site: BlockSite, index_map: IndexMap, kinds: Sequence[t.IterKind]
+) -> tuple[str, ...]:
     """A remark where a reduction runs in another order.  Refuses one whose order is not known to be free."""
     pairs = zip(index_map.initial_indices, site.block.iter_vars, strict=True)
     before = [var for var, item in pairs if item.kind is t.IterKind.REDUCE]
     after = [output for output, kind in zip(index_map.final_indices, kinds, strict=True) if kind is t.IterKind.REDUCE]
     if len(before) == len(after) and all(one is other for one, other in zip(before, after, strict=True)):
         return ()
-    require(
+    require_legal(
+        state,
         reduction_operator(site.block) is not None,
         "E-SCHEDULE-REDUCTION-ORDER",
         f"{site.name} would reduce in another order, and its reduction is not known to allow that",

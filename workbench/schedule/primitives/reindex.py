@@ -1,0 +1,76 @@
+"""reindex: a block touches a buffer in the order of its own iterators."""
+
+from __future__ import annotations
+
+from ...analysis.tree import BlockSite
+from ...core import origin
+from ...tir import nodes as t
+from ..arguments import BufferChoice
+from ..blocks import chosen_buffer, require_leaf, require_regular
+from ..caching import allocating, available_box, placed_after, placed_before, require_alone_in_loops
+from ..references import BlockRV
+from ..registry import primitive
+from ..reindexing import (
+    Reindexed,
+    by_iterators,
+    copying,
+    fresh_buffer,
+    only_access,
+    require_inside,
+    require_one_way,
+    unused,
+    with_access,
+)
+from ..state import Change, ScheduleState
+from ..surgery import replaced
+
+
+@primitive(category="cache", suggest={"buffer": [("read", 0), ("read", 1), ("write", 0)]})
+def reindex(state: ScheduleState, block: BlockRV, buffer: BufferChoice) -> Change[BlockRV]:
+    """Let a block read (or write) a copy of a buffer whose axes are the block's iterators.
+
+    before:  for i, j, k: C[vi, vj] += A[vk, vi] * B[vj, vk]
+    after:   for ax0, ax1: A_reindex[v0, v1] = A[v1, v0]            # the block answered; reindex(C, ("read", 0))
+             for i, j, k: C[vi, vj] += A_reindex[vi, vk] * B[vj, vk]
+
+    What is written is copied back after the block's loops.
+    Raises `ScheduleError`: accesses at several places, indices that leave the buffer where a condition guards them,
+    and what cache_read or cache_write refuse.
+    """
+    site = state.block(block)
+    require_leaf(state, site, "reindex what is touched by")
+    old = chosen_buffer(state, site, buffer)
+    writes = require_one_way(site, old)
+    moved = by_iterators(site, only_access(site, old, "writes" if writes else "reads"))
+    return (
+        moved_write(state, site, old, moved, old.scope, "reindex")
+        if writes
+        else moved_read(state, site, old, moved, old.scope, "reindex")
+    )
+
+
+def moved_read(
+    state: ScheduleState, site: BlockSite, old: t.Buffer, moved: Reindexed, scope: str, suffix: str
+) -> Change[BlockRV]:
+    """A copy before the loops of `site`, which reads it at the new indices."""
+    require_inside(state, site, moved, available_box(state, old, [site]), old)
+    names = unused(state)
+    new = fresh_buffer(old, names.fresh(f"{old.name}_{suffix}"), scope, moved.shape)
+    name = names.fresh(f"{new.name}_copy")
+    placed = origin.derived(copying(name, old, new, moved, names, True), site.block)
+    func = replaced(state.func, {id(site.block): with_access(site.block, old, new, moved)})
+    return Change(allocating(placed_before(func, site.name, placed), new), (name,))
+
+
+def moved_write(
+    state: ScheduleState, site: BlockSite, old: t.Buffer, moved: Reindexed, scope: str, suffix: str
+) -> Change[BlockRV]:
+    """`site` writes at the new indices; a copy after its loops puts the elements where they were."""
+    require_regular(state, site, "reindex what is written by")
+    require_alone_in_loops(state, site, old)
+    names = unused(state)
+    new = fresh_buffer(old, names.fresh(f"{old.name}_{suffix}"), scope, moved.shape)
+    name = names.fresh(f"{new.name}_copy")
+    placed = origin.derived(copying(name, new, old, moved, names, False), site.block)
+    func = replaced(state.func, {id(site.block): with_access(site.block, old, new, moved)})
+    return Change(allocating(placed_after(func, site.name, placed), new), (name,))

@@ -1,0 +1,31 @@
+"""write_at: inside a loop, a block writes a buffer of its own, copied out at the end of each iteration."""
+
+from __future__ import annotations
+
+from ..arguments import Index
+from ..composing import after, annotated_block
+from ..references import BlockRV, LoopRV
+from ..registry import primitive
+from ..state import Change, ScheduleState
+from .cache_write import cache_write
+from .reverse_compute_at import reverse_compute_at
+
+
+@primitive(category="cache", suggest={"write_buffer_index": [0], "storage_scope": ["local", "shared"]})
+def write_at(
+    state: ScheduleState, loop: LoopRV, block: BlockRV, write_buffer_index: Index, storage_scope: str
+) -> Change[BlockRV]:
+    """Let a block write a buffer of its own, and copy what each iteration of a loop has made at its end.
+
+    before:  for i, j, k: C[i, j] += A[i, k] * B[k, j]
+    after:   for i:                                                  # write_at(i, C, 0, "local")
+                 for j, k: C_local[i, j] += A[i, k] * B[k, j]
+                 for ax1: C[i, ax1] = C_local[i, ax1]                # the block answered, annotated "auto_copy"
+
+    It is cache_write and reverse_compute_at in one.
+    Raises `ScheduleError`: what cache_write (for the buffer) and reverse_compute_at (for the loop) refuse.
+    """
+    state.loop(loop)
+    between, copy = after(state, cache_write(state, block, write_buffer_index, storage_scope))
+    moved = reverse_compute_at(between, copy, loop)
+    return Change(annotated_block(moved.func, copy.target, "auto_copy", 1), (copy.target,))
