@@ -136,11 +136,12 @@ def _windows(site: BlockSite, target: LoopSite, producers: list[BlockSite]) -> d
             if not writes_box(producer, written, inner):
                 raise _beyond(site, written, target, f"what one iteration of {producer.name} makes has gaps")
             box = hull(written, producer, inside, producer.ranges)
+            whole = _whole(producer, written)
             for region in site.block.reads:
                 if region.buffer is written.buffer:
                     own: dict[int, Bound] = {}
                     for axis in range(len(region.region)):
-                        _constrain(site, region, axis, box[axis], ranges, own, target)
+                        _constrain(site, region, axis, box[axis], whole[axis], ranges, own, target)
                     _join(found, own, site, region, target)
                     together.append(set(own))
                     _require_product(found, together, site, region, target)
@@ -152,6 +153,7 @@ def _constrain(
     region: t.BufferRegion,
     axis: int,
     made: Bound | None,
+    whole: Bound | None,
     ranges: Ranges,
     found: dict[int, Bound],
     target: LoopSite,
@@ -167,6 +169,29 @@ def _constrain(
         raise _beyond(site, region, target, f"axis {axis} is read at a place that one iteration cannot be told from")
     own = {id(var): Bound(made.low.minus(shift), made.high.minus(shift))}
     _join(found, own, site, region, target)
+    domain = next(item.dom for item in site.block.iter_vars if item.var is var)
+    begin = Affine.of(domain.min, ranges)
+    last = begin.plus(Affine.of(domain.extent, ranges)).plus(Affine.constant(-1))
+    if (
+        whole is None
+        or not begin.plus(shift).minus(whole.low).never_negative(ranges)
+        or not whole.high.minus(last.plus(shift)).never_negative(ranges)
+    ):
+        raise _beyond(site, region, target, f"along axis {axis} it runs further than what is made in all iterations")
+
+
+def _whole(producer: BlockSite, written: t.BufferRegion) -> list[Bound | None]:
+    """What a block makes in all iterations together, along each axis; None where there may be gaps."""
+    domain = iter_ranges(producer.block, producer.ranges)
+    everything = frozenset(id(item.var) for item in producer.block.iter_vars)
+    dense = writes_box(producer, written, producer.loops)
+    found: list[Bound | None] = []
+    for axis in written.region:
+        form = Affine.of(axis.min, domain)
+        low, high = form.least(everything, domain), form.greatest(everything, domain)
+        plain = form.minus(Affine.constant(form.offset)).is_variable() is not None
+        found.append(Bound(low, high) if (plain or dense) and low is not None and high is not None else None)
+    return found
 
 
 def _join(
