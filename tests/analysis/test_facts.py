@@ -263,3 +263,12 @@ def test_symbolic_extents_print_as_trees_and_want_sizes_for_numbers() -> None:
     func = te.create_prim_func([a, te.compute((n,), lambda i: a[i] + 1.0, name="B")])
     assert "A[0:n]" in str(loop_tree(func))
     assert facts(func, HASWELL, sizes={"n": 16}).roofline.flops == 16
+
+
+def test_te_schedules_and_tensors_have_facts() -> None:
+    a = te.placeholder((16, 8), name="A")
+    b = te.compute((16, 8), lambda i, j: a[i, j] + 1.0, name="B")
+    s = te.create_schedule(b.op)
+    s[b].split(b.op.axis[0], 4)
+    assert facts(s, HASWELL).roofline.flops == facts([a, b], HASWELL).roofline.flops == 128
+    assert "block B" in str(loop_tree(s))
