@@ -164,9 +164,10 @@ MUTANTS: Sequence[Mutant] = (
     ),
     *_of(
         "bounds", "workbench.tir.transforms.",
-        ("buffers-inside-their-loop", "lower_blocks",
+        ("buffers-inside-their-loop", "carried",
          "    return not all(any(_within(read, write) for write in writes) for read in reads)", "    return False"),
-        ("within-one-more", "lower_blocks", "high > theirs.high:", "high > theirs.high + 1:"),
+        ("within-one-more", "carried", "high > theirs.high:", "high > theirs.high + 1:"),
+        ("boxes-have-no-gaps", "carried", "if one.key != other.key or not (", "if one.key == other.key and not ("),
         ("init-without-predicate", "lower_blocks", "    made = made if _is_true(predicate) else t.IfThenElse(predicate, made)\n    for",
          "    for"),
         ("compact-too-small", "compact_buffers", "(min(low, found[1][0]), max(high, found[1][1]))",

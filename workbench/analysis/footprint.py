@@ -319,7 +319,7 @@ def _united(group: Sequence[_Touched]) -> BufferFootprint:
             for other in kept:
                 joined = _merged(merged, other)
                 if joined is not None:
-                    kept.remove(other)
+                    kept = [one for one in kept if one is not other]
                     merged, again = joined, True
                     break
         kept.append(merged)

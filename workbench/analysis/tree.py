@@ -180,6 +180,8 @@ class Tree:
 
 
 def _directly_under(site: BlockSite, stmt: t.Stmt) -> bool:
+    if site.realize is stmt:
+        return True
     for part in reversed(site.path):
         if part is stmt:
             return True

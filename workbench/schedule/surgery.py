@@ -84,6 +84,16 @@ def substituted(stmt: t.Stmt, values: Mapping[Var, PrimExpr]) -> t.Stmt:
     return substitute(stmt, values)
 
 
+def without_unit_variables(stmt: t.Stmt, variables: Sequence[Var], extents: Sequence[PrimExpr]) -> t.Stmt:
+    """`stmt` with 0 in the place of the variables of loops from 0 whose extent is one."""
+    units = {
+        var: build.const(0)
+        for var, extent in zip(variables, extents, strict=True)
+        if Affine.of(extent, Ranges()).value == 1
+    }
+    return substitute(stmt, units)
+
+
 def simplified(expr: PrimExpr, ranges: Ranges) -> PrimExpr:
     """An index expression in its canonical form, or as it is when that is no shorter or not affine."""
     form = Affine.of(expr, ranges)

@@ -18,6 +18,7 @@ from ..arith.build import (
     truncdiv,
     truncmod,
 )
+from ..tir.index_map import AXIS_SEPARATOR
 from .build import (
     all,
     any,
@@ -90,6 +91,7 @@ from .scanning import scan
 from .tags import tag_scope
 
 __all__ = [
+    "AXIS_SEPARATOR",
     "CommReducer",
     "ComputeOp",
     "ExternOp",

@@ -20,8 +20,8 @@ _STATEMENTS = (
     "Stmt", "While",
 )  # fmt: skip
 _MAKERS = (
-    "const", "cast", "truncdiv", "truncmod", "floordiv", "floormod", "if_then_else", "call", "bitwise_and",
-    "bitwise_or", "bitwise_xor", "shift_left", "shift_right",
+    "const", "cast", "truncdiv", "truncmod", "floordiv", "floormod", "indexdiv", "indexmod", "if_then_else", "call",
+    "bitwise_and", "bitwise_or", "bitwise_xor", "shift_left", "shift_right",
 )  # fmt: skip
 _MATHS = (
     "abs", "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "ceil", "cos", "cosh", "erf", "exp", "exp2",

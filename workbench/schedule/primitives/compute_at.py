@@ -23,10 +23,11 @@ from ..placing import (
     require_target,
     window_of,
 )
-from ..references import BlockRV, LoopRV
+from ..references import ROOT, BlockRV, LoopRV
 from ..registry import primitive
-from ..state import Change, ScheduleState
+from ..state import Change, ScheduleState, is_mark
 from ..surgery import Names
+from .compute_inline import compute_inline
 
 
 @primitive(category="place")
@@ -41,10 +42,13 @@ def compute_at(
                  for ax1 in range(16): B[i, ax1] = A[i, ax1] * 2
                  for j in range(16): C[i, j] = B[i, j] + 1
 
-    Elements that several iterations need are computed again in each.  Its old loops are gone.
+    Elements that several iterations need are computed again in each.  Its old loops are gone.  A place drawn by
+    sample_compute_location may be no loop: the root leaves the block where it is, inlined means compute_inline.
     Raises `ScheduleError`: an output of the function, consumers outside the loop, a block whose values depend on
     when they are computed.
     """
+    if is_mark(loop):
+        return Change(state.func) if loop.target is ROOT else compute_inline(state, block)
     site, target = state.block(block), state.loop_site(loop)
     require_regular(state, site, "move")
     require_intermediate(state, site, "move")

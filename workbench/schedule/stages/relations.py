@@ -13,7 +13,8 @@ from typing import Any, Literal
 
 from ...arith import build
 from ...arith.nodes import Var
-from ...te.nodes import Operation
+from ...te.nodes import Operation, PlaceholderOp
+from ...tir.index_map import IndexMap
 from ...tir.nodes import IterKind, IterVar, Range
 from .calls import Call, refused
 
@@ -60,7 +61,17 @@ class Fuse:
         return (self.fused,)
 
 
-Relation = Split | Fuse
+@dataclass(frozen=True, eq=False)
+class Transform:
+    """The data axes under an index map; without axes where only the storage follows it."""
+
+    inputs: tuple[IterVar, ...]
+    made: tuple[IterVar, ...]
+    index_map: IndexMap
+    call: Call
+
+
+Relation = Split | Fuse | Transform
 MarkKind = Literal["parallel", "unroll", "vectorize", "bind", "pragma", "prefetch", "tensorize"]
 
 
@@ -113,7 +124,7 @@ class StageRecord:
 
     @property
     def is_placeholder(self) -> bool:
-        return not hasattr(self.op, "body")
+        return isinstance(self.op, PlaceholderOp)
 
     @property
     def is_touched(self) -> bool:
@@ -122,7 +133,9 @@ class StageRecord:
 
     @property
     def all_axes(self) -> tuple[IterVar, ...]:
-        return (*self.roots, *(axis for relation in self.relations for axis in relation.made))
+        made = [axis for relation in self.relations for axis in (*relation.inputs, *relation.made)]
+        seen: dict[int, IterVar] = {id(axis): axis for axis in (*self.roots, *made)}
+        return tuple(seen.values())
 
     def position(self, axis: Any, call: Call, owner: Callable[[IterVar], str]) -> int:
         """The place of `axis` among the leaves; refuses what is no loop of this stage, or none any more."""
@@ -143,7 +156,7 @@ class StageRecord:
         raise refused(
             call, "E-STAGE-AXIS", f"{axis.var.name} is not an iteration variable of stage {self.op.name}",
             found=owner(axis) or "an iteration variable of another schedule",
-            expected=f"one of {names(self.leaves) or 'none: the stage is a scalar'}",
+            expected=f"{names(self.leaves) or 'none: the stage has no loops'}",
             fix=f"take it from s[{self.op.name}].op.axis or from a split of it",
         )  # fmt: skip
 

@@ -1,0 +1,260 @@
+"""decompose_padding: a padded copy becomes a fill with the pad value and a copy of what lies inside."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from ...analysis.affine import Affine
+from ...analysis.bindings import writes_box
+from ...analysis.conditions import below, conjuncts
+from ...analysis.regions import Bound, bound_forms
+from ...analysis.tree import BlockSite, iter_ranges
+from ...arith import build
+from ...arith import nodes as a
+from ...arith.nodes import PrimExpr, Var
+from ...core import origin
+from ...core.node import substitute
+from ...tir import nodes as t
+from ..blocks import require_regular
+from ..errors import refuse, require
+from ..inlining import plain_variables, single_store
+from ..placing import Window, moved
+from ..references import BlockRV, LoopRV
+from ..registry import primitive
+from ..state import Change, ScheduleState
+from ..surgery import Names, replaced, with_regions
+
+
+@dataclass(frozen=True)
+class _Inside:
+    """Where an iterator is inside: from `low` on, up to and with `high`."""
+
+    low: Affine
+    high: Affine
+
+
+@primitive(category="reduction")
+def decompose_padding(state: ScheduleState, block: BlockRV, loop: LoopRV) -> Change[BlockRV]:
+    """Fill a padded buffer with its pad value before a loop, and let the block copy only what lies inside.
+
+    before:  for i in range(8): P[i] = if_then_else(i >= 1 and i < 7, X[i - 1], 0)
+    after:   for i in range(8): P[i] = 0                                  # the block answered
+             for ax0 in range(6): P[ax0 + 1] = X[ax0]
+
+    Raises `ScheduleError`: a block that is no padded copy, a condition that is no range of its iterators, a loop that
+    is not around it alone, values that depend on when they are computed.
+    """
+    site, target = state.block(block), state.loop(loop)
+    require_regular(state, site, "decompose the padding of")
+    store = single_store(site, "decompose the padding of")
+    plain_variables(site, store.indices, "decompose the padding of")
+    condition, value, pad = _parts(site, store)
+    inside = _inside(site, condition)
+    at = _position(site, target)
+    names = Names(state.tree.names())
+    filled = _filling(site, store, pad, names)
+    copied = _copying(site, store, value, inside)
+    outer, inner = site.loops[:at], site.loops[at:]
+    bounds = _bounds(site, inner)
+    fill_windows = {
+        id(new.var): _window(bounds[id(old.var)], new, site)
+        for old, new in zip(site.block.iter_vars, filled.iter_vars, strict=True)
+    }
+    copy_windows = {id(item.var): _window(bounds[id(item.var)], item, site) for item in copied.iter_vars}
+    made = [
+        moved(_at(site, body), {key: w for key, w in windows.items() if w is not None}, outer, names, False)
+        for body, windows in ((filled, fill_windows), (copied, copy_windows))
+    ]
+    return Change(replaced(state.func, {id(target): tuple(made)}), (filled.name,))
+
+
+def _at(site: BlockSite, block: t.Block) -> BlockSite:
+    return replace(site, realize=site.realize.replace(block=block))
+
+
+def _parts(site: BlockSite, store: t.BufferStore) -> tuple[PrimExpr, PrimExpr, PrimExpr]:
+    """(condition, value inside, pad value) of a padded copy."""
+    value = store.value
+    if isinstance(value, a.Call) and value.op == "if_then_else":
+        condition, inner, pad = value.args
+    elif isinstance(value, a.Select):
+        condition, inner, pad = value.condition, value.true_value, value.false_value
+    else:
+        raise _no_padding(site, f"a {type(value).__name__} is stored")
+    if not isinstance(pad, (a.FloatImm, a.IntImm)):
+        raise _no_padding(site, "the value outside is no constant")
+    return condition, inner, pad
+
+
+def _no_padding(site: BlockSite, found: str) -> Exception:
+    return refuse(
+        "E-SCHEDULE-PADDING-FORM",
+        f"{site.name} is no padded copy",
+        found=found,
+        expected="one store of if_then_else(inside, value, constant)",
+        fix="choose a block that pads",
+        nodes=(site.block,),
+    )
+
+
+def _inside(site: BlockSite, condition: PrimExpr) -> dict[int, _Inside]:
+    """The range of each iterator in which the condition holds, by the iterator's identity."""
+    ranges = iter_ranges(site.block)
+    found = {
+        id(item.var): _Inside(*(Affine.of(end, ranges) for end in _ends(item.dom))) for item in site.block.iter_vars
+    }
+    for part in conjuncts(condition):
+        form = below(part, ranges)
+        own = [item.var for item in site.block.iter_vars if form is not None and id(item.var) in form.variables]
+        factor = None
+        if form is not None and len(own) == 1:
+            factor = next((f for atom, f in form.terms.items() if atom.expr is own[0]), None)
+        if form is None or factor not in (1, -1):
+            raise _no_range(site)
+        rest = form.minus(Affine.variable(own[0]).times(factor))
+        if not rest.variables.isdisjoint({id(own[0])}):
+            raise _no_range(site)
+        known = found[id(own[0])]
+        if factor == 1:
+            found[id(own[0])] = _Inside(_tighter(site, known.low, rest.times(-1), True), known.high)
+        else:
+            found[id(own[0])] = _Inside(known.low, _tighter(site, known.high, rest, False))
+    for item in site.block.iter_vars:
+        extent = found[id(item.var)].high.minus(found[id(item.var)].low).value
+        require(
+            extent is None or extent >= 0,
+            "E-SCHEDULE-PADDING-FORM",
+            f"nothing of {site.name} lies inside",
+            found=f"no value of {item.var.name} meets the condition",
+            expected="a condition that some iterations meet",
+            fix="leave the block as it is",
+            nodes=(site.block,),
+        )
+    return found
+
+
+def _ends(domain: t.Range) -> tuple[PrimExpr, PrimExpr]:
+    return domain.min, build.subtract(build.add(domain.min, domain.extent), 1)
+
+
+def _tighter(site: BlockSite, one: Affine, other: Affine, lower: bool) -> Affine:
+    """The greater of two lower ends, or the smaller of two upper ones."""
+    ranges = iter_ranges(site.block)
+    difference = other.minus(one)
+    if difference.never_negative(ranges):
+        return other if lower else one
+    if difference.times(-1).never_negative(ranges):
+        return one if lower else other
+    raise _no_range(site)
+
+
+def _no_range(site: BlockSite) -> Exception:
+    return refuse(
+        "E-SCHEDULE-PADDING-RANGE",
+        f"where {site.name} is inside is no range of its iterators",
+        found="a condition that is not a bound of one iterator, or bounds that cannot be compared",
+        expected="conditions like vi >= 1 and vi < 7",
+        fix="write the padding as bounds of single iterators",
+        nodes=(site.block,),
+    )
+
+
+def _position(site: BlockSite, target: t.For) -> int:
+    """Which of the block's loops the target is; nothing else stands in it."""
+    at = next((number for number, loop in enumerate(site.loops) if loop is target), None)
+    require(
+        at is not None,
+        "E-SCHEDULE-NOT-AROUND",
+        f"{target.var.name} is no loop around {site.name}",
+        found=f"its loops are {', '.join(loop.var.name for loop in site.loops) or 'none'}",
+        expected="a loop around the block",
+        fix="choose one of get_loops(block)",
+        nodes=(site.block, target),
+    )
+    assert at is not None
+    for outer, inner in zip(site.loops[at:], (*site.loops[at + 1 :], site.realize), strict=True):
+        require(
+            outer.body is inner and outer.kind is t.ForKind.SERIAL,
+            "E-SCHEDULE-SHARED-LOOP",
+            f"{site.name} is not alone in its loop {outer.var.name}, or the loop is not serial",
+            found=f"a {outer.kind.value} loop" if outer.body is inner else "other statements beside the block",
+            expected="serial loops around this block only, from the chosen loop on",
+            fix="decompose before moving blocks together and annotating loops",
+            nodes=(outer,),
+        )
+    require(
+        all(writes_box(site, region, site.loops[at:]) for region in site.block.writes),
+        "E-SCHEDULE-PARTIAL",
+        f"cannot show that the loops of {site.name} from {target.var.name} on fill a box",
+        found="loops with gaps",
+        expected="loops that run through ranges of the iterators",
+        fix="decompose before splitting or fusing",
+        nodes=(site.block, target),
+    )
+    return at
+
+
+def _bounds(site: BlockSite, inner: tuple[t.For, ...]) -> dict[int, Bound]:
+    """What values each iterator takes while the inner loops run."""
+    relaxed = frozenset(id(loop.var) for loop in inner)
+    found: dict[int, Bound] = {}
+    for variable, form in bound_forms(site, site.ranges).items():
+        low, high = form.least(relaxed, site.ranges), form.greatest(relaxed, site.ranges)
+        if low is None or high is None:
+            raise _unbounded(site)
+        found[variable] = Bound(low, high)
+    return found
+
+
+def _unbounded(site: BlockSite) -> Exception:
+    return refuse(
+        "E-SCHEDULE-PARTIAL",
+        f"the loops of {site.name} give its iterators no ranges",
+        found="a symbolic or irregular binding",
+        expected="iterators that are sums of loops",
+        fix="decompose before splitting or fusing",
+        nodes=(site.block,),
+    )
+
+
+def _window(bound: Bound, item: t.IterVar, site: BlockSite) -> Window | None:
+    """The values of an iterator that lie in a bound and in its domain; None for the whole domain."""
+    ranges = site.ranges
+    first, last = (Affine.of(end, ranges) for end in _ends(item.dom))
+    if first.minus(bound.low).never_negative(ranges) and bound.high.minus(last).never_negative(ranges):
+        return None
+    low, high = bound
+    if low.value is not None and first.value is not None:
+        low = Affine.constant(max(low.value, first.value))
+    if high.value is not None and last.value is not None:
+        high = Affine.constant(min(high.value, last.value))
+    extent = Bound(low, high).extent(ranges)
+    if extent is None:
+        raise _unbounded(site)
+    return Window(low, max(extent, 0))
+
+
+def _filling(site: BlockSite, store: t.BufferStore, pad: PrimExpr, names: Names) -> t.Block:
+    block = site.block
+    fresh = {item.var: Var(f"{item.var.name}", item.var.dtype) for item in block.iter_vars}
+    iter_vars = tuple(item.replace(var=fresh[item.var]) for item in block.iter_vars)
+    body = t.BufferStore(store.buffer, pad, tuple(substitute(index, fresh) for index in store.indices))
+    made = t.Block(names.fresh(f"{block.name}_pad_const"), iter_vars, (), (), (), None, body)
+    return origin.derived(with_regions(made), block)
+
+
+def _copying(site: BlockSite, store: t.BufferStore, value: PrimExpr, inside: dict[int, _Inside]) -> t.Block:
+    iter_vars = tuple(
+        item.replace(
+            dom=t.Range(
+                inside[id(item.var)].low.expr(),
+                inside[id(item.var)].high.minus(inside[id(item.var)].low).plus(Affine.constant(1)).expr(),
+            )
+        )
+        for item in site.block.iter_vars
+    )
+    changed = site.block.replace(iter_vars=iter_vars, body=origin.derived(store.replace(value=value), store))
+    return origin.derived(with_regions(changed), site.block)
+
+
+__all__ = ["decompose_padding"]
