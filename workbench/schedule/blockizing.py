@@ -142,7 +142,7 @@ def _divide(
     extent = _tiles(site, iter_var, value, steps, tile, ranges)
     base = iter_var.var.name
     moves = bool(steps.terms)
-    keeps = moves or keep_units
+    keeps = moves or keep_units or steps.offset != 0
     made = t.IterVar(Var(names.fresh(f"{base}_o"), iter_var.var.dtype), t.Range(build.const(0), extent), iter_var.kind)
     own_part = None
     if tile > 1:
@@ -154,7 +154,7 @@ def _divide(
 def _tiles(site: BlockSite, iter_var: t.IterVar, value: PrimExpr, steps: Affine, tile: int, ranges: Ranges) -> PrimExpr:
     """The number of tiles along an iterator."""
     if not steps.terms:
-        return build.const(1)
+        return build.const(max(steps.offset, 0) + 1)  # one tile, where the binding has it
     whole = Affine.of(iter_var.dom.extent, ranges)
     if whole.value is not None:
         if whole.value % tile:
