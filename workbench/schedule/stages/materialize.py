@@ -27,6 +27,7 @@ from ...te.prim_func import lowered
 from ...tir import nodes as t
 from ...tir.index_map import IndexMap, index_map_of
 from ...tir.nodes import IterKind, IterVar
+from ...tir.tensor_intrin import registered_name
 from ..errors import ScheduleError
 from ..references import BlockRV, LoopRV
 from ..schedule import Schedule
@@ -128,7 +129,8 @@ class _Builder:
             self._decompose(stage)
         for stage, mark in ordered_marks(standing, ("tensorize",)):
             with self.blamed(mark.call):
-                self.schedule.tensorize(self.loops[stage.key, id(mark.axis)], mark.value)
+                name = registered_name(mark.value)
+                self.schedule.tensorize(self.loops[stage.key, id(mark.axis)], name)
 
     def _is_worked_on(self, stage: StageRecord) -> bool:
         """Whether anything asks for the loops of a stage: the others leave no lines in the trace."""
@@ -346,6 +348,8 @@ class _Builder:
         reduced = [leaf for leaf in stage.leaves if leaf.kind is IterKind.REDUCE]
         if not reduced:
             return
+        if any(mark.kind == "tensorize" for mark in stage.marks):
+            return  # The intrinsic says itself what it does about initial values.
         bound = {id(mark.axis) for mark in stage.marks if mark.kind == "bind"}
         block = self.block(stage.key)
         if any(id(leaf) in bound for leaf in reduced) or self.schedule.get(block).init is None:
