@@ -78,7 +78,7 @@ def test_the_last_place_and_the_last_kind_count() -> None:
     x, four = chain()
     s = te.create_schedule(four.op)
     one = next(stage for stage in s.stages if stage.op.name == "one")
-    i, j = four.op.axis
+    _, j = four.op.axis
     one.compute_inline()
     one.compute_root()
     s[four].unroll(j)
