@@ -16,7 +16,7 @@ from ..analysis.tree import iter_ranges, loop_ranges, statements_in
 from ..arith import build
 from ..arith.nodes import PrimExpr, Var
 from ..core import origin
-from ..core.node import substitute
+from ..core.node import Node, rewrite, substitute
 from ..tir import nodes as t
 from ..tir.build import seq
 from .errors import refuse
@@ -178,7 +178,18 @@ def tidied(func: t.PrimFunc, names: Iterable[str] | None = None) -> t.PrimFunc:
 
 
 def with_regions(block: t.Block) -> t.Block:
-    """`block` with reads and writes as its body has them."""
+    """`block` and the blocks inside it with reads and writes as their bodies have them."""
+
+    def post(node: Node) -> t.Block | None:
+        return _with_own_regions(node) if isinstance(node, t.Block) else None
+
+    def pre(node: Node) -> Node | None:
+        return node if isinstance(node, (PrimExpr, t.Buffer, t.BufferRegion)) else None
+
+    return rewrite(block, post, pre)
+
+
+def _with_own_regions(block: t.Block) -> t.Block:
     reads, writes = detect(block, iter_ranges(block))
     return block.replace(reads=reads, writes=writes)
 
