@@ -5,6 +5,7 @@ split      for i in range(n): S(i)   ->   for io, ii in grid(ceil(n / f), f): S(
 
 from . import (
     annotate,
+    annotate_buffer_access,
     bind,
     blockize,
     cache_index,
@@ -38,6 +39,7 @@ from . import (
     transform_block_layout,
     transform_layout,
     unroll,
+    unsafe_hide_buffer_access,
     unsafe_set_dtype,
     vectorize,
     write_at,
@@ -45,6 +47,7 @@ from . import (
 
 __all__ = [
     "annotate",
+    "annotate_buffer_access",
     "bind",
     "blockize",
     "cache_index",
@@ -78,6 +81,7 @@ __all__ = [
     "transform_block_layout",
     "transform_layout",
     "unroll",
+    "unsafe_hide_buffer_access",
     "unsafe_set_dtype",
     "vectorize",
     "write_at",
