@@ -38,7 +38,7 @@ class Command:
     @property
     def replaces(self) -> frozenset[str]:
         """Stages that are not what they were afterwards."""
-        return frozenset({f"@{self.stage}"} if self.name == "cache_write" else ())
+        return frozenset({f"@{self.stage}"} if self.name in ("cache_write", "rfactor") else ())
 
 
 def depends(later: Command, earlier: Command) -> bool:
@@ -86,6 +86,8 @@ class Performer:
     def loop(self, name: str) -> Any:
         if name not in self.loops:
             stage, _, number = name.partition("#")
+            if number == "k":  # a reduction axis as it is before rfactor
+                return self.schedule[self.tensors[stage]].op.reduce_axis[0]
             self.loops[name] = self.roots(stage)[int(number)]
         return self.loops[name]
 
@@ -98,6 +100,10 @@ class Performer:
         if command.name == "cache_read":
             readers = [self.tensors[item[1:]] for item in command.arguments[1:]]
             self.tensors[command.makes[0][1:]] = schedule.cache_read(tensor, command.arguments[0], readers)
+            return
+        if command.name == "rfactor":
+            made = schedule.rfactor(tensor, self.loop(command.arguments[0]), command.arguments[1])
+            self.tensors[command.makes[0][1:]] = made[0] if isinstance(made, list) else made
             return
         stage = schedule[tensor]
         given = [self.loop(item) if isinstance(item, str) and "#" in item else item for item in command.arguments]
@@ -153,6 +159,16 @@ class Draw:
 
     # --- kinds of calls ---
 
+    def factor(self) -> None:
+        """Split a reduction and reduce the parts for themselves."""
+        reducing = [stage for stage in self.stages() if len(self.record(stage).op.reduce_axis) > 0]
+        if reducing and self.random.random() < 0.3:
+            stage = self.random.choice(reducing)
+            parts = self.fresh(stage, 2)
+            position = self.random.randint(0, len(self.record(stage).op.axis))
+            self.take(Command("split", stage, (f"{stage}#k", self.random.choice((2, 3, 4))), parts, (f"{stage}#k",)))
+            self.take(Command("rfactor", stage, (self.random.choice(parts), position), (f"@{stage}.rf",)))
+
     def graph(self) -> None:
         schedule = self.performer.schedule
         if self.random.random() < 0.45:
@@ -164,9 +180,14 @@ class Draw:
             readers = [
                 item.op.name for item in schedule.stages if any(read == key for read, _ in item.record.reads)
             ]  # fmt: skip
-            if readers and all(f"{source}.shared" != name for name in self.stages()):
+            if readers and all(f"{self.performer.tensors[source].name}.shared" != name for name in self.stages()):
+                readers = readers if self.random.random() < 0.6 else [self.random.choice(readers)]
                 named = tuple(f"@{reader}" for reader in readers)
-                self.take(Command("cache_read", source, ("shared", *named), (f"@{source}.shared",)))
+                self.take(
+                    Command(
+                        "cache_read", source, ("shared", *named), (f"@{self.performer.tensors[source].name}.shared",)
+                    )
+                )
 
     def loop_call(self, stage: str) -> None:
         leaves = self.leaves(stage)
@@ -241,6 +262,7 @@ def drawn(tensors: Sequence[te.Tensor], generator: random.Random) -> list[Comman
     """The calls of a random schedule of the tensors."""
     draw = Draw(Performer(tensors), generator)
     draw.graph()
+    draw.factor()
     late = generator.random() < 0.15
     for stage in reversed(draw.stages()) if late else ():
         draw.place(stage)
@@ -311,4 +333,20 @@ def chain() -> list[te.Tensor]:
     return [x, te.compute((7, 5), lambda i, j: three[j, i] - x[j, i], name="four")]
 
 
-GRAPHS = {"matmul": matmul, "convolution": convolution, "pooling": pooling, "softmax": softmax, "chain": chain}
+def argmax() -> list[te.Tensor]:
+    """The place and value of the greatest element of each row, and their sums."""
+    x = te.placeholder((5, 9), name="X")
+    k = te.reduce_axis((0, 9), name="k")
+    most = te.comm_reducer(
+        lambda a, b: (te.select(a[1] >= b[1], a[0], b[0]), te.select(a[1] >= b[1], a[1], b[1])),
+        lambda t0, t1: (te.const(-1, t0), te.min_value(t1)),
+        name="argmax",
+    )
+    place, value = te.compute((5,), lambda i: most((te.cast("float32", k.var), x[i, k]), axis=k), name="most")
+    return [x, te.compute((5,), lambda i: place[i] + value[i], name="added")]
+
+
+GRAPHS = {
+    "matmul": matmul, "convolution": convolution, "pooling": pooling, "softmax": softmax, "chain": chain,
+    "argmax": argmax,
+}  # fmt: skip

@@ -36,7 +36,7 @@ def outcome(tensors: Sequence[te.Tensor], commands: Sequence[Command]) -> t.Prim
 
 def check_orders(seed: int) -> str:
     generator = random.Random(seed)
-    name = list(GRAPHS)[seed % len(GRAPHS)]
+    name = list(GRAPHS)[seed // SHARES % len(GRAPHS)]
     tensors = GRAPHS[name]()
     commands = drawn(tensors, generator)
     expected = outcome(tensors, commands)
@@ -63,4 +63,4 @@ def called(error: StageError) -> Any:
 @pytest.mark.parametrize("share", range(SHARES))
 def test_any_order_of_calls_is_the_same_program(share: int) -> None:
     outcomes = Counter(check_orders(seed) for seed in range(share, SCHEDULES, SHARES))
-    assert outcomes["built"] >= SCHEDULES // SHARES // 2, outcomes
+    assert outcomes["built"] >= SCHEDULES // SHARES * 2 // 5, outcomes

@@ -6,7 +6,7 @@ import pytest
 
 from tests.schedule.executing import inputs
 from tests.schedule.harness import check_numbers
-from tests.schedule.programs import convolution, matmul, softmax
+from tests.schedule.programs import chain, convolution, fused_pair, matmul, softmax
 from workbench import te
 from workbench.schedule import Schedule, ScheduleError
 from workbench.tir import nodes as t
@@ -84,3 +84,28 @@ def test_a_consumer_of_one_column_is_not_inlined_into_a_copy_of_all() -> None:
     with pytest.raises(ScheduleError) as caught:
         sch.reverse_compute_inline(sch.get_block("first"))
     assert caught.value.code == "E-SCHEDULE-PARTIAL" and "axis 1" in caught.value.found
+
+
+def test_a_consumer_that_runs_further_than_its_producer_stays() -> None:
+    """`pad` reads the copy behind a condition; under the copy's loops its border was never computed."""
+    sch = Schedule(convolution(3, 3, 2, 3, 3))
+    copy = sch.cache_read(sch.get_block("pad"), 0, "local")
+    with pytest.raises(ScheduleError) as caught:
+        sch.reverse_compute_at(sch.get_block("pad"), sch.get_loops(copy)[1])
+    assert caught.value.code == "E-SCHEDULE-BEYOND" and "in all iterations" in caught.value.found
+
+
+def test_a_value_of_the_iteration_before_survives_a_new_layout() -> None:
+    """Of (i + k + 1) // 2, k a loop of one iteration inside, nothing is known: the buffer lived one iteration."""
+    func = fused_pair()
+    sch = Schedule(func)
+    sch.split(sch.get_loops("make")[0], factors=[None, 1])
+    sch.transform_layout(sch.get_block("make"), ("own", 0), lambda i: (i // 2, i % 2))
+    check_numbers(func, sch.func)
+
+
+def test_an_iterator_of_one_value_takes_nothing_of_a_fused_index() -> None:
+    func = chain(1, 8)
+    sch = Schedule(func)
+    sch.transform_block_layout(sch.get_block("two"), lambda i, j: (i * 6 + j,))
+    check_numbers(func, sch.func)

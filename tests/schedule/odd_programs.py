@@ -189,6 +189,35 @@ def repeated() -> t.PrimFunc:
     return rewrite(p.plain_matmul(), post)
 
 
+def reduced_backwards() -> t.PrimFunc:
+    """C = A @ B, summed from the last product to the first."""
+    from workbench.core.node import rewrite
+
+    def post(node: Any) -> Any:
+        if isinstance(node, t.BlockRealize) and node.block.name == "C":
+            i, j, k = node.iter_values
+            return node.replace(iter_values=(i, j, build.subtract(4, k)))
+        return None
+
+    return rewrite(p.plain_matmul(), post)
+
+
+def gathered() -> t.PrimFunc:
+    """M = X + 1; O[i] = M[I[i]]"""
+    x, m, o = buffers("X", "M", "O")
+    where = t.Buffer("I", (build.const(6),), p.te.const(0, "int64").dtype)
+    one = element("make", m, lambda v: load(x, v) + 1.0, lambda v: v, lambda v: [(x, v)])
+    i, vi = Var("i"), Var("vi")
+    index = t.BufferLoad(where, (vi,))
+    block = t.Block(
+        "use", (t.IterVar(vi, t.Range(build.const(0), build.const(6)), t.IterKind.SPATIAL),),
+        (t.BufferRegion(m, (t.Range(index, build.const(1)),)), point_region(where, (vi,))),
+        (point_region(o, (vi,)),), (), None, t.BufferStore(o, t.BufferLoad(m, (index,)), (vi,)),
+    )  # fmt: skip
+    two = nest([(i, 6)], t.BlockRealize((i,), build.const(True), block))
+    return p.in_root((x, where, o), (m,), seq(one, two))
+
+
 def symbolic() -> t.PrimFunc:
     te = p.te
     n = Var("n")

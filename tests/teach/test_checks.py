@@ -185,7 +185,7 @@ def test_the_search_finds_a_step_that_lowers_a_figure() -> None:
     """A check of one's own has no line to give; one is found by trying."""
 
     def kept(work: Work) -> int:
-        from workbench.teach.checks import intermediates, live_elements
+        from workbench.teach.stage_checks import intermediates, live_elements
 
         return sum(live_elements(work, buffer) for buffer in intermediates(work))
 

@@ -25,7 +25,17 @@ from .isl_text import NotAffine, Writer, with_parameters
 from .recovery import Touch, touches
 from .tree import BlockSite
 
-__all__ = ["Conflict", "NotAffine", "available", "carried", "library", "runs_once", "uncovered", "violated"]
+__all__ = [
+    "Conflict",
+    "NotAffine",
+    "available",
+    "carried",
+    "library",
+    "overtaken",
+    "runs_once",
+    "uncovered",
+    "violated",
+]
 
 _MANY = 4
 """With more loops than this, a witness names those apart first in which its two iterations differ."""
@@ -236,6 +246,27 @@ def violated(
         return None
 
     return _search(sites, frozenset(), found, excused)
+
+
+def overtaken(chain: Sequence[t.For], parts: Sequence[Sequence[BlockSite]]) -> Conflict | None:
+    """Two iterations of a nest in conflict, the earlier one in a later part of its body; or None.
+
+    The body of the innermost loop of `chain` consists of `parts` in order.  Without such a pair the parts may as well
+    run in nests of their own, one after the other, and nests like these may be merged.  Raises `NotAffine`.
+    """
+    number = {id(site): at for at, part in enumerate(parts) for site in part}
+
+    def found(pair: _Pair) -> Any:
+        if number[id(pair.one.touch.site)] <= number[id(pair.other.touch.site)]:
+            return None
+        base = _depth(pair.one.touch.site, chain[0]) - 1
+        for at in range(len(chain)):
+            meeting = pair.ordered(base, (base + at,), tuple(range(base, base + at)), ())
+            if meeting is not None:
+                return meeting
+        return None
+
+    return _search([site for part in parts for site in part], frozenset(), found, None)
 
 
 def _turned(order: list[int]) -> list[tuple[int, int, tuple[int, ...]]]:

@@ -2,7 +2,8 @@
 
 Understood annotations: `LoopRV`, `BlockRV`, either of them, `int` (within `Between` if annotated so), `float`,
 `bool`, `str`, `Literal[...]`, `list[T]`, `T | None`, `IndexMap` (a function of indices, or the text of one, becomes
-one), `BufferChoice`, and `Plain` for any JSON data.  Lists become tuples.
+one), `BufferChoice`, and `Plain` for any JSON data.  Lists become tuples.  Where a whole number is wanted, a drawn one
+(`ExprRV`) may stand.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from ..core.errors import WorkbenchError
 from ..tir import nodes as t
 from ..tir.index_map import IndexMap
 from .errors import ScheduleError, refuse
-from .references import BlockRV, LoopRV, Reference
+from .references import BlockRV, ExprRV, LoopRV, Reference
 
 Plain = Any
 """JSON data: null, numbers, text, booleans, lists of them."""
@@ -68,7 +69,7 @@ def checked(value: Any, annotation: Any, what: str, resolve: Resolve) -> Any:
     """`value` as the annotation wants it.  Raises `ScheduleError` E-SCHEDULE-ARGUMENT otherwise."""
     origin = typing.get_origin(annotation)
     if annotation is Any:
-        return _plain(value, what)
+        return _plain(value, what, resolve)
     if origin is Annotated:
         return _annotated(value, annotation, what, resolve)
     if origin in (typing.Union, types.UnionType):
@@ -92,7 +93,7 @@ def _annotated(value: Any, annotation: Any, what: str, resolve: Resolve) -> Any:
         return _buffer_choice(value, what)
     made = checked(value, base, what, resolve)
     for limit in limits:
-        if isinstance(limit, Between) and not limit.low <= made <= limit.high:
+        if isinstance(limit, Between) and not limit.low <= int(made) <= limit.high:
             raise _wrong(what, value, f"{limit.low} to {limit.high}")
     return made
 
@@ -103,6 +104,10 @@ def _simple(value: Any, annotation: Any, what: str, resolve: Resolve) -> Any:
         if isinstance(found, annotation):
             return found
         raise _wrong(what, value, "a loop" if annotation is LoopRV else "a block or the name of one")
+    if annotation is int:
+        drawn = resolve(value) if isinstance(value, ResultName) else value
+        if isinstance(drawn, ExprRV):
+            return drawn
     if annotation is IndexMap:
         return _index_map(value, what)
     if annotation is float and isinstance(value, int) and not isinstance(value, bool):
@@ -163,15 +168,17 @@ def _one_of(value: Any, choices: tuple[Any, ...], what: str, resolve: Resolve) -
     raise problem
 
 
-def _plain(value: Any, what: str, depth: int = 0) -> Any:
+def _plain(value: Any, what: str, resolve: Resolve, depth: int = 0) -> Any:
     if depth > DEEPEST:
         raise _wrong(what.split("[")[0], value, f"data of at most {DEEPEST} lists in one another")
     if isinstance(value, float) and not math.isfinite(value):
         raise _wrong(what, value, "a finite number")
-    if value is None or isinstance(value, (bool, int, float, str)):
+    if isinstance(value, ResultName):
+        value = resolve(value)
+    if value is None or isinstance(value, (bool, int, float, str, ExprRV)):
         return value
     if isinstance(value, (list, tuple)):
-        return tuple(_plain(part, f"{what}[{i}]", depth + 1) for i, part in enumerate(value))
+        return tuple(_plain(part, f"{what}[{i}]", resolve, depth + 1) for i, part in enumerate(value))
     raise _wrong(what, value, "numbers, text, booleans, None or lists of them")
 
 
@@ -197,8 +204,15 @@ def recorded(value: Any) -> Any:
     """An argument as the trace keeps it: references by name, index maps as text."""
     if isinstance(value, IndexMap):
         return value.text
-    if isinstance(value, (LoopRV, BlockRV)):
+    if isinstance(value, (LoopRV, BlockRV, ExprRV)):
         return ResultName(value.name)
     if isinstance(value, (list, tuple)):
         return tuple(recorded(part) for part in value)
     return value
+
+
+def with_numbers(value: Any, number: Callable[[ExprRV], int]) -> Any:
+    """An argument as the primitive gets it: drawn numbers as what they are."""
+    if isinstance(value, ExprRV):
+        return number(value)
+    return tuple(with_numbers(part, number) for part in value) if isinstance(value, tuple) else value

@@ -97,8 +97,8 @@ def blockized(
     outer_block = t.Block(
         names.fresh(f"{block.name}_o"),
         tuple(item.outer for item in divisions if item.outer is not None),
-        tuple(_widened(reads, relaxed, within)),
-        tuple(_widened(writes, relaxed, within)),
+        tuple(widened(reads, relaxed, within)),
+        tuple(widened(writes, relaxed, within)),
         (),
         init,
         body,
@@ -218,7 +218,7 @@ def _init_nest(block: t.Block, divisions: Sequence[Division], names: Names) -> t
     return nest(loops, t.BlockRealize(tuple(loop for loop, _ in loops), build.const(True), made))
 
 
-def _widened(regions: Sequence[t.BufferRegion], relaxed: frozenset[int], ranges: Ranges) -> list[t.BufferRegion]:
+def widened(regions: Sequence[t.BufferRegion], relaxed: frozenset[int], ranges: Ranges) -> list[t.BufferRegion]:
     """Regions while the inner iterators run through; one a buffer where their hull is known."""
     made: list[t.BufferRegion] = []
     for region in regions:

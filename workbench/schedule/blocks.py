@@ -9,6 +9,7 @@ from ..core.errors import nearest
 from ..core.node import pre_order
 from ..tir import nodes as t
 from .errors import require
+from .recurrence import meets_later_writer, over_time, write_apart
 from .references import BlockRV
 from .state import ScheduleState
 
@@ -122,7 +123,7 @@ def require_regular(state: ScheduleState, site: BlockSite, verb: str) -> None:
         _irregular(state, site, verb, "it reads what it writes")
     for region in block.reads:
         for writer in state.tree.writers(region.buffer):
-            if writer.order > site.order:
+            if writer.order > site.order and meets_later_writer(site, region, writer):
                 _irregular(state, site, verb, f"it reads {region.buffer.name}, which {writer.name} writes later")
     _require_pure(state, site, verb)
 
@@ -141,9 +142,9 @@ def _single_valued(state: ScheduleState, site: BlockSite) -> bool:
     """True if each buffer read is written by one regular block at most, or by a reduction and its initialisation."""
     for region in site.block.reads:
         writers = state.tree.writers(region.buffer)
-        if len(writers) > 1 and not is_decomposed(writers):
+        if len(writers) > 1 and not is_decomposed(writers) and not write_apart(writers, region.buffer):
             return False
-        if any(not writes_once(writer.block) for writer in writers):
+        if any(not writes_once(over_time(writer.block)) for writer in writers):
             return False
     return True
 

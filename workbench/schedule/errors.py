@@ -64,6 +64,12 @@ class ScheduleError(WorkbenchError):
             self.attempt, self.primitive, self._render = attempt, attempt.primitive, render
         return self
 
+    def shortened(self, place: bool) -> ScheduleError:
+        """This error without the program's text, and without the place too unless `place`."""
+        self._where = (self.where if place else "") or ""
+        self._render, self._underlined = None, ""
+        return self
+
     def _rendered(self) -> None:
         if self.attempt is not None and self._render is not None:
             where, underlined = self._render(self.attempt)

@@ -57,6 +57,10 @@ class History:
         self._visited[self._here].following = len(self._visited) - 1
         self._here = len(self._visited) - 1
 
+    def amend(self, state: ScheduleState) -> None:
+        """`state` stands in the place of the one looked at: its steps are the same, something beside them is not."""
+        self._visited[self._here].state = state
+
     def undo(self, steps: int) -> bool:
         """Go back; False, and nowhere, if there are not so many steps."""
         return self._walk(steps, lambda item: item.parent)

@@ -15,7 +15,7 @@ from ..analysis import dependence
 from ..analysis.bindings import binding_facts
 from ..analysis.dependence import Conflict, NotAffine
 from ..analysis.recovery import Touch, recovered, touches
-from ..analysis.tree import BlockSite, extent_of
+from ..analysis.tree import BlockSite, Tree, extent_of
 from ..arith import nodes as a
 from ..tir import nodes as t
 from .errors import IllegalError, illegal
@@ -26,7 +26,10 @@ SUMS = "legal if reassociated: {0} accumulates in another order, so floating-poi
 
 
 def forbid(state: ScheduleState, error: IllegalError) -> None:
-    """Raise a legality refusal; where the primitive runs with ``unsafe=True``, note it and go on."""
+    """Raise a legality refusal; with ``unsafe=True`` note it; keep it for the exact tier where there is one."""
+    if state.doubts is not None:
+        state.doubts.append(error)
+        return
     if state.waived is None:
         raise error
     state.waived.append(f"unsafe: {error.message}" + (f" ({error.found})" if error.found else ""))
@@ -226,6 +229,53 @@ def require_reorderable(state: ScheduleState, before: Sequence[t.For], after: Se
     if doubtful:
         sums = _exact_reorder(state, before, after, sites)
     return tuple(SUMS.format(name) for name in sums)
+
+
+def require_mergeable(
+    state: ScheduleState, func: t.PrimFunc, merged: Sequence[t.For], counts: Sequence[int], given: Sequence[t.For]
+) -> None:
+    """Refuse unless nests may run as one: `func` is the function with the nest `merged`, made of several.
+
+    `counts` says how many statements of the innermost loop's body come from each of them; `given` names the loops.
+    """
+    tree = Tree.of(func)
+    for old in given:
+        blocks_under(state, old)
+    stmts = merged[-1].body.stmts if isinstance(merged[-1].body, t.SeqStmt) else (merged[-1].body,)
+    parts: list[list[BlockSite]] = []
+    for count in counts:
+        parts.append([site for stmt in stmts[:count] for site in tree.under(stmt)])
+        stmts = stmts[count:]
+    sites = [site for part in parts for site in part]
+    if all(
+        all(id(loop.var) in known for loop in merged)
+        for touched in touches(sites).values()
+        for known in [recovered(list(merged), touched)]
+    ):
+        return
+    names = ", ".join(loop.var.name for loop in given)
+    fix = "merge loops further out, or move one block with compute_at or reverse_compute_at"
+    why, conflict = "the accesses are not of a simple form, and islpy is not installed", None
+    try:
+        conflict = dependence.overtaken(merged, parts) if dependence.available() else None
+        why = "" if dependence.available() else why
+    except NotAffine as problem:
+        why = f"not affine: {problem}"
+    require_legal(
+        state,
+        not why,
+        "E-SCHEDULE-UNPROVEN",
+        f"cannot show that {names} may be merged",
+        found=why,
+        expected="accesses whose independence can be shown",
+        fix=fix,
+        nodes=given,
+    )
+    if conflict is not None:
+        message = f"cannot merge {names}: an iteration of a later nest would come before one that it depends on"
+        error = _in_conflict(message, conflict, given[0], fix)
+        error.nodes = (*given, *conflict.statements())
+        forbid(state, error)
 
 
 def _same_loops(after: Sequence[t.For], left: Sequence[t.For], known: set[int]) -> bool:

@@ -12,9 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from .arguments import ResultName
 from .errors import ScheduleError, require
 from .references import Reference, make_reference
 from .state import ScheduleState
@@ -87,7 +86,7 @@ def rebased(tail_of: Schedule, onto: Schedule, replay: Replay) -> Rebased:
     dropped: list[Dropped] = []
     lost: dict[str, int] = {}
     for number, step in enumerate(first.steps[shared:], shared + 1):
-        missing = next((lost[name] for name in _needed(step) if name in lost), None)
+        missing = next((lost[name] for name in step.needed() if name in lost), None)
         if missing is not None:
             dropped.append(Dropped(number, step, f"needs what step {missing} made"))
         else:
@@ -111,16 +110,3 @@ def _shared(one: tuple[Step, ...], other: tuple[Step, ...]) -> int:
             break
         count += 1
     return count
-
-
-def _needed(step: Step) -> list[str]:
-    """The names of earlier results that a step uses."""
-    found: list[str] = []
-    stack: list[Any] = [value for _, value in step.arguments]
-    while stack:
-        value = stack.pop()
-        if isinstance(value, ResultName):
-            found.append(value.name)
-        elif isinstance(value, tuple):
-            stack.extend(value)
-    return found

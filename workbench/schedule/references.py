@@ -33,10 +33,33 @@ class BlockRV:
         return f"BlockRV({self.name}: {self.target})"
 
 
-Reference = LoopRV | BlockRV
-Target = Var | str
-"""What a reference stands for in the program: a loop's variable, or a block's name."""
+@dataclass(frozen=True, eq=False)
+class ExprRV:
+    """A whole number that a step of a schedule has drawn: stands for itself where primitives take numbers."""
+
+    name: str
+    target: int = field(repr=False)
+
+    def __index__(self) -> int:
+        return self.target
+
+    def __int__(self) -> int:
+        return self.target
+
+    def __repr__(self) -> str:
+        return f"ExprRV({self.name}: {self.target})"
+
+
+ROOT = Var("root")
+"""The target of a `LoopRV` that stands for "leave it where it is" (`sample_compute_location`)."""
+INLINE = Var("inline")
+"""The target of a `LoopRV` that stands for "put it into its users" (`sample_compute_location`)."""
+Reference = LoopRV | BlockRV | ExprRV
+Target = Var | str | int
+"""What a reference stands for: a loop's variable, a block's name, or a drawn number."""
 
 
 def make_reference(name: str, target: Target) -> Reference:
-    return BlockRV(name, target) if isinstance(target, str) else LoopRV(name, target)
+    if isinstance(target, str):
+        return BlockRV(name, target)
+    return LoopRV(name, target) if isinstance(target, Var) else ExprRV(name, target)

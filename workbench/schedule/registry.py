@@ -18,9 +18,11 @@ from typing import Any, Literal
 
 from ..core.errors import WorkbenchError
 from ..core.table import Table
-from .references import BlockRV, LoopRV
+from .references import BlockRV, ExprRV, LoopRV
 
-Category = Literal["get", "loop", "place", "inline", "cache", "reduction", "annotation", "other"]
+Category = Literal["get", "loop", "place", "inline", "cache", "reduction", "annotation", "sample", "other"]
+DECISION = "decision"
+"""The parameter of a sampler that takes an earlier decision; a trace keeps it beside the arguments."""
 Migration = Callable[[dict[str, Any]], dict[str, Any]]
 
 
@@ -36,7 +38,7 @@ class Primitive:
     """Without the state."""
     annotations: Mapping[str, Any]
     results: Any
-    """What users get: `list[LoopRV]`, `LoopRV`, `BlockRV`, `list[BlockRV]` or None."""
+    """What users get: `LoopRV`, `BlockRV`, `ExprRV`, a list of one of these, or None."""
     suggest: Mapping[str, Sequence[Any]]
     migrations: Mapping[int, Migration]
     """For arguments in a trace of version v: how they read in version v + 1."""
@@ -58,7 +60,7 @@ class Primitive:
 
 def accepted(annotation: Any) -> tuple[type, ...]:
     """The kinds of references that an annotation takes."""
-    if annotation in (LoopRV, BlockRV):
+    if annotation in (LoopRV, BlockRV, ExprRV):
         return (annotation,)
     return tuple(kind for part in typing.get_args(annotation) for kind in accepted(part))
 

@@ -15,22 +15,23 @@ from __future__ import annotations
 import inspect
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from .._lazy import sweep, views
-from ..arith.nodes import Var
-from ..core import origin
 from ..core.errors import nearest
 from ..core.module import IRModule, key_name
 from ..core.node import FrozenMap
 from ..tir import nodes as t
-from .arguments import UNSAFE, Factor, ResultName, checked, recorded
-from .errors import Attempt, ScheduleError, refuse, require
+from .arguments import Factor, checked
+from .classic import ClassicSchedule, Settings
+from .errors import ScheduleError, refuse, require
 from .history import Branches, History
 from .rebase import Rebased, rebased
-from .references import BlockRV, LoopRV, Reference, make_reference
+from .references import BlockRV, ExprRV, LoopRV, Reference, make_reference
 from .registry import PRIMITIVES, Primitive, accepted
-from .state import Change, ScheduleState
+from .running import bound, replayed, run
+from .state import ScheduleState
 from .trace import Step, Trace
 
 if TYPE_CHECKING:
@@ -40,23 +41,33 @@ _TRIES = 64
 """How many combinations of suggested arguments `applicable` looks at for one primitive."""
 
 
-class Schedule:
+class Schedule(ClassicSchedule):
     """See the module's header.  Primitives are methods: `dir(sch)`, `help(sch.split)`.
 
     Every primitive also takes ``unsafe=True``: what legality refuses is then done all the same, noted in `notes`, and
     the function is marked with the attribute "unsafe", so that what is built of it runs in a process of its own.
     """
 
-    def __init__(self, program: t.PrimFunc | IRModule | ScheduleState, seed: int | None = None) -> None:
-        """`program` is a function, a module (working on "main" or its only function), or a state."""
-        self._history = History(program if isinstance(program, ScheduleState) else _first_state(program))
+    def __init__(
+        self,
+        mod: t.PrimFunc | IRModule | ScheduleState,
+        seed: int | None = None,
+        debug_mask: str | int = "none",
+        error_render_level: str = "detail",
+        enable_check: bool = True,
+    ) -> None:
+        """`mod` is a function, a module (working on "main" or its first function), or a state.
+
+        Samplers draw by `seed` (the same numbers again for None).  `debug_mask` other than "none" verifies the
+        function after each step; `error_render_level` "fast" or "none" shortens refusals.  Legality is always
+        checked, whatever `enable_check` says.
+        """
+        self._settings = Settings.of(debug_mask, error_render_level)
+        self._history = History(mod if isinstance(mod, ScheduleState) else _first_state(mod))
+        if seed is not None:
+            self.seed(seed)
 
     # --- reading ---
-
-    @property
-    def state(self) -> ScheduleState:
-        """The immutable state that this handle points to."""
-        return self._history.state
 
     @property
     def func(self) -> t.PrimFunc:
@@ -127,7 +138,9 @@ class Schedule:
         return views().schedule_bundle(self)
 
     def get(self, reference: Reference) -> Any:
-        """The `For` or `Block` that a reference stands for now."""
+        """The `For` or `Block` that a reference stands for now, or the number that was drawn."""
+        if isinstance(reference, ExprRV):
+            return self.state.number(reference)
         known = checked(reference, LoopRV | BlockRV, "get(reference)", lambda value: None)
         if isinstance(known, LoopRV):
             return self.state.loop(known)
@@ -141,6 +154,7 @@ class Schedule:
     def copy(self) -> Schedule:
         """Another handle on the same state and history; references serve both."""
         made = Schedule(self.state)
+        made._settings = self._settings
         made._history = self._history.copy()
         return made
 
@@ -155,8 +169,6 @@ class Schedule:
             found=f"functions: {', '.join(functions)}",
             fix=nearest(func_name, functions),
         )
-        from dataclasses import replace
-
         self._commit(replace(self.state, working=func_name))
 
     def undo(self, steps: int = 1) -> bool:
@@ -187,7 +199,7 @@ class Schedule:
             other = self.copy()
             other.switch(onto)
             onto = other
-        return rebased(self, onto, _replayed)
+        return rebased(self, onto, replayed)
 
     def _commit(self, state: ScheduleState) -> None:
         self._history.commit(state)
@@ -213,7 +225,7 @@ class Schedule:
         """
         entry = PRIMITIVES[name]
         try:
-            run(self.state, entry, _bound(entry, args, options))
+            run(self.state, entry, bound(entry, args, options))
         except ScheduleError as error:
             return error
         return None
@@ -226,7 +238,7 @@ class Schedule:
         """For each primitive that takes `selection` first: None if some arguments work, else the first refusal."""
         found: dict[str, ScheduleError | None] = {}
         for name, entry in PRIMITIVES.items():
-            if entry.category != "get" and entry.selects(type(selection)):
+            if entry.category not in ("get", "sample") and entry.selects(type(selection)):
                 found[name] = self.first_refusal(entry, selection)
         return found
 
@@ -277,8 +289,9 @@ class Schedule:
         for name, target in self.state.named.items():
             if name not in self.state.consumed and target is not selection.target:
                 key = target if isinstance(target, str) else id(target)
-                if isinstance(target, str) == (kind is BlockRV):
-                    found.setdefault(key, make_reference(name, target))
+                reference = make_reference(name, target)
+                if isinstance(reference, kind):
+                    found.setdefault(key, reference)
         return list(found.values())
 
     def suggest(self, error: ScheduleError, limit: int = 3) -> list[Suggestion]:
@@ -298,20 +311,21 @@ class Schedule:
         live = {name: make_reference(name, target) for name, target in self.state.named.items()}
         self._do(steps, live)
 
-    def replay(self, trace: Trace) -> None:
+    def replay(self, trace: Trace, *, resample: bool = False) -> None:
         """Do the steps of `trace` from here, all or none.
 
-        Raises the `ScheduleError` of the first step that is refused, with the step's number in `where`.
+        With `resample`, a sampler whose decision does not fit draws again.  Raises the `ScheduleError` of the first
+        step that is refused, with the step's number in `where`.
         """
         trace = checked(trace, Trace, "replay(trace)", lambda value: None)
-        self._do(trace.steps, {})
+        self._do(trace.steps, {}, resample)
 
-    def _do(self, steps: Sequence[Step], names: dict[str, Reference]) -> None:
+    def _do(self, steps: Sequence[Step], names: dict[str, Reference], resample: bool = False) -> None:
         state = self.state
         states: list[ScheduleState] = []
         for number, step in enumerate(steps, 1):
             try:
-                state, made = _replayed(state, step, names)
+                state, made = replayed(state, step, names, resample)
             except ScheduleError as error:
                 error.where = f"step {number} of the trace: {step.line()}"
                 error.kept = "nothing of the trace was applied"
@@ -343,7 +357,11 @@ def _method(schedule: Schedule, entry: Primitive) -> Callable[..., Any]:
 
     # The signature of the table's entry decides what is passed; it is bound strictly before anything runs.
     def method(*args: Any, **named: Any) -> Any:
-        state, results = run(schedule.state, entry, _bound(entry, args, named))
+        try:
+            state, results = run(schedule.state, entry, bound(entry, args, named))
+        except ScheduleError as error:
+            raise schedule._settings.rendered(error) from None
+        schedule._settings.check(state.func)
         schedule._commit(state)
         return results
 
@@ -352,132 +370,3 @@ def _method(schedule: Schedule, entry: Primitive) -> Callable[..., Any]:
     method.__doc__ = entry.doc
     method.__signature__ = entry.signature  # type: ignore[attr-defined]
     return method
-
-
-def _bound(entry: Primitive, args: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:
-    """Arguments by name.  Raises `ScheduleError` if they do not fit the signature."""
-    unsafe = {UNSAFE: named.pop(UNSAFE)} if UNSAFE in named else {}
-    try:
-        bound = entry.signature.bind(*args, **named)
-    except TypeError as error:
-        raise refuse(
-            "E-SCHEDULE-ARGUMENT",
-            f"{entry.name}: {error}",
-            found=f"{len(args)} arguments by position; by name: {', '.join(named) or 'none'}",
-            expected=f"{entry.name}{inspect.Signature(list(entry.parameters))}",
-            fix=f"see help(sch.{entry.name})",
-        ) from None
-    return {**bound.arguments, **unsafe}
-
-
-def run(state: ScheduleState, entry: Primitive, given: dict[str, Any]) -> tuple[ScheduleState, Any]:
-    """The state after a primitive, and what its caller gets; ``unsafe=True`` among the arguments waives legality."""
-    given = dict(given)
-    unsafe = checked(given.pop(UNSAFE, False), bool, f"{entry.name}({UNSAFE})", lambda value: None)
-    base = state
-    state, arguments = _checked(state, entry, given)
-    positional = [value for item in entry.parameters for value in _spread(item, arguments)]
-    named = {
-        item.name: arguments.get(item.name, item.default) for item in entry.parameters if item.kind is item.KEYWORD_ONLY
-    }
-    kept = [(item.name, recorded(arguments[item.name])) for item in entry.parameters if _is_given(item, arguments)]
-    try:
-        if unsafe:
-            change = _unsafely(entry, state, positional, named)
-            kept.append((UNSAFE, True))
-        else:
-            change = entry.function(state, *positional, **named)
-        made, names = state.advanced(entry.name, kept, change, entry.version)
-    except ScheduleError as error:
-        raise error.refused(Attempt(state, entry.name, arguments, error.nodes, base), _place) from None
-    if change.func is not state.func:
-        origin.derived(change.func, state.func)
-    references = [make_reference(name, made.named[name]) for name in names]
-    if not accepted(entry.results):
-        return made, None
-    return made, references[0] if entry.results in (LoopRV, BlockRV) else references
-
-
-def _spread(item: inspect.Parameter, arguments: dict[str, Any]) -> tuple[Any, ...]:
-    if item.kind is item.VAR_POSITIONAL:
-        return tuple(arguments.get(item.name, ()))
-    if item.kind is item.KEYWORD_ONLY:
-        return ()
-    return (arguments.get(item.name, item.default),)
-
-
-def _is_given(item: inspect.Parameter, arguments: dict[str, Any]) -> bool:
-    """Whether the trace records an argument: one that differs from its default."""
-    if item.name not in arguments:
-        return False
-    value = arguments[item.name]
-    default = item.default
-    return default is item.empty or type(value) is not type(default) or value != default
-
-
-def _checked(state: ScheduleState, entry: Primitive, given: dict[str, Any]) -> tuple[ScheduleState, dict[str, Any]]:
-    """Arguments checked by their annotations; a block given by name is asked for by a step of its own first."""
-    holder = [state]
-
-    def resolve(value: Any) -> Reference | None:
-        if not isinstance(value, str):
-            return None
-        holder[0], made = run(holder[0], PRIMITIVES["get_block"], {"name": value})
-        return made
-
-    arguments: dict[str, Any] = {}
-    for item in entry.parameters:
-        if item.name in given:
-            annotation = entry.annotations[item.name]
-            wanted = list[annotation] if item.kind is item.VAR_POSITIONAL else annotation
-            try:
-                arguments[item.name] = checked(given[item.name], wanted, f"{entry.name}({item.name})", resolve)
-            except ScheduleError as error:
-                error.primitive = entry.name
-                raise
-    return holder[0], arguments
-
-
-def _unsafely(entry: Primitive, state: ScheduleState, positional: list[Any], named: dict[str, Any]) -> Change[Any]:
-    """What a primitive does when legality does not stop it; what it went over becomes notes, and marks the function."""
-    working = state.unsafe()
-    change: Change[Any] = entry.function(working, *positional, **named)
-    waived = tuple(dict.fromkeys(working.waived or ()))
-    if not waived:
-        return change
-    func = change.func.replace(attrs=change.func.attrs.set(UNSAFE, 1))
-    return Change(func, change.made, (*change.notes, *waived))
-
-
-def _place(attempt: Attempt) -> tuple[str, str]:
-    """(where, the underlined text) of what was refused, in the printed function."""
-    nodes = [node for node in attempt.nodes if not isinstance(node, Var)]
-    if not nodes:
-        return "", ""
-    state: ScheduleState = attempt.state
-    printed = state.printed
-    lines = sorted({line for line in (printed.line_of(node) for node in nodes) if line is not None})
-    if not lines:
-        return "", ""
-    first = printed.lines[lines[0] - 1].strip()
-    return f"{state.working} line {', '.join(map(str, lines))}: {first}", printed.underlined(nodes)
-
-
-def _replayed(state: ScheduleState, step: Step, names: dict[str, Reference]) -> tuple[ScheduleState, list[Reference]]:
-    entry = PRIMITIVES[step.primitive]
-
-    def meant(value: Any) -> Any:
-        if isinstance(value, ResultName):
-            return names[value.name]
-        return tuple(meant(item) for item in value) if isinstance(value, tuple) else value
-
-    made_state, results = run(state, entry, {name: meant(value) for name, value in step.arguments})
-    made: list[Reference] = [] if results is None else results if isinstance(results, list) else [results]
-    require(
-        len(made) == len(step.results),
-        "E-TRACE-RESULTS",
-        f"{step.primitive} answers {len(made)} here, the trace names {len(step.results)}",
-        expected="a function of the same structure as the one the trace was made on",
-        fix="replay on a function with the same blocks and loops",
-    )
-    return made_state, made

@@ -7,7 +7,7 @@ it, where references to loops and blocks that are gone are marked with the step 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Generic, TypeVar
@@ -17,8 +17,9 @@ from ..core.equal import fingerprint
 from ..core.errors import nearest
 from ..core.node import EMPTY, FrozenMap
 from ..tir import nodes as t
-from .errors import refuse, require
-from .references import BlockRV, LoopRV, Reference, Target
+from .errors import IllegalError, refuse, require
+from .references import INLINE, ROOT, BlockRV, ExprRV, LoopRV, Reference, Target
+from .sampling import FIRST_SEED
 from .trace import Step
 
 R = TypeVar("R")
@@ -34,6 +35,12 @@ class Change(Generic[R]):
     func: t.PrimFunc
     made: tuple[Target, ...] = ()
     notes: tuple[str, ...] = ()
+    decision: Any = None
+    """What a sampler has drawn, as the trace keeps it."""
+    random: int | None = None
+    """The state of the random generator after drawing."""
+    home: str = ""
+    """The function that the results are of, if it is another than the one worked on."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,14 +53,21 @@ class ScheduleState:
     steps: tuple[Step, ...] = ()
     named: FrozenMap = EMPTY
     """What each reference stands for, by the reference's name."""
+    homes: FrozenMap = EMPTY
+    """The function that each loop or block is of, by the reference's name; only for modules of several functions."""
     consumed: FrozenMap = EMPTY
     """For references whose loop or block is gone: the number of the step that replaced it."""
     notes: FrozenMap = EMPTY
     """Remarks on legality, by the number of the step (as text)."""
-    counters: tuple[int, int] = field(default=(0, 0))
-    """How many blocks and loops have been named so far."""
+    counters: tuple[int, int, int] = field(default=(0, 0, 0))
+    """How many blocks, loops and numbers have been named so far."""
+    random: int = FIRST_SEED
+    """The state of the random generator that samplers draw from (`sampling.Draws`); no part of the fingerprint."""
     waived: list[str] | None = None
     """Where a primitive runs with ``unsafe=True``: the legality refusals that it went over (`legality.forbid`)."""
+
+    doubts: list[IllegalError] | None = None
+    """Where a primitive has an exact tier: the legality refusals of the quick one (`exact.doubting`)."""
 
     def unsafe(self) -> ScheduleState:
         """The same state for a primitive that legality does not stop."""
@@ -88,16 +102,43 @@ class ScheduleState:
 
     # --- what references stand for ---
 
+    def at_home(self, arguments: Iterable[Any]) -> ScheduleState:
+        """This state working on the function that the references among `arguments` are of.
+
+        Raises `ScheduleError` if they are of several functions.
+        """
+        if not self.homes:
+            return self
+        found: list[str] = []
+        stack: list[Any] = list(arguments)
+        while stack:
+            current = stack.pop()
+            if isinstance(current, (LoopRV, BlockRV)):
+                found.append(self.homes.get(current.name, self.working))
+            elif isinstance(current, tuple):
+                stack.extend(current)
+        require(
+            len(set(found)) <= 1,
+            "E-SCHEDULE-SEVERAL-FUNCTIONS",
+            "the loops and blocks are of different functions",
+            found=", ".join(sorted(set(found))),
+            expected="references of one function",
+            fix="schedule one function at a time",
+        )
+        return replace(self, working=found[0]) if found and found[0] != self.working else self
+
     def _check(self, reference: Reference, kind: str) -> None:
         known = self.named.get(reference.name)
         target = reference.target
-        if known is not target and not (isinstance(known, str) and isinstance(target, str) and known == target):
+        if known is not target and not (isinstance(known, (str, int)) and known == target):
             raise refuse(
                 "E-SCHEDULE-REFERENCE",
                 f"{reference!r} is not a result of this schedule",
                 found=f"a {kind} of another schedule, or of a step that was undone",
                 expected=f"a {kind} that a step of this schedule answered",
-                fix="ask this schedule for it again: get_block, get_loops",
+                fix="draw it again from this schedule"
+                if isinstance(target, int)
+                else "ask this schedule for it again: get_block, get_loops",
             )
         if reference.name in self.consumed:
             number = self.consumed[reference.name]
@@ -111,12 +152,25 @@ class ScheduleState:
                 fix=f"use {became}, or ask for the loops again",
             )
 
+    def number(self, reference: ExprRV) -> int:
+        """The number that a reference stands for.  Raises `ScheduleError` if it is foreign."""
+        self._check(reference, "number")
+        return int(reference)
+
     def loop(self, reference: LoopRV) -> t.For:
         """The loop that a reference stands for.  Raises `ScheduleError` if it is gone or foreign."""
         return self.loop_site(reference).loop
 
     def loop_site(self, reference: LoopRV) -> LoopSite:
         self._check(reference, "loop")
+        require(
+            not is_mark(reference),
+            "E-SCHEDULE-MARK",
+            f"{reference.name} stands for no loop but for {'the root' if reference.target is ROOT else 'inlining'}",
+            found="a drawn location that is no loop",
+            expected="a loop",
+            fix="hand it to compute_at, which leaves the block where it is or inlines it",
+        )
         return self.tree.loops[id(reference.target)]
 
     def block(self, reference: BlockRV) -> BlockSite:
@@ -140,21 +194,31 @@ class ScheduleState:
 
     def advanced(self, primitive: str, arguments: Sequence[tuple[str, Any]], change: Change[Any], version: int) -> Any:
         """(the next state, the references to the results)."""
-        blocks, loops = self.counters
+        blocks, loops, numbers = self.counters
         names: list[str] = []
         for target in change.made:
             if isinstance(target, str):
                 names.append(f"b{blocks}")
                 blocks += 1
+            elif isinstance(target, int):
+                names.append(f"v{numbers}")
+                numbers += 1
             else:
                 names.append(f"l{loops}")
                 loops += 1
-        step = Step(primitive, tuple(arguments), tuple(names), version=version)
+        step = Step(primitive, tuple(arguments), tuple(names), change.decision, version)
         named = FrozenMap({**self.named, **dict(zip(names, change.made, strict=True))})
         steps = (*self.steps, step)
         functions = FrozenMap({**self.functions, self.working: change.func})
+        homes = self.homes
+        if len(functions) > 1:
+            home = change.home or self.working
+            homes = FrozenMap({**homes, **dict.fromkeys(names, home)})
         notes = self.notes.set(str(len(steps)), change.notes) if change.notes else self.notes
-        made = replace(self, functions=functions, steps=steps, named=named, notes=notes, counters=(blocks, loops))
+        counters = (blocks, loops, numbers)
+        made = replace(self, functions=functions, steps=steps, named=named, homes=homes, notes=notes, counters=counters)
+        if change.random is not None:
+            made = replace(made, random=change.random)
         if change.func is not self.func:
             made = replace(made, consumed=_consumed(made, self.consumed, len(steps)))
         else:
@@ -162,11 +226,18 @@ class ScheduleState:
         return made, names
 
 
+def is_mark(reference: LoopRV) -> bool:
+    """Whether a drawn location is no loop: the root, or inlining."""
+    return reference.target is ROOT or reference.target is INLINE
+
+
 def _consumed(state: ScheduleState, before: FrozenMap, number: int) -> FrozenMap:
     """`before` with the references added whose loop or block is no longer in the program."""
     gone = dict(before)
     for name, target in state.named.items():
-        if name not in gone:
+        if state.homes.get(name, state.working) != state.working:
+            continue
+        if name not in gone and not isinstance(target, int) and target is not ROOT and target is not INLINE:
             present = target in state.tree.blocks if isinstance(target, str) else id(target) in state.tree.loops
             if not present:
                 gone[name] = number

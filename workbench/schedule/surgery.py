@@ -16,7 +16,7 @@ from ..analysis.tree import iter_ranges, loop_ranges, statements_in
 from ..arith import build
 from ..arith.nodes import PrimExpr, Var
 from ..core import origin
-from ..core.node import Node, rewrite, substitute
+from ..core.node import substitute
 from ..tir import nodes as t
 from ..tir.build import seq
 from .errors import refuse
@@ -82,6 +82,16 @@ def _rebuilt(stmt: t.Stmt, done: Mapping[int, tuple[t.Stmt, ...]]) -> tuple[t.St
 def substituted(stmt: t.Stmt, values: Mapping[Var, PrimExpr]) -> t.Stmt:
     """Loop variables replaced in bindings, predicates and bounds, the results simplified by the ranges around."""
     return substitute(stmt, values)
+
+
+def without_unit_variables(stmt: t.Stmt, variables: Sequence[Var], extents: Sequence[PrimExpr]) -> t.Stmt:
+    """`stmt` with 0 in the place of the variables of loops from 0 whose extent is one."""
+    units = {
+        var: build.const(0)
+        for var, extent in zip(variables, extents, strict=True)
+        if Affine.of(extent, Ranges()).value == 1
+    }
+    return substitute(stmt, units)
 
 
 def simplified(expr: PrimExpr, ranges: Ranges) -> PrimExpr:
@@ -178,20 +188,66 @@ def tidied(func: t.PrimFunc, names: Iterable[str] | None = None) -> t.PrimFunc:
 
 
 def with_regions(block: t.Block) -> t.Block:
-    """`block` and the blocks inside it with reads and writes as their bodies have them."""
+    """`block` with reads and writes as its body has them; blocks inside it are declared anew, too."""
+    realizes = _realizes_in(block)
+    if not realizes:
+        reads, writes = detect(block, iter_ranges(block))
+        return block.replace(reads=reads, writes=writes)
+    changes: dict[int, Replacement] = {}
+    for realize, _ in realizes:
+        made = with_regions(realize.block)
+        if (
+            made.reads != realize.block.reads
+            or made.writes != realize.block.writes
+            or made.body is not realize.block.body
+        ):
+            changes[id(realize)] = realize.replace(block=made)
+    parts = {
+        name: replaced_in(part, changes) for name in ("init", "body") if (part := getattr(block, name)) is not None
+    }
+    return _around(block.replace(**parts))
 
-    def post(node: Node) -> t.Block | None:
-        return _with_own_regions(node) if isinstance(node, t.Block) else None
 
-    def pre(node: Node) -> Node | None:
-        return node if isinstance(node, (PrimExpr, t.Buffer, t.BufferRegion)) else None
+def _realizes_in(block: t.Block) -> list[tuple[t.BlockRealize, tuple[t.For, ...]]]:
+    """The blocks directly inside a block, each with the loops between."""
+    found: list[tuple[t.BlockRealize, tuple[t.For, ...]]] = []
+    stack: list[tuple[t.Stmt, tuple[t.For, ...]]] = [(part, ()) for part in reversed(statements_in(block))]
+    while stack:
+        stmt, loops = stack.pop()
+        if isinstance(stmt, t.BlockRealize):
+            found.append((stmt, loops))
+            continue
+        inner = (*loops, stmt) if isinstance(stmt, t.For) else loops
+        stack.extend((child, inner) for child in reversed(statements_in(stmt)))
+    return found
 
-    return rewrite(block, post, pre)
 
+def _around(block: t.Block) -> t.Block:
+    """A block around others with what they declare, over the loops between.
 
-def _with_own_regions(block: t.Block) -> t.Block:
-    reads, writes = detect(block, iter_ranges(block))
-    return block.replace(reads=reads, writes=writes)
+    What a block with an init reads of its own result counts as written only.
+    """
+    from .blockizing import widened
+
+    ranges = iter_ranges(block)
+    relaxed: set[int] = set()
+    reads: list[t.BufferRegion] = []
+    writes: list[t.BufferRegion] = []
+    for realize, loops in _realizes_in(block):
+        for loop in loops:
+            ranges.enter_extent(loop.var, loop.min, loop.extent)
+            relaxed.add(id(loop.var))
+        values = {item.var: value for item, value in zip(realize.block.iter_vars, realize.iter_values, strict=True)}
+        reads += [substitute(region, values) for region in realize.block.reads]
+        writes += [substitute(region, values) for region in realize.block.writes]
+    hidden = {id(buffer) for buffer in block.alloc_buffers}
+    results = {id(region.buffer) for region in writes} if block.init is not None else set[int]()
+    own_reads = [region for region in reads if id(region.buffer) not in hidden | results]
+    own_writes = [region for region in writes if id(region.buffer) not in hidden]
+    fixed = frozenset(relaxed)
+    return block.replace(
+        reads=tuple(widened(own_reads, fixed, ranges)), writes=tuple(widened(own_writes, fixed, ranges))
+    )
 
 
 def guarded(stmt: t.Stmt, condition: PrimExpr) -> t.Stmt:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from keyword import iskeyword
 from typing import Any, NoReturn
@@ -14,8 +15,8 @@ from typing import Any, NoReturn
 from ..core.errors import nearest
 from .arguments import UNSAFE, ResultName, checked
 from .errors import ScheduleError, refuse
-from .references import BlockRV, LoopRV, Reference
-from .registry import PRIMITIVES, Primitive, accepted
+from .references import BlockRV, ExprRV, LoopRV, Reference
+from .registry import DECISION, PRIMITIVES, Primitive, accepted
 from .trace import Step, Trace
 
 FORMAT = "workbench.schedule"
@@ -228,7 +229,7 @@ def _step(reader: _Reader, row: Placed, known: dict[str, Reference]) -> Step:
     places = {key: value.offset for key, value in fields["arguments"].value.items()}
     _check_arguments(reader, entry, given, places, row.offset, known)
     results = _results(reader, fields["results"], entry, known)
-    decision = _stripped(fields["decision"]) if "decision" in fields else None
+    decision = _decision(reader, entry, fields["decision"]) if "decision" in fields else None
     names = [*(item.name for item in entry.parameters), UNSAFE]
     ordered = tuple((name, given[name]) for name in names if name in given)
     return Step(entry.name, ordered, results, decision, entry.version)
@@ -242,7 +243,7 @@ def _check_arguments(
     offset: int,
     known: dict[str, Reference],
 ) -> None:
-    names = [*(item.name for item in entry.parameters), UNSAFE]
+    names = [*(item.name for item in entry.parameters if item.name != DECISION), UNSAFE]
     if given.get(UNSAFE, True) is not True:
         reader.fail(
             "unsafe is true or left out", places[UNSAFE], code="E-TRACE-ARGUMENT", found=repr(given[UNSAFE])[:60]
@@ -272,6 +273,19 @@ def _check_arguments(
             )  # fmt: skip
 
 
+def _decision(reader: _Reader, entry: Primitive, placed: Placed) -> Any:
+    """A sampler's decision, checked by its parameter's annotation."""
+    if DECISION not in entry.annotations:
+        reader.fail(f"{entry.name} takes no decision", placed.offset, code="E-TRACE-ARGUMENT", found=_shown(placed))
+    try:
+        return checked(_stripped(placed), entry.annotations[DECISION], f"{entry.name}(decision)", lambda value: None)
+    except ScheduleError as error:
+        reader.fail(
+            error.message, placed.offset, code="E-TRACE-ARGUMENT", found=error.found,
+            fix=f"expected: {error.expected}",
+        )  # fmt: skip
+
+
 def _resolve(value: Any, known: dict[str, Reference]) -> Reference | None:
     if isinstance(value, ResultName):
         return known.get(value.name)
@@ -287,10 +301,15 @@ def _results(reader: _Reader, placed: Placed, entry: Primitive, known: dict[str,
             reader.fail("a new name for a result was expected", item.offset, found=_shown(item))
         if not kinds:
             reader.fail(f"{entry.name} has no results", item.offset, found=_shown(item))
-        known[name] = BlockRV(name, name) if kinds[0] is BlockRV else LoopRV(name, _ANY)
+        known[name] = _PLACEHOLDERS[kinds[0]](name)
         names.append(name)
     return tuple(names)
 
 
 _ANY: Any = None
 """Stands for the target of a reference while a trace is only being read."""
+_PLACEHOLDERS: dict[type, Callable[[str], Reference]] = {
+    BlockRV: lambda name: BlockRV(name, name),
+    LoopRV: lambda name: LoopRV(name, _ANY),
+    ExprRV: lambda name: ExprRV(name, 1),  # in the bounds of every argument; the drawn one is checked on replay
+}

@@ -26,7 +26,7 @@ class Trial:
 
     def do(self, primitive: str, **arguments: Any) -> Any:
         """The results of a primitive.  Raises `ScheduleError`."""
-        from .schedule import run
+        from .running import run
 
         self.state, made = run(self.state, PRIMITIVES[primitive], arguments)
         return made

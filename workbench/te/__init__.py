@@ -18,6 +18,7 @@ from ..arith.build import (
     truncdiv,
     truncmod,
 )
+from ..tir.index_map import AXIS_SEPARATOR
 from .build import (
     all,
     any,
@@ -88,8 +89,10 @@ from .nodes import (
 from .prim_func import create_prim_func
 from .scanning import scan
 from .tags import tag_scope
+from .tensor_intrin import decl_tensor_intrin
 
 __all__ = [
+    "AXIS_SEPARATOR",
     "CommReducer",
     "ComputeOp",
     "ExternOp",
@@ -118,6 +121,7 @@ __all__ = [
     "cos",
     "cosh",
     "create_prim_func",
+    "decl_tensor_intrin",
     "erf",
     "exp",
     "exp2",

@@ -38,8 +38,12 @@ def placeholder(shape: Sequence[Any], dtype: str = "float32", name: str = "place
 
 
 def shape_of(shape: Any) -> tuple[PrimExpr, ...]:
-    """Extents as index expressions.  Refuses negative ones."""
-    made = indices(several(shape))
+    """Extents as index expressions; 4.0, what `n / 8` makes of 32, is 4.  Refuses negative and broken ones."""
+    given = [int(item) if isinstance(item, float) and item.is_integer() else item for item in several(shape)]
+    for item in given:
+        if isinstance(item, float):
+            raise WorkbenchError("E-TE-SHAPE", "an extent is a whole number", found=str(item), fix="divide by //")
+    made = indices(given)
     for extent in made:
         value = getattr(extent, "value", 0)
         if value < 0:

@@ -15,27 +15,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from . import card
-from .checks import (
-    at_most_steps,
-    avoids,
-    holds,
-    inlined,
-    inside,
-    legal,
-    loop_extents,
-    loop_order,
-    metric,
-    parallel,
-    same_numbers,
-    same_program,
-    scratch_at_most,
-    uses,
-    value_is,
-    vectorized,
-)
+from .cache_checks import cycles_at_most, misses_at_most
+from .checks import at_most_steps, avoids, holds, legal, metric, same_numbers, same_program, uses, value_is
 from .exercise import Check, Exercise, Verdict, find
+from .loop_checks import loop_extents, loop_order, parallel, vectorized
 from .predict import Prediction, predict
 from .shapes import shapes_for
+from .stage_checks import inlined, inside, partial_results, scratch_at_most
 from .task import Report, Task
 from .task import check as check_answer
 from .work import Work
@@ -82,6 +68,7 @@ __all__ = [
     "at_most_steps",
     "avoids",
     "check_answer",
+    "cycles_at_most",
     "find",
     "holds",
     "inlined",
@@ -90,7 +77,9 @@ __all__ = [
     "loop_extents",
     "loop_order",
     "metric",
+    "misses_at_most",
     "parallel",
+    "partial_results",
     "predict",
     "progress",
     "same_numbers",

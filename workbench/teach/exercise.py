@@ -61,6 +61,8 @@ class Check:
     """0: a guard, without which the points of the others are not earned."""
     helps: tuple[str, ...] = ()
     """Primitives that may lead there, tried in turn for the hints."""
+    remedy: Callable[[Work], tuple[str, ...] | None] | None = None
+    """Lines that lead there from the start, where the check knows a search of its own."""
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,8 @@ def ladder(exercise: Exercise, check: Check, verdict: Verdict, work: Work | None
     own = exercise.hints.get(check.name, ())
     first = f"Look at: {check.name}. It says: {_sentence(verdict.reason)}"
     lines, primitive = verdict.lines, verdict.primitive
+    if not lines and check.remedy is not None and work is not None:
+        lines = check.remedy(work) or ()
     if not lines and work is not None and work.schedule is not None:
         found = search(check, work, check.helps or tuple(name for name in (primitive,) if name) or DEFAULT_HELPS)
         if found is not None:

@@ -20,8 +20,8 @@ _STATEMENTS = (
     "Stmt", "While",
 )  # fmt: skip
 _MAKERS = (
-    "const", "cast", "truncdiv", "truncmod", "floordiv", "floormod", "if_then_else", "call", "bitwise_and",
-    "bitwise_or", "bitwise_xor", "shift_left", "shift_right",
+    "const", "cast", "truncdiv", "truncmod", "floordiv", "floormod", "indexdiv", "indexmod", "if_then_else", "call",
+    "bitwise_and", "bitwise_or", "bitwise_xor", "shift_left", "shift_right",
 )  # fmt: skip
 _MATHS = (
     "abs", "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "ceil", "cos", "cosh", "erf", "exp", "exp2",
@@ -42,7 +42,8 @@ _NAMES: dict[str, tuple[str, str]] = {
     **{name: ("workbench.te.math", name) for name in _MATHS},
     **{name: ("workbench.te.build", name) for name in _REDUCTIONS},
     **{name: ("workbench.tir.op", name) for name in _CALLS},
-    "decl_buffer": ("workbench.tir.build", "decl_buffer"),
+    "decl_buffer": ("workbench.tir.op", "decl_buffer"),
+    "TensorIntrin": ("workbench.tir.tensor_intrin", "TensorIntrin"),
     "prim_func": ("workbench.tir.script", "prim_func"),
     "IndexMap": ("workbench.tir.index_map", "IndexMap"),
     "analysis": ("workbench", "analysis"),

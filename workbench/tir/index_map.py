@@ -321,7 +321,9 @@ class _Digits:
         """Note what each digit of a sum is, given the sum."""
         for position, split in enumerate(splits):
             digit = build.floordiv(value, split.scale)
-            if position and split.extent is not None:
+            if split.extent is not None and _constant(split.extent) == 1:
+                digit = build.const(0)  # whatever stands beside it may be longer than its scale
+            elif position and split.extent is not None:
                 digit = build.floormod(digit, split.extent)
             self.splits.append((split, digit))
 

@@ -16,7 +16,7 @@ from ..core.errors import WorkbenchError
 from ..schedule import Schedule
 from ..schedule.arguments import Between
 from ..schedule.errors import ScheduleError
-from ..schedule.references import BlockRV, LoopRV, Reference
+from ..schedule.references import BlockRV, LoopRV, Reference, make_reference
 from ..schedule.registry import PRIMITIVES, Primitive
 from ..tir import nodes as t
 from .schema import HistoryEntry, Parameter, ParameterKind, PrimitiveView, ReasonsView, ScheduleView, TextView, TreeNode
@@ -267,7 +267,7 @@ def _known(schedule: Schedule, target: Any) -> Reference | None:
     for name, held in state.named.items():
         same = held == target if isinstance(held, str) and isinstance(target, str) else held is target
         if same and name not in state.consumed:
-            return BlockRV(name, held) if isinstance(held, str) else LoopRV(name, held)
+            return make_reference(name, held)
     return None
 
 
@@ -328,7 +328,7 @@ def _key(reference: Reference) -> Any:
 def _offered() -> list[Primitive]:
     """The primitives that the editor offers."""
     return sorted(
-        (entry for entry in PRIMITIVES.values() if entry.category not in ("get", "other")),
+        (entry for entry in PRIMITIVES.values() if entry.category not in ("get", "sample", "other")),
         key=lambda entry: _CATEGORIES.index(entry.category) if entry.category in _CATEGORIES else len(_CATEGORIES),
     )
 

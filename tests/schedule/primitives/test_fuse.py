@@ -32,6 +32,15 @@ def fuse_triangle(sch: Schedule) -> Any:
     return sch.fuse(*sch.get_loops("tri"))
 
 
+def test_unit_variables_left_out(golden: Golden) -> None:
+    def steps(sch: Schedule) -> None:
+        block = sch.get_block("C")
+        outer, middle, _ = sch.split(sch.get_loops(block)[1], factors=[1, 1, None])
+        sch.fuse(outer, middle, preserve_unit_iters=False)
+
+    check_steps(golden, p.matmul, steps)
+
+
 REFUSALS: dict[str, tuple[Program, Steps, str]] = {
     "kind": (p.matmul, lambda s: s.fuse(*q.annotated_first(s)), "E-SCHEDULE-FUSE-KIND"),
     "order": (p.matmul, lambda s: s.fuse(*reversed(s.get_loops("D"))), "E-SCHEDULE-NESTING"),

@@ -28,6 +28,21 @@ def test_guarded(golden: Golden) -> None:
     check_steps(golden, p.matmul, steps)
 
 
+def test_unit_variables_left_out(golden: Golden) -> None:
+    def steps(sch: Schedule) -> None:
+        sch.split(sch.get_loops("C")[1], factors=[1, None, 1], preserve_unit_iters=False)
+        sch.split(sch.get_loops("D")[1], factors=[None, 1])
+
+    check_steps(golden, p.matmul, steps)
+
+
+def test_no_guard_asked_for(golden: Golden) -> None:
+    def steps(sch: Schedule) -> None:
+        sch.split(sch.get_loops("D")[1], factors=[None, 3], disable_predication=True)
+
+    check_steps(golden, p.matmul, steps)
+
+
 def test_symbolic(golden: Golden) -> None:
     func = q.symbolic()
     sch = Schedule(func)
@@ -41,6 +56,11 @@ def test_symbolic(golden: Golden) -> None:
 
 
 REFUSALS: dict[str, tuple[Program, Steps, str]] = {
+    "unguarded": (
+        p.matmul,
+        lambda s: s.split(s.get_loops("D")[1], factors=[None, 4], disable_predication=True),
+        "E-SCHEDULE-UNGUARDED",
+    ),
     "kind": (p.matmul, lambda s: s.split(q.annotated_first(s)[0], factors=[None, 2]), "E-SCHEDULE-SPLIT-KIND"),
     "two open factors": (
         p.matmul,

@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from ...analysis.tree import BlockSite
 from ...tir import nodes as t
 from ..errors import require
 from ..kinds import annotated
-from ..legality import require_independent
+from ..legality import blocks_under, reduce_variables, reduction_operator, require_independent
 from ..references import LoopRV
 from ..registry import primitive
 from ..state import Change, ScheduleState
+from ..surgery import replaced
 
 AXES = tuple(f"{group}.{axis}" for group in ("blockIdx", "threadIdx") for axis in "xyz")
 
 
 @primitive(category="loop", suggest={"thread_axis": ["threadIdx.x"]})
-def bind(state: ScheduleState, loop: LoopRV, thread_axis: str) -> Change[None]:
+def bind(state: ScheduleState, loop: LoopRV, thread_axis: str, cross_thread: bool = False) -> Change[None]:
     """Bind a loop to an axis of a GPU's threads.
 
     before:  for i in range(256): C[i] = A[i]
     after:   for i in T.thread_binding(256, thread="threadIdx.x"): C[i] = A[i]
 
-    Raises `ScheduleError`: an unknown axis, iterations that depend on each other (with a witness).
+    With `cross_thread`, a loop of a reduction: its iterations' values are combined across the threads of a group, and
+    the loop is annotated so ("cross_thread").
+    Raises `ScheduleError`: an unknown axis, iterations that depend on each other (with a witness), a reduction across
+    threads over blocks of threads, or of values that depend on their order.
     """
     old = state.loop(loop)
     require(
@@ -32,6 +39,47 @@ def bind(state: ScheduleState, loop: LoopRV, thread_axis: str) -> Change[None]:
         fix='bind(loop, "threadIdx.x")',
         nodes=(old,),
     )
-    return annotated(
-        state, old, t.ForKind.THREAD_BINDING, lambda: require_independent(state, old, "bind", False), thread_axis
+    kind = t.ForKind.THREAD_BINDING
+    if not cross_thread:
+        return annotated(state, old, kind, lambda: require_independent(state, old, "bind", False), thread_axis)
+    reductions = _reductions(state, old, thread_axis)
+    others = _without(state, reductions)
+    rest = others.tree.loops.get(id(old.var))
+
+    def legality() -> None:
+        if rest is not None:
+            require_independent(others, rest.loop, "bind", False)
+
+    annotated(state, old, kind, legality, thread_axis)
+    marked = old.replace(kind=kind, thread=thread_axis, annotations=old.annotations.set("cross_thread", 1))
+    note = f"combined across threads: {', '.join(site.name for site in reductions)}"
+    return Change(replaced(state.func, {id(old): marked}), (), (note,))
+
+
+def _reductions(state: ScheduleState, loop: t.For, thread_axis: str) -> list[BlockSite]:
+    """The reductions that run over `loop`, which threads of one group may share."""
+    found = [site for site in blocks_under(state, loop) if id(loop.var) in reduce_variables(site)]
+    require(
+        bool(found) and all(reduction_operator(site.block) is not None and site.block.init for site in found),
+        "E-SCHEDULE-NOT-REDUCTION-LOOP",
+        f"cannot combine the iterations of {loop.var.name} across threads",
+        found=", ".join(site.name for site in found) or "no reduction runs over the loop",
+        expected="a loop of reductions that have their initialisation and may be done in any order",
+        fix="leave cross_thread out, or choose a reduction loop before decompose_reduction",
+        nodes=(loop,),
     )
+    require(
+        thread_axis.startswith("threadIdx"),
+        "E-SCHEDULE-THREAD",
+        f"values cannot be combined across {thread_axis}",
+        found="blocks of threads, which do not wait for each other",
+        expected="threadIdx.x, threadIdx.y or threadIdx.z",
+        fix="use rfactor, and bind the loop over partial results",
+        nodes=(loop,),
+    )
+    return found
+
+
+def _without(state: ScheduleState, sites: list[BlockSite]) -> ScheduleState:
+    func = replaced(state.func, {id(site.realize): None for site in sites})
+    return replace(state, functions=state.functions.set(state.working, func))

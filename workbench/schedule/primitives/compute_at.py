@@ -9,6 +9,7 @@ from ...tir import nodes as t
 from ..arguments import Index
 from ..blocks import require_intermediate, require_regular, require_whole_domain
 from ..errors import require
+from ..exact import doubting, settle
 from ..kinds import require_still_independent
 from ..legality import require_legal
 from ..placing import (
@@ -23,10 +24,11 @@ from ..placing import (
     require_target,
     window_of,
 )
-from ..references import BlockRV, LoopRV
+from ..references import ROOT, BlockRV, LoopRV
 from ..registry import primitive
-from ..state import Change, ScheduleState
+from ..state import Change, ScheduleState, is_mark
 from ..surgery import Names
+from .compute_inline import compute_inline
 
 
 @primitive(category="place")
@@ -41,23 +43,28 @@ def compute_at(
                  for ax1 in range(16): B[i, ax1] = A[i, ax1] * 2
                  for j in range(16): C[i, j] = B[i, j] + 1
 
-    Elements that several iterations need are computed again in each.  Its old loops are gone.
+    Elements that several iterations need are computed again in each.  Its old loops are gone.  A place drawn by
+    sample_compute_location may be no loop: the root leaves the block where it is, inlined means compute_inline.
     Raises `ScheduleError`: an output of the function, consumers outside the loop, a block whose values depend on
     when they are computed.
     """
+    if is_mark(loop):
+        return Change(state.func) if loop.target is ROOT else compute_inline(state, block)
     site, target = state.block(block), state.loop_site(loop)
-    require_regular(state, site, "move")
+    working = doubting(state)
+    require_regular(working, site, "move")
     require_intermediate(state, site, "move")
-    require_whole_domain(state, site, "move")
+    require_whole_domain(working, site, "move")
     require_target(site, target, "move")
     require_plain_loops(site, "move")
-    consumers = _consumers(state, site, target)
+    consumers = _consumers(working, site, target)
     around = loops_at(target)
     windows = _windows(site, target, consumers)
     placed = moved(site, windows, around, Names(state.tree.names()), preserve_unit_loops)
     first = min(part_of(state.tree, target.loop, consumer) for consumer in consumers)
     position = position_of(index, 0, first, first, target.loop)
     func = insert(state, site, target, placed, position)
+    settle(state, working, func, around)
     require_still_independent(state, func, [region.buffer for region in site.block.reads])
     return Change(func)
 
@@ -80,6 +87,8 @@ def _consumers(state: ScheduleState, site: BlockSite, target: LoopSite) -> list[
             )
             if inside:
                 found.append(reader)
+    if not found and state.doubts:
+        raise state.doubts[0]
     require(
         bool(found),
         "E-SCHEDULE-NO-CONSUMER",

@@ -11,7 +11,7 @@ from ..errors import require
 from ..references import LoopRV
 from ..registry import primitive
 from ..state import Change, ScheduleState
-from ..surgery import Names, replaced, substituted, tidied
+from ..surgery import Names, replaced, substituted, tidied, without_unit_variables
 
 
 @primitive(category="loop")
@@ -21,7 +21,8 @@ def fuse(state: ScheduleState, *loops: LoopRV, preserve_unit_iters: bool = True)
     before:  for i, j in grid(4, 6): S(i, j)
     after:   for i_j_fused in range(24): S(i_j_fused // 6, i_j_fused % 6)
 
-    Order is kept, so this is always legal.
+    Order is kept, so this is always legal.  `preserve_unit_iters=False` puts 0 in the place of the new variable if
+    there is but one iteration.
     Raises `ScheduleError`: loops that are not serial, not directly nested, or whose extent depends on an outer one.
     """
     chain = consecutive(state, loops, "fuse")
@@ -60,6 +61,9 @@ def fuse(state: ScheduleState, *loops: LoopRV, preserve_unit_iters: bool = True)
     extent = chain[0].extent
     for old in chain[1:]:
         extent = build.multiply(extent, old.extent)
-    made = t.For(fused, build.const(0), extent, t.ForKind.SERIAL, substituted(chain[-1].body, values))
+    body = substituted(chain[-1].body, values)
+    if not preserve_unit_iters:
+        body = without_unit_variables(body, [fused], [extent])
+    made = t.For(fused, build.const(0), extent, t.ForKind.SERIAL, body)
     inside = [site.name for site in state.tree.under(chain[0])]
     return Change(tidied(replaced(state.func, {id(chain[0]): made}), inside), (fused,))

@@ -17,7 +17,7 @@ from ...tir.build import seq
 from ..arguments import Index
 from ..blocks import require_leaf
 from ..errors import refuse, require
-from ..legality import SUMS, reduce_variables, spatial_variables
+from ..legality import SUMS, reduce_variables, require_legal, runs_once, spatial_variables
 from ..reductions import Reduction, reduction_of, renamed_elements, stored
 from ..references import BlockRV, LoopRV
 from ..registry import primitive
@@ -96,9 +96,9 @@ def _plan(state: ScheduleState, reference: LoopRV, factor_axis: int) -> _Plan:
         nodes=(site.block,),
     )
     own, apart = _taken_apart(site, target, chain)
-    _check_order(site, target, chain, reduction)
+    _check_order(state, site, target, chain, reduction)
     outside, kept, inside = _conditions(site, chain, own)
-    _check_once(site, chain)
+    _check_once(state, site, chain)
     axis = factor_axis if factor_axis >= 0 else factor_axis + rank + 1
     return _Plan(site, reduction, chain, target, own, apart, axis, outside, kept, inside)
 
@@ -237,13 +237,16 @@ def _taken_apart(
     return tuple(loop for loop in chain if id(loop.var) in own), ordered
 
 
-def _check_order(site: BlockSite, target: t.For, chain: tuple[t.For, ...], reduction: Reduction) -> None:
+def _check_order(
+    state: ScheduleState, site: BlockSite, target: t.For, chain: tuple[t.For, ...], reduction: Reduction
+) -> None:
     reduced = reduce_variables(site)
     first = next(loop for loop in chain if id(loop.var) in reduced)
     flaws = reduction.flaws
     problem = flaws.neutral or flaws.associative or (flaws.commutative if first is not target else "")
     wanted = "associative, with a neutral start" + ("" if first is target else ", and commutative")
-    require(
+    require_legal(
+        state,
         not problem,
         "E-SCHEDULE-COMBINER",
         f"cannot factor {target.var.name}: the results of {site.name} would change",
@@ -286,10 +289,11 @@ def _conditions(
     return build.all_of(*outside), build.all_of(*kept), tuple(inside)
 
 
-def _check_once(site: BlockSite, chain: tuple[t.For, ...]) -> None:
+def _check_once(state: ScheduleState, site: BlockSite, chain: tuple[t.For, ...]) -> None:
     """Each instance of the block must run once in the chain, and the reduction through all of its domain."""
-    require(
-        binding_facts(site, chain).injective,
+    require_legal(
+        state,
+        runs_once(site, chain),
         "E-SCHEDULE-REDUCED-TWICE",
         f"cannot show that {chain[0].var.name} reduces every element of {site.name} once",
         found="elements that may be computed again",
@@ -309,7 +313,8 @@ def _check_once(site: BlockSite, chain: tuple[t.For, ...]) -> None:
     )
     realize = site.realize.replace(iter_values=tuple(value for _, value in pairs), predicate=predicate, block=alone)
     inner = tuple(loop for loop in chain if id(loop.var) in reduced)
-    require(
+    require_legal(
+        state,
         binding_facts(BlockSite(realize, site.order, site.path), inner).covers,
         "E-SCHEDULE-PARTIAL",
         f"cannot show that {site.name} reduces through all of its domain",

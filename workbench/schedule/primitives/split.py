@@ -9,15 +9,20 @@ from ...tir import nodes as t
 from ...tir.build import nest
 from ..arguments import Factor
 from ..errors import require
+from ..legality import require_legal
 from ..references import LoopRV
 from ..registry import primitive
 from ..state import Change, ScheduleState
-from ..surgery import Names, guarded, replaced, substituted, tidied
+from ..surgery import Names, guarded, replaced, substituted, tidied, without_unit_variables
 
 
 @primitive(category="loop", suggest={"factors": [[None, 4], [None, 2], [2, None], [None, 3], [2, None, 2], [3, 5]]})
 def split(
-    state: ScheduleState, loop: LoopRV, factors: list[Factor | None], preserve_unit_iters: bool = True
+    state: ScheduleState,
+    loop: LoopRV,
+    factors: list[Factor | None],
+    preserve_unit_iters: bool = True,
+    disable_predication: bool = False,
 ) -> Change[list[LoopRV]]:
     """Divide a loop into nested loops of the given extents, outermost first; one of them may be None, for the rest.
 
@@ -25,7 +30,10 @@ def split(
     after:   for i_0, i_1 in grid(8, 4): where i_0 * 4 + i_1 < 30: S(i_0 * 4 + i_1)      # factors=[None, 4]
 
     The guard stands only where the factors do not divide the extent.  Order is kept, so this is always legal.
-    Raises `ScheduleError`: a loop that is not serial, two Nones, factors whose product is below the extent.
+    `preserve_unit_iters=False` puts the number in the place of the variable of a loop of one iteration.
+    `disable_predication` leaves the guard out, which is legal only if the factors are known to divide the extent.
+    Raises `ScheduleError`: a loop that is not serial, two Nones, factors whose product is below the extent, a guard
+    that may not be left out.
     """
     old = state.loop(loop)
     require(
@@ -53,9 +61,22 @@ def split(
     for var, extent in zip(new, extents, strict=True):
         index = build.add(build.multiply(index, extent), var)
     body = old.body
-    if not exact:
+    if disable_predication:
+        require_legal(
+            state,
+            exact,
+            "E-SCHEDULE-UNGUARDED",
+            f"the guard of {old.var.name} is needed: the factors are not shown to divide its extent",
+            found=f"factors {list(factors)}",
+            expected="factors whose product divides the extent",
+            fix="leave disable_predication out",
+            nodes=(old,),
+        )
+    elif not exact:
         body = guarded(body, build.less(old.var, build.add(old.min, old.extent)))
     body = substituted(body, {old.var: build.add(old.min, index)})
+    if not preserve_unit_iters:
+        body = without_unit_variables(body, new, extents)
     inside = [site.name for site in state.tree.under(old)]
     made = nest(list(zip(new, extents, strict=True)), body)
     return Change(tidied(replaced(state.func, {id(old): made}), inside), tuple(new))

@@ -8,11 +8,13 @@ Invariant: every refusal of a te schedule, at once or at the first look, names o
 from __future__ import annotations
 
 import linecache
+import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import PurePath
+from types import MappingProxyType
 from typing import Any
 
 from ...te.nodes import Operation, Tensor
@@ -37,9 +39,31 @@ class Call:
 
 
 class StageError(ScheduleError):
-    """A call on a te schedule was refused; `call` is the one to blame."""
+    """A call on a te schedule was refused; `call` is the one to blame, `cause` the refusal of the engine, if it was."""
 
     call: Call | None = None
+    cause: ScheduleError | None = None
+    loops: Mapping[str, str] = MappingProxyType({})
+    """What te calls the loops that the engine's hints speak of."""
+
+    @property
+    def underlined(self) -> str:
+        """The lines of the program concerned, underlined."""
+        return self.cause.underlined if self.cause is not None else ""
+
+    @property
+    def fix(self) -> str:
+        """How to mend it; where the engine refused, also the nearest legal alternative, found by trying."""
+        if self.cause is None:
+            return self._fix
+        return _REFERENCE.sub(lambda found: self.loops.get(found[0], found[0]), self.cause.fix)
+
+    @fix.setter
+    def fix(self, value: str) -> None:
+        self._fix = value
+
+
+_REFERENCE = re.compile(r"\bl\d+\b")
 
 
 def called(owner: str, name: str, positional: Sequence[Any], named: Mapping[str, Any] | None = None) -> Call:
@@ -78,26 +102,29 @@ def refused(call: Call, code: str, message: str, *, found: str, expected: str, f
 
 
 @contextmanager
-def blamed(call: Call) -> Iterator[None]:
-    """Refusals of the engine inside become refusals of `call`, with the engine's reason, place and witness kept."""
+def blamed(call: Call, loops: Callable[[], Mapping[str, str]]) -> Iterator[None]:
+    """Refusals of the engine inside become refusals of `call`, with the engine's reason, place and witness kept.
+
+    `loops` gives te's names of the loops by those of the engine's references.
+    """
     try:
         yield
     except StageError:
         raise
     except ScheduleError as error:
-        raise _blaming(call, error) from None
+        raise _blaming(call, error, loops()) from None
 
 
-def _blaming(call: Call, error: ScheduleError) -> StageError:
+def _blaming(call: Call, error: ScheduleError, loops: Mapping[str, str]) -> StageError:
     made = StageError(
         error.code,
         f"{call.text}: {error.message}",
         where=call.where,
         found=error.found,
         expected=error.expected,
-        fix=error.fix,
         kept="the te schedule keeps the call; nothing was built",
         nodes=error.nodes,
     )
-    made.call, made.primitive, made.witness, made.underlined = call, error.primitive, error.witness, error.underlined
+    made.call, made.cause, made.loops = call, error, loops
+    made.primitive, made.witness, made.attempt = error.primitive, error.witness, error.attempt
     return made

@@ -19,7 +19,7 @@ from ...core.node import substitute
 from ...te.nodes import ComputeOp, Operation, ProducerLoad, Reduce, Tensor
 from ...tir.nodes import IterKind, IterVar, Range
 from .calls import Call, refused
-from .relations import Relation, Split, StageRecord, derived, first_record
+from .relations import Fuse, Relation, Split, StageRecord, derived, first_record
 
 if TYPE_CHECKING:
     from .schedule import Recorded
@@ -123,6 +123,12 @@ def cache_write(recorded: Recorded, source: int, scope: str, call: Call) -> tupl
     """(the record with the computing stage, its tensors)."""
     record = recorded.stages[source]
     op = _pristine(record, call)
+    if op.num_outputs != 1:
+        raise refused(
+            call, "E-STAGE-CACHE", f"{op.name} has several results, which cannot be cached",
+            found=f"{op.num_outputs} outputs", expected="an operation of one output",
+            fix="compute the results by operations of their own",
+        )  # fmt: skip
     fresh = [_fresh(f"{axis.var.name}.c", axis.dom.min, axis.dom.extent) for axis in op.axis]
     values = {axis.var: new.var for axis, new in zip(op.axis, fresh, strict=True)}
     bodies = tuple(substitute(body, values) for body in op.body)
@@ -330,6 +336,7 @@ def _values(relation: Relation, values: Mapping[Var, PrimExpr]) -> dict[Var, Pri
         outer, inner = values[relation.outer.var], values[relation.inner.var]
         value = build.add(build.multiply(outer, relation.inner.dom.extent), inner)
         return {relation.parent.var: build.add(relation.parent.dom.min, value)}
+    assert isinstance(relation, Fuse)
     rest = values[relation.fused.var]
     found: dict[Var, PrimExpr] = {}
     for part in reversed(relation.parts[1:]):

@@ -53,4 +53,7 @@ class Group:
 
 def place_of(groups: tuple[Any, ...], key: int) -> Attach | None:
     """The place that the groups give a stage without one: of the last group that has it."""
-    return next((group.attach for group in reversed(groups) if key in group.members and group.attach is not None), None)
+    for group in reversed(groups):
+        if group.attach is not None and key in group.members and group.attach.stage not in group.members:
+            return group.attach
+    return None

@@ -1,6 +1,7 @@
 """Carrying out the recorded calls of a te schedule, by primitives of the one engine, in one canonical order.
 
-    1. cache_read, cache_write, rfactor     on the program as te makes it, what uses another's result after it
+    1. cache_read, cache_write, rfactor     on the program as te makes it, what uses another's result after it;
+                                            transform_layout
     2. compute_inline                       producers first
     3. each stage, consumers first          into its place (compute_at), then its splits and fusions, then their order
     4. scopes and remarks on stages
@@ -14,24 +15,27 @@ A stage that stands at a loop of a consumer finds that loop finished, whenever t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from ...analysis.tree import extent_of
-from ...arith.nodes import FloatImm, IntImm
+from ...arith.nodes import Var
 from ...core.errors import WorkbenchError
-from ...core.node import post_order
-from ...te.nodes import ComputeOp, PlaceholderOp, Tensor
-from ...te.prim_func import create_prim_func
+from ...te.nodes import PlaceholderOp, ScanOp, Tensor
+from ...te.prim_func import lowered
 from ...tir import nodes as t
+from ...tir.index_map import IndexMap, index_map_of
 from ...tir.nodes import IterKind, IterVar
+from ...tir.tensor_intrin import registered_name
 from ..errors import ScheduleError
 from ..references import BlockRV, LoopRV
 from ..schedule import Schedule
 from .calls import Call, blamed, refused
 from .graph import CacheRead, CacheWrite, GraphCall, RFactor
 from .group import place_of
-from .relations import Attach, Fuse, Mark, Relation, Remark, Split, StageRecord
+from .order import in_order, index_of, next_relation, ordered_marks, remark_rank, same_order
+from .relations import Attach, Fuse, Mark, Relation, Remark, Split, StageRecord, Transform
 
 if TYPE_CHECKING:
     from .schedule import Recorded
@@ -42,7 +46,9 @@ _KINDS = ("parallel", "unroll", "bind", "pragma", "prefetch", "vectorize")
 
 def default_arguments(recorded: Recorded) -> tuple[Tensor, ...]:
     """The placeholders, then the outputs."""
-    inputs = [op for op in recorded.origins.values() if isinstance(op, PlaceholderOp)]
+    operations = list(recorded.origins.values())
+    states = {id(state.op) for op in operations if isinstance(op, ScanOp) for state in op.state_placeholder}
+    inputs = [op for op in operations if isinstance(op, PlaceholderOp) and id(op) not in states]
     return tuple(op.output(index) for op in (*inputs, *recorded.outputs) for index in range(op.num_outputs))
 
 
@@ -73,14 +79,13 @@ class _Builder:
 
     def __init__(self, recorded: Recorded, args: Sequence[Any], name: str) -> None:
         self.recorded = recorded
-        func = create_prim_func(args, name=name)
-        self.schedule = Schedule(func)
-        self.names = _block_names(recorded, args, self.schedule)
-        self.params = {
-            id(item.op): parameter
-            for item, parameter in zip(args, func.params, strict=True)
-            if isinstance(item, Tensor) and isinstance(item.op, PlaceholderOp)
-        }  # fmt: skip
+        made = lowered(args, name)
+        self.schedule = Schedule(made.func)
+        self.names = {recorded.owners[key]: block for key, block in made.blocks.items() if key in recorded.owners}
+        self.first_buffers = made.buffers
+        attached = [self._attach(stage) for stage in recorded.stages.values()]
+        self.parents = {attach.stage for attach in attached if attach is not None}
+        """Stages that others stand in."""
         self.blocks: dict[int, BlockRV] = {}
         self.loops: dict[tuple[int, int], LoopRV] = {}
         """The loop of each handle, by stage and the handle's identity."""
@@ -91,31 +96,57 @@ class _Builder:
 
     def run(self) -> Schedule:
         recorded = self.recorded
-        for call in _in_order(recorded.calls):
+        for call in in_order(recorded.calls):
             self._graph_call(call)
         present = [key for key in recorded.order if key in self.names or key in self.blocks]
         self._require_no_lost(present)
         stages = [recorded.stages[key] for key in present]
-        inlined = [stage for stage in stages if _is_inline(stage)]
-        for stage in inlined:
-            assert stage.attach is not None
-            with blamed(stage.attach.call):
-                self.schedule.compute_inline(self.block(stage.key))
+        for stage in stages:
+            self._transform(stage)
+        for stage in stages:
+            self._inline(stage)
         standing = [stage for stage in stages if not _is_inline(stage)]
         for stage in reversed(standing):
-            self._place(stage)
-            self._shape(stage)
+            if self._is_worked_on(stage):
+                self._place(stage)
+                self._shape(stage)
+        self._finish(standing)
+        return self.schedule
+
+    def _inline(self, stage: StageRecord) -> None:
+        if stage.attach is not None and stage.attach.kind == "inline":
+            with self.blamed(stage.attach.call):
+                self.schedule.compute_inline(self.block(stage.key))
+
+    def _finish(self, standing: Sequence[StageRecord]) -> None:
+        """What is done once all loops stand: 4. to 7."""
         for stage in standing:
-            for remark in sorted(stage.remarks, key=_remark_order):
+            for remark in sorted(stage.remarks, key=remark_rank):
                 self._remark(stage, remark)
-        for stage, mark in _marks(standing, _KINDS):
+        for stage, mark in ordered_marks(standing, _KINDS):
             self._mark(stage, mark)
         for stage in standing:
             self._decompose(stage)
-        for stage, mark in _marks(standing, ("tensorize",)):
-            with blamed(mark.call):
-                self.schedule.tensorize(self.loops[stage.key, id(mark.axis)], mark.value)
-        return self.schedule
+        for stage, mark in ordered_marks(standing, ("tensorize",)):
+            with self.blamed(mark.call):
+                name = registered_name(mark.value)
+                self.schedule.tensorize(self.loops[stage.key, id(mark.axis)], name)
+
+    def _is_worked_on(self, stage: StageRecord) -> bool:
+        """Whether anything asks for the loops of a stage: the others leave no lines in the trace."""
+        placed = self._attach(stage) is not None or stage.key in self.parents
+        return placed or stage.is_touched or any(axis.kind is IterKind.REDUCE for axis in stage.roots)
+
+    def _attach(self, stage: StageRecord) -> Attach | None:
+        return stage.attach or place_of(self.recorded.groups, stage.key)
+
+    def blamed(self, call: Call) -> AbstractContextManager[None]:
+        """Refusals inside are of `call`."""
+        return blamed(call, self._loop_names)
+
+    def _loop_names(self) -> dict[str, str]:
+        axes = {id(axis): axis.var.name for stage in self.recorded.stages.values() for axis in stage.all_axes}
+        return {loop.name: axes[axis] for (_, axis), loop in self.loops.items() if axis in axes}
 
     def block(self, key: int) -> BlockRV:
         """The block of a stage."""
@@ -124,21 +155,23 @@ class _Builder:
         return self.blocks[key]
 
     def _require_no_lost(self, present: Sequence[int]) -> None:
-        """Refuse calls on stages that have no block: constants, which are folded into their users."""
+        """Refuse calls on stages that have no block: constants, which are folded into their users, and scans, which
+        are what their init and update stages write."""
         known = set(present)
         for key, stage in self.recorded.stages.items():
-            earlier = [*stage.relations, *stage.marks, *stage.remarks, *([stage.attach] if stage.attach else [])]
+            remarks = [remark for remark in stage.remarks if remark.kind != "env_threads"]
+            earlier = [*stage.relations, *stage.marks, *remarks, *([stage.attach] if stage.attach else [])]
             if key not in known and not stage.is_placeholder and earlier:
                 raise refused(
-                    earlier[0].call, "E-STAGE-CONSTANT", f"{stage.op.name} has no loops: it is a constant",
-                    found="a value that is put into its users", expected="a stage that is computed",
-                    fix="leave it out",
+                    earlier[0].call, "E-STAGE-NO-BLOCK", f"{stage.op.name} computes nothing of its own",
+                    found="a scan" if isinstance(stage.op, ScanOp) else "a constant, which is put into its users",
+                    expected="a stage that is computed", fix="schedule the stages that it reads",
                 )  # fmt: skip
 
     # --- 1. calls that change the graph ---
 
     def _graph_call(self, call: GraphCall) -> None:
-        with blamed(call.call):
+        with self.blamed(call.call):
             if isinstance(call, CacheWrite):
                 self._cache_write(call)
             elif isinstance(call, CacheRead):
@@ -148,13 +181,6 @@ class _Builder:
 
     def _cache_write(self, call: CacheWrite) -> None:
         block = self.block(call.source)
-        count = len(self.schedule.get(block).writes)
-        if count != 1:
-            raise refused(
-                call.call, "E-STAGE-CACHE", "an operation of several outputs cannot be cached",
-                found=f"{count} outputs", expected="an operation of one output",
-                fix="compute the outputs by operations of their own",
-            )  # fmt: skip
         copy = self.schedule.cache_write(block, 0, call.scope)
         self.blocks[call.made], self.blocks[call.source] = block, copy
 
@@ -175,7 +201,7 @@ class _Builder:
     def _buffer(self, key: int, index: int) -> t.Buffer:
         op = self.recorded.stages[key].op
         if isinstance(op, PlaceholderOp):
-            return self.params[id(op)]
+            return self.first_buffers[id(op), 0]
         return self.schedule.get(self.block(key)).writes[index].buffer
 
     def _rfactor(self, call: RFactor) -> None:
@@ -191,17 +217,28 @@ class _Builder:
         whole = [axis for axis in call.before if any(axis is item for item in current) and axis is not call.axis]
         self.iterators[call.made] = [call.moved[id(axis)] for axis in (*whole, *parts)]
 
+    def _transform(self, stage: StageRecord) -> None:
+        """The stage's result, and its loops, under an index map."""
+        for relation in stage.relations:
+            if isinstance(relation, Transform):
+                block, index_map = self.block(stage.key), relation.index_map
+                with self.blamed(relation.call):
+                    self.schedule.transform_layout(block, ("write", 0), index_map)
+                    if relation.made:
+                        rest = len(stage.roots) - len(relation.made)
+                        self.schedule.transform_block_layout(block, _with_rest(index_map, rest))
+
     # --- 3. places and loops ---
 
     def _place(self, stage: StageRecord) -> None:
-        attach = stage.attach or place_of(self.recorded.groups, stage.key)
+        attach = self._attach(stage)
         block = self.block(stage.key)
-        if attach is not None and not (stage.attach is None and attach.stage == stage.key):
-            with blamed(attach.call):
+        if attach is not None:
+            with self.blamed(attach.call):
                 self.schedule.compute_at(block, self._attached(stage, attach), preserve_unit_loops=True)
         known = self.nests if attach is None else self.iterators
         axes = known.get(stage.key, list(stage.roots))
-        found = self.schedule.get_loops(block)
+        found = self.schedule.get_loops(block) if axes else []
         own = found[len(found) - len(axes) :]
         self.loops.update(((stage.key, id(axis)), loop) for axis, loop in zip(axes, own, strict=True))
         self.nests[stage.key] = axes
@@ -230,18 +267,18 @@ class _Builder:
         """Splits and fusions in an order of their own, then the loops in the order of the leaves."""
         nest = {id(axis): self.loops[stage.key, id(axis)] for axis in self.nests[stage.key]}
         current = list(self.nests[stage.key])
-        waiting = list(stage.relations)
+        waiting = [relation for relation in stage.relations if not isinstance(relation, Transform)]
         while waiting:
-            relation = _next_relation(waiting, current, stage)
+            relation = next_relation(waiting, current)
             waiting.remove(relation)
-            with blamed(relation.call):
+            with self.blamed(relation.call):
                 current = self._relate(relation, current, nest, self.block(stage.key))
-        if not _same_order(current, stage.leaves):
+        if not same_order(current, stage.leaves):
             blame = stage.ordered or stage.relations[-1].call if stage.ordered or stage.relations else None
             if blame is None:
                 self.schedule.reorder(*(nest[id(leaf)] for leaf in stage.leaves))
             else:
-                with blamed(blame):
+                with self.blamed(blame):
                     self.schedule.reorder(*(nest[id(leaf)] for leaf in stage.leaves))
         self.loops.update(((stage.key, number), loop) for number, loop in nest.items())
 
@@ -250,22 +287,23 @@ class _Builder:
     ) -> list[IterVar]:
         """The loops, outermost first, after one split or fusion."""
         if isinstance(relation, Split):
-            at = _index(current, relation.parent)
+            at = index_of(current, relation.parent)
             loop = nest[id(relation.parent)]
             most = extent_of(self.schedule.get(loop))  # te makes no part longer than the loop, so nor are there guards
             factors = [size if size is None or not most else min(size, most) for size in relation.factors]
-            outer, inner = self.schedule.split(loop, factors)
+            outer, inner = self.schedule.split(loop, factors, disable_predication=relation.unguarded)
             nest[id(relation.outer)], nest[id(relation.inner)] = outer, inner
             return [*current[:at], relation.outer, relation.inner, *current[at + 1 :]]
+        assert isinstance(relation, Fuse)
         if not relation.parts:
             assert block is not None
             nest[id(relation.fused)] = self.schedule.add_unit_loop(block)
             return [relation.fused, *current]
-        at = _index(current, relation.parts[0])
+        at = index_of(current, relation.parts[0])
         rest = [axis for axis in current if all(axis is not part for part in relation.parts)]
         at -= sum(any(axis is part for part in relation.parts) for axis in current[:at])
         together = [*rest[:at], *relation.parts, *rest[at:]]
-        if not _same_order(current, together):
+        if not same_order(current, together):
             self.schedule.reorder(*(nest[id(axis)] for axis in together))
         nest[id(relation.fused)] = self.schedule.fuse(*(nest[id(part)] for part in relation.parts))
         return [*rest[:at], relation.fused, *rest[at:]]
@@ -274,7 +312,7 @@ class _Builder:
 
     def _remark(self, stage: StageRecord, remark: Remark) -> None:
         block = self.block(stage.key)
-        with blamed(remark.call):
+        with self.blamed(remark.call):
             if remark.kind == "set_scope":
                 for index in range(len(self.schedule.get(block).writes)):
                     self.schedule.set_scope(block, index, remark.value)
@@ -294,9 +332,10 @@ class _Builder:
             return
         loop = self.loops[stage.key, id(mark.axis)]
         schedule = self.schedule
-        with blamed(mark.call):
+        with self.blamed(mark.call):
             if mark.kind == "bind":
-                schedule.bind(loop, mark.value)
+                across = mark.axis.kind is IterKind.REDUCE and mark.value.startswith("threadIdx")
+                schedule.bind(loop, mark.value, cross_thread=across)
             elif mark.kind == "pragma":
                 schedule.annotate(loop, f"pragma_{mark.value[0]}", mark.value[1])
             elif mark.kind == "prefetch":
@@ -307,9 +346,13 @@ class _Builder:
     def _decompose(self, stage: StageRecord) -> None:
         """Give the initialisation loops of its own, where the engine can take it out."""
         reduced = [leaf for leaf in stage.leaves if leaf.kind is IterKind.REDUCE]
+        if not reduced:
+            return
+        if any(mark.kind == "tensorize" for mark in stage.marks):
+            return  # The intrinsic says itself what it does about initial values.
         bound = {id(mark.axis) for mark in stage.marks if mark.kind == "bind"}
         block = self.block(stage.key)
-        if not reduced or any(id(leaf) in bound for leaf in reduced) or self.schedule.get(block).init is None:
+        if any(id(leaf) in bound for leaf in reduced) or self.schedule.get(block).init is None:
             return
         try:
             self.schedule.decompose_reduction(block, self.loops[stage.key, id(reduced[0])])
@@ -320,66 +363,14 @@ class _Builder:
 # --- helpers ------------------------------------------------------------------------------------------------------
 
 
-def _block_names(recorded: Recorded, args: Sequence[Any], schedule: Schedule) -> dict[int, str]:
-    """The block that computes each stage at first: te makes them in the order of the operations."""
-    leaves = [site.name for site in schedule.state.tree.leaves]
-    tensors = [item for item in args if isinstance(item, Tensor)]
-    given = {id(tensor.op) for tensor in tensors}
-    operations = [
-        op for op in post_order(tensors) if isinstance(op, ComputeOp) and (id(op) in given or not _is_constant(op))
-    ]
-    return {
-        recorded.owners[id(op)]: name
-        for op, name in zip(operations, leaves, strict=True)
-        if id(op) in recorded.owners
-    }  # fmt: skip
-
-
-def _is_constant(op: ComputeOp) -> bool:
-    return not op.axis and isinstance(op.body[0], (IntImm, FloatImm))
-
-
-def _in_order(calls: Sequence[GraphCall]) -> list[GraphCall]:
-    """The calls in canonical order: what uses or changes what another made or changed stays after it."""
-    waiting = list(calls)
-    done: list[GraphCall] = []
-    while waiting:
-        ready = [
-            call for at, call in enumerate(waiting) if not any(_depends(call, earlier) for earlier in waiting[:at])
-        ]  # fmt: skip
-        chosen = min(ready, key=_rank)
-        waiting.remove(chosen)
-        done.append(chosen)
-    return done
-
-
-def _depends(call: GraphCall, earlier: GraphCall) -> bool:
-    touched = earlier.changes | {earlier.made}
-    return bool(touched & call.uses) or bool(call.changes & earlier.uses)
-
-
-def _rank(call: GraphCall) -> tuple[Any, ...]:
-    readers = call.readers if isinstance(call, CacheRead) else ()
-    return (type(call).__name__, call.source, readers, getattr(call, "scope", ""))
+def _with_rest(index_map: IndexMap, count: int) -> IndexMap:
+    """The map with `count` more indices, which stay as they are."""
+    rest = tuple(Var(f"rest{number}") for number in range(count))
+    return index_map_of((*index_map.initial_indices, *rest), (*index_map.final_indices, *rest))
 
 
 def _is_inline(stage: StageRecord) -> bool:
     return stage.attach is not None and stage.attach.kind == "inline"
-
-
-def _next_relation(waiting: Iterable[Relation], current: Sequence[IterVar], stage: StageRecord) -> Relation:
-    """Of the relations whose inputs are there, the one of the outermost loop in the stage's own canonical order."""
-    places = {id(axis): number for number, axis in enumerate(current)}
-    ready = [item for item in waiting if all(id(part) in places for part in item.inputs)]
-    return min(ready, key=lambda item: [places[id(part)] for part in item.inputs])
-
-
-def _same_order(one: Sequence[IterVar], other: Sequence[IterVar]) -> bool:
-    return all(a is b for a, b in zip(one, other, strict=True))
-
-
-def _index(axes: Sequence[IterVar], wanted: IterVar) -> int:
-    return next(number for number, axis in enumerate(axes) if axis is wanted)
 
 
 def _read_index(block: t.Block, buffer: t.Buffer) -> int:
@@ -388,22 +379,6 @@ def _read_index(block: t.Block, buffer: t.Buffer) -> int:
         if all(region.buffer is not other for other in distinct):
             distinct.append(region.buffer)
     return next(number for number, item in enumerate(distinct) if item is buffer)
-
-
-def _remark_order(remark: Remark) -> tuple[Any, ...]:
-    return (remark.kind, repr(remark.value) if isinstance(remark.value, (int, str, tuple)) else "")
-
-
-def _marks(stages: Sequence[StageRecord], kinds: Sequence[str]) -> list[tuple[StageRecord, Mark]]:
-    """The marks by kind, then stage, then loop."""
-    found: list[tuple[StageRecord, Mark]] = []
-    for kind in kinds:
-        for stage in stages:
-            places = {id(leaf): number for number, leaf in enumerate(stage.leaves)}
-            own = [mark for mark in stage.marks if mark.kind == kind]
-            own.sort(key=lambda mark: (places.get(id(mark.axis), -1), repr(mark.value)))
-            found.extend((stage, mark) for mark in own)
-    return found
 
 
 def _why_no_loops(parent: StageRecord) -> str:

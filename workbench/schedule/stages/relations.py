@@ -13,7 +13,8 @@ from typing import Any, Literal
 
 from ...arith import build
 from ...arith.nodes import Var
-from ...te.nodes import Operation
+from ...te.nodes import Operation, PlaceholderOp
+from ...tir.index_map import IndexMap
 from ...tir.nodes import IterKind, IterVar, Range
 from .calls import Call, refused
 
@@ -27,6 +28,8 @@ class Split:
     inner: IterVar
     factor: int | None
     nparts: int | None
+    unguarded: bool
+    """Whether iterations beyond the extent run (`disable_predication`)."""
     call: Call
 
     @property
@@ -60,7 +63,17 @@ class Fuse:
         return (self.fused,)
 
 
-Relation = Split | Fuse
+@dataclass(frozen=True, eq=False)
+class Transform:
+    """The data axes under an index map; without axes where only the storage follows it."""
+
+    inputs: tuple[IterVar, ...]
+    made: tuple[IterVar, ...]
+    index_map: IndexMap
+    call: Call
+
+
+Relation = Split | Fuse | Transform
 MarkKind = Literal["parallel", "unroll", "vectorize", "bind", "pragma", "prefetch", "tensorize"]
 
 
@@ -113,7 +126,7 @@ class StageRecord:
 
     @property
     def is_placeholder(self) -> bool:
-        return not hasattr(self.op, "body")
+        return isinstance(self.op, PlaceholderOp)
 
     @property
     def is_touched(self) -> bool:
@@ -122,7 +135,9 @@ class StageRecord:
 
     @property
     def all_axes(self) -> tuple[IterVar, ...]:
-        return (*self.roots, *(axis for relation in self.relations for axis in relation.made))
+        made = [axis for relation in self.relations for axis in (*relation.inputs, *relation.made)]
+        seen: dict[int, IterVar] = {id(axis): axis for axis in (*self.roots, *made)}
+        return tuple(seen.values())
 
     def position(self, axis: Any, call: Call, owner: Callable[[IterVar], str]) -> int:
         """The place of `axis` among the leaves; refuses what is no loop of this stage, or none any more."""
@@ -143,7 +158,7 @@ class StageRecord:
         raise refused(
             call, "E-STAGE-AXIS", f"{axis.var.name} is not an iteration variable of stage {self.op.name}",
             found=owner(axis) or "an iteration variable of another schedule",
-            expected=f"one of {names(self.leaves) or 'none: the stage is a scalar'}",
+            expected=f"{names(self.leaves) or 'none: the stage has no loops'}",
             fix=f"take it from s[{self.op.name}].op.axis or from a split of it",
         )  # fmt: skip
 
@@ -159,7 +174,9 @@ class StageRecord:
 
     # --- the next record ---
 
-    def split(self, axis: IterVar, at: int, factor: int | None, nparts: int | None, call: Call) -> StageRecord:
+    def split(
+        self, axis: IterVar, at: int, factor: int | None, nparts: int | None, unguarded: bool, call: Call
+    ) -> StageRecord:
         """The record with the leaf number `at` split."""
         name, extent = axis.var.name, axis.dom.extent
         rest = build.floordiv(build.add(extent, (factor or nparts or 1) - 1), factor or nparts or 1)
@@ -167,7 +184,7 @@ class StageRecord:
         outer, inner = (
             derived(f"{name}.{side}", size, axis.kind) for side, size in zip(("outer", "inner"), parts, strict=True)
         )
-        relation = Split(axis, outer, inner, factor, nparts, call)
+        relation = Split(axis, outer, inner, factor, nparts, unguarded, call)
         leaves = (*self.leaves[:at], outer, inner, *self.leaves[at + 1 :])
         return replace(self, leaves=leaves, relations=(*self.relations, relation))
 

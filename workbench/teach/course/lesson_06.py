@@ -8,18 +8,10 @@ import numpy as np
 
 from ... import te
 from ...arith import build
-from ..checks import (
-    at_most_steps,
-    inside,
-    legal,
-    loop_order,
-    parallel,
-    same_numbers,
-    scratch_at_most,
-    value_is,
-    vectorized,
-)
+from ..checks import at_most_steps, legal, same_numbers, value_is
 from ..exercise import Exercise
+from ..loop_checks import loop_order, parallel, vectorized
+from ..stage_checks import inside, scratch_at_most
 
 _MATMUL = {"n": (24, 20, 28), "m": (32, 40, 48), "k": (16, 12, 20)}
 

@@ -9,8 +9,10 @@ from ... import te
 from ...core.errors import WorkbenchError
 from ...schedule import Schedule
 from ...tir.script import parse
-from ..checks import holds, inside, legal, parallel, same_numbers, scratch_at_most, value_is, vectorized
+from ..checks import holds, legal, same_numbers, value_is
 from ..exercise import Exercise
+from ..loop_checks import parallel, vectorized
+from ..stage_checks import inside, scratch_at_most
 from ..work import Work
 
 STEPS = ("parallel i", "parallel j", "reorder j, i")

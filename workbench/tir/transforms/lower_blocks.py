@@ -12,13 +12,10 @@ that write them, whose iterations share the values.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from math import inf
 from typing import Any
 
 from ...arith import nodes as n
 from ...arith.build import all_of, cast, equal, logical_and
-from ...arith.simplify import Simplifier
 from ...core.node import EMPTY, FrozenMap, Node, children, pre_order, rewrite, substitute
 from ...core.trampoline import Task, run
 from ...core.transform import function_pass
@@ -26,8 +23,8 @@ from .. import nodes as t
 from ..build import seq
 from .align_storage import KEY as ALIGN
 from .align_storage import block_rows
+from .carried import carries
 from .constant_fold import fold
-from .linear import Linear, linear
 
 _PLAIN_LOOPS = (t.ForKind.SERIAL, t.ForKind.UNROLLED)
 
@@ -325,106 +322,6 @@ class _Placement:
             if step is owner:
                 return path[position:]
         return path
-
-
-# --- values that pass from one iteration to the next --------------------------------------------------------------
-
-
-def carries(loop: t.For, buffer: t.Buffer) -> bool:
-    """Whether an iteration of `loop` may read elements of `buffer` that it did not write itself.
-
-    Each region read must lie, as linear forms of the loops inside, within one region written in the same iteration.
-    Iterations of a parallel loop are independent: they pass nothing on.
-    """
-    if loop.kind is t.ForKind.PARALLEL or (isinstance(loop.extent, n.IntImm) and loop.extent.value <= 1):
-        return False  # What parallel iterations pass on nobody receives: a buffer used only inside is private to each.
-    simplifier = Simplifier()
-    inner: set[int] = set()
-    for node in pre_order(loop.body):
-        if isinstance(node, t.For):
-            simplifier.bind_range(node.var, node.min, node.extent)
-            inner.add(id(node.var))
-    writes: list[Box] = []
-    reads: list[Box] = []
-    for node in pre_order(loop.body):
-        if isinstance(node, t.BlockRealize):
-            values = {item.var: value for item, value in zip(node.block.iter_vars, node.iter_values, strict=True)}
-            own = [region for region in node.block.writes if region.buffer is buffer]
-            others = [] if own else [region for region in node.block.reads if region.buffer is buffer]
-            allowed = _allowed(node.block)
-            writes += [_box(region, values, inner, simplifier, allowed, 1) for region in own]
-            reads += [_box(region, values, inner, simplifier, allowed, inf) for region in others]
-    return not all(any(_within(read, write) for write in writes) for read in reads)
-
-
-@dataclass(frozen=True)
-class Span:
-    """One axis of what is touched in an iteration."""
-
-    fixed: Linear
-    """The part that stands still in an iteration."""
-    low: float
-    high: float
-    """Least and greatest offset from it."""
-    least: float
-    most: float
-    """What the iterators' domains allow in any iteration: bindings reach beyond where a predicate holds them back."""
-
-
-Box = list[Span]
-
-
-def _allowed(block: t.Block) -> Simplifier:
-    """What is known of expressions of a block's iterators: their domains."""
-    simplifier = Simplifier()
-    for iterator in block.iter_vars:
-        simplifier.bind_range(iterator.var, iterator.dom.min, iterator.dom.extent)
-    return simplifier
-
-
-def _box(
-    region: t.BufferRegion,
-    values: dict[Any, n.PrimExpr],
-    inner: set[int],
-    simplifier: Simplifier,
-    allowed: Simplifier,
-    unknown: float,
-) -> Box:
-    """What a region holds in an iteration; an axis of symbolic length counts as `unknown` elements."""
-    box: Box = []
-    for axis in region.region:
-        form = linear(simplifier.simplify(substitute(axis.min, values)))
-        reach: float = getattr(axis.extent, "value", unknown) - 1
-        fixed: Linear = Linear()
-        low, high = float(form.constant), form.constant + reach
-        for key, (atom, coefficient) in form.terms.items():
-            if any(id(part) in inner for part in pre_order(atom)):
-                bound = simplifier.bound(atom)
-                ends = (coefficient * float(bound.low), coefficient * float(bound.high))
-                low, high = low + min(ends), high + max(ends)
-            else:
-                fixed.add(key, atom, coefficient)
-        domain = allowed.bound(axis.min)
-        box.append(Span(fixed, low, high, domain.low, domain.high + reach))
-    return box
-
-
-def _within(read: Box, write: Box) -> bool:
-    """Whether a box lies in another: the same fixed parts, offsets inside; or all that can be read at any time."""
-    for mine, theirs in zip(read, write, strict=True):
-        alike = _coefficients(mine.fixed) == _coefficients(theirs.fixed)
-        low, high = mine.low, mine.high
-        if not theirs.fixed.terms:
-            # Without a fixed part both ends are numbers, and the domain's ends are numbers for the same elements.
-            low, high = (max(low, mine.least), min(high, mine.most)) if alike else (mine.least, mine.most)
-            alike = True
-        if not alike or low < theirs.low or high > theirs.high:
-            return False
-    return True
-
-
-def _coefficients(form: Linear) -> dict[Any, int]:
-    return {key: coefficient for key, (_, coefficient) in form.terms.items()}
 
 
 __all__ = ["LowerBlocks", "lower_blocks"]

@@ -1,0 +1,168 @@
+"""loop_partition: one loop becomes several, one after the other."""
+
+from __future__ import annotations
+
+from ...analysis.affine import Affine, Ranges
+from ...analysis.tree import BlockSite, extent_of, iter_ranges
+from ...arith import build
+from ...arith.nodes import PrimExpr, Var
+from ...core import origin
+from ...core.node import post_order, substitute
+from ...tir import nodes as t
+from ..arguments import Factor
+from ..errors import refuse, require
+from ..legality import reduce_variables
+from ..references import LoopRV
+from ..registry import primitive
+from ..state import Change, ScheduleState
+from ..surgery import Names, replaced, tidied, with_regions
+
+
+@primitive(category="loop", suggest={"factors": [[2], [1, None], [None, 1], [2, None, 1]]})
+def loop_partition(
+    state: ScheduleState, loop: LoopRV, factors: list[Factor | None], preserve_unit_iters: bool = True
+) -> Change[list[LoopRV]]:
+    """Divide the iterations of a loop into loops that follow one another, of the given extents; one may be None.
+
+    before:  for i in range(10): S(i)
+    after:   for i_0 in range(2): S(i_0)               # factors=[2, None, 1]; all three loops are answered
+             for i_1 in range(7): S(i_1 + 2)
+             for i_2 in range(1): S(i_2 + 9)
+
+    Without a None, a last loop takes what is left.  Blocks of later loops get names of their own; where a reduction is
+    divided, only the first part keeps its initialisation.  `preserve_unit_iters=False` puts the number in the place of
+    the variable of a loop of one iteration.  Order is kept, so this is always legal.
+    Raises `ScheduleError`: a loop that is not serial or whose extent is not a constant, two Nones, extents beyond the
+    loop's, statements outside blocks.
+    """
+    old = state.loop(loop)
+    require(
+        old.kind is t.ForKind.SERIAL and not old.annotations,
+        "E-SCHEDULE-PARTITION-KIND",
+        f"cannot partition {old.var.name}: it is {'annotated' if old.annotations else old.kind.value}",
+        found=f"a loop of kind {old.kind.value}",
+        expected="a serial loop without annotations",
+        fix="partition first, annotate the parts afterwards",
+        nodes=(old,),
+    )
+    extents = _extents(old, factors)
+    sites = state.tree.under(old)
+    parts = _Parts(old, sites, Names(state.tree.names()), Names(set(state.tree.blocks)))
+    offset, made = 0, list[t.For]()
+    for number, extent in enumerate(extents):
+        made.append(parts.part(number, offset, extent, preserve_unit_iters))
+        offset += extent
+    func = replaced(state.func, {id(old): made})
+    return Change(tidied(func, parts.blocks), tuple(part.var for part in made))
+
+
+def _extents(old: t.For, factors: list[int | None]) -> list[int]:
+    extent = extent_of(old)
+    if extent is None:
+        raise refuse(
+            "E-SCHEDULE-PARTITION-EXTENT",
+            f"cannot partition {old.var.name}: its extent is not a constant",
+            found="a symbolic extent",
+            expected="a constant extent",
+            fix="split the loop by a constant and partition the inner part",
+            nodes=(old,),
+        )
+    open_ones = sum(factor is None for factor in factors)
+    rest = extent - sum(factor or 0 for factor in factors)
+    require(
+        len(factors) >= 1 and open_ones <= 1 and rest >= open_ones,
+        "E-SCHEDULE-PARTITION-FACTORS",
+        f"these are no parts of the {extent} iterations of {old.var.name}",
+        found=f"{list(factors)}",
+        expected=f"extents that make at most {extent} together, at most one of them None",
+        fix="for example [1, None]",
+        nodes=(old,),
+    )
+    parts = [rest if factor is None else factor for factor in factors]
+    return parts if open_ones or not rest else [*parts, rest]
+
+
+class _Parts:
+    """Makes the parts of a loop; the first one keeps the blocks' names and the loops inside."""
+
+    def __init__(self, old: t.For, sites: tuple[BlockSite, ...], names: Names, block_names: Names) -> None:
+        self.old = old
+        self.sites = sites
+        self.names = names
+        self.block_names = block_names
+        self.blocks: list[str] = []
+        self._check()
+
+    def _check(self) -> None:
+        inside = {id(node) for site in self.sites for node in post_order(site.block)}
+        for node in post_order(self.old.body):
+            loose = isinstance(node, (t.BufferStore, t.Evaluate, t.AllocBuffer, t.While)) and id(node) not in inside
+            require(
+                not loose,
+                "E-SCHEDULE-GUARD",
+                "the loop cannot be partitioned: its body has statements outside blocks",
+                found=f"a {type(node).__name__}",
+                expected="blocks only",
+                fix="put the statement into a block",
+                nodes=(node,),
+            )
+
+    def part(self, number: int, offset: int, extent: int, keep_units: bool) -> t.For:
+        old = self.old
+        var = Var(self.names.fresh(f"{old.var.name}_{number}"), old.var.dtype)
+        index: PrimExpr = build.add(old.min, offset) if extent == 1 and not keep_units else build.add(
+            build.add(old.min, offset), var
+        )  # fmt: skip
+        body = old.body if number == 0 else self._copied(offset)
+        if number == 0:
+            self.blocks.extend(site.name for site in self.sites)
+        body = substitute(body, {old.var: index})
+        return origin.derived(t.For(var, build.const(0), build.const(extent), t.ForKind.SERIAL, body), old)
+
+    def _copied(self, offset: int) -> t.Stmt:
+        """The body with fresh variables and block names, and without initialisations that belong to earlier parts."""
+        from ...core.node import rewrite
+
+        fresh: dict[Var, PrimExpr] = {}
+        kept = {site.name: not self._is_later(site, offset) for site in self.sites}
+        for node in post_order(self.old.body):
+            if isinstance(node, (t.For, t.LetStmt, t.IterVar)):
+                fresh[node.var] = Var(self.names.fresh(node.var.name), node.var.dtype)
+        body = substitute(self.old.body, fresh)
+
+        def post(node: t.Block) -> t.Block | None:
+            if not isinstance(node, t.Block):
+                return None
+            name = self.block_names.fresh(node.name)
+            self.blocks.append(name)
+            made = node.replace(name=name)
+            return made if kept.get(node.name, True) else with_regions(made.replace(init=None))
+
+        return rewrite(body, post)
+
+    def _is_later(self, site: BlockSite, offset: int) -> bool:
+        """Whether a block's initialisation belongs to an earlier part: the loop steps through its reduction.
+
+        Refuses a reduction whose first iteration cannot be told to be in the first part.
+        """
+        if site.block.init is None or id(self.old.var) not in reduce_variables(site):
+            return False
+        for item, value in site.bindings:
+            form = Affine.of(value, site.ranges)
+            if item.kind is not t.IterKind.REDUCE or id(self.old.var) not in form.variables:
+                continue
+            ranges = site.ranges.copy()
+            low = Affine.of(build.add(self.old.min, offset), ranges)
+            ranges.enter(self.old.var, low, ranges.bounds[id(self.old.var)][1])
+            least = form.least(form.variables, ranges)
+            begin = Affine.of(item.dom.min, iter_ranges(site.block))
+            if least is not None and least.minus(begin).plus(Affine.constant(-1)).never_negative(Ranges()):
+                return True
+        raise refuse(
+            "E-SCHEDULE-PARTITION-REDUCTION",
+            f"cannot tell in which part of {self.old.var.name} the reduction of {site.name} begins",
+            found="a reduction that may begin in a later part",
+            expected="reduction loops that begin with the first value",
+            fix="decompose the reduction first",
+            nodes=(self.old, site.block),
+        )

@@ -1,0 +1,213 @@
+"""Which loops carry values from one iteration to the next, so that a buffer must be allocated outside of them.
+
+    for i: B[i] = A[i]; C[i] = B[i - 1] + B[i]      # carries B
+    for i: for j: B[j] = A[i, j];  for j: C[i, j] = B[j] * 2      # every iteration reads only what it has written
+
+Invariant: the answer "nothing is carried" is proved; boxes that are read are as large as can be, those written as
+small.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf
+from typing import Any
+
+from ...arith import nodes as n
+from ...arith.simplify import Simplifier
+from ...core.node import pre_order, substitute
+from .. import nodes as t
+from .linear import Linear, linear
+
+
+def carries(loop: t.For, buffer: t.Buffer) -> bool:
+    """Whether an iteration of `loop` may read elements of `buffer` that it did not write itself.
+
+    Each region read must lie, as linear forms of the loops inside, within one region written in the same iteration.
+    Iterations of a parallel loop are independent: they pass nothing on.
+    """
+    if loop.kind is t.ForKind.PARALLEL or (isinstance(loop.extent, n.IntImm) and loop.extent.value <= 1):
+        return False  # What parallel iterations pass on nobody receives: a buffer used only inside is private to each.
+    simplifier = Simplifier()
+    inner: set[int] = set()
+    for node in pre_order(loop.body):
+        if isinstance(node, t.For):
+            simplifier.bind_range(node.var, node.min, node.extent)
+            inner.add(id(node.var))
+    writes: list[Box] = []
+    reads: list[Box] = []
+    values: dict[Any, n.PrimExpr] = {}
+    for node in pre_order(loop.body):
+        if isinstance(node, t.BlockRealize):
+            pairs = zip(node.block.iter_vars, node.iter_values, strict=True)
+            values.update({item.var: substitute(value, values) for item, value in pairs})
+            own = [region for region in node.block.writes if region.buffer is buffer]
+            others = [] if own else [region for region in node.block.reads if region.buffer is buffer]
+            allowed = _allowed(node.block)
+            reads += [_box(region, values, inner, simplifier, allowed, False) for region in others]
+            writes += [
+                _box(region, values, inner, simplifier, allowed, True)
+                for region in own
+                if _is_filled(region, values, inner, simplifier)
+            ]
+    return not all(any(_within(read, write) for write in writes) for read in reads)
+
+
+@dataclass(frozen=True)
+class Span:
+    """One axis of what is touched in an iteration."""
+
+    fixed: Linear
+    """The part that stands still in an iteration."""
+    low: float
+    high: float
+    """Least and greatest offset from it."""
+    least: float
+    most: float
+    """What the iterators' domains allow in any iteration: bindings reach beyond where a predicate holds them back."""
+
+
+Box = list[Span]
+
+
+def _allowed(block: t.Block) -> Simplifier:
+    """What is known of expressions of a block's iterators: their domains."""
+    simplifier = Simplifier()
+    for iterator in block.iter_vars:
+        simplifier.bind_range(iterator.var, iterator.dom.min, iterator.dom.extent)
+    return simplifier
+
+
+def _box(
+    region: t.BufferRegion,
+    values: dict[Any, n.PrimExpr],
+    inner: set[int],
+    simplifier: Simplifier,
+    allowed: Simplifier,
+    written: bool,
+) -> Box:
+    """What a region holds in an iteration: at least that if it is `written`, at most that if it is read."""
+    box: Box = []
+    for axis in region.region:
+        form = linear(simplifier.simplify(substitute(axis.min, values)))
+        reach: float = getattr(axis.extent, "value", 1 if written else inf) - 1
+        fixed: Linear = Linear()
+        low, high = float(form.constant), form.constant + reach
+        for key, (atom, coefficient) in form.terms.items():
+            variables = {id(part) for part in pre_order(atom) if isinstance(part, n.Var)}
+            if written and variables & inner and not variables <= inner:
+                low, high = inf, -inf  # where it lies changes from iteration to iteration, nobody knows how
+            elif variables & inner:
+                bound = simplifier.bound(atom)
+                ends = (coefficient * float(bound.low), coefficient * float(bound.high))
+                low, high = low + min(ends), high + max(ends)
+            else:
+                fixed.add(key, atom, coefficient)
+        domain = allowed.bound(axis.min)
+        box.append(Span(fixed, low, high, domain.low, domain.high + reach))
+    return box
+
+
+def _within(read: Box, write: Box) -> bool:
+    """Whether a box lies in another: the same fixed parts, offsets inside; or all that can be read at any time."""
+    for mine, theirs in zip(read, write, strict=True):
+        alike = _coefficients(mine.fixed) == _coefficients(theirs.fixed)
+        low, high = mine.low, mine.high
+        if not theirs.fixed.terms:
+            # Without a fixed part both ends are numbers, and the domain's ends are numbers for the same elements.
+            low, high = (max(low, mine.least), min(high, mine.most)) if alike else (mine.least, mine.most)
+            alike = True
+        if not alike or low < theirs.low or high > theirs.high:
+            return False
+    return True
+
+
+def _coefficients(form: Linear) -> dict[Any, int]:
+    return {key: coefficient for key, (_, coefficient) in form.terms.items()}
+
+
+# --- whether a box is filled ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Digit:
+    """(source // low) % (high // low), a part of an index of the loops inside."""
+
+    source: n.PrimExpr
+    key: Any
+    low: float
+    high: float
+
+    @property
+    def variables(self) -> set[int]:
+        return {id(part) for part in pre_order(self.source) if isinstance(part, n.Var)}
+
+
+def _is_filled(region: t.BufferRegion, values: dict[Any, n.PrimExpr], inner: set[int], simplifier: Simplifier) -> bool:
+    """Whether a region of single elements fills the box around it while the loops of `inner` run.
+
+    Larger regions hold what a block may write, not what it surely writes.
+
+    Along each axis the inner terms must be mixed radix numbers without gaps; what stands in several axes must be
+    different digits of one number.
+    """
+    digits: list[Digit] = []
+    for axis in region.region:
+        if _number(axis.extent) != 1:
+            return False
+        index = simplifier.simplify(substitute(axis.min, values))
+        spans: list[tuple[int, float]] = []
+        for atom, coefficient in linear(index).terms.values():
+            variables = {id(part) for part in pre_order(atom) if isinstance(part, n.Var)}
+            if not variables & inner:
+                continue
+            if not variables <= inner:
+                return False
+            digits.append(_digit(atom))
+            bound = simplifier.bound(atom)
+            spans.append((abs(coefficient), float(bound.high) - float(bound.low)))
+        if not _without_gaps(spans):
+            return False
+    return all(_independent(one, other, simplifier) for i, one in enumerate(digits) for other in digits[:i])
+
+
+def _without_gaps(spans: list[tuple[int, float]]) -> bool:
+    """Whether sums of factor * (0 ... span) take every value up to the greatest."""
+    reach = 0.0
+    for factor, span in sorted(spans):
+        if factor > reach + 1:
+            return False
+        reach += factor * span
+    return True
+
+
+def _digit(atom: n.PrimExpr) -> Digit:
+    low, high = 1.0, inf
+    source = atom
+    if isinstance(source, n.FloorMod) and _number(source.b):
+        high, source = float(_number(source.b)), source.a
+    if isinstance(source, n.FloorDiv) and _number(source.b):
+        low, source = float(_number(source.b)), source.a
+        high *= low
+        if isinstance(source, n.FloorMod) and _number(source.b):
+            high, source = min(high, float(_number(source.b))), source.a
+    form = linear(source)
+    key = (form.constant, frozenset((key, count) for key, (_, count) in form.terms.items()))
+    return Digit(source, key, low, high)
+
+
+def _number(expr: n.PrimExpr) -> int:
+    return expr.value if isinstance(expr, n.IntImm) and expr.value > 0 else 0
+
+
+def _independent(one: Digit, other: Digit, simplifier: Simplifier) -> bool:
+    """Whether two parts of indices take all combinations of their values."""
+    if one.variables.isdisjoint(other.variables):
+        return True
+    if one.key != other.key or not (one.high <= other.low or other.high <= one.low):
+        return False
+    form = linear(one.source)
+    parts = [(abs(count), simplifier.bound(atom)) for atom, count in form.terms.values()]
+    plain = all(isinstance(atom, n.Var) and count > 0 for atom, count in form.terms.values())
+    spans = [(factor, float(bound.high) - float(bound.low)) for factor, bound in parts]
+    return form.constant == 0 and plain and all(bound.low == 0 for _, bound in parts) and _without_gaps(spans)
