@@ -15,6 +15,7 @@ from ...core.errors import WorkbenchError, shorten
 from ...core.node import pre_order
 from ...core.trampoline import Task, run
 from .. import nodes as t
+from ..verify import HIDDEN
 from .code import ExprCompiler, Lines, Place, Value
 from .expressions import COMPILERS
 from .machine import Storage
@@ -391,7 +392,7 @@ def _bind_iterator(c: Compiler, iterator: t.IterVar, value: Value, low: Value, e
 
 def _declare_regions(c: Compiler, block: t.Block) -> dict[Any, Any] | None:
     """Code for the boxes that a block declares, by buffer and kind of access; None where nothing is checked."""
-    if not c.check_regions or not (block.iter_vars or block.reads or block.writes):
+    if not c.check_regions or not (block.iter_vars or block.reads or block.writes) or HIDDEN in block.annotations:
         return None
     boxes: dict[Any, list[str]] = {}
     lines = c.begin(

@@ -317,6 +317,7 @@ class _Placement:
             for iterator, value in zip(realize.block.iter_vars, realize.iter_values, strict=True)
             if iterator.kind is not t.IterKind.SPATIAL
         ]
+        values += _first_iterations(realize.predicate)
         loops = {id(step) for step in path if isinstance(step, t.For) and any(_uses(v, step.var) for v in values)}
         for region in realize.block.writes:
             self._shared.setdefault(id(region.buffer), set()).update(loops)
@@ -353,6 +354,20 @@ class _Placement:
             if step is owner:
                 return path[position:]
         return path
+
+
+def _first_iterations(predicate: n.PrimExpr) -> list[n.PrimExpr]:
+    """The conditions ``loop == first`` of ``loop == first or is new``: what is not new is kept from before."""
+    found: list[n.PrimExpr] = []
+    stack: list[tuple[n.PrimExpr, bool]] = [(predicate, False)]
+    while stack:
+        expr, among = stack.pop()
+        if isinstance(expr, (n.And, n.Or)):
+            among = among or isinstance(expr, n.Or)
+            stack += [(expr.a, among), (expr.b, among)]
+        elif among and isinstance(expr, n.EQ):
+            found.append(expr)
+    return found
 
 
 __all__ = ["LowerBlocks", "lower_blocks"]
