@@ -44,6 +44,7 @@ _NAMES: dict[str, tuple[str, str]] = {
     **{name: ("workbench.tir.op", name) for name in _CALLS},
     "decl_buffer": ("workbench.tir.op", "decl_buffer"),
     "TensorIntrin": ("workbench.tir.tensor_intrin", "TensorIntrin"),
+    "CallEffectKind": ("workbench.tir.transforms.intrinsic_rules", "CallEffectKind"),
     "prim_func": ("workbench.tir.script", "prim_func"),
     "IndexMap": ("workbench.tir.index_map", "IndexMap"),
     "analysis": ("workbench", "analysis"),
