@@ -6,8 +6,7 @@
     register_intrin_lowering("tir.exp", target="cuda", f=rule, level=99)
 
 Of several rules for an intrinsic and a target the one of the highest level is asked, then the next; one that
-answers None
-or the call itself leaves it alone.  Rules come before the tables of `lower_intrinsics`.
+answers None or the call itself leaves it alone.  Rules come before the tables of `lower_intrinsics`.
 """
 
 from __future__ import annotations
