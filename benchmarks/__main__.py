@@ -1,7 +1,8 @@
 """`make bench`: every benchmark in turn."""
 
-from . import imports, matmul, models
+from . import imports, matmul, models, schedules
 
 imports.main()
 matmul.main()
+schedules.main()
 models.main()
