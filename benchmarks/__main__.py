@@ -1,8 +1,8 @@
 """`make bench`: every benchmark in turn."""
 
-from . import imports, matmul, models, schedules
+from . import facts, imports, matmul, models
 
 imports.main()
 matmul.main()
-schedules.main()
+facts.main()
 models.main()
