@@ -176,7 +176,7 @@ def test_grading_refuses_an_empty_folder(tmp_path: Path) -> None:
 
 def test_the_command_line_from_release_to_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out, submissions = tmp_path / "out", tmp_path / "submissions"
-    _command("teach", "release", "--out", str(out), "--lesson", "6", "--student", "ada")
+    _command("teach", "release", "--output", str(out), "--lesson", "6", "--student", "ada")
     assert (out / "answers" / "06_1.py").is_file() and (out / "tests" / "q06_1.py").is_file()
     hand_in(submissions, "ada", (out / "answers" / "06_1.py").read_text(encoding="utf-8"))
     hand_in(submissions, "zoe", GOOD)
@@ -191,8 +191,8 @@ def test_the_command_line_from_release_to_report(tmp_path: Path, capsys: pytest.
 
 def test_the_command_line_refuses_with_six_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for arguments in (("grade", str(tmp_path)), ("report", str(tmp_path / "none.json")),
-                      ("release", "--out", str(tmp_path / "o"), "--lesson", "99"),
-                      ("release", "--out", str(tmp_path / "o"), "--course", str(tmp_path / "none.py"))):  # fmt: skip
+                      ("release", "--output", str(tmp_path / "o"), "--lesson", "99"),
+                      ("release", "--output", str(tmp_path / "o"), "--course", str(tmp_path / "none.py"))):  # fmt: skip
         with pytest.raises(SystemExit) as ended:
             main(["teach", *arguments])
         assert ended.value.code == 2
