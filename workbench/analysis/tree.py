@@ -84,6 +84,8 @@ class Tree:
     blocks: dict[str, BlockSite] = field(default_factory=dict[str, BlockSite])
     loops: dict[int, LoopSite] = field(default_factory=dict[int, LoopSite])
     """By the identity of the loop's variable."""
+    facts: dict[Any, Any] = field(default_factory=dict[Any, Any], repr=False)
+    """What analyses have found out about the function, by keys of theirs."""
 
     @classmethod
     def of(cls, func: t.PrimFunc) -> Tree:

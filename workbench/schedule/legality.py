@@ -26,7 +26,10 @@ SUMS = "legal if reassociated: {0} accumulates in another order, so floating-poi
 
 
 def forbid(state: ScheduleState, error: IllegalError) -> None:
-    """Raise a legality refusal; where the primitive runs with ``unsafe=True``, note it and go on."""
+    """Raise a legality refusal; with ``unsafe=True`` note it; keep it for the exact tier where there is one."""
+    if state.doubts is not None:
+        state.doubts.append(error)
+        return
     if state.waived is None:
         raise error
     state.waived.append(f"unsafe: {error.message}" + (f" ({error.found})" if error.found else ""))

@@ -17,7 +17,7 @@ from ..core.equal import fingerprint
 from ..core.errors import nearest
 from ..core.node import EMPTY, FrozenMap
 from ..tir import nodes as t
-from .errors import refuse, require
+from .errors import IllegalError, refuse, require
 from .references import INLINE, ROOT, BlockRV, ExprRV, LoopRV, Reference, Target
 from .sampling import FIRST_SEED
 from .trace import Step
@@ -65,6 +65,9 @@ class ScheduleState:
     """The state of the random generator that samplers draw from (`sampling.Draws`); no part of the fingerprint."""
     waived: list[str] | None = None
     """Where a primitive runs with ``unsafe=True``: the legality refusals that it went over (`legality.forbid`)."""
+
+    doubts: list[IllegalError] | None = None
+    """Where a primitive has an exact tier: the legality refusals of the quick one (`exact.doubting`)."""
 
     def unsafe(self) -> ScheduleState:
         """The same state for a primitive that legality does not stop."""

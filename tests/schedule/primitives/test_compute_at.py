@@ -53,7 +53,7 @@ REFUSALS: dict[str, tuple[Program, Steps, str]] = {
     "output": (p.matmul, lambda s: s.compute_at("D", s.get_loops("C")[0]), "E-SCHEDULE-OUTPUT"),
     "consumer outside": (
         p.softmax,
-        lambda s: s.compute_at("shifted", s.get_loops("total")[0]),
+        lambda s: s.compute_at("shifted", s.get_loops("out")[0]),
         "E-SCHEDULE-CONSUMER-OUTSIDE",
     ),
     "no consumer": (q.unread, lambda s: s.compute_at("make", s.get_loops("use")[0]), "E-SCHEDULE-NO-CONSUMER"),

@@ -31,7 +31,7 @@ REFUSALS: dict[str, tuple[Program, Steps, str]] = {
     "index": (
         lambda: q.pair(first_index=lambda v: build.const(5) - v),
         lambda s: s.compute_inline("make"),
-        "E-SCHEDULE-IRREGULAR",
+        "E-SCHEDULE-INLINE-INDEX",
     ),
     "unread": (q.unread, lambda s: s.compute_inline("make"), "E-SCHEDULE-NO-CONSUMER"),
     "read in condition": (q.read_in_condition, lambda s: s.compute_inline("make"), "E-SCHEDULE-INLINE-OUTSIDE"),

@@ -40,7 +40,11 @@ REFUSALS: dict[str, tuple[Program, Steps, str]] = {
         lambda s: s.reverse_compute_at("out", s.get_loops("top")[0]),
         "E-SCHEDULE-PRODUCER-LATE",
     ),
-    "beyond": (p.chain, lambda s: s.reverse_compute_at("three", s.get_loops("two")[1]), "E-SCHEDULE-BEYOND"),
+    "beyond": (
+        q.reduced_windows,
+        lambda s: s.reverse_compute_at("use", s.get_loops("pool2")[0]),
+        "E-SCHEDULE-BEYOND",
+    ),
     "old values": (
         q.old_values,
         lambda s: s.reverse_compute_at("use", s.get_loops("make")[0]),

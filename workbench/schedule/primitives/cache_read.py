@@ -12,6 +12,7 @@ from ..arguments import Index
 from ..blocks import read_buffer, require_leaf
 from ..caching import allocating, available_box, cache_buffer, copy_block, placed_before
 from ..errors import require
+from ..exact import doubting, settle
 from ..references import BlockRV
 from ..registry import primitive
 from ..state import Change, ScheduleState
@@ -50,14 +51,18 @@ def cache_read(
     require_leaf(state, site, "cache what is read by")
     old = read_buffer(state, block, read_buffer_index)
     consumers = chosen_readers(state, old, site, consumer_blocks)
-    box = available_box(state, old, consumers)
+    writing = any(region.buffer is old for other in consumers for region in other.block.writes)
+    working = state if writing else doubting(state)
+    box = available_box(working, old, consumers)
     names = Names(state.tree.names())
     new = cache_buffer(old, storage_scope, names)
     placed, name = copy_block(names.fresh(f"{new.name}_copy"), old, new, box)
     origin.derived(placed, site.block)
     func = replaced(state.func, {id(item.block): substitute(item.block, {old: new}) for item in consumers})
     earliest = min(consumers, key=lambda item: item.order)
-    return Change(allocating(placed_before(func, earliest.name, placed), new), (name,))
+    func = allocating(placed_before(func, earliest.name, placed), new)
+    settle(state, working, func, copies=(name,), aliases={id(new): old})
+    return Change(func, (name,))
 
 
 def chosen_readers(

@@ -10,6 +10,7 @@ from ...tir import nodes as t
 from ..arguments import Index
 from ..blocks import require_regular, written_buffer
 from ..caching import Box, allocating, cache_buffer, copy_block, placed_after, require_alone_in_loops, written_box
+from ..exact import doubting, settle
 from ..legality import require_legal
 from ..references import BlockRV
 from ..registry import primitive
@@ -37,22 +38,25 @@ def cache_write(
     its domain, a consumer that does not read the buffer.
     """
     site = state.block(block)
-    require_regular(state, site, "cache what is written by")
+    working = doubting(state)
+    require_regular(working, site, "cache what is written by")
     old = written_buffer(state, block, write_buffer_index)
     consumers = chosen_readers(state, old, site, consumer_blocks) if consumer_blocks else []
     parameter = any(old is item for item in state.func.params)
-    require_alone_in_loops(state, site, old, () if parameter else consumers)
+    require_alone_in_loops(working, site, old, () if parameter else consumers)
     names = Names(state.tree.names())
     new = cache_buffer(old, storage_scope, names)
     region = next(region for region in site.block.writes if region.buffer is old)
     box = written_box(site.block, region)
-    _require_after(state, site, consumers)
+    _require_after(working, site, consumers)
     if parameter and consumers:
-        _require_whole(state, site, old, box)
+        _require_whole(working, site, old, box)
     placed, name = copy_block(names.fresh(f"{new.name}_copy"), new, old, box)
     origin.derived(placed, site.block)
     func = replaced(state.func, {id(item.block): substitute(item.block, {old: new}) for item in (site, *consumers)})
-    return Change(allocating(placed_after(func, site.name, placed), new), (name,))
+    func = allocating(placed_after(func, site.name, placed), new)
+    settle(state, working, func, copies=(name,), aliases={id(new): old})
+    return Change(func, (name,))
 
 
 def _require_after(state: ScheduleState, site: BlockSite, consumers: list[BlockSite]) -> None:

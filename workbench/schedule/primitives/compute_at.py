@@ -9,6 +9,7 @@ from ...tir import nodes as t
 from ..arguments import Index
 from ..blocks import require_intermediate, require_regular, require_whole_domain
 from ..errors import require
+from ..exact import doubting, settle
 from ..kinds import require_still_independent
 from ..legality import require_legal
 from ..placing import (
@@ -50,18 +51,20 @@ def compute_at(
     if is_mark(loop):
         return Change(state.func) if loop.target is ROOT else compute_inline(state, block)
     site, target = state.block(block), state.loop_site(loop)
-    require_regular(state, site, "move")
+    working = doubting(state)
+    require_regular(working, site, "move")
     require_intermediate(state, site, "move")
-    require_whole_domain(state, site, "move")
+    require_whole_domain(working, site, "move")
     require_target(site, target, "move")
     require_plain_loops(site, "move")
-    consumers = _consumers(state, site, target)
+    consumers = _consumers(working, site, target)
     around = loops_at(target)
     windows = _windows(site, target, consumers)
     placed = moved(site, windows, around, Names(state.tree.names()), preserve_unit_loops)
     first = min(part_of(state.tree, target.loop, consumer) for consumer in consumers)
     position = position_of(index, 0, first, first, target.loop)
     func = insert(state, site, target, placed, position)
+    settle(state, working, func, around)
     require_still_independent(state, func, [region.buffer for region in site.block.reads])
     return Change(func)
 
@@ -84,6 +87,8 @@ def _consumers(state: ScheduleState, site: BlockSite, target: LoopSite) -> list[
             )
             if inside:
                 found.append(reader)
+    if not found and state.doubts:
+        raise state.doubts[0]
     require(
         bool(found),
         "E-SCHEDULE-NO-CONSUMER",

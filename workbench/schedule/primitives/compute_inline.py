@@ -5,6 +5,7 @@ from __future__ import annotations
 from ...tir import nodes as t
 from ..blocks import require_intermediate, require_regular, require_whole_domain
 from ..errors import require
+from ..exact import doubting, settle_inline
 from ..inlining import plain_variables, replace_loads, require_loads_in_blocks, single_store, without_block
 from ..kinds import require_still_independent
 from ..references import BlockRV
@@ -22,10 +23,11 @@ def compute_inline(state: ScheduleState, block: BlockRV) -> Change[None]:
     Raises `ScheduleError`: a reduction, an output of the function, indices that are not plain iterators.
     """
     site = state.block(block)
-    require_regular(state, site, "inline")
+    working = doubting(state)
+    require_regular(working, site, "inline")
     require_intermediate(state, site, "inline")
     store = single_store(site, "inline")
-    require_whole_domain(state, site, "inline")
+    require_whole_domain(working, site, "inline")
     variables = plain_variables(site, store.indices, "inline")
     readers = list(state.tree.readers(store.buffer))
     require(
@@ -43,6 +45,7 @@ def compute_inline(state: ScheduleState, block: BlockRV) -> Change[None]:
         made = replace_loads(reader.block, store.buffer, store.value, variables, site)
         assert isinstance(made, t.Block)
         changed[reader.name] = made
+    settle_inline(state, working, site)
     func = without_block(state, site, changed, store.buffer)
     require_still_independent(state, func, [region.buffer for region in site.block.reads])
     return Change(func)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ...analysis.affine import Affine, Ranges
 from ...analysis.bindings import writes_box
 from ...analysis.regions import Bound, hull
-from ...analysis.tree import BlockSite, LoopSite, Tree, iter_ranges
+from ...analysis.tree import BlockSite, LoopSite, iter_ranges
 from ...arith.nodes import Var
 from ...tir import nodes as t
 from ..arguments import Index
 from ..blocks import require_regular, require_whole_domain
-from ..errors import refuse, require
+from ..errors import IllegalError, illegal, refuse, require
+from ..exact import doubting, require_concurrent, settle
 from ..kinds import require_still_independent
-from ..legality import reduce_variables, require_independent, require_legal
+from ..legality import forbid, reduce_variables, require_legal
 from ..placing import (
     Window,
     insert,
@@ -46,19 +49,21 @@ def reverse_compute_at(
     iteration makes, a block whose values depend on when they are computed.
     """
     site, target = state.block(block), state.loop_site(loop)
-    require_regular(state, site, "move")
-    require_whole_domain(state, site, "move")
+    working = doubting(state)
+    require_regular(working, site, "move")
+    require_whole_domain(working, site, "move")
     require_target(site, target, "move")
     require_plain_loops(site, "move")
-    producers = _producers(state, site, target)
-    _require_later_readers(state, site, target)
-    windows = _windows(site, target, producers)
+    producers = _producers(working, site, target)
+    _require_later_readers(working, site, target)
+    windows = _windows(working, site, target, producers)
     placed = moved(site, windows, loops_at(target), Names(state.tree.names()), preserve_unit_loops)
     parts = target.loop.body.stmts if isinstance(target.loop.body, t.SeqStmt) else (target.loop.body,)
     last = max(part_of(state.tree, target.loop, producer) for producer in producers) + 1
     position = position_of(index, last, len(parts), len(parts), target.loop)
     func = insert(state, site, target, placed, position)
-    _require_still_independent(state, func, target)
+    settle(state, working, func)
+    require_concurrent(replace(state, functions=state.functions.set(state.working, func)), loops_at(target))
     require_still_independent(state, func, [region.buffer for region in site.block.reads])
     return Change(func)
 
@@ -94,6 +99,8 @@ def _producers(state: ScheduleState, site: BlockSite, target: LoopSite) -> list[
                     fix="move that producer into the loop first",
                     nodes=(writer.block, target.loop),
                 )
+    if not inside and state.doubts:
+        raise state.doubts[0]
     require(
         bool(inside),
         "E-SCHEDULE-NO-PRODUCER",
@@ -121,7 +128,7 @@ def _require_later_readers(state: ScheduleState, site: BlockSite, target: LoopSi
             )
 
 
-def _windows(site: BlockSite, target: LoopSite, producers: list[BlockSite]) -> dict[int, Window]:
+def _windows(state: ScheduleState, site: BlockSite, target: LoopSite, producers: list[BlockSite]) -> dict[int, Window]:
     """The values of each iterator for which the elements read are made in one iteration of the target."""
     ranges = ranges_at(target)
     found: dict[int, Bound] = {}
@@ -134,21 +141,22 @@ def _windows(site: BlockSite, target: LoopSite, producers: list[BlockSite]) -> d
             if all(region.buffer is not written.buffer for region in site.block.reads):
                 continue
             if not writes_box(producer, written, inner):
-                raise _beyond(site, written, target, f"what one iteration of {producer.name} makes has gaps")
+                forbid(state, _beyond(site, written, target, f"what one iteration of {producer.name} makes has gaps"))
             box = hull(written, producer, inside, producer.ranges)
             whole = _whole(producer, written)
             for region in site.block.reads:
                 if region.buffer is written.buffer:
                     own: dict[int, Bound] = {}
                     for axis in range(len(region.region)):
-                        _constrain(site, region, axis, box[axis], whole[axis], ranges, own, target)
-                    _join(found, own, site, region, target)
+                        _constrain(state, site, region, axis, box[axis], whole[axis], ranges, own, target)
+                    _join(state, found, own, site, region, target)
                     together.append(set(own))
-                    _require_product(found, together, site, region, target)
+                    _require_product(state, found, together, site, region, target)
     return {variable: _window(site, bound, ranges, target) for variable, bound in found.items()}
 
 
 def _constrain(
+    state: ScheduleState,
     site: BlockSite,
     region: t.BufferRegion,
     axis: int,
@@ -166,9 +174,10 @@ def _constrain(
     var = form.minus(shift).is_variable()
     single = Affine.of(where.extent, ranges).value == 1
     if made is None or var is None or not single or not _is_spatial(site, var):
-        raise _beyond(site, region, target, f"axis {axis} is read at a place that one iteration cannot be told from")
+        why = f"axis {axis} is read at a place that one iteration cannot be told from"
+        return forbid(state, _beyond(site, region, target, why))
     own = {id(var): Bound(made.low.minus(shift), made.high.minus(shift))}
-    _join(found, own, site, region, target)
+    _join(state, found, own, site, region, target)
     domain = next(item.dom for item in site.block.iter_vars if item.var is var)
     begin = Affine.of(domain.min, ranges)
     last = begin.plus(Affine.of(domain.extent, ranges)).plus(Affine.constant(-1))
@@ -177,7 +186,8 @@ def _constrain(
         or not begin.plus(shift).minus(whole.low).never_negative(ranges)
         or not whole.high.minus(last.plus(shift)).never_negative(ranges)
     ):
-        raise _beyond(site, region, target, f"along axis {axis} it runs further than what is made in all iterations")
+        why = f"along axis {axis} it runs further than what is made in all iterations"
+        forbid(state, _beyond(site, region, target, why))
 
 
 def _whole(producer: BlockSite, written: t.BufferRegion) -> list[Bound | None]:
@@ -195,17 +205,27 @@ def _whole(producer: BlockSite, written: t.BufferRegion) -> list[Bound | None]:
 
 
 def _join(
-    found: dict[int, Bound], own: dict[int, Bound], site: BlockSite, region: t.BufferRegion, target: LoopSite
+    state: ScheduleState,
+    found: dict[int, Bound],
+    own: dict[int, Bound],
+    site: BlockSite,
+    region: t.BufferRegion,
+    target: LoopSite,
 ) -> None:
     """Enter the bounds of `own` into `found`, where the same iterator must have the same one."""
     for variable, bound in own.items():
         known = found.setdefault(variable, bound)
         if not (known.low.same_as(bound.low) and known.high.same_as(bound.high)):
-            raise _beyond(site, region, target, "it reads at several places, of which an iteration makes one")
+            forbid(state, _beyond(site, region, target, "it reads at several places, of which an iteration makes one"))
 
 
 def _require_product(
-    found: dict[int, Bound], together: list[set[int]], site: BlockSite, region: t.BufferRegion, target: LoopSite
+    state: ScheduleState,
+    found: dict[int, Bound],
+    together: list[set[int]],
+    site: BlockSite,
+    region: t.BufferRegion,
+    target: LoopSite,
 ) -> None:
     """Refuse when two iterators follow one loop because of different reads: only a diagonal would be computed."""
     for one, bound in found.items():
@@ -214,7 +234,8 @@ def _require_product(
                 continue
             shared = (bound.low.variables | bound.high.variables) & (second.low.variables | second.high.variables)
             if shared:
-                raise _beyond(site, region, target, "different reads make two iterators follow one loop")
+                why = "different reads make two iterators follow one loop"
+                return forbid(state, _beyond(site, region, target, why))
 
 
 def _is_whole(made: Bound, extent: t.PrimExpr, ranges: Ranges) -> bool:
@@ -240,8 +261,8 @@ def _window(site: BlockSite, bound: Bound, ranges: Ranges, target: LoopSite) -> 
     return Window(bound.low, extent)
 
 
-def _beyond(site: BlockSite, region: t.BufferRegion, target: LoopSite, why: str) -> Exception:
-    return refuse(
+def _beyond(site: BlockSite, region: t.BufferRegion, target: LoopSite, why: str) -> IllegalError:
+    return illegal(
         "E-SCHEDULE-BEYOND",
         f"{site.name} reads {region.buffer.name} beyond what one iteration of {target.loop.var.name} makes",
         found=why,
@@ -249,15 +270,3 @@ def _beyond(site: BlockSite, region: t.BufferRegion, target: LoopSite, why: str)
         fix="choose an outer loop, or move the producer with compute_at instead",
         nodes=(site.block, target.loop),
     )
-
-
-def _require_still_independent(state: ScheduleState, func: t.PrimFunc, target: LoopSite) -> None:
-    """Loops around the target that are not serial must still have independent iterations."""
-    from dataclasses import replace
-
-    after = replace(state, functions=type(state.functions)({**state.functions, state.working: func}))
-    tree: Tree = after.tree
-    for loop in loops_at(target):
-        now = tree.loops[id(loop.var)].loop
-        if now.kind in (t.ForKind.PARALLEL, t.ForKind.VECTORIZED, t.ForKind.THREAD_BINDING):
-            require_independent(after, now, "run at once", now.kind is t.ForKind.PARALLEL)

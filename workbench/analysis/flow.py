@@ -1,0 +1,264 @@
+"""Which values reach which reads: the last writers of everything that is read, exactly, through isl.
+
+Two programs with the same blocks compute the same if every instance of a block reads what the same instances wrote,
+and the outputs hold what the same instances wrote at the end.  An *instance* is a block with values of its iterators,
+whatever loops led there; a reduction hands on the set of its updates, so that their order does not count.
+
+    difference(Tree.of(before), Tree.of(after))        # None, or the first `Difference`
+
+Invariant: None is proof.  What cannot be put exactly (a write under a condition, an index that is loaded, statements
+outside blocks, a question too large) raises `NotAffine`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..tir import nodes as t
+from .dependence import library
+from .flow_model import Model, model_of, sets_of
+from .isl_text import NotAffine
+from .tree import BlockSite, Tree
+
+_OPERATIONS = 4_000_000
+"""Elementary steps of isl after which a question counts as too large (about a second)."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One read, or one element of an output, that would get another value."""
+
+    reader: str
+    """The block; empty for what is left in an output at the end."""
+    at: tuple[int, ...]
+    """The values of its iterators, or the indices of the output's element."""
+    element: str
+    lost: tuple[str, ...]
+    """Who wrote what it reads now and would not read then: "make at (3)"."""
+    gained: tuple[str, ...]
+    """Who wrote what it would read then and does not read now."""
+
+    def text(self) -> str:
+        """use at (0) reads M[0] as again at (0) left it; then as make at (0) left it"""
+        subject = f"{self.reader} at {_point(self.at)} would read {self.element}" if self.reader else self.element
+        if not self.reader:
+            subject = f"{self.element} would end"
+        if self.lost and self.gained:
+            return f"{subject} as {_left(self.gained)}, not as {_left(self.lost)}"
+        if self.lost:
+            return f"{subject} without what {' and '.join(self.lost)} wrote"
+        return f"{subject} as {_left(self.gained)}" if self.gained else f"{subject} before anything is there"
+
+
+def _left(writers: tuple[str, ...]) -> str:
+    return f"{' and '.join(writers)} left it"
+
+
+def _point(at: tuple[int, ...]) -> str:
+    return f"({', '.join(map(str, at))})"
+
+
+@dataclass
+class Flow:
+    """The value flow of a function."""
+
+    model: Model
+    sources: Any
+    """{ source -> [reader -> element] } between instances."""
+    executed: Any
+    """The same, for each execution of a reader: one instance may run several times."""
+    unwritten: Any
+    """{ execution of a reader -> element } of what nobody has written before."""
+
+    @property
+    def is_uniform(self) -> bool:
+        """Whether all executions of an instance read the same."""
+        return bool(self.executed.is_equal(_by_executions(self.model, self.sources)))
+
+
+def flow_of(tree: Tree, updates: Collection[str]) -> Flow:
+    """The flow of a function, where the blocks `updates` accumulate in any order.  Raises `NotAffine`."""
+    key = ("flow", *sorted(updates))
+    known = tree.facts.get(key)
+    if known is None:
+        isl = library()
+        model = model_of(tree, updates)
+        executed = solved(isl, model, model.sinks).apply_domain(model.instances)
+        sources = executed.apply_range(_on_readers(model, model.readers))
+        unwritten = model.sinks.subtract(executed.range().unwrap())
+        known = tree.facts[key] = Flow(model, sources, executed, unwritten)
+    return known
+
+
+def solved(isl: Any, model: Model, sinks: Any) -> Any:
+    """{ source -> [reader -> element] } for reads `sinks` among the writes of a program, between executions."""
+    info = isl.UnionAccessInfo.from_sink(sinks)
+    info = info.set_must_source(model.writes).set_may_source(model.updates).set_schedule_map(model.schedule)
+    return info.compute_flow().get_full_may_dependence()
+
+
+def _on_readers(model: Model, change: Any) -> Any:
+    """{ [reader -> element] -> [changed reader -> element] }."""
+    return change.product(model.elements.identity())
+
+
+def _by_executions(model: Model, sources: Any) -> Any:
+    """Sources by instances of readers, said of each of their executions in a program."""
+    return sources.apply_range(_on_readers(model, model.readers.reverse()))
+
+
+def guarded(question: Callable[[Any], Any]) -> Any:
+    """The answer to a question put to isl with a limit on its work.  Raises `NotAffine` beyond it."""
+    isl = library()
+    context = isl.DEFAULT_CONTEXT
+    context.reset_operations()
+    context.set_max_operations(_OPERATIONS)
+    try:
+        return question(isl)
+    except isl.Error as problem:
+        raise NotAffine("the question is too large") from problem
+    finally:
+        context.set_max_operations(0)
+        context.reset_operations()
+
+
+# --- questions ----------------------------------------------------------------------------------------------------
+
+
+def difference(
+    before: Tree,
+    after: Tree,
+    updates: Collection[str] = (),
+    copies: Collection[str] = (),
+    aliases: Mapping[int, t.Buffer] | None = None,
+) -> Difference | None:
+    """The first read that would get another value in `after`; None if there is none.
+
+    `copies`: blocks of `after` that only copy, through which values are followed.  `aliases`: for buffers of `after`
+    (by identity), the buffer of `before` whose values they hold.  Raises `NotAffine`.
+    """
+
+    def question(isl: Any) -> Difference | None:
+        old, new = flow_of(before, updates), flow_of(after, updates)
+        if not old.is_uniform:
+            raise NotAffine("blocks run several times with different values")
+        sources, unwritten = _through_copies(isl, new, copies, aliases or {})
+        readers = _sinks(sources).union(unwritten)
+        strangers = readers.apply_domain(new.model.readers).domain().subtract(old.model.runs)
+        strangers = strangers.union(_copied_unset(isl, new, copies, before.func))
+        told = _Told(isl, {**old.model.names, **new.model.names}, new.model)
+        if not strangers.is_empty():
+            name, at = told.tuple_of(strangers.sample_point())
+            return Difference(name, at, "what it does not run for now", (), ())
+        every = old.model.elements.union(new.model.elements).identity()
+        expected = old.sources.apply_range(new.model.readers.reverse().product(every)).intersect_range(readers.wrap())
+        changed = sources.subtract(expected).union(expected.subtract(sources)).range()
+        if changed.is_empty():
+            first = old.unwritten.apply_domain(old.model.readers).apply_domain(new.model.readers.reverse())
+            changed = unwritten.subtract(first).wrap()
+        return None if changed.is_empty() else told.difference(changed, expected, sources)
+
+    return guarded(question)
+
+
+def _copied_unset(isl: Any, flow: Flow, copies: Collection[str], func: t.PrimFunc) -> Any:
+    """Copies that would read memory which nobody has set: elements of buffers that are no parameters."""
+    if not copies:
+        return isl.UnionSet("{ }")
+    found = flow.unwritten.intersect_domain(flow.model.instances_of(copies))
+    for buffer in func.params:
+        if isinstance(buffer, t.Buffer) and id(buffer) in flow.model.buffers:
+            found = found.subtract_range(flow.model.elements_of(buffer))
+    return found.domain()
+
+
+def _sinks(sources: Any) -> Any:
+    return sources.range().unwrap()
+
+
+def _through_copies(isl: Any, flow: Flow, copies: Collection[str], aliases: Mapping[int, t.Buffer]) -> tuple[Any, Any]:
+    """(sources, unwritten) of a flow with copying blocks looked through, elements under the names they had."""
+    if not copies:
+        return flow.executed, flow.unwritten
+    model = flow.model
+    instances = model.instances_of(copies)
+    running = model.readers.intersect_range(instances).domain()
+    onward = flow.executed.intersect_domain(instances)  # copy -> [reader -> element]
+    into = flow.sources.range_factor_domain().intersect_range(instances)  # source -> copy
+    sources = flow.executed.subtract_domain(instances).union(into.apply_range(onward))
+    sources = sources.intersect_range(_sinks(sources).subtract_domain(running).wrap())
+    initial = flow.unwritten.intersect_domain(running).apply_domain(model.readers).domain()
+    through = onward.intersect_domain(initial).range()  # read through copies of what nobody wrote
+    both = model.readers.domain().identity().product(model.renaming(aliases))
+    unwritten = flow.unwritten.subtract_domain(running)
+    return sources.apply_range(both), unwritten.union(through.apply(both).unwrap())
+
+
+def inline_difference(tree: Tree, producer: BlockSite, updates: Collection[str] = ()) -> Difference | None:
+    """The first read that would get another value if `producer` were computed where its values are read.
+
+    Its readers must read nothing but what it wrote, and what it reads must still be there when they run.
+    Raises `NotAffine`.
+    """
+    buffer = producer.block.writes[0].buffer
+
+    def question(isl: Any) -> Difference | None:
+        flow = flow_of(tree, updates)
+        model = flow.model
+        if not flow.is_uniform:
+            raise NotAffine("blocks run several times with different values")
+        told = _Told(isl, model.names, model)
+        made, elements = model.instances_of((producer.name,)), model.elements_of(buffer)
+        wanted = model.sinks.intersect_range(elements)
+        reading = flow.executed.intersect_range(wanted.wrap())
+        foreign = reading.subtract_domain(made).range().union(flow.unwritten.intersect_range(elements).wrap())
+        if not foreign.is_empty():
+            return told.difference(foreign, reading, reading.intersect_domain(made))
+        own = model.sinks.apply_domain(model.readers).intersect_domain(made)
+        readers = reading.range_factor_domain()  # producer -> execution of a reader
+        found = solved(isl, model, readers.reverse().apply_range(own)).apply_domain(model.instances)
+        expected = flow.sources.intersect_range(own.wrap()).apply_range(_on_readers(model, readers))
+        changed = found.subtract(expected).union(expected.subtract(found)).range()
+        return None if changed.is_empty() else told.difference(changed, expected, found)
+
+    return guarded(question)
+
+
+# --- witnesses ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Told:
+    """Tells of points of isl in the program's names."""
+
+    isl: Any
+    names: Mapping[str, str]
+    model: Model
+
+    def difference(self, changed: Any, before: Any, after: Any) -> Difference:
+        """The difference at one of the reads in `changed`, a set of [execution of a reader -> element]."""
+        point = self.isl.UnionSet.from_point(changed.sample_point())
+        read = point.unwrap()
+        reader, at = self.tuple_of(read.domain().apply(self.model.readers).sample_point())
+        buffer, index = self.tuple_of(read.range().sample_point())
+        element = f"{buffer}[{', '.join(map(str, index))}]"
+        old, new = before.intersect_range(point).domain(), after.intersect_range(point).domain()
+        return Difference(reader, at, element, self.writers(old.subtract(new)), self.writers(new.subtract(old)))
+
+    def writers(self, writers: Any) -> tuple[str, ...]:
+        """One instance of each block in a set."""
+        found: list[str] = []
+        for part in sorted(sets_of(writers), key=str):
+            name, at = self.tuple_of(part.sample_point())
+            found.append(f"{name} at {_point(at)}")
+        return tuple(found)
+
+    def tuple_of(self, point: Any) -> tuple[str, tuple[int, ...]]:
+        """(what a point's tuple stands for, its coordinates)."""
+        kind = self.isl.dim_type.set
+        one = point if isinstance(point, self.isl.Point) else point.sample_point()
+        space = one.get_space()
+        values = tuple(int(str(one.get_coordinate_val(kind, i))) for i in range(space.dim(kind)))
+        return self.names.get(space.get_tuple_name(kind) or "", ""), values

@@ -1,0 +1,277 @@
+"""A function as isl sees it for value flow: what each block reads and writes when, over its loops and its iterators.
+
+Tuples: ``W_b[loops]`` an execution of block b that overwrites, ``U_b`` one that updates a reduction, ``I_b`` its
+initialisation, ``R_b`` its reads; ``S_b[iterators]`` an instance, ``J_b[iterators]`` an initialised one;
+``B7[indices]`` an element of a buffer; ``E7[indices]`` what is left in an output at the end.
+
+Invariant: the model is exact.  `NotAffine` says what stands in the way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..arith import nodes as a
+from ..arith.intrinsics import INTRINSICS
+from ..core.node import post_order
+from ..tir import nodes as t
+from .conditions import conjuncts
+from .dependence import is_plain, library, runs_once, site_writer
+from .isl_text import NotAffine, Writer, with_parameters
+from .tree import BlockSite, Tree
+
+_KINDS = ("sinks", "writes", "updates", "schedule", "instances", "readers")
+
+
+@dataclass
+class Model:
+    """Union maps of a function; see the module's header."""
+
+    sinks: Any
+    writes: Any
+    updates: Any
+    schedule: Any
+    instances: Any
+    """{ execution -> instance }."""
+    readers: Any
+    """The same for executions that read."""
+    runs: Any
+    """The instances that run, and the ends."""
+    elements: Any
+    names: dict[str, str]
+    """Blocks and buffers by the names of tuples."""
+    buffers: dict[int, tuple[str, int]]
+    """Tuple and rank of buffers, by identity."""
+
+    def instances_of(self, blocks: Collection[str]) -> Any:
+        """The instances of some blocks."""
+        isl = library()
+        wanted = {tuple_name("S", block) for block in blocks} | {tuple_name("J", block) for block in blocks}
+        found = isl.UnionSet("{ }")
+        for part in sets_of(self.runs):
+            if part.get_tuple_name() in wanted:
+                found = found.union(isl.UnionSet.from_set(part))
+        return found
+
+    def elements_of(self, buffer: t.Buffer) -> Any:
+        """All elements of a buffer."""
+        name, rank = self.buffers[id(buffer)]
+        return library().UnionSet(f"{{ {name}[{_indices('e', rank)}] }}")
+
+    def renaming(self, aliases: Mapping[int, t.Buffer]) -> Any:
+        """{ element -> element }: those of `aliases` become those of the buffers that they stand for."""
+        isl = library()
+        made = self.elements.identity()
+        for identity, other in aliases.items():
+            name, rank = self.buffers[identity]
+            at = _indices("e", rank)
+            made = made.subtract_domain(isl.UnionSet(f"{{ {name}[{at}] }}"))
+            made = made.union(isl.UnionMap(f"{{ {name}[{at}] -> {buffer_name(other)}[{at}] }}"))
+        return made
+
+
+def tuple_name(kind: str, block: str) -> str:
+    """The tuple of a block: isl knows letters, digits and underscores."""
+    plain = block if block.isascii() and block.replace("_", "a").isalnum() else "x" + block.encode().hex()
+    return f"{kind}_{plain}"
+
+
+def buffer_name(buffer: t.Buffer) -> str:
+    return f"B{id(buffer)}"
+
+
+def _indices(letter: str, count: int) -> str:
+    return ", ".join(f"{letter}{i}" for i in range(count))
+
+
+def sets_of(union: Any) -> list[Any]:
+    found: list[Any] = []
+    union.foreach_set(found.append)
+    return found
+
+
+def model_of(tree: Tree, updates: Collection[str]) -> Model:
+    """The model of a function.  Raises `NotAffine`."""
+    builder = _Builder(tree, updates)
+    for site in tree.leaves:
+        builder.add(site)
+    return builder.model()
+
+
+class _Builder:
+    def __init__(self, tree: Tree, updates: Collection[str]) -> None:
+        self.tree = tree
+        self.commuting = updates
+        self.isl = library()
+        self.names: dict[str, str] = {}
+        self.buffers: dict[int, tuple[str, int]] = {}
+        self.maps: dict[str, list[Any]] = {
+            kind: [] for kind in ("sinks", "writes", "updates", "schedule", "instances", "readers")
+        }
+        self.runs: list[Any] = []
+        self.elements: list[Any] = []
+        self.times = max((len(_time(tree, site)) for site in tree.leaves), default=0) + 2
+
+    def model(self) -> Model:
+        for buffer in self.tree.func.params:
+            if isinstance(buffer, t.Buffer):
+                self._end(buffer)
+        joined = {kind: self._joined(maps, "UnionMap") for kind, maps in self.maps.items()}
+        return Model(
+            **joined,
+            runs=self._joined(self.runs, "UnionSet"),
+            elements=self._joined(self.elements, "UnionSet"),
+            names=self.names,
+            buffers=self.buffers,
+        )
+
+    def _joined(self, parts: list[Any], kind: str) -> Any:
+        made = getattr(self.isl, kind)("{ }")
+        for part in parts:
+            made = made.union(part)
+        return made
+
+    def add(self, site: BlockSite) -> None:
+        """The accesses of a block."""
+        _require_understood(self.tree, site, self.commuting)
+        block = site.block
+        writer = site_writer(site)
+        domain = _domain(site, writer)
+        loops = _indices("x", len(site.loops))
+        values = ", ".join(writer.expr(value) for _, value in site.bindings)
+        spatial = ", ".join(writer.expr(value) for item, value in site.bindings if item.kind is not t.IterKind.REDUCE)
+        time = _time(self.tree, site)
+        updating = block.name in self.commuting
+        self.names[tuple_name("S", block.name)] = self.names[tuple_name("J", block.name)] = block.name
+        executions = [("R", 1, values, "S"), ("U" if updating else "W", 2, values, "S")]
+        starts = [*domain]
+        if block.init is not None:
+            executions.append(("I", 0, spatial, "J"))
+            for item, value in site.bindings:
+                if item.kind is t.IterKind.REDUCE:
+                    starts.append(f"{writer.expr(value)} = {writer.expr(item.dom.min)}")
+        for kind, last, at, instance in executions:
+            name, target = tuple_name(kind, block.name), tuple_name(instance, block.name)
+            when = ", ".join(["0", *time, *("0",) * (self.times - 2 - len(time)), str(last)])
+            self._map("schedule", writer, f"{name}[{loops}] -> [{when}]", domain)
+            self._map("instances", writer, f"{name}[{loops}] -> {target}[{at}]", starts if kind == "I" else domain)
+        own = {id(region.buffer) for region in block.writes}
+        for region in block.reads:
+            if not (updating and id(region.buffer) in own):
+                self._access("sinks", writer, tuple_name("R", block.name), loops, region, domain)
+        for region in block.writes:
+            kind = "updates" if updating else "writes"
+            self._access(kind, writer, tuple_name("U" if updating else "W", block.name), loops, region, domain)
+            if block.init is not None:
+                self._access("writes", writer, tuple_name("I", block.name), loops, region, starts)
+
+    def _access(
+        self, kind: str, writer: Writer, name: str, loops: str, region: t.BufferRegion, domain: list[str]
+    ) -> None:
+        conditions = [*domain]
+        for number, (axis, extent) in enumerate(zip(region.region, region.buffer.shape, strict=True)):
+            low, length = writer.expr(axis.min), writer.expr(axis.extent)
+            conditions.append(f"{low} <= e{number} < {low} + {length} and 0 <= e{number} < {writer.expr(extent)}")
+        element = self._buffer(region.buffer)
+        self._map(kind, writer, f"{name}[{loops}] -> {element}[{_indices('e', len(region.region))}]", conditions)
+
+    def _buffer(self, buffer: t.Buffer) -> str:
+        name, rank = buffer_name(buffer), len(buffer.shape)
+        if id(buffer) not in self.buffers:
+            self.buffers[id(buffer)] = (name, rank)
+            self.names[name] = buffer.name
+            self.elements.append(self.isl.UnionSet(f"{{ {name}[{_indices('e', rank)}] }}"))
+        return name
+
+    def _map(self, kind: str, writer: Writer, body: str, conditions: list[str]) -> None:
+        parameters = ", ".join(writer.parameters.values())
+        text = f"[{parameters}] -> {{ {body} : {' and '.join(conditions) or 'true'} }}"
+        made = self.isl.UnionMap(with_parameters(text, writer))
+        self.maps[kind].append(made)
+        if kind == "instances":
+            self.runs.append(made.range())
+            if body[0] in "RE":
+                self.maps["readers"].append(made)
+
+    def _end(self, buffer: t.Buffer) -> None:
+        """All elements of an output are read at the end."""
+        writer = Writer()
+        name, rank = f"E{id(buffer)}", len(buffer.shape)
+        at = _indices("e", rank)
+        inside = [f"0 <= e{i} < {writer.expr(extent)}" for i, extent in enumerate(buffer.shape)]
+        self.names[name] = ""
+        self._map("sinks", writer, f"{name}[{at}] -> {self._buffer(buffer)}[{at}]", inside)
+        self._map("instances", writer, f"{name}[{at}] -> {name}[{at}]", inside)
+        self._map("schedule", writer, f"{name}[{at}] -> [1{', 0' * (self.times - 1)}]", inside)
+
+
+def _domain(site: BlockSite, writer: Writer) -> list[str]:
+    """When a block runs, exactly."""
+    found: list[str] = []
+    for number, loop in enumerate(site.loops):
+        low, extent = writer.expr(loop.min), writer.expr(loop.extent)
+        found.append(f"{low} <= x{number} < {low} + {extent}")
+    for condition in conjuncts(site.realize.predicate):
+        text = writer.condition(condition)
+        if text is None:
+            raise NotAffine(f"the predicate of {site.name} is not affine")
+        found.append(text)
+    return found
+
+
+def _time(tree: Tree, site: BlockSite) -> list[str]:
+    """When a block runs: its place in the text, and its loops, outermost first."""
+    found: list[str] = []
+    loops = 0
+    for stmt, inner in zip(site.path, (*site.path[1:], site.realize), strict=True):
+        if isinstance(stmt, t.SeqStmt):
+            found.append(str(next(i for i, part in enumerate(stmt.stmts) if part is inner)))
+        elif isinstance(stmt, t.For):
+            found.append(f"x{loops}")
+            loops += 1
+        elif not (isinstance(stmt, t.BlockRealize) or stmt is tree.root):
+            raise NotAffine(f"{site.name} stands inside a {type(stmt).__name__}")
+    return found
+
+
+def _require_understood(tree: Tree, site: BlockSite, updates: Collection[str]) -> None:
+    """Raise `NotAffine` for blocks whose effects are not exactly their declared regions."""
+    block = site.block
+    if site.scope is not tree.root:
+        raise NotAffine(f"{site.name} stands inside another block")
+    impure = next((call for call in post_order(block) if isinstance(call, a.Call) and not _is_pure(call)), None)
+    if impure is not None:
+        raise NotAffine(f"{site.name} calls {impure.op}, which may have effects")
+    for region in block.writes:
+        if not all(isinstance(axis.extent, a.IntImm) and axis.extent.value == 1 for axis in region.region):
+            raise NotAffine(f"{site.name} writes more than single elements")
+    if block.name in updates:
+        if not _updates_once(site):
+            raise NotAffine(f"{site.name} may update an element twice with one value")
+    elif block.init is not None:
+        raise NotAffine(f"{site.name} reduces in a way of its own")
+    elif not is_plain(site):
+        raise NotAffine(f"{site.name} writes under a condition")
+
+
+def _is_pure(call: a.Call) -> bool:
+    entry = INTRINSICS.get(call.op)
+    return entry is not None and entry.pure
+
+
+def _updates_once(site: BlockSite) -> bool:
+    """Whether each update of a reduction runs once: after each initialisation, or, without one, at all."""
+    inner = site.loops
+    if site.block.init is not None:
+        reduced = {
+            id(var)
+            for item, value in site.bindings
+            if item.kind is t.IterKind.REDUCE
+            for var in post_order(value)
+            if isinstance(var, a.Var)
+        }
+        first = next((i for i, loop in enumerate(site.loops) if id(loop.var) in reduced), len(site.loops))
+        inner = site.loops[first:]
+    return runs_once(site, inner)

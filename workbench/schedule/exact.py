@@ -1,0 +1,93 @@
+"""The exact tier for primitives that move, inline or copy: what the quick tier doubts is decided by value flow.
+
+    working = doubting(state)                  # legality refusals are collected, not raised
+    ...checks and rewrite with `working`...
+    settle(state, working, func, loops)        # raises the first doubt, unless every read keeps its value
+
+Invariant: without doubts nothing is asked; with doubts a program passes only on proof.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+
+from ..analysis.flow import Difference, difference, inline_difference
+from ..analysis.isl_text import NotAffine
+from ..analysis.tree import BlockSite, Tree
+from ..tir import nodes as t
+from .errors import IllegalError
+from .legality import forbid, reduction_operator, require_independent
+from .state import ScheduleState
+
+
+def doubting(state: ScheduleState) -> ScheduleState:
+    """The same state, on which legality refusals are collected in `doubts`."""
+    made = replace(state, doubts=[])
+    made.__dict__["tree"] = state.tree
+    return made
+
+
+def settle(
+    state: ScheduleState,
+    working: ScheduleState,
+    func: t.PrimFunc,
+    loops: Sequence[t.For] = (),
+    copies: Collection[str] = (),
+    aliases: Mapping[int, t.Buffer] | None = None,
+) -> None:
+    """Refuse with the first doubt unless each read in `func` gets the value that it got before.
+
+    `loops`: loops of the function whose iterations, where they run at once, must still be independent.
+    """
+    if not working.doubts:
+        return
+    after = replace(state, functions=state.functions.set(state.working, func), doubts=None)
+    now: Tree = after.tree
+    names = {name for tree in (state.tree, now) for name in _updates(tree)}
+    if _decide(state, working, lambda: difference(state.tree, now, names, copies, aliases)):
+        require_concurrent(after, loops)
+
+
+def settle_inline(state: ScheduleState, working: ScheduleState, producer: BlockSite) -> None:
+    """Like `settle`, for a block whose value is computed where it is read."""
+    if working.doubts:
+        _decide(state, working, lambda: inline_difference(state.tree, producer, _updates(state.tree)))
+
+
+def settle_plainly(state: ScheduleState, working: ScheduleState) -> None:
+    """Refuse with the first doubt, where there is no exact tier."""
+    for doubt in working.doubts or ():
+        forbid(state, doubt)
+
+
+def _decide(state: ScheduleState, working: ScheduleState, question: Callable[[], Difference | None]) -> bool:
+    """True where the exact tier shows that nothing changes; else the doubts are refused (or noted, if unsafe)."""
+    doubts: list[IllegalError] = working.doubts or []
+    try:
+        found = question()
+    except NotAffine as problem:
+        for doubt in doubts:
+            doubt.found = f"{doubt.found}; not decided exactly: {problem}"
+            forbid(state, doubt)
+        return False
+    if found is None:
+        return True
+    doubts[0].found = f"{doubts[0].found}: {found.text()}"
+    doubts[0].witness = found
+    for doubt in doubts:
+        forbid(state, doubt)
+    return False
+
+
+def _updates(tree: Tree) -> list[str]:
+    """The blocks whose updates of an element may run in any order."""
+    return [site.name for site in tree.leaves if reduction_operator(site.block) is not None]
+
+
+def require_concurrent(after: ScheduleState, loops: Sequence[t.For]) -> None:
+    """Refuse unless those of `loops` whose iterations run at once are independent in the state `after`."""
+    for loop in loops:
+        now = after.tree.loops[id(loop.var)].loop
+        if now.kind in (t.ForKind.PARALLEL, t.ForKind.VECTORIZED, t.ForKind.THREAD_BINDING):
+            require_independent(after, now, "run at once", now.kind is t.ForKind.PARALLEL)
