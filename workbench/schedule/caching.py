@@ -189,12 +189,12 @@ def written_box(block: t.Block, region: t.BufferRegion) -> Box:
     for axis in region.region:
         form = Affine.of(axis.min, iter_ranges(block))
         var = form.is_variable()
-        single = Affine.of(axis.extent, Ranges()).value == 1
         if form.value is not None:
             found.append((build.const(form.value), axis.extent))
-        elif single and var is not None and id(var) in domains and id(var) not in used:
+        elif var is not None and id(var) in domains and id(var) not in used:
             used.add(id(var))
-            found.append((domains[id(var)].dom.min, domains[id(var)].dom.extent))
+            domain = domains[id(var)].dom
+            found.append((domain.min, build.add(domain.extent, build.subtract(axis.extent, 1))))
         else:
             raise refuse(
                 "E-SCHEDULE-CACHE-REGION",
