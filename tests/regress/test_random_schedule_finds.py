@@ -146,3 +146,16 @@ def test_a_cache_holds_all_that_a_tile_writes() -> None:
     sch.blockize(sch.get_loops("one")[1], preserve_unit_iters=False)
     sch.cache_read(sch.get_block("flat"), 0, "local")
     check_numbers(func, sch.func)
+
+
+def test_the_order_of_a_reduction_survives_a_move() -> None:
+    """compute_at makes loops in the order of the iterators, which reorder_block_iter_var may have changed."""
+    x = te.placeholder((2, 2, 3), name="X")
+    reducer = te.comm_reducer(lambda held, value: held * 2.0 + value, lambda kind: te.const(0, kind), name="horner")
+    k, j = te.reduce_axis((0, 2), name="k"), te.reduce_axis((0, 3), name="j")
+    made = te.compute((2,), lambda i: reducer(x[i, k, j], axis=[k, j]), name="made")
+    func = te.create_prim_func([x, te.compute((2,), lambda i: made[i] - x[i, 0, 0], name="out")])
+    sch = Schedule(func)
+    sch.reorder_block_iter_var(sch.get_block("made"), new_order=[2, 0, 1])
+    sch.compute_at(sch.get_block("made"), sch.get_loops("out")[0])
+    check_numbers(func, sch.func)
