@@ -167,11 +167,12 @@ def _copied_unset(isl: Any, flow: Flow, copies: Collection[str], func: t.PrimFun
     """Copies that would read memory which nobody has set: elements of buffers that are no parameters."""
     if not copies:
         return isl.UnionSet("{ }")
-    found = flow.unwritten.intersect_domain(flow.model.instances_of(copies))
+    running = flow.model.readers.intersect_range(flow.model.instances_of(copies)).domain()
+    found = flow.unwritten.intersect_domain(running)
     for buffer in func.params:
         if isinstance(buffer, t.Buffer) and id(buffer) in flow.model.buffers:
             found = found.subtract_range(flow.model.elements_of(buffer))
-    return found.domain()
+    return found.apply_domain(flow.model.readers).domain()
 
 
 def _sinks(sources: Any) -> Any:
