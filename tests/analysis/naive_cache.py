@@ -1,13 +1,19 @@
-"""Reference models, as plain as can be: the interpreter's order of accesses, and a cache of lists."""
+"""Reference models, as plain as can be: a program walked step by step, and a cache of lists."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from workbench.analysis.sites import ordered
+from workbench.arith.build import const
 from workbench.arith.evaluate import evaluate
+from workbench.core.errors import WorkbenchError
+from workbench.core.node import rewrite
 from workbench.target.memory import CacheLevel
 from workbench.tir import nodes as t
+
+Touch = tuple[str, tuple[int, ...], bool]
+"""(buffer, indices, is it a store)."""
 
 
 def naive_misses(addresses: Sequence[int], levels: Sequence[CacheLevel]) -> list[list[bool]]:
@@ -29,34 +35,65 @@ def naive_misses(addresses: Sequence[int], levels: Sequence[CacheLevel]) -> list
     return missed
 
 
-def own(stmt: t.Stmt, values: dict) -> list[tuple[str, tuple[int, ...], bool]]:
-    """What one statement touches itself."""
-    return [
-        (access.buffer.name, tuple(evaluate(index, values) for index in access.indices), access.is_store)
-        for access in ordered(stmt)
-        if all(bool(evaluate(condition, values)) == wanted for condition, wanted in access.guards)
-    ]
+class Walker:
+    """Runs a lowered scalar function step by step; `note` gets each statement's accesses.
 
+    Integer buffers are remembered, since indices may be loaded from them.
+    """
 
-def naive_accesses(func: t.PrimFunc) -> list[tuple[str, tuple[int, ...], bool]]:
-    """(buffer, indices, is it a store) one by one, by walking a lowered scalar function step by step."""
-    found: list[tuple[str, tuple[int, ...], bool]] = []
+    def __init__(self, note: Callable[[t.Stmt, list[Touch]], None]) -> None:
+        self.note = note
+        self.memory: dict[tuple[int, tuple[int, ...]], int] = {}
 
-    def run(stmt: t.Stmt, values: dict) -> None:
-        found.extend(own(stmt, values))
+    def value(self, expr: t.PrimExpr, values: dict) -> int:
+        def loaded(node: object) -> object:
+            if not isinstance(node, t.BufferLoad):
+                return None
+            where = tuple(int(evaluate(index, values)) for index in node.indices)
+            return const(self.memory[id(node.buffer), where], node.dtype)
+
+        return evaluate(rewrite(expr, loaded), values)
+
+    def own(self, stmt: t.Stmt, values: dict) -> list[Touch]:
+        """What one statement touches itself."""
+        return [
+            (access.buffer.name, tuple(int(self.value(index, values)) for index in access.indices), access.is_store)
+            for access in ordered(stmt)
+            if all(bool(self.value(condition, values)) == wanted for condition, wanted in access.guards)
+        ]
+
+    def run(self, stmt: t.Stmt, values: dict) -> None:
+        self.note(stmt, self.own(stmt, values))
+        self.remember(stmt, values)
         if isinstance(stmt, t.For):
-            low, extent = evaluate(stmt.min, values), evaluate(stmt.extent, values)
-            for value in range(low, low + extent):
-                run(stmt.body, {**values, stmt.var: value})
+            for value in self.chosen(stmt, values):
+                self.run(stmt.body, {**values, stmt.var: value})
         elif isinstance(stmt, t.SeqStmt):
             for inner in stmt.stmts:
-                run(inner, values)
+                self.run(inner, values)
         elif isinstance(stmt, t.IfThenElse):
-            arm = stmt.then_case if evaluate(stmt.condition, values) else stmt.else_case
+            arm = stmt.then_case if self.value(stmt.condition, values) else stmt.else_case
             if arm is not None:
-                run(arm, values)
+                self.run(arm, values)
         elif isinstance(stmt, (t.LetStmt, t.AllocBuffer)):
-            run(stmt.body, values)
+            self.run(stmt.body, values)
 
-    run(func.body, {})
+    def chosen(self, loop: t.For, values: dict) -> range:
+        """The iterations of a loop that are run."""
+        low = evaluate(loop.min, values)
+        return range(low, low + evaluate(loop.extent, values))
+
+    def remember(self, stmt: t.Stmt, values: dict) -> None:
+        if isinstance(stmt, t.BufferStore) and stmt.buffer.dtype.is_integer:
+            where = tuple(int(self.value(index, values)) for index in stmt.indices)
+            try:
+                self.memory[id(stmt.buffer), where] = int(self.value(stmt.value, values))
+            except (WorkbenchError, KeyError):
+                self.memory.pop((id(stmt.buffer), where), None)
+
+
+def naive_accesses(func: t.PrimFunc) -> list[Touch]:
+    """All accesses of a lowered function in order."""
+    found: list[Touch] = []
+    Walker(lambda _, touches: found.extend(touches)).run(func.body, {})
     return found

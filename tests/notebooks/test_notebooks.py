@@ -26,6 +26,8 @@ SAYS = {
     "05_te_topi": ("found:     3 ", "E-TIR-BOUNDS", "E-TYPE-SHAPE", "05_3: 1 of 2 checks hold", "from NumPy: 0"),
     "06_primitives": ("replayed: True", "E-SCHEDULE-DEPENDENCE", "E-SCHEDULE-INLINE-FORM", "0 of 10 points"),
     "07_legality": ("i=0 writes B[4], which iteration i=4", "if reassociated", "legal on loop", "E-TIR-RACE", "0 of 8"),
+    "08_memory_and_tiles": ("found:     3072", "found:     [1024, 72]", "8   16  6,680 *", "2 to 3", "0 of 10 points"),
+    "09_reductions_rfactor": ("E-SCHEDULE-REDUCTION-OUTSIDE", "k_0 may be parallel", "as NumPy: True", "0 of 9 points"),
     "11_matmul_to_peak": ("E-SCHEDULE-DEPENDENCE", "of one thread's peak", "does not fit", "notes: none"),
 }
 """What each notebook is there to show, as it stands in its outputs."""

@@ -145,6 +145,8 @@ def shuffled(func: t.PrimFunc, seed: int) -> t.PrimFunc:
     def post(node: Any) -> Any:
         if not isinstance(node, t.For) or node.kind not in ANY_ORDER:
             return None
+        if node.annotations.get("cross_thread"):  # threads that reduce together: in order, and no race
+            return node.replace(kind=t.ForKind.SERIAL, thread="")
         extent = getattr(node.extent, "value", None)
         if extent is not None and extent > 2 and seed % 2:
             step = next(number for number in (2, 3, 5, 7, 1) if extent % number)

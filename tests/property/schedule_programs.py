@@ -378,11 +378,34 @@ def scan(size: Sizes) -> Case:
     return Case("scan", fixed.in_root((x, out), (state,), body), lambda data: data.cumsum(axis=0) * 2)
 
 
+def te_scan(size: Sizes) -> Case:
+    """The same by te.scan, the update in one stage or two, the extents symbolic now and then."""
+    steps, n = size(2, 6), size.extent("n", size(1, 7))
+    x = te.placeholder((steps, n), name="X")
+    state = te.placeholder((steps, n), name="S")
+    first = te.compute((1, n), lambda _, i: x[0, i], name="first")
+    twice = size.rng.random() < 0.6
+    before = te.compute((steps, n), lambda t, i: state[t - 1, i] * 2.0, name="twice") if twice else None
+    update = te.compute(
+        (steps, n), lambda t, i: (before[t, i] if before is not None else state[t - 1, i]) + x[t, i], name="update"
+    )
+    made = te.scan(first, update, state, inputs=[x], name="scan")
+    out = te.compute((steps, n), lambda t, i: made[t, i] - x[t, i], name="out")
+
+    def meaning(data: np.ndarray) -> np.ndarray:
+        held = data.copy()
+        for time in range(1, len(data)):
+            held[time] += held[time - 1] * (2 if twice else 1)
+        return held - data
+
+    return Case("te_scan", te.create_prim_func([x, out]), meaning, size.bound)
+
+
 MAKERS: dict[str, Maker] = {
     maker.__name__: maker
     for maker in (
         matmul, batch_matmul, convolution, packed_convolution, pooling, average, softmax, chain, reshaped,
-        strided_reads, blur, triangle, argmax, horner, gather, transposed, stencil, skewed, fused_pair, scan,
+        strided_reads, blur, triangle, argmax, horner, gather, transposed, stencil, skewed, fused_pair, scan, te_scan,
     )
 }  # fmt: skip
 COMMON = ("matmul", "convolution", "chain", "softmax", "blur", "transposed", "argmax")

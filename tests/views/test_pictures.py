@@ -122,7 +122,11 @@ def test_every_picture_of_random_schedules(name: str) -> None:
     sch = Schedule(p.PROGRAMS[name]())
     scheduled(sch, random.Random(name), 5)
     for picture in PICTURES:
-        checked(picture_of(sch, picture))
+        try:
+            checked(picture_of(sch, picture))
+        except WorkbenchError as error:
+            # An index kept in a buffer that holds another one each time.
+            assert error.code == "E-ANALYSIS-DATA" and picture in ("cache", "reuse") and "index" in sch.script()
     assert len(fact_html(facts(sch, HASWELL))) < LIMIT
 
 

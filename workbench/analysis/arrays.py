@@ -53,7 +53,8 @@ _MEANING: Final[dict[type, Callable[..., Any]]] = {
 }
 
 
-def _refuse_load(load: t.BufferLoad, indices: tuple[Values, ...]) -> Values:
+def refuse_load(load: t.BufferLoad, indices: tuple[Values, ...]) -> Values:
+    """Raises `WorkbenchError` E-ANALYSIS-DATA: a load whose value is not known."""
     raise WorkbenchError(
         "E-ANALYSIS-DATA",
         f"what is accessed depends on the values in {load.buffer.name}",
@@ -64,7 +65,7 @@ def _refuse_load(load: t.BufferLoad, indices: tuple[Values, ...]) -> Values:
     )
 
 
-def values(expr: PrimExpr, known: dict[int, Values], load: Loader = _refuse_load) -> Values:
+def values(expr: PrimExpr, known: dict[int, Values], load: Loader = refuse_load) -> Values:
     """The values of an integer or bool expression; `known` holds those of variables by identity.
 
     A vector expression has two axes, iterations (or one) and lanes.  Raises `WorkbenchError` E-ANALYSIS-DATA where the
@@ -133,4 +134,4 @@ def _unknown(node: PrimExpr) -> Values:
     )  # fmt: skip
 
 
-__all__ = ["Loader", "Values", "operands", "values"]
+__all__ = ["Loader", "Values", "operands", "refuse_load", "values"]

@@ -20,7 +20,7 @@ from ..arith.nodes import PrimExpr, Var
 from ..core.errors import WorkbenchError
 from ..core.node import pre_order
 from ..tir import nodes as t
-from .arrays import values
+from .arrays import Loader, refuse_load, values
 from .programs import constant
 from .sites import Guard
 
@@ -37,8 +37,8 @@ class Instances(NamedTuple):
     exact: bool
 
 
-def instances(func: t.PrimFunc) -> list[Instances]:
-    """The statements of a lowered function, in the order of the text."""
+def instances(func: t.PrimFunc, load: Loader = refuse_load) -> list[Instances]:
+    """The statements of a lowered function, in the order of the text; `load` knows what index buffers hold."""
     found: list[Instances] = []
     stack: list[tuple[t.Stmt, tuple[t.For, ...], tuple[Guard, ...]]] = [(func.body, (), ())]
     while stack:
@@ -50,7 +50,7 @@ def instances(func: t.PrimFunc) -> list[Instances]:
             stack.append((stmt.body, (*loops, stmt), guards))
             continue
         if not isinstance(stmt, t.AllocBuffer):
-            found.append(Instances(stmt, loops, guards, *counted(loops, guards)))
+            found.append(Instances(stmt, loops, guards, *counted(loops, guards, load)))
         if isinstance(stmt, t.IfThenElse):
             if stmt.else_case is not None:
                 stack.append((stmt.else_case, loops, (*guards, (stmt.condition, False))))
@@ -60,7 +60,7 @@ def instances(func: t.PrimFunc) -> list[Instances]:
     return found
 
 
-def counted(loops: tuple[t.For, ...], guards: tuple[Guard, ...]) -> tuple[int, bool]:
+def counted(loops: tuple[t.For, ...], guards: tuple[Guard, ...], load: Loader = refuse_load) -> tuple[int, bool]:
     """(how many iterations of `loops` fulfil `guards`, whether that is exact)."""
     own = {id(loop.var) for loop in loops}
     named = set[int]()
@@ -73,7 +73,7 @@ def counted(loops: tuple[t.For, ...], guards: tuple[Guard, ...]) -> tuple[int, b
     free = prod(max(0, constant(loop.extent)) for loop in loops if id(loop.var) not in named)
     tied = tuple(loop for loop in loops if id(loop.var) in named)
     if not tied:
-        return (free, True) if all(_known(guard) for guard in guards) else (free, False)
+        return (free, True) if all(_known(guard, load) for guard in guards) else (free, False)
     grid = enumerate_loops(tied)
     if grid is None:
         return free * prod(max(0, getattr(loop.extent, "value", 1)) for loop in tied), False
@@ -82,15 +82,15 @@ def counted(loops: tuple[t.For, ...], guards: tuple[Guard, ...]) -> tuple[int, b
     exact = True
     for condition, wanted in guards:
         try:
-            holds &= np.broadcast_to(np.asarray(values(condition, known)) == wanted, (count,))
+            holds &= np.broadcast_to(np.asarray(values(condition, known, load)) == wanted, (count,))
         except WorkbenchError:
             exact = False
     return free * int(holds.sum()), exact
 
 
-def _known(guard: Guard) -> bool:
+def _known(guard: Guard, load: Loader) -> bool:
     try:
-        return bool(values(guard[0], {})) == guard[1]
+        return bool(values(guard[0], {}, load)) == guard[1]
     except WorkbenchError:
         return False
 

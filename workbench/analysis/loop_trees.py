@@ -20,7 +20,7 @@ from ..tir import nodes as t
 from ..tir.script import script
 from .affine import Affine, Ranges
 from .fact import Fact
-from .programs import function_of
+from .programs import function_of, loop_function
 from .regions import Bound, Box, union
 from .sites import ordered
 from .tree import statements_in
@@ -91,9 +91,7 @@ class _Built(NamedTuple):
 
 def loop_tree(program: Any, sizes: Mapping[str, int] | None = None) -> LoopTree:
     """The loops and blocks of a schedule or function; symbolic extents may stay symbolic."""
-    func = program if isinstance(program, t.PrimFunc) else getattr(program, "func", program)
-    if sizes or not isinstance(func, t.PrimFunc):
-        func = function_of(program, sizes)
+    func = function_of(program, sizes) if sizes else loop_function(program)
     built = _built(func.body, Ranges(), {})
     return LoopTree(str(func.attrs.get("global_symbol", "main")), tuple(item.fact for item in built))
 

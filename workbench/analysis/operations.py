@@ -16,6 +16,7 @@ from ..arith.nodes import PrimExpr
 from ..core.module import IRModule
 from ..tir import nodes as t
 from .arrays import operands
+from .index_tables import loader
 from .instances import instances
 from .programs import plain
 
@@ -76,7 +77,7 @@ def flops(program: Any, sizes: Mapping[str, int] | None = None) -> int:
     """
     func = plain(program, sizes)
     total = 0
-    for found in instances(func):
+    for found in instances(func, loader(func)):
         if isinstance(found.stmt, (t.BufferStore, t.LetStmt, t.Evaluate)):
             total += found.count * operations(found.stmt.value) * found.stmt.value.dtype.lanes
     return total

@@ -15,8 +15,9 @@ from ..tir import nodes as t
 from ..tir.script import script
 from .affine import Affine, Ranges
 from .cache import as_target
+from .element_sets import row_major
 from .fact import Fact, table
-from .footprint import loops_of, row_major
+from .footprint import loops_of
 from .instances import instances, variables_in
 from .programs import plain
 from .regions import accesses

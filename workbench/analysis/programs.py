@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from .. import te
 from ..arith import nodes as a
 from ..arith.build import const
 from ..arith.nodes import PrimExpr, Var
@@ -28,23 +29,32 @@ _FLAT: Final = (*_SCALAR, "VectorizeLoop")
 
 
 def function_of(program: Any, sizes: Mapping[str, int] | None = None) -> t.PrimFunc:
-    """The loop function of a schedule, module or function; `sizes` gives values to symbolic extents by name.
+    """The loop function that facts are of; `sizes` gives values to symbolic extents by name.
 
-    Raises `WorkbenchError` E-ANALYSIS-PROGRAM for anything else, and for an unknown or left-over extent.
+    `program` is a PrimFunc, a schedule of blocks or of te stages, a module with one PrimFunc, or te tensors.  Raises
+    `WorkbenchError` E-ANALYSIS-PROGRAM for anything else, E-ANALYSIS-SIZE for an unknown or left-over extent.
     """
-    found = program if isinstance(program, t.PrimFunc) else getattr(program, "func", program)
+    return _sized(loop_function(program), sizes)
+
+
+def loop_function(program: Any) -> t.PrimFunc:
+    """The same with symbolic extents as they are."""
+    found = program.to_schedule() if hasattr(program, "to_schedule") else program
+    found = found if isinstance(found, (t.PrimFunc, IRModule)) else getattr(found, "func", found)
     if isinstance(found, IRModule):
         loops = [function for function in found.functions.values() if isinstance(function, t.PrimFunc)]
         found = loops[0] if len(loops) == 1 else found
+    if isinstance(found, (list, tuple)) and found and all(isinstance(item, te.Tensor) for item in found):
+        found = te.create_prim_func(list(found))
     if not isinstance(found, t.PrimFunc):
         raise WorkbenchError(
             "E-ANALYSIS-PROGRAM",
             "facts are of one loop function",
             found=type(program).__name__,
-            expected="a PrimFunc, a schedule, or a module with one PrimFunc",
+            expected="a PrimFunc, a schedule, te tensors, or a module with one PrimFunc",
             fix="pick one: mod['name'], or te.create_prim_func([...])",
         )
-    return _sized(found, sizes)
+    return found
 
 
 def _sized(func: t.PrimFunc, sizes: Mapping[str, int] | None) -> t.PrimFunc:

@@ -24,6 +24,7 @@ from ..core.errors import WorkbenchError
 from ..core.node import pre_order
 from ..tir import nodes as t
 from .arrays import Values, values
+from .index_tables import loader
 from .programs import constant, flat, scalar
 from .sites import GuardedAccess, ordered
 
@@ -182,7 +183,7 @@ _EMPTY = _Events(0, np.zeros(0, np.int64), np.zeros(0, np.int32))
 class _Runner:
     def __init__(self, func: t.PrimFunc, line: int, inputs: dict[str, Any], limit: int) -> None:
         self.line, self.limit = line, limit
-        self.inputs = inputs
+        self.load = loader(func, inputs)
         self.sites: dict[tuple[int, int], Site] = {}
         self.statements: list[t.Stmt] = []
         self.executed: dict[int, int] = {}
@@ -223,12 +224,7 @@ class _Runner:
             return {}
 
     def _values(self, expr: PrimExpr, known: dict[int, Values]) -> Values:
-        return values(expr, known, self._load) if self.inputs else values(expr, known)
-
-    def _load(self, load: t.BufferLoad, indices: tuple[Values, ...]) -> Values:
-        if load.buffer.name not in self.inputs:
-            return values(load, {})
-        return np.asarray(self.inputs[load.buffer.name]).reshape(-1)[indices[-1]].astype(np.int64)
+        return values(expr, known, self.load)
 
     def _loop(self, stmt: t.For, count: int, known: dict[int, Values], mask: Any, loops: tuple[str, ...]) -> _Events:
         low, extent = self._values(stmt.min, known), self._values(stmt.extent, known)

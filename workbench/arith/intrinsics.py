@@ -109,6 +109,7 @@ def _define_effects() -> None:
     entries = [
         Intrinsic("address_of", 1, Result.HANDLE, "pointer to an element: (BufferLoad)", None),
         Intrinsic("access_ptr", 2, Result.HANDLE, "address_of, and for what: (BufferLoad, text of r, w or both)", None),
+        Intrinsic("vload", 1, Result.GIVEN, "(address): elements one after the other as a vector", None),
         Intrinsic("tvm_stack_make_shape", None, Result.HANDLE, "(extent...): extents in memory of the function", None),
         Intrinsic(
             "tvm_stack_make_array",

@@ -14,6 +14,7 @@ from typing import Any, Final
 import numpy as np
 
 from ..core.errors import WorkbenchError, nearest
+from . import builtin
 from .ndarray import NDArray
 
 _NATIVE_ERROR: Final = re.compile(r"(E-[A-Z]+(?:-[A-Z]+)+) (.*)", re.DOTALL)
@@ -190,6 +191,9 @@ def get_global_func(name: str, allow_missing: bool = False) -> PackedFunc | None
     import tvm_ffi
 
     found = tvm_ffi.get_global_func(name, allow_missing=True)
+    if found is None and name in builtin.FUNCTIONS:
+        _register(name, builtin.FUNCTIONS[name], override=False)
+        found = tvm_ffi.get_global_func(name, allow_missing=True)
     if found is not None:
         return PackedFunc(found, name)
     if allow_missing:

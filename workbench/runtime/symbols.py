@@ -15,6 +15,9 @@ from typing import Any, Final
 
 from ..core.errors import WorkbenchError
 
+OBJECT_MARK: Final = "; workbench object code for "
+"""Begins a text that carries object code: the machine, a blank, the bytes in base64."""
+
 _libraries: list[Any] = []
 _process: list[Any] = []
 

@@ -89,6 +89,7 @@ from .nodes import (
 from .prim_func import create_prim_func
 from .scanning import scan
 from .tags import tag_scope
+from .tensor_intrin import decl_tensor_intrin
 
 __all__ = [
     "AXIS_SEPARATOR",
@@ -120,6 +121,7 @@ __all__ = [
     "cos",
     "cosh",
     "create_prim_func",
+    "decl_tensor_intrin",
     "erf",
     "exp",
     "exp2",

@@ -219,7 +219,7 @@ def loads(op: ComputeOp) -> list[ProducerLoad]:
 
 def _loads(bodies: Iterable[PrimExpr]) -> Iterable[ProducerLoad]:
     seen: set[int] = set()
-    stack: list[Node] = list(bodies)
+    stack: list[Node] = list(reversed(list(bodies)))
     while stack:
         current = stack.pop()
         if id(current) in seen or isinstance(current, Tensor):
@@ -227,4 +227,4 @@ def _loads(bodies: Iterable[PrimExpr]) -> Iterable[ProducerLoad]:
         seen.add(id(current))
         if isinstance(current, ProducerLoad):
             yield current
-        stack.extend(children(current))
+        stack.extend(reversed(children(current)))

@@ -17,7 +17,7 @@ Semantics (expressions: see `arith.nodes`):
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from ..arith.nodes import ExprOperators, PrimExpr, Var
 from ..core.dtype import DataType
@@ -67,6 +67,25 @@ class Buffer(Node):
     axis_separators: tuple[int, ...] = ()
     is_variable: ClassVar[bool] = True
     renameable: ClassVar[tuple[str, ...]] = ("name",)
+
+    def access_ptr(self, access_mask: str | int = "rw", ptr_type: str = "handle", content_lanes: int = 1,
+                   offset: Any = 0) -> PrimExpr:  # fmt: skip
+        """The address of the first element (`offset` elements on), and whether it is read ("r"), written, or both."""
+        from .op import access_ptr
+
+        return access_ptr(self, access_mask, offset)
+
+    def vload(self, begin: Any, dtype: str | None = None) -> PrimExpr:
+        """The elements from the indices `begin` on, as many as `dtype` has lanes."""
+        from .op import vector_element
+
+        return vector_element(self, begin, dtype)
+
+    def vstore(self, begin: Any, value: PrimExpr) -> BufferStore:
+        """The statement that stores the lanes of `value` from the indices `begin` on."""
+        from .op import vector_store
+
+        return vector_store(self, begin, value)
 
 
 @node

@@ -11,10 +11,11 @@ from __future__ import annotations
 from typing import Any
 
 from ..arith import build as b
-from ..arith.nodes import Call, PrimExpr, StringImm
+from ..arith.nodes import Call, PrimExpr, Ramp, StringImm
 from ..core.dtype import DataType
 from ..core.errors import WorkbenchError
 from . import nodes as t
+from .build import indices
 
 HANDLE = DataType("handle")
 
@@ -43,6 +44,28 @@ def access_ptr(buffer: t.Buffer, access_mask: str | int = "rw", offset: Any = 0)
         )  # fmt: skip
     element = _first(buffer, offset)
     return Call(HANDLE, "access_ptr", (element, StringImm(masks[access_mask])))
+
+
+def vector_element(buffer: t.Buffer, begin: Any, dtype: str | None = None) -> PrimExpr:
+    """`Buffer.vload`: along the last axis while it is long enough, else over the elements as they lie in memory."""
+    where = indices(begin if isinstance(begin, (list, tuple)) else [begin])
+    kind = buffer.dtype if dtype is None else DataType(dtype)
+    if kind == buffer.dtype:
+        return t.BufferLoad(buffer, where)
+    last = getattr(buffer.shape[-1], "value", None) if buffer.shape else None
+    if kind.element_of == buffer.dtype and (last is None or kind.lanes <= last):
+        return t.BufferLoad(buffer, (*where[:-1], Ramp(where[-1], b.const(1), kind.lanes)))
+    pointer = Call(HANDLE, "access_ptr", (t.BufferLoad(buffer, where), StringImm("r")))
+    return Call(kind, "vload", (pointer,))
+
+
+def vector_store(buffer: t.Buffer, begin: Any, value: Any) -> t.BufferStore:
+    """`Buffer.vstore`."""
+    where = indices(begin if isinstance(begin, (list, tuple)) else [begin])
+    made = b.convert(value, buffer.dtype)
+    if made.dtype.lanes > 1:
+        where = (*where[:-1], Ramp(where[-1], b.const(1), made.dtype.lanes))
+    return t.BufferStore(buffer, made, where)
 
 
 def _first(buffer: t.Buffer, offset: Any = 0) -> t.BufferLoad:
@@ -142,3 +165,34 @@ def _named(args: tuple[Any, ...], op: str) -> tuple[Any, ...]:
 
 def _argument(value: Any) -> PrimExpr:
     return StringImm(value) if isinstance(value, str) else b.convert(value)
+
+
+def decl_buffer(
+    shape: Any,
+    dtype: str | None = None,
+    name: str = "buffer",
+    data: Any = None,
+    strides: Any = None,
+    elem_offset: Any = None,
+    scope: str = "",
+    data_alignment: int = -1,
+    offset_factor: int = 0,
+    buffer_type: str = "",
+    axis_separators: Any = None,
+    span: Any = None,
+) -> t.Buffer:
+    """A buffer of `shape` (ints or expressions, in elements), with the classic parameters.
+
+    Variables among `strides`, and an `elem_offset`, stand for those of the buffer that it is bound to (`te.extern`,
+    `te.decl_tensor_intrin`).  `data`, `data_alignment`, `offset_factor` and `buffer_type` are taken and not needed:
+    pointers are made of elements, and bound buffers keep their own alignment.
+    """
+    return t.Buffer(
+        name,
+        indices(shape if isinstance(shape, (list, tuple)) else [shape]),
+        DataType(dtype or "float32"),
+        scope or "global",
+        indices(strides or ()),
+        None if elem_offset is None else indices([elem_offset])[0],
+        tuple(axis_separators or ()),
+    )

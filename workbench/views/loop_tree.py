@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from ..analysis.loop_trees import LoopTree, TreeFact
-from ..analysis.programs import function_of
+from ..analysis.programs import loop_function
 from ..analysis.tree import Tree
 from ..core.errors import WorkbenchError
 from ..tir import nodes as t
@@ -93,9 +93,7 @@ def stages(program: Any) -> tuple[Stage, ...]:
 
     Raises `WorkbenchError` E-VIEW-STAGES for a function without blocks.
     """
-    func = program if isinstance(program, t.PrimFunc) else getattr(program, "func", program)
-    if not isinstance(func, t.PrimFunc):
-        func = function_of(program)
+    func = loop_function(program)
     leaves = Tree.of(func).leaves
     if not leaves:
         raise WorkbenchError(

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import Golden
-from tests.property.stage_orders import chain, convolution, matmul, pooling, softmax
+from tests.property.stage_orders import argmax, chain, convolution, matmul, pooling, softmax
 from tests.schedule.harness import check_numbers, check_replay
 from workbench import te
 from workbench.tir.script import parse, script
@@ -178,6 +178,41 @@ def scalar_stage() -> Made:
     return s, [x, y]
 
 
+def unit_loop_of_a_scalar() -> Made:
+    """A scalar has no loops until `fuse()` gives it one, which another stage can stand in."""
+    x = te.placeholder((5,), name="X")
+    k = te.reduce_axis((0, 5), name="k")
+    twice = te.compute((5,), lambda i: x[i] * 2.0, name="twice")
+    total = te.compute((), lambda: te.sum(twice[k], axis=k), name="total")
+    y = te.compute((), lambda: total[()] + 1.0, name="Y")
+    s = te.create_schedule(y.op)
+    unit = s[y].fuse()
+    s[total].compute_at(s[y], unit)
+    s[twice].compute_at(s[y], unit)
+    return s, [x, y]
+
+
+def cache_for_one_of_two_readers() -> Made:
+    x, four = chain()
+    s = te.create_schedule(four.op)
+    one = next(stage.op for stage in s.stages if stage.op.name == "one")
+    s.cache_read(x, "local", [one])
+    s.cache_read(x, "shared", four.op)
+    return s, [x, four]
+
+
+def factored_argmax() -> Made:
+    x, added = argmax()
+    most = added.op.body[0].a.producer
+    s = te.create_schedule(added.op)
+    outer, _ = s[most].split(most.op.reduce_axis[0], factor=3)
+    place, value = s.rfactor(most, outer)
+    assert place.op is value.op and s[place].op.num_outputs == 2
+    s[place].parallel(s[place].op.axis[0])
+    s[most].compute_at(s[added], added.op.axis[0])
+    return s, [x, added]
+
+
 def scan_with_a_stage_in_the_cell() -> Made:
     x, state = te.placeholder((4, 6), name="X"), te.placeholder((4, 6), name="state")
     init = te.compute((1, 6), lambda _, i: x[0, i], name="init")
@@ -197,7 +232,7 @@ CASES: dict[str, Callable[[], Made]] = {
         split_by_factor_and_parts, fused_and_split_again, fused_after_a_reorder, tiled_with_cache_and_packing,
         a_place_inside_a_placed_stage, a_place_in_a_loop_fused_later, inlined_chain, read_through_two_caches,
         cached_output_with_its_reader, factored_reduction, marks_and_remarks, other_layout, group, scalar_stage,
-        scan_with_a_stage_in_the_cell,
+        scan_with_a_stage_in_the_cell, unit_loop_of_a_scalar, cache_for_one_of_two_readers, factored_argmax,
     )
 }  # fmt: skip
 

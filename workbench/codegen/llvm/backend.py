@@ -22,7 +22,7 @@ from ...target import Target
 from ...tir import nodes as t
 from ...tir.transforms.pipeline import lower_module
 from ...tir.verify import verify
-from . import machine
+from . import imported, machine
 from .external import extern_names
 from .functions import emit_kernel, emit_wrapper
 from .places import SourcePlace, printed
@@ -67,6 +67,8 @@ class Artefact:
     cpu_features: str = ""
     externs: tuple[str, ...] = ()
     """C functions that the code calls by symbol."""
+    imports: tuple[str, ...] = ()
+    """LLVM IR and object code of others, which the program asks for (`imported`)."""
     _linked: list[Any] = field(default_factory=list)
 
     def link(self) -> Any:
@@ -143,6 +145,8 @@ class LlvmBackend:
         made = self.emit_module(mod, target, debug)
         jobs = [machine.job_of(text, made.target) for text in made.texts.values()]
         made.objects.update(zip(made.texts, compile_cached(jobs), strict=True))
+        for number, text in enumerate(made.imports):
+            made.objects[f"import {number}"] = imported.object_code(text, made.target)
         return made
 
     def emit_module(
@@ -164,7 +168,9 @@ class LlvmBackend:
             sources[name], texts[name] = _emitted(func, name, symbols, exported[name], chosen, debug, expressions)
         parameters = {name: packed_parameters(func) for name, func in functions.items()}
         externs = tuple(sorted({name for func in functions.values() for name in extern_names(func)}))
-        return Artefact(chosen, lowered, texts, {}, exported, symbols, parameters, sources, features, externs)
+        return Artefact(
+            chosen, lowered, texts, {}, exported, symbols, parameters, sources, features, externs, imported.texts(mod)
+        )
 
 
 def _verify(func: t.PrimFunc) -> None:
@@ -246,7 +252,8 @@ def _link(artefact: Artefact) -> Any:
             fix="install a C compiler (cc, gcc, clang) or `pip install ziglang`, and try again",
         )
     names = [*artefact.exported.values(), *artefact.symbols.values()]
-    addresses = runtime.addresses | {name: c_symbols.address_of(name) for name in artefact.externs}
+    outside = [name for name in artefact.externs if not imported.defines(artefact, name)]
+    addresses = runtime.addresses | {name: c_symbols.address_of(name) for name in outside}
     return jit.link(list(artefact.objects.values()), names, addresses)
 
 

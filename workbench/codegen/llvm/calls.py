@@ -263,6 +263,7 @@ _TABLE: Final[dict[str, Emitter]] = {
     "call_packed": external.call_packed,
     "call_llvm_intrin": external.call_llvm,
     "call_llvm_pure_intrin": external.call_llvm,
+    "vload": external.vector_load,
     "tvm_stack_make_shape": external.make_shape,
     "tvm_stack_make_array": external.make_array,
     "poll_cancel": _poll,

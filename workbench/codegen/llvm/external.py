@@ -100,6 +100,14 @@ def call_llvm(self: ExpressionEmitter, node: n.Call, arguments: list[Value]) -> 
     return _called(self, node, callee, arguments)
 
 
+def vector_load(self: ExpressionEmitter, node: n.Call, arguments: list[Value]) -> Value:
+    """Elements one after the other from an address; as aligned as one element of the buffer."""
+    address = node.args[0]
+    load = address.args[0] if isinstance(address, n.Call) and address.args else None
+    unit = max(1, load.dtype.element_of.bytes) if load is not None else 1
+    return self.assign(node.dtype, f"load {llvm_type(node.dtype)}, ptr {arguments[0].text}, align {unit}")
+
+
 # --- packed functions ---------------------------------------------------------------------------------------------
 
 

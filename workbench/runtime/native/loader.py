@@ -13,6 +13,7 @@ from typing import Any
 
 from ...core.host import usable_threads
 from ...core.store import cache_folder
+from .. import builtin
 from . import build
 
 ABI_VERSION = 1
@@ -43,6 +44,7 @@ class NativeRuntime:
         library.wb_set_call_hooks.argtypes = [ctypes.c_void_p] * 4
         self.addresses = {name: _address(getattr(library, name)) for name in IMPORTED}
         self._tell_hooks()
+        builtin.register_all()
         self.set_num_threads(int(os.environ.get("WORKBENCH_NUM_THREADS", "0") or 0) or usable_threads())
 
     def _tell_hooks(self) -> None:

@@ -27,6 +27,7 @@ from ...te.prim_func import lowered
 from ...tir import nodes as t
 from ...tir.index_map import IndexMap, index_map_of
 from ...tir.nodes import IterKind, IterVar
+from ...tir.tensor_intrin import registered_name
 from ..errors import ScheduleError
 from ..references import BlockRV, LoopRV
 from ..schedule import Schedule
@@ -82,6 +83,9 @@ class _Builder:
         self.schedule = Schedule(made.func)
         self.names = {recorded.owners[key]: block for key, block in made.blocks.items() if key in recorded.owners}
         self.first_buffers = made.buffers
+        attached = [self._attach(stage) for stage in recorded.stages.values()]
+        self.parents = {attach.stage for attach in attached if attach is not None}
+        """Stages that others stand in."""
         self.blocks: dict[int, BlockRV] = {}
         self.loops: dict[tuple[int, int], LoopRV] = {}
         """The loop of each handle, by stage and the handle's identity."""
@@ -125,14 +129,12 @@ class _Builder:
             self._decompose(stage)
         for stage, mark in ordered_marks(standing, ("tensorize",)):
             with self.blamed(mark.call):
-                self.schedule.tensorize(self.loops[stage.key, id(mark.axis)], mark.value)
+                name = registered_name(mark.value)
+                self.schedule.tensorize(self.loops[stage.key, id(mark.axis)], name)
 
     def _is_worked_on(self, stage: StageRecord) -> bool:
         """Whether anything asks for the loops of a stage: the others leave no lines in the trace."""
-        placed = self._attach(stage) is not None or any(
-            attach is not None and attach.stage == stage.key
-            for attach in map(self._attach, self.recorded.stages.values())
-        )
+        placed = self._attach(stage) is not None or stage.key in self.parents
         return placed or stage.is_touched or any(axis.kind is IterKind.REDUCE for axis in stage.roots)
 
     def _attach(self, stage: StageRecord) -> Attach | None:
@@ -236,7 +238,7 @@ class _Builder:
                 self.schedule.compute_at(block, self._attached(stage, attach), preserve_unit_loops=True)
         known = self.nests if attach is None else self.iterators
         axes = known.get(stage.key, list(stage.roots))
-        found = self.schedule.get_loops(block)
+        found = self.schedule.get_loops(block) if axes else []
         own = found[len(found) - len(axes) :]
         self.loops.update(((stage.key, id(axis)), loop) for axis, loop in zip(axes, own, strict=True))
         self.nests[stage.key] = axes
@@ -289,7 +291,7 @@ class _Builder:
             loop = nest[id(relation.parent)]
             most = extent_of(self.schedule.get(loop))  # te makes no part longer than the loop, so nor are there guards
             factors = [size if size is None or not most else min(size, most) for size in relation.factors]
-            outer, inner = self.schedule.split(loop, factors)
+            outer, inner = self.schedule.split(loop, factors, disable_predication=relation.unguarded)
             nest[id(relation.outer)], nest[id(relation.inner)] = outer, inner
             return [*current[:at], relation.outer, relation.inner, *current[at + 1 :]]
         assert isinstance(relation, Fuse)
@@ -346,6 +348,8 @@ class _Builder:
         reduced = [leaf for leaf in stage.leaves if leaf.kind is IterKind.REDUCE]
         if not reduced:
             return
+        if any(mark.kind == "tensorize" for mark in stage.marks):
+            return  # The intrinsic says itself what it does about initial values.
         bound = {id(mark.axis) for mark in stage.marks if mark.kind == "bind"}
         block = self.block(stage.key)
         if any(id(leaf) in bound for leaf in reduced) or self.schedule.get(block).init is None:

@@ -28,6 +28,8 @@ class Split:
     inner: IterVar
     factor: int | None
     nparts: int | None
+    unguarded: bool
+    """Whether iterations beyond the extent run (`disable_predication`)."""
     call: Call
 
     @property
@@ -172,7 +174,9 @@ class StageRecord:
 
     # --- the next record ---
 
-    def split(self, axis: IterVar, at: int, factor: int | None, nparts: int | None, call: Call) -> StageRecord:
+    def split(
+        self, axis: IterVar, at: int, factor: int | None, nparts: int | None, unguarded: bool, call: Call
+    ) -> StageRecord:
         """The record with the leaf number `at` split."""
         name, extent = axis.var.name, axis.dom.extent
         rest = build.floordiv(build.add(extent, (factor or nparts or 1) - 1), factor or nparts or 1)
@@ -180,7 +184,7 @@ class StageRecord:
         outer, inner = (
             derived(f"{name}.{side}", size, axis.kind) for side, size in zip(("outer", "inner"), parts, strict=True)
         )
-        relation = Split(axis, outer, inner, factor, nparts, call)
+        relation = Split(axis, outer, inner, factor, nparts, unguarded, call)
         leaves = (*self.leaves[:at], outer, inner, *self.leaves[at + 1 :])
         return replace(self, leaves=leaves, relations=(*self.relations, relation))
 

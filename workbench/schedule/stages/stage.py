@@ -101,7 +101,8 @@ class Stage:
     ) -> tuple[IterVar, IterVar]:
         """(outer, inner): `factor` is the extent of the inner loop, or `nparts` that of the outer one.
 
-        Where it does not divide the extent the last iterations are guarded.
+        Where it does not divide the extent the last iterations are guarded, unless `disable_predication` asks for them
+        to run too.
         """
         call = self._call("split", [parent], {"factor": factor, "nparts": nparts})
         if (factor is None) == (nparts is None):
@@ -114,9 +115,7 @@ class Stage:
         at = self._position(parent, call)
         self.record.require_unmarked(parent, call)
         sizes = (size, None) if factor is not None else (None, size)
-        made = self.record.split(parent, at, *sizes, call)
-        if disable_predication:
-            made = made.remark("disable_predication", parent, call, alone=False)
+        made = self.record.split(parent, at, *sizes, bool(disable_predication), call)
         self._become(made)
         outer, inner = made.leaves[at : at + 2]
         return outer, inner

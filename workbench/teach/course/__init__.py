@@ -14,7 +14,7 @@ from typing import Any
 from ...core.errors import WorkbenchError
 from ..exercise import Exercise
 
-LESSONS = ("lesson_05", "lesson_06", "lesson_07")
+LESSONS = ("lesson_05", "lesson_06", "lesson_07", "lesson_08", "lesson_09")
 NOTEBOOKS = {
     "05": "05_te_topi",
     "06": "06_primitives",

@@ -103,7 +103,7 @@ EXERCISES = (
         hints={
             "the bytes of the tile": (
                 "A tile of C, the rows of A that it needs, the columns of B that it needs; four bytes each.",
-                'print(wb.analysis.footprint.footprints(teach.task("08_4").program))',
+                'print(wb.analysis.footprints(teach.task("08_4").program))',
             )
         },
     ),

@@ -15,6 +15,7 @@ from ...core.trampoline import Task
 from .. import nodes as t
 from . import external, numbers
 from .code import ExprCompiler, Lines, Value
+from .llvm_meanings import llvm_meaning
 from .machine import Pointer
 
 # --- leaves -------------------------------------------------------------------------------------------------------
@@ -368,11 +369,32 @@ def _external(c: ExprCompiler, node: n.Call) -> Task:
     return Value(f"{name}({', '.join(codes)})", low, high, height)
 
 
+def _vector_load(c: ExprCompiler, node: n.Call) -> Task:
+    address: Value = yield c.expr(node.args[0])
+    name = c.bind("vload", partial(external.vector_load, node.dtype), ("vload", node.dtype))
+    low, high = (0, 0) if node.dtype.is_float else node.dtype.element_of.limits()
+    return Value(f"{name}({address.code})", low, high, address.height + 1)
+
+
+def _llvm_call(c: ExprCompiler, node: n.Call) -> Task:
+    arguments: list[Value] = []
+    for argument in node.args[1:]:
+        arguments.append((yield c.expr(argument)))
+    name = getattr(node.args[0], "value", "")
+    kinds = tuple(argument.dtype for argument in node.args[1:])
+    bound = c.bind("llvm", llvm_meaning(name, node), ("llvm", name, node.dtype, kinds))
+    low, high = (0, 0) if node.dtype.is_float else node.dtype.element_of.limits()
+    height = max((argument.height for argument in arguments), default=0) + 1
+    return Value(f"{bound}({', '.join(argument.code for argument in arguments)})", low, high, height)
+
+
 _SPECIAL_CALLS: Final[dict[str, Callable[[ExprCompiler, Any], Task]]] = {
     "if_then_else": _if_then_else,
     "address_of": _address_of,
     "access_ptr": _address_of,
     "call_packed": _external,
+    "call_llvm_pure_intrin": _llvm_call,
+    "vload": _vector_load,
     "call_extern": _external,
     "call_pure_extern": _external,
     "tvm_stack_make_shape": _external,

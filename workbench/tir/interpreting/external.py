@@ -18,6 +18,7 @@ from ...core.errors import WorkbenchError
 from ...runtime import symbols
 from ...runtime.packed import get_global_func
 from .machine import Pointer, Storage
+from .numbers import plain
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,22 @@ def make_array(dtype: DataType, pointer: Pointer, shape: Any, strides: Any, offs
     """A tensor argument; strides of 0 mean rows without gaps."""
     moved = Pointer(pointer.storage, pointer.offset + int(offset))
     return TensorArgument(moved, shape, strides if isinstance(strides, tuple) else None, dtype)
+
+
+def vector_load(dtype: DataType, pointer: Pointer) -> Any:
+    """Bytes from an address on as a vector of `dtype`; refuses what lies beyond the end or has no value."""
+    storage = pointer.storage
+    unit = max(1, storage.dtype.bytes)
+    count = -(-dtype.bytes // unit)
+    cells = storage.cells[pointer.offset : pointer.offset + count]
+    if len(cells) < count or any(cell is None for cell in cells):
+        raise WorkbenchError(
+            "E-TIR-BOUNDS", f"a vector of {dtype} is read from {storage.name}",
+            found=f"{sum(cell is not None for cell in cells)} elements with a value from place {pointer.offset} on",
+            expected=f"{count} elements",
+        )  # fmt: skip
+    made = np.array(cells, storage.dtype.to_numpy()).view(dtype.element_of.to_numpy())
+    return made if dtype.is_vector else plain(made[0], dtype)
 
 
 class _Copies:
