@@ -147,7 +147,6 @@ def difference(
         sources, unwritten = _through_copies(isl, new, copies, aliases or {})
         readers = _sinks(sources).union(unwritten)
         strangers = readers.apply_domain(new.model.readers).domain().subtract(old.model.runs)
-        strangers = strangers.union(_copied_unset(isl, new, copies, before.func))
         told = _Told(isl, {**old.model.names, **new.model.names}, new.model)
         if not strangers.is_empty():
             name, at = told.tuple_of(strangers.sample_point())
@@ -158,13 +157,15 @@ def difference(
         if changed.is_empty():
             first = old.unwritten.apply_domain(old.model.readers).apply_domain(new.model.readers.reverse())
             changed = unwritten.subtract(first).wrap()
+        if changed.is_empty():
+            changed = _copied_unset(isl, new, copies, before.func)
         return None if changed.is_empty() else told.difference(changed, expected, sources)
 
     return guarded(question)
 
 
 def _copied_unset(isl: Any, flow: Flow, copies: Collection[str], func: t.PrimFunc) -> Any:
-    """Copies that would read memory which nobody has set: elements of buffers that are no parameters."""
+    """[copy -> element] of memory that nobody has set: elements of buffers that are no parameters."""
     if not copies:
         return isl.UnionSet("{ }")
     running = flow.model.readers.intersect_range(flow.model.instances_of(copies)).domain()
@@ -172,7 +173,7 @@ def _copied_unset(isl: Any, flow: Flow, copies: Collection[str], func: t.PrimFun
     for buffer in func.params:
         if isinstance(buffer, t.Buffer) and id(buffer) in flow.model.buffers:
             found = found.subtract_range(flow.model.elements_of(buffer))
-    return found.apply_domain(flow.model.readers).domain()
+    return found.wrap()
 
 
 def _sinks(sources: Any) -> Any:
