@@ -382,6 +382,14 @@ def _reason(refusal: ScheduleError) -> str:
     return f"{refusal.message}.{fix}"
 
 
+def option_form(primitive: str) -> tuple[Parameter, ...]:
+    """The fields of a primitive's form, from its signature; the first parameter, the selection, is left out.
+
+    Raises `WorkbenchError` for a name that the table does not know.
+    """
+    return _parameters(PRIMITIVES[primitive])
+
+
 def _parameters(entry: Primitive) -> tuple[Parameter, ...]:
     """The fields of a primitive's form; the first parameter is the selection."""
     made: list[Parameter] = []
