@@ -149,7 +149,7 @@ def difference(
         strangers = readers.apply_domain(new.model.readers).domain().subtract(old.model.runs)
         told = _Told(isl, {**old.model.names, **new.model.names}, new.model)
         if not strangers.is_empty():
-            name, at = told.tuple_of(strangers.sample_point())
+            name, at = told.tuple_of(_first(strangers))
             return Difference(name, at, "what it does not run for now", (), ())
         every = old.model.elements.union(new.model.elements).identity()
         expected = old.sources.apply_range(new.model.readers.reverse().product(every)).intersect_range(readers.wrap())
@@ -231,6 +231,11 @@ def inline_difference(tree: Tree, producer: BlockSite, updates: Collection[str] 
 # --- witnesses ----------------------------------------------------------------------------------------------------
 
 
+def _first(union: Any) -> Any:
+    """A point of the set that comes first by name: the same one in every process."""
+    return min(sets_of(union), key=str).sample_point()
+
+
 @dataclass(frozen=True)
 class _Told:
     """Tells of points of isl in the program's names."""
@@ -241,7 +246,7 @@ class _Told:
 
     def difference(self, changed: Any, before: Any, after: Any) -> Difference:
         """The difference at one of the reads in `changed`, a set of [execution of a reader -> element]."""
-        point = self.isl.UnionSet.from_point(changed.sample_point())
+        point = self.isl.UnionSet.from_point(_first(changed))
         read = point.unwrap()
         reader, at = self.tuple_of(read.domain().apply(self.model.readers).sample_point())
         buffer, index = self.tuple_of(read.range().sample_point())
