@@ -9,7 +9,7 @@ import pytest
 from benchmarks.schedules import LIMITS, convolution, measured, thirty_steps, tiled
 from tests.schedule import programs as p
 from workbench.schedule import PRIMITIVES, Schedule, ScheduleError
-from workbench.views.schedule import option_form
+from workbench.views.editor_forms import option_form
 
 
 @pytest.mark.parametrize(
