@@ -98,7 +98,7 @@ def _imported(x: Any, shape: Any, params: Any, assume: Any = None) -> tuple[IRMo
     raise WorkbenchError(
         "E-OPEN-KIND",
         f"a {type(x).__name__} cannot be opened",
-        expected="an ONNX path or model, an IRModule, a relay function, a PrimFunc, a schedule, te tensors, a saved session",
+        expected="an ONNX path or model, an IRModule or function of it, a schedule, te tensors, a saved session",
     )
 
 
