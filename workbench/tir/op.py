@@ -15,7 +15,7 @@ from ..arith.nodes import Call, PrimExpr, Ramp, StringImm
 from ..core.dtype import DataType
 from ..core.errors import WorkbenchError
 from . import nodes as t
-from .build import indices
+from .build import indices, listed
 
 HANDLE = DataType("handle")
 
@@ -48,7 +48,7 @@ def access_ptr(buffer: t.Buffer, access_mask: str | int = "rw", offset: Any = 0)
 
 def vector_element(buffer: t.Buffer, begin: Any, dtype: str | None = None) -> PrimExpr:
     """`Buffer.vload`: along the last axis while it is long enough, else over the elements as they lie in memory."""
-    where = indices(begin if isinstance(begin, (list, tuple)) else [begin])
+    where = indices(listed(begin))
     kind = buffer.dtype if dtype is None else DataType(dtype)
     if kind == buffer.dtype:
         return t.BufferLoad(buffer, where)
@@ -61,7 +61,7 @@ def vector_element(buffer: t.Buffer, begin: Any, dtype: str | None = None) -> Pr
 
 def vector_store(buffer: t.Buffer, begin: Any, value: Any) -> t.BufferStore:
     """`Buffer.vstore`."""
-    where = indices(begin if isinstance(begin, (list, tuple)) else [begin])
+    where = indices(listed(begin))
     made = b.convert(value, buffer.dtype)
     if made.dtype.lanes > 1:
         where = (*where[:-1], Ramp(where[-1], b.const(1), made.dtype.lanes))
@@ -189,7 +189,7 @@ def decl_buffer(
     """
     return t.Buffer(
         name,
-        indices(shape if isinstance(shape, (list, tuple)) else [shape]),
+        indices(listed(shape)),
         DataType(dtype or "float32"),
         scope or "global",
         indices(strides or ()),
