@@ -161,10 +161,9 @@ def difference(
         sources, unwritten = _through_copies(isl, new, copies, aliases or {})
         readers = _sinks(sources).union(unwritten)
         strangers = readers.apply_domain(new.model.readers).domain().subtract(old.model.runs)
-        strangers = strangers.union(_copied_unset(isl, new, copies, before.func))
         told = _Told(isl, {**old.model.names, **new.model.names}, new.model)
         if not strangers.is_empty():
-            name, at = told.tuple_of(strangers.sample_point())
+            name, at = told.tuple_of(_first(strangers))
             return Difference(name, at, "what it does not run for now", (), ())
         every = old.model.elements.union(new.model.elements).identity()
         expected = old.sources.apply_range(new.model.readers.reverse().product(every)).intersect_range(readers.wrap())
@@ -172,20 +171,23 @@ def difference(
         if changed.is_empty():
             first = old.unwritten.apply_domain(old.model.readers).apply_domain(new.model.readers.reverse())
             changed = unwritten.subtract(first).wrap()
+        if changed.is_empty():
+            changed = _copied_unset(isl, new, copies, before.func)
         return None if changed.is_empty() else told.difference(changed, expected, sources)
 
     return guarded(question)
 
 
 def _copied_unset(isl: Any, flow: Flow, copies: Collection[str], func: t.PrimFunc) -> Any:
-    """Copies that would read memory which nobody has set: elements of buffers that are no parameters."""
+    """[copy -> element] of memory that nobody has set: elements of buffers that are no parameters."""
     if not copies:
         return isl.UnionSet("{ }")
-    found = flow.unwritten.intersect_domain(flow.model.instances_of(copies))
+    running = flow.model.readers.intersect_range(flow.model.instances_of(copies)).domain()
+    found = flow.unwritten.intersect_domain(running)
     for buffer in func.params:
         if isinstance(buffer, t.Buffer) and id(buffer) in flow.model.buffers:
             found = found.subtract_range(flow.model.elements_of(buffer))
-    return found.domain()
+    return found.wrap()
 
 
 def _sinks(sources: Any) -> Any:
@@ -243,6 +245,11 @@ def inline_difference(tree: Tree, producer: BlockSite, updates: Collection[str] 
 # --- witnesses ----------------------------------------------------------------------------------------------------
 
 
+def _first(union: Any) -> Any:
+    """A point of the set that comes first by name: the same one in every process."""
+    return min(sets_of(union), key=str).sample_point()
+
+
 @dataclass(frozen=True)
 class _Told:
     """Tells of points of isl in the program's names."""
@@ -253,7 +260,7 @@ class _Told:
 
     def difference(self, changed: Any, before: Any, after: Any) -> Difference:
         """The difference at one of the reads in `changed`, a set of [execution of a reader -> element]."""
-        point = self.isl.UnionSet.from_point(changed.sample_point())
+        point = self.isl.UnionSet.from_point(_first(changed))
         read = point.unwrap()
         reader, at = self.tuple_of(read.domain().apply(self.model.readers).sample_point())
         buffer, index = self.tuple_of(read.range().sample_point())
