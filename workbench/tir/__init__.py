@@ -51,7 +51,7 @@ _NAMES: dict[str, tuple[str, str | None]] = {
     "prim_func": ("workbench.tir.script", "prim_func"),
     "IndexMap": ("workbench.tir.index_map", "IndexMap"),
     "analysis": ("workbench", "analysis"),
-    "Schedule": ("workbench.schedule", "Schedule"),
+    **{name: ("workbench.schedule", name) for name in ("BlockRV", "ExprRV", "LoopRV", "Schedule", "StmtSRef", "Trace")},
     "ScheduleError": ("workbench.schedule", "ScheduleError"),
 }
 """Public names: module, and attribute of it (None: the module itself)."""
