@@ -297,7 +297,8 @@ def _plain_for(c: Compiler, node: t.For) -> Task:
     name = c.fresh("v")
     c.emit(f"m.tick({c.site()}, {extent.code})")
     stop = f"{start.code} + {extent.code}" if start.constant != 0 else extent.code
-    watched = c.check_races and node.kind in _SIDE_BY_SIDE
+    combined = bool(node.annotations.get("cross_thread"))  # the threads wait for each other
+    watched = c.check_races and node.kind in _SIDE_BY_SIDE and not combined
     race = c.fresh("race")
     if watched:
         c.emit(f"{race} = m.enter({c.site()}, {node.var.name!r})")
