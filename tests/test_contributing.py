@@ -1,4 +1,4 @@
-"""The examples of CONTRIBUTING.md run: a pass, a primitive and an operator, each added from outside in one piece."""
+"""The examples of CONTRIBUTING.md run: a pass, a primitive, an operator, an exercise, each added from outside."""
 
 from __future__ import annotations
 
@@ -59,6 +59,23 @@ def test_the_primitive_is_a_method_a_trace_step_and_a_menu_entry(names: dict[str
     schedule.vectorize(loop)
     refused = schedule.why_not("pragma_unroll", loop)
     assert refused is not None and refused.code == "E-SCHEDULE-PRAGMA"
+
+
+def test_the_exercise_is_checked_hinted_and_solved_by_its_hints(names: dict[str, Any]):
+    (exercise,) = names["EXERCISES"]
+    task = wb.teach.task(exercise, student="ada")
+    done: list[str] = []
+
+    def answer(sch: Schedule) -> None:
+        for lines in done:
+            exec(lines, {"sch": sch})
+
+    for _ in exercise.checks:
+        report = task.check(answer)
+        if report.passed:
+            break
+        done.append(report.hints()[-1])
+    assert report.passed and len(done) == 2, report
 
 
 def test_the_operator_is_built_typed_run_and_compiled(names: dict[str, Any]):

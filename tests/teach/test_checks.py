@@ -250,3 +250,50 @@ def test_answers_that_are_functions_and_passes(kind: str) -> None:
         return lambda mod: mod.with_functions({"main": apply_rules(relay.transform.InferType()(mod)["main"], table)})
 
     assert teach.check_answer(exercise, tanh).passed
+
+
+def test_partial_results() -> None:
+    from tests.schedule.programs import plain_matmul as product
+
+    check = teach.partial_results("C", 5)
+    found = fails(check, work_of(product), "C is one chain: each iteration of k waits")
+    assert found.primitive == "split, then rfactor" and found.lines[-1] == "sch.rfactor(ko, 0)"
+
+    def consecutive(sch: Schedule) -> None:
+        sch.rfactor(sch.split(sch.get_loops("C")[2], factors=[5, None])[0], 0)
+
+    def long() -> Any:
+        return product(4, 6, 10)
+
+    def neighbours(sch: Schedule) -> None:
+        sch.rfactor(sch.split(sch.get_loops("C")[2], factors=[None, 5])[1], 0)
+
+    assert verdict(check, work_of(long, consecutive)).passed
+    fails(teach.partial_results("C", 2), work_of(long, consecutive), "wanted are 2")
+    fails(check, work_of(long, neighbours), "do not take consecutive elements")
+    fails(teach.partial_results("D", 5), work_of(programs.matmul), "D is no reduction")
+
+
+def test_misses_and_cycles_are_the_models() -> None:
+    from workbench.analysis import CacheLevel
+    from workbench.teach.cache_checks import cycles_at_most, misses_at_most, simulated
+
+    def product() -> Any:
+        return programs.plain_matmul(16, 32, 16)
+
+    tiny = CacheLevel("L1", 1024, 2, 64)
+    work = work_of(product)
+    misses = simulated(work, tiny).misses
+    assert verdict(misses_at_most(misses, tiny), work).passed
+    check = misses_at_most(misses // 4, tiny, block="C")
+    found = fails(check, work, "load B alone misses")
+    exercise = teach.Exercise("90_4", "t", "Few misses.", product, (check,))
+    hints = ladder(exercise, check, found, work)
+    sch = Schedule(product())
+    exec(hints[3], {"sch": sch})
+    assert verdict(check, Work({}, sch.func, sch.func, sch)).passed
+    cycles = simulated(work, tiny).cycles.total
+    assert verdict(cycles_at_most(cycles, tiny), work).passed
+    fails(cycles_at_most(cycles - 1, tiny), work, "the loops wait for")
+    assert check.remedy is not None and misses_at_most(1, tiny, block="C").remedy is not None
+    assert misses_at_most(0, tiny, block="C").remedy(work) is None  # type: ignore[misc]

@@ -49,7 +49,7 @@ def test_the_unedited_answer_earns_nothing_and_gets_hints(exercise: Exercise) ->
 
 @pytest.mark.parametrize("exercise", [e for e in EXERCISES if e.answer == "schedule"], ids=lambda exercise: exercise.id)
 def test_the_last_hint_mends_what_failed_first(exercise: Exercise) -> None:
-    """Following the last rung again and again solves the exercise, or comes to a check that no single step mends."""
+    """Following the last rung again and again solves the exercise, or comes to where only the teacher knows on."""
     program = teach.task(exercise).program
     done: list[str] = []
 
@@ -62,6 +62,8 @@ def test_the_last_hint_mends_what_failed_first(exercise: Exercise) -> None:
         if report.passed:
             break
         failed = next(r.check.name for r in report.results if not r.verdict.passed)
+        if failed in exercise.hints:  # the teacher's own words: more than lines
+            break
         line = report.hints()[-1]
         assert line.startswith(("i", "j", "k", "sch.", "o", "r", "v", "x", "y", "b")) and "sch." in line, line
         done.append(line)

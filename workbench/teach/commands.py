@@ -1,6 +1,6 @@
 """`workbench teach release | grade | report`.
 
-workbench teach release --out handout --lesson 06
+workbench teach release --output handout --lesson 06
 workbench teach grade submissions -o marks.json --csv marks.csv
 workbench teach report marks.json --html marks.html
 """
@@ -28,7 +28,7 @@ app = typer.Typer(no_args_is_help=True, help="Exercises: hand them out, grade wh
 
 @app.command()
 def release(
-    out: Annotated[Path, typer.Option("--out", help="folder to write")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="folder to write")],
     lesson: LessonOption = None,
     course: CourseOption = None,
     notebooks: Annotated[Path | None, typer.Option(help="folder of the lessons' notebooks")] = None,
@@ -39,7 +39,7 @@ def release(
 
     chosen = _exercises(lesson, course)
     books = {} if course else _notebooks(notebooks, [exercise.lesson for exercise in chosen])
-    for path in write(out, chosen, books, student, str(course) if course else ""):
+    for path in write(output, chosen, books, student, str(course) if course else ""):
         typer.echo(str(path))
 
 

@@ -100,7 +100,7 @@ def grade(
     Raises `WorkbenchError` for a folder that is not there or holds no student.
     """
     folder = Path(submissions)
-    students = sorted(path for path in folder.glob("*") if path.is_dir() and not path.name.startswith((".", "_")))
+    students = sorted(path for path in folder.glob("*") if _is_student(path))
     if not students:
         raise WorkbenchError(
             "E-TEACH-SUBMISSIONS",
@@ -117,8 +117,15 @@ def grade(
         return mark
 
     pairs = [(student, exercise) for student in students for exercise in exercises]
-    with ThreadPoolExecutor(max_workers=max(1, jobs)) as pool:
+    pool = ThreadPoolExecutor(max_workers=max(1, jobs))
+    try:
         return Marks(tuple(pool.map(one, pairs)))
+    finally:
+        pool.shutdown(cancel_futures=True)  # Ctrl-C waits for the answers that run now, not for all of them
+
+
+def _is_student(path: Path) -> bool:
+    return path.is_dir() and not path.is_symlink() and not path.name.startswith((".", "_"))
 
 
 def mark_of(student: Path, exercise: Exercise, limits: Limits, course: str = "") -> Mark:

@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ CELL = "answer-"
 """The cell of a notebook that holds an answer has the nbgrader id `answer-ID`."""
 LIMIT = 200_000
 """Characters of an answer."""
+NOTEBOOK_BYTES = 50_000_000
 
 
 def answer_of(source: str, exercise: str) -> Any:
@@ -51,9 +51,10 @@ def submitted(folder: Path, exercise: str) -> str | None:
     """A student's answer: from `answers/ID.py`, `ID.py`, or a cell of a notebook; None if there is none."""
     for path in (folder / "answers" / f"{exercise}.py", folder / f"{exercise}.py"):
         if path.is_file() and not path.is_symlink():
-            return path.read_text(encoding="utf-8", errors="replace")[: LIMIT + 1]
+            with path.open(encoding="utf-8", errors="replace") as file:
+                return file.read(LIMIT + 1)
     for path in sorted(folder.glob("*.ipynb")):
-        found = _in_notebook(path, exercise)
+        found = _in_notebook(path, exercise) if not path.is_symlink() else None
         if found is not None:
             return found
     return None
@@ -61,6 +62,8 @@ def submitted(folder: Path, exercise: str) -> str | None:
 
 def _in_notebook(path: Path, exercise: str) -> str | None:
     try:
+        if path.stat().st_size > NOTEBOOK_BYTES:
+            return None
         cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
         for cell in cells:
             if cell["metadata"].get("nbgrader", {}).get("grade_id") == f"{CELL}{exercise}":
@@ -74,6 +77,3 @@ def _header() -> str:
     from .task import HEADER
 
     return HEADER
-
-
-Answer = Callable[..., Any]

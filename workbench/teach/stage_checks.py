@@ -32,7 +32,7 @@ def partial_results(block: str, count: int, neighbours: bool = False, points: in
             )
         loop = next(loop for loop in site.loops if _is_axis(site, loop) and extent_of(loop) == count)
         steps = [stride(site, region, loop) for region in site.block.reads if region.buffer not in _written(site)]
-        if neighbours != all(step == 1 for step in steps):
+        if neighbours != (1 in steps):
             kind = "neighbouring" if neighbours else "consecutive"
             return Verdict(
                 False, f"the parts do not take {kind} elements: they are {steps[0]} apart", (partial,), "split"

@@ -14,7 +14,7 @@ from typing import Any
 from ...core.errors import WorkbenchError
 from ..exercise import Exercise
 
-LESSONS = ("lesson_05", "lesson_06", "lesson_07", "lesson_08", "lesson_09")
+LESSONS = ("lesson_05", "lesson_06", "lesson_07", "lesson_08", "lesson_09", "lesson_10", "lesson_11")
 NOTEBOOKS = {
     "05": "05_te_topi",
     "06": "06_primitives",
@@ -22,6 +22,7 @@ NOTEBOOKS = {
     "08": "08_memory_and_tiles",
     "09": "09_reductions_rfactor",
     "10": "10_tensorize",
+    "11": "11_matmul_to_peak",
 }
 """The notebook of each lesson."""
 

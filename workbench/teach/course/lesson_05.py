@@ -61,8 +61,8 @@ EXERCISES = (
         shapes={"n": (12, 10, 14), "m": (20, 18, 24)},
         answer="tensors",
         checks=(
-            same_numbers(lambda a: (a * a).sum(1), points=2),
-            holds("one reduction axis", _reduces(1), "nothing is summed", points=1),
+            same_numbers(lambda a: (a * a).sum(1), points=3),
+            holds("one reduction axis", _reduces(1), "nothing is summed", points=0),
         ),
         hints={
             "the same numbers as NumPy": (
@@ -84,8 +84,8 @@ EXERCISES = (
         shapes={"n": (10, 12, 9), "m": (14, 11, 13)},
         answer="tensors",
         checks=(
-            same_numbers(window, points=2),
-            holds("two reduction axes", _reduces(2), "nothing is summed", points=1),
+            same_numbers(window, points=3),
+            holds("two reduction axes", _reduces(2), "nothing is summed", points=0),
         ),
         hints={
             "the same numbers as NumPy": (
