@@ -71,6 +71,23 @@ def test_a_task_from_start_to_submission(tmp_path: Path) -> None:
     assert teach.task("06_1").check(answer_of(path.read_text(encoding="utf-8"), "06_1")).passed
 
 
+def test_a_schedule_from_the_editor_is_checked_and_handed_in(tmp_path: Path) -> None:
+    task = teach.task("06_2", student="ada")
+    from workbench.teach.source import answer_of
+    from workbench.ui.schedule import ScheduleEditor
+    from workbench.views.schedule import EditorModel
+
+    editor = ScheduleEditor(EditorModel(task.start()))
+    sch = editor.schedule
+    i, j, k = sch.get_loops("C")
+    outer, lanes = sch.split(j, factors=[None, 8])
+    sch.reorder(i, outer, k, lanes)
+    sch.vectorize(lanes)
+    assert task.check(editor.schedule).passed
+    path = task.submit(editor.schedule, tmp_path)
+    assert teach.check_answer(task.exercise, answer_of(path.read_text(encoding="utf-8"), "06_2"), "ada").passed
+
+
 def test_an_answer_that_cannot_be_handed_in_says_why(tmp_path: Path) -> None:
     name = "C"
     task = teach.task("06_1")

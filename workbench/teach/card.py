@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Final
 from ..views.html import text_html, visible
 
 if TYPE_CHECKING:
-    from .predict import Prediction
-    from .task import Hint, Report, Task
+    from .predictions import Prediction
+    from .tasks import Hint, Report, Task
 
 _FONT: Final = "font:13px/1.5 system-ui,sans-serif"
 _BOX: Final = (
