@@ -1,7 +1,8 @@
 """`make bench`: every benchmark in turn."""
 
-from . import imports, matmul, models
+from . import facts, imports, matmul, models
 
 imports.main()
 matmul.main()
+facts.main()
 models.main()

@@ -19,7 +19,7 @@ _NAMES: dict[str, tuple[str, str | None]] = {
     "Session": ("workbench.driver.session", "Session"),
     "compare": ("workbench.driver.compare", "compare"),
     "build": ("workbench.driver.build", "build"),
-    "lower": ("workbench.driver.build", "lower"),
+    "lower": ("workbench.lower", None),
     "IRModule": ("workbench.core.module", "IRModule"),
     "WorkbenchError": ("workbench.core.errors", "WorkbenchError"),
     "TVMError": ("workbench.core.errors", "WorkbenchError"),

@@ -272,3 +272,8 @@ def test_te_schedules_and_tensors_have_facts() -> None:
     s[b].split(b.op.axis[0], 4)
     assert facts(s, HASWELL).roofline.flops == facts([a, b], HASWELL).roofline.flops == 128
     assert "block B" in str(loop_tree(s))
+
+
+def test_allocated_bytes() -> None:
+    assert tir.analysis.calculate_allocated_bytes(p.matmul(4, 6, 5)) == {"main": {"global": 96}}
+    assert tir.analysis.calculate_allocated_bytes(wb.IRModule({"f": p.plain_matmul()})) == {"f": {}}

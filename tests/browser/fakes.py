@@ -26,6 +26,7 @@ from workbench.views.schema import (
     ScheduleView,
     StepSummary,
     StepView,
+    SuggestionsView,
     TextView,
     TreeNode,
 )
@@ -434,6 +435,18 @@ class FakeSchedule:
                 nodes=(f"l:{loop.name}",),
             )
         return inner
+
+    def ways(self, primitive: str, selection: str) -> SuggestionsView:
+        view = self.view()
+        reason = next(p.applicable.get(selection) for p in view.primitives if p.name == primitive)
+        error = ErrorView("E-SCHEDULE", f"cannot {primitive}", found=reason or "")
+        return SuggestionsView(view.state, selection, primitive, error, (), False)
+
+    def accept(self, primitive: str, selection: str, number: int) -> FakeSchedule:
+        raise WorkbenchError("E-SCHEDULE-SUGGESTION", "there is no such suggestion", found=str(number))
+
+    def force(self, primitive: str, selection: str) -> FakeSchedule:
+        raise WorkbenchError("E-SCHEDULE", f"cannot {primitive}", found=selection)
 
     def switch(self, branch: int) -> FakeSchedule:
         raise WorkbenchError("E-SCHEDULE-BRANCH-NUMBER", "there is one branch", found=str(branch))

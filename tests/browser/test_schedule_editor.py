@@ -195,3 +195,30 @@ def test_primitives_stand_in_groups(harness: Harness) -> None:
     group = harness.page.get_by_role("group", name="loop", exact=True)
     expect(group.get_by_role("button", name="unroll")).to_be_visible()
     expect(group.get_by_role("button", name="annotate")).to_have_count(0)
+
+
+def test_a_refused_primitive_shows_what_is_legal_instead_and_does_it(harness: Harness) -> None:
+    editor = real(harness)
+    page = harness.page
+    box(harness, "C:2").click()
+    page.get_by_role("button", name="What instead of vectorize?").click()
+    ways = page.get_by_role("group", name="Instead of vectorize")
+    expect(ways).to_contain_text("writes C[0, 0]")
+    expect(ways).to_contain_text("legal on loop j instead")
+    ways.get_by_role("button", name="Use").first.click()
+    expect(box(harness, "C:1")).to_contain_text("vectorized")
+    assert "sch.vectorize(l1)" in editor.code and "unsafe" not in editor.code
+
+
+def test_a_refused_primitive_can_be_forced_and_stands_red(harness: Harness) -> None:
+    editor = real(harness)
+    page = harness.page
+    box(harness, "C:2").click()
+    page.get_by_role("button", name="What instead of parallel?").click()
+    page.get_by_role("button", name="Do it anyway").click()
+    expect(box(harness, "C:2")).to_contain_text("parallel")
+    expect(page.get_by_role("status").filter(has_text="unsafe")).to_be_visible()
+    expect(page.locator(".wb-unsafe")).to_contain_text("unsafe=True")
+    assert editor.schedule.func.attrs["unsafe"] and "unsafe=True" in editor.code
+    page.get_by_role("button", name="Undo").click()
+    expect(page.get_by_role("status").filter(has_text="unsafe")).to_have_count(0)

@@ -92,7 +92,8 @@ class _Translator:
         pad = "    " * depth
         low, extent = self.expr(node.min), self.expr(node.extent)
         order = f"range({low}, {low} + {extent})"
-        if node.kind in (t.ForKind.PARALLEL, t.ForKind.VECTORIZED, t.ForKind.THREAD_BINDING):
+        combined = bool(node.annotations.get("cross_thread"))  # threads that reduce together: in order
+        if node.kind in (t.ForKind.PARALLEL, t.ForKind.VECTORIZED, t.ForKind.THREAD_BINDING) and not combined:
             order = f"reversed({order})"
         self.lines.append(f"{pad}for {self.name(node.var)} in {order}:")
         outermost = not any(isinstance(part, t.For) for part in self.tree.loops[id(node.var)].path)

@@ -187,3 +187,23 @@ def test_the_form_of_reorder_begins_with_the_whole_nest() -> None:
 def test_primitives_come_with_their_category() -> None:
     found = {primitive.name: primitive.category for primitive in product().view().primitives}
     assert found["split"] == "loop" and found["cache_write"] == "cache" and all(found.values())
+
+
+def test_what_is_refused_comes_with_ways_that_work() -> None:
+    model = product()
+    ways = model.ways("vectorize", "l:C:2")
+    assert ways.error is not None and ways.error.code == "E-SCHEDULE-DEPENDENCE" and ways.forcible
+    assert ways.suggestions[0].text == "legal on loop j instead"
+    for number in range(len(ways.suggestions)):
+        assert len(model.accept("vectorize", "l:C:2", number).schedule.trace) > 2
+    with pytest.raises(WorkbenchError, match="no such suggestion"):
+        model.accept("vectorize", "l:C:2", 9)
+    forced = model.force("vectorize", "l:C:2").schedule
+    assert "unsafe=True" in forced.code() and any("unsafe" in note for notes in forced.notes.values() for note in notes)
+
+
+def test_structure_cannot_be_forced() -> None:
+    ways = product().ways("fuse", "l:C:2")
+    assert not ways.forcible
+    with pytest.raises(WorkbenchError):
+        product().force("fuse", "l:C:2")

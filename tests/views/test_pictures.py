@@ -11,6 +11,7 @@ import pytest
 import workbench as wb
 from tests.property.drawing import scheduled
 from tests.schedule import programs as p
+from workbench import te
 from workbench.analysis import (
     CacheLevel,
     access_patterns,
@@ -22,6 +23,7 @@ from workbench.analysis import (
     roofline,
     simulate_cache,
 )  # fmt: skip
+from workbench.contrib import tedd
 from workbench.core.errors import WorkbenchError
 from workbench.schedule import Schedule
 from workbench.tir import nodes as t
@@ -29,6 +31,7 @@ from workbench.views.charts import cache_svg, footprint_svg, heat_map, reuse_svg
 from workbench.views.facts import PICTURES, fact_html, picture_of
 from workbench.views.iterations import iterations_svg
 from workbench.views.loop_tree import dataflow_svg, stages, tree_svg
+from workbench.views.relations import relations, relations_svg
 
 HASWELL = "llvm -mcpu=haswell"
 LIMIT = 120_000
@@ -135,7 +138,7 @@ def test_names_are_escaped() -> None:
     i = wb.tir.Var("i<b>")
     loop = t.For(i, wb.tir.const(0), wb.tir.const(4), t.ForKind.SERIAL, t.BufferStore(b, t.BufferLoad(a, (i,)), (i,)))
     func = t.PrimFunc((a, b), loop)
-    for picture in set(PICTURES) - {"dataflow"}:
+    for picture in set(PICTURES) - {"dataflow", "relations"}:
         drawn = checked(picture_of(func, picture))
         assert "<b>" not in drawn
     html = fact_html(facts(func, HASWELL)) + fact_html(access_patterns(func))
@@ -163,3 +166,55 @@ def test_a_schedule_shows_and_a_fact_displays(capsys) -> None:
 @pytest.mark.parametrize(("value", "text"), [(0.5, "0.5"), (999.0, "999"), (12_345.0, "12.3k"), (2.5e9, "2.5G")])
 def test_short_numbers(value: float, text: str) -> None:
     assert short(value) == text
+
+
+# --- relations, and the classic names -----------------------------------------------------------------------------
+
+
+def fused() -> Schedule:
+    sch = Schedule(p.plain_matmul(8, 8, 4))
+    i, j, _ = sch.get_loops("C")
+    io, _ = sch.split(i, factors=[None, 4])
+    jo, ji = sch.split(j, factors=[None, 2])
+    sch.reorder(io, jo, sch.get_loops("C")[1], ji)
+    sch.fuse(io, jo)
+    return sch
+
+
+def test_relations(golden) -> None:
+    found = relations(fused())
+    golden(str(found))
+    golden(checked(relations_svg(found)), suffix=".svg")
+    assert found.to_json()["edges"]
+
+
+def test_relations_of_a_function_are_those_of_its_loops() -> None:
+    assert str(relations(p.plain_matmul())) == "C.vi = i\nC.vj = j\nC.vk = k"
+
+
+def te_schedule() -> te.Schedule:
+    a = te.placeholder((8, 8), name="A")
+    b = te.compute((8, 8), lambda i, j: a[i, j] * 2.0, name="B")
+    c = te.compute((8, 8), lambda i, j: b[i, j] + 1.0, name="C")
+    s = te.create_schedule(c.op)
+    _, yo, _, _ = s[c].tile(c.op.axis[0], c.op.axis[1], 4, 4)
+    s[b].compute_at(s[c], yo)
+    return s
+
+
+def test_classic_pictures_of_a_te_schedule(golden, tmp_path, capsys) -> None:
+    s = te_schedule()
+    drawn = [
+        tedd.viz_dataflow_graph(s, output_dot_string=True),
+        tedd.viz_schedule_tree(s, output_dot_string=True),
+        tedd.viz_itervar_relationship_graph(s, output_dot_string=True),
+    ]
+    golden("\n".join(map(str, drawn)))
+    path = tmp_path / "tree.dot"
+    assert tedd.viz_schedule_tree(s, show_svg=True, dot_file_path=str(path)) is None
+    assert path.read_text() == drawn[1] and capsys.readouterr().out.startswith("<svg")
+
+
+@pytest.mark.parametrize("picture", ["tree", "dataflow", "relations"])
+def test_te_schedules_have_pictures(picture: str) -> None:
+    checked(picture_of(te_schedule(), picture))

@@ -14,6 +14,7 @@ from typing import Any
 _NAMES: dict[str, str] = {
     "CacheLevel": "workbench.target.memory",
     "access_patterns": "workbench.analysis.patterns",
+    "calculate_allocated_bytes": "workbench.analysis.operations",
     "estimate_tir_flops": "workbench.analysis.operations",
     "facts": "workbench.analysis.summary",
     "flops": "workbench.analysis.operations",

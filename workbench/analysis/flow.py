@@ -12,7 +12,9 @@ outside blocks, a question too large) raises `NotAffine`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,8 +24,18 @@ from .flow_model import Model, model_of, sets_of
 from .isl_text import NotAffine
 from .tree import BlockSite, Tree
 
-_OPERATIONS = 4_000_000
-"""Elementary steps of isl after which a question counts as too large (about a second)."""
+_OPERATIONS: ContextVar[int] = ContextVar("operations", default=4_000_000)
+"""Elementary steps of isl after which a question counts as too large (about a second); none is asked if it is 0."""
+
+
+@contextmanager
+def effort(operations: int) -> Iterator[None]:
+    """Limit the work spent on each question inside: an editor that asks hundreds at once spends none."""
+    token = _OPERATIONS.set(operations)
+    try:
+        yield
+    finally:
+        _OPERATIONS.reset(token)
 
 
 @dataclass(frozen=True)
@@ -111,10 +123,12 @@ def _by_executions(model: Model, sources: Any) -> Any:
 
 def guarded(question: Callable[[Any], Any]) -> Any:
     """The answer to a question put to isl with a limit on its work.  Raises `NotAffine` beyond it."""
+    if _OPERATIONS.get() == 0:
+        raise NotAffine("the question was not asked")
     isl = library()
     context = isl.DEFAULT_CONTEXT
     context.reset_operations()
-    context.set_max_operations(_OPERATIONS)
+    context.set_max_operations(_OPERATIONS.get())
     try:
         return question(isl)
     except isl.Error as problem:

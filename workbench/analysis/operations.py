@@ -9,16 +9,18 @@ index, a loop's end or a condition on loop variables does not.  A fused multiply
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import prod
 from typing import Any, Final
 
 from ..arith import nodes as a
 from ..arith.nodes import PrimExpr
 from ..core.module import IRModule
+from ..core.node import pre_order
 from ..tir import nodes as t
 from .arrays import operands
 from .index_tables import loader
 from .instances import instances
-from .programs import plain
+from .programs import constant, plain
 
 _COUNTED: Final = (
     a.Add, a.Sub, a.Mul, a.Div, a.Mod, a.FloorDiv, a.FloorMod, a.Min, a.Max, a.Select,
@@ -89,3 +91,20 @@ def estimate_tir_flops(program: Any) -> float:
         found = [function for function in program.functions.values() if isinstance(function, t.PrimFunc)]
         return float(sum(flops(function) for function in found))
     return float(flops(program))
+
+
+def calculate_allocated_bytes(program: Any) -> dict[str, dict[str, int]]:
+    """Classic name: bytes that each function allocates, by memory scope, after buffers are made compact."""
+    functions = (
+        {name: item for name, item in program.functions.items() if isinstance(item, t.PrimFunc)}
+        if isinstance(program, IRModule)
+        else {"main": program}
+    )
+    made: dict[str, dict[str, int]] = {}
+    for name, function in functions.items():
+        found = made.setdefault(str(name), {})
+        for node in pre_order(plain(function).body):
+            if isinstance(node, t.AllocBuffer):
+                size = prod(constant(extent) for extent in node.buffer.shape) * node.buffer.dtype.bytes
+                found[node.buffer.scope] = found.get(node.buffer.scope, 0) + size
+    return made

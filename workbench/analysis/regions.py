@@ -65,13 +65,16 @@ def accesses(body: Node) -> list[Access]:
 
 
 def inner_ranges(body: Node) -> Ranges:
-    """The ranges of loops inside a block's body."""
+    """The ranges of loops and of blocks' iterators inside a block's body."""
     made = Ranges()
     stack: list[Node] = [body]
     while stack:
         current = stack.pop()
         if isinstance(current, t.For):
             made.enter_extent(current.var, current.min, current.extent)
+        if isinstance(current, t.Block):
+            for item in current.iter_vars:
+                made.enter_extent(item.var, item.dom.min, item.dom.extent)
         if isinstance(current, t.Stmt):
             stack.extend(child for child in reversed(list(children(current))) if isinstance(child, t.Stmt))
     return made

@@ -253,5 +253,6 @@ def _loop_module(program: Any, args: Sequence[Any] | None, name: str) -> IRModul
     raise WorkbenchError(
         "E-BUILD-KIND",
         f"a {type(program).__name__} cannot be built",
+        found=repr(program)[:80],
         expected="a PrimFunc, a tir or te schedule, te tensors, an IRModule of PrimFuncs (relay.build for relay)",
     )

@@ -1,5 +1,7 @@
 """Classic names of `workbench.ir`: modules, comparison, passes, instruments."""
 
+from typing import Any
+
 from ..core.module import IRModule
 from . import instrument, transform
 
@@ -7,6 +9,8 @@ __all__ = [
     "IRModule",
     "assert_structural_equal",
     "instrument",
+    "register_intrin_lowering",
+    "register_op_attr",
     "structural_equal",
     "structural_hash",
     "transform",
@@ -39,3 +43,17 @@ def assert_structural_equal(left: object, right: object, map_free_vars: bool = F
     place = first_difference(one, other, names=False, map_free_variables=map_free_vars)
     if place is not None:
         raise WorkbenchError("E-NOT-EQUAL", "the programs differ", where=place)
+
+
+def register_intrin_lowering(op_name: str, target: str, f: Any = None, level: int = 10) -> Any:
+    """What an intrinsic becomes on a kind of target; see `tir.transforms.intrinsic_rules`."""
+    from ..tir.transforms.intrinsic_rules import register_intrin_lowering as register
+
+    return register(op_name, target, f, level)
+
+
+def register_op_attr(op_name: str, attr_key: str, value: Any = None, level: int = 10) -> Any:
+    """Say something of an intrinsic, or make one; see `tir.transforms.intrinsic_rules`."""
+    from ..tir.transforms.intrinsic_rules import register_op_attr as register
+
+    return register(op_name, attr_key, value, level)

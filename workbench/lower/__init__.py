@@ -19,11 +19,14 @@ __all__ = ["Kernel", "Lowered", "Provider", "lower_module", "schedule_kernels"]
 class _Callable(ModuleType):
     """This package under its classic second meaning: `workbench.lower(...)` is `driver.build.lower`.
 
-    Importing a package binds its name in the package around it, so that name has to serve both.
+    Importing a package binds its name in the package around it, so that one name has to serve both.
     """
 
-    def __call__(self, *args: Any, **options: Any) -> Any:
-        return lower_program(*args, **options)
+    def __call__(
+        self, program: Any, args: Any = None, name: str = "main", binds: Any = None, simple_mode: bool = False
+    ) -> Any:
+        """A te schedule (with its `args`) or loop program after the loop passes, as an IRModule that prints."""
+        return lower_program(program, args, name, binds, simple_mode)
 
 
 sys.modules[__name__].__class__ = _Callable

@@ -98,6 +98,12 @@ def _annotated(value: Any, annotation: Any, what: str, resolve: Resolve) -> Any:
     return made
 
 
+def _drawn(value: Any, resolve: Resolve) -> ExprRV | None:
+    """The drawn number that a value is, or that a trace names."""
+    found = resolve(value) if isinstance(value, ResultName) else value
+    return found if isinstance(found, ExprRV) else None
+
+
 def _simple(value: Any, annotation: Any, what: str, resolve: Resolve) -> Any:
     if annotation is LoopRV or annotation is BlockRV:
         found = value if isinstance(value, (LoopRV, BlockRV)) else resolve(value)
@@ -105,8 +111,8 @@ def _simple(value: Any, annotation: Any, what: str, resolve: Resolve) -> Any:
             return found
         raise _wrong(what, value, "a loop" if annotation is LoopRV else "a block or the name of one")
     if annotation is int:
-        drawn = resolve(value) if isinstance(value, ResultName) else value
-        if isinstance(drawn, ExprRV):
+        drawn = _drawn(value, resolve)
+        if drawn is not None:
             return drawn
     if annotation is IndexMap:
         return _index_map(value, what)

@@ -154,7 +154,7 @@ def _divide(
 def _tiles(site: BlockSite, iter_var: t.IterVar, value: PrimExpr, steps: Affine, tile: int, ranges: Ranges) -> PrimExpr:
     """The number of tiles along an iterator."""
     if not steps.terms:
-        return build.const(1)
+        return build.const(steps.offset + 1)  # with the tiles before it: an init runs with the first one
     whole = Affine.of(iter_var.dom.extent, ranges)
     if whole.value is not None:
         if whole.value % tile:

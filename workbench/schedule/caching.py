@@ -190,10 +190,11 @@ def written_box(block: t.Block, region: t.BufferRegion) -> Box:
         form = Affine.of(axis.min, iter_ranges(block))
         var = form.is_variable()
         if form.value is not None:
-            found.append((build.const(form.value), build.const(1)))
+            found.append((build.const(form.value), axis.extent))
         elif var is not None and id(var) in domains and id(var) not in used:
             used.add(id(var))
-            found.append((domains[id(var)].dom.min, domains[id(var)].dom.extent))
+            domain = domains[id(var)].dom
+            found.append((domain.min, build.add(domain.extent, build.subtract(axis.extent, 1))))
         else:
             raise refuse(
                 "E-SCHEDULE-CACHE-REGION",

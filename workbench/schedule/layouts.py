@@ -16,6 +16,7 @@ from ..core.node import post_order, rewrite
 from ..tir import nodes as t
 from ..tir.build import full_region
 from ..tir.index_map import IndexMap, table
+from .arguments import UNSAFE
 from .errors import refuse, require
 from .state import ScheduleState
 from .surgery import simplified
@@ -154,8 +155,7 @@ def _declared_anew(block: t.Block, old: t.Buffer, new: t.Buffer) -> t.Block:
     allocated = tuple(new if item is old else item for item in block.alloc_buffers)
     if all(region.buffer is not old for region in (*block.reads, *block.writes)):
         return block.replace(alloc_buffers=allocated) if any(a is old for a in block.alloc_buffers) else block
-    nested = any(isinstance(node, t.Block) for node in post_order(block.body))
-    found = ((), ()) if nested else detect(block, iter_ranges(block))
+    found = detect(block, iter_ranges(block))
     reads, writes = (
         _exchanged(regions, tuple(region for region in own if region.buffer is new), old, new)
         for regions, own in zip((block.reads, block.writes), found, strict=True)
@@ -180,7 +180,7 @@ def _exchanged(
 
 def marked_unsafe(func: t.PrimFunc) -> t.PrimFunc:
     """`func` with the attribute that makes builds of it run contained."""
-    return func.replace(attrs=func.attrs.set("unsafe", 1))
+    return func.replace(attrs=func.attrs.set(UNSAFE, 1))
 
 
 def is_parameter(state: ScheduleState, buffer: t.Buffer) -> bool:

@@ -113,8 +113,8 @@ class Schedule(ClassicSchedule):
     def show(self, picture: str = "") -> Any:
         """The schedule editor in a notebook; the text of the function elsewhere.
 
-        `picture` shows one static picture instead: "tree", "dataflow", "iterations", "footprints", "cache", "reuse"
-        or "roofline".
+        `picture` shows one static picture instead: "tree", "dataflow", "relations", "iterations", "footprints",
+        "cache", "reuse" or "roofline".
         """
         return views().show_picture(self, picture) if picture else views().show_schedule(self)
 

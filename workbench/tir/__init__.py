@@ -35,7 +35,7 @@ _CALLS = (
     "call_packed", "call_pure_extern",
 )  # fmt: skip
 
-_NAMES: dict[str, tuple[str, str]] = {
+_NAMES: dict[str, tuple[str, str | None]] = {
     **{name: ("workbench.arith.nodes", name) for name in _EXPRESSIONS},
     **{name: ("workbench.tir.nodes", name) for name in _STATEMENTS},
     **{name: ("workbench.arith.build", name) for name in _MAKERS},
@@ -44,20 +44,23 @@ _NAMES: dict[str, tuple[str, str]] = {
     **{name: ("workbench.tir.op", name) for name in _CALLS},
     "decl_buffer": ("workbench.tir.op", "decl_buffer"),
     "TensorIntrin": ("workbench.tir.tensor_intrin", "TensorIntrin"),
+    "CallEffectKind": ("workbench.tir.transforms.intrinsic_rules", "CallEffectKind"),
+    "ir_builder": ("workbench.tir.ir_builder", None),
     "prim_func": ("workbench.tir.script", "prim_func"),
     "IndexMap": ("workbench.tir.index_map", "IndexMap"),
     "analysis": ("workbench", "analysis"),
     "Schedule": ("workbench.schedule", "Schedule"),
     "ScheduleError": ("workbench.schedule", "ScheduleError"),
 }
-"""Public names: module, and attribute of it."""
+"""Public names: module, and attribute of it (None: the module itself)."""
 
 
 def __getattr__(name: str) -> Any:
     if name not in _NAMES:
         raise AttributeError(f"module 'workbench.tir' has no attribute {name!r}")
     module, attribute = _NAMES[name]
-    value = getattr(importlib.import_module(module), attribute)
+    loaded = importlib.import_module(module)
+    value = loaded if attribute is None else getattr(loaded, attribute)
     globals()[name] = value
     return value
 

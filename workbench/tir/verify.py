@@ -26,6 +26,8 @@ from . import nodes as t
 from .scopes import BIND, UNBIND, events, parts
 
 CODE: Final = "E-TIR-VERIFY"
+HIDDEN: Final = "hidden_buffer_access"
+"""The annotation of a block some of whose accesses are not declared on purpose: its regions are not checked."""
 
 
 @dataclass(frozen=True)
@@ -364,7 +366,7 @@ def _regions(facts: Facts) -> Findings:
     for node in facts.of_class(t.For):
         simplifier.bind_range(node.var, node.min, node.extent)
     for block in facts.of_class(t.Block):
-        if block.iter_vars or block.reads or block.writes:
+        if (block.iter_vars or block.reads or block.writes) and HIDDEN not in block.annotations:
             yield from _block_regions(block, simplifier)
 
 

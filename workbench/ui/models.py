@@ -15,7 +15,16 @@ from __future__ import annotations
 
 from typing import Any, Literal, Protocol, runtime_checkable
 
-from workbench.views.schema import Chunk, PipelineView, ReasonsView, RewriteView, ScheduleView, SourceView, StepView
+from workbench.views.schema import (
+    Chunk,
+    PipelineView,
+    ReasonsView,
+    RewriteView,
+    ScheduleView,
+    SourceView,
+    StepView,
+    SuggestionsView,
+)
 
 Side = Literal["before", "after"]
 
@@ -81,6 +90,18 @@ class ScheduleModel(Protocol):
 
     def apply(self, primitive: str, selection: str, arguments: dict[str, Any]) -> ScheduleModel:
         """The schedule after one more primitive at the node `selection`; a refusal is a `WorkbenchError`."""
+        ...
+
+    def ways(self, primitive: str, selection: str) -> SuggestionsView:
+        """What could be done in place of a refused primitive."""
+        ...
+
+    def accept(self, primitive: str, selection: str, number: int) -> ScheduleModel:
+        """The schedule after one of these suggestions, counted from 0."""
+        ...
+
+    def force(self, primitive: str, selection: str) -> ScheduleModel:
+        """The schedule after what only legality refuses, done all the same and marked unsafe."""
         ...
 
     def undo(self) -> ScheduleModel:

@@ -29,6 +29,9 @@ class ScheduleEditor(Screen):
             "undo": lambda args: self._go("undo", args),
             "redo": lambda args: self._go("redo", args),
             "switch": self._switch,
+            "ways": self._ways,
+            "accept": self._accept,
+            "force": self._force,
         }
         super().__init__("schedule", commands, fallback_html)
 
@@ -68,6 +71,20 @@ class ScheduleEditor(Screen):
     def _go(self, direction: str, args: dict[str, Any]) -> Answer:
         self._require_current(args)
         return self._move(self._model.undo() if direction == "undo" else self._model.redo())
+
+    def _ways(self, args: dict[str, Any]) -> Answer:
+        view = self._model.ways(argument(args, "primitive", str), argument(args, "selection", str))
+        return Answer(view.state, view)
+
+    def _accept(self, args: dict[str, Any]) -> Answer:
+        self._require_current(args)
+        primitive, selection = argument(args, "primitive", str), argument(args, "selection", str)
+        return self._move(self._model.accept(primitive, selection, argument(args, "number", int)))
+
+    def _force(self, args: dict[str, Any]) -> Answer:
+        self._require_current(args)
+        primitive, selection = argument(args, "primitive", str), argument(args, "selection", str)
+        return self._move(self._model.force(primitive, selection))
 
     def _switch(self, args: dict[str, Any]) -> Answer:
         self._require_current(args)

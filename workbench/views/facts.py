@@ -22,12 +22,14 @@ from .charts import cache_svg, footprint_svg, reuse_svg, roofline_svg, sweep_svg
 from .html import visible
 from .iterations import iterations_svg
 from .loop_tree import dataflow_svg, tree_svg
+from .relations import Relations, relations, relations_svg
 
 _DRAWN: Final[dict[type, Callable[[Any], str]]] = {
     CacheReport: cache_svg,
     Footprints: footprint_svg,
     IterationPoints: iterations_svg,
     LoopTree: tree_svg,
+    Relations: relations_svg,
     Reuse: reuse_svg,
     Roofline: roofline_svg,
     Sweep: sweep_svg,
@@ -113,9 +115,14 @@ def _roofline(program: Any) -> str:
     return roofline_svg(roofline(program))
 
 
+def _relations(program: Any) -> str:
+    return relations_svg(relations(program))
+
+
 PICTURES: Final[dict[str, Callable[[Any], str]]] = {
     "tree": _tree,
     "dataflow": dataflow_svg,
+    "relations": _relations,
     "iterations": _iterations,
     "footprints": _footprints,
     "cache": _cache,

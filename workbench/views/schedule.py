@@ -6,32 +6,41 @@ Boxes are named by what stands in the program now: "b:C" for block C, "l:C:1" fo
 
 from __future__ import annotations
 
-import typing
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice, pairwise
-from typing import Annotated, Any, Final, Literal
+from itertools import pairwise
+from typing import Any
 
+from ..analysis.flow import effort
 from ..core.errors import WorkbenchError
 from ..schedule import Schedule
-from ..schedule.arguments import Between
-from ..schedule.errors import ScheduleError
-from ..schedule.references import BlockRV, LoopRV, Reference, make_reference
-from ..schedule.registry import PRIMITIVES, Primitive
-from ..tir import nodes as t
-from .schema import HistoryEntry, Parameter, ParameterKind, PrimitiveView, ReasonsView, ScheduleView, TextView, TreeNode
+from ..schedule.errors import IllegalError, ScheduleError
+from ..schedule.references import Reference
+from ..schedule.registry import PRIMITIVES
+from ..schedule.suggest import Suggestion
+from .editor_boxes import boxes_of, key_of, meant, referenced, tree_of
+from .editor_forms import (
+    chain_of,
+    first_working,
+    is_positional,
+    offered,
+    parameters_of,
+    reason_of,
+    shown_arguments,
+    spread,
+)
+from .schema import (
+    ErrorView,
+    HistoryEntry,
+    PrimitiveView,
+    ReasonsView,
+    ScheduleView,
+    SuggestionsView,
+    SuggestionView,
+    TextView,
+)
 
-_TRIES: Final = 24
-"""Combinations of arguments that are tried for one primitive at one box."""
-_CATEGORIES: Final = ("loop", "place", "inline", "cache", "reduction", "layout", "annotation")
-"""The order of the groups in which primitives are offered; others follow."""
-_KINDS: Final[dict[t.ForKind, Any]] = {
-    t.ForKind.SERIAL: "serial",
-    t.ForKind.PARALLEL: "parallel",
-    t.ForKind.VECTORIZED: "vectorized",
-    t.ForKind.UNROLLED: "unrolled",
-    t.ForKind.THREAD_BINDING: "thread",
-}
+_LEGAL = "legal after all, as a longer look at the values shows"
 
 
 @dataclass(frozen=True)
@@ -50,6 +59,10 @@ class EditorModel:
     _boxes: list[tuple[Schedule, dict[str, Reference]]] = field(
         default_factory=list["tuple[Schedule, dict[str, Reference]]"], init=False, compare=False, repr=False
     )
+    _refused: dict[tuple[str, str], dict[str, Any]] = field(
+        default_factory=dict["tuple[str, str]", "dict[str, Any]"], init=False, compare=False, repr=False
+    )
+    """The arguments of what was refused first, by box and primitive."""
     _judged: dict[str, ReasonsView] = field(
         default_factory=dict[str, ReasonsView], init=False, compare=False, repr=False
     )
@@ -62,17 +75,17 @@ class EditorModel:
         return ScheduleView(
             state=self.schedule.fingerprint(),
             name=self.schedule.func_working_on,
-            tree=_tree(self.schedule.func, references),
+            tree=tree_of(self.schedule.func, references),
             code=self.schedule.code(),
             script=TextView.of(self.schedule.script()),
             primitives=tuple(
                 PrimitiveView(
                     entry.name,
                     entry.doc.split("\n\nRaises", 1)[0],
-                    _parameters(entry),
+                    parameters_of(entry),
                     category=entry.category,
                 )
-                for entry in _offered()
+                for entry in offered()
             ),
             history=lines,
             position=len(self.earlier),
@@ -97,18 +110,21 @@ class EditorModel:
                 "E-SCHEDULE-SELECTION", "there is no such loop or block any more", found=repr(selection)[:60]
             )
         reference = references[selection]
-        boxes = {_key(other): box for box, other in references.items()}
+        boxes = {key_of(other): box for box, other in references.items()}
         reasons: dict[str, str | None] = {}
         arguments: dict[str, Mapping[str, Any]] = {}
-        for entry in _offered():
+        for entry in offered():
             if entry.selects(type(reference)):
-                refusal, works = _first_working(prepared, entry, reference)
-                reasons[entry.name] = None if refusal is None else _reason(refusal)
-                if works:
-                    shown = _shown_arguments(entry, works, boxes)
-                    if entry.name == "reorder":  # the form moves the loops of the whole nest, not two of them
-                        shown = dict.fromkeys(shown, _chain_of(prepared, reference, boxes))
-                    arguments[entry.name] = shown
+                with effort(0):  # what would take longer is asked for one primitive at a time: `ways`
+                    refusal, tried = first_working(prepared, entry, reference)
+                reasons[entry.name] = None if refusal is None else reason_of(refusal)
+                shown = shown_arguments(entry, tried, boxes)
+                if refusal is not None:
+                    self._refused[selection, entry.name] = shown
+                    continue
+                if entry.name == "reorder":  # the form moves the loops of the whole nest, not two of them
+                    shown = dict.fromkeys(shown, chain_of(prepared, reference, boxes))
+                arguments[entry.name] = shown
         made = ReasonsView(self.schedule.fingerprint(), selection, reasons, arguments)
         self._judged[selection] = made
         return made
@@ -116,7 +132,7 @@ class EditorModel:
     def _prepared(self) -> tuple[Schedule, dict[str, Reference]]:
         """A copy in which every box has a reference, and these by box; made once."""
         if not self._boxes:
-            self._boxes.append(_referenced(self.schedule))
+            self._boxes.append(referenced(self.schedule))
         return self._boxes[0]
 
     def _history(self) -> tuple[HistoryEntry, ...]:
@@ -130,31 +146,57 @@ class EditorModel:
         """All branches, by age."""
         return (*self.others[: self.branch], self._chain(), *self.others[self.branch :])
 
-    def apply(self, primitive: str, selection: str, arguments: dict[str, Any]) -> EditorModel:
-        """The schedule after one more primitive at the box `selection`.  Raises `WorkbenchError` when it is refused."""
-        entry = PRIMITIVES.get(primitive)
-        if entry is None or entry not in _offered():
-            raise WorkbenchError("E-SCHEDULE-PRIMITIVE", "the editor has no such primitive", found=repr(primitive)[:60])
+    def apply(self, primitive: str, selection: str, arguments: dict[str, Any], unsafe: bool = False) -> EditorModel:
+        """The schedule after one more primitive at the box `selection`.  Raises `WorkbenchError` when it is refused.
+
+        `unsafe` does what only legality refuses all the same; the code, the notes and the program say so.
+        """
         made = self.schedule.copy()
-        values: dict[str, Any] = {}
-        for position, item in enumerate(entry.parameters):
-            given = selection if position == 0 else arguments.get(item.name)
-            if position == 0 and item.kind is item.VAR_POSITIONAL:
-                listed = list(arguments.get(item.name) or ())
-                given = listed if selection in listed else [selection, *listed]
-            if given is not None and given != "":
-                values[item.name] = _meant(made, given)
-        positional = [value for item in entry.parameters for value in _spread(item, values)]
-        named = {
-            item.name: values[item.name]
-            for item in entry.parameters
-            if item.name in values and item not in entry.parameters[:1] and not _is_positional(item)
-        }
         try:
-            getattr(made, primitive)(*positional, **named)
+            _do(made, primitive, selection, {**arguments, **({"unsafe": True} if unsafe else {})})
         except ScheduleError as error:
-            error.nodes = tuple(_boxes_of(error.nodes, self._prepared()[1]))
+            error.nodes = tuple(boxes_of(error.nodes, self._prepared()[1]))
             raise
+        return self._followed_by(made)
+
+    def ways(self, primitive: str, selection: str) -> SuggestionsView:
+        """What could be done in place of a primitive that is refused at a box: each has been tried."""
+        made, error = self._attempt(primitive, selection)
+        state = self.schedule.fingerprint()
+        if error is None:
+            code = _entry(self.schedule, made).code
+            return SuggestionsView(state, selection, primitive, None, (SuggestionView(_LEGAL, code),), False)
+        found = tuple(SuggestionView(one.text, "\n".join(one.steps)) for one in made.suggest(error))
+        forcible = isinstance(error, IllegalError)
+        return SuggestionsView(state, selection, primitive, ErrorView.of(error), found, forcible)
+
+    def accept(self, primitive: str, selection: str, number: int) -> EditorModel:
+        """The schedule after one of the suggestions of `ways`, counted from 0."""
+        made, error = self._attempt(primitive, selection)
+        found: list[Suggestion] = [] if error is None else made.suggest(error)
+        if not 0 <= number < (1 if error is None else len(found)):
+            raise WorkbenchError("E-SCHEDULE-SUGGESTION", "there is no such suggestion", found=str(number)[:40])
+        if error is not None:
+            found[number].apply(made)
+        return self._followed_by(made)
+
+    def force(self, primitive: str, selection: str) -> EditorModel:
+        """The schedule after what was refused, done all the same."""
+        self.reasons(selection)
+        return self.apply(primitive, selection, self._refused.get((selection, primitive), {}), unsafe=True)
+
+    def _attempt(self, primitive: str, selection: str) -> tuple[Schedule, ScheduleError | None]:
+        """A copy after what `reasons` refused, decided exactly; or before it, and its refusal."""
+        self.reasons(selection)
+        made = self.schedule.copy()
+        try:
+            _do(made, primitive, selection, self._refused.get((selection, primitive), {}))
+        except ScheduleError as error:
+            return made, error
+        return made, None
+
+    def _followed_by(self, made: Schedule) -> EditorModel:
+        """The model after a command: on this branch, or on a new one if something was undone."""
         earlier = (*self.earlier, self.schedule)
         if not self.undone:
             return EditorModel(made, (), earlier, self.others, self.branch)
@@ -183,6 +225,30 @@ class EditorModel:
         return EditorModel(self.undone[-1], self.undone[:-1], earlier, self.others, self.branch)
 
 
+def _do(made: Schedule, primitive: str, selection: str, arguments: Mapping[str, Any]) -> None:
+    """Carry out a primitive at a box.  Raises `WorkbenchError`."""
+    entry = PRIMITIVES.get(primitive)
+    if entry is None or entry not in offered():
+        raise WorkbenchError("E-SCHEDULE-PRIMITIVE", "the editor has no such primitive", found=repr(primitive)[:60])
+    values: dict[str, Any] = {}
+    for position, item in enumerate(entry.parameters):
+        given = selection if position == 0 else arguments.get(item.name)
+        if position == 0 and item.kind is item.VAR_POSITIONAL:
+            listed = list(arguments.get(item.name) or ())
+            given = listed if selection in listed else [selection, *listed]
+        if given is not None and given != "":
+            values[item.name] = meant(made, given)
+    positional = [value for item in entry.parameters for value in spread(item, values)]
+    named = {
+        item.name: values[item.name]
+        for item in entry.parameters
+        if item.name in values and item not in entry.parameters[:1] and not is_positional(item)
+    }
+    if arguments.get("unsafe"):
+        named["unsafe"] = True
+    getattr(made, primitive)(*positional, **named)
+
+
 def _story(number: int, chains: Sequence[Sequence[Schedule]]) -> str:
     """What a branch does after it left the others: "vectorize, parallel"."""
     prints = [[state.fingerprint() for state in chain] for chain in chains]
@@ -197,227 +263,8 @@ def _common(one: Sequence[str], other: Sequence[str]) -> int:
     )
 
 
-def _is_positional(item: Any) -> bool:
-    return item.kind is item.VAR_POSITIONAL or (item.kind is item.POSITIONAL_OR_KEYWORD and item.default is item.empty)
-
-
-def _boxes_of(nodes: Sequence[Any], references: Mapping[str, Reference]) -> Iterator[str]:
-    """The boxes that stand for the nodes of an error."""
-    for node in nodes:
-        for box, reference in references.items():
-            if reference.target is getattr(node, "var", node) or (
-                isinstance(node, t.Block) and reference.target == node.name
-            ):
-                yield box
-
-
-def _spread(item: Any, values: Mapping[str, Any]) -> list[Any]:
-    if item.name not in values:
-        return []
-    if item.kind is item.VAR_POSITIONAL:
-        return list(values[item.name])
-    return [values[item.name]] if _is_positional(item) else []
-
-
 def _entry(before: Schedule, after: Schedule) -> HistoryEntry:
     """The lines that a command added; the last one is the primitive itself."""
     steps = after.trace.steps[len(before.trace.steps) :]
     lines = [step.line() for step in steps]
     return HistoryEntry(steps[-1].primitive if steps else "", "\n".join(lines))
-
-
-# --- boxes and references -----------------------------------------------------------------------------------------
-
-
-def _referenced(schedule: Schedule) -> tuple[Schedule, dict[str, Reference]]:
-    """A copy in which every box has a reference, and these by box."""
-    made = schedule.copy()
-    found: dict[str, Reference] = {}
-    named: set[int] = set()
-    for site in made.state.tree.leaves:
-        block = made.get_block(site.name)
-        found[f"b:{site.name}"] = block
-        for depth, loop in enumerate(made.get_loops(block)):
-            if id(loop.target) not in named:
-                named.add(id(loop.target))
-                found[f"l:{site.name}:{depth}"] = loop
-    return made, found
-
-
-def _meant(schedule: Schedule, given: Any) -> Any:
-    """An argument from the screen; boxes become references of `schedule` (asked for if it has none yet)."""
-    if isinstance(given, list):
-        return [_meant(schedule, item) for item in given]
-    if not isinstance(given, str) or given[:2] not in ("b:", "l:"):
-        return given
-    name = given[2:] if given.startswith("b:") else given[2:].rpartition(":")[0]
-    block = _known(schedule, name) or schedule.get_block(name)
-    if given.startswith("b:"):
-        return block
-    site = schedule.state.find_block(name)
-    depth = int(given.rpartition(":")[2])
-    if not 0 <= depth < len(site.loops):
-        raise WorkbenchError("E-SCHEDULE-SELECTION", "there is no such loop any more", found=given[:60])
-    return _known(schedule, site.loops[depth].var) or schedule.get_loops(block)[depth]
-
-
-def _known(schedule: Schedule, target: Any) -> Reference | None:
-    """A live reference to a block (by name) or loop (by variable), if the schedule has one."""
-    state = schedule.state
-    for name, held in state.named.items():
-        same = held == target if isinstance(held, str) and isinstance(target, str) else held is target
-        if same and name not in state.consumed:
-            return make_reference(name, held)
-    return None
-
-
-def _tree(func: t.PrimFunc, references: Mapping[str, Reference]) -> tuple[TreeNode, ...]:
-    boxes = {id(reference.target): box for box, reference in references.items() if isinstance(reference, LoopRV)}
-    return _nodes(func.body, boxes)
-
-
-def _nodes(stmt: t.Stmt | None, boxes: Mapping[int, str]) -> tuple[TreeNode, ...]:
-    """The boxes of a statement; programs nest as shallowly as their text does."""
-    if isinstance(stmt, t.SeqStmt):
-        return tuple(node for part in stmt.stmts for node in _nodes(part, boxes))
-    if isinstance(stmt, t.For):
-        return (
-            TreeNode(
-                id=boxes.get(id(stmt.var), f"x:{stmt.var.name}"),
-                kind="loop",
-                name=stmt.var.name,
-                extent=str(getattr(stmt.extent, "value", "n")),
-                loop_kind=_KINDS[stmt.kind],
-                children=_nodes(stmt.body, boxes),
-            ),
-        )
-    if isinstance(stmt, t.BlockRealize):
-        return _block(stmt, boxes)
-    if isinstance(stmt, t.IfThenElse):
-        return _nodes(stmt.then_case, boxes) + _nodes(stmt.else_case, boxes)
-    return ()
-
-
-def _block(realize: t.BlockRealize, boxes: Mapping[int, str]) -> tuple[TreeNode, ...]:
-    block = realize.block
-    inside = _nodes(block.body, boxes)
-    if not block.iter_vars and inside:
-        return inside
-    reads = ", ".join(dict.fromkeys(region.buffer.name for region in block.reads))
-    writes = ", ".join(dict.fromkeys(region.buffer.name for region in block.writes))
-    return (
-        TreeNode(
-            id=f"b:{block.name}",
-            kind="block",
-            name=block.name,
-            detail=f"{reads or 'nothing'} → {writes}",
-            reduction=any(item.kind is t.IterKind.REDUCE for item in block.iter_vars),
-            children=inside,
-        ),
-    )
-
-
-# --- primitives ---------------------------------------------------------------------------------------------------
-
-
-def _key(reference: Reference) -> Any:
-    """What a reference stands for, as a key."""
-    return reference.target if isinstance(reference, BlockRV) else id(reference.target)
-
-
-def _offered() -> list[Primitive]:
-    """The primitives that the editor offers."""
-    return sorted(
-        (entry for entry in PRIMITIVES.values() if entry.category not in ("get", "sample", "other")),
-        key=lambda entry: _CATEGORIES.index(entry.category) if entry.category in _CATEGORIES else len(_CATEGORIES),
-    )
-
-
-def _first_working(
-    schedule: Schedule, entry: Primitive, reference: Reference
-) -> tuple[ScheduleError | None, dict[str, Any]]:
-    """Arguments that work at `reference`; or, with none found, the first refusal."""
-    first: ScheduleError | None = None
-    for arguments in islice(schedule.candidates(entry, reference), _TRIES):
-        values = list(arguments.items())
-        leading = entry.parameters[0]
-        spread = arguments[leading.name] if leading.kind is leading.VAR_POSITIONAL else (arguments[leading.name],)
-        refusal = schedule.why_not(entry.name, *spread, **dict(values[1:]))
-        if refusal is None:
-            return None, arguments
-        first = first or refusal
-    return first or schedule.first_refusal(entry, reference), {}
-
-
-def _shown_arguments(entry: Primitive, arguments: Mapping[str, Any], boxes: Mapping[Any, str]) -> dict[str, Any]:
-    """Arguments as the form holds them: references as boxes, without the selection."""
-
-    def shown(value: Any) -> Any:
-        if isinstance(value, Reference):
-            return boxes.get(_key(value), "")
-        return [shown(item) for item in value] if isinstance(value, (list, tuple)) else value
-
-    return {
-        item.name: shown(arguments[item.name])
-        for position, item in enumerate(entry.parameters)
-        if item.name in arguments and (position > 0 or item.kind is item.VAR_POSITIONAL)
-    }
-
-
-def _chain_of(schedule: Schedule, reference: Reference, boxes: Mapping[Any, str]) -> list[str]:
-    """The boxes of the loops that stand directly in one another around and inside a loop, outermost first."""
-    site = schedule.state.tree.loops[id(reference.target)]
-    chain = [site.loop]
-    for outer in reversed([part for part in site.path if isinstance(part, t.For)]):
-        if outer.body is not chain[0]:
-            break
-        chain.insert(0, outer)
-    while isinstance(chain[-1].body, t.For):
-        chain.append(chain[-1].body)
-    return [boxes[id(loop.var)] for loop in chain]
-
-
-def _reason(refusal: ScheduleError) -> str:
-    fix = f" Fix: {refusal.fix}." if refusal.fix else ""
-    return f"{refusal.message}.{fix}"
-
-
-def _parameters(entry: Primitive) -> tuple[Parameter, ...]:
-    """The fields of a primitive's form; the first parameter is the selection."""
-    made: list[Parameter] = []
-    for position, item in enumerate(entry.parameters):
-        annotation = entry.annotations[item.name]
-        many = item.kind is item.VAR_POSITIONAL
-        if position == 0 and not many:
-            continue
-        kind, choices = _kind(annotation, many)
-        suggested = entry.suggest.get(item.name)
-        default = item.default if item.default is not item.empty else suggested[0] if suggested else None
-        made.append(Parameter(item.name, kind, "", default, choices, item.default is item.empty))
-    return tuple(made)
-
-
-def _kind(annotation: Any, many: bool) -> tuple[ParameterKind, tuple[str, ...]]:
-    """How the form asks for an argument of this annotation."""
-    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
-    if origin is Annotated:
-        return _kind(arguments[0], many)
-    if origin is Literal:
-        return "choice", tuple(str(choice) for choice in arguments)
-    if origin in (list, tuple):
-        inner = _kind(_plain_item(arguments[0]), False)[0]
-        return ("loops" if inner == "loop" else "integers" if inner == "integer" else "text"), ()
-    if annotation is LoopRV:
-        return ("loops" if many else "loop"), ()
-    if LoopRV in arguments:
-        return "loop", ()
-    if annotation is BlockRV or BlockRV in arguments:
-        return "block", ()
-    simple: dict[Any, ParameterKind] = {int: "integer", float: "number", bool: "boolean"}
-    return simple.get(annotation, "text"), ()
-
-
-def _plain_item(annotation: Any) -> Any:
-    """The item type of a list, None left out: ``Factor | None`` is a Factor."""
-    kept = [part for part in typing.get_args(annotation) if part is not type(None) and not isinstance(part, Between)]
-    return kept[0] if kept else annotation

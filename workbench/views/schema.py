@@ -285,6 +285,30 @@ class ScheduleView(View):
 
 
 @dataclass(frozen=True, slots=True)
+class SuggestionView(View):
+    """A legal way on in place of what was refused: what it does, and the lines of Python that do it."""
+
+    text: str
+    code: str
+
+
+@dataclass(frozen=True, slots=True)
+class SuggestionsView(View):
+    """A refusal in full (None where a longer look found nothing against it), and what could be done instead.
+
+    `forcible` if only legality stands against it.
+    """
+
+    state: str
+    selection: str
+    primitive: str
+    error: ErrorView | None
+    suggestions: tuple[SuggestionView, ...]
+    forcible: bool
+    version: int = SCHEMA_VERSION
+
+
+@dataclass(frozen=True, slots=True)
 class ReasonsView(View):
     """What can be done at one node: for each primitive that takes it, None or why it cannot.
 

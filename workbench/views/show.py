@@ -144,7 +144,11 @@ def show_picture(program: Any, name: str) -> Any:
     """A static picture of a schedule or function; elsewhere than in a notebook, its SVG is printed."""
     from .facts import picture_of
 
-    drawn = picture_of(program, name)
+    return show_svg(picture_of(program, name))
+
+
+def show_svg(drawn: str) -> Any:
+    """Display a picture; elsewhere than in a notebook its text is printed."""
     return _display({"text/plain": drawn, "text/html": f'<div style="overflow:auto">{drawn}</div>'})
 
 

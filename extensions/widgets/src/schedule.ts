@@ -5,7 +5,7 @@ import { Form, startValues } from "./form";
 import { Keys, Problem, html, plural } from "./parts";
 import { BaseStore, useStore } from "./store";
 import { tokens } from "./text";
-import type { Host, PrimitiveView, ReasonsView, ScheduleView, TreeNode } from "./types";
+import type { Host, PrimitiveView, ReasonsView, ScheduleView, SuggestionsView, TreeNode } from "./types";
 
 export class ScheduleStore extends BaseStore {
   view: ScheduleView | null = null;
@@ -13,6 +13,8 @@ export class ScheduleStore extends BaseStore {
   /** The primitive whose form is open. */
   chosen = "";
   values: Record<string, unknown> = {};
+  /** What could be done in place of a refused primitive, once asked for. */
+  ways: SuggestionsView | null = null;
   filter = "";
   working = false;
   /** Reasons and arguments by node, asked for when a node is selected; void with the next state. */
@@ -47,6 +49,7 @@ export class ScheduleStore extends BaseStore {
       this.view = view as ScheduleView;
       this.problem = null;
       this.chosen = "";
+      this.ways = null;
       this.judged.clear();
       if (!this.node) this.selected = this.nodes.find((node) => node.kind === "loop")?.id ?? this.nodes[0]?.id ?? "";
     });
@@ -61,6 +64,11 @@ export class ScheduleStore extends BaseStore {
     return reason === undefined ? `not for a ${node.kind}` : reason;
   }
 
+  /** The reasons of the selected node, where they were asked for. */
+  get reasonsHere(): Record<string, string | null> | undefined {
+    return this.judged.get(this.selected)?.reasons;
+  }
+
   private judge = (): Promise<void> => this.attempt(async () => {
     const [view, node] = [this.view, this.selected];
     if (!view || view.judged || !node || this.judged.has(node)) return;
@@ -70,7 +78,7 @@ export class ScheduleStore extends BaseStore {
 
   select(id: string): void {
     this.set(() => {
-      if (id !== this.selected) this.chosen = "";
+      if (id !== this.selected) [this.chosen, this.ways] = ["", null];
       this.selected = id;
       this.problem = null;
     });
@@ -92,6 +100,22 @@ export class ScheduleStore extends BaseStore {
   undo = (): Promise<void> => this.view?.can_undo ? this.command("undo", {}) : Promise.resolve();
   redo = (): Promise<void> => this.view?.can_redo ? this.command("redo", {}) : Promise.resolve();
 
+  /** Why a primitive is refused at the selected node, at length, and what is legal instead; again, and it closes. */
+  ask = (primitive: string): Promise<void> => {
+    if (this.ways?.primitive === primitive) {
+      this.set(() => (this.ways = null));
+      return Promise.resolve();
+    }
+    return this.attempt(async () => {
+      const [view, selection] = [this.view, this.selected];
+      const ways = (await this.connection.request("ways", { primitive, selection }, "ways")).view as SuggestionsView;
+      if (this.view === view && this.selected === selection) this.set(() => (this.ways = ways));
+    });
+  };
+  accept = (ways: SuggestionsView, number: number): Promise<void> =>
+    this.command("accept", { primitive: ways.primitive, selection: ways.selection, number });
+  force = (ways: SuggestionsView): Promise<void> =>
+    this.command("force", { primitive: ways.primitive, selection: ways.selection });
   switchTo = (branch: number): Promise<void> => this.command("switch", { branch });
 
   private command(op: string, args: Record<string, unknown>): Promise<void> {
@@ -156,6 +180,8 @@ function Header({ store }: { store: ScheduleStore }) {
     <span class="wb-title">${view?.name || "Schedule"}</span>
     <span class="wb-muted">${plural(loops, "loop")}${view && view.history.length > 0 ? ` · step ${view.position} of ${view.history.length}` : ""}</span>
     ${(store.busy || store.working) && html`<span class="wb-busy" role="status">${store.busy ? "kernel busy" : "applying"}</span>`}
+    ${view && /\bunsafe=True\b/.test(view.code) && html`<span class="wb-chip wb-chip-bad" role="status"
+      title="A step was done although legality refused it; what is built runs in a process of its own">unsafe</span>`}
     <span class="wb-space"></span>
     ${view && view.branches.length > 1 && html`<select class="wb-select" aria-label="Branch" title="Branch" disabled=${store.working}
       value=${String(view.branch)} onChange=${(event: Event) => void store.switchTo(Number((event.target as HTMLSelectElement).value))}>
@@ -228,9 +254,28 @@ function Primitives({ store }: { store: ScheduleStore }) {
       ${disabled.length > 0 && html`<div class="wb-heading">Not here, and why</div>`}
       ${disabled.map(({ primitive, reason }) => html`<div class="wb-primitive wb-off" key=${primitive.name}>
         <button aria-disabled="true" aria-describedby=${`wb-why-${primitive.name}`}>${primitive.name}</button>
-        <span id=${`wb-why-${primitive.name}`} class="wb-reason">${reason}</span></div>`)}
+        <span id=${`wb-why-${primitive.name}`} class="wb-reason">${reason}
+          ${node && primitive.name in (store.reasonsHere ?? {}) && html` <button class="wb-link" aria-expanded=${store.ways?.primitive === primitive.name}
+            aria-label=${`What instead of ${primitive.name}?`} onClick=${() => void store.ask(primitive.name)}>what instead?</button>`}</span>
+        ${store.ways?.primitive === primitive.name && html`<${Ways} ways=${store.ways} store=${store} />`}</div>`)}
     </div>
   </section>`;
+}
+
+/** A refusal at length, the legal ways on, and the way past the refusal. */
+function Ways({ ways, store }: { ways: SuggestionsView; store: ScheduleStore }) {
+  return html`<div class="wb-ways" role="group" aria-label=${`Instead of ${ways.primitive}`}>
+    ${ways.error && html`<dl class="wb-bindings">
+      ${ways.error.found && html`<dt>found</dt><dd>${ways.error.found}</dd>`}
+      ${ways.error.where && html`<dt>where</dt><dd>${ways.error.where}</dd>`}</dl>`}
+    ${ways.suggestions.map((way, number) => html`<div class="wb-way" key=${number}>
+      <button class="wb-button" disabled=${store.working} onClick=${() => void store.accept(ways, number)}>Use</button>
+      <span>${way.text}</span><pre class="wb-doc">${way.code}</pre></div>`)}
+    ${ways.suggestions.length === 0 && html`<div class="wb-muted">No legal step was found near this one.</div>`}
+    ${ways.forcible && html`<div class="wb-way"><button class="wb-button wb-danger" disabled=${store.working}
+      onClick=${() => void store.force(ways)}>Do it anyway</button>
+      <span class="wb-muted">unsafe: the program may compute something else; it will run in a process of its own</span></div>`}
+  </div>`;
 }
 
 /** By category, in the order of the table. */
@@ -268,5 +313,6 @@ function Code({ store }: { store: ScheduleStore }) {
 
 function CodeLine({ text, last }: { text: string; last: boolean }) {
   const words = tokens(text, "python").map(([kind, word]) => (kind ? html`<span class=${`wb-t-${kind}`}>${word}</span>` : word));
-  return html`<span class=${last ? "wb-code-line wb-last" : "wb-code-line"}>${words}${"\n"}</span>`;
+  const unsafe = /\bunsafe=True\b/.test(text) ? "wb-unsafe" : "";
+  return html`<span class=${`wb-code-line ${last ? "wb-last" : ""} ${unsafe}`}>${words}${"\n"}</span>`;
 }

@@ -47,6 +47,11 @@ export interface ScheduleView {
   primitives: PrimitiveView[]; history: HistoryEntry[]; position: number; can_undo: boolean; can_redo: boolean;
   judged: boolean; branches: string[]; branch: number;
 }
+export interface SuggestionView { text: string; code: string }
+export interface SuggestionsView {
+  state: string; selection: string; primitive: string; error: ErrorView | null; suggestions: SuggestionView[];
+  forcible: boolean; version: number;
+}
 export interface ReasonsView {
   state: string; selection: string; reasons: Record<string, string | null>;
   arguments: Record<string, Record<string, unknown>>;

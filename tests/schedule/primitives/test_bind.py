@@ -6,8 +6,11 @@ import pytest
 
 from tests.conftest import Golden
 from tests.schedule import programs as p
-from tests.schedule.harness import Program, Steps, check_refusal, check_steps
+from tests.schedule.harness import Program, Steps, check_numbers, check_refusal, check_steps
+from workbench import te
 from workbench.schedule import Schedule
+from workbench.tir.script import script
+from workbench.tir.transforms.lower_blocks import lower_blocks
 
 
 def test_thread(golden: Golden) -> None:
@@ -24,8 +27,27 @@ def test_cross_thread(golden: Golden) -> None:
         sch.bind(sch.get_loops("C")[0], "blockIdx.x")
         sch.bind(sch.get_loops("C")[2], "threadIdx.x", cross_thread=True)
 
-    sch = check_steps(golden, p.matmul, steps, runs=False)
+    sch = check_steps(golden, p.matmul, steps)
+    lines = script(lower_blocks(sch.func)).splitlines()
+    init = next(number for number, line in enumerate(lines) if "C[i, j] = T.float32(0.0)" in line)
+    assert "thread_binding" in lines[init + 1] and "cross_thread" in lines[init + 1]  # once, before the threads
     assert any("across threads" in note for found in sch.notes.values() for note in found)
+
+
+def test_cross_thread_beside_partial_results() -> None:
+    """The initialisation stands before the threads, though each makes a value of its own first."""
+    x = te.placeholder((4, 12), name="X")
+    k = te.reduce_axis((0, 12), name="k")
+    y = te.compute((4,), lambda i: te.sum(x[i, k], axis=k), name="Y")
+    sch = Schedule(te.create_prim_func([x, y]))
+    _, inner = sch.split(sch.get_loops("Y")[1], [None, 4])
+    partial = sch.rfactor(inner, 0)
+    _, threads = sch.get_loops("Y")
+    sch.compute_at(partial, threads)
+    sch.bind(threads, "threadIdx.x", cross_thread=True)
+    check_numbers(te.create_prim_func([x, y]), sch.func)
+    text = script(lower_blocks(sch.func))
+    assert text.index("Y[i_1] = T.float32(0.0)") < text.index("thread_binding") and "== 0" not in text.split("Y_rf")[0]
 
 
 REFUSALS: dict[str, tuple[Program, Steps, str]] = {

@@ -213,6 +213,16 @@ def factored_argmax() -> Made:
     return s, [x, added]
 
 
+def rolling_window() -> Made:
+    x = te.placeholder((8,), name="X")
+    twice = te.compute((8,), lambda i: x[i] * 2.0, name="twice")
+    y = te.compute((6,), lambda i: twice[i] + twice[i + 1] + twice[i + 2], name="Y")
+    s = te.create_schedule(y.op)
+    s[twice].compute_at(s[y], y.op.axis[0])
+    s[twice].rolling_buffer()
+    return s, [x, y]
+
+
 def scan_with_a_stage_in_the_cell() -> Made:
     x, state = te.placeholder((4, 6), name="X"), te.placeholder((4, 6), name="state")
     init = te.compute((1, 6), lambda _, i: x[0, i], name="init")
@@ -233,6 +243,7 @@ CASES: dict[str, Callable[[], Made]] = {
         a_place_inside_a_placed_stage, a_place_in_a_loop_fused_later, inlined_chain, read_through_two_caches,
         cached_output_with_its_reader, factored_reduction, marks_and_remarks, other_layout, group, scalar_stage,
         scan_with_a_stage_in_the_cell, unit_loop_of_a_scalar, cache_for_one_of_two_readers, factored_argmax,
+        rolling_window,
     )
 }  # fmt: skip
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...analysis.affine import Affine, Ranges
+from ...analysis.regions import accesses
 from ...analysis.tree import BlockSite, extent_of, iter_ranges
 from ...arith import build
 from ...arith.nodes import PrimExpr, Var
@@ -15,7 +16,7 @@ from ..legality import reduce_variables
 from ..references import LoopRV
 from ..registry import primitive
 from ..state import Change, ScheduleState
-from ..surgery import Names, replaced, tidied, with_regions
+from ..surgery import Names, replaced, tidied
 
 
 @primitive(category="loop", suggest={"factors": [[2], [1, None], [None, 1], [2, None, 1]]})
@@ -82,6 +83,13 @@ def _extents(old: t.For, factors: list[int | None]) -> list[int]:
     return parts if open_ones or not rest else [*parts, rest]
 
 
+def _without_init(block: t.Block) -> t.Block:
+    """A reduction's block that goes on with what an earlier part has made: it reads what it writes."""
+    loaded = {id(access.buffer) for access in accesses(block.body) if not access.is_store}
+    own = tuple(region for region in block.writes if id(region.buffer) in loaded)
+    return block.replace(init=None, reads=(*own, *block.reads))
+
+
 class _Parts:
     """Makes the parts of a loop; the first one keeps the blocks' names and the loops inside."""
 
@@ -133,12 +141,12 @@ class _Parts:
         def post(node: t.Block) -> t.Block | None:
             if not isinstance(node, t.Block):
                 return None
-            name = self.block_names.fresh(node.name)
-            self.blocks.append(name)
-            made = node.replace(name=name)
-            return made if kept.get(node.name, True) else with_regions(made.replace(init=None))
+            made = node.replace(name=self.block_names.fresh(node.name))
+            return made if kept.get(node.name, True) else _without_init(made)
 
-        return rewrite(body, post)
+        made: t.Stmt = rewrite(body, post)
+        self.blocks.extend(node.name for node in post_order(made) if isinstance(node, t.Block))
+        return made
 
     def _is_later(self, site: BlockSite, offset: int) -> bool:
         """Whether a block's initialisation belongs to an earlier part: the loop steps through its reduction.

@@ -267,7 +267,7 @@ class _Builder:
         """Splits and fusions in an order of their own, then the loops in the order of the leaves."""
         nest = {id(axis): self.loops[stage.key, id(axis)] for axis in self.nests[stage.key]}
         current = list(self.nests[stage.key])
-        waiting = [relation for relation in stage.relations if not isinstance(relation, Transform)]
+        waiting: list[Relation] = [relation for relation in stage.relations if not isinstance(relation, Transform)]
         while waiting:
             relation = next_relation(waiting, current)
             waiting.remove(relation)

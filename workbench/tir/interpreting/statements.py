@@ -15,6 +15,7 @@ from ...core.errors import WorkbenchError, shorten
 from ...core.node import pre_order
 from ...core.trampoline import Task, run
 from .. import nodes as t
+from ..verify import HIDDEN
 from .code import ExprCompiler, Lines, Place, Value
 from .expressions import COMPILERS
 from .machine import Storage
@@ -296,7 +297,8 @@ def _plain_for(c: Compiler, node: t.For) -> Task:
     name = c.fresh("v")
     c.emit(f"m.tick({c.site()}, {extent.code})")
     stop = f"{start.code} + {extent.code}" if start.constant != 0 else extent.code
-    watched = c.check_races and node.kind in _SIDE_BY_SIDE
+    combined = bool(node.annotations.get("cross_thread"))  # the threads wait for each other
+    watched = c.check_races and node.kind in _SIDE_BY_SIDE and not combined
     race = c.fresh("race")
     if watched:
         c.emit(f"{race} = m.enter({c.site()}, {node.var.name!r})")
@@ -390,7 +392,7 @@ def _bind_iterator(c: Compiler, iterator: t.IterVar, value: Value, low: Value, e
 
 def _declare_regions(c: Compiler, block: t.Block) -> dict[Any, Any] | None:
     """Code for the boxes that a block declares, by buffer and kind of access; None where nothing is checked."""
-    if not c.check_regions or not (block.iter_vars or block.reads or block.writes):
+    if not c.check_regions or not (block.iter_vars or block.reads or block.writes) or HIDDEN in block.annotations:
         return None
     boxes: dict[Any, list[str]] = {}
     lines = c.begin(

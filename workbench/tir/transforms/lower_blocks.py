@@ -130,7 +130,7 @@ def _decomposed_init(loop: t.For, placed: _Placement) -> t.Stmt | None:
     pairs = list(zip(block.iter_vars, inner.iter_values, strict=True))
     reduced = [value for iterator, value in pairs if iterator.kind is t.IterKind.REDUCE]
     driving = [step for step in chain if any(_uses(value, step.var) for value in reduced)]
-    if loop not in driving or any(step.kind not in _PLAIN_LOOPS for step in driving):
+    if loop not in driving or not all(_runs_in_order(step) for step in driving):
         return None
     others = [value for iterator, value in pairs if iterator.kind is not t.IterKind.REDUCE]
     if any(_uses(value, step.var) for value in others for step in driving):
@@ -170,17 +170,48 @@ def _hoist_init(loop: t.For) -> t.Stmt:
 
     The condition may ask for more than k (other reduction loops); what is left of it stays with the hoisted init.
     """
-    if loop.kind is not t.ForKind.SERIAL or not isinstance(loop.extent, n.IntImm) or loop.extent.value < 1:
+    if loop.kind is not t.ForKind.SERIAL and not is_cross_thread(loop):
         return loop
-    parts = loop.body.stmts if isinstance(loop.body, t.SeqStmt) else (loop.body,)
-    first = parts[0]
-    if len(parts) < 2 or not isinstance(first, t.IfThenElse) or first.else_case is not None:
+    if not isinstance(loop.extent, n.IntImm) or loop.extent.value < 1:
         return loop
-    left = _without_first_iteration(first.condition, loop)
-    if left is None or _uses(first.then_case, loop.var):
-        return loop
-    hoisted = first.then_case if _is_true(left) else t.IfThenElse(left, first.then_case)
-    return seq(hoisted, loop.replace(body=seq(*parts[1:])))
+    allocations, parts = _opened(loop.body, is_cross_thread(loop))
+    for at, part in enumerate(parts if is_cross_thread(loop) else parts[:1]):
+        if len(parts) < 2 or not isinstance(part, t.IfThenElse) or part.else_case is not None:
+            continue
+        left = _without_first_iteration(part.condition, loop)
+        own = {id(buffer) for buffer in _buffers(part)}
+        before = {id(buffer) for earlier in parts[:at] for buffer in _buffers(earlier)}
+        inside = {id(made.buffer) for made in allocations}
+        if left is None or _uses(part.then_case, loop.var) or own & (before | inside):
+            continue
+        hoisted = part.then_case if _is_true(left) else t.IfThenElse(left, part.then_case)
+        body = seq(*parts[:at], *parts[at + 1 :])
+        for made in reversed(allocations):
+            body = made.replace(body=body)
+        return seq(hoisted, loop.replace(body=body))
+    return loop
+
+
+def is_cross_thread(loop: t.For) -> bool:
+    """Whether the threads of a loop combine their values: such a loop means the reduction in its order."""
+    return loop.kind is t.ForKind.THREAD_BINDING and bool(loop.annotations.get("cross_thread"))
+
+
+def _runs_in_order(loop: t.For) -> bool:
+    return loop.kind in _PLAIN_LOOPS or is_cross_thread(loop)
+
+
+def _opened(body: t.Stmt, all_of_it: bool) -> tuple[list[t.AllocBuffer], tuple[t.Stmt, ...]]:
+    """The allocations around the statements of a body (if they are to be opened), and the statements."""
+    allocations: list[t.AllocBuffer] = []
+    while all_of_it and isinstance(body, t.AllocBuffer):
+        allocations.append(body)
+        body = body.body
+    return allocations, body.stmts if isinstance(body, t.SeqStmt) else (body,)
+
+
+def _buffers(stmt: t.Stmt) -> set[t.Buffer]:
+    return {node for node in pre_order(stmt) if isinstance(node, t.Buffer)}
 
 
 def _without_first_iteration(condition: n.PrimExpr, loop: t.For) -> n.PrimExpr | None:
@@ -286,6 +317,7 @@ class _Placement:
             for iterator, value in zip(realize.block.iter_vars, realize.iter_values, strict=True)
             if iterator.kind is not t.IterKind.SPATIAL
         ]
+        values += _first_iterations(realize.predicate)
         loops = {id(step) for step in path if isinstance(step, t.For) and any(_uses(v, step.var) for v in values)}
         for region in realize.block.writes:
             self._shared.setdefault(id(region.buffer), set()).update(loops)
@@ -322,6 +354,20 @@ class _Placement:
             if step is owner:
                 return path[position:]
         return path
+
+
+def _first_iterations(predicate: n.PrimExpr) -> list[n.PrimExpr]:
+    """The conditions ``loop == first`` of ``loop == first or is new``: what is not new is kept from before."""
+    found: list[n.PrimExpr] = []
+    stack: list[tuple[n.PrimExpr, bool]] = [(predicate, False)]
+    while stack:
+        expr, among = stack.pop()
+        if isinstance(expr, (n.And, n.Or)):
+            among = among or isinstance(expr, n.Or)
+            stack += [(expr.a, among), (expr.b, among)]
+        elif among and isinstance(expr, n.EQ):
+            found.append(expr)
+    return found
 
 
 __all__ = ["LowerBlocks", "lower_blocks"]

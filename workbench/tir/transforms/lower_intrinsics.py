@@ -18,10 +18,12 @@ from ...arith.build import cast
 from ...core.dtype import DataType
 from ...core.node import rewrite
 from ...core.transform import function_pass
+from ...target import Target
 from .. import nodes as t
 from . import small_floats
 from .fast_functions import EXACT, FAST
 from .float_functions import FLOAT32
+from .intrinsic_rules import has_rules, ruled
 
 Lowering = Callable[[n.PrimExpr], n.PrimExpr]
 
@@ -37,15 +39,19 @@ def LowerIntrinsics(func: t.PrimFunc, mod: Any, ctx: Any) -> t.PrimFunc:
 
 
 def lower_intrinsics(func: t.PrimFunc) -> t.PrimFunc:
-    target = func.attrs.get("target")
-    table = TABLES.get(str(target.kind) if target is not None else "llvm", {})
+    target = func.attrs.get("target") or Target.current()
+    kind = str(target.kind) if target is not None else "llvm"
+    table, rules = TABLES.get(kind, {}), has_rules(kind)
 
     def post(node: Any) -> Any:
         small = small_floats.lowered(node)
         if small is not None:
             return small
-        if not isinstance(node, n.Call) or len(node.args) != 1:
+        if not isinstance(node, n.Call):
             return None
+        own = ruled(node, kind) if rules else None
+        if own is not None or len(node.args) != 1:
+            return own
         found = _lowered(table[node.op], node.args[0]) if node.op in table else None
         if found is None and node.op in EXACT:
             return n.Call(node.dtype, EXACT[node.op], node.args)

@@ -1,0 +1,126 @@
+"""The boxes of the schedule editor: the loop tree of a program, and which reference each box stands for.
+
+"b:C" is block C, "l:C:1" the second loop around it, counted from outside; the first block below a loop names it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from ..core.errors import WorkbenchError
+from ..schedule import Schedule
+from ..schedule.references import BlockRV, LoopRV, Reference, make_reference
+from ..tir import nodes as t
+from .schema import TreeNode
+
+_KINDS: Final[dict[t.ForKind, Any]] = {
+    t.ForKind.SERIAL: "serial",
+    t.ForKind.PARALLEL: "parallel",
+    t.ForKind.VECTORIZED: "vectorized",
+    t.ForKind.UNROLLED: "unrolled",
+    t.ForKind.THREAD_BINDING: "thread",
+}
+
+
+def referenced(schedule: Schedule) -> tuple[Schedule, dict[str, Reference]]:
+    """A copy in which every box has a reference, and these by box."""
+    made = schedule.copy()
+    found: dict[str, Reference] = {}
+    named: set[int] = set()
+    for site in made.state.tree.leaves:
+        block = made.get_block(site.name)
+        found[f"b:{site.name}"] = block
+        for depth, loop in enumerate(made.get_loops(block)):
+            if id(loop.target) not in named:
+                named.add(id(loop.target))
+                found[f"l:{site.name}:{depth}"] = loop
+    return made, found
+
+
+def meant(schedule: Schedule, given: Any) -> Any:
+    """An argument from the screen; boxes become references of `schedule` (asked for if it has none yet)."""
+    if isinstance(given, list):
+        return [meant(schedule, item) for item in given]
+    if not isinstance(given, str) or given[:2] not in ("b:", "l:"):
+        return given
+    name = given[2:] if given.startswith("b:") else given[2:].rpartition(":")[0]
+    block = _known(schedule, name) or schedule.get_block(name)
+    if given.startswith("b:"):
+        return block
+    site = schedule.state.find_block(name)
+    depth = int(given.rpartition(":")[2])
+    if not 0 <= depth < len(site.loops):
+        raise WorkbenchError("E-SCHEDULE-SELECTION", "there is no such loop any more", found=given[:60])
+    return _known(schedule, site.loops[depth].var) or schedule.get_loops(block)[depth]
+
+
+def _known(schedule: Schedule, target: Any) -> Reference | None:
+    """A live reference to a block (by name) or loop (by variable), if the schedule has one."""
+    state = schedule.state
+    for name, held in state.named.items():
+        same = held == target if isinstance(held, str) and isinstance(target, str) else held is target
+        if same and name not in state.consumed:
+            return make_reference(name, held)
+    return None
+
+
+def tree_of(func: t.PrimFunc, references: Mapping[str, Reference]) -> tuple[TreeNode, ...]:
+    boxes = {id(reference.target): box for box, reference in references.items() if isinstance(reference, LoopRV)}
+    return _nodes(func.body, boxes)
+
+
+def _nodes(stmt: t.Stmt | None, boxes: Mapping[int, str]) -> tuple[TreeNode, ...]:
+    """The boxes of a statement; programs nest as shallowly as their text does."""
+    if isinstance(stmt, t.SeqStmt):
+        return tuple(node for part in stmt.stmts for node in _nodes(part, boxes))
+    if isinstance(stmt, t.For):
+        return (
+            TreeNode(
+                id=boxes.get(id(stmt.var), f"x:{stmt.var.name}"),
+                kind="loop",
+                name=stmt.var.name,
+                extent=str(getattr(stmt.extent, "value", "n")),
+                loop_kind=_KINDS[stmt.kind],
+                children=_nodes(stmt.body, boxes),
+            ),
+        )
+    if isinstance(stmt, t.BlockRealize):
+        return _block(stmt, boxes)
+    if isinstance(stmt, t.IfThenElse):
+        return _nodes(stmt.then_case, boxes) + _nodes(stmt.else_case, boxes)
+    return ()
+
+
+def _block(realize: t.BlockRealize, boxes: Mapping[int, str]) -> tuple[TreeNode, ...]:
+    block = realize.block
+    inside = _nodes(block.body, boxes)
+    if not block.iter_vars and inside:
+        return inside
+    reads = ", ".join(dict.fromkeys(region.buffer.name for region in block.reads))
+    writes = ", ".join(dict.fromkeys(region.buffer.name for region in block.writes))
+    return (
+        TreeNode(
+            id=f"b:{block.name}",
+            kind="block",
+            name=block.name,
+            detail=f"{reads or 'nothing'} → {writes}",
+            reduction=any(item.kind is t.IterKind.REDUCE for item in block.iter_vars),
+            children=inside,
+        ),
+    )
+
+
+def boxes_of(nodes: Sequence[Any], references: Mapping[str, Reference]) -> Iterator[str]:
+    """The boxes that stand for the nodes of an error."""
+    for node in nodes:
+        for box, reference in references.items():
+            if reference.target is getattr(node, "var", node) or (
+                isinstance(node, t.Block) and reference.target == node.name
+            ):
+                yield box
+
+
+def key_of(reference: Reference) -> Any:
+    """What a reference stands for, as a key."""
+    return reference.target if isinstance(reference, BlockRV) else id(reference.target)

@@ -1,0 +1,134 @@
+"""What the schedule editor offers at a box: the primitives, arguments that work, and the fields of their forms."""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Mapping
+from itertools import islice
+from typing import Annotated, Any, Final, Literal
+
+from ..schedule import Schedule
+from ..schedule.arguments import Between
+from ..schedule.errors import ScheduleError
+from ..schedule.references import BlockRV, LoopRV, Reference
+from ..schedule.registry import PRIMITIVES, Primitive
+from ..tir import nodes as t
+from .editor_boxes import key_of
+from .schema import Parameter, ParameterKind
+
+_TRIES: Final = 24
+"""Combinations of arguments that are tried for one primitive at one box."""
+_CATEGORIES: Final = ("loop", "place", "inline", "cache", "reduction", "layout", "annotation")
+"""The order of the groups in which primitives are offered; others follow."""
+
+
+def offered() -> list[Primitive]:
+    """The primitives that the editor offers."""
+    return sorted(
+        (entry for entry in PRIMITIVES.values() if entry.category not in ("get", "sample", "other")),
+        key=lambda entry: _CATEGORIES.index(entry.category) if entry.category in _CATEGORIES else len(_CATEGORIES),
+    )
+
+
+def first_working(
+    schedule: Schedule, entry: Primitive, reference: Reference
+) -> tuple[ScheduleError | None, dict[str, Any]]:
+    """None and arguments that work at `reference`; or, with none found, the first refusal and what was refused."""
+    first: ScheduleError | None = None
+    refused: dict[str, Any] = {}
+    for arguments in islice(schedule.candidates(entry, reference), _TRIES):
+        values = list(arguments.items())
+        leading = entry.parameters[0]
+        spread = arguments[leading.name] if leading.kind is leading.VAR_POSITIONAL else (arguments[leading.name],)
+        refusal = schedule.why_not(entry.name, *spread, **dict(values[1:]))
+        if refusal is None:
+            return None, arguments
+        if first is None:
+            first, refused = refusal, arguments
+    return first or schedule.first_refusal(entry, reference), refused
+
+
+def shown_arguments(entry: Primitive, arguments: Mapping[str, Any], boxes: Mapping[Any, str]) -> dict[str, Any]:
+    """Arguments as the form holds them: references as boxes, without the selection."""
+
+    def shown(value: Any) -> Any:
+        if isinstance(value, Reference):
+            return boxes.get(key_of(value), "")
+        return [shown(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+    return {
+        item.name: shown(arguments[item.name])
+        for position, item in enumerate(entry.parameters)
+        if item.name in arguments and (position > 0 or item.kind is item.VAR_POSITIONAL)
+    }
+
+
+def chain_of(schedule: Schedule, reference: Reference, boxes: Mapping[Any, str]) -> list[str]:
+    """The boxes of the loops that stand directly in one another around and inside a loop, outermost first."""
+    site = schedule.state.tree.loops[id(reference.target)]
+    chain = [site.loop]
+    for outer in reversed([part for part in site.path if isinstance(part, t.For)]):
+        if outer.body is not chain[0]:
+            break
+        chain.insert(0, outer)
+    while isinstance(chain[-1].body, t.For):
+        chain.append(chain[-1].body)
+    return [boxes[id(loop.var)] for loop in chain]
+
+
+def reason_of(refusal: ScheduleError) -> str:
+    fix = f" Fix: {refusal.hint}." if refusal.hint else ""
+    return f"{refusal.message}.{fix}"
+
+
+def parameters_of(entry: Primitive) -> tuple[Parameter, ...]:
+    """The fields of a primitive's form; the first parameter is the selection."""
+    made: list[Parameter] = []
+    for position, item in enumerate(entry.parameters):
+        annotation = entry.annotations[item.name]
+        many = item.kind is item.VAR_POSITIONAL
+        if position == 0 and not many:
+            continue
+        kind, choices = _kind(annotation, many)
+        suggested = entry.suggest.get(item.name)
+        default = item.default if item.default is not item.empty else suggested[0] if suggested else None
+        made.append(Parameter(item.name, kind, "", default, choices, item.default is item.empty))
+    return tuple(made)
+
+
+def _kind(annotation: Any, many: bool) -> tuple[ParameterKind, tuple[str, ...]]:
+    """How the form asks for an argument of this annotation."""
+    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin is Annotated:
+        return _kind(arguments[0], many)
+    if origin is Literal:
+        return "choice", tuple(str(choice) for choice in arguments)
+    if origin in (list, tuple):
+        inner = _kind(_plain_item(arguments[0]), False)[0]
+        return ("loops" if inner == "loop" else "integers" if inner == "integer" else "text"), ()
+    if annotation is LoopRV:
+        return ("loops" if many else "loop"), ()
+    if LoopRV in arguments:
+        return "loop", ()
+    if annotation is BlockRV or BlockRV in arguments:
+        return "block", ()
+    simple: dict[Any, ParameterKind] = {int: "integer", float: "number", bool: "boolean"}
+    return simple.get(annotation, "text"), ()
+
+
+def _plain_item(annotation: Any) -> Any:
+    """The item type of a list, None left out: ``Factor | None`` is a Factor."""
+    kept = [part for part in typing.get_args(annotation) if part is not type(None) and not isinstance(part, Between)]
+    return kept[0] if kept else annotation
+
+
+def is_positional(item: Any) -> bool:
+    return item.kind is item.VAR_POSITIONAL or (item.kind is item.POSITIONAL_OR_KEYWORD and item.default is item.empty)
+
+
+def spread(item: Any, values: Mapping[str, Any]) -> list[Any]:
+    if item.name not in values:
+        return []
+    if item.kind is item.VAR_POSITIONAL:
+        return list(values[item.name])
+    return [values[item.name]] if is_positional(item) else []
