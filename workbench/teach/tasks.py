@@ -222,12 +222,22 @@ class Task:
 def task(exercise: str | Exercise, student: str | None = None) -> Task:
     """A student's task: an exercise of the course by its id, or one of your own.
 
-    `student` is by default WORKBENCH_STUDENT; without it the shapes are those of the lesson's text.
+    `student` is by default WORKBENCH_STUDENT; without it the shapes are those of the lesson's text.  The same call gives
+    the same task again, so that hints go on from cell to cell.
     """
     from .course import exercises
 
     chosen = exercise if isinstance(exercise, Exercise) else find(exercises(), exercise)
-    return Task(chosen, os.environ.get("WORKBENCH_STUDENT", "") if student is None else student)
+    name = os.environ.get("WORKBENCH_STUDENT", "") if student is None else student
+    chosen.shapes_of(name)  # refuses what is no name
+    known = _given.get((chosen.id, name))
+    if known is None or known.exercise is not chosen:
+        known = _given[chosen.id, name] = Task(chosen, name)
+    return known
+
+
+_given: dict[tuple[str, str], Task] = {}
+"""The tasks of this process, by exercise and student."""
 
 
 @dataclass(frozen=True)
