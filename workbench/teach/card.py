@@ -172,4 +172,5 @@ def progress_html(tasks: Sequence[Task]) -> str:
             f'<td style="text-align:left">{_prose(note)}</td></tr>'
         )
     head = f"<b>{_earned(tasks)} of {_total(tasks)} points</b>"
-    return f'<div style="{_BOX}">{head}{bar(_earned(tasks), _total(tasks))}<table style="font:inherit"><tbody>{rows}</tbody></table></div>'
+    table = f'<table style="font:inherit"><tbody>{rows}</tbody></table>'
+    return f'<div style="{_BOX}">{head}{bar(_earned(tasks), _total(tasks))}{table}</div>'

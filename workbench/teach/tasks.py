@@ -222,8 +222,8 @@ class Task:
 def task(exercise: str | Exercise, student: str | None = None) -> Task:
     """A student's task: an exercise of the course by its id, or one of your own.
 
-    `student` is by default WORKBENCH_STUDENT; without it the shapes are those of the lesson's text.  The same call gives
-    the same task again, so that hints go on from cell to cell.
+    `student` is by default WORKBENCH_STUDENT; without it the shapes are those of the lesson's text.  The same call
+    gives the same task again, so that hints go on from cell to cell.
     """
     from .course import exercises
 
