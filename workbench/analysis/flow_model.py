@@ -2,7 +2,7 @@
 
 Tuples: ``W_b[loops]`` an execution of block b that overwrites, ``U_b`` one that updates a reduction, ``I_b`` its
 initialisation, ``R_b`` its reads; ``S_b[iterators]`` an instance, ``J_b[iterators]`` an initialised one;
-``B7[indices]`` an element of a buffer; ``E7[indices]`` what is left in an output at the end.
+``B_m[indices]`` an element of buffer m; ``E_m[indices]`` what is left in it at the end.
 
 Invariant: the model is exact.  `NotAffine` says what stands in the way.
 """
@@ -78,8 +78,9 @@ def tuple_name(kind: str, block: str) -> str:
     return f"{kind}_{plain}"
 
 
-def buffer_name(buffer: t.Buffer) -> str:
-    return f"B{id(buffer)}"
+def buffer_name(buffer: t.Buffer, kind: str = "B") -> str:
+    """The tuple of a buffer: by its name, so that the same question gives the same witness in every process."""
+    return tuple_name(kind, buffer.name)
 
 
 def _indices(letter: str, count: int) -> str:
@@ -180,6 +181,8 @@ class _Builder:
     def _buffer(self, buffer: t.Buffer) -> str:
         name, rank = buffer_name(buffer), len(buffer.shape)
         if id(buffer) not in self.buffers:
+            if name in self.names:
+                raise NotAffine(f"two buffers are named {buffer.name}")
             self.buffers[id(buffer)] = (name, rank)
             self.names[name] = buffer.name
             self.elements.append(self.isl.UnionSet(f"{{ {name}[{_indices('e', rank)}] }}"))
@@ -198,7 +201,7 @@ class _Builder:
     def _end(self, buffer: t.Buffer) -> None:
         """All elements of an output are read at the end."""
         writer = Writer()
-        name, rank = f"E{id(buffer)}", len(buffer.shape)
+        name, rank = buffer_name(buffer, "E"), len(buffer.shape)
         at = _indices("e", rank)
         inside = [f"0 <= e{i} < {writer.expr(extent)}" for i, extent in enumerate(buffer.shape)]
         self.names[name] = ""

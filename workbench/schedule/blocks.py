@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from ..analysis.affine import variables_of
 from ..analysis.bindings import binding_facts, writes_once
-from ..analysis.tree import BlockSite
+from ..analysis.tree import BlockSite, extent_of
 from ..arith import nodes as a
 from ..core.errors import nearest
 from ..core.node import pre_order
 from ..tir import nodes as t
 from .errors import require
 from .recurrence import meets_later_writer, over_time, write_apart
+from .reductions import reduction_operator
 from .references import BlockRV
 from .state import ScheduleState
 
@@ -113,6 +115,8 @@ def require_regular(state: ScheduleState, site: BlockSite, verb: str) -> None:
         _irregular(state, site, verb, "it has opaque or scan iterators")
     if t.IterKind.REDUCE in kinds and block.init is None:
         _irregular(state, site, verb, "it reduces without an initialisation of its own")
+    if not _reduces_in_order(site):
+        _irregular(state, site, verb, "its reduction must keep its order, which its iterators do not stand in")
     if not writes_once(block):
         _irregular(state, site, verb, "its writes are not single elements, one for each point of its spatial iterators")
     written = [region.buffer for region in block.writes]
@@ -126,6 +130,18 @@ def require_regular(state: ScheduleState, site: BlockSite, verb: str) -> None:
             if writer.order > site.order and meets_later_writer(site, region, writer):
                 _irregular(state, site, verb, f"it reads {region.buffer.name}, which {writer.name} writes later")
     _require_pure(state, site, verb)
+
+
+def _reduces_in_order(site: BlockSite) -> bool:
+    """Whether loops made of the reduction iterators, in their order, would run as the loops around do, or may not."""
+    if reduction_operator(site.block) is not None:
+        return True
+    places = {id(loop.var): number for number, loop in enumerate(site.loops) if extent_of(loop) != 1}
+    found: list[int] = []
+    for item, value in site.bindings:
+        if item.kind is t.IterKind.REDUCE:
+            found.extend(sorted(places[id(var)] for var in variables_of(value) if id(var) in places))
+    return found == sorted(found)
 
 
 def _require_pure(state: ScheduleState, site: BlockSite, verb: str) -> None:
@@ -151,8 +167,6 @@ def _single_valued(state: ScheduleState, site: BlockSite) -> bool:
 
 def is_decomposed(writers: tuple[BlockSite, ...]) -> bool:
     """True for the initialisation and the update that decompose_reduction makes of one reduction."""
-    from .reductions import reduction_operator
-
     if len(writers) != 2 or writers[0].order > writers[1].order:
         return False
     return reduction_operator(writers[1].block) is not None and not writers[0].block.reads

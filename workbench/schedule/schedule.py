@@ -35,6 +35,7 @@ from .state import ScheduleState
 from .trace import Step, Trace
 
 if TYPE_CHECKING:
+    from .bulk import DropTarget, LoopMoves
     from .suggest import Suggestion
 
 _TRIES = 64
@@ -241,6 +242,27 @@ class Schedule(ClassicSchedule):
             if entry.category not in ("get", "sample") and entry.selects(type(selection)):
                 found[name] = self.first_refusal(entry, selection)
         return found
+
+    def legal_moves(self, block: BlockRV | str) -> list[LoopMoves]:
+        """For each loop around a block: may it be parallel, vectorized, unrolled, swapped with the next one inside?
+
+        All are decided from one dependence relation; each answer is None or the `ScheduleError`.
+        """
+        from .bulk import legal_moves
+
+        return legal_moves(self.state, self._block_name(block))
+
+    def drop_targets(self, block: BlockRV | str) -> list[DropTarget]:
+        """For each loop of other blocks: may `block` be moved there by compute_at, by reverse_compute_at?
+
+        Each answer is None or the `ScheduleError`.
+        """
+        from .bulk import drop_targets
+
+        return drop_targets(self.state, self._block_name(block))
+
+    def _block_name(self, block: BlockRV | str) -> str:
+        return block if isinstance(block, str) else self.state.block(block).name
 
     def first_refusal(self, entry: Primitive, selection: Reference) -> ScheduleError | None:
         """None if some arguments worth trying work at `selection`, else the first refusal."""

@@ -81,6 +81,14 @@ def reason_of(refusal: ScheduleError) -> str:
     return f"{refusal.message}.{fix}"
 
 
+def option_form(primitive: str) -> tuple[Parameter, ...]:
+    """The fields of a primitive's form, by the primitive's name; see `parameters_of`.
+
+    Raises `WorkbenchError` for a name that the table does not know.
+    """
+    return parameters_of(PRIMITIVES[primitive])
+
+
 def parameters_of(entry: Primitive) -> tuple[Parameter, ...]:
     """The fields of a primitive's form; the first parameter is the selection."""
     made: list[Parameter] = []

@@ -9,7 +9,7 @@ linked on demand.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -28,6 +28,7 @@ from .functions import emit_kernel, emit_wrapper
 from .places import SourcePlace, printed
 from .signature import Parameter, packed_parameters
 from .types import symbol
+from .unsafe_calls import ContainedLibrary, is_unsafe
 from .writer import ModuleWriter
 
 BASELINE_CPU = {"x86_64": "x86-64"}
@@ -77,12 +78,21 @@ class Artefact:
         return self._linked[0]
 
     def module(self) -> Module:
-        """The functions as a runtime module, linked into this process; code for another machine has none to call."""
-        functions = {name: self._function(name) for name in self.texts} if _runs_here(self.target) else {}
+        """The functions as a runtime module, linked into this process; code for another machine has none to call.
+
+        Functions that a schedule made with ``unsafe=True`` are called in a process of their own.
+        """
+        functions: dict[str, PackedFunc] = {}
+        if _runs_here(self.target):
+            made = self._contained() if is_unsafe(self.lowered) else self._function
+            functions = {name: made(name) for name in self.texts}
         triple = self.target.triple or machine.host_triple()
         code = CodeUnit(tuple(self.objects.values()), triple, self.cpu_features, dict(self.exported))
         entry = "main" if "main" in self.texts else None
         return Module(functions, entry=entry, code=code, sources=self.get_source, keep=self)
+
+    def _contained(self) -> Callable[[str], PackedFunc]:
+        return ContainedLibrary(tuple(self.objects.values()), self.exported, self.parameters).function
 
     def _function(self, name: str) -> PackedFunc:
         linked = self.link()

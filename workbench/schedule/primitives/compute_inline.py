@@ -39,6 +39,8 @@ def compute_inline(state: ScheduleState, block: BlockRV) -> Change[None]:
         fix="choose another block",
         nodes=(site.block,),
     )
+    if working.doubts and len(state.tree.writers(store.buffer)) > 1:
+        raise working.doubts[0]  # the other writers would be left without their buffer
     require_loads_in_blocks(state, store.buffer, [site, *readers])
     changed: dict[str, t.Block] = {}
     for reader in readers:
