@@ -159,3 +159,12 @@ def test_the_order_of_a_reduction_survives_a_move() -> None:
     sch.reorder_block_iter_var(sch.get_block("made"), new_order=[2, 0, 1])
     sch.compute_at(sch.get_block("made"), sch.get_loops("out")[0])
     check_numbers(func, sch.func)
+
+
+def test_an_iterator_that_indexes_no_output_is_not_padded() -> None:
+    """A spatial iterator of one value: its padded values wrote the same element again, as zeros."""
+    sch = Schedule(reshaped(3, 1))
+    sch.reverse_compute_inline(sch.get_block("flat"))
+    with pytest.raises(ScheduleError) as caught:
+        sch.pad_einsum(sch.get_block("one"), padding=[4, 4])
+    assert "would write what its one iteration wrote" in caught.value.found
