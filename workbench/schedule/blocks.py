@@ -110,13 +110,7 @@ def require_regular(state: ScheduleState, site: BlockSite, verb: str) -> None:
     """
     require_leaf(state, site, verb)
     block = site.block
-    kinds = {iter_var.kind for iter_var in block.iter_vars}
-    if not kinds <= {t.IterKind.SPATIAL, t.IterKind.REDUCE}:
-        _irregular(state, site, verb, "it has opaque or scan iterators")
-    if t.IterKind.REDUCE in kinds and block.init is None:
-        _irregular(state, site, verb, "it reduces without an initialisation of its own")
-    if not _reduces_in_order(site):
-        _irregular(state, site, verb, "its reduction must keep its order, which its iterators do not stand in")
+    _require_regular_iterators(state, site, verb)
     if not writes_once(block):
         _irregular(state, site, verb, "its writes are not single elements, one for each point of its spatial iterators")
     written = [region.buffer for region in block.writes]
@@ -130,6 +124,16 @@ def require_regular(state: ScheduleState, site: BlockSite, verb: str) -> None:
             if writer.order > site.order and meets_later_writer(site, region, writer):
                 _irregular(state, site, verb, f"it reads {region.buffer.name}, which {writer.name} writes later")
     _require_pure(state, site, verb)
+
+
+def _require_regular_iterators(state: ScheduleState, site: BlockSite, verb: str) -> None:
+    kinds = {iter_var.kind for iter_var in site.block.iter_vars}
+    if not kinds <= {t.IterKind.SPATIAL, t.IterKind.REDUCE}:
+        _irregular(state, site, verb, "it has opaque or scan iterators")
+    if t.IterKind.REDUCE in kinds and site.block.init is None:
+        _irregular(state, site, verb, "it reduces without an initialisation of its own")
+    if not _reduces_in_order(site):
+        _irregular(state, site, verb, "its reduction must keep its order, which its iterators do not stand in")
 
 
 def _reduces_in_order(site: BlockSite) -> bool:
