@@ -111,14 +111,15 @@ def require_regular(state: ScheduleState, site: BlockSite, verb: str) -> None:
     require_leaf(state, site, verb)
     block = site.block
     kinds = {iter_var.kind for iter_var in block.iter_vars}
-    if not kinds <= {t.IterKind.SPATIAL, t.IterKind.REDUCE}:
-        _irregular(state, site, verb, "it has opaque or scan iterators")
-    if t.IterKind.REDUCE in kinds and block.init is None:
-        _irregular(state, site, verb, "it reduces without an initialisation of its own")
-    if not _reduces_in_order(site):
-        _irregular(state, site, verb, "its reduction must keep its order, which its iterators do not stand in")
-    if not writes_once(block):
-        _irregular(state, site, verb, "its writes are not single elements, one for each point of its spatial iterators")
+    flaws = (
+        (not kinds <= {t.IterKind.SPATIAL, t.IterKind.REDUCE}, "it has opaque or scan iterators"),
+        (t.IterKind.REDUCE in kinds and block.init is None, "it reduces without an initialisation of its own"),
+        (not _reduces_in_order(site), "its reduction must keep its order, which its iterators do not stand in"),
+        (not writes_once(block), "its writes are not single elements, one for each point of its spatial iterators"),
+    )
+    for found, why in flaws:
+        if found:
+            _irregular(state, site, verb, why)
     written = [region.buffer for region in block.writes]
     for buffer in written:
         if len(state.tree.writers(buffer)) != 1:
