@@ -125,11 +125,15 @@ def require_regular(state: ScheduleState, site: BlockSite, verb: str) -> None:
             _irregular(state, site, verb, f"{buffer.name} has other writers too")
     if any(region.buffer is buffer for region in block.reads for buffer in written):
         _irregular(state, site, verb, "it reads what it writes")
-    for region in block.reads:
+    _require_no_later_writer(state, site, verb)
+    _require_pure(state, site, verb)
+
+
+def _require_no_later_writer(state: ScheduleState, site: BlockSite, verb: str) -> None:
+    for region in site.block.reads:
         for writer in state.tree.writers(region.buffer):
             if writer.order > site.order and meets_later_writer(site, region, writer):
                 _irregular(state, site, verb, f"it reads {region.buffer.name}, which {writer.name} writes later")
-    _require_pure(state, site, verb)
 
 
 def _reduces_in_order(site: BlockSite) -> bool:
