@@ -8,7 +8,7 @@ from workbench.analysis.sites import ordered
 from workbench.arith.build import const
 from workbench.arith.evaluate import evaluate
 from workbench.core.errors import WorkbenchError
-from workbench.core.node import rewrite
+from workbench.core.node import pre_order, rewrite
 from workbench.target.memory import CacheLevel
 from workbench.tir import nodes as t
 
@@ -44,6 +44,7 @@ class Walker:
     def __init__(self, note: Callable[[t.Stmt, list[Touch]], None]) -> None:
         self.note = note
         self.memory: dict[tuple[int, tuple[int, ...]], int] = {}
+        self.loading: dict[int, bool] = {}
 
     def value(self, expr: t.PrimExpr, values: dict) -> int:
         def loaded(node: object) -> object:
@@ -52,7 +53,9 @@ class Walker:
             where = tuple(int(evaluate(index, values)) for index in node.indices)
             return const(self.memory[id(node.buffer), where], node.dtype)
 
-        return evaluate(rewrite(expr, loaded), values)
+        if id(expr) not in self.loading:
+            self.loading[id(expr)] = any(isinstance(node, t.BufferLoad) for node in pre_order(expr))
+        return evaluate(rewrite(expr, loaded) if self.loading[id(expr)] else expr, values)
 
     def own(self, stmt: t.Stmt, values: dict) -> list[Touch]:
         """What one statement touches itself."""

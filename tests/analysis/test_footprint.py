@@ -13,6 +13,7 @@ from workbench import te
 from workbench.analysis.footprint import footprints, loops_of, middle
 from workbench.analysis.programs import plain
 from workbench.core.errors import WorkbenchError
+from workbench.core.node import pre_order
 from workbench.schedule import Schedule
 from workbench.target.memory import CacheLevel
 from workbench.tir import nodes as t
@@ -48,14 +49,15 @@ class OneRun(Walker):
 def touched_under(func: t.PrimFunc, loop: t.For | None, outer: tuple[t.For, ...]) -> dict[str, set]:
     """Elements of each buffer touched while `loop` runs once, step by step; index buffers are filled beforehand."""
     walker = OneRun(loop, outer)
-    whole = Walker(lambda _, touches: None)
-    whole.run(func.body, {})
-    walker.memory = dict(whole.memory)
+    if any(isinstance(node, t.AllocBuffer) and node.buffer.dtype.is_integer for node in pre_order(func.body)):
+        whole = Walker(lambda _, touches: None)
+        whole.run(func.body, {})
+        walker.memory = dict(whole.memory)
     walker.run(func.body, {})
     return walker.found
 
 
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", range(12))
 def test_every_level_of_a_random_schedule_is_exact(seed: int) -> None:
     rng = random.Random(seed)
     name = rng.choice(list(p.PROGRAMS))

@@ -68,6 +68,16 @@ def test_bind() -> None:
     assert 'thread="blockIdx.x"' in text and 'thread="threadIdx.x"' in text
 
 
+def test_virtual_threads() -> None:
+    A = te.placeholder((64,), name="A")
+    B = te.compute(A.shape, lambda i: A[i] * 2, name="B")
+    s = te.create_schedule(B.op)
+    vx, tx = s[B].split(B.op.axis[0], nparts=2)
+    s[B].bind(vx, te.thread_axis((0, 2), "vthread", name="vx"))
+    s[B].bind(tx, te.thread_axis((0, 32), "threadIdx.x"))
+    assert 'thread="vthread"' in str(workbench.lower(s, [A, B], simple_mode=True))
+
+
 def test_places() -> None:
     A = te.placeholder((m,), name="A")
     B = te.compute((m,), lambda i: A[i] + 1, name="B")

@@ -27,7 +27,11 @@ from workbench.schedule.errors import IllegalError
 from workbench.tir import nodes as t
 from workbench.tir.interpret import interpret
 
-ALWAYS_LEGAL = ("annotate", "split", "fuse", "unroll", "set_scope", "storage_align", "set_axis_separator")
+ALWAYS_LEGAL = (
+    "annotate", "unannotate", "split", "fuse", "merge", "unroll", "set_scope", "storage_align", "set_axis_separator",
+    "add_unit_loop", "enter_postproc", "loop_partition", "reorder_block_iter_var", "sample_categorical",
+    "sample_compute_location", "sample_partitioned_tile", "sample_perfect_tile", "unsafe_set_dtype",
+)  # fmt: skip
 """Primitives that ask nothing of dependences."""
 MOST_BEFORE = 4
 QUESTIONS = 10
@@ -50,9 +54,13 @@ class Asked:
 
     @property
     def share(self) -> float:
-        """Needless refusals among the legal questions, "not affine" left out."""
+        """Needless refusals among the legal questions, "not affine" left out.
+
+        Primitives that legality never refused anything ask nothing of it, and do not count.
+        """
+        asking = {*self.needless, *self.rightly, *self.not_affine}
         needless = self.needless.total()
-        return needless / max(1, needless + self.accepted.total())
+        return needless / max(1, needless + sum(self.accepted[name] for name in asking))
 
     def __str__(self) -> str:
         lines = [f"{'primitive':24} accepted  needless  not affine  rightly refused  by structure"]

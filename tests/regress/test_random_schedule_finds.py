@@ -6,7 +6,7 @@ import pytest
 
 from tests.schedule.executing import inputs
 from tests.schedule.harness import check_numbers
-from tests.schedule.programs import chain, convolution, fused_pair, matmul, softmax
+from tests.schedule.programs import chain, convolution, fused_pair, matmul, reshaped, softmax
 from workbench import te
 from workbench.schedule import Schedule, ScheduleError
 from workbench.tir import nodes as t
@@ -108,4 +108,54 @@ def test_an_iterator_of_one_value_takes_nothing_of_a_fused_index() -> None:
     func = chain(1, 8)
     sch = Schedule(func)
     sch.transform_block_layout(sch.get_block("two"), lambda i, j: (i * 6 + j,))
+    check_numbers(func, sch.func)
+
+
+def test_parts_of_a_copy_fill_a_buffer_together() -> None:
+    """The copy stood in three blocks: none of them writes all that is read, all of them do."""
+    func = chain(4, 3)
+    sch = Schedule(func)
+    sch.compute_at(sch.get_block("two"), sch.get_loops("three")[0])
+    sch.parallel(sch.get_loops("three")[0])
+    sch.loop_partition(sch.get_loops("two")[1], factors=[1, None])
+    check_numbers(func, sch.func)
+
+
+def test_a_consumer_follows_one_part_of_its_producer_only_where_that_is_all() -> None:
+    sch = Schedule(reshaped(2, 1))
+    outer, _, _ = sch.split(sch.get_loops("one")[0], factors=[None, 2, 2])
+    middle = sch.get_loops("one")[1]
+    sch.loop_partition(middle, factors=[None, 1])
+    with pytest.raises(ScheduleError) as caught:
+        sch.reverse_compute_at(sch.get_block("flat"), outer)
+    assert caught.value.code == "E-SCHEDULE-BEYOND"
+
+
+def test_a_tile_at_a_fixed_place_keeps_its_place() -> None:
+    """blockize made an iterator of one value for a binding of 3."""
+    func = chain(4, 3)
+    sch = Schedule(func)
+    _, last = sch.loop_partition(sch.get_loops("two")[0], factors=[None, 1], preserve_unit_iters=False)
+    sch.blockize(last)
+    check_numbers(func, sch.func)
+
+
+def test_a_cache_holds_all_that_a_tile_writes() -> None:
+    func = reshaped(2, 4)
+    sch = Schedule(func)
+    sch.blockize(sch.get_loops("one")[1], preserve_unit_iters=False)
+    sch.cache_read(sch.get_block("flat"), 0, "local")
+    check_numbers(func, sch.func)
+
+
+def test_the_order_of_a_reduction_survives_a_move() -> None:
+    """compute_at makes loops in the order of the iterators, which reorder_block_iter_var may have changed."""
+    x = te.placeholder((2, 2, 3), name="X")
+    reducer = te.comm_reducer(lambda held, value: held * 2.0 + value, lambda kind: te.const(0, kind), name="horner")
+    k, j = te.reduce_axis((0, 2), name="k"), te.reduce_axis((0, 3), name="j")
+    made = te.compute((2,), lambda i: reducer(x[i, k, j], axis=[k, j]), name="made")
+    func = te.create_prim_func([x, te.compute((2,), lambda i: made[i] - x[i, 0, 0], name="out")])
+    sch = Schedule(func)
+    sch.reorder_block_iter_var(sch.get_block("made"), new_order=[2, 0, 1])
+    sch.compute_at(sch.get_block("made"), sch.get_loops("out")[0])
     check_numbers(func, sch.func)

@@ -63,6 +63,10 @@ def test_every_code_of_the_package_is_met() -> None:
     assert sorted(written - set(refusals().values()) - ELSEWHERE) == []
 
 
+def test_refusals_are_many() -> None:
+    assert len(refusals()) >= 140
+
+
 def test_every_golden_refusal_belongs_to_a_test() -> None:
     for path in refusals():
         source = (TESTS / f"test_{path.parent.name}.py").read_text(encoding="utf-8")

@@ -16,7 +16,7 @@ from workbench.schedule import Schedule
 from workbench.teach.course import NOTEBOOKS, exercises
 from workbench.teach.exercise import Exercise
 from workbench.teach.source import answer_of
-from workbench.teach.task import HEADER
+from workbench.teach.tasks import HEADER
 
 SOLUTIONS = Path(__file__).parent / "solutions"
 STUDENTS = ("", "ada", "grace")

@@ -48,7 +48,7 @@ HOSTILE = {
         "tried to change checks.py",
     ),
     "patches the checker": (
-        "import workbench.teach.task as task\nimport __main__ as child\n\n\ndef answer(sch):\n"
+        "import workbench.teach.tasks as task\nimport __main__ as child\n\n\ndef answer(sch):\n"
         "    task.judged = None\n    child._JOBS['judge'] = lambda request: {'points': 2}\n    return sch\n",
         "C runs in the order i, k, j",
     ),

@@ -16,7 +16,7 @@ from workbench.core.errors import WorkbenchError
 from workbench.teach.course import NOTEBOOKS, exercises, exercises_of
 from workbench.teach.release import answer_metadata, check_metadata, otter_test, release, student_book, template
 from workbench.teach.source import answer_of
-from workbench.teach.task import HEADER
+from workbench.teach.tasks import HEADER
 
 ROOT = Path(__file__).resolve().parents[2]
 OWN = """

@@ -18,6 +18,13 @@ from workbench.teach.shapes import shapes_for
 CHOICES = {"n": (24, 32, 40), "m": (48, 64, 80, 96)}
 
 
+@pytest.fixture(autouse=True)
+def new_tasks() -> None:
+    from workbench.teach import tasks
+
+    tasks._given.clear()
+
+
 class Balanced(HTMLParser):
     """Raises for scripts, handlers, and tags that are not closed."""
 
@@ -51,6 +58,8 @@ def test_shapes_are_a_students_own_and_the_same_everywhere() -> None:
     with pytest.raises(WorkbenchError) as caught:
         shapes_for("06_1", 7, CHOICES)  # type: ignore[arg-type]
     assert caught.value.code == "E-TEACH-STUDENT"
+    with pytest.raises(WorkbenchError):
+        teach.task("06_1", student=["ada"])  # type: ignore[arg-type]
 
 
 def test_a_task_from_start_to_submission(tmp_path: Path) -> None:
@@ -71,6 +80,23 @@ def test_a_task_from_start_to_submission(tmp_path: Path) -> None:
     assert teach.task("06_1").check(answer_of(path.read_text(encoding="utf-8"), "06_1")).passed
 
 
+def test_a_schedule_from_the_editor_is_checked_and_handed_in(tmp_path: Path) -> None:
+    task = teach.task("06_2", student="ada")
+    from workbench.teach.source import answer_of
+    from workbench.ui.schedule import ScheduleEditor
+    from workbench.views.schedule import EditorModel
+
+    editor = ScheduleEditor(EditorModel(task.start()))
+    sch = editor.schedule
+    i, j, k = sch.get_loops("C")
+    outer, lanes = sch.split(j, factors=[None, 8])
+    sch.reorder(i, outer, k, lanes)
+    sch.vectorize(lanes)
+    assert task.check(editor.schedule).passed
+    path = task.submit(editor.schedule, tmp_path)
+    assert teach.check_answer(task.exercise, answer_of(path.read_text(encoding="utf-8"), "06_2"), "ada").passed
+
+
 def test_an_answer_that_cannot_be_handed_in_says_why(tmp_path: Path) -> None:
     name = "C"
     task = teach.task("06_1")
@@ -86,6 +112,18 @@ def test_an_answer_that_cannot_be_handed_in_says_why(tmp_path: Path) -> None:
             task.submit(wrong, tmp_path)
         assert caught.value.code == "E-TEACH-SOURCE" and reason in caught.value.found
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_same_task_is_given_again_so_that_hints_go_on() -> None:
+    """Each cell of a lesson asks for the task anew."""
+    teach.task("06_4").check(lambda sch: sch.compute_at("C", sch.get_loops("D")[0]))
+    assert "parallel" in teach.task("06_4").hint().text
+    assert teach.task("06_4").hint().level == 2
+    assert teach.task("06_4", student="ada").report is None
+    from dataclasses import replace
+
+    other = replace(teach.task("06_4").exercise, title="another of the same name")
+    assert teach.task(other).report is None
 
 
 def test_hints_come_one_after_another_and_begin_anew_with_another_failure() -> None:

@@ -248,7 +248,7 @@ def _site_counts(trace: AccessTrace, missed: Sequence[np.ndarray]) -> tuple[Site
     count = len(trace.sites)
     columns = [np.bincount(trace.site, minlength=count)]
     columns += [np.bincount(trace.site[miss], minlength=count) for miss in missed]
-    rows: dict[tuple[Any, ...], list[int]] = {}
+    rows: dict[tuple[str, str, bool, tuple[str, ...]], list[int]] = {}
     for site in trace.sites:
         key = (site.name, site.buffer, site.is_store, site.loops)
         row = rows.setdefault(key, [0] * len(columns))

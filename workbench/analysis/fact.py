@@ -28,12 +28,13 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Fact):
         return value.to_json()
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {item.name: _plain(getattr(value, item.name)) for item in dataclasses.fields(value)}
+        return {part.name: _plain(getattr(value, part.name)) for part in dataclasses.fields(value)}
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, (tuple, list)):
         return [_plain(item) for item in value]
-    return value.item() if hasattr(value, "item") else value
+    as_number: Any = getattr(value, "item", None)
+    return as_number() if callable(as_number) else value
 
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:

@@ -78,8 +78,8 @@ def _compute(func: t.PrimFunc, tables: Tables, load: Loader) -> None:
 def _contents(group: list[Instances], load: Loader) -> np.ndarray | None:
     first = group[0].stmt
     assert isinstance(first, t.BufferStore)
-    shape = [getattr(extent, "value", None) for extent in first.buffer.shape]
-    if None in shape:
+    shape = tuple(int(getattr(extent, "value", -1)) for extent in first.buffer.shape)
+    if min(shape, default=0) < 0:
         return None
     table = np.zeros(shape, np.int64)
     written = np.zeros(shape, bool)

@@ -12,6 +12,8 @@ from ..core.module import IRModule
 from ..core.time_limit import time_limit as boxed
 from ..core.transform import Pass
 from ..relay.ir.expr import Expr
+from ..schedule import Schedule as LoopSchedule
+from ..schedule.stages import Schedule as StageSchedule
 from ..target import Target
 from ..tir.nodes import PrimFunc
 from . import actions, pipeline
@@ -33,8 +35,9 @@ def open_session(
     """Open a model for looking at, changing and running it.
 
     `x`: the path of an ONNX model or of a saved session, an ONNX ModelProto, an IRModule, a relay function, a
-    PrimFunc, or te tensors (inputs, then outputs).  `shape`: dynamic dimensions' extents by input name.  `params`:
-    arrays bound to parameters by name.  `passes`: the relay passes to run instead of the default pipeline.
+    PrimFunc, a tir or te schedule, or te tensors (inputs, then outputs).  `shape`: dynamic dimensions' extents by
+    input name.  `params`: arrays bound to parameters by name.  `passes`: the relay passes to run instead of the
+    default pipeline.
     `assume`: values of inputs that the model is specialised for, by name; running it with others is refused.
     `time_limit`: seconds that the import may take (default: `wb.limits.import_seconds`).
     """
@@ -79,6 +82,8 @@ def _imported(x: Any, shape: Any, params: Any, assume: Any = None) -> tuple[IRMo
     if isinstance(x, PrimFunc):
         name = str(x.attrs.get("global_symbol", "main"))
         return IRModule({name: x}), "PrimFunc"
+    if isinstance(x, (LoopSchedule, StageSchedule)):
+        return (x if isinstance(x, LoopSchedule) else x.to_schedule()).mod, "schedule"
     if isinstance(x, (list, tuple)):
         from ..te import Tensor, create_prim_func
 
@@ -93,7 +98,7 @@ def _imported(x: Any, shape: Any, params: Any, assume: Any = None) -> tuple[IRMo
     raise WorkbenchError(
         "E-OPEN-KIND",
         f"a {type(x).__name__} cannot be opened",
-        expected="an ONNX path or model, an IRModule, a relay function, a PrimFunc, te tensors, or a saved session",
+        expected="an ONNX path or model, an IRModule or function of it, a schedule, te tensors, a saved session",
     )
 
 

@@ -6,6 +6,7 @@ from .references import BlockRV, ExprRV, LoopRV
 from .registry import PRIMITIVES, primitive
 from .schedule import Schedule
 from .state import Change, ScheduleState
+from .suggesting_maps import suggest_index_map
 from .trace import Step, Trace
 
 __all__ = [
@@ -23,4 +24,5 @@ __all__ = [
     "has_block",
     "is_output_block",
     "primitive",
+    "suggest_index_map",
 ]

@@ -142,7 +142,7 @@ def _divide(
     extent = _tiles(site, iter_var, value, steps, tile, ranges)
     base = iter_var.var.name
     moves = bool(steps.terms)
-    keeps = moves or keep_units
+    keeps = moves or keep_units or steps.offset != 0
     made = t.IterVar(Var(names.fresh(f"{base}_o"), iter_var.var.dtype), t.Range(build.const(0), extent), iter_var.kind)
     own_part = None
     if tile > 1:

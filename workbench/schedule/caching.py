@@ -144,6 +144,10 @@ def require_alone_in_loops(state: ScheduleState, site: BlockSite, old: t.Buffer,
             fix="cache before moving blocks together",
             nodes=(other.block, site.block),
         )
+
+
+def require_covering(state: ScheduleState, site: BlockSite) -> None:
+    """Refuse a block that may leave out elements: a copy of its buffer would read what nobody wrote."""
     require_legal(
         state,
         binding_facts(site).covers,

@@ -183,6 +183,12 @@ def spatial_variables(site: BlockSite) -> frozenset[int]:
     )
 
 
+def steps_through_both(site: BlockSite, loops: Sequence[t.For]) -> bool:
+    """Whether one of `loops` steps through spatial and reduction iterators of a block at once (a fused loop)."""
+    mixed = reduce_variables(site) & spatial_variables(site)
+    return any(id(loop.var) in mixed for loop in loops)
+
+
 def _unproven(loop: t.For, verb: str, suspects: dict[int, list[Touch]], why: str, fix: str) -> IllegalError:
     touched = next(iter(suspects.values()))
     return illegal(
@@ -331,6 +337,8 @@ def _exact_reorder(
         site = one.site
         if one.site is not other.site or reduction_operator(site.block) is None or not runs_once(site):
             return False
+        if site.block.init is not None and steps_through_both(site, before):
+            return False  # the iteration that initialises may not be the first of its sum any more
         if any(region.buffer is one.region.buffer for region in site.block.writes):
             sums.append(one.region.buffer.name)
             return True

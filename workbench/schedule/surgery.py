@@ -179,7 +179,7 @@ def tidied(func: t.PrimFunc, names: Iterable[str] | None = None) -> t.PrimFunc:
 
     tree = Tree.of(func)
     changes: dict[int, Replacement] = {}
-    for name in tree.blocks if names is None else names:
+    for name in tree.blocks if names is None else [name for name in names if name in tree.blocks]:
         site = tree.blocks[name]
         made = tidy_realize(site.realize, site.loops)
         if made is not site.realize:

@@ -7,6 +7,7 @@ from typing import Any
 
 from .._lazy import te_schedules
 from ..arith.build import (
+    add,
     cast,
     const,
     floordiv,
@@ -14,11 +15,14 @@ from ..arith.build import (
     if_then_else,
     indexdiv,
     indexmod,
+    multiply,
     select,
+    subtract,
     truncdiv,
     truncmod,
 )
 from ..tir.index_map import AXIS_SEPARATOR
+from ..tir.op import decl_buffer, div
 from .build import (
     all,
     any,
@@ -106,6 +110,7 @@ __all__ = [
     "abs",
     "acos",
     "acosh",
+    "add",
     "all",
     "any",
     "asin",
@@ -121,7 +126,9 @@ __all__ = [
     "cos",
     "cosh",
     "create_prim_func",
+    "decl_buffer",
     "decl_tensor_intrin",
+    "div",
     "erf",
     "exp",
     "exp2",
@@ -145,6 +152,7 @@ __all__ = [
     "max_value",
     "min",
     "min_value",
+    "multiply",
     "nearbyint",
     "placeholder",
     "popcount",
@@ -160,6 +168,7 @@ __all__ = [
     "sinh",
     "size_var",
     "sqrt",
+    "subtract",
     "sum",
     "tag_scope",
     "tan",

@@ -73,7 +73,7 @@ def thread_axis(dom: Any = None, tag: str = "", name: str = "", span: Any = None
     elif isinstance(dom, Range):
         domain = dom
     else:
-        begin, end = indices(tuple(dom)) if isinstance(dom, (tuple, list)) else indices((0, dom))
+        begin, end = indices(several(dom) if isinstance(dom, (tuple, list)) else (0, dom))
         domain = Range(begin, b.subtract(end, begin))
     return IterVar(Var(name or tag), domain, IterKind.SPATIAL, tag)
 

@@ -15,6 +15,7 @@ from ..core.dtype import DataType
 from ..core.errors import WorkbenchError
 from ..core.node import FrozenMap, pre_order, rewrite, substitute
 from ..tir import nodes as t
+from ..tir.build import listed
 from .build import shape_of
 from .nodes import ExternOp, Tensor, several
 from .tags import tag_or_current
@@ -106,8 +107,9 @@ def _shape_variables(tensors: Sequence[Tensor], buffers: list[t.Buffer]) -> dict
 
 
 def _shapes(shape: Any) -> list[Any]:
-    many = isinstance(shape, (list, tuple)) and bool(shape) and isinstance(shape[0], (list, tuple))
-    return list(cast("Sequence[Any]", shape)) if many else [shape]
+    parts = listed(shape)
+    many = isinstance(shape, (list, tuple)) and bool(parts) and isinstance(parts[0], (list, tuple))
+    return parts if many else [shape]
 
 
 def _declared(tensor: Tensor, index: int) -> t.Buffer:

@@ -6,7 +6,7 @@ Invariant: `Stages.buffers` knows the buffer of every tensor that a stage reads 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from ..arith import build as b
 from ..arith.nodes import IntImm, PrimExpr, Var
@@ -148,7 +148,7 @@ def extern_block(op: ExternOp, stages: Stages) -> t.Stmt:
     for own, actual in zip((*op.input_placeholders, *op.output_placeholders), (*ins, *outs), strict=True):
         mapping[own] = actual
         mapping.update(_layout_variables(own, actual))
-    body = substitute(op.body, cast("dict[Any, Any]", mapping))
+    body = substitute(op.body, mapping)
     reads = tuple(full_region(buffer) for buffer in _distinct(ins))
     writes = tuple(full_region(buffer) for buffer in outs)
     notes = FrozenMap({**({"tag": op.tag} if op.tag else {}), **op.attrs})

@@ -6,7 +6,7 @@ with tag_scope("injective"):
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
@@ -16,7 +16,7 @@ _current: ContextVar[str] = ContextVar("workbench_te_tag", default="")
 
 
 @contextmanager
-def tag_scope(tag: str) -> Iterator[str]:
+def tag_scope(tag: str) -> Generator[str, None, None]:
     """Stages made inside carry `tag`; scopes do not nest (E-TE-TAG), and a stage has no other tag of its own."""
     if _current.get():
         raise WorkbenchError(

@@ -5,89 +5,62 @@
     task.check(answer); task.hint()              # a card; then hints that say a little more each time
     teach.predict("How many misses?", truth=count, guess=1000).reveal()
 
-On the command line: `workbench teach release | grade | report`.
+On the command line: `workbench teach release | grade | report`.  Names load on first use.
 """
 
 from __future__ import annotations
 
-import os
-from collections.abc import Sequence
-from dataclasses import dataclass
+import importlib
+from typing import Any
 
-from . import card
-from .cache_checks import cycles_at_most, misses_at_most
-from .checks import at_most_steps, avoids, holds, legal, metric, same_numbers, same_program, uses, value_is
-from .exercise import Check, Exercise, Verdict, find
-from .loop_checks import loop_extents, loop_order, parallel, vectorized
-from .predict import Prediction, predict
-from .shapes import shapes_for
-from .stage_checks import inlined, inside, partial_results, scratch_at_most
-from .task import Report, Task
-from .task import check as check_answer
-from .work import Work
+_NAMES: dict[str, tuple[str, str]] = {
+    "Check": ("exercise", "Check"),
+    "Exercise": ("exercise", "Exercise"),
+    "Prediction": ("predictions", "Prediction"),
+    "Progress": ("tasks", "Progress"),
+    "Report": ("tasks", "Report"),
+    "Task": ("tasks", "Task"),
+    "Verdict": ("exercise", "Verdict"),
+    "Work": ("work", "Work"),
+    "at_most_steps": ("checks", "at_most_steps"),
+    "avoids": ("checks", "avoids"),
+    "check_answer": ("tasks", "check"),
+    "cycles_at_most": ("cache_checks", "cycles_at_most"),
+    "find": ("exercise", "find"),
+    "holds": ("checks", "holds"),
+    "inlined": ("stage_checks", "inlined"),
+    "inside": ("stage_checks", "inside"),
+    "legal": ("checks", "legal"),
+    "loop_extents": ("loop_checks", "loop_extents"),
+    "loop_order": ("loop_checks", "loop_order"),
+    "metric": ("checks", "metric"),
+    "misses_at_most": ("cache_checks", "misses_at_most"),
+    "parallel": ("loop_checks", "parallel"),
+    "partial_results": ("stage_checks", "partial_results"),
+    "predict": ("predictions", "predict"),
+    "progress": ("tasks", "progress"),
+    "same_numbers": ("checks", "same_numbers"),
+    "same_program": ("checks", "same_program"),
+    "scratch_at_most": ("stage_checks", "scratch_at_most"),
+    "shapes_for": ("shapes", "shapes_for"),
+    "task": ("tasks", "task"),
+    "uses": ("checks", "uses"),
+    "value_is": ("checks", "value_is"),
+    "vectorized": ("loop_checks", "vectorized"),
+}
+"""Public names: module of this folder, and what it is called there.  No module is called like a public name."""
 
-
-def task(exercise: str | Exercise, student: str | None = None) -> Task:
-    """A student's task: an exercise of the course by its id, or one of your own.
-
-    `student` is by default WORKBENCH_STUDENT; without it the shapes are those of the lesson's text.
-    """
-    from .course import exercises
-
-    chosen = exercise if isinstance(exercise, Exercise) else find(exercises(), exercise)
-    return Task(chosen, os.environ.get("WORKBENCH_STUDENT", "") if student is None else student)
-
-
-@dataclass(frozen=True)
-class Progress:
-    """How far one is: a card."""
-
-    tasks: tuple[Task, ...]
-
-    def __repr__(self) -> str:
-        return card.progress_text(self.tasks)
-
-    def _repr_html_(self) -> str:
-        return card.progress_html(self.tasks)
-
-
-def progress(tasks: Sequence[Task]) -> Progress:
-    """A card with the points of each task's last check."""
-    return Progress(tuple(tasks))
+__all__ = sorted(_NAMES)  # pyright: ignore[reportUnsupportedDunderAll]
 
 
-__all__ = [
-    "Check",
-    "Exercise",
-    "Prediction",
-    "Progress",
-    "Report",
-    "Task",
-    "Verdict",
-    "Work",
-    "at_most_steps",
-    "avoids",
-    "check_answer",
-    "cycles_at_most",
-    "find",
-    "holds",
-    "inlined",
-    "inside",
-    "legal",
-    "loop_extents",
-    "loop_order",
-    "metric",
-    "misses_at_most",
-    "parallel",
-    "partial_results",
-    "predict",
-    "progress",
-    "same_numbers",
-    "same_program",
-    "scratch_at_most",
-    "shapes_for",
-    "task",
-    "uses",
-    "value_is",
-    "vectorized",
-]
+def __getattr__(name: str) -> Any:
+    if name not in _NAMES:
+        raise AttributeError(f"module 'workbench.teach' has no attribute {name!r}")
+    module, attribute = _NAMES[name]
+    value = getattr(importlib.import_module(f"{__name__}.{module}"), attribute)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

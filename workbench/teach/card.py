@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Final
 from ..views.html import text_html, visible
 
 if TYPE_CHECKING:
-    from .predict import Prediction
-    from .task import Hint, Report, Task
+    from .predictions import Prediction
+    from .tasks import Hint, Report, Task
 
 _FONT: Final = "font:13px/1.5 system-ui,sans-serif"
 _BOX: Final = (
@@ -98,12 +98,9 @@ def report_html(report: Report) -> str:
             f'<td style="text-align:left">{_prose(r.verdict.reason)}</td></tr>'
             for r in report.results
         )
-        rows = f'<table style="margin:4px 0"><tbody>{rows}</tbody></table>'
-    more = (
-        ""
-        if report.passed
-        else f'<div style="{_FAINT}">Stuck? <code>task.hint()</code> says a little more each time.</div>'
-    )
+        rows = f'<table style="font:inherit;margin:4px 0"><tbody>{rows}</tbody></table>'
+    ask = f'Stuck? <code>teach.task("{report.exercise.id}").hint()</code> says a little more each time.'
+    more = "" if report.passed else f'<div style="{_FAINT}">{ask}</div>'
     return f'<div style="{_BOX}">{head}{bar(report.points, report.total)}{rows}{more}</div>'
 
 
@@ -175,4 +172,5 @@ def progress_html(tasks: Sequence[Task]) -> str:
             f'<td style="text-align:left">{_prose(note)}</td></tr>'
         )
     head = f"<b>{_earned(tasks)} of {_total(tasks)} points</b>"
-    return f'<div style="{_BOX}">{head}{bar(_earned(tasks), _total(tasks))}<table><tbody>{rows}</tbody></table></div>'
+    table = f'<table style="font:inherit"><tbody>{rows}</tbody></table>'
+    return f'<div style="{_BOX}">{head}{bar(_earned(tasks), _total(tasks))}{table}</div>'

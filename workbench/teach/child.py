@@ -189,7 +189,7 @@ def _shown(path: Any) -> str:
 
 def judge(request: Mapping[str, Any]) -> dict[str, Any]:
     """The report on an outcome, as data.  No answer has run in this process."""
-    from .task import judged
+    from .tasks import judged
 
     report = judged(_exercise(request), request["student"], request["outcome"])
     return {

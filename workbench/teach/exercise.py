@@ -1,6 +1,6 @@
 """What an exercise is: a program to start from, a goal, checks that a program computes, hints.
 
-Invariant: an exercise is a value and knows no answer; what a student does lies in a `Task` (see `task`).
+Invariant: an exercise is a value and knows no answer; what a student does lies in a `Task` (see `tasks`).
 
     Exercise(
         id="06_1",

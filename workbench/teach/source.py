@@ -74,6 +74,6 @@ def _in_notebook(path: Path, exercise: str) -> str | None:
 
 
 def _header() -> str:
-    from .task import HEADER
+    from .tasks import HEADER
 
     return HEADER

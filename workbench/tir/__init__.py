@@ -32,7 +32,8 @@ _REDUCTIONS = ("all", "any", "comm_reducer", "max_value", "min_value", "size_var
 
 _CALLS = (
     "address_of", "call_cpacked", "call_extern", "call_intrin", "call_llvm_intrin", "call_llvm_pure_intrin",
-    "call_packed", "call_pure_extern",
+    "call_packed", "call_pure_extern", "ceildiv", "copysign", "div", "exp10", "hypot", "infinity", "likely",
+    "nextafter", "reinterpret", "ret",
 )  # fmt: skip
 
 _NAMES: dict[str, tuple[str, str | None]] = {
@@ -46,10 +47,11 @@ _NAMES: dict[str, tuple[str, str | None]] = {
     "TensorIntrin": ("workbench.tir.tensor_intrin", "TensorIntrin"),
     "CallEffectKind": ("workbench.tir.transforms.intrinsic_rules", "CallEffectKind"),
     "ir_builder": ("workbench.tir.ir_builder", None),
+    "pow": ("workbench.te.math", "power"),
     "prim_func": ("workbench.tir.script", "prim_func"),
     "IndexMap": ("workbench.tir.index_map", "IndexMap"),
     "analysis": ("workbench", "analysis"),
-    "Schedule": ("workbench.schedule", "Schedule"),
+    **{name: ("workbench.schedule", name) for name in ("BlockRV", "ExprRV", "LoopRV", "Schedule", "StmtSRef", "Trace")},
     "ScheduleError": ("workbench.schedule", "ScheduleError"),
 }
 """Public names: module, and attribute of it (None: the module itself)."""

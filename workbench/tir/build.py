@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from typing import Any
+from typing import cast as cast_type
 
 from ..arith.build import INDEX, cast, const, convert
 from ..arith.nodes import PrimExpr, Var
@@ -45,6 +46,11 @@ def decl_buffer(
 ) -> t.Buffer:
     """A buffer of `shape` (ints or expressions, in elements)."""
     return t.Buffer(name, indices(shape), DataType(dtype), scope, indices(strides))
+
+
+def listed(value: Any) -> list[Any]:
+    """A tuple or list as a list; anything else alone in one."""
+    return list(cast_type("Sequence[Any]", value)) if isinstance(value, (list, tuple)) else [value]
 
 
 def indices(values: Sequence[Any]) -> tuple[PrimExpr, ...]:

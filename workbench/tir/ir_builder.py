@@ -12,7 +12,7 @@ Invariant: a scope's statements are collected until it is left; `get` answers al
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Any
 
@@ -21,7 +21,7 @@ from ..arith.nodes import PrimExpr, Var
 from ..core.dtype import DataType
 from ..core.errors import WorkbenchError
 from . import nodes as t
-from .build import indices, seq
+from .build import indices, listed, seq
 from .op import unravelled
 
 _KINDS = {
@@ -45,7 +45,7 @@ class BufferVar:
         return self.buffer.dtype
 
     def _where(self, index: Any) -> tuple[PrimExpr, ...]:
-        given = tuple(index) if isinstance(index, (tuple, list)) else (index,)
+        given = listed(index)
         if len(given) == 1 and len(self.buffer.shape) != 1:
             return unravelled(self.buffer, given[0])
         if len(given) != len(self.buffer.shape):
@@ -97,8 +97,7 @@ class IRBuilder:
     def allocate(self, dtype: str, shape: Any, name: str = "buf", axis_separators: Any = None,
                  scope: str = "global") -> BufferVar:  # fmt: skip
         """A new buffer, which lives until the end of the scope around."""
-        extents = shape if isinstance(shape, (list, tuple)) else [shape]
-        buffer = t.Buffer(name, indices(extents), DataType(dtype), scope)
+        buffer = t.Buffer(name, indices(listed(shape)), DataType(dtype), scope)
         self._open(lambda body: t.AllocBuffer(buffer, body))
         return BufferVar(self, buffer)
 
@@ -116,7 +115,7 @@ class IRBuilder:
     # --- scopes ---
 
     @contextmanager
-    def _suite(self) -> Iterator[list[Any]]:
+    def _suite(self) -> Generator[list[Any], None, None]:
         own: list[Any] = []
         self._suites.append(own)
         try:
@@ -127,7 +126,7 @@ class IRBuilder:
     @contextmanager
     def for_range(
         self, begin: Any, end: Any, name: str = "i", dtype: str = "int64", kind: str = "serial"
-    ) -> Iterator[Var]:
+    ) -> Generator[Var, None, None]:
         """for name in begin ... end - 1; the kind is "serial", "parallel", "vectorize" or "unroll"."""
         if kind not in _KINDS:
             raise WorkbenchError("E-TIR-BUILDER", f"there is no loop of kind {kind!r}", expected=", ".join(_KINDS))
@@ -138,21 +137,21 @@ class IRBuilder:
         self.emit(t.For(var, first, b.subtract(last, first), _KINDS[kind], _closed(own)))
 
     @contextmanager
-    def while_loop(self, condition: Any) -> Iterator[None]:
+    def while_loop(self, condition: Any) -> Generator[None, None, None]:
         """Runs its body as long as the condition holds."""
         with self._suite() as own:
             yield
         self.emit(t.While(b.convert(condition), _closed(own)))
 
     @contextmanager
-    def if_scope(self, cond: Any) -> Iterator[None]:
+    def if_scope(self, cond: Any) -> Generator[None, None, None]:
         """Runs its body if the condition holds."""
         with self._suite() as own:
             yield
         self.emit(t.IfThenElse(b.convert(cond), _closed(own)))
 
     @contextmanager
-    def else_scope(self) -> Iterator[None]:
+    def else_scope(self) -> Generator[None, None, None]:
         """The other case of the `if_scope` before."""
         before = self._suites[-1][-1] if self._suites[-1] else None
         if not isinstance(before, t.IfThenElse) or before.else_case is not None:

@@ -15,7 +15,7 @@ from ..arith.nodes import Call, PrimExpr, Ramp, StringImm
 from ..core.dtype import DataType
 from ..core.errors import WorkbenchError
 from . import nodes as t
-from .build import indices
+from .build import indices, listed
 
 HANDLE = DataType("handle")
 
@@ -48,7 +48,7 @@ def access_ptr(buffer: t.Buffer, access_mask: str | int = "rw", offset: Any = 0)
 
 def vector_element(buffer: t.Buffer, begin: Any, dtype: str | None = None) -> PrimExpr:
     """`Buffer.vload`: along the last axis while it is long enough, else over the elements as they lie in memory."""
-    where = indices(begin if isinstance(begin, (list, tuple)) else [begin])
+    where = indices(listed(begin))
     kind = buffer.dtype if dtype is None else DataType(dtype)
     if kind == buffer.dtype:
         return t.BufferLoad(buffer, where)
@@ -61,7 +61,7 @@ def vector_element(buffer: t.Buffer, begin: Any, dtype: str | None = None) -> Pr
 
 def vector_store(buffer: t.Buffer, begin: Any, value: Any) -> t.BufferStore:
     """`Buffer.vstore`."""
-    where = indices(begin if isinstance(begin, (list, tuple)) else [begin])
+    where = indices(listed(begin))
     made = b.convert(value, buffer.dtype)
     if made.dtype.lanes > 1:
         where = (*where[:-1], Ramp(where[-1], b.const(1), made.dtype.lanes))
@@ -189,10 +189,62 @@ def decl_buffer(
     """
     return t.Buffer(
         name,
-        indices(shape if isinstance(shape, (list, tuple)) else [shape]),
+        indices(listed(shape)),
         DataType(dtype or "float32"),
         scope or "global",
         indices(strides or ()),
         None if elem_offset is None else indices([elem_offset])[0],
         tuple(axis_separators or ()),
     )
+
+
+def reinterpret(dtype: str, value: Any, span: Any = None) -> PrimExpr:
+    """The bits of a value as another dtype of equal width."""
+    return b.call("reinterpret", value, dtype=dtype)
+
+
+def likely(cond: Any, span: Any = None) -> PrimExpr:
+    """A condition that is expected to hold."""
+    return b.call("likely", cond)
+
+
+def ret(val: Any, span: Any = None) -> PrimExpr:
+    """Leave the function with a status."""
+    return b.call("ret", val)
+
+
+def div(a: Any, c: Any, span: Any = None) -> PrimExpr:
+    """a / c as in C: of integers towards zero, of floats exact."""
+    left, right = b.convert(a), b.convert(c)
+    return b.truncdiv(a, c) if left.dtype.is_integer and right.dtype.is_integer else b.true_divide(a, c)
+
+
+def ceildiv(lhs: Any, rhs: Any, span: Any = None) -> PrimExpr:
+    """lhs / rhs rounded up, of integers; rhs is positive."""
+    return b.floordiv(b.add(lhs, b.subtract(rhs, 1)), rhs)
+
+
+def infinity(dtype: str, span: Any = None) -> PrimExpr:
+    """The positive infinity of a float dtype."""
+    return b.const(float("inf"), dtype)
+
+
+def copysign(x1: Any, x2: Any) -> PrimExpr:
+    """|x1| with the sign of x2."""
+    return b.call("copysign", x1, x2)
+
+
+def nextafter(x1: Any, x2: Any) -> PrimExpr:
+    """The next float from x1 towards x2."""
+    return b.call("nextafter", x1, x2)
+
+
+def exp10(x: Any) -> PrimExpr:
+    """10 to the power x."""
+    value = b.convert(x)
+    return b.call("pow", b.const(10.0, value.dtype if value.dtype.is_float else "float32"), x)
+
+
+def hypot(x1: Any, x2: Any) -> PrimExpr:
+    """The length of the vector (x1, x2); its square must be representable."""
+    return b.call("sqrt", b.add(b.multiply(x1, x1), b.multiply(x2, x2)))

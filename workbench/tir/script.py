@@ -59,7 +59,7 @@ def prim_func(
     """
     if function is None:
         return prim_func
-    around = sys._getframe(1)
+    around = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
     known = {**getattr(function, "__globals__", {}), **around.f_locals, **_closure(function)}
     try:
         source = inspect.getsource(function)

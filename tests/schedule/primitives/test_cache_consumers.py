@@ -87,6 +87,11 @@ def backwards() -> t.PrimFunc:
     return func.replace(body=func.body.replace(block=root.replace(body=t.SeqStmt(tuple(reversed(root.body.stmts))))))
 
 
+def one_part(sch: Schedule) -> Any:
+    sch.loop_partition(sch.get_loops("D")[0], factors=[2, None])
+    return sch.cache_write("D", 0, "local")
+
+
 REFUSALS: dict[str, tuple[Any, Any, str]] = {
     "no consumer": (p.softmax, lambda s: s.cache_read("top", 0, "local", ["total"]), "E-SCHEDULE-CACHE-CONSUMER"),
     "part of a parameter": (
@@ -95,6 +100,7 @@ REFUSALS: dict[str, tuple[Any, Any, str]] = {
     "a consumer before": (
         backwards, lambda s: s.cache_write("make", 0, "local", ["use"]), "E-SCHEDULE-READ-BEFORE",
     ),
+    "one part of several": (p.matmul, one_part, "E-SCHEDULE-PARTIAL"),
     "no scope": (p.matmul, lambda s: s.cache_read("C", 0, "a b"), "E-SCHEDULE-SCOPE"),
 }  # fmt: skip
 

@@ -155,6 +155,17 @@ def test_build_of_all_kinds() -> None:
         run(wb.build(program, args, name="product") if program is schedule else wb.build(program, name="product"))
 
 
+def test_a_schedule_opens_as_a_session() -> None:
+    args = matmul()
+    s = te.create_schedule(args[-1].op)
+    s[args[-1]].vectorize(args[-1].op.axis[1])
+    a, b = np.ones((6, 7), "float32"), np.ones((7, 8), "float32")
+    for program in (s, s.to_schedule()):
+        session = wb.open(program)
+        np.testing.assert_array_equal(session.run({"A": a, "B": b})["D"], a @ b + 1)
+        assert "T.vectorized" in session.tir["main"].script()
+
+
 def test_lower_is_the_package_too() -> None:
     """`workbench.lower` is a package and, as of old, a function; whichever came first."""
     import workbench.lower as package

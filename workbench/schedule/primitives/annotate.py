@@ -18,7 +18,9 @@ def annotate(state: ScheduleState, block_or_loop: BlockRV | LoopRV, ann_key: str
     before:  for i in range(4): ...
     after:   for i in T.serial(4, annotations={"key": 1}): ...
 
-    It has no meaning of its own.  Raises `ScheduleError` for an empty key.
+    It has no meaning of its own, except "buffer_dim_align" (see `storage_align`).  "double_buffer_scope" asks backends
+    with asynchronous copies for two buffers in turn; builds for CPUs ignore it.
+    Raises `ScheduleError`: an empty key.
     """
     require(
         bool(ann_key),

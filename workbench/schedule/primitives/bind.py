@@ -14,7 +14,7 @@ from ..registry import primitive
 from ..state import Change, ScheduleState
 from ..surgery import replaced
 
-AXES = tuple(f"{group}.{axis}" for group in ("blockIdx", "threadIdx") for axis in "xyz")
+AXES = (*(f"{group}.{axis}" for group in ("blockIdx", "threadIdx") for axis in "xyz"), "vthread")
 
 
 @primitive(category="loop", suggest={"thread_axis": ["threadIdx.x"]})

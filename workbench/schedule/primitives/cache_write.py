@@ -9,7 +9,16 @@ from ...core.node import substitute
 from ...tir import nodes as t
 from ..arguments import Index
 from ..blocks import require_regular, written_buffer
-from ..caching import Box, allocating, cache_buffer, copy_block, placed_after, require_alone_in_loops, written_box
+from ..caching import (
+    Box,
+    allocating,
+    cache_buffer,
+    copy_block,
+    placed_after,
+    require_alone_in_loops,
+    require_covering,
+    written_box,
+)
 from ..exact import doubting, settle
 from ..legality import require_legal
 from ..references import BlockRV
@@ -44,6 +53,7 @@ def cache_write(
     consumers = chosen_readers(state, old, site, consumer_blocks) if consumer_blocks else []
     parameter = any(old is item for item in state.func.params)
     require_alone_in_loops(working, site, old, () if parameter else consumers)
+    require_covering(state, site)
     names = Names(state.tree.names())
     new = cache_buffer(old, storage_scope, names)
     region = next(region for region in site.block.writes if region.buffer is old)

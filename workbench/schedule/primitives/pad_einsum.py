@@ -17,7 +17,15 @@ from ...tir import nodes as t
 from ...tir.build import nest, point_region
 from ..arguments import Factor
 from ..blocks import require_regular
-from ..caching import allocating, available_box, copy_block, placed_after, placed_before, require_alone_in_loops
+from ..caching import (
+    allocating,
+    available_box,
+    copy_block,
+    placed_after,
+    placed_before,
+    require_alone_in_loops,
+    require_covering,
+)
 from ..errors import refuse, require
 from ..placing import require_plain_loops
 from ..reductions import reduction_of
@@ -80,6 +88,7 @@ def pad_einsum(state: ScheduleState, block: BlockRV, padding: list[Factor]) -> C
         func = placed_before(func, site.name, stage)
     if id(written) in new_buffers:
         require_alone_in_loops(state, site, written)
+        require_covering(state, site)
         where = next(indices for buffer, indices in accesses if buffer is written)
         box = [(build.const(0), build.const(plan.old[id(index)])) for index in where]
         copied, _ = copy_block(names.fresh(f"{written.name}_crop"), new_buffers[id(written)], written, box)

@@ -7,7 +7,7 @@ from ...core import origin
 from ...tir import nodes as t
 from ..arguments import BufferChoice
 from ..blocks import chosen_buffer, require_leaf, require_regular
-from ..caching import allocating, available_box, placed_after, placed_before, require_alone_in_loops
+from ..caching import allocating, available_box, placed_after, placed_before, require_alone_in_loops, require_covering
 from ..references import BlockRV
 from ..registry import primitive
 from ..reindexing import (
@@ -68,6 +68,7 @@ def moved_write(
     """`site` writes at the new indices; a copy after its loops puts the elements where they were."""
     require_regular(state, site, "reindex what is written by")
     require_alone_in_loops(state, site, old)
+    require_covering(state, site)
     names = unused(state)
     new = fresh_buffer(old, names.fresh(f"{old.name}_{suffix}"), scope, moved.shape)
     name = names.fresh(f"{new.name}_copy")

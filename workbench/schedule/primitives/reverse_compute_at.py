@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...analysis.affine import Affine, Ranges
-from ...analysis.bindings import writes_box
+from ...analysis.bindings import binding_facts, writes_box
 from ...analysis.regions import Bound, hull
 from ...analysis.tree import BlockSite, LoopSite, iter_ranges
 from ...arith.nodes import Var
@@ -201,7 +201,27 @@ def _whole(producer: BlockSite, written: t.BufferRegion) -> list[Bound | None]:
         low, high = form.least(everything, domain), form.greatest(everything, domain)
         plain = form.minus(Affine.constant(form.offset)).is_variable() is not None
         found.append(Bound(low, high) if (plain or dense) and low is not None and high is not None else None)
-    return found
+    if binding_facts(producer).covers:
+        return found
+    loops = frozenset(id(loop.var) for loop in producer.loops)
+    run = hull(written, producer, loops, producer.ranges)
+    return [
+        None if one is None or other is None else _narrower(one, other, domain)
+        for one, other in zip(found, run, strict=True)
+    ]
+
+
+def _narrower(one: Bound, other: Bound, ranges: Ranges) -> Bound | None:
+    """What lies in both bounds; None if their ends cannot be compared."""
+    low = _further(one.low, other.low, ranges)
+    high = _further(one.high.times(-1), other.high.times(-1), ranges)
+    return None if low is None or high is None else Bound(low, high.times(-1))
+
+
+def _further(one: Affine, other: Affine, ranges: Ranges) -> Affine | None:
+    if one.minus(other).never_negative(ranges):
+        return one
+    return other if other.minus(one).never_negative(ranges) else None
 
 
 def _join(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -38,7 +38,8 @@ def make_shape(*extents: int) -> tuple[int, ...]:
 def make_array(dtype: DataType, pointer: Pointer, shape: Any, strides: Any, offset: int) -> TensorArgument:
     """A tensor argument; strides of 0 mean rows without gaps."""
     moved = Pointer(pointer.storage, pointer.offset + int(offset))
-    return TensorArgument(moved, shape, strides if isinstance(strides, tuple) else None, dtype)
+    given = cast("tuple[int, ...]", strides) if isinstance(strides, tuple) else None
+    return TensorArgument(moved, shape, given, dtype)
 
 
 def vector_load(dtype: DataType, pointer: Pointer) -> Any:
@@ -100,10 +101,10 @@ def _packed_argument(value: Any, copies: _Copies) -> Any:
         return np.lib.stride_tricks.as_strided(whole, value.shape, steps)
     if isinstance(value, Pointer):
         return ctypes.c_void_p(copies.of(value.storage)[value.offset :].ctypes.data)
-    return value.item() if isinstance(value, np.generic) else value
+    return cast("Any", value).item() if isinstance(value, np.generic) else value
 
 
-_C_TYPES = {
+_C_TYPES: dict[str, Any] = {
     "int8": ctypes.c_int8, "int16": ctypes.c_int16, "int32": ctypes.c_int32, "int64": ctypes.c_int64,
     "uint8": ctypes.c_uint8, "uint16": ctypes.c_uint16, "uint32": ctypes.c_uint32, "uint64": ctypes.c_uint64,
     "float32": ctypes.c_float, "float64": ctypes.c_double, "bool": ctypes.c_bool, "handle": ctypes.c_void_p,
@@ -137,4 +138,4 @@ def _c_argument(value: Any, copies: _Copies) -> Any:
         return copies.of(value.storage)[value.offset :].ctypes.data
     if isinstance(value, str):
         return ctypes.cast(ctypes.c_char_p(value.encode()), ctypes.c_void_p).value
-    return value.item() if isinstance(value, np.generic) else value
+    return cast("Any", value).item() if isinstance(value, np.generic) else value

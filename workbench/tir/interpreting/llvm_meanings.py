@@ -41,7 +41,7 @@ _MEANINGS: Final[tuple[tuple[str, Callable[..., Any]], ...]] = (
     ("llvm.trunc.", np.trunc),
     ("llvm.fabs.", np.abs),
     ("llvm.pow.", np.power),
-    ("llvm.fma.", lambda a, b, c: numbers.fused_multiply_add(a, b, c)),
+    ("llvm.fma.", numbers.fused_multiply_add),
 )
 """By the beginning of a name."""
 

@@ -9,7 +9,7 @@ small.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from typing import Any
 
@@ -18,6 +18,9 @@ from ...arith.simplify import Simplifier
 from ...core.node import pre_order, substitute
 from .. import nodes as t
 from .linear import Linear, linear
+
+MOST_BOXES = 32
+"""Beyond this many, neighbouring boxes are not joined any further."""
 
 
 def carries(loop: t.For, buffer: t.Buffer) -> bool:
@@ -50,7 +53,8 @@ def carries(loop: t.For, buffer: t.Buffer) -> bool:
                 for region in own
                 if _is_filled(region, values, inner, simplifier)
             ]
-    return not all(any(_within(read, write) for write in writes) for read in reads)
+    filled = _joined(writes)
+    return not all(any(_within(read, write) for write in filled) for read in reads)
 
 
 @dataclass(frozen=True)
@@ -120,6 +124,35 @@ def _within(read: Box, write: Box) -> bool:
         if not alike or low < theirs.low or high > theirs.high:
             return False
     return True
+
+
+def _joined(boxes: list[Box]) -> list[Box]:
+    """The boxes, and what neighbours among them fill together: alike along all axes but one, where they meet."""
+    found = list(boxes)
+    at = 0
+    while at < len(found) <= MOST_BOXES:
+        for other in found[:at]:
+            made = _together(found[at], other)
+            if made is not None and made not in found:
+                found.append(made)
+        at += 1
+    return found
+
+
+def _together(one: Box, other: Box) -> Box | None:
+    pairs = list(zip(one, other, strict=True))
+    if any(_coefficients(mine.fixed) != _coefficients(theirs.fixed) for mine, theirs in pairs):
+        return None
+    apart = [
+        number for number, (mine, theirs) in enumerate(pairs) if (mine.low, mine.high) != (theirs.low, theirs.high)
+    ]
+    if len(apart) != 1:
+        return None
+    mine, theirs = pairs[apart[0]]
+    if max(mine.low, theirs.low) > min(mine.high, theirs.high) + 1:
+        return None
+    joined = replace(mine, low=min(mine.low, theirs.low), high=max(mine.high, theirs.high))
+    return [*one[: apart[0]], joined, *one[apart[0] + 1 :]]
 
 
 def _coefficients(form: Linear) -> dict[Any, int]:

@@ -81,7 +81,11 @@ def register_intrin_lowering(op_name: str, target: str, f: Rule | None = None, l
             fix=nearest(name, INTRINSICS) or "make it first: ir.register_op_attr(name, 'TCallEffectKind', kind)",
         )  # fmt: skip
     if f is None:
-        return lambda rule: register_intrin_lowering(op_name, target, rule, level)
+
+        def enter(rule: Rule) -> Any:
+            return register_intrin_lowering(op_name, target, rule, level)
+
+        return enter
     rules = [item for item in _rules.get((target, name), []) if item[0] != level]
     _rules[target, name] = sorted([*rules, (level, f)], key=lambda item: -item[0])
     return f

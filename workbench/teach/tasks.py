@@ -15,7 +15,7 @@ from __future__ import annotations
 import inspect
 import os
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ from ..tir import nodes as t
 from . import card
 from .answers import Outcome, produce, read_back, start_of
 from .checks import verdict_of
-from .exercise import Check, Exercise, Verdict
+from .exercise import Check, Exercise, Verdict, find
 from .hints import ladder, refused_ladder
 from .work import Work
 
@@ -176,11 +176,14 @@ class Task:
         self.hints_seen = min(self.hints_seen + 1, len(hints))
         return Hint(self.hints_seen, len(hints), hints[self.hints_seen - 1])
 
-    def submit(self, answer: Callable[..., Any], folder: str | Path = "answers") -> Path:
-        """Write the source of an answer to `folder`/ID.py, ready to be handed in."""
+    def submit(self, answer: Any, folder: str | Path = "answers") -> Path:
+        """Write an answer to `folder`/ID.py, ready to be handed in: the source of a function, or a schedule's steps.
+
+        What was done in the schedule editor is `editor.schedule`.
+        """
         path = Path(folder) / f"{self.exercise.id}.py"
         try:
-            source = textwrap.dedent(inspect.getsource(answer))
+            source = _steps(answer) if isinstance(answer, Schedule) else textwrap.dedent(inspect.getsource(answer))
         except (OSError, TypeError):
             raise WorkbenchError(
                 "E-TEACH-SOURCE",
@@ -216,6 +219,50 @@ class Task:
         return card.task_html(self)
 
 
+def task(exercise: str | Exercise, student: str | None = None) -> Task:
+    """A student's task: an exercise of the course by its id, or one of your own.
+
+    `student` is by default WORKBENCH_STUDENT; without it the shapes are those of the lesson's text.  The same call
+    gives the same task again, so that hints go on from cell to cell.
+    """
+    from .course import exercises
+
+    chosen = exercise if isinstance(exercise, Exercise) else find(exercises(), exercise)
+    name = os.environ.get("WORKBENCH_STUDENT", "") if student is None else student
+    chosen.shapes_of(name)  # refuses what is no name
+    known = _given.get((chosen.id, name))
+    if known is None or known.exercise is not chosen:
+        known = _given[chosen.id, name] = Task(chosen, name)
+    return known
+
+
+_given: dict[tuple[str, str], Task] = {}
+"""The tasks of this process, by exercise and student."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far one is: a card."""
+
+    tasks: tuple[Task, ...]
+
+    def __repr__(self) -> str:
+        return card.progress_text(self.tasks)
+
+    def _repr_html_(self) -> str:
+        return card.progress_html(self.tasks)
+
+
+def progress(tasks: Sequence[Task]) -> Progress:
+    """A card with the points of each task's last check."""
+    return Progress(tuple(tasks))
+
+
+def _steps(schedule: Schedule) -> str:
+    """The steps of a schedule as an answer."""
+    return f"def answer(sch):\n{textwrap.indent(schedule.code(), '    ')}    return sch\n"
+
+
 def _stands_alone(exercise: Exercise, student: str, source: str) -> None:
     """Refuse an answer that needs names of its notebook, which would be missing where it is graded."""
     from .source import answer_of
@@ -234,7 +281,7 @@ def _stands_alone(exercise: Exercise, student: str, source: str) -> None:
         )
 
 
-def _unedited(exercise: Exercise) -> Callable[..., Any]:
+def _unedited(exercise: Exercise) -> Any:
     from .source import answer_of
 
     return answer_of(HEADER + exercise.unedited(), exercise.id)
