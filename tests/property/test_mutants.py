@@ -11,7 +11,9 @@ SAMPLE = (
     "split-guard-off-by-one", "fuse-forgets-first-remainder", "compute-at-last-window", "reverse-at-unfinished",
     "decompose-init-after", "private-is-assumed", "hull-without-length", "less-or-equal-is-less",
 )  # fmt: skip
-NOT_YET: dict[str, str] = {}
+NOT_YET: dict[str, str] = {
+    "split-covers-less": "two numbers as factors one short of an extent are drawn too rarely",
+}
 """Planted bugs that the fuzz does not find within a minute, and why."""
 
 
