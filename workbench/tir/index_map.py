@@ -22,7 +22,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import numpy as np
 
@@ -280,7 +280,7 @@ class IndexMap:
 def table(index_map: IndexMap, sizes: Sequence[int]) -> np.ndarray:
     """The outputs of a map at all points of a box of constant extents, one row a point, in row-major order."""
     count = math.prod(sizes)
-    grids = np.meshgrid(*(np.arange(size) for size in sizes), indexing="ij") if sizes else []
+    grids: Sequence[Any] = np.meshgrid(*(np.arange(size) for size in sizes), indexing="ij") if sizes else []
     known = {id(var): grid.reshape(-1) for var, grid in zip(index_map.initial_indices, grids, strict=True)}
     columns = [np.broadcast_to(_evaluated(output, known), (count,)) for output in index_map.final_indices]
     return np.stack(columns, axis=1) if columns else np.zeros((count, 0), "int64")
@@ -418,7 +418,7 @@ def _flattened(value: Any) -> Iterable[Any]:
     while stack:
         current = stack.pop()
         if isinstance(current, (list, tuple)):
-            stack.extend(reversed(current))
+            stack.extend(reversed(cast("Sequence[Any]", current)))
         else:
             yield current
 

@@ -22,7 +22,7 @@ class _Parser(ExprParser):
 
 def parsed(text: str) -> IndexMap:
     """See `IndexMap.parse`."""
-    source = Source(text[: TEXT_LIMIT + 1] if isinstance(text, str) else text, CODE)
+    source = Source(text[: TEXT_LIMIT + 1], CODE)
     if len(text) > TEXT_LIMIT:
         raise source.at(1, 1, "the map is too large", found=f"{len(text)} characters")
     body = source.tree.body

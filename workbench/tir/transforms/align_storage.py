@@ -8,7 +8,7 @@ A stride is the least one not below what the axes inside need that leaves `offse
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from ...arith import nodes as n
 from ...arith.build import add, const, floordiv, multiply, subtract
@@ -31,11 +31,14 @@ def block_rows(block: t.Block) -> dict[int, list[tuple[int, int, int]]]:
         if all(region.buffer is not other for other in written):
             written.append(region.buffer)
     found: dict[int, list[tuple[int, int, int]]] = {}
-    rows = block.annotations.get(BLOCK_KEY, ())
-    for row in rows if isinstance(rows, tuple) else ():
-        if not isinstance(row, tuple) or len(row) != 4 or any(type(item) is not int for item in row):
+    rows: Any = block.annotations.get(BLOCK_KEY, ())
+    for row in cast("tuple[Any, ...]", rows) if isinstance(rows, tuple) else ():
+        if type(row) is not tuple:
             continue
-        number, axis, factor, offset = row
+        numbers = cast("tuple[Any, ...]", row)
+        if len(numbers) != 4 or any(type(item) is not int for item in numbers):
+            continue
+        number, axis, factor, offset = cast("tuple[int, int, int, int]", numbers)
         if 0 <= number < len(written) and 0 <= axis < len(written[number].shape) and 0 <= offset < factor:
             found.setdefault(id(written[number]), []).append((axis, factor, offset))
     return found
