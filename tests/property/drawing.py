@@ -7,6 +7,7 @@ import random
 import types
 import typing
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
@@ -161,12 +162,12 @@ class Unchanged:
             assert fingerprint(self.func) == self.content, f"one of {self.refused}changed the program it refused"
 
 
-def scheduled(schedule: Schedule, rng: random.Random, count: int) -> Told:
-    """Apply `count` random primitives, in at most three times as many attempts.
+def scheduled(schedule: Schedule, rng: random.Random, count: int, names: Sequence[str] = ()) -> Told:
+    """Apply `count` random primitives (those of `names`, if given), in at most three times as many attempts.
 
     Checks that a refusal changes nothing and says all that it must.
     """
-    told, names = Told(), names_to_draw()
+    told, names = Told(), list(names) or names_to_draw()
     known, held = References.of(schedule, []), Unchanged(schedule)
     for _ in range(3 * count):
         if told.legal.total() >= count:

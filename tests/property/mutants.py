@@ -164,7 +164,7 @@ MUTANTS: Sequence[Mutant] = (
     *_of(
         "bounds", "workbench.tir.transforms.",
         ("buffers-inside-their-loop", "carried",
-         "    return not all(any(_within(read, write) for write in filled) for read in reads)", "    return False"),
+         "    return not all(any(_within(read, write) for write in filled[when]) for read, when in reads)", "    return False"),
         ("within-one-more", "carried", "high > theirs.high:", "high > theirs.high + 1:"),
         ("boxes-have-no-gaps", "carried", "if one.key != other.key or not (", "if one.key == other.key and not ("),
         ("init-without-predicate", "lower_blocks", "    made = made if _is_true(predicate) else t.IfThenElse(predicate, made)\n    for",

@@ -15,8 +15,15 @@ from workbench.analysis.tree import Tree
 from workbench.schedule import PRIMITIVES, BlockRV, Schedule
 from workbench.schedule.primitives import parallel, reorder, vectorize
 
-SEARCH = 1_500
-"""Seeds in which every primitive must have been applied."""
+COMMON = 60
+"""Seeds that meet most primitives."""
+SEARCH = 150
+"""Schedules in which a rarer primitive, drawn alone, must have been applied."""
+
+ELSEWHERE = {
+    "tensorize": "needs a block of an intrinsic's own shape: tests/schedule/primitives/test_tensorize.py",
+    "unsafe_hide_buffer_access": "takes away the declarations that are checked here",
+}
 
 
 def test_every_parameter_can_be_drawn() -> None:
@@ -32,13 +39,22 @@ def test_every_parameter_can_be_drawn() -> None:
 
 def test_every_primitive_is_applied() -> None:
     """A primitive that no random schedule gets to apply is not tested by them: it must suggest better arguments."""
-    wanted = {name for name, entry in PRIMITIVES.items() if entry.category != "get"}
+    wanted = {name for name, entry in PRIMITIVES.items() if entry.category != "get"} - set(ELSEWHERE)
     met: Counter[str] = Counter()
-    for seed in range(SEARCH):
+    for seed in range(COMMON):
         met.update(draw(seed).told.legal)
-        if wanted <= set(met):
-            return
-    assert wanted - set(met) == set()
+    assert sorted(name for name in wanted - set(met) if not _applied_alone(name)) == []
+
+
+def _applied_alone(name: str) -> bool:
+    """Whether a primitive is applied soon when it alone is drawn, after one or two others."""
+    for seed in range(SEARCH):
+        rng = random.Random(seed)
+        sch = Schedule(drawn(rng).func)
+        scheduled(sch, rng, seed % 3, ["compute_at"] if seed % 4 == 3 else ())
+        if scheduled(sch, rng, 3, [name]).legal:
+            return True
+    return False
 
 
 def test_programs_are_small_and_of_every_kind() -> None:

@@ -148,7 +148,7 @@ def test_a_cache_holds_all_that_a_tile_writes() -> None:
     check_numbers(func, sch.func)
 
 
-def test_the_order_of_a_reduction_survives_a_move() -> None:
+def test_a_reduction_that_must_keep_its_order_is_not_moved() -> None:
     """compute_at makes loops in the order of the iterators, which reorder_block_iter_var may have changed."""
     x = te.placeholder((2, 2, 3), name="X")
     reducer = te.comm_reducer(lambda held, value: held * 2.0 + value, lambda kind: te.const(0, kind), name="horner")
@@ -157,5 +157,15 @@ def test_the_order_of_a_reduction_survives_a_move() -> None:
     func = te.create_prim_func([x, te.compute((2,), lambda i: made[i] - x[i, 0, 0], name="out")])
     sch = Schedule(func)
     sch.reorder_block_iter_var(sch.get_block("made"), new_order=[2, 0, 1])
-    sch.compute_at(sch.get_block("made"), sch.get_loops("out")[0])
-    check_numbers(func, sch.func)
+    with pytest.raises(ScheduleError) as caught:
+        sch.compute_at(sch.get_block("made"), sch.get_loops("out")[0])
+    assert caught.value.code == "E-SCHEDULE-IRREGULAR" and "must keep its order" in caught.value.found
+
+
+def test_an_iterator_that_indexes_no_output_is_not_padded() -> None:
+    """A spatial iterator of one value: its padded values wrote the same element again, as zeros."""
+    sch = Schedule(reshaped(3, 1))
+    sch.reverse_compute_inline(sch.get_block("flat"))
+    with pytest.raises(ScheduleError) as caught:
+        sch.pad_einsum(sch.get_block("one"), padding=[4, 4])
+    assert "would write what its one iteration wrote" in caught.value.found

@@ -13,7 +13,6 @@ from ..arith.nodes import PrimExpr, Var
 from ..tir import nodes as t
 from ..tir.build import nest, seq
 from .errors import refuse, require
-from .reductions import reduction_operator
 from .state import ScheduleState
 from .surgery import Names, Replacement, replaced, tidy_realize
 
@@ -100,10 +99,8 @@ def moved(
 ) -> t.Stmt:
     """The block in new loops over the windows of its iterators (by identity), or their whole domains."""
     loops: list[tuple[Var, PrimExpr]] = []
-    ranks: list[tuple[int, ...]] = []
     values: list[PrimExpr] = []
     predicate: PrimExpr = build.const(True)
-    ranked = _order_of_reduction(site)
     for number, iter_var in enumerate(site.block.iter_vars):
         window = windows.get(id(iter_var.var))
         low = iter_var.dom.min if window is None else window.low.expr()
@@ -112,33 +109,16 @@ def moved(
         if keep_units or not (Affine.of(extent, Ranges()).value == 1):
             var = Var(names.fresh(f"ax{number}"))
             loops.append((var, extent))
-            ranks.append(ranked.get(id(iter_var.var), (-1,)))
             value = build.add(low, var)
         values.append(value)
         if window is not None:
             end = build.add(iter_var.dom.min, iter_var.dom.extent)
             predicate = build.all_of(predicate, build.greater_equal(value, iter_var.dom.min), build.less(value, end))
-    if ranked:
-        loops = [loops[number] for number in sorted(range(len(loops)), key=ranks.__getitem__)]
     realize = site.realize.replace(iter_values=tuple(values), predicate=predicate)
     placed = nest(loops, realize)
     own = [*around, *_loops_in(placed)]
     made = tidy_realize(realize, own)
     return nest(loops, made)
-
-
-def _order_of_reduction(site: BlockSite) -> dict[int, tuple[int, ...]]:
-    """Where the loops of each reduction iterator stand, if the order of the reduction matters; else nothing."""
-    reduced = [(item, value) for item, value in site.bindings if item.kind is t.IterKind.REDUCE]
-    if len(reduced) < 2 or reduction_operator(site.block) is not None:
-        return {}
-    ranks: dict[int, tuple[int, ...]] = {}
-    for item, value in reduced:
-        form = Affine.of(value, site.ranges)
-        places = [number for number, loop in enumerate(site.loops) if id(loop.var) in form.variables]
-        # Of a fused loop the quotient comes before the remainder, which holds the loop's variable itself.
-        ranks[id(item.var)] = (min(places, default=0), int(any(atom.is_var for atom in form.terms)))
-    return ranks
 
 
 def _loops_in(stmt: t.Stmt) -> list[t.For]:

@@ -170,6 +170,10 @@ def _require_nothing_added(site: BlockSite, plan: _Plan, accesses: list[tuple[t.
     values = [node for node in post_order(body) if isinstance(node, PrimExpr)]
     if not isinstance(body, t.BufferStore) or not all(isinstance(node, _ARITHMETIC) for node in values):
         raise _not_einsum(site, "operations other than sums, differences, products, minima and maxima")
+    for item in site.block.iter_vars:
+        grows = item.kind is t.IterKind.SPATIAL and plan.new[id(item.var)] != plan.old[id(item.var)]
+        if grows and all(index is not item.var for index in body.indices):
+            raise _not_einsum(site, f"padded iterations of {item.var.name} would write what its one iteration wrote")
     padded = {
         id(item.var): item.var.name
         for item in site.block.iter_vars

@@ -17,7 +17,7 @@ from ...arith import nodes as n
 from ...arith.simplify import Simplifier
 from ...core.node import pre_order, substitute
 from .. import nodes as t
-from .linear import Linear, linear
+from .linear import Linear, linear, structure
 
 MOST_BOXES = 32
 """Beyond this many, neighbouring boxes are not joined any further."""
@@ -32,13 +32,14 @@ def carries(loop: t.For, buffer: t.Buffer) -> bool:
     if loop.kind is t.ForKind.PARALLEL or (isinstance(loop.extent, n.IntImm) and loop.extent.value <= 1):
         return False  # What parallel iterations pass on nobody receives: a buffer used only inside is private to each.
     simplifier = Simplifier()
+    simplifier.bind_range(loop.var, loop.min, loop.extent)
     inner: set[int] = set()
     for node in pre_order(loop.body):
         if isinstance(node, t.For):
             simplifier.bind_range(node.var, node.min, node.extent)
             inner.add(id(node.var))
-    writes: list[Box] = []
-    reads: list[Box] = []
+    writes: list[tuple[Box, frozenset[Any]]] = []
+    reads: list[tuple[Box, frozenset[Any]]] = []
     values: dict[Any, n.PrimExpr] = {}
     for node in pre_order(loop.body):
         if isinstance(node, t.BlockRealize):
@@ -47,14 +48,15 @@ def carries(loop: t.For, buffer: t.Buffer) -> bool:
             own = [region for region in node.block.writes if region.buffer is buffer]
             others = [] if own else [region for region in node.block.reads if region.buffer is buffer]
             allowed = _allowed(node.block)
-            reads += [_box(region, values, inner, simplifier, allowed, False) for region in others]
+            when = _conditions(substitute(node.predicate, values), inner, simplifier)
+            reads += [(_box(region, values, inner, simplifier, allowed, False), when) for region in others]
             writes += [
-                _box(region, values, inner, simplifier, allowed, True)
+                (_box(region, values, inner, simplifier, allowed, True), when)
                 for region in own
                 if _is_filled(region, values, inner, simplifier)
             ]
-    filled = _joined(writes)
-    return not all(any(_within(read, write) for write in filled) for read in reads)
+    filled = {when: _joined([box for box, own in writes if own <= when]) for _, when in reads}
+    return not all(any(_within(read, write) for write in filled[when]) for read, when in reads)
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,25 @@ class Span:
 
 
 Box = list[Span]
+
+
+def _conditions(predicate: n.PrimExpr, inner: set[int], simplifier: Simplifier) -> frozenset[Any]:
+    """The conjuncts of a predicate, by structure, that whole iterations stand under.
+
+    Those that speak of loops inside keep iterators in their domains, which boxes are clipped to.
+    """
+    found: set[Any] = set()
+    stack = [predicate]
+    while stack:
+        part = stack.pop()
+        if isinstance(part, n.And):
+            stack += [part.a, part.b]
+            continue
+        made = simplifier.simplify(part)
+        variables = {id(item) for item in pre_order(made) if isinstance(item, n.Var)}
+        if variables.isdisjoint(inner) and not (isinstance(made, n.IntImm) and made.value):
+            found.add(structure(made))
+    return frozenset(found)
 
 
 def _allowed(block: t.Block) -> Simplifier:
