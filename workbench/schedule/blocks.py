@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from ..analysis.affine import variables_of
 from ..analysis.bindings import binding_facts, writes_once
 from ..analysis.tree import BlockSite, extent_of
@@ -109,31 +111,37 @@ def require_regular(state: ScheduleState, site: BlockSite, verb: str) -> None:
     of its own (its reduction apart), and nothing that is written after it or that it shares with other writers.
     """
     require_leaf(state, site, verb)
-    block = site.block
-    kinds = {iter_var.kind for iter_var in block.iter_vars}
-    if not kinds <= {t.IterKind.SPATIAL, t.IterKind.REDUCE}:
-        _irregular(state, site, verb, "it has opaque or scan iterators")
-    if t.IterKind.REDUCE in kinds and block.init is None:
-        _irregular(state, site, verb, "it reduces without an initialisation of its own")
-    if not _reduces_in_order(site):
-        _irregular(state, site, verb, "its reduction must keep its order, which its iterators do not stand in")
-    if not writes_once(block):
-        _irregular(state, site, verb, "its writes are not single elements, one for each point of its spatial iterators")
-    written = [region.buffer for region in block.writes]
-    for buffer in written:
-        if len(state.tree.writers(buffer)) != 1:
-            _irregular(state, site, verb, f"{buffer.name} has other writers too")
-    if any(region.buffer is buffer for region in block.reads for buffer in written):
-        _irregular(state, site, verb, "it reads what it writes")
-    _require_written_before(state, site, verb)
+    for why in _irregularities(state, site):
+        _irregular(state, site, verb, why)
     _require_pure(state, site, verb)
 
 
-def _require_written_before(state: ScheduleState, site: BlockSite, verb: str) -> None:
+def _irregularities(state: ScheduleState, site: BlockSite) -> Iterator[str]:
+    """What makes a block's values depend on when they are computed."""
+    block = site.block
+    kinds = {iter_var.kind for iter_var in block.iter_vars}
+    if not kinds <= {t.IterKind.SPATIAL, t.IterKind.REDUCE}:
+        yield "it has opaque or scan iterators"
+    if t.IterKind.REDUCE in kinds and block.init is None:
+        yield "it reduces without an initialisation of its own"
+    if not _reduces_in_order(site):
+        yield "its reduction must keep its order, which its iterators do not stand in"
+    if not writes_once(block):
+        yield "its writes are not single elements, one for each point of its spatial iterators"
+    written = [region.buffer for region in block.writes]
+    for buffer in written:
+        if len(state.tree.writers(buffer)) != 1:
+            yield f"{buffer.name} has other writers too"
+    if any(region.buffer is buffer for region in block.reads for buffer in written):
+        yield "it reads what it writes"
+    yield from _read_too_early(state, site)
+
+
+def _read_too_early(state: ScheduleState, site: BlockSite) -> Iterator[str]:
     for region in site.block.reads:
         for writer in state.tree.writers(region.buffer):
             if writer.order > site.order and meets_later_writer(site, region, writer):
-                _irregular(state, site, verb, f"it reads {region.buffer.name}, which {writer.name} writes later")
+                yield f"it reads {region.buffer.name}, which {writer.name} writes later"
 
 
 def _reduces_in_order(site: BlockSite) -> bool:
