@@ -154,10 +154,14 @@ def _joined(boxes: list[Box]) -> list[Box]:
     while at < len(found) <= MOST_BOXES:
         for other in found[:at]:
             made = _together(found[at], other)
-            if made is not None and made not in found:
+            if made is not None and _ends(made) not in map(_ends, found):
                 found.append(made)
         at += 1
     return found
+
+
+def _ends(box: Box) -> list[Any]:
+    return [(_coefficients(span.fixed), span.low, span.high) for span in box]
 
 
 def _together(one: Box, other: Box) -> Box | None:
