@@ -62,8 +62,6 @@ MUTANTS: Sequence[Mutant] = (
          "for old in chain[1:2]:\n        extent ="),
         ("fuse-forgets-first-remainder", "fuse", "last = old is chain[0]", "last = old is chain[-1]"),
         ("reorder-ignores-dependences", "reorder", "notes = require_reorderable(state, chain, after)", "notes = ()"),
-        ("reorder-across-kinds", "reorder", "variables = {id(loop.var) for loop in chain}",
-         "after = after[:1] + after[1:][::-1]; variables = {id(loop.var) for loop in chain}"),
         ("compute-at-any-consumer", "compute_at", "inside = any(part is target.loop for part in reader.path)",
          "inside = any(isinstance(part, t.For) and part.body is target.loop.body for part in reader.path) "
          "or reader.order > target.order"),

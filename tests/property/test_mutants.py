@@ -8,10 +8,12 @@ from tests.property.mutants import BY_NAME, MUTANTS, hunt, stands
 
 FEWEST = 40
 SAMPLE = (
-    "split-guard-off-by-one", "fuse-forgets-first-remainder", "compute-at-last-window", "reverse-at-unfinished",
+    "split-guard-off-by-one", "fuse-forgets-first-remainder", "compute-at-last-window", "extent-off-by-one",
     "decompose-init-after", "private-is-assumed", "hull-without-length", "less-or-equal-is-less",
 )  # fmt: skip
-NOT_YET: dict[str, str] = {}
+NOT_YET: dict[str, str] = {
+    "split-covers-less": "two numbers as factors one short of an extent are drawn too rarely",
+}
 """Planted bugs that the fuzz does not find within a minute, and why."""
 
 

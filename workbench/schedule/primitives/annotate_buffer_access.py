@@ -14,6 +14,7 @@ from ...tir.index_map import IndexMap
 from ..arguments import Index
 from ..blocks import read_buffer, require_leaf, written_buffer
 from ..errors import refuse, require
+from ..kinds import require_still_independent
 from ..layouts import require_rank
 from ..references import BlockRV
 from ..registry import primitive
@@ -73,7 +74,9 @@ def annotate_buffer_access(
         if buf_type == "read"
         else site.block.replace(writes=new, annotations=annotations)
     )
-    return Change(replaced(state.func, {id(site.block): changed}))
+    func = replaced(state.func, {id(site.block): changed})
+    require_still_independent(state, func, [buffer])
+    return Change(func)
 
 
 def _region(site: BlockSite, buffer: t.Buffer, ranges: IndexMap) -> t.BufferRegion:
