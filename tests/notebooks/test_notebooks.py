@@ -106,6 +106,15 @@ def test_the_readmes_tour_runs() -> None:
     assert "'espresso', 'efficientnet_lite0.onnx'" in said and "greatest difference of an output" in said
 
 
+@pytest.mark.timeout(120)
+def test_the_readmes_schedule_runs() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(from workbench import te\n.*?)```", readme, re.DOTALL)
+    said = text_of(executed(nbformat.from_dict(notebook("import workbench as wb\n" + code)), ROOT))
+    assert "cannot vectorize k" in said and "legal on loop j instead" in said and "use rfactor on k" in said
+    assert "sch.reorder(l0, l2, l1)" in said
+
+
 @pytest.mark.parametrize("line", re.findall(r"notebooks/[\w./-]+", (ROOT / "README.md").read_text(encoding="utf-8")))
 def test_what_the_readme_names_is_there(line: str) -> None:
     assert (ROOT / line.rstrip(".")).exists()
