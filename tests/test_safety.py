@@ -25,7 +25,10 @@ BANNED_MODULES = {
 BANNED_CALLS = {"eval", "exec", "compile", "__import__", "execfile"}
 BANNED_METHODS = {"bind", "listen", "start_server", "serve_forever", "create_server"}
 NETWORK_METHODS_OF = {"socket", "sock", "server", "asyncio", "loop"}
-ALLOWED = {"workbench/tir/interpreting/statements.py": "the interpreter's own code, whose names come from a counter"}
+ALLOWED = {
+    "workbench/tir/interpreting/statements.py": "the interpreter's own code, whose names come from a counter",
+    "workbench/teach/source.py": "answers are programs: a student's own, or in a contained process (tests/teach)",
+}
 """File to the reason why it may do what is banned; `tests/views/test_hostile_names.py` tries to break in."""
 
 
