@@ -169,3 +169,30 @@ def test_an_iterator_that_indexes_no_output_is_not_padded() -> None:
     with pytest.raises(ScheduleError) as caught:
         sch.pad_einsum(sch.get_block("one"), padding=[4, 4])
     assert "would write what its one iteration wrote" in caught.value.found
+
+
+def test_a_block_that_runs_in_one_iteration_of_a_loop_keeps_its_buffer_outside() -> None:
+    """What both iterations of u_0 copy is computed in the first one only: allocated inside, it was lost."""
+    from workbench.tir.script import parse
+
+    func = parse("""
+@T.prim_func
+def main(X: T.Buffer((3,), "float32"), Y: T.Buffer((3,), "float32")):
+    M = T.alloc_buffer((3,), "float32", scope="local")
+    for u_0, u_1, i in T.grid(2, 1, 3):
+        with T.block("make"):
+            vi = T.axis.spatial(3, i)
+            T.where(u_0 + u_1 < 1)
+            T.reads(X[vi])
+            T.writes(M[vi])
+            M[vi] = X[vi] * T.float32(2)
+        with T.block("copy"):
+            vj = T.axis.spatial(3, i)
+            T.reads(M[vj])
+            T.writes(Y[vj])
+            Y[vj] = M[vj]
+""")
+    assert isinstance(func, t.PrimFunc)
+    x, y = inputs(func)
+    interpret(lower_blocks(func), x, y)
+    assert (y == 2 * x).all()

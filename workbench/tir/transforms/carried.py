@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from math import inf
 from typing import Any
 
+from ...arith import build
 from ...arith import nodes as n
 from ...arith.simplify import Simplifier
 from ...core.node import pre_order, substitute
@@ -49,9 +50,10 @@ def carries(loop: t.For, buffer: t.Buffer) -> bool:
             others = [] if own else [region for region in node.block.reads if region.buffer is buffer]
             allowed = _allowed(node.block)
             when = _conditions(substitute(node.predicate, values), inner, simplifier)
-            reads += [(_box(region, values, inner, simplifier, allowed, False), when) for region in others]
+            stops, domains = _stops(node, values, loop, inner, simplifier)
+            reads += [(_box(region, values, inner, simplifier, allowed, False), when | stops) for region in others]
             writes += [
-                (_box(region, values, inner, simplifier, allowed, True), when)
+                (_box(region, values, inner, simplifier, allowed, True), when | (stops - domains))
                 for region in own
                 if _is_filled(region, values, inner, simplifier)
             ]
@@ -93,6 +95,36 @@ def _conditions(predicate: n.PrimExpr, inner: set[int], simplifier: Simplifier) 
         if variables.isdisjoint(inner) and not (isinstance(made, n.IntImm) and made.value):
             found.add(structure(made))
     return frozenset(found)
+
+
+def _stops(
+    realize: t.BlockRealize, values: dict[Any, n.PrimExpr], loop: t.For, inner: set[int], simplifier: Simplifier
+) -> tuple[frozenset[Any], frozenset[Any]]:
+    """The conjuncts of a predicate that may leave out whole iterations of `loop`, told from loops inside; and what
+    would only keep iterators in their domains.
+
+        for u_0: for u_1: where u_0 + u_1 < 1: B[0] = ...        # nothing is written where u_0 is 1
+
+    What keeps an iterator of a writer in its domain takes nothing away: boxes are clipped to domains.
+    """
+    ends: set[Any] = set()
+    found: set[Any] = set()
+    for item, value in zip(realize.block.iter_vars, realize.iter_values, strict=True):
+        bound = substitute(value, values)
+        end = build.add(item.dom.min, item.dom.extent)
+        ends.add(structure(simplifier.simplify(build.less(bound, end))))
+        ends.add(structure(simplifier.simplify(build.greater_equal(bound, item.dom.min))))
+    stack = [substitute(realize.predicate, values)]
+    while stack:
+        part = stack.pop()
+        if isinstance(part, n.And):
+            stack += [part.a, part.b]
+            continue
+        made = simplifier.simplify(part)
+        variables = {id(node) for node in pre_order(made) if isinstance(node, n.Var)}
+        if id(loop.var) in variables and not variables.isdisjoint(inner):
+            found.add(structure(made))
+    return frozenset(found), frozenset(ends)
 
 
 def _allowed(block: t.Block) -> Simplifier:
