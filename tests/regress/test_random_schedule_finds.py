@@ -196,3 +196,14 @@ def main(X: T.Buffer((3,), "float32"), Y: T.Buffer((3,), "float32")):
     x, y = inputs(func)
     interpret(lower_blocks(func), x, y)
     assert (y == 2 * x).all()
+
+
+def test_a_tile_of_a_scan_begins_where_the_scan_does() -> None:
+    """The steps of a scan run from 1; inside the tile's block they ran from 0."""
+    x, state = te.placeholder((3, 2), name="X"), te.placeholder((3, 2), name="S")
+    first = te.compute((1, 2), lambda _, i: x[0, i], name="first")
+    step = te.compute((3, 2), lambda s, i: state[s - 1, i] + x[s, i], name="step")
+    func = te.create_prim_func([x, te.scan(first, step, state, inputs=[x], name="scan")])
+    sch = Schedule(func)
+    sch.blockize(sch.get_loops("step")[0], preserve_unit_iters=False)
+    check_numbers(func, sch.func)

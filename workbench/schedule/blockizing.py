@@ -41,8 +41,7 @@ class Division:
     def value(self) -> PrimExpr:
         """The iterator in terms of its parts."""
         begin = self.outer.var if self.outer is not None else self.outer_value
-        scaled = build.multiply(begin, self.tile)
-        start = build.add(self.iter_var.dom.min, scaled) if self.outer is not None else scaled
+        start = build.add(self.iter_var.dom.min, build.multiply(begin, self.tile))
         return start if self.inner is None else build.add(start, self.inner.var)
 
 
