@@ -6,7 +6,7 @@ import pytest
 
 from tests.schedule.executing import inputs
 from tests.schedule.harness import check_numbers
-from tests.schedule.programs import chain, convolution, fused_pair, matmul, reshaped, softmax
+from tests.schedule.programs import chain, convolution, fused_pair, matmul, reshaped, softmax, strided_reads
 from workbench import te
 from workbench.schedule import Schedule, ScheduleError
 from workbench.tir import nodes as t
@@ -207,3 +207,14 @@ def test_a_tile_of_a_scan_begins_where_the_scan_does() -> None:
     sch = Schedule(func)
     sch.blockize(sch.get_loops("step")[0], preserve_unit_iters=False)
     check_numbers(func, sch.func)
+
+
+def test_indices_of_a_private_buffer_are_not_hidden_from_threads() -> None:
+    """What each thread recomputed for itself was shared, once its reads went through a buffer of indices."""
+    sch = Schedule(strided_reads(2))
+    i = sch.get_loops("two")[0]
+    sch.compute_at("one", i)
+    sch.parallel(i)
+    with pytest.raises(ScheduleError) as caught:
+        sch.cache_index("two", "global", cse_thresh=0)
+    assert caught.value.code in ("E-SCHEDULE-UNPROVEN", "E-SCHEDULE-DEPENDENCE")

@@ -18,6 +18,7 @@ from ..arguments import Index
 from ..blocks import require_leaf
 from ..caching import allocating, placed_before, require_scope
 from ..errors import require
+from ..kinds import require_still_independent
 from ..references import BlockRV
 from ..registry import primitive
 from ..state import Change, ScheduleState
@@ -60,7 +61,8 @@ def cache_index(
     `cse_thresh` 0 takes every index that is an expression; n takes expressions, parts of indices too, that occur more
     than n times.  Indices read from buffers are not affine: later steps that must prove something about them are
     refused, so this comes last.
-    Raises `ScheduleError`: no such expression, a block with others inside.
+    Raises `ScheduleError`: no such expression, a block with others inside, loops that run at once and would not be
+    shown to be independent any more.
     """
     site = state.block(block)
     require_leaf(state, site, "cache the indices of")
@@ -87,7 +89,9 @@ def cache_index(
     func = replaced(state.func, {id(site.block): _reading(site.block, loads)})
     for stage, _, _ in stages:
         func = placed_before(func, site.name, stage)
-    return Change(allocating(func, *(buffer for _, _, buffer in stages)), tuple(name for _, name, _ in stages))
+    func = allocating(func, *(buffer for _, _, buffer in stages))
+    require_still_independent(state, func, [region.buffer for region in site.block.reads])
+    return Change(func, tuple(name for _, name, _ in stages))
 
 
 def _chosen(site: BlockSite, threshold: int) -> list[PrimExpr]:
