@@ -283,12 +283,16 @@ def _compile(summary: Summary, waiting: list[Checked]) -> None:
     summary.compiled += len(waiting)
     try:
         check_compiled(waiting)
-    except Exception:
+    except Exception as together:
+        known = len(summary.failures)
         for checked in waiting:
             try:
                 check_compiled([checked])
             except Exception as error:
                 summary.failures.append(f"seed {checked.seed}: {type(error).__name__}: {error}\n{checked.story}")
+        if len(summary.failures) == known:  # each is right by itself: the module of all of them is not
+            seeds = ", ".join(str(checked.seed) for checked in waiting)
+            summary.failures.append(f"seeds {seeds} together: {type(together).__name__}: {together}")
     waiting.clear()
 
 

@@ -77,16 +77,21 @@ def cpu_reduce(outs: Outputs) -> Any:
 
 def cpu_rows(outs: Outputs) -> Any:
     """Softmax and its like: rows in parallel, every stage of a row computed in it."""
-    tensors = _several(outs)
-    s = te.create_schedule([tensor.op for tensor in tensors])
-    stage = s[tensors[0]]
+    s, stage, row = _rows(outs)
+    stage.parallel(row)
+    return s
+
+
+def _rows(outs: Outputs) -> tuple[Any, Any, Any]:
+    """A schedule where each row of the output computes all that it needs; the output's stage, and its loop of rows."""
+    s = default(outs)
+    stage = s[_several(outs)[0]]
     axes = list(stage.op.axis)
     row = stage.fuse(*axes[:-1]) if len(axes) > 2 else axes[0]
     for other in s.stages:
         if other.op.input_tensors and other.op is not stage.op:
             other.compute_at(stage, row)
-    stage.parallel(row)
-    return s
+    return s, stage, row
 
 
 def gpu_map(outs: Outputs) -> Any:
@@ -106,14 +111,7 @@ def gpu_map(outs: Outputs) -> Any:
 
 def gpu_rows(outs: Outputs) -> Any:
     """Softmax and its like: a block of threads a row."""
-    tensors = _several(outs)
-    s = te.create_schedule([tensor.op for tensor in tensors])
-    stage = s[tensors[0]]
-    axes = list(stage.op.axis)
-    row = stage.fuse(*axes[:-1]) if len(axes) > 2 else axes[0]
-    for other in s.stages:
-        if other.op.input_tensors and other.op is not stage.op:
-            other.compute_at(stage, row)
+    s, stage, row = _rows(outs)
     stage.bind(row, te.thread_axis("blockIdx.x"))
     return s
 

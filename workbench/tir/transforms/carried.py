@@ -9,6 +9,7 @@ small.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import inf
 from typing import Any
@@ -83,18 +84,23 @@ def _conditions(predicate: n.PrimExpr, inner: set[int], simplifier: Simplifier) 
 
     Those that speak of loops inside keep iterators in their domains, which boxes are clipped to.
     """
-    found: set[Any] = set()
+    return frozenset(
+        structure(made)
+        for made, variables in _conjuncts(predicate, simplifier)
+        if variables.isdisjoint(inner) and not (isinstance(made, n.IntImm) and made.value)
+    )
+
+
+def _conjuncts(predicate: n.PrimExpr, simplifier: Simplifier) -> Iterator[tuple[n.PrimExpr, set[int]]]:
+    """The simplified parts of a predicate that must all hold, each with its variables."""
     stack = [predicate]
     while stack:
         part = stack.pop()
         if isinstance(part, n.And):
             stack += [part.a, part.b]
-            continue
-        made = simplifier.simplify(part)
-        variables = {id(item) for item in pre_order(made) if isinstance(item, n.Var)}
-        if variables.isdisjoint(inner) and not (isinstance(made, n.IntImm) and made.value):
-            found.add(structure(made))
-    return frozenset(found)
+        else:
+            made = simplifier.simplify(part)
+            yield made, {id(node) for node in pre_order(made) if isinstance(node, n.Var)}
 
 
 def _stops(
@@ -108,23 +114,17 @@ def _stops(
     What keeps an iterator of a writer in its domain takes nothing away: boxes are clipped to domains.
     """
     ends: set[Any] = set()
-    found: set[Any] = set()
     for item, value in zip(realize.block.iter_vars, realize.iter_values, strict=True):
         bound = substitute(value, values)
         end = build.add(item.dom.min, item.dom.extent)
         ends.add(structure(simplifier.simplify(build.less(bound, end))))
         ends.add(structure(simplifier.simplify(build.greater_equal(bound, item.dom.min))))
-    stack = [substitute(realize.predicate, values)]
-    while stack:
-        part = stack.pop()
-        if isinstance(part, n.And):
-            stack += [part.a, part.b]
-            continue
-        made = simplifier.simplify(part)
-        variables = {id(node) for node in pre_order(made) if isinstance(node, n.Var)}
-        if id(loop.var) in variables and not variables.isdisjoint(inner):
-            found.add(structure(made))
-    return frozenset(found), frozenset(ends)
+    found = frozenset(
+        structure(made)
+        for made, variables in _conjuncts(substitute(realize.predicate, values), simplifier)
+        if id(loop.var) in variables and not variables.isdisjoint(inner)
+    )
+    return found, frozenset(ends)
 
 
 def _allowed(block: t.Block) -> Simplifier:
