@@ -17,7 +17,8 @@ from typing import Any
 from ...arith import build
 from ...arith import nodes as n
 from ...arith.simplify import Simplifier
-from ...core.node import pre_order, substitute
+from ...core.equal import structural_equal
+from ...core.node import children, pre_order, substitute
 from .. import nodes as t
 from .linear import Linear, linear, structure
 
@@ -36,30 +37,58 @@ def carries(loop: t.For, buffer: t.Buffer) -> bool:
     simplifier = Simplifier()
     simplifier.bind_range(loop.var, loop.min, loop.extent)
     inner: set[int] = set()
-    for node in pre_order(loop.body):
-        if isinstance(node, t.For):
-            simplifier.bind_range(node.var, node.min, node.extent)
-            inner.add(id(node.var))
-    writes: list[tuple[Box, frozenset[Any]]] = []
-    reads: list[tuple[Box, frozenset[Any]]] = []
     values: dict[Any, n.PrimExpr] = {}
-    for node in pre_order(loop.body):
-        if isinstance(node, t.BlockRealize):
-            pairs = zip(node.block.iter_vars, node.iter_values, strict=True)
-            values.update({item.var: substitute(value, values) for item, value in pairs})
-            own = [region for region in node.block.writes if region.buffer is buffer]
-            others = [] if own else [region for region in node.block.reads if region.buffer is buffer]
-            allowed = _allowed(node.block)
-            when = _conditions(substitute(node.predicate, values), inner, simplifier)
-            stops, domains = _stops(node, values, loop, inner, simplifier)
-            reads += [(_box(region, values, inner, simplifier, allowed, False), when | stops) for region in others]
-            writes += [
-                (_box(region, values, inner, simplifier, allowed, True), when | (stops - domains))
-                for region in own
-                if _is_filled(region, values, inner, simplifier)
-            ]
-    filled = {when: _joined([box for box, own in writes if own <= when]) for _, when in reads}
-    return not all(any(_within(read, write) for write in filled[when]) for read, when in reads)
+    writes: list[Access] = []
+    reads: list[Access] = []
+    for at, (realize, loops) in enumerate(_realizes(loop.body, ())):
+        for step in loops:
+            simplifier.bind_range(step.var, step.min, step.extent)
+            inner.add(id(step.var))
+        pairs = zip(realize.block.iter_vars, realize.iter_values, strict=True)
+        values.update({item.var: substitute(value, values) for item, value in pairs})
+        own = [region for region in realize.block.writes if region.buffer is buffer]
+        others = [region for region in realize.block.reads if region.buffer is buffer and not _is_one_of(region, own)]
+        allowed = _allowed(realize.block)
+        when = _conditions(substitute(realize.predicate, values), inner, simplifier)
+        stops, domains = _stops(realize, values, loop, inner, simplifier)
+        where = at, frozenset(map(id, loops))
+        reads += [Access(_box(it, values, inner, simplifier, allowed, False), when | stops, *where) for it in others]
+        writes += [
+            Access(_box(it, values, inner, simplifier, allowed, True), when | (stops - domains), *where)
+            for it in own
+            if _is_filled(it, values, inner, simplifier)
+        ]
+    return not all(_is_covered(read, writes) for read in reads)
+
+
+def _realizes(stmt: t.Stmt, loops: tuple[t.For, ...]) -> Iterator[tuple[t.BlockRealize, tuple[t.For, ...]]]:
+    """Each block under a statement in the order they run in, with the loops around it."""
+    stack = [(stmt, loops)]
+    while stack:
+        current, loops = stack.pop()
+        if isinstance(current, t.For):
+            loops = (*loops, current)
+        elif isinstance(current, t.BlockRealize):
+            yield current, loops
+        parts = [child for child in children(current) if isinstance(child, (t.Stmt, t.Block))]
+        stack += [(part, loops) for part in reversed(parts)]
+
+
+def _is_one_of(region: t.BufferRegion, others: list[t.BufferRegion]) -> bool:
+    """Whether a block reads just what it writes: a reduction, whose first update finds what its init left."""
+    return any(
+        all(
+            structural_equal(mine.min, theirs.min) and structural_equal(mine.extent, theirs.extent)
+            for mine, theirs in zip(region.region, other.region, strict=True)
+        )
+        for other in others
+    )
+
+
+def _is_covered(read: Access, writes: list[Access]) -> bool:
+    """Whether all that is read has been written in the same iteration: earlier, or in a loop around both."""
+    counted = [w for w in writes if w.when <= read.when and (w.at < read.at or w.loops & read.loops)]
+    return any(_within(read.box, box) for box in _joined([write.box for write in counted]))
 
 
 @dataclass(frozen=True)
@@ -77,6 +106,19 @@ class Span:
 
 
 Box = list[Span]
+
+
+@dataclass(frozen=True)
+class Access:
+    """What a block reads or writes in an iteration."""
+
+    box: Box
+    when: frozenset[Any]
+    """The conditions that it stands under."""
+    at: int
+    """The block's place in the order they run in."""
+    loops: frozenset[int]
+    """The loops inside that are around the block."""
 
 
 def _conditions(predicate: n.PrimExpr, inner: set[int], simplifier: Simplifier) -> frozenset[Any]:
