@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from tests.schedule.executing import inputs
@@ -218,3 +219,71 @@ def test_indices_of_a_private_buffer_are_not_hidden_from_threads() -> None:
     with pytest.raises(ScheduleError) as caught:
         sch.cache_index("two", "global", cse_thresh=0)
     assert caught.value.code in ("E-SCHEDULE-UNPROVEN", "E-SCHEDULE-DEPENDENCE")
+
+
+def test_the_state_of_a_scan_stays_outside_the_loops_that_hand_it_on() -> None:
+    """A step and its start under one split loop: the state was allocated anew in each tile (seed 28191)."""
+    from workbench.tir.script import parse
+
+    func = parse("""
+@T.prim_func
+def main(X: T.Buffer((4, 6), "float32"), O: T.Buffer((4, 6), "float32")):
+    S = T.alloc_buffer((4, 6), "float32")
+    for o_0, o_1 in T.grid(2, 2):
+        for i in T.serial(6):
+            with T.block("step"):
+                vt = T.axis.spatial((1, 4), o_0 * 2 + o_1)
+                vi = T.axis.spatial(6, i)
+                T.where(o_0 * 2 + o_1 >= 1)
+                T.reads(S[vt - 1, vi], X[vt, vi])
+                T.writes(S[vt, vi])
+                S[vt, vi] = S[vt - 1, vi] + X[vt, vi]
+        for p in T.serial(6):
+            with T.block("first"):
+                vj = T.axis.spatial(6, p)
+                T.reads(X[0, vj])
+                T.writes(S[0, vj])
+                S[0, vj] = X[0, vj]
+            with T.block("last"):
+                vo = T.axis.spatial(4, o_0 * 2 + o_1)
+                vp = T.axis.spatial(6, p)
+                T.reads(S[vo, vp])
+                T.writes(O[vo, vp])
+                O[vo, vp] = S[vo, vp] * T.float32(2)
+""")
+    assert isinstance(func, t.PrimFunc)
+    x, out = inputs(func)
+    interpret(lower_blocks(func), x, out)
+    assert np.allclose(out, 2 * np.cumsum(x.astype("float64"), axis=0), rtol=1e-6)
+
+
+def test_what_is_written_after_it_is_read_stays_for_the_next_iteration() -> None:
+    """An element is read, then written: the iteration before has left what is read."""
+    from workbench.tir.script import parse
+
+    func = parse("""
+@T.prim_func
+def main(X: T.Buffer((4,), "float32"), O: T.Buffer((4,), "float32")):
+    S = T.alloc_buffer((1,), "float32")
+    for i in T.serial(4):
+        with T.block("start"):
+            va = T.axis.spatial(1, i)
+            T.where(i < 1)
+            T.reads()
+            T.writes(S[va])
+            S[va] = T.float32(5)
+        with T.block("use"):
+            vi = T.axis.spatial(4, i)
+            T.reads(S[0])
+            T.writes(O[vi])
+            O[vi] = S[0]
+        with T.block("keep"):
+            vk = T.axis.spatial(4, i)
+            T.reads(X[vk])
+            T.writes(S[0])
+            S[0] = X[vk]
+""")
+    assert isinstance(func, t.PrimFunc)
+    x, out = inputs(func)
+    interpret(lower_blocks(func), x, out)
+    assert (out == [5, *x[:3]]).all()

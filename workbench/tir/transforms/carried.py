@@ -20,6 +20,7 @@ from ...arith.simplify import Simplifier
 from ...core.equal import structural_equal
 from ...core.node import children, pre_order, substitute
 from .. import nodes as t
+from .filled import is_filled
 from .linear import Linear, linear, structure
 
 MOST_BOXES = 32
@@ -56,7 +57,7 @@ def carries(loop: t.For, buffer: t.Buffer) -> bool:
         writes += [
             Access(_box(it, values, inner, simplifier, allowed, True), when | (stops - domains), *where)
             for it in own
-            if _is_filled(it, values, inner, simplifier)
+            if is_filled(it, values, inner, simplifier)
         ]
     return not all(_is_covered(read, writes) for read in reads)
 
@@ -256,90 +257,3 @@ def _together(one: Box, other: Box) -> Box | None:
 
 def _coefficients(form: Linear) -> dict[Any, int]:
     return {key: coefficient for key, (_, coefficient) in form.terms.items()}
-
-
-# --- whether a box is filled ----------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Digit:
-    """(source // low) % (high // low), a part of an index of the loops inside."""
-
-    source: n.PrimExpr
-    key: Any
-    low: float
-    high: float
-
-    @property
-    def variables(self) -> set[int]:
-        return {id(part) for part in pre_order(self.source) if isinstance(part, n.Var)}
-
-
-def _is_filled(region: t.BufferRegion, values: dict[Any, n.PrimExpr], inner: set[int], simplifier: Simplifier) -> bool:
-    """Whether a region of single elements fills the box around it while the loops of `inner` run.
-
-    Larger regions hold what a block may write, not what it surely writes.
-
-    Along each axis the inner terms must be mixed radix numbers without gaps; what stands in several axes must be
-    different digits of one number.
-    """
-    digits: list[Digit] = []
-    for axis in region.region:
-        if _number(axis.extent) != 1:
-            return False
-        index = simplifier.simplify(substitute(axis.min, values))
-        spans: list[tuple[int, float]] = []
-        for atom, coefficient in linear(index).terms.values():
-            variables = {id(part) for part in pre_order(atom) if isinstance(part, n.Var)}
-            if not variables & inner:
-                continue
-            if not variables <= inner:
-                return False
-            digits.append(_digit(atom))
-            bound = simplifier.bound(atom)
-            spans.append((abs(coefficient), float(bound.high) - float(bound.low)))
-        if not _without_gaps(spans):
-            return False
-    return all(_independent(one, other, simplifier) for i, one in enumerate(digits) for other in digits[:i])
-
-
-def _without_gaps(spans: list[tuple[int, float]]) -> bool:
-    """Whether sums of factor * (0 ... span) take every value up to the greatest."""
-    reach = 0.0
-    for factor, span in sorted(spans):
-        if factor > reach + 1:
-            return False
-        reach += factor * span
-    return True
-
-
-def _digit(atom: n.PrimExpr) -> Digit:
-    low, high = 1.0, inf
-    source = atom
-    if isinstance(source, n.FloorMod) and _number(source.b):
-        high, source = float(_number(source.b)), source.a
-    if isinstance(source, n.FloorDiv) and _number(source.b):
-        low, source = float(_number(source.b)), source.a
-        high *= low
-        if isinstance(source, n.FloorMod) and _number(source.b):
-            high, source = min(high, float(_number(source.b))), source.a
-    form = linear(source)
-    key = (form.constant, frozenset((key, count) for key, (_, count) in form.terms.items()))
-    return Digit(source, key, low, high)
-
-
-def _number(expr: n.PrimExpr) -> int:
-    return expr.value if isinstance(expr, n.IntImm) and expr.value > 0 else 0
-
-
-def _independent(one: Digit, other: Digit, simplifier: Simplifier) -> bool:
-    """Whether two parts of indices take all combinations of their values."""
-    if one.variables.isdisjoint(other.variables):
-        return True
-    if one.key != other.key or not (one.high <= other.low or other.high <= one.low):
-        return False
-    form = linear(one.source)
-    parts = [(abs(count), simplifier.bound(atom)) for atom, count in form.terms.values()]
-    plain = all(isinstance(atom, n.Var) and count > 0 for atom, count in form.terms.values())
-    spans = [(factor, float(bound.high) - float(bound.low)) for factor, bound in parts]
-    return form.constant == 0 and plain and all(bound.low == 0 for _, bound in parts) and _without_gaps(spans)
