@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
+from workbench.arith.nodes import IntImm
 from workbench.core.equal import fingerprint
 from workbench.core.errors import WorkbenchError
 from workbench.schedule import PRIMITIVES, BlockRV, LoopRV, Schedule, ScheduleError
@@ -41,12 +42,17 @@ class References:
     blocks: list[BlockRV]
     chains: dict[str, list[LoopRV]]
     earlier: list[BlockRV | LoopRV]
+    extents: dict[str, int]
+    """Those of the loops, by reference, that are numbers."""
 
     @classmethod
     def of(cls, schedule: Schedule, earlier: list[BlockRV | LoopRV]) -> References:
         """Fresh references to all blocks but the root, and to the loops around them."""
         blocks = [schedule.get_block(name) for name in schedule.state.tree.blocks if name != "root"]
-        return cls(blocks, {block.target: schedule.get_loops(block) for block in blocks}, earlier)
+        chains = {block.target: schedule.get_loops(block) for block in blocks}
+        found = {loop.name: schedule.get(loop).extent for chain in chains.values() for loop in chain}
+        extents = {name: extent.value for name, extent in found.items() if isinstance(extent, IntImm)}
+        return cls(blocks, chains, earlier, extents)
 
     @property
     def loops(self) -> list[LoopRV]:
@@ -94,7 +100,7 @@ def pool_of(
 ) -> list[Any]:
     """The values to draw an argument from: what the primitive suggests, else all that its annotation names."""
     if item.name == "factors" and entry.name == "split":
-        return list(FACTORS)
+        return [*FACTORS, *_near(known, before)]
     if item.name == "index":
         return [-1, -1, -2, 0, 1]
     if item.name in entry.suggest:
@@ -110,6 +116,12 @@ def pool_of(
         values += known.related(entry, first) if near and first is not None else known.loops
     values += _values_of(annotation)
     return values or ([item.default] if item.default is not item.empty else [])
+
+
+def _near(known: References, before: list[Any]) -> list[list[int | None]]:
+    """Two numbers that make as many iterations as the loop has, or one less."""
+    extent = known.extents.get(before[0].name, 0) if before else 0
+    return [[extent, 1], [1, extent - 1]] if extent > 1 else []
 
 
 def _values_of(annotation: Any) -> list[Any]:

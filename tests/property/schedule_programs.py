@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from tests.property import offset_programs as offset
 from tests.schedule import programs as fixed
 from workbench import te
 from workbench.arith import build
@@ -401,11 +402,41 @@ def te_scan(size: Sizes) -> Case:
     return Case("te_scan", te.create_prim_func([x, out]), meaning, size.bound)
 
 
+def shifted(size: Sizes) -> Case:
+    return Case("shifted", *offset.shifted(size(1, 8)))
+
+
+def outer_sum(size: Sizes) -> Case:
+    return Case("outer_sum", *offset.outer_sum(size(2, 7)))
+
+
+def interleaved(size: Sizes) -> Case:
+    return Case("interleaved", *offset.interleaved(size(1, 4), size(1, 6)))
+
+
+def column(size: Sizes) -> Case:
+    return Case("column", *offset.column(size(1, 7), size(1, 7)))
+
+
+def partial(size: Sizes) -> Case:
+    return Case("partial", *offset.partial(size(1, 6), size(1, 6)))
+
+
+def repeated(size: Sizes) -> Case:
+    n, times = size(1, 6), size(2, 3)
+    return Case("repeated", *offset.repeated(n, times, size.rng.choice((f"i // {times}", f"i % {n}"))), in_place=True)
+
+
+def rewritten(size: Sizes) -> Case:
+    return Case("rewritten", *offset.rewritten(size(1, 8)))
+
+
 MAKERS: dict[str, Maker] = {
     maker.__name__: maker
     for maker in (
         matmul, batch_matmul, convolution, packed_convolution, pooling, average, softmax, chain, reshaped,
         strided_reads, blur, triangle, argmax, horner, gather, transposed, stencil, skewed, fused_pair, scan, te_scan,
+        shifted, outer_sum, interleaved, column, partial, repeated, rewritten,
     )
 }  # fmt: skip
 COMMON = ("matmul", "convolution", "chain", "softmax", "blur", "transposed", "argmax")

@@ -1,0 +1,177 @@
+"""Programs that `te.compute` does not make: writes at an offset, with gaps, in part, again; reads of one column.
+
+Each is one step away from a mistake about the elements of an iteration.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from workbench.tir import nodes as t
+from workbench.tir.script import parse
+
+
+def _function(x: tuple[int, ...], y: tuple[int, ...], buffers: dict[str, tuple[int, ...]], body: str) -> t.PrimFunc:
+    """A function of X and Y whose text ends in `body`, with `buffers` allocated."""
+    made = "".join(f'    {name} = T.alloc_buffer({shape}, "float32")\n' for name, shape in buffers.items())
+    head = f'@T.prim_func\ndef main(X: T.Buffer({x}, "float32"), Y: T.Buffer({y}, "float32")):\n'
+    func = parse(head + made + body)
+    assert isinstance(func, t.PrimFunc)
+    return func
+
+
+def shifted(n: int) -> tuple[t.PrimFunc, Any]:
+    """M[i + 1] is made from X[i]; two neighbours are added."""
+    func = _function((n + 1,), (n,), {"M": (n + 2,)}, f"""
+    for i in T.serial({n + 1}):
+        with T.block("make"):
+            vi = T.axis.spatial({n + 1}, i)
+            T.reads(X[vi])
+            T.writes(M[vi + 1])
+            M[vi + 1] = X[vi] * T.float32(2)
+    for i in T.serial({n}):
+        with T.block("add"):
+            vi = T.axis.spatial({n}, i)
+            T.reads(M[vi + 1], M[vi + 2])
+            T.writes(Y[vi])
+            Y[vi] = M[vi + 1] + M[vi + 2]
+""")  # fmt: skip
+    return func, lambda x: 2 * (x[:-1] + x[1:])
+
+
+def outer_sum(n: int) -> tuple[t.PrimFunc, Any]:
+    """Two vectors made in one loop, then every sum of one of each."""
+    func = _function((n,), (n, n), {"P": (n,), "Q": (n,)}, f"""
+    for i in T.serial({n}):
+        with T.block("rows"):
+            vi = T.axis.spatial({n}, i)
+            T.reads(X[vi])
+            T.writes(P[vi])
+            P[vi] = X[vi] * T.float32(2)
+        with T.block("columns"):
+            vj = T.axis.spatial({n}, i)
+            T.reads(X[vj])
+            T.writes(Q[vj])
+            Q[vj] = X[vj] + T.float32(1)
+    for i, j in T.grid({n}, {n}):
+        with T.block("sums"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            T.reads(P[vi], Q[vj])
+            T.writes(Y[vi, vj])
+            Y[vi, vj] = P[vi] + Q[vj]
+""")  # fmt: skip
+    return func, lambda x: 2 * x[:, None] + x[None, :] + 1
+
+
+def interleaved(a: int, b: int) -> tuple[t.PrimFunc, Any]:
+    """Each row of X is spread over every `a`-th element; only all of them together leave no gap."""
+    func = _function((a, b), (a * b,), {"P": (a * b,)}, f"""
+    for i, j in T.grid({a}, {b}):
+        with T.block("spread"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            T.reads(X[vi, vj])
+            T.writes(P[vj * {a} + vi])
+            P[vj * {a} + vi] = X[vi, vj] * T.float32(2)
+    for k in T.serial({a * b}):
+        with T.block("after"):
+            vk = T.axis.spatial({a * b}, k)
+            T.reads(P[vk])
+            T.writes(Y[vk])
+            Y[vk] = P[vk] + T.float32(1)
+""")  # fmt: skip
+    return func, lambda x: 2 * x.T.reshape(-1) + 1
+
+
+def column(n: int, m: int) -> tuple[t.PrimFunc, Any]:
+    """Of a whole stage one column is read."""
+    func = _function((n, m), (n,), {"P": (n, m)}, f"""
+    for i, j in T.grid({n}, {m}):
+        with T.block("make"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            T.reads(X[vi, vj])
+            T.writes(P[vi, vj])
+            P[vi, vj] = X[vi, vj] * T.float32(2)
+    for i in T.serial({n}):
+        with T.block("first"):
+            vi = T.axis.spatial({n}, i)
+            T.reads(P[vi, 0])
+            T.writes(Y[vi])
+            Y[vi] = P[vi, 0] + T.float32(1)
+""")  # fmt: skip
+    return func, lambda x: np.asarray(2 * x[:, 0] + 1)
+
+
+def partial(n: int, m: int) -> tuple[t.PrimFunc, Any]:
+    """The last row of the result, and of each row the last element, are never written."""
+    func = _function((n, m), (n, m), {"P": (n, m)}, f"""
+    for i, j in T.grid({n}, {m}):
+        with T.block("make"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            T.reads(X[vi, vj])
+            T.writes(P[vi, vj])
+            P[vi, vj] = X[vi, vj] * T.float32(2)
+    for i, j in T.grid({n}, {m}):
+        with T.block("most"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            T.where(i < {n - 1} and j < {m - 1})
+            T.reads(P[vi, vj])
+            T.writes(Y[vi, vj])
+            Y[vi, vj] = P[vi, vj] + T.float32(1)
+""")  # fmt: skip
+
+    def meaning(x: np.ndarray) -> np.ndarray:
+        made = np.full_like(x, -7)
+        made[:-1, :-1] = 2 * x[:-1, :-1] + 1
+        return made
+
+    return func, meaning
+
+
+def repeated(n: int, times: int, index: str) -> tuple[t.PrimFunc, Any]:
+    """Every element is doubled several times: `index` of the loop is the same in several iterations."""
+    func = parse(f"""
+@T.prim_func
+def main(A: T.Buffer(({n}, 2), "float32")):
+    for i, j in T.grid({n * times}, 2):
+        with T.block("twice"):
+            vi = T.axis.spatial({n}, {index})
+            vj = T.axis.spatial(2, j)
+            T.reads(A[vi, vj])
+            T.writes(A[vi, vj])
+            A[vi, vj] = A[vi, vj] * T.float32(2) + T.float32(1)
+""")  # fmt: skip
+    assert isinstance(func, t.PrimFunc)
+    return func, lambda a: a * 2.0**times + (2.0**times - 1)
+
+
+def rewritten(n: int) -> tuple[t.PrimFunc, Any]:
+    """A buffer is read, written again, and read again."""
+    func = _function((n,), (n,), {"P": (n,), "K": (n,)}, f"""
+    for i in T.serial({n}):
+        with T.block("make"):
+            vi = T.axis.spatial({n}, i)
+            T.reads(X[vi])
+            T.writes(P[vi])
+            P[vi] = X[vi] * T.float32(2)
+    for i in T.serial({n}):
+        with T.block("keep"):
+            vi = T.axis.spatial({n}, i)
+            T.reads(P[vi])
+            T.writes(K[vi])
+            K[vi] = P[vi] + T.float32(1)
+    for i in T.serial({n}):
+        with T.block("again"):
+            vi = T.axis.spatial({n}, i)
+            T.reads(X[vi])
+            T.writes(P[vi])
+            P[vi] = X[vi] - T.float32(3)
+    for i in T.serial({n}):
+        with T.block("both"):
+            vi = T.axis.spatial({n}, i)
+            T.reads(P[vi], K[vi])
+            T.writes(Y[vi])
+            Y[vi] = P[vi] * K[vi]
+""")  # fmt: skip
+    return func, lambda x: (x - 3) * (2 * x + 1)
