@@ -287,3 +287,19 @@ def main(X: T.Buffer((4,), "float32"), O: T.Buffer((4,), "float32")):
     x, out = inputs(func)
     interpret(lower_blocks(func), x, out)
     assert (out == [5, *x[:3]]).all()
+
+
+def test_a_block_stands_under_the_predicates_of_the_blocks_around_it() -> None:
+    """A tile that runs in one of sixteen iterations: its private buffer lay outside of the threads (seed 30222)."""
+    func = strided_reads(9)
+    sch = Schedule(func)
+    outer, inner = sch.split(sch.get_loops("two")[0], factors=[3, None])
+    sch.parallel(outer)
+    sch.compute_at("one", outer, preserve_unit_loops=True)
+    unit = sch.add_unit_loop(outer)
+    sch.blockize(inner)
+    sch.split(unit, factors=[4, 4])
+    check_numbers(func, sch.func)
+    lowered = lower_blocks(sch.func)
+    data = inputs(lowered)
+    interpret(lowered, *data, check_races=True)

@@ -41,7 +41,8 @@ def carries(loop: t.For, buffer: t.Buffer) -> bool:
     values: dict[Any, n.PrimExpr] = {}
     writes: list[Access] = []
     reads: list[Access] = []
-    for at, (realize, loops) in enumerate(_realizes(loop.body, ())):
+    stands_under: dict[t.BlockRealize | None, Conditions] = {None: Conditions(frozenset(), frozenset())}
+    for at, (realize, loops, around) in enumerate(_realizes(loop.body)):
         for step in loops:
             simplifier.bind_range(step.var, step.min, step.extent)
             inner.add(id(step.var))
@@ -52,27 +53,31 @@ def carries(loop: t.For, buffer: t.Buffer) -> bool:
         allowed = _allowed(realize.block)
         when = _conditions(substitute(realize.predicate, values), inner, simplifier)
         stops, domains = _stops(realize, values, loop, inner, simplifier)
+        outer = stands_under[around]
+        under = Conditions(outer.read | when | stops, outer.written | when | (stops - domains))
+        stands_under[realize] = under
         where = at, frozenset(map(id, loops))
-        reads += [Access(_box(it, values, inner, simplifier, allowed, False), when | stops, *where) for it in others]
+        reads += [Access(_box(it, values, inner, simplifier, allowed, False), under.read, *where) for it in others]
         writes += [
-            Access(_box(it, values, inner, simplifier, allowed, True), when | (stops - domains), *where)
+            Access(_box(it, values, inner, simplifier, allowed, True), under.written, *where)
             for it in own
             if is_filled(it, values, inner, simplifier)
         ]
     return not all(_is_covered(read, writes) for read in reads)
 
 
-def _realizes(stmt: t.Stmt, loops: tuple[t.For, ...]) -> Iterator[tuple[t.BlockRealize, tuple[t.For, ...]]]:
-    """Each block under a statement in the order they run in, with the loops around it."""
-    stack = [(stmt, loops)]
+def _realizes(root: t.Stmt) -> Iterator[tuple[t.BlockRealize, tuple[t.For, ...], t.BlockRealize | None]]:
+    """Each block under a statement in the order they run in, with the loops and the innermost block around it."""
+    stack: list[tuple[Any, tuple[t.For, ...], t.BlockRealize | None]] = [(root, (), None)]
     while stack:
-        current, loops = stack.pop()
+        current, loops, around = stack.pop()
         if isinstance(current, t.For):
             loops = (*loops, current)
         elif isinstance(current, t.BlockRealize):
-            yield current, loops
+            yield current, loops, around
+            around = current
         parts = [child for child in children(current) if isinstance(child, (t.Stmt, t.Block))]
-        stack += [(part, loops) for part in reversed(parts)]
+        stack += [(part, loops, around) for part in reversed(parts)]
 
 
 def _is_one_of(region: t.BufferRegion, others: list[t.BufferRegion]) -> bool:
@@ -107,6 +112,16 @@ class Span:
 
 
 Box = list[Span]
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """What whole iterations stand under, from the predicates of a block and of those around it."""
+
+    read: frozenset[Any]
+    """Where the block reads."""
+    written: frozenset[Any]
+    """Where it writes: what only keeps its iterators in their domains takes nothing away."""
 
 
 @dataclass(frozen=True)
