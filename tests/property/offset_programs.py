@@ -175,3 +175,36 @@ def rewritten(n: int) -> tuple[t.PrimFunc, Any]:
             Y[vi] = P[vi] * K[vi]
 """)  # fmt: skip
     return func, lambda x: (x - 3) * (2 * x + 1)
+
+
+def partial_sum(n: int, k: int, until: int) -> tuple[t.PrimFunc, Any]:
+    """The sum of the first `until` of `k` values in a row."""
+    func = _function((n, k), (n,), {}, f"""
+    for i, k in T.grid({n}, {k}):
+        with T.block("sum"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            T.where(k < {until})
+            T.reads(X[vi, vk])
+            T.writes(Y[vi])
+            with T.init():
+                Y[vi] = T.float32(0)
+            Y[vi] = Y[vi] + X[vi, vk]
+""")  # fmt: skip
+    return func, lambda x: x[:, :until].sum(axis=1)
+
+
+def skewed_sum(n: int, k: int) -> tuple[t.PrimFunc, Any]:
+    """A sum over k whose rows are told from both loops: taken row by row, the last value would come first."""
+    func = _function((n, k), (n,), {}, f"""
+    for k, i in T.grid({k}, {n + k - 1}):
+        with T.block("sum"):
+            vi = T.axis.spatial({n}, i + k - {k - 1})
+            vk = T.axis.reduce({k}, k)
+            T.where({k - 1} <= i + k and i + k < {n + k - 1})
+            T.reads(X[vi, vk])
+            T.writes(Y[vi])
+            with T.init():
+                Y[vi] = T.float32(0)
+            Y[vi] = Y[vi] + X[vi, vk]
+""")  # fmt: skip
+    return func, lambda x: x.sum(axis=1)

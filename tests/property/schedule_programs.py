@@ -431,12 +431,22 @@ def rewritten(size: Sizes) -> Case:
     return Case("rewritten", *offset.rewritten(size(1, 8)))
 
 
+def partial_sum(size: Sizes) -> Case:
+    k = size(1, 7)
+    return Case("partial_sum", *offset.partial_sum(size(1, 5), k, size(1, k)))
+
+
+def skewed_sum(size: Sizes) -> Case:
+    return Case("skewed_sum", *offset.skewed_sum(size(1, 5), size(1, 5)))
+
+
 MAKERS: dict[str, Maker] = {
     maker.__name__: maker
     for maker in (
         matmul, batch_matmul, convolution, packed_convolution, pooling, average, softmax, chain, reshaped,
         strided_reads, blur, triangle, argmax, horner, gather, transposed, stencil, skewed, fused_pair, scan, te_scan,
         shifted, outer_sum, interleaved, column, partial, repeated, rewritten,
+        partial_sum, skewed_sum,
     )
 }  # fmt: skip
 COMMON = ("matmul", "convolution", "chain", "softmax", "blur", "transposed", "argmax")
