@@ -303,3 +303,16 @@ def test_a_block_stands_under_the_predicates_of_the_blocks_around_it() -> None:
     lowered = lower_blocks(sch.func)
     data = inputs(lowered)
     interpret(lowered, *data, check_races=True)
+
+
+def test_one_lane_may_store_to_an_element_that_all_lanes_name() -> None:
+    """A sum of one value, behind a condition on the vectorized loop: refused by the code generator (seed 1090)."""
+    import workbench as wb
+    from tests.property.offset_programs import partial_sum
+
+    func, meaning = partial_sum(3, 4, 1)
+    sch = Schedule(func)
+    sch.vectorize(sch.get_loops("sum")[1])
+    x, out = inputs(func)
+    wb.build(sch.func)(x, out)
+    assert (out == meaning(x)).all()

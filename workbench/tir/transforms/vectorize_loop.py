@@ -4,8 +4,8 @@
     after:   C[T.ramp(io * 16, 1, 16)] = A[T.ramp(io * 16, 1, 16)] * T.broadcast(2, 16)
 
 Conditions that differ by lane: stores under them become masked stores, behind a test whether all lanes hold (then no
-mask is needed).  What has no form in lanes (calls with effects, inner loops of differing length) stays a serial loop.
-Storing all lanes to one element is a reduction and refused.
+mask is needed).  What has no form in lanes (calls with effects, inner loops of differing length, a store of one lane to
+what all name) stays a serial loop.  Storing all lanes to one element is a reduction and refused.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ def _if(stmt: t.IfThenElse, condition: n.PrimExpr, loop: t.For, lanes: Lanes) ->
         if stmt.else_case is not None:
             else_case = yield _stmt(stmt.else_case, loop, lanes)
         return origin.derived(t.IfThenElse(condition, then_case, else_case), stmt)
-    if stmt.else_case is not None or not _only_stores(stmt.then_case):
+    if stmt.else_case is not None or not _only_stores(stmt.then_case) or _stores_to_one_element(stmt.then_case, lanes):
         return _serial(stmt, loop)
     then_case = yield _stmt(stmt.then_case, loop, lanes)
     if not _only_vector_stores(then_case):
@@ -168,6 +168,12 @@ def _if(stmt: t.IfThenElse, condition: n.PrimExpr, loop: t.For, lanes: Lanes) ->
 def _only_stores(stmt: t.Stmt) -> bool:
     parts = stmt.stmts if isinstance(stmt, t.SeqStmt) else (stmt,)
     return all(isinstance(part, t.BufferStore) for part in parts)
+
+
+def _stores_to_one_element(stmt: t.Stmt, lanes: Lanes) -> bool:
+    """Whether lanes store to the same element: under a condition that a single lane may pass, no reduction."""
+    parts = stmt.stmts if isinstance(stmt, t.SeqStmt) else (stmt,)
+    return any(lanes.vector(part.indices[0]) is part.indices[0] for part in parts if part.indices)
 
 
 def _only_vector_stores(stmt: t.Stmt) -> bool:
