@@ -16,6 +16,7 @@ from __future__ import annotations
 import importlib.machinery
 import importlib.util
 import json
+import re
 import subprocess
 import sys
 import time
@@ -279,15 +280,18 @@ def hunt(mutant: Mutant, seconds: float = SECONDS) -> Outcome:
     if not done.stdout.strip():
         return Outcome(mutant.name, False, 0, 0.0, f"the process failed: {done.stderr.strip()[-300:]}")
     outcome = Outcome(**json.loads(done.stdout.strip().splitlines()[-1]))
-    if outcome.found and _fails(outcome.schedules - 1):
+    if outcome.found and _fails(outcome.how):
         return replace(outcome, found=False, how=f"fails without the mutant too: {outcome.how}")
     return outcome
 
 
-def _fails(seed: int) -> bool:
+def _fails(how: str) -> bool:
+    """Whether the seeds that a failure names fail without a mutant."""
     from tests.property.schedule_checks import run_seeds
 
-    return bool(run_seeds([seed]).failures)
+    named = re.match(r"seeds? ([\d, ]+)", how)
+    assert named is not None, how
+    return bool(run_seeds(map(int, named[1].split(",")), native=1).failures)
 
 
 def _hunted(mutant: Mutant, seconds: float) -> Outcome:
@@ -302,7 +306,7 @@ def _hunted(mutant: Mutant, seconds: float) -> Outcome:
         schedules += made.seeds
         used = time.process_time() - begun
         if made.failures or used > seconds:
-            how = made.failures[0].split("\n")[0][:110] if made.failures else ""
+            how = made.failures[0].split("\n")[0][:200] if made.failures else ""
             return Outcome(mutant.name, bool(made.failures) and used <= seconds, schedules, used, how)
 
 

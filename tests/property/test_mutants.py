@@ -12,7 +12,6 @@ SAMPLE = (
     "decompose-init-after", "private-is-assumed", "hull-without-length", "less-or-equal-is-less",
 )  # fmt: skip
 NOT_YET: dict[str, str] = {
-    "split-covers-less": "two numbers as factors one short of an extent are drawn too rarely",
 }
 """Planted bugs that the fuzz does not find within a minute, and why."""
 

@@ -316,3 +316,39 @@ def test_one_lane_may_store_to_an_element_that_all_lanes_name() -> None:
     x, out = inputs(func)
     wb.build(sch.func)(x, out)
     assert (out == meaning(x)).all()
+
+
+def _without_uninitialised(func: t.PrimFunc) -> None:
+    lowered = lower_blocks(func)
+    interpret(lowered, *inputs(lowered), check_races=True)
+
+
+def test_iterations_that_write_nothing_leave_the_buffer_outside_two_iterators_on_an_axis() -> None:
+    """Where i_0 is 1 only the reader runs: what it reads was made where i_0 is 0 (seed 9390)."""
+    from tests.property.offset_programs import interleaved
+
+    func, _ = interleaved(1, 3)
+    sch = Schedule(func)
+    inner = sch.split(sch.get_loops("spread")[0], factors=[2, None])[1]
+    sch.reverse_compute_at("after", inner)
+    check_numbers(func, sch.func)
+    _without_uninitialised(sch.func)
+
+
+def test_iterations_that_write_nothing_leave_the_buffer_outside_an_iterator_of_no_axis() -> None:
+    """The tile's copy runs in each j_0, what it copies is made in the first (seed 8565)."""
+    sch = Schedule(reshaped(3, 1))
+    sch.reverse_compute_inline("flat")
+    outer = sch.split(sch.get_loops("one")[1], factors=[3, None])[1]
+    sch.write_at(outer, "one", 0, "shared")
+    _without_uninitialised(sch.func)
+
+
+def test_an_initialisation_does_not_leave_its_condition_behind() -> None:
+    """A reduction that runs in one of several iterations: its initialisation ran in all of them (seed 5343)."""
+    sch = Schedule(matmul(1, 1, 3))
+    unit, _ = sch.split(sch.get_loops("C")[0], factors=[None, 4], preserve_unit_iters=False)
+    outer, inner = sch.split(unit, factors=[2, 3])
+    with pytest.raises(ScheduleError, match="speaks of loops that the initialisation has and of others"):
+        sch.decompose_reduction("C", inner)
+    sch.decompose_reduction("C", outer)

@@ -148,7 +148,11 @@ def _init_nest(site: BlockSite, at: int, names: Names) -> t.Stmt:
 
 
 def _spatial_part(site: BlockSite, at: int) -> PrimExpr:
-    """The conjuncts of the predicate that speak of spatial loops only."""
+    """The conjuncts of the predicate that speak only of loops around the initialisation.
+
+        for u_0: for u_1: for k: where u_0 + u_1 < 1        # at u_1 the initialisation would run in each u_0
+    """
+    outside = {id(loop.var) for loop in site.loops[:at]}
     dropped = {id(loop.var) for loop in site.loops[at:]} - spatial_variables(site)
     kept: list[PrimExpr] = []
     for condition in conjuncts(site.realize.predicate):
@@ -157,11 +161,11 @@ def _spatial_part(site: BlockSite, at: int) -> PrimExpr:
             kept.append(condition)
             continue
         require(
-            not mentioned & spatial_variables(site),
+            not mentioned & (spatial_variables(site) | outside),
             "E-SCHEDULE-MIXED-PREDICATE",
-            f"a condition on {site.name} speaks of spatial and reduction loops at once",
+            f"a condition on {site.name} speaks of loops that the initialisation has and of others",
             found="a predicate that cannot be taken apart",
-            expected="conditions on one kind of loops",
+            expected="conditions on loops of one kind: around the initialisation or left to the sums",
             fix="split loops by factors that divide their extents",
             nodes=(site.block,),
         )

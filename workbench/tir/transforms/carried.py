@@ -52,7 +52,7 @@ def carries(loop: t.For, buffer: t.Buffer) -> bool:
         others = [region for region in realize.block.reads if region.buffer is buffer and not _is_one_of(region, own)]
         allowed = _allowed(realize.block)
         when = _conditions(substitute(realize.predicate, values), inner, simplifier)
-        stops, domains = _stops(realize, values, loop, inner, simplifier)
+        stops, domains = _stops(realize, own, values, loop, inner, simplifier)
         outer = stands_under[around]
         under = Conditions(outer.read | when | stops, outer.written | when | (stops - domains))
         stands_under[realize] = under
@@ -162,17 +162,24 @@ def _conjuncts(predicate: n.PrimExpr, simplifier: Simplifier) -> Iterator[tuple[
 
 
 def _stops(
-    realize: t.BlockRealize, values: dict[Any, n.PrimExpr], loop: t.For, inner: set[int], simplifier: Simplifier
+    realize: t.BlockRealize,
+    written: list[t.BufferRegion],
+    values: dict[Any, n.PrimExpr],
+    loop: t.For,
+    inner: set[int],
+    simplifier: Simplifier,
 ) -> tuple[frozenset[Any], frozenset[Any]]:
     """The conjuncts of a predicate that may leave out whole iterations of `loop`, told from loops inside; and what
     would only keep iterators in their domains.
 
         for u_0: for u_1: where u_0 + u_1 < 1: B[0] = ...        # nothing is written where u_0 is 1
 
-    What keeps an iterator of a writer in its domain takes nothing away: boxes are clipped to domains.
+    What keeps the iterator of a whole axis of the buffer in its domain takes nothing away: there is nothing beyond.
     """
     ends: set[Any] = set()
     for item, value in zip(realize.block.iter_vars, realize.iter_values, strict=True):
+        if not any(_is_whole_axis(item, region) for region in written):
+            continue
         bound = substitute(value, values)
         end = build.add(item.dom.min, item.dom.extent)
         ends.add(structure(simplifier.simplify(build.less(bound, end))))
@@ -183,6 +190,14 @@ def _stops(
         if id(loop.var) in variables and not variables.isdisjoint(inner)
     )
     return found, frozenset(ends)
+
+
+def _is_whole_axis(item: t.IterVar, region: t.BufferRegion) -> bool:
+    """Whether an iterator runs through an axis of the buffer from end to end."""
+    return structure(item.dom.min) == structure(build.const(0)) and any(
+        axis.min is item.var and structure(item.dom.extent) == structure(extent)
+        for axis, extent in zip(region.region, region.buffer.shape, strict=True)
+    )
 
 
 def _allowed(block: t.Block) -> Simplifier:
