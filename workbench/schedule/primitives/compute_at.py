@@ -85,6 +85,16 @@ def _consumers(state: ScheduleState, site: BlockSite, target: LoopSite) -> list[
                 fix="move that consumer into the loop first, or choose a loop around all consumers",
                 nodes=(reader.block, target.loop),
             )
+            require_legal(
+                state,
+                reader.order >= site.order,
+                "E-SCHEDULE-CONSUMER-EARLIER",
+                f"{reader.name} stands before {site.name}, whose {region.buffer.name} it reads",
+                found="a consumer of what an earlier iteration made, or of nothing",
+                expected="consumers that follow the block",
+                fix="move the consumer behind the block first",
+                nodes=(reader.block, site.block),
+            )
             if inside:
                 found.append(reader)
     if not found and state.doubts:
