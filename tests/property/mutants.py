@@ -162,10 +162,9 @@ MUTANTS: Sequence[Mutant] = (
     ),
     *_of(
         "bounds", "workbench.tir.transforms.",
-        ("buffers-inside-their-loop", "carried",
-         "    return not all(any(_within(read, write) for write in filled[when]) for read, when in reads)", "    return False"),
+        ("buffers-inside-their-loop", "carried", "return not all(_is_covered(read, writes) for read in reads)", "return False"),
         ("within-one-more", "carried", "high > theirs.high:", "high > theirs.high + 1:"),
-        ("boxes-have-no-gaps", "carried", "if one.key != other.key or not (", "if one.key == other.key and not ("),
+        ("boxes-have-no-gaps", "filled", "if one.key != other.key or not (", "if one.key == other.key and not ("),
         ("init-without-predicate", "lower_blocks", "    made = made if _is_true(predicate) else t.IfThenElse(predicate, made)\n    for",
          "    for"),
         ("compact-too-small", "compact_buffers", "(min(low, found[1][0]), max(high, found[1][1]))",
