@@ -352,15 +352,3 @@ def test_an_initialisation_does_not_leave_its_condition_behind() -> None:
     with pytest.raises(ScheduleError, match="speaks of loops that the initialisation has and of others"):
         sch.decompose_reduction("C", inner)
     sch.decompose_reduction("C", outer)
-
-
-def test_a_copy_does_not_move_before_what_it_copies() -> None:
-    """Its consumer, which never ran, stood before it: the copy followed it there (seed 11094)."""
-    from tests.property.offset_programs import partial
-
-    sch = Schedule(partial(1, 2)[0])
-    sch.compute_at("make", sch.get_loops("most")[1])
-    unit = sch.add_unit_loop(sch.get_loops("make")[0])
-    sch.cache_write("make", 0, "global")
-    with pytest.raises(ScheduleError, match="most stands before P_global_copy"):
-        sch.compute_at("P_global_copy", unit, index=-2)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import Golden
+from tests.property.offset_programs import partial
 from tests.schedule import odd_programs as q
 from tests.schedule import programs as p
 from tests.schedule.harness import Program, Steps, check_refusal, check_steps
@@ -49,6 +50,14 @@ def inside_vector(sch: Schedule) -> Any:
     return sch.compute_at("C", j)
 
 
+def before_what_it_copies(sch: Schedule) -> Any:
+    """The copy's one consumer never runs and stands before it: it would follow it there (random seed 11094)."""
+    sch.compute_at("make", sch.get_loops("most")[1])
+    unit = sch.add_unit_loop(sch.get_loops("make")[0])
+    sch.cache_write("make", 0, "global")
+    return sch.compute_at("P_global_copy", unit, index=-2)
+
+
 REFUSALS: dict[str, tuple[Program, Steps, str]] = {
     "output": (p.matmul, lambda s: s.compute_at("D", s.get_loops("C")[0]), "E-SCHEDULE-OUTPUT"),
     "consumer outside": (
@@ -77,6 +86,7 @@ REFUSALS: dict[str, tuple[Program, Steps, str]] = {
         lambda s: s.compute_at("make", s.get_loops("use")[0]),
         "E-SCHEDULE-PARTIAL",
     ),
+    "consumer earlier": (lambda: partial(1, 2)[0], before_what_it_copies, "E-SCHEDULE-CONSUMER-EARLIER"),
 }
 
 
