@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import workbench as wb
+from tests.property.offset_programs import interleaved, partial_sum
 from tests.schedule.executing import inputs
 from tests.schedule.harness import check_numbers
 from tests.schedule.programs import chain, convolution, fused_pair, matmul, reshaped, softmax, strided_reads
@@ -12,7 +14,14 @@ from workbench import te
 from workbench.schedule import Schedule, ScheduleError
 from workbench.tir import nodes as t
 from workbench.tir.interpret import interpret
+from workbench.tir.script import parse
 from workbench.tir.transforms.lower_blocks import lower_blocks
+
+
+def check_lowered(func: t.PrimFunc) -> None:
+    """Lowered, it reads nothing that is not written, and iterations that run at once do not meet."""
+    lowered = lower_blocks(func)
+    interpret(lowered, *inputs(lowered), check_races=True)
 
 
 def gram(n: int, k: int) -> t.PrimFunc:
@@ -174,8 +183,6 @@ def test_an_iterator_that_indexes_no_output_is_not_padded() -> None:
 
 def test_a_block_that_runs_in_one_iteration_of_a_loop_keeps_its_buffer_outside() -> None:
     """What both iterations of u_0 copy is computed in the first one only: allocated inside, it was lost."""
-    from workbench.tir.script import parse
-
     func = parse("""
 @T.prim_func
 def main(X: T.Buffer((3,), "float32"), Y: T.Buffer((3,), "float32")):
@@ -223,8 +230,6 @@ def test_indices_of_a_private_buffer_are_not_hidden_from_threads() -> None:
 
 def test_the_state_of_a_scan_stays_outside_the_loops_that_hand_it_on() -> None:
     """A step and its start under one split loop: the state was allocated anew in each tile (seed 28191)."""
-    from workbench.tir.script import parse
-
     func = parse("""
 @T.prim_func
 def main(X: T.Buffer((4, 6), "float32"), O: T.Buffer((4, 6), "float32")):
@@ -259,8 +264,6 @@ def main(X: T.Buffer((4, 6), "float32"), O: T.Buffer((4, 6), "float32")):
 
 def test_what_is_written_after_it_is_read_stays_for_the_next_iteration() -> None:
     """An element is read, then written: the iteration before has left what is read."""
-    from workbench.tir.script import parse
-
     func = parse("""
 @T.prim_func
 def main(X: T.Buffer((4,), "float32"), O: T.Buffer((4,), "float32")):
@@ -300,16 +303,11 @@ def test_a_block_stands_under_the_predicates_of_the_blocks_around_it() -> None:
     sch.blockize(inner)
     sch.split(unit, factors=[4, 4])
     check_numbers(func, sch.func)
-    lowered = lower_blocks(sch.func)
-    data = inputs(lowered)
-    interpret(lowered, *data, check_races=True)
+    check_lowered(sch.func)
 
 
 def test_one_lane_may_store_to_an_element_that_all_lanes_name() -> None:
     """A sum of one value, behind a condition on the vectorized loop: refused by the code generator (seed 1090)."""
-    import workbench as wb
-    from tests.property.offset_programs import partial_sum
-
     func, meaning = partial_sum(3, 4, 1)
     sch = Schedule(func)
     sch.vectorize(sch.get_loops("sum")[1])
@@ -318,21 +316,14 @@ def test_one_lane_may_store_to_an_element_that_all_lanes_name() -> None:
     assert (out == meaning(x)).all()
 
 
-def _without_uninitialised(func: t.PrimFunc) -> None:
-    lowered = lower_blocks(func)
-    interpret(lowered, *inputs(lowered), check_races=True)
-
-
 def test_iterations_that_write_nothing_leave_the_buffer_outside_two_iterators_on_an_axis() -> None:
     """Where i_0 is 1 only the reader runs: what it reads was made where i_0 is 0 (seed 9390)."""
-    from tests.property.offset_programs import interleaved
-
     func, _ = interleaved(1, 3)
     sch = Schedule(func)
     inner = sch.split(sch.get_loops("spread")[0], factors=[2, None])[1]
     sch.reverse_compute_at("after", inner)
     check_numbers(func, sch.func)
-    _without_uninitialised(sch.func)
+    check_lowered(sch.func)
 
 
 def test_iterations_that_write_nothing_leave_the_buffer_outside_an_iterator_of_no_axis() -> None:
@@ -341,7 +332,7 @@ def test_iterations_that_write_nothing_leave_the_buffer_outside_an_iterator_of_n
     sch.reverse_compute_inline("flat")
     outer = sch.split(sch.get_loops("one")[1], factors=[3, None])[1]
     sch.write_at(outer, "one", 0, "shared")
-    _without_uninitialised(sch.func)
+    check_lowered(sch.func)
 
 
 def test_an_initialisation_does_not_leave_its_condition_behind() -> None:
