@@ -208,3 +208,113 @@ def skewed_sum(n: int, k: int) -> tuple[t.PrimFunc, Any]:
             Y[vi] = Y[vi] + X[vi, vk]
 """)  # fmt: skip
     return func, lambda x: x.sum(axis=1)
+
+
+def short(n: int) -> tuple[t.PrimFunc, Any]:
+    """The loop ends one iteration before the domain: the last element is never written."""
+    func = _function((n,), (n,), {"P": (n,)}, f"""
+    for i in T.serial({n}):
+        with T.block("make"):
+            vi = T.axis.spatial({n}, i)
+            T.reads(X[vi])
+            T.writes(P[vi])
+            P[vi] = X[vi] * T.float32(2)
+    for i in T.serial({n - 1}):
+        with T.block("most"):
+            vi = T.axis.spatial({n}, i)
+            T.reads(P[vi])
+            T.writes(Y[vi])
+            Y[vi] = P[vi] + T.float32(1)
+""")  # fmt: skip
+    return func, lambda x: np.append(2 * x[:-1] + 1, -7.0)
+
+
+def upsampled(n: int) -> tuple[t.PrimFunc, Any]:
+    """Each value stands for four; windows of three of these, two apart, are summed."""
+    func = _function((n + 1,), (2 * n,), {"P": (n + 1,)}, f"""
+    for i in T.serial({n + 1}):
+        with T.block("make"):
+            vi = T.axis.spatial({n + 1}, i)
+            T.reads(X[vi])
+            T.writes(P[vi])
+            P[vi] = X[vi] * T.float32(2)
+    for i, r in T.grid({2 * n}, 3):
+        with T.block("window"):
+            vi, vr = T.axis.remap("SR", [i, r])
+            T.reads(P[(2 * vi + vr) // 4])
+            T.writes(Y[vi])
+            with T.init():
+                Y[vi] = T.float32(0)
+            Y[vi] = Y[vi] + P[(2 * vi + vr) // 4]
+""")  # fmt: skip
+    return func, lambda x: np.array([2 * x[[(2 * i + r) // 4 for r in range(3)]].sum() for i in range(2 * n)])
+
+
+def banked(n: int) -> tuple[t.PrimFunc, Any]:
+    """Pairs are kept with an empty place after every second one, as banks of shared memory are padded."""
+    func = _function((n,), (n,), {"P": ((n - 1) // 2 + (n - 1) // 4 + 1,)}, f"""
+    for i in T.serial({(n - 1) // 2 + (n - 1) // 4 + 1}):
+        with T.block("make"):
+            vi = T.axis.spatial({(n - 1) // 2 + (n - 1) // 4 + 1}, i)
+            T.reads(X[vi])
+            T.writes(P[vi])
+            P[vi] = X[vi] * T.float32(2)
+    for i in T.serial({n}):
+        with T.block("pairs"):
+            vi = T.axis.spatial({n}, i)
+            T.reads(P[vi // 2 + vi // 4])
+            T.writes(Y[vi])
+            Y[vi] = P[vi // 2 + vi // 4] + T.float32(1)
+""")  # fmt: skip
+    return func, lambda x: np.array([2 * x[i // 2 + i // 4] + 1 for i in range(n)])
+
+
+def sharpened(n: int) -> tuple[t.PrimFunc, Any]:
+    """In one loop a value is kept, and the sum of it and its neighbours taken from it."""
+    func = _function((n + 2,), (n,), {"P": (n + 2,), "K": (n,), "S": (n,)}, f"""
+    for i in T.serial({n + 2}):
+        with T.block("make"):
+            vi = T.axis.spatial({n + 2}, i)
+            T.reads(X[vi])
+            T.writes(P[vi])
+            P[vi] = X[vi] * T.float32(2)
+    for i in T.serial({n}):
+        with T.block("middle"):
+            vi = T.axis.spatial({n}, i)
+            T.reads(P[vi + 1])
+            T.writes(K[vi])
+            K[vi] = P[vi + 1] * T.float32(3)
+        for r in T.serial(3):
+            with T.block("window"):
+                vi, vr = T.axis.remap("SR", [i, r])
+                T.reads(P[vi + vr])
+                T.writes(S[vi])
+                with T.init():
+                    S[vi] = T.float32(0)
+                S[vi] = S[vi] + P[vi + vr]
+        with T.block("sharp"):
+            vi = T.axis.spatial({n}, i)
+            T.reads(K[vi], S[vi])
+            T.writes(Y[vi])
+            Y[vi] = K[vi] - S[vi]
+""")  # fmt: skip
+    return func, lambda x: 6 * x[1:-1] - 2 * (x[:-2] + x[1:-1] + x[2:])
+
+
+def odd_elements(n: int) -> tuple[t.PrimFunc, Any]:
+    """Every second element, and zeros where there is none."""
+    func = _function((n,), (n,), {"P": (n,)}, f"""
+    for i in T.serial({n}):
+        with T.block("take"):
+            vi = T.axis.spatial({n}, i)
+            T.reads(X[0:{n}])
+            T.writes(P[vi])
+            P[vi] = T.if_then_else(vi * 2 + 1 < {n}, X[vi * 2 + 1], T.float32(0))
+    for i in T.serial({n}):
+        with T.block("after"):
+            vi = T.axis.spatial({n}, i)
+            T.reads(P[vi])
+            T.writes(Y[vi])
+            Y[vi] = P[vi] + T.float32(1)
+""")  # fmt: skip
+    return func, lambda x: np.append(x[1::2], np.zeros(n - len(x[1::2]))) + 1

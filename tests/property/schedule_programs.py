@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from tests.property import offset_programs as offset
+from tests.property import order_programs as order
 from tests.schedule import programs as fixed
 from workbench import te
 from workbench.arith import build
@@ -51,8 +52,11 @@ class Case:
     @property
     def outputs(self) -> list[int]:
         """The positions of parameters that are only written."""
-        if self.in_place:
-            return []
+        return [number for number in self.changed if number or not self.in_place]
+
+    @property
+    def changed(self) -> list[int]:
+        """The positions of parameters that are written."""
         written = {id(node.buffer) for node in _stores(self.func)}
         return [number for number, buffer in enumerate(self.func.params) if id(buffer) in written]
 
@@ -74,9 +78,9 @@ class Case:
         inputs = [array for number, array in enumerate(arrays) if number not in outputs]
         made = self.meaning(*[array.astype("float64") if array.dtype.kind == "f" else array for array in inputs])
         results = iter(made if isinstance(made, tuple) else (made,))
-        changed = [0] if self.in_place else outputs
         return [
-            next(results).astype(array.dtype) if number in changed else array for number, array in enumerate(arrays)
+            next(results).astype(array.dtype) if number in self.changed else array
+            for number, array in enumerate(arrays)
         ]
 
 
@@ -440,13 +444,62 @@ def skewed_sum(size: Sizes) -> Case:
     return Case("skewed_sum", *offset.skewed_sum(size(1, 5), size(1, 5)))
 
 
+def short(size: Sizes) -> Case:
+    return Case("short", *offset.short(size(2, 8)))
+
+
+def upsampled(size: Sizes) -> Case:
+    return Case("upsampled", *offset.upsampled(size(1, 6)))
+
+
+def banked(size: Sizes) -> Case:
+    return Case("banked", *offset.banked(size(5, 9)))
+
+
+def sharpened(size: Sizes) -> Case:
+    return Case("sharpened", *offset.sharpened(size(1, 7)))
+
+
+def odd_elements(size: Sizes) -> Case:
+    return Case("odd_elements", *offset.odd_elements(size(2, 9)))
+
+
+def exchange(size: Sizes) -> Case:
+    return Case("exchange", *order.exchange(size(1, 7)), in_place=True)
+
+
+def continued(size: Sizes) -> Case:
+    return Case("continued", *order.continued(size(1, 5), size(2, 6)))
+
+
+def backwards(size: Sizes) -> Case:
+    return Case("backwards", *order.backwards(size(2, 8)))
+
+
+def staggered(size: Sizes) -> Case:
+    return Case("staggered", *order.staggered(size(1, 4), size(1, 4)))
+
+
+def reversed_sum(size: Sizes) -> Case:
+    return Case("reversed_sum", *order.reversed_sum(size(1, 5), size(2, 6)))
+
+
+def short_sum(size: Sizes) -> Case:
+    return Case("short_sum", *order.short_sum(size(1, 5), size(2, 6)))
+
+
+def recomputed(size: Sizes) -> Case:
+    return Case("recomputed", *order.recomputed(size(1, 7)))
+
+
 MAKERS: dict[str, Maker] = {
     maker.__name__: maker
     for maker in (
         matmul, batch_matmul, convolution, packed_convolution, pooling, average, softmax, chain, reshaped,
         strided_reads, blur, triangle, argmax, horner, gather, transposed, stencil, skewed, fused_pair, scan, te_scan,
         shifted, outer_sum, interleaved, column, partial, repeated, rewritten,
-        partial_sum, skewed_sum,
+        partial_sum, skewed_sum, short, upsampled, banked, sharpened, odd_elements, exchange, continued, backwards,
+        staggered, reversed_sum, short_sum, recomputed,
     )
 }  # fmt: skip
 COMMON = ("matmul", "convolution", "chain", "softmax", "blur", "transposed", "argmax")

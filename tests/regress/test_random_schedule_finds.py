@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import workbench as wb
-from tests.property.offset_programs import interleaved, partial_sum
+from tests.property.offset_programs import interleaved, partial_sum, short
+from tests.property.order_programs import continued, reversed_sum
 from tests.schedule.executing import inputs
 from tests.schedule.harness import check_numbers
 from tests.schedule.programs import chain, convolution, fused_pair, matmul, reshaped, softmax, strided_reads
@@ -345,3 +346,26 @@ def test_an_initialisation_does_not_leave_its_condition_behind() -> None:
     with pytest.raises(ScheduleError, match="speaks of loops that the initialisation has and of others"):
         sch.decompose_reduction("C", inner)
     sch.decompose_reduction("C", outer)
+
+
+def test_a_block_whose_loop_ends_before_its_domain_is_not_moved_to_all_of_it() -> None:
+    """The last element of the result is the caller's, and stays it (found with the program `short`)."""
+    sch = Schedule(short(4)[0])
+    with pytest.raises(ScheduleError, match="may leave out part of its domain"):
+        sch.reverse_compute_at("most", sch.get_loops("make")[0])
+
+
+def test_an_initialisation_that_never_runs_is_not_taken_out() -> None:
+    """A sum that goes on with what another block began (found with the program `continued`)."""
+    sch = Schedule(continued(2, 4)[0])
+    with pytest.raises(ScheduleError, match="first iteration of others initialises"):
+        sch.decompose_reduction("others", sch.get_loops("others")[1])
+
+
+def test_an_initialisation_in_the_last_iteration_stays_there() -> None:
+    """Before the tile it would not wipe out what is added (found with the program `reversed_sum`)."""
+    sch = Schedule(reversed_sum(2, 4)[0])
+    with pytest.raises(ScheduleError, match="first iteration is not shown to initialise"):
+        sch.blockize(sch.get_loops("sum")[1])
+    with pytest.raises(ScheduleError, match="does not begin where its initialisation runs"):
+        sch.reverse_compute_at("sum", sch.get_loops("make")[0])

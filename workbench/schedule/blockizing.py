@@ -19,6 +19,7 @@ from ..core.node import substitute
 from ..tir import nodes as t
 from ..tir.build import nest
 from .errors import refuse
+from .legality import initialises_first
 from .surgery import Names
 
 CODE = "E-SCHEDULE-BLOCKIZE"
@@ -65,6 +66,7 @@ def blockized(
     own = frozenset(id(loop.var) for loop in inside)
     block = site.block
     _check_predicate(site, own)
+    _check_init(site)
     divisions = tuple(
         _divide(site, iter_var, value, own, names, ranges, keep_units) for iter_var, value in site.bindings
     )
@@ -112,6 +114,16 @@ def _check_predicate(site: BlockSite, own: frozenset[int]) -> None:
             CODE, f"cannot take a tile out of {site.name}: a condition inside it guards its tail",
             found="a predicate that mentions the loops of the tile", expected="loops that divide the extents",
             fix="split by factors that divide, or pad the block first", nodes=(site.realize,),
+        )  # fmt: skip
+
+
+def _check_init(site: BlockSite) -> None:
+    if site.block.init is not None and not initialises_first(site):
+        raise refuse(
+            CODE, f"cannot take a tile out of {site.name}: its first iteration is not shown to initialise",
+            found="reduction iterators that do not begin where their domains do",
+            expected="an initialisation that can run before the first tile",
+            fix="write the reduction from the beginning of its domain on, or without init", nodes=(site.realize,),
         )  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from ..core.errors import nearest
 from ..core.node import pre_order
 from ..tir import nodes as t
 from .errors import require
+from .legality import blocks_under, initialises_first, require_legal
 from .recurrence import meets_later_writer, over_time, write_apart
 from .reductions import reduction_operator
 from .references import BlockRV
@@ -126,6 +127,8 @@ def _irregularities(state: ScheduleState, site: BlockSite) -> Iterator[str]:
         yield "it reduces without an initialisation of its own"
     if not _reduces_in_order(site):
         yield "its reduction must keep its order, which its iterators do not stand in"
+    if block.init is not None and not initialises_first(site):
+        yield "its reduction does not begin where its initialisation runs"
     if not writes_once(block):
         yield "its writes are not single elements, one for each point of its spatial iterators"
     written = [region.buffer for region in block.writes]
@@ -157,8 +160,6 @@ def _reduces_in_order(site: BlockSite) -> bool:
 
 
 def _require_pure(state: ScheduleState, site: BlockSite, verb: str) -> None:
-    from .legality import blocks_under
-
     blocks_under(state, site.realize)
     if not _single_valued(state, site):
         _irregular(
@@ -185,8 +186,6 @@ def is_decomposed(writers: tuple[BlockSite, ...]) -> bool:
 
 
 def _irregular(state: ScheduleState, site: BlockSite, verb: str, why: str) -> None:
-    from .legality import require_legal
-
     require_legal(
         state,
         False,
@@ -215,14 +214,16 @@ def require_intermediate(state: ScheduleState, site: BlockSite, verb: str) -> No
 
 def require_whole_domain(state: ScheduleState, site: BlockSite, verb: str) -> None:
     """Refuse a block whose loops do not run through all of its iterators' domains."""
-    from .legality import require_legal
-
+    facts = binding_facts(site)
+    what = "it may leave" if facts.guards_only else "its predicate leaves"
     require_legal(
         state,
-        binding_facts(site).guards_only,
+        facts.covers,
         "E-SCHEDULE-PARTIAL",
-        f"cannot {verb} {site.name}: its predicate leaves out part of its domain",
-        found="a condition beyond the domains of its iterators",
+        f"cannot {verb} {site.name}: {what} out part of its domain",
+        found="loops not shown to run through the domains of its iterators"
+        if facts.guards_only
+        else "a condition beyond the domains of its iterators",
         expected="a block that runs through its domain",
         fix="choose another block",
         nodes=(site.block,),

@@ -12,7 +12,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..analysis import dependence
-from ..analysis.bindings import binding_facts
+from ..analysis.affine import Affine, variables_of
+from ..analysis.bindings import binding_facts, guards_only
+from ..analysis.conditions import below, conjuncts
 from ..analysis.dependence import Conflict, NotAffine
 from ..analysis.recovery import Touch, recovered, touches
 from ..analysis.tree import BlockSite, Tree, extent_of
@@ -161,8 +163,6 @@ def _independence_fix(loop: t.For, sites: Sequence[BlockSite]) -> str:
 
 def reduce_variables(site: BlockSite) -> frozenset[int]:
     """Loop variables (identities) in the bindings of reduction iterators."""
-    from ..analysis.affine import variables_of
-
     return frozenset(
         id(var)
         for iter_var, value in site.bindings
@@ -173,8 +173,6 @@ def reduce_variables(site: BlockSite) -> frozenset[int]:
 
 def spatial_variables(site: BlockSite) -> frozenset[int]:
     """Loop variables (identities) in the bindings of the other iterators."""
-    from ..analysis.affine import variables_of
-
     return frozenset(
         id(var)
         for iter_var, value in site.bindings
@@ -187,6 +185,27 @@ def steps_through_both(site: BlockSite, loops: Sequence[t.For]) -> bool:
     """Whether one of `loops` steps through spatial and reduction iterators of a block at once (a fused loop)."""
     mixed = reduce_variables(site) & spatial_variables(site)
     return any(id(loop.var) in mixed for loop in loops)
+
+
+def initialises_first(site: BlockSite) -> bool:
+    """Whether the reduction iterators are at the beginning of their domains, where `init` runs, when their loops are.
+
+    for k in range(1, n): vk = k, or vk = n - 1 - k        # not: init does not run, or wipes out what was added
+    """
+    ranges, reduced = site.ranges, reduce_variables(site)
+    starts = {id(loop.var): Affine.of(loop.min, ranges) for loop in site.loops if id(loop.var) in reduced}
+    for iter_var, value in site.bindings:
+        begin = Affine.of(value, ranges).substituted(starts, ranges)
+        if iter_var.kind is t.IterKind.REDUCE and not begin.same_as(Affine.of(iter_var.dom.min, ranges)):
+            return False
+    if guards_only(site):
+        return True
+    for condition in conjuncts(site.realize.predicate):
+        form = below(condition, ranges)
+        if form is None or not form.substituted(starts, ranges).never_negative(ranges):
+            if any(id(var) in reduced for var in variables_of(condition)):
+                return False
+    return True
 
 
 def _unproven(loop: t.For, verb: str, suspects: dict[int, list[Touch]], why: str, fix: str) -> IllegalError:
@@ -293,6 +312,8 @@ def _sums_over(site: BlockSite, left: Sequence[t.For], chain: Sequence[t.For]) -
     """True if the loops in `left` only step through a reduction that may be reassociated."""
     if reduction_operator(site.block) is None or not runs_once(site):
         return False
+    if site.block.init is not None and not initialises_first(site):
+        return False
     only_reduced = reduce_variables(site) - spatial_variables(site)
     return all(id(loop.var) in only_reduced for loop in left)
 
@@ -337,7 +358,7 @@ def _exact_reorder(
         site = one.site
         if one.site is not other.site or reduction_operator(site.block) is None or not runs_once(site):
             return False
-        if site.block.init is not None and steps_through_both(site, before):
+        if site.block.init is not None and (steps_through_both(site, before) or not initialises_first(site)):
             return False  # the iteration that initialises may not be the first of its sum any more
         if any(region.buffer is one.region.buffer for region in site.block.writes):
             sums.append(one.region.buffer.name)

@@ -14,7 +14,7 @@ from ...tir import nodes as t
 from ..blocks import require_leaf
 from ..errors import refuse, require
 from ..kinds import require_still_independent
-from ..legality import reduce_variables, require_legal, runs_once, spatial_variables
+from ..legality import initialises_first, reduce_variables, require_legal, runs_once, spatial_variables
 from ..references import BlockRV, LoopRV
 from ..registry import primitive
 from ..state import Change, ScheduleState
@@ -31,7 +31,7 @@ def decompose_reduction(state: ScheduleState, block: BlockRV, loop: LoopRV) -> C
 
     The block keeps its name and loses its `init`.
     Raises `ScheduleError`: a block without init, a loop that is not around it, reduction loops outside the loop,
-    elements that are reduced more than once inside it.
+    elements that are reduced more than once inside it, an init that the first iteration does not run.
     """
     site, target = state.block(block), state.loop_site(loop)
     require_leaf(state, site, "decompose")
@@ -89,6 +89,16 @@ def _check_loops(state: ScheduleState, site: BlockSite, at: int) -> None:
         expected="each instance of the block run once inside the loop",
         fix="decompose at an inner loop",
         nodes=(site.loops[at], site.block),
+    )
+    require_legal(
+        state,
+        initialises_first(site),
+        "E-SCHEDULE-INIT-LATE",
+        f"cannot show that the first iteration of {site.name} initialises",
+        found="reduction iterators that do not begin where their domains do",
+        expected="reduction loops whose first iteration is the first of the domain",
+        fix="write the reduction from the beginning of its domain on, or without init",
+        nodes=(site.block,),
     )
 
 

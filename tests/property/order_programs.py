@@ -1,0 +1,198 @@
+"""Programs whose numbers hang on what runs first, or on what an earlier iteration left.
+
+Each is one step away from a mistake about the order in which elements are read and written.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from workbench.tir import nodes as t
+from workbench.tir.script import parse
+
+
+def _parsed(text: str) -> t.PrimFunc:
+    func = parse("@T.prim_func\n" + text)
+    assert isinstance(func, t.PrimFunc)
+    return func
+
+
+def exchange(n: int) -> tuple[t.PrimFunc, Any]:
+    """A value is kept, its place overwritten, and the kept one used, all in one loop."""
+    func = _parsed(f"""
+def main(A: T.Buffer(({n},), "float32"), X: T.Buffer(({n},), "float32"), Y: T.Buffer(({n},), "float32")):
+    K = T.alloc_buffer(({n},), "float32")
+    for i in T.serial({n}):
+        with T.block("keep"):
+            vi = T.axis.spatial({n}, i)
+            T.reads(A[vi])
+            T.writes(K[vi])
+            K[vi] = A[vi] * T.float32(2)
+        with T.block("overwrite"):
+            vi = T.axis.spatial({n}, i)
+            T.reads(X[vi])
+            T.writes(A[vi])
+            A[vi] = X[vi] + T.float32(1)
+        with T.block("use"):
+            vi = T.axis.spatial({n}, i)
+            T.reads(K[vi])
+            T.writes(Y[vi])
+            Y[vi] = K[vi] - T.float32(3)
+""")
+    return func, lambda a, x: (x + 1, 2 * a - 3)
+
+
+def continued(n: int, k: int) -> tuple[t.PrimFunc, Any]:
+    """The first value of each row is set, the others are added: the sum's own start is never run."""
+    func = _parsed(f"""
+def main(X: T.Buffer(({n}, {k}), "float32"), Y: T.Buffer(({n},), "float32")):
+    for i in T.serial({n}):
+        with T.block("first"):
+            vi = T.axis.spatial({n}, i)
+            T.reads(X[vi, 0])
+            T.writes(Y[vi])
+            Y[vi] = X[vi, 0] * T.float32(2)
+    for i, k in T.grid({n}, {k - 1}):
+        with T.block("others"):
+            vi = T.axis.spatial({n}, i)
+            vk = T.axis.reduce({k}, k + 1)
+            T.reads(X[vi, vk])
+            T.writes(Y[vi])
+            with T.init():
+                Y[vi] = T.float32(0)
+            Y[vi] = Y[vi] + X[vi, vk]
+""")
+    return func, lambda x: 2 * x[:, 0] + x[:, 1:].sum(axis=1)
+
+
+def backwards(n: int) -> tuple[t.PrimFunc, Any]:
+    """From the end, each value is made and added to the one before: the iteration before this one made it."""
+    func = _parsed(f"""
+def main(X: T.Buffer(({n},), "float32"), Y: T.Buffer(({n},), "float32")):
+    P = T.alloc_buffer(({n},), "float32")
+    for i in T.serial({n}):
+        with T.block("make"):
+            vi = T.axis.spatial({n}, {n - 1} - i)
+            T.reads(X[vi])
+            T.writes(P[vi])
+            P[vi] = X[vi] * T.float32(2)
+        with T.block("add"):
+            vi = T.axis.spatial({n}, {n - 1} - i)
+            T.where(1 <= i)
+            T.reads(P[vi], P[vi + 1])
+            T.writes(Y[vi])
+            Y[vi] = P[vi] + P[vi + 1]
+""")
+    return func, lambda x: np.append(2 * (x[:-1] + x[1:]), -7.0)
+
+
+def staggered(times: int, n: int) -> tuple[t.PrimFunc, Any]:
+    """Two columns, the second one row lower; what lies above it is made in the first pass only and read in each."""
+    func = _parsed(f"""
+def main(X: T.Buffer(({times}, {2 * n}), "float32"), Y: T.Buffer(({times}, {n}, 2), "float32")):
+    P = T.alloc_buffer(({n + 1}, 2), "float32")
+    for t in T.serial({times}):
+        with T.block("above"):
+            T.where(t < 1)
+            T.reads()
+            T.writes(P[0, 1])
+            P[0, 1] = T.float32(5)
+        for i in T.serial({2 * n}):
+            with T.block("make"):
+                vt, vi = T.axis.remap("SS", [t, i])
+                T.reads(X[vt, vi])
+                T.writes(P[(vi + 1) // 2, vi % 2])
+                P[(vi + 1) // 2, vi % 2] = X[vt, vi] * T.float32(2)
+        for r, c in T.grid({n}, 2):
+            with T.block("rows"):
+                vt, vr, vc = T.axis.remap("SSS", [t, r, c])
+                T.reads(P[vr, vc])
+                T.writes(Y[vt, vr, vc])
+                Y[vt, vr, vc] = P[vr, vc] + T.float32(1)
+""")
+
+    def meaning(x: np.ndarray) -> np.ndarray:
+        made = np.full((times, n + 1, 2), 11.0)
+        for i in range(2 * n):
+            made[:, (i + 1) // 2, i % 2] = 2 * x[:, i] + 1
+        made[:, 0, 1] = 6
+        return made[:, :n]
+
+    return func, meaning
+
+
+def reversed_sum(n: int, k: int) -> tuple[t.PrimFunc, Any]:
+    """The last iteration is the first of the domain: its start wipes out what was added to the caller's values."""
+    func = _parsed(f"""
+def main(X: T.Buffer(({n}, {k}), "float32"), Y: T.Buffer(({n},), "float32")):
+    P = T.alloc_buffer(({n}, {k}), "float32")
+    for i, k in T.grid({n}, {k}):
+        with T.block("make"):
+            vi, vk = T.axis.remap("SS", [i, k])
+            T.reads(X[vi, vk])
+            T.writes(P[vi, vk])
+            P[vi, vk] = X[vi, vk] * T.float32(2)
+    for i, k in T.grid({n}, {k}):
+        with T.block("sum"):
+            vi = T.axis.spatial({n}, i)
+            vk = T.axis.reduce({k}, {k - 1} - k)
+            T.reads(P[vi, vk])
+            T.writes(Y[vi])
+            with T.init():
+                Y[vi] = T.float32(3)
+            Y[vi] = Y[vi] + P[vi, vk]
+""")
+    return func, lambda x: 2 * x[:, 0] + 3
+
+
+def short_sum(n: int, k: int) -> tuple[t.PrimFunc, Any]:
+    """The loop of a sum ends one value before the domain does."""
+    func = _parsed(f"""
+def main(X: T.Buffer(({n}, {k}), "float32"), Y: T.Buffer(({n},), "float32")):
+    S = T.alloc_buffer(({n},), "float32")
+    for i, k in T.grid({n}, {k - 1}):
+        with T.block("sum"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            T.reads(X[vi, vk])
+            T.writes(S[vi])
+            with T.init():
+                S[vi] = T.float32(0)
+            S[vi] = S[vi] + X[vi, vk]
+    for i in T.serial({n}):
+        with T.block("after"):
+            vi = T.axis.spatial({n}, i)
+            T.reads(S[vi])
+            T.writes(Y[vi])
+            Y[vi] = S[vi] * T.float32(2)
+""")
+    return func, lambda x: 2 * x[:, :-1].sum(axis=1)
+
+
+def recomputed(n: int) -> tuple[t.PrimFunc, Any]:
+    """Each of several threads makes the two values that it adds: what is made twice is private to each."""
+    func = _parsed(f"""
+def main(X: T.Buffer(({n + 1},), "float32"), Y: T.Buffer(({n},), "float32")):
+    P = T.alloc_buffer(({n + 1},), "float32")
+    S = T.alloc_buffer(({n},), "float32")
+    for i in T.parallel({n}):
+        for r in T.serial(2):
+            with T.block("make"):
+                vi = T.axis.spatial({n + 1}, i + r)
+                T.reads(X[vi])
+                T.writes(P[vi])
+                P[vi] = X[vi] * T.float32(2)
+        with T.block("pair"):
+            vi = T.axis.spatial({n}, i)
+            T.reads(P[vi], P[vi + 1])
+            T.writes(S[vi])
+            S[vi] = P[vi] + P[vi + 1]
+    for i in T.serial({n}):
+        with T.block("after"):
+            vi = T.axis.spatial({n}, i)
+            T.reads(S[vi])
+            T.writes(Y[vi])
+            Y[vi] = S[vi] + T.float32(1)
+""")
+    return func, lambda x: 2 * (x[:-1] + x[1:]) + 1
