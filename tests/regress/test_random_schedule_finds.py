@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import workbench as wb
-from tests.property.offset_programs import interleaved, partial_sum, short
+from tests.property.offset_programs import interleaved, partial_sum, short, upsampled
 from tests.property.order_programs import continued, reversed_sum
 from tests.schedule.executing import inputs
 from tests.schedule.harness import check_numbers
@@ -369,3 +369,12 @@ def test_an_initialisation_in_the_last_iteration_stays_there() -> None:
         sch.blockize(sch.get_loops("sum")[1])
     with pytest.raises(ScheduleError, match="does not begin where its initialisation runs"):
         sch.reverse_compute_at("sum", sch.get_loops("make")[0])
+
+
+def test_a_buffer_that_each_thread_fills_for_itself_is_private() -> None:
+    """Threads whose windows overlap: the copy of a window lay outside of them (found with the program `upsampled`)."""
+    sch = Schedule(upsampled(2)[0])
+    i, r = sch.get_loops("window")
+    sch.bind(i, "threadIdx.x")
+    sch.read_at(r, "window", 0, "shared")
+    check_lowered(sch.func)

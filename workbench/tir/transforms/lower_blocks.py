@@ -23,7 +23,7 @@ from .. import nodes as t
 from ..build import seq
 from .align_storage import KEY as ALIGN
 from .align_storage import block_rows
-from .carried import carries
+from .carried import carries, is_cross_thread
 from .constant_fold import fold
 
 _PLAIN_LOOPS = (t.ForKind.SERIAL, t.ForKind.UNROLLED)
@@ -190,11 +190,6 @@ def _hoist_init(loop: t.For) -> t.Stmt:
             body = made.replace(body=body)
         return seq(hoisted, loop.replace(body=body))
     return loop
-
-
-def is_cross_thread(loop: t.For) -> bool:
-    """Whether the threads of a loop combine their values: such a loop means the reduction in its order."""
-    return loop.kind is t.ForKind.THREAD_BINDING and bool(loop.annotations.get("cross_thread"))
 
 
 def _runs_in_order(loop: t.For) -> bool:
