@@ -23,8 +23,10 @@ FACTORS: tuple[list[int | None], ...] = (
 
 WEIGHTS = {"get": 0, "loop": 3, "place": 12, "inline": 3, "cache": 2, "reduction": 6, "annotation": 1}
 """How often primitives of a category are drawn."""
-DRAWN_DEFAULT = 0.75
+DRAWN_DEFAULT = 0.6
 """How often an argument with a default is left out."""
+FEW = (4, 12)
+"""How many different primitives a swarm draws from, at least and at most."""
 
 
 @dataclass
@@ -155,6 +157,15 @@ def _random_chain(entry: Primitive, known: References, rng: random.Random) -> li
 def names_to_draw() -> list[str]:
     """The primitives that change programs, each as often as its category weighs."""
     return [name for name, entry in PRIMITIVES.items() for _ in range(WEIGHTS.get(entry.category, 1))]
+
+
+def swarm(rng: random.Random) -> list[str]:
+    """A few of the primitives, each as often as all are drawn: some faults need the same one several times.
+
+    Groce, Zhang, Eide, Chen, Regehr: Swarm Testing, ISSTA 2012.
+    """
+    chosen = set(rng.sample(list(PRIMITIVES), rng.randint(*FEW)))
+    return [name for name in names_to_draw() if name in chosen]
 
 
 class Unchanged:

@@ -196,3 +196,58 @@ def main(X: T.Buffer(({n + 1},), "float32"), Y: T.Buffer(({n},), "float32")):
             Y[vi] = S[vi] + T.float32(1)
 """)
     return func, lambda x: 2 * (x[:-1] + x[1:]) + 1
+
+
+def running_sum(n: int, k: int) -> tuple[t.PrimFunc, Any]:
+    """What has been added so far is copied out in each iteration of the sum."""
+    func = _parsed(f"""
+def main(X: T.Buffer(({n}, {k}), "float32"), Y: T.Buffer(({n}, {k}), "float32")):
+    S = T.alloc_buffer(({n},), "float32")
+    for i, k in T.grid({n}, {k}):
+        with T.block("sum"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            T.reads(X[vi, vk])
+            T.writes(S[vi])
+            with T.init():
+                S[vi] = T.float32(0)
+            S[vi] = S[vi] + X[vi, vk]
+        with T.block("so_far"):
+            vi, vk = T.axis.remap("SS", [i, k])
+            T.reads(S[vi])
+            T.writes(Y[vi, vk])
+            Y[vi, vk] = S[vi] * T.float32(2)
+""")
+    return func, lambda x: 2 * x.cumsum(axis=1)
+
+
+def lagging_sum(n: int, k: int) -> tuple[t.PrimFunc, Any]:
+    """Each iteration of a sum makes a value and adds it to the one that the iteration before made."""
+    func = _parsed(f"""
+def main(X: T.Buffer(({n}, {k}), "float32"), Y: T.Buffer(({n},), "float32")):
+    P = T.alloc_buffer(({n}, {k + 1}), "float32")
+    for i in T.serial({n}):
+        with T.block("first"):
+            vi = T.axis.spatial({n}, i)
+            T.reads()
+            T.writes(P[vi, 0])
+            P[vi, 0] = T.float32(5)
+    for i, k in T.grid({n}, {k}):
+        with T.block("make"):
+            vi, vk = T.axis.remap("SS", [i, k])
+            T.reads(X[vi, vk])
+            T.writes(P[vi, vk + 1])
+            P[vi, vk + 1] = X[vi, vk] * T.float32(2)
+        with T.block("sum"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            T.reads(P[vi, vk], P[vi, vk + 1])
+            T.writes(Y[vi])
+            with T.init():
+                Y[vi] = T.float32(0)
+            Y[vi] = Y[vi] + P[vi, vk] * P[vi, vk + 1]
+""")
+
+    def meaning(x: np.ndarray) -> np.ndarray:
+        made = np.concatenate([np.full((n, 1), 5.0), 2 * x], axis=1)
+        return (made[:, :-1] * made[:, 1:]).sum(axis=1)
+
+    return func, meaning

@@ -492,6 +492,14 @@ def recomputed(size: Sizes) -> Case:
     return Case("recomputed", *order.recomputed(size(1, 7)))
 
 
+def running_sum(size: Sizes) -> Case:
+    return Case("running_sum", *order.running_sum(size(1, 4), size(1, 6)))
+
+
+def lagging_sum(size: Sizes) -> Case:
+    return Case("lagging_sum", *order.lagging_sum(size(1, 4), size(1, 6)))
+
+
 MAKERS: dict[str, Maker] = {
     maker.__name__: maker
     for maker in (
@@ -500,6 +508,7 @@ MAKERS: dict[str, Maker] = {
         shifted, outer_sum, interleaved, column, partial, repeated, rewritten,
         partial_sum, skewed_sum, short, upsampled, banked, sharpened, odd_elements, exchange, continued, backwards,
         staggered, reversed_sum, short_sum, recomputed,
+        running_sum, lagging_sum,
     )
 }  # fmt: skip
 COMMON = ("matmul", "convolution", "chain", "softmax", "blur", "transposed", "argmax")

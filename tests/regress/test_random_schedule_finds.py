@@ -7,7 +7,7 @@ import pytest
 
 import workbench as wb
 from tests.property.offset_programs import interleaved, partial_sum, short, upsampled
-from tests.property.order_programs import continued, reversed_sum
+from tests.property.order_programs import continued, reversed_sum, running_sum
 from tests.schedule.executing import inputs
 from tests.schedule.harness import check_numbers
 from tests.schedule.programs import chain, convolution, fused_pair, matmul, reshaped, softmax, strided_reads
@@ -378,3 +378,41 @@ def test_a_buffer_that_each_thread_fills_for_itself_is_private() -> None:
     sch.bind(i, "threadIdx.x")
     sch.read_at(r, "window", 0, "shared")
     check_lowered(sch.func)
+
+
+def test_what_has_been_added_so_far_is_not_private() -> None:
+    """Each iteration of a sum goes on with the others' (found with the program `running_sum`)."""
+    sch = Schedule(running_sum(2, 4)[0])
+    with pytest.raises(ScheduleError, match="its iterations depend on each other"):
+        sch.parallel(sch.get_loops("sum")[1])
+
+
+def test_a_sum_that_is_not_finished_is_read_where_it_stands() -> None:
+    """Inlined behind the loop, every copy would be of the whole sum (found with the program `running_sum`)."""
+    sch = Schedule(running_sum(2, 4)[0])
+    sch.cache_write("so_far", 0, "global")
+    with pytest.raises(ScheduleError, match="its values depend on when they are computed"):
+        sch.compute_inline("so_far")
+
+
+def test_parts_of_a_loop_do_not_share_a_private_buffer() -> None:
+    """Two parallel loops after one another would meet in the buffer around both (seed 34316)."""
+    sch = Schedule(matmul(4, 5, 6))
+    i, j, k = sch.get_loops("C")
+    sch.parallel(j)
+    sch.read_at(k, "C", 0, "local")
+    with pytest.raises(ScheduleError, match="cannot go on running at once"):
+        sch.loop_partition(i, [1, None])
+    sch.loop_partition(k, [1, None])
+    check_lowered(sch.func)
+
+
+def test_only_a_sum_that_begins_with_its_start_is_combined_across_threads() -> None:
+    """Rows and values of a sum in one loop; a start in the last iteration."""
+    sch = Schedule(matmul(4, 5, 6))
+    _, j, k = sch.get_loops("C")
+    with pytest.raises(ScheduleError, match="cannot combine the iterations"):
+        sch.bind(sch.fuse(j, k), "threadIdx.x", cross_thread=True)
+    sch = Schedule(reversed_sum(2, 4)[0])
+    with pytest.raises(ScheduleError, match="cannot combine the iterations"):
+        sch.bind(sch.get_loops("sum")[1], "threadIdx.x", cross_thread=True)

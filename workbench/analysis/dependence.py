@@ -214,17 +214,23 @@ def _pair(isl: Any, one: Touch, other: Touch) -> _Pair:
 # --- questions ----------------------------------------------------------------------------------------------------
 
 
-def carried(loop: t.For, sites: Sequence[BlockSite], skip: frozenset[int] = frozenset()) -> Conflict | None:
+def carried(
+    loop: t.For,
+    sites: Sequence[BlockSite],
+    skip: frozenset[int] = frozenset(),
+    excused: Callable[[Touch, Touch], bool] | None = None,
+) -> Conflict | None:
     """Two different iterations of `loop` (outer loops standing still) in conflict, or None.
 
-    `skip` names buffers (by identity) to leave out.  Raises `NotAffine`.
+    `skip` names buffers (by identity) to leave out, `excused` says which pairs of accesses do not count.
+    Raises `NotAffine`.
     """
 
     def found(pair: _Pair) -> Any:
         at = _depth(pair.one.touch.site, loop) - 1
         return pair.ordered(at, (at,), (), ())
 
-    return _search(sites, skip, found, None)
+    return _search(sites, skip, found, excused)
 
 
 def violated(

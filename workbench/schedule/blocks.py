@@ -12,7 +12,7 @@ from ..core.errors import nearest
 from ..core.node import pre_order
 from ..tir import nodes as t
 from .errors import require
-from .legality import blocks_under, initialises_first, require_legal
+from .legality import blocks_under, initialises_first, reduce_variables, require_legal
 from .recurrence import meets_later_writer, over_time, write_apart
 from .reductions import reduction_operator
 from .references import BlockRV
@@ -168,14 +168,21 @@ def _require_pure(state: ScheduleState, site: BlockSite, verb: str) -> None:
 
 
 def _single_valued(state: ScheduleState, site: BlockSite) -> bool:
-    """True if each buffer read is written by one regular block at most, or by a reduction and its initialisation."""
+    """True if each buffer read is written by one regular block at most, or by a reduction and its initialisation; and
+    finished when it is read."""
     for region in site.block.reads:
         writers = state.tree.writers(region.buffer)
         if len(writers) > 1 and not is_decomposed(writers) and not write_apart(writers, region.buffer):
             return False
-        if any(not writes_once(over_time(writer.block)) for writer in writers):
+        if any(not writes_once(over_time(writer.block)) or _is_unfinished(writer, site) for writer in writers):
             return False
     return True
+
+
+def _is_unfinished(writer: BlockSite, reader: BlockSite) -> bool:
+    """Whether a reader stands in a loop of the writer's reduction: it sees what has been added so far."""
+    around = {id(loop.var) for loop in reader.loops}
+    return writer.name != reader.name and not around.isdisjoint(reduce_variables(writer))
 
 
 def is_decomposed(writers: tuple[BlockSite, ...]) -> bool:

@@ -89,5 +89,5 @@ def require_concurrent(after: ScheduleState, loops: Sequence[t.For]) -> None:
     """Refuse unless those of `loops` whose iterations run at once are independent in the state `after`."""
     for loop in loops:
         now = after.tree.loops[id(loop.var)].loop
-        if now.kind in (t.ForKind.PARALLEL, t.ForKind.VECTORIZED, t.ForKind.THREAD_BINDING):
+        if now.kind in t.AT_ONCE:
             require_independent(after, now, "run at once", now.kind is t.ForKind.PARALLEL)

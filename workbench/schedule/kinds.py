@@ -41,7 +41,7 @@ def require_still_independent(state: ScheduleState, func: t.PrimFunc, buffers: I
         for buffer in buffers
         for site in after.tree.accessing(buffer)
         for loop in site.loops
-        if loop.kind in (t.ForKind.PARALLEL, t.ForKind.VECTORIZED, t.ForKind.THREAD_BINDING)
+        if loop.kind in t.AT_ONCE
     }
     for loop in at_once.values():
         require_independent(after, loop, "go on running at once", loop.kind is not t.ForKind.VECTORIZED)

@@ -9,6 +9,7 @@ What cannot be shown legal is refused: every such refusal is an `IllegalError` t
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from ..analysis import dependence
@@ -110,22 +111,26 @@ def _has_effects(block: t.Block) -> bool:
     return False
 
 
-def require_independent(state: ScheduleState, loop: t.For, verb: str, private: bool) -> None:
+def require_independent(
+    state: ScheduleState, loop: t.For, verb: str, private: bool, across: bool | None = None
+) -> None:
     """Refuse unless the iterations of `loop` may run in any order, or at once.
 
     With `private`, a buffer used only inside the loop, and written in each iteration before it is read there, does
-    not count: every iteration has its own.
+    not count: every iteration has its own.  With `across` (default: if the loop is annotated so) the results of
+    reductions over the loop do not count, where nothing else inside touches them: threads combine them.
     """
     if extent_of(loop) in (0, 1):
         return
+    across = loop.is_cross_thread if across is None else across
     sites = blocks_under(state, loop)
     suspects: dict[int, list[Touch]] = {}
     for buffer, touched in touches(sites).items():
-        if id(loop.var) not in recovered([loop], touched):
+        if id(loop.var) not in recovered([loop], touched) and not (across and _are_combined(loop, *touched)):
             suspects[buffer] = touched
     if not suspects:
         return
-    fix = _independence_fix(loop, sites)
+    fix = _independence_fix(loop, sites, across)
     if not dependence.available():
         why = "the accesses are not of a simple form, and islpy is not installed"
         return forbid(state, _unproven(loop, verb, suspects, why, fix))
@@ -137,12 +142,24 @@ def require_independent(state: ScheduleState, loop: t.For, verb: str, private: b
                 for buffer, touched in suspects.items()
                 if _is_private(state, loop, touched[0].region.buffer, sites)
             )
-        conflict = dependence.carried(loop, sites, skip)
+        combined = partial(_are_combined, loop) if across else None
+        conflict = dependence.carried(loop, sites, skip, combined)
     except NotAffine as problem:
         return forbid(state, _unproven(loop, verb, suspects, f"not affine: {problem}", fix))
     if conflict is not None:
         message = f"cannot {verb} {loop.var.name}: its iterations depend on each other"
         forbid(state, _in_conflict(message, conflict, loop, fix))
+
+
+def _are_combined(loop: t.For, *touched: Touch) -> bool:
+    """Whether all accesses are those of one reduction over `loop` to its result."""
+    site = touched[0].site
+    return (
+        all(touch.site is site for touch in touched)
+        and id(loop.var) in reduce_variables(site)
+        and site.block.init is not None
+        and reduction_operator(site.block) is not None
+    )
 
 
 def _is_private(state: ScheduleState, loop: t.For, buffer: t.Buffer, sites: Sequence[BlockSite]) -> bool:
@@ -151,10 +168,14 @@ def _is_private(state: ScheduleState, loop: t.For, buffer: t.Buffer, sites: Sequ
     inside = {site.name for site in sites}
     if any(site.name not in inside for site in state.tree.accessing(buffer)):
         return False
+    if any(id(loop.var) in reduce_variables(site) for site in state.tree.writers(buffer)):
+        return False  # an iteration goes on with what others have added
     return not dependence.uncovered(loop, buffer, sites)
 
 
-def _independence_fix(loop: t.For, sites: Sequence[BlockSite]) -> str:
+def _independence_fix(loop: t.For, sites: Sequence[BlockSite], across: bool) -> str:
+    if across:
+        return "take the block that touches values of other iterations out of the loop"
     for site in sites:
         if id(loop.var) in reduce_variables(site):
             return f"{loop.var.name} is a reduction loop of {site.name}; choose a spatial loop"

@@ -34,6 +34,10 @@ class ForKind(StrEnum):
     THREAD_BINDING = "thread_binding"
 
 
+AT_ONCE = (ForKind.PARALLEL, ForKind.VECTORIZED, ForKind.THREAD_BINDING)
+"""Kinds of loops whose iterations run at once, in no order."""
+
+
 class IterKind(StrEnum):
     """What a block iterator is for; the value is its letter in ``T.axis.remap``."""
 
@@ -143,6 +147,11 @@ class For(Stmt):
     thread: str = ""
     annotations: FrozenMap = EMPTY
     binds: ClassVar[tuple[str, ...]] = ("var",)
+
+    @property
+    def is_cross_thread(self) -> bool:
+        """Whether the threads of the loop combine their values: such a loop means the reduction in its order."""
+        return self.kind is ForKind.THREAD_BINDING and bool(self.annotations.get("cross_thread"))
 
 
 @node

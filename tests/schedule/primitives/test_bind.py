@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.conftest import Golden
+from tests.property import order_programs
 from tests.schedule import programs as p
 from tests.schedule.harness import Program, Steps, check_numbers, check_refusal, check_steps
 from workbench import te
@@ -50,6 +51,17 @@ def test_cross_thread_beside_partial_results() -> None:
     assert text.index("Y[i_1] = T.float32(0.0)") < text.index("thread_binding") and "== 0" not in text.split("Y_rf")[0]
 
 
+def test_a_copy_is_made_in_each_of_the_threads_of_a_sum() -> None:
+    """What moves into the threads is asked about; that they combine a sum is not a conflict."""
+    func = p.plain_matmul()
+    sch = Schedule(func)
+    copy = sch.cache_read("C", 0, "local")
+    threads = sch.get_loops("C")[2]
+    sch.bind(threads, "threadIdx.x", cross_thread=True)
+    sch.compute_at(copy, threads)
+    check_numbers(func, sch.func)
+
+
 REFUSALS: dict[str, tuple[Program, Steps, str]] = {
     "axis": (p.matmul, lambda s: s.bind(s.get_loops("D")[0], "threadIdx.q"), "E-SCHEDULE-THREAD"),
     "reduction": (p.matmul, lambda s: s.bind(s.get_loops("C")[2], "threadIdx.x"), "E-SCHEDULE-DEPENDENCE"),
@@ -62,6 +74,16 @@ REFUSALS: dict[str, tuple[Program, Steps, str]] = {
         p.matmul,
         lambda s: s.bind(s.get_loops("C")[2], "blockIdx.x", cross_thread=True),
         "E-SCHEDULE-THREAD",
+    ),
+    "cross_thread_so_far": (
+        lambda: order_programs.running_sum(2, 4)[0],
+        lambda s: s.bind(s.get_loops("sum")[1], "threadIdx.x", cross_thread=True),
+        "E-SCHEDULE-DEPENDENCE",
+    ),
+    "cross_thread_beside": (
+        lambda: order_programs.lagging_sum(2, 4)[0],
+        lambda s: s.bind(s.get_loops("sum")[1], "threadIdx.x", cross_thread=True),
+        "E-SCHEDULE-DEPENDENCE",
     ),
 }
 

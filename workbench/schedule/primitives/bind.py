@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ...analysis.tree import BlockSite
 from ...tir import nodes as t
 from ..errors import require
 from ..kinds import annotated
-from ..legality import blocks_under, reduce_variables, reduction_operator, require_independent
+from ..legality import (
+    blocks_under,
+    initialises_first,
+    reduce_variables,
+    reduction_operator,
+    require_independent,
+    steps_through_both,
+)
 from ..references import LoopRV
 from ..registry import primitive
 from ..state import Change, ScheduleState
@@ -43,14 +48,7 @@ def bind(state: ScheduleState, loop: LoopRV, thread_axis: str, cross_thread: boo
     if not cross_thread:
         return annotated(state, old, kind, lambda: require_independent(state, old, "bind", False), thread_axis)
     reductions = _reductions(state, old, thread_axis)
-    others = _without(state, reductions)
-    rest = others.tree.loops.get(id(old.var))
-
-    def legality() -> None:
-        if rest is not None:
-            require_independent(others, rest.loop, "bind", False)
-
-    annotated(state, old, kind, legality, thread_axis)
+    annotated(state, old, kind, lambda: require_independent(state, old, "bind", False, across=True), thread_axis)
     marked = old.replace(kind=kind, thread=thread_axis, annotations=old.annotations.set("cross_thread", 1))
     note = f"combined across threads: {', '.join(site.name for site in reductions)}"
     return Change(replaced(state.func, {id(old): marked}), (), (note,))
@@ -60,11 +58,11 @@ def _reductions(state: ScheduleState, loop: t.For, thread_axis: str) -> list[Blo
     """The reductions that run over `loop`, which threads of one group may share."""
     found = [site for site in blocks_under(state, loop) if id(loop.var) in reduce_variables(site)]
     require(
-        bool(found) and all(reduction_operator(site.block) is not None and site.block.init for site in found),
+        bool(found) and all(_is_combinable(site, loop) for site in found),
         "E-SCHEDULE-NOT-REDUCTION-LOOP",
         f"cannot combine the iterations of {loop.var.name} across threads",
         found=", ".join(site.name for site in found) or "no reduction runs over the loop",
-        expected="a loop of reductions that have their initialisation and may be done in any order",
+        expected="a loop of reductions that begin with their initialisation and may be done in any order",
         fix="leave cross_thread out, or choose a reduction loop before decompose_reduction",
         nodes=(loop,),
     )
@@ -80,6 +78,7 @@ def _reductions(state: ScheduleState, loop: t.For, thread_axis: str) -> list[Blo
     return found
 
 
-def _without(state: ScheduleState, sites: list[BlockSite]) -> ScheduleState:
-    func = replaced(state.func, {id(site.realize): None for site in sites})
-    return replace(state, functions=state.functions.set(state.working, func))
+def _is_combinable(site: BlockSite, loop: t.For) -> bool:
+    """Whether what the iterations of `loop` add may be combined in any order, once the first has initialised."""
+    begins = site.block.init is not None and initialises_first(site) and not steps_through_both(site, [loop])
+    return begins and reduction_operator(site.block) is not None

@@ -12,6 +12,7 @@ from ...core.node import post_order, substitute
 from ...tir import nodes as t
 from ..arguments import Factor
 from ..errors import refuse, require
+from ..kinds import require_still_independent
 from ..legality import reduce_variables
 from ..references import LoopRV
 from ..registry import primitive
@@ -32,9 +33,10 @@ def loop_partition(
 
     Without a None, a last loop takes what is left.  Blocks of later loops get names of their own; where a reduction is
     divided, only the first part keeps its initialisation.  `preserve_unit_iters=False` puts the number in the place of
-    the variable of a loop of one iteration.  Order is kept, so this is always legal.
+    the variable of a loop of one iteration.  Order is kept, so this is legal unless a buffer is private to each
+    iteration of a loop inside that runs at once: all parts would share it.
     Raises `ScheduleError`: a loop that is not serial or whose extent is not a constant, two Nones, extents beyond the
-    loop's, statements outside blocks.
+    loop's, statements outside blocks, a private buffer inside.
     """
     old = state.loop(loop)
     require(
@@ -54,6 +56,8 @@ def loop_partition(
         made.append(parts.part(number, offset, extent, preserve_unit_iters))
         offset += extent
     func = replaced(state.func, {id(old): made})
+    if len(made) > 1 and any(isinstance(node, t.For) and node.kind in t.AT_ONCE for node in post_order(old.body)):
+        require_still_independent(state, func, [region.buffer for site in sites for region in site.block.writes])
     return Change(tidied(func, parts.blocks), tuple(part.var for part in made))
 
 

@@ -23,7 +23,6 @@ from .masks import by_lane, is_masked
 
 NESTED_LOOPS: Final = 14
 _EXTENT: Final = (0, 1 << 40)
-_SIDE_BY_SIDE: Final = (t.ForKind.PARALLEL, t.ForKind.VECTORIZED, t.ForKind.THREAD_BINDING)
 
 
 @dataclass(frozen=True)
@@ -297,8 +296,8 @@ def _plain_for(c: Compiler, node: t.For) -> Task:
     name = c.fresh("v")
     c.emit(f"m.tick({c.site()}, {extent.code})")
     stop = f"{start.code} + {extent.code}" if start.constant != 0 else extent.code
-    combined = bool(node.annotations.get("cross_thread"))  # the threads wait for each other
-    watched = c.check_races and node.kind in _SIDE_BY_SIDE and not combined
+    # The threads of a reduction wait for each other.
+    watched = c.check_races and node.kind in t.AT_ONCE and not node.is_cross_thread
     race = c.fresh("race")
     if watched:
         c.emit(f"{race} = m.enter({c.site()}, {node.var.name!r})")

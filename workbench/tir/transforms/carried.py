@@ -33,7 +33,7 @@ def carries(loop: t.For, buffer: t.Buffer) -> bool:
     Each region read must lie, as linear forms of the loops inside, within one region written in the same iteration.
     Iterations of a parallel loop, and threads that do not combine their values, are independent: they pass nothing on.
     """
-    at_once = loop.kind in (t.ForKind.PARALLEL, t.ForKind.THREAD_BINDING) and not is_cross_thread(loop)
+    at_once = loop.kind in (t.ForKind.PARALLEL, t.ForKind.THREAD_BINDING) and not loop.is_cross_thread
     if at_once or (isinstance(loop.extent, n.IntImm) and loop.extent.value <= 1):
         return False  # What parallel iterations pass on nobody receives: a buffer used only inside is private to each.
     simplifier = Simplifier()
@@ -65,11 +65,6 @@ def carries(loop: t.For, buffer: t.Buffer) -> bool:
             if is_filled(it, values, inner, simplifier)
         ]
     return not all(_is_covered(read, writes) for read in reads)
-
-
-def is_cross_thread(loop: t.For) -> bool:
-    """Whether the threads of a loop combine their values: such a loop means the reduction in its order."""
-    return loop.kind is t.ForKind.THREAD_BINDING and bool(loop.annotations.get("cross_thread"))
 
 
 def _realizes(root: t.Stmt) -> Iterator[tuple[t.BlockRealize, tuple[t.For, ...], t.BlockRealize | None]]:

@@ -23,7 +23,7 @@ from .. import nodes as t
 from ..build import seq
 from .align_storage import KEY as ALIGN
 from .align_storage import block_rows
-from .carried import carries, is_cross_thread
+from .carried import carries
 from .constant_fold import fold
 
 _PLAIN_LOOPS = (t.ForKind.SERIAL, t.ForKind.UNROLLED)
@@ -170,12 +170,12 @@ def _hoist_init(loop: t.For) -> t.Stmt:
 
     The condition may ask for more than k (other reduction loops); what is left of it stays with the hoisted init.
     """
-    if loop.kind is not t.ForKind.SERIAL and not is_cross_thread(loop):
+    if loop.kind is not t.ForKind.SERIAL and not loop.is_cross_thread:
         return loop
     if not isinstance(loop.extent, n.IntImm) or loop.extent.value < 1:
         return loop
-    allocations, parts = _opened(loop.body, is_cross_thread(loop))
-    for at, part in enumerate(parts if is_cross_thread(loop) else parts[:1]):
+    allocations, parts = _opened(loop.body, loop.is_cross_thread)
+    for at, part in enumerate(parts if loop.is_cross_thread else parts[:1]):
         if len(parts) < 2 or not isinstance(part, t.IfThenElse) or part.else_case is not None:
             continue
         left = _without_first_iteration(part.condition, loop)
@@ -193,7 +193,7 @@ def _hoist_init(loop: t.For) -> t.Stmt:
 
 
 def _runs_in_order(loop: t.For) -> bool:
-    return loop.kind in _PLAIN_LOOPS or is_cross_thread(loop)
+    return loop.kind in _PLAIN_LOOPS or loop.is_cross_thread
 
 
 def _opened(body: t.Stmt, all_of_it: bool) -> tuple[list[t.AllocBuffer], tuple[t.Stmt, ...]]:
