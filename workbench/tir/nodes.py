@@ -153,6 +153,11 @@ class For(Stmt):
         """Whether the threads of the loop combine their values: such a loop means the reduction in its order."""
         return self.kind is ForKind.THREAD_BINDING and bool(self.annotations.get("cross_thread"))
 
+    @property
+    def has_private_buffers(self) -> bool:
+        """Whether a buffer used only inside is each iteration's own: what one passed on, nobody would receive."""
+        return self.kind in (ForKind.PARALLEL, ForKind.THREAD_BINDING) and not self.is_cross_thread
+
 
 @node
 class While(Stmt):

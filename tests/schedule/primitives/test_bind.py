@@ -51,6 +51,23 @@ def test_cross_thread_beside_partial_results() -> None:
     assert text.index("Y[i_1] = T.float32(0.0)") < text.index("thread_binding") and "== 0" not in text.split("Y_rf")[0]
 
 
+def test_each_thread_has_its_own_copy_whenever_the_loop_is_bound() -> None:
+    func = p.plain_matmul()
+    made: list[str] = []
+    for first in (True, False):
+        sch = Schedule(func)
+        copy = sch.cache_read("C", 0, "local")
+        _, j, k = sch.get_loops("C")
+        if first:
+            sch.bind(j, "threadIdx.x")
+        sch.compute_at(copy, k)
+        if not first:
+            sch.bind(j, "threadIdx.x")
+        check_numbers(func, sch.func)
+        made.append(script(lower_blocks(sch.func)))
+    assert made[0] == made[1] and made[0].index("thread_binding") < made[0].index("allocate")
+
+
 def test_a_copy_is_made_in_each_of_the_threads_of_a_sum() -> None:
     """What moves into the threads is asked about; that they combine a sum is not a conflict."""
     func = p.plain_matmul()

@@ -29,6 +29,8 @@ def bind(state: ScheduleState, loop: LoopRV, thread_axis: str, cross_thread: boo
     before:  for i in range(256): C[i] = A[i]
     after:   for i in T.thread_binding(256, thread="threadIdx.x"): C[i] = A[i]
 
+    A buffer used only inside the loop, and written in each iteration before it is read there, is each thread's own.
+
     With `cross_thread`, a loop of a reduction: its iterations' values are combined across the threads of a group, and
     the loop is annotated so ("cross_thread").
     Raises `ScheduleError`: an unknown axis, iterations that depend on each other (with a witness), a reduction across
@@ -46,7 +48,7 @@ def bind(state: ScheduleState, loop: LoopRV, thread_axis: str, cross_thread: boo
     )
     kind = t.ForKind.THREAD_BINDING
     if not cross_thread:
-        return annotated(state, old, kind, lambda: require_independent(state, old, "bind", False), thread_axis)
+        return annotated(state, old, kind, lambda: require_independent(state, old, "bind", True), thread_axis)
     reductions = _reductions(state, old, thread_axis)
     annotated(state, old, kind, lambda: require_independent(state, old, "bind", False, across=True), thread_axis)
     marked = old.replace(kind=kind, thread=thread_axis, annotations=old.annotations.set("cross_thread", 1))

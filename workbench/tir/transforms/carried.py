@@ -33,9 +33,8 @@ def carries(loop: t.For, buffer: t.Buffer) -> bool:
     Each region read must lie, as linear forms of the loops inside, within one region written in the same iteration.
     Iterations of a parallel loop, and threads that do not combine their values, are independent: they pass nothing on.
     """
-    at_once = loop.kind in (t.ForKind.PARALLEL, t.ForKind.THREAD_BINDING) and not loop.is_cross_thread
-    if at_once or (isinstance(loop.extent, n.IntImm) and loop.extent.value <= 1):
-        return False  # What parallel iterations pass on nobody receives: a buffer used only inside is private to each.
+    if loop.has_private_buffers or (isinstance(loop.extent, n.IntImm) and loop.extent.value <= 1):
+        return False
     simplifier = Simplifier()
     simplifier.bind_range(loop.var, loop.min, loop.extent)
     inner: set[int] = set()
