@@ -89,7 +89,7 @@ def random_call(
         pool = pool_of(entry, item, known, arguments, rng)
         if not pool:
             return None
-        value = rng.choice(pool)
+        value = rng.choice([other for other in pool if other is not item.default] or pool)
         if item.default is item.empty and item.kind is not item.KEYWORD_ONLY:
             arguments.append(value)
         else:
@@ -164,8 +164,11 @@ def swarm(rng: random.Random) -> list[str]:
 
     Groce, Zhang, Eide, Chen, Regehr: Swarm Testing, ISSTA 2012.
     """
-    chosen = set(rng.sample(list(PRIMITIVES), rng.randint(*FEW)))
-    return [name for name in names_to_draw() if name in chosen]
+    names, count = names_to_draw(), rng.randint(*FEW)
+    chosen: set[str] = set()
+    while len(chosen) < count:
+        chosen.add(rng.choice(names))
+    return [name for name in names if name in chosen]
 
 
 class Unchanged:

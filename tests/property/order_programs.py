@@ -123,6 +123,38 @@ def main(X: T.Buffer(({times}, {2 * n}), "float32"), Y: T.Buffer(({times}, {n}, 
     return func, meaning
 
 
+def ragged(times: int, n: int) -> tuple[t.PrimFunc, Any]:
+    """Rows of two, the last of them with one value; its other half is made in the first pass only and read in each."""
+    func = _parsed(f"""
+def main(X: T.Buffer(({times}, {2 * n - 1}), "float32"), Y: T.Buffer(({times}, {n}, 2), "float32")):
+    P = T.alloc_buffer(({n}, 2), "float32")
+    for t in T.serial({times}):
+        with T.block("last"):
+            T.where(t < 1)
+            T.reads()
+            T.writes(P[{n - 1}, 1])
+            P[{n - 1}, 1] = T.float32(5)
+        for i in T.serial({2 * n - 1}):
+            with T.block("make"):
+                vt, vi = T.axis.remap("SS", [t, i])
+                T.reads(X[vt, vi])
+                T.writes(P[vi // 2, vi % 2])
+                P[vi // 2, vi % 2] = X[vt, vi] * T.float32(2)
+        for r, c in T.grid({n}, 2):
+            with T.block("rows"):
+                vt, vr, vc = T.axis.remap("SSS", [t, r, c])
+                T.reads(P[vr, vc])
+                T.writes(Y[vt, vr, vc])
+                Y[vt, vr, vc] = P[vr, vc] + T.float32(1)
+""")
+
+    def meaning(x: np.ndarray) -> np.ndarray:
+        made = np.concatenate([2 * x, np.full((times, 1), 5.0)], axis=1)
+        return made.reshape(times, n, 2) + 1
+
+    return func, meaning
+
+
 def reversed_sum(n: int, k: int) -> tuple[t.PrimFunc, Any]:
     """The last iteration is the first of the domain: its start wipes out what was added to the caller's values."""
     func = _parsed(f"""
@@ -170,32 +202,34 @@ def main(X: T.Buffer(({n}, {k}), "float32"), Y: T.Buffer(({n},), "float32")):
     return func, lambda x: 2 * x[:, :-1].sum(axis=1)
 
 
-def recomputed(n: int) -> tuple[t.PrimFunc, Any]:
+def recomputed(rows: int, n: int) -> tuple[t.PrimFunc, Any]:
     """Each of several threads makes the two values that it adds: what is made twice is private to each."""
     func = _parsed(f"""
-def main(X: T.Buffer(({n + 1},), "float32"), Y: T.Buffer(({n},), "float32")):
-    P = T.alloc_buffer(({n + 1},), "float32")
-    S = T.alloc_buffer(({n},), "float32")
-    for i in T.parallel({n}):
-        for r in T.serial(2):
-            with T.block("make"):
-                vi = T.axis.spatial({n + 1}, i + r)
-                T.reads(X[vi])
-                T.writes(P[vi])
-                P[vi] = X[vi] * T.float32(2)
-        with T.block("pair"):
-            vi = T.axis.spatial({n}, i)
-            T.reads(P[vi], P[vi + 1])
-            T.writes(S[vi])
-            S[vi] = P[vi] + P[vi + 1]
-    for i in T.serial({n}):
+def main(X: T.Buffer(({rows}, {n + 1}), "float32"), Y: T.Buffer(({rows}, {n}), "float32")):
+    P = T.alloc_buffer(({rows}, {n + 1}), "float32")
+    S = T.alloc_buffer(({rows}, {n}), "float32")
+    for o in T.serial({rows}):
+        for i in T.parallel({n}):
+            for r in T.serial(2):
+                with T.block("make"):
+                    vo = T.axis.spatial({rows}, o)
+                    vi = T.axis.spatial({n + 1}, i + r)
+                    T.reads(X[vo, vi])
+                    T.writes(P[vo, vi])
+                    P[vo, vi] = X[vo, vi] * T.float32(2)
+            with T.block("pair"):
+                vo, vi = T.axis.remap("SS", [o, i])
+                T.reads(P[vo, vi], P[vo, vi + 1])
+                T.writes(S[vo, vi])
+                S[vo, vi] = P[vo, vi] + P[vo, vi + 1]
+    for o, i in T.grid({rows}, {n}):
         with T.block("after"):
-            vi = T.axis.spatial({n}, i)
-            T.reads(S[vi])
-            T.writes(Y[vi])
-            Y[vi] = S[vi] + T.float32(1)
+            vo, vi = T.axis.remap("SS", [o, i])
+            T.reads(S[vo, vi])
+            T.writes(Y[vo, vi])
+            Y[vo, vi] = S[vo, vi] + T.float32(1)
 """)
-    return func, lambda x: 2 * (x[:-1] + x[1:]) + 1
+    return func, lambda x: 2 * (x[:, :-1] + x[:, 1:]) + 1
 
 
 def running_sum(n: int, k: int) -> tuple[t.PrimFunc, Any]:

@@ -20,6 +20,7 @@ import numpy as np
 
 from tests.property import offset_programs as offset
 from tests.property import order_programs as order
+from tests.property import read_programs as read
 from tests.schedule import programs as fixed
 from workbench import te
 from workbench.arith import build
@@ -489,7 +490,7 @@ def short_sum(size: Sizes) -> Case:
 
 
 def recomputed(size: Sizes) -> Case:
-    return Case("recomputed", *order.recomputed(size(1, 7)))
+    return Case("recomputed", *order.recomputed(size(1, 4), size(1, 6)))
 
 
 def running_sum(size: Sizes) -> Case:
@@ -500,6 +501,30 @@ def lagging_sum(size: Sizes) -> Case:
     return Case("lagging_sum", *order.lagging_sum(size(1, 4), size(1, 6)))
 
 
+def flipped(size: Sizes) -> Case:
+    return Case("flipped", *read.flipped(size(1, 9)))
+
+
+def diagonal(size: Sizes) -> Case:
+    return Case("diagonal", *read.diagonal(size(1, 7)))
+
+
+def halo(size: Sizes) -> Case:
+    return Case("halo", *read.halo(size.extent("n", size(1, 9))), size.bound)
+
+
+def late(size: Sizes) -> Case:
+    return Case("late", *read.late(size(1, 8)))
+
+
+def two_results(size: Sizes) -> Case:
+    return Case("two_results", *read.two_results(size(1, 5), size(1, 5)))
+
+
+def ragged(size: Sizes) -> Case:
+    return Case("ragged", *order.ragged(size(1, 4), size(2, 4)))
+
+
 MAKERS: dict[str, Maker] = {
     maker.__name__: maker
     for maker in (
@@ -508,7 +533,7 @@ MAKERS: dict[str, Maker] = {
         shifted, outer_sum, interleaved, column, partial, repeated, rewritten,
         partial_sum, skewed_sum, short, upsampled, banked, sharpened, odd_elements, exchange, continued, backwards,
         staggered, reversed_sum, short_sum, recomputed,
-        running_sum, lagging_sum,
+        running_sum, lagging_sum, flipped, diagonal, halo, late, two_results, ragged,
     )
 }  # fmt: skip
 COMMON = ("matmul", "convolution", "chain", "softmax", "blur", "transposed", "argmax")

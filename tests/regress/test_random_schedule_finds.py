@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import workbench as wb
-from tests.property.offset_programs import interleaved, partial_sum, short, upsampled
-from tests.property.order_programs import continued, reversed_sum, running_sum
+from tests.property.offset_programs import interleaved, partial_sum, shifted, short, upsampled
+from tests.property.order_programs import backwards, continued, ragged, recomputed, reversed_sum, running_sum
 from tests.schedule.executing import inputs
 from tests.schedule.harness import check_numbers
 from tests.schedule.programs import chain, convolution, fused_pair, matmul, reshaped, softmax, strided_reads
@@ -416,3 +416,42 @@ def test_only_a_sum_that_begins_with_its_start_is_combined_across_threads() -> N
     sch = Schedule(reversed_sum(2, 4)[0])
     with pytest.raises(ScheduleError, match="cannot combine the iterations"):
         sch.bind(sch.get_loops("sum")[1], "threadIdx.x", cross_thread=True)
+
+
+def test_what_threads_make_twice_is_private_whatever_a_loop_around_them_does() -> None:
+    """The tail's conditions hide from the outer loop that every thread makes all that it reads."""
+    sch = Schedule(shifted(7)[0])
+    _, threads, _ = sch.split(sch.get_loops("add")[0], factors=[2, None, 3])
+    sch.bind(threads, "threadIdx.x")
+    sch.compute_at("make", threads)
+    check_lowered(sch.func)
+
+
+def test_what_parallel_iterations_make_twice_is_private_behind_a_condition() -> None:
+    """The row is a loop for what makes it, and 0 for what reads it."""
+    sch = Schedule(recomputed(1, 5)[0])
+    outer, middle = sch.get_loops("make")[:2]
+    sch.reverse_compute_at("after", middle, preserve_unit_loops=True)
+    sch.split(outer, factors=[None, 2], preserve_unit_iters=False)
+    sch.compute_inline("pair")
+    check_lowered(sch.func)
+
+
+def test_a_last_row_that_is_not_full_leaves_the_buffer_outside() -> None:
+    """What completes it is made in the first iteration only (found with the program `ragged`)."""
+    func, meaning = ragged(2, 3)
+    x, out = inputs(func)
+    interpret(lower_blocks(func), x, out)
+    assert (out == meaning(x)).all()
+
+
+def test_an_iteration_that_runs_at_once_with_none_has_nothing_of_its_own() -> None:
+    """A parallel loop of one iteration in a serial one, which passes its values on (seed 401581 of other draws)."""
+    func, meaning = backwards(5)
+    sch = Schedule(func)
+    unit = sch.split(sch.get_loops("make")[0], factors=[5, 1])[1]
+    sch.parallel(unit)
+    x, out = inputs(func)
+    out[...] = -7
+    interpret(lower_blocks(sch.func), x, out)
+    assert (out == meaning(x)).all()

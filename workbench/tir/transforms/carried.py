@@ -9,7 +9,7 @@ small.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 from typing import Any
@@ -64,6 +64,49 @@ def carries(loop: t.For, buffer: t.Buffer) -> bool:
             if is_filled(it, values, inner, simplifier)
         ]
     return not all(_is_covered(read, writes) for read in reads)
+
+
+def writes_overlap(loop: t.For, buffer: t.Buffer, around: Sequence[t.For]) -> bool:
+    """Whether the first two iterations of `loop`, in the first of those `around`, both write an element of `buffer`.
+
+    for i: for r in range(2): B[i + r] = ...        # B[1]
+    """
+    if isinstance(loop.extent, n.IntImm) and loop.extent.value < 2:
+        return False
+    begin: dict[Any, n.PrimExpr] = {}
+    for outer in around:
+        begin[outer.var] = substitute(outer.min, begin)
+    values = [{**begin, loop.var: build.add(substitute(loop.min, begin), number)} for number in range(2)]
+    first, simplifier, inner = dict(values[1]), Simplifier(), set[int]()
+    idle: set[t.BlockRealize | None] = set()
+    for realize, loops, outside in _realizes(loop.body):
+        for step in loops:
+            simplifier.bind_range(step.var, substitute(step.min, values[0]), substitute(step.extent, values[0]))
+            first[step.var] = substitute(step.min, first)
+            inner.add(id(step.var))
+        for known in (*values, first):
+            pairs = zip(realize.block.iter_vars, realize.iter_values, strict=True)
+            known.update({item.var: substitute(value, known) for item, value in pairs})
+        if outside in idle or not _holds(substitute(realize.predicate, first), simplifier):
+            idle.add(realize)
+            continue
+        allowed = _allowed(realize.block)
+        for region in realize.block.writes:
+            if region.buffer is buffer and all(is_filled(region, it, inner, simplifier) for it in values):
+                one, other = (_box(region, it, inner, simplifier, allowed, True) for it in values)
+                if all(map(_touch, one, other)):
+                    return True
+    return False
+
+
+def _holds(predicate: n.PrimExpr, simplifier: Simplifier) -> bool:
+    made = simplifier.simplify(predicate)
+    return isinstance(made, n.IntImm) and bool(made.value)
+
+
+def _touch(one: Span, other: Span) -> bool:
+    alike = _coefficients(one.fixed) == _coefficients(other.fixed)
+    return alike and max(one.low, other.low) <= min(one.high, other.high)
 
 
 def _realizes(root: t.Stmt) -> Iterator[tuple[t.BlockRealize, tuple[t.For, ...], t.BlockRealize | None]]:

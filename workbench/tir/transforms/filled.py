@@ -98,4 +98,10 @@ def _independent(one: Digit, other: Digit, simplifier: Simplifier) -> bool:
     parts = [(abs(count), simplifier.bound(atom)) for atom, count in form.terms.values()]
     plain = all(isinstance(atom, n.Var) and count > 0 for atom, count in form.terms.values())
     spans = [(factor, float(bound.high) - float(bound.low)) for factor, bound in parts]
-    return form.constant == 0 and plain and all(bound.low == 0 for _, bound in parts) and _without_gaps(spans)
+    if form.constant or not plain or any(bound.low for _, bound in parts) or not _without_gaps(spans):
+        return False
+    upper = max(one, other, key=lambda digit: digit.low)
+    count = 1 + sum(factor * span for factor, span in spans)
+    # The last value of the upper digit may come with the first few of the lower one only.
+    whole = count < inf and count % upper.low == 0
+    return whole or upper.high <= count < inf or count <= upper.low

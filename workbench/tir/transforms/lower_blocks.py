@@ -12,6 +12,7 @@ that write them, whose iterations share the values.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from ...arith import nodes as n
@@ -23,7 +24,7 @@ from .. import nodes as t
 from ..build import seq
 from .align_storage import KEY as ALIGN
 from .align_storage import block_rows
-from .carried import carries
+from .carried import carries, writes_overlap
 from .constant_fold import fold
 
 _PLAIN_LOOPS = (t.ForKind.SERIAL, t.ForKind.UNROLLED)
@@ -329,11 +330,11 @@ class _Placement:
             return owner
         shared = self._shared.get(id(buffer), set())
         where = owner
-        for steps in zip(*paths, strict=False):
-            if any(step is not steps[0] for step in steps):
-                break
-            step = steps[0]
-            if id(step) in shared or (isinstance(step, t.For) and carries(step, buffer)):
+        common = list(_common(paths))
+        # Where iterations that run at once would meet, the buffer is private to each: no loop around carries it.
+        private = next((at for at, step in enumerate(common) if _is_private(step, buffer, common[:at])), 0)
+        for at, step in enumerate(common):
+            if id(step) in shared or (isinstance(step, t.For) and at >= private and carries(step, buffer)):
                 # The loop carries the values: allocate around it, not inside.
                 return step
             if isinstance(step, (t.BufferStore, t.Evaluate)) or (
@@ -349,6 +350,20 @@ class _Placement:
             if step is owner:
                 return path[position:]
         return path
+
+
+def _common(paths: list[tuple[t.Stmt, ...]]) -> Iterator[t.Stmt]:
+    """The statements that all paths begin with."""
+    for steps in zip(*paths, strict=False):
+        if any(step is not steps[0] for step in steps):
+            return
+        yield steps[0]
+
+
+def _is_private(stmt: t.Stmt, buffer: t.Buffer, around: list[t.Stmt]) -> bool:
+    if not isinstance(stmt, t.For) or not stmt.has_private_buffers:
+        return False
+    return writes_overlap(stmt, buffer, [step for step in around if isinstance(step, t.For)])
 
 
 def _first_iterations(predicate: n.PrimExpr) -> list[n.PrimExpr]:
