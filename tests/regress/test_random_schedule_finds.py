@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import random
+
 import numpy as np
 import pytest
 
 import workbench as wb
 from tests.property.offset_programs import interleaved, partial_sum, shifted, short, upsampled
 from tests.property.order_programs import backwards, continued, ragged, recomputed, reversed_sum, running_sum
+from tests.property.schedule_programs import drawn
 from tests.schedule.executing import inputs
 from tests.schedule.harness import check_numbers
 from tests.schedule.programs import chain, convolution, fused_pair, matmul, reshaped, softmax, strided_reads
@@ -455,3 +458,46 @@ def test_an_iteration_that_runs_at_once_with_none_has_nothing_of_its_own() -> No
     out[...] = -7
     interpret(lower_blocks(sch.func), x, out)
     assert (out == meaning(x)).all()
+
+
+@pytest.mark.parametrize("factors", [[2, None], [4, 4], [None, 16]])
+def test_a_predicate_leaves_the_last_row_not_full_either(factors: list[int | None]) -> None:
+    """The loops would fill the box, the iterator's domain does not (seed 605015 of other draws)."""
+    func, meaning = ragged(3, 4)
+    sch = Schedule(func)
+    sch.split(sch.get_loops("make")[1], factors=factors)
+    x, out = inputs(func)
+    interpret(lower_blocks(sch.func), x, out)
+    assert (out == meaning(x)).all()
+
+
+def test_a_condition_may_keep_iterations_apart_that_would_meet() -> None:
+    """Each thread makes its column of a scan, and nothing of its neighbour's (seed 501222 of other draws)."""
+    func = drawn(random.Random(10), "scan").func  # five steps, four columns
+    sch = Schedule(func)
+    p = sch.get_loops("last")[1]
+    sch.parallel(p)
+    sch.compute_at("step", p, preserve_unit_loops=True)
+    sch.compute_at("first", p, preserve_unit_loops=True)
+    sch.split(sch.get_loops("first")[2], factors=[None, 2], preserve_unit_iters=False)
+    check_lowered(sch.func)
+
+
+def test_a_tile_with_gaps_is_not_copied_as_a_box() -> None:
+    """Its first element is written by nobody (seed 603860 of other draws)."""
+    sch = Schedule(shifted(1)[0])
+    sch.blockize(sch.get_loops("make")[0], preserve_unit_iters=False)
+    sch.transform_layout("add", ("own", 0), lambda i: (i // 2, i % 2), assume_injective_transform=True)
+    with pytest.raises(ScheduleError, match="not a box of its iterators"):
+        sch.cache_read("add", 0, "local")
+
+
+def test_a_layout_with_gaps_is_private_to_threads() -> None:
+    """Every thread copies all of it (seed 600637 of other draws)."""
+    sch = Schedule(matmul(6, 3, 6))
+    _, j, k = sch.get_loops("C")
+    sch.bind(j, "threadIdx.x")
+    copy = sch.reindex_cache_read("C", 0, "global", lambda i, j, k: (k, i))
+    sch.transform_layout("C", ("own", 0), lambda i, j: (i, j // 4, j % 4), assume_injective_transform=True)
+    sch.compute_at(copy, k)
+    check_lowered(sch.func)

@@ -9,6 +9,7 @@ from ..analysis.bindings import binding_facts
 from ..analysis.tree import BlockSite, Tree, iter_ranges
 from ..arith import build
 from ..arith.nodes import PrimExpr, Var
+from ..core.node import post_order
 from ..tir import nodes as t
 from ..tir.build import nest, point_region
 from .errors import refuse, require
@@ -187,6 +188,8 @@ def copy_block(
 
 def written_box(block: t.Block, region: t.BufferRegion) -> Box:
     """What a block writes along each axis."""
+    if not _is_plain_inside(block, region.buffer):
+        raise _no_box(block)
     found: Box = []
     domains = {id(item.var): item for item in block.iter_vars}
     used: set[int] = set()
@@ -200,12 +203,32 @@ def written_box(block: t.Block, region: t.BufferRegion) -> Box:
             domain = domains[id(var)].dom
             found.append((domain.min, build.add(domain.extent, build.subtract(axis.extent, 1))))
         else:
-            raise refuse(
-                "E-SCHEDULE-CACHE-REGION",
-                f"what {block.name} writes is not a box of its iterators",
-                found="an index that is an expression",
-                expected="an access like C[vi, vj]",
-                fix="choose another block",
-                nodes=(block,),
-            )
+            raise _no_box(block)
     return found
+
+
+def _no_box(block: t.Block) -> Exception:
+    return refuse(
+        "E-SCHEDULE-CACHE-REGION",
+        f"what {block.name} writes is not a box of its iterators",
+        found="an index that is an expression",
+        expected="an access like C[vi, vj]",
+        fix="choose another block",
+        nodes=(block,),
+    )
+
+
+def _is_plain_inside(block: t.Block, buffer: t.Buffer) -> bool:
+    """Whether blocks inside write, along each axis, one of their iterators from a place on: a tile without gaps."""
+    inside = [node for node in post_order(block.body) if isinstance(node, t.Block)]
+    for inner in inside:
+        own, ranges = {id(item.var) for item in inner.iter_vars}, iter_ranges(inner)
+        used: set[int] = set()
+        for region in inner.writes:
+            for axis in region.region if region.buffer is buffer else ():
+                terms = Affine.of(axis.min, ranges).terms
+                mine = {atom: factor for atom, factor in terms.items() if not atom.variables.isdisjoint(own)}
+                if len(mine) > 1 or any(not it.is_var or by != 1 or it.variables & used for it, by in mine.items()):
+                    return False
+                used.update(*(atom.variables for atom in mine))
+    return True

@@ -9,7 +9,7 @@ small.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import inf
 from typing import Any
@@ -18,9 +18,9 @@ from ...arith import build
 from ...arith import nodes as n
 from ...arith.simplify import Simplifier
 from ...core.equal import structural_equal
-from ...core.node import children, pre_order, substitute
+from ...core.node import children, substitute
 from .. import nodes as t
-from .filled import is_filled
+from .filled import is_filled, variables_of
 from .linear import Linear, linear, structure
 
 MOST_BOXES = 32
@@ -42,7 +42,7 @@ def carries(loop: t.For, buffer: t.Buffer) -> bool:
     writes: list[Access] = []
     reads: list[Access] = []
     stands_under: dict[t.BlockRealize | None, Conditions] = {None: Conditions(frozenset(), frozenset())}
-    for at, (realize, loops, around) in enumerate(_realizes(loop.body)):
+    for at, (realize, loops, around) in enumerate(realizes(loop.body)):
         for step in loops:
             simplifier.bind_range(step.var, step.min, step.extent)
             inner.add(id(step.var))
@@ -61,55 +61,23 @@ def carries(loop: t.For, buffer: t.Buffer) -> bool:
         writes += [
             Access(_box(it, values, inner, simplifier, allowed, True), under.written, *where)
             for it in own
-            if is_filled(it, values, inner, simplifier)
+            if is_filled(it, values, inner, simplifier) and _fills_domain(it, realize.block, values, inner, allowed)
         ]
     return not all(_is_covered(read, writes) for read in reads)
 
 
-def writes_overlap(loop: t.For, buffer: t.Buffer, around: Sequence[t.For]) -> bool:
-    """Whether the first two iterations of `loop`, in the first of those `around`, both write an element of `buffer`.
+def _fills_domain(
+    region: t.BufferRegion, block: t.Block, values: dict[Any, n.PrimExpr], inner: set[int], allowed: Simplifier
+) -> bool:
+    """Whether a region is filled by the iterators' domains, too: loops may reach beyond them behind a predicate.
 
-    for i: for r in range(2): B[i + r] = ...        # B[1]
+    for i in range(4): where i < 3: B[i // 2, i % 2] = ...        # not B[1, 1]
     """
-    if isinstance(loop.extent, n.IntImm) and loop.extent.value < 2:
-        return False
-    begin: dict[Any, n.PrimExpr] = {}
-    for outer in around:
-        begin[outer.var] = substitute(outer.min, begin)
-    values = [{**begin, loop.var: build.add(substitute(loop.min, begin), number)} for number in range(2)]
-    first, simplifier, inner = dict(values[1]), Simplifier(), set[int]()
-    idle: set[t.BlockRealize | None] = set()
-    for realize, loops, outside in _realizes(loop.body):
-        for step in loops:
-            simplifier.bind_range(step.var, substitute(step.min, values[0]), substitute(step.extent, values[0]))
-            first[step.var] = substitute(step.min, first)
-            inner.add(id(step.var))
-        for known in (*values, first):
-            pairs = zip(realize.block.iter_vars, realize.iter_values, strict=True)
-            known.update({item.var: substitute(value, known) for item, value in pairs})
-        if outside in idle or not _holds(substitute(realize.predicate, first), simplifier):
-            idle.add(realize)
-            continue
-        allowed = _allowed(realize.block)
-        for region in realize.block.writes:
-            if region.buffer is buffer and all(is_filled(region, it, inner, simplifier) for it in values):
-                one, other = (_box(region, it, inner, simplifier, allowed, True) for it in values)
-                if all(map(_touch, one, other)):
-                    return True
-    return False
+    own = {id(item.var) for item in block.iter_vars if not variables_of(values[item.var]).isdisjoint(inner)}
+    return is_filled(region, {}, own, allowed)
 
 
-def _holds(predicate: n.PrimExpr, simplifier: Simplifier) -> bool:
-    made = simplifier.simplify(predicate)
-    return isinstance(made, n.IntImm) and bool(made.value)
-
-
-def _touch(one: Span, other: Span) -> bool:
-    alike = _coefficients(one.fixed) == _coefficients(other.fixed)
-    return alike and max(one.low, other.low) <= min(one.high, other.high)
-
-
-def _realizes(root: t.Stmt) -> Iterator[tuple[t.BlockRealize, tuple[t.For, ...], t.BlockRealize | None]]:
+def realizes(root: t.Stmt) -> Iterator[tuple[t.BlockRealize, tuple[t.For, ...], t.BlockRealize | None]]:
     """Each block under a statement in the order they run in, with the loops and the innermost block around it."""
     stack: list[tuple[Any, tuple[t.For, ...], t.BlockRealize | None]] = [(root, (), None)]
     while stack:
@@ -201,7 +169,7 @@ def _conjuncts(predicate: n.PrimExpr, simplifier: Simplifier) -> Iterator[tuple[
             stack += [part.a, part.b]
         else:
             made = simplifier.simplify(part)
-            yield made, {id(node) for node in pre_order(made) if isinstance(node, n.Var)}
+            yield made, variables_of(made)
 
 
 def _stops(
@@ -267,7 +235,7 @@ def _box(
         fixed: Linear = Linear()
         low, high = float(form.constant), form.constant + reach
         for key, (atom, coefficient) in form.terms.items():
-            variables = {id(part) for part in pre_order(atom) if isinstance(part, n.Var)}
+            variables = variables_of(atom)
             if written and variables & inner and not variables <= inner:
                 low, high = inf, -inf  # where it lies changes from iteration to iteration, nobody knows how
             elif variables & inner:

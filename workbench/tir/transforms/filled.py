@@ -17,6 +17,11 @@ from .. import nodes as t
 from .linear import linear
 
 
+def variables_of(expr: n.PrimExpr) -> set[int]:
+    """Identities of the variables in an expression."""
+    return {id(part) for part in pre_order(expr) if isinstance(part, n.Var)}
+
+
 @dataclass(frozen=True)
 class Digit:
     """(source // low) % (high // low), a part of an index of the loops inside."""
@@ -28,7 +33,7 @@ class Digit:
 
     @property
     def variables(self) -> set[int]:
-        return {id(part) for part in pre_order(self.source) if isinstance(part, n.Var)}
+        return variables_of(self.source)
 
 
 def is_filled(region: t.BufferRegion, values: dict[Any, n.PrimExpr], inner: set[int], simplifier: Simplifier) -> bool:
@@ -46,7 +51,7 @@ def is_filled(region: t.BufferRegion, values: dict[Any, n.PrimExpr], inner: set[
         index = simplifier.simplify(substitute(axis.min, values))
         spans: list[tuple[int, float]] = []
         for atom, coefficient in linear(index).terms.values():
-            variables = {id(part) for part in pre_order(atom) if isinstance(part, n.Var)}
+            variables = variables_of(atom)
             if not variables & inner:
                 continue
             if not variables <= inner:

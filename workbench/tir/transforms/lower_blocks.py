@@ -24,8 +24,9 @@ from .. import nodes as t
 from ..build import seq
 from .align_storage import KEY as ALIGN
 from .align_storage import block_rows
-from .carried import carries, writes_overlap
+from .carried import carries
 from .constant_fold import fold
+from .overlap import writes_overlap
 
 _PLAIN_LOOPS = (t.ForKind.SERIAL, t.ForKind.UNROLLED)
 
