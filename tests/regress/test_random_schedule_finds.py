@@ -460,12 +460,16 @@ def test_an_iteration_that_runs_at_once_with_none_has_nothing_of_its_own() -> No
     assert (out == meaning(x)).all()
 
 
+@pytest.mark.parametrize("nested", [False, True])
 @pytest.mark.parametrize("factors", [[2, None], [4, 4], [None, 16]])
-def test_a_predicate_leaves_the_last_row_not_full_either(factors: list[int | None]) -> None:
-    """The loops would fill the box, the iterator's domain does not (seed 605015 of other draws)."""
+def test_a_predicate_leaves_the_last_row_not_full_either(factors: list[int | None], nested: bool) -> None:
+    """The loops would fill the box, the iterator's domain does not (seeds 605015 and 801905 of other draws)."""
     func, meaning = ragged(3, 4)
     sch = Schedule(func)
-    sch.split(sch.get_loops("make")[1], factors=factors)
+    name = "make"
+    if nested:
+        name = sch.blockize(name, preserve_unit_iters=False)
+    sch.split(sch.get_loops(name)[1], factors=factors)
     x, out = inputs(func)
     interpret(lower_blocks(sch.func), x, out)
     assert (out == meaning(x)).all()

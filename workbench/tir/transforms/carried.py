@@ -42,6 +42,7 @@ def carries(loop: t.For, buffer: t.Buffer) -> bool:
     writes: list[Access] = []
     reads: list[Access] = []
     stands_under: dict[t.BlockRealize | None, Conditions] = {None: Conditions(frozenset(), frozenset())}
+    cut: set[t.BlockRealize | None] = set()  # what a condition inside may leave part of, with all that it holds
     for at, (realize, loops, around) in enumerate(realizes(loop.body)):
         for step in loops:
             simplifier.bind_range(step.var, step.min, step.extent)
@@ -51,7 +52,10 @@ def carries(loop: t.For, buffer: t.Buffer) -> bool:
         own = [region for region in realize.block.writes if region.buffer is buffer]
         others = [region for region in realize.block.reads if region.buffer is buffer and not _is_one_of(region, own)]
         allowed = _allowed(realize.block)
-        when = _conditions(substitute(realize.predicate, values), inner, simplifier)
+        predicate = substitute(realize.predicate, values)
+        when = _conditions(predicate, inner, simplifier)
+        if around in cut or any(not found.isdisjoint(inner) for _, found in _conjuncts(predicate, simplifier)):
+            cut.add(realize)
         stops, domains = _stops(realize, own, values, loop, inner, simplifier)
         outer = stands_under[around]
         under = Conditions(outer.read | when | stops, outer.written | when | (stops - domains))
@@ -61,20 +65,25 @@ def carries(loop: t.For, buffer: t.Buffer) -> bool:
         writes += [
             Access(_box(it, values, inner, simplifier, allowed, True), under.written, *where)
             for it in own
-            if is_filled(it, values, inner, simplifier) and _fills_domain(it, realize.block, values, inner, allowed)
+            if around not in cut and _is_filled(it, realize.block, values, inner, simplifier, allowed)
         ]
     return not all(_is_covered(read, writes) for read in reads)
 
 
-def _fills_domain(
-    region: t.BufferRegion, block: t.Block, values: dict[Any, n.PrimExpr], inner: set[int], allowed: Simplifier
+def _is_filled(
+    region: t.BufferRegion,
+    block: t.Block,
+    values: dict[Any, n.PrimExpr],
+    inner: set[int],
+    simplifier: Simplifier,
+    allowed: Simplifier,
 ) -> bool:
-    """Whether a region is filled by the iterators' domains, too: loops may reach beyond them behind a predicate.
+    """Whether a region is filled, by the iterators' domains, too: loops may reach beyond them behind a predicate.
 
     for i in range(4): where i < 3: B[i // 2, i % 2] = ...        # not B[1, 1]
     """
     own = {id(item.var) for item in block.iter_vars if not variables_of(values[item.var]).isdisjoint(inner)}
-    return is_filled(region, {}, own, allowed)
+    return is_filled(region, values, inner, simplifier) and is_filled(region, {}, own, allowed)
 
 
 def realizes(root: t.Stmt) -> Iterator[tuple[t.BlockRealize, tuple[t.For, ...], t.BlockRealize | None]]:
