@@ -171,8 +171,10 @@ MUTANTS: Sequence[Mutant] = (
     ),
     *_of(
         "bounds", "workbench.tir.transforms.",
-        ("buffers-inside-their-loop", "carried", "return not all(_is_covered(read, writes) for read in reads)", "return False"),
-        ("within-one-more", "carried", "high > theirs.high:", "high > theirs.high + 1:"),
+        ("buffers-inside-their-loop", "carried", "return not all(_is_covered(read, writes, inner) for read in reads)", "return False"),
+        ("within-one-more", "boxes", "high > theirs.high:", "high > theirs.high + 1:"),
+        ("written-at-some-time", "carried", "write.when <= read.when and _is_before(write, read, inner)]",
+         "write.when <= read.when]"),
         ("boxes-have-no-gaps", "filled", "if one.key != other.key or not (", "if one.key == other.key and not ("),
         ("init-without-predicate", "lower_blocks", "    made = made if _is_true(predicate) else t.IfThenElse(predicate, made)\n    for",
          "    for"),

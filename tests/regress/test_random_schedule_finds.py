@@ -505,3 +505,29 @@ def test_a_layout_with_gaps_is_private_to_threads() -> None:
     sch.transform_layout("C", ("own", 0), lambda i, j: (i, j // 4, j % 4), assume_injective_transform=True)
     sch.compute_at(copy, k)
     check_lowered(sch.func)
+
+
+def test_a_sum_is_not_moved_away_from_who_reads_it_unfinished() -> None:
+    """Under the reader's loop the whole sum would be made before each read (seed 8270)."""
+    sch = Schedule(running_sum(1, 5)[0])
+    unit = sch.add_unit_loop("so_far")
+    with pytest.raises(ScheduleError, match="its values depend on when they are computed"):
+        sch.compute_at("sum", unit)
+
+
+def test_a_loop_around_both_does_not_make_what_it_has_yet_to_write() -> None:
+    """`out` reads row j of what `back` makes row by row in i: the iteration of j before has made it (seed 34737)."""
+    sch = Schedule(gram(2, 4))
+    i, j = sch.get_loops("out")
+    sch.compute_at("gram", j)
+    sch.reorder(j, i)
+    sch.compute_at("back", sch.get_loops("gram")[2], index=-2)
+    check_lowered(sch.func)
+
+
+def test_two_blocks_of_a_thread_may_meet_in_its_neighbours() -> None:
+    """One makes an element, the other the next one, each in a thread of its own (`recomputed`, in parts)."""
+    sch = Schedule(recomputed(2, 5)[0])
+    sch.transform_layout("make", ("own", 0), lambda i, j: (i, j // 4, j % 4), assume_injective_transform=True)
+    sch.loop_partition(sch.get_loops("make")[2], factors=[1, None], preserve_unit_iters=False)
+    check_lowered(sch.func)

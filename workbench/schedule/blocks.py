@@ -141,6 +141,10 @@ def _irregularities(state: ScheduleState, site: BlockSite) -> Iterator[str]:
 
 
 def _read_too_early(state: ScheduleState, site: BlockSite) -> Iterator[str]:
+    for region in site.block.writes:
+        for reader in state.tree.readers(region.buffer):
+            if _is_unfinished(site, reader):
+                yield f"{reader.name} reads it before it is finished"
     for region in site.block.reads:
         for writer in state.tree.writers(region.buffer):
             if writer.order > site.order and meets_later_writer(site, region, writer):

@@ -9,9 +9,9 @@ small.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from math import inf
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from ...arith import build
@@ -20,11 +20,9 @@ from ...arith.simplify import Simplifier
 from ...core.equal import structural_equal
 from ...core.node import children, substitute
 from .. import nodes as t
+from .boxes import Box, box_of, coefficients, joined, within
 from .filled import is_filled, variables_of
-from .linear import Linear, linear, structure
-
-MOST_BOXES = 32
-"""Beyond this many, neighbouring boxes are not joined any further."""
+from .linear import structure
 
 
 def carries(loop: t.For, buffer: t.Buffer) -> bool:
@@ -60,14 +58,15 @@ def carries(loop: t.For, buffer: t.Buffer) -> bool:
         outer = stands_under[around]
         under = Conditions(outer.read | when | stops, outer.written | when | (stops - domains))
         stands_under[realize] = under
-        where = at, frozenset(map(id, loops))
-        reads += [Access(_box(it, values, inner, simplifier, allowed, False), under.read, *where) for it in others]
+        where = at, tuple(step for step in loops if not isinstance(step.extent, n.IntImm) or step.extent.value > 1)
+        boxes = partial(box_of, values=values, simplifier=simplifier, allowed=allowed)
+        reads += [Access(partial(boxes, it, written=False), under.read, *where) for it in others]
         writes += [
-            Access(_box(it, values, inner, simplifier, allowed, True), under.written, *where)
+            Access(partial(boxes, it, written=True), under.written, *where)
             for it in own
             if around not in cut and _is_filled(it, realize.block, values, inner, simplifier, allowed)
         ]
-    return not all(_is_covered(read, writes) for read in reads)
+    return not all(_is_covered(read, writes, inner) for read in reads)
 
 
 def _is_filled(
@@ -111,27 +110,37 @@ def _is_one_of(region: t.BufferRegion, others: list[t.BufferRegion]) -> bool:
     )
 
 
-def _is_covered(read: Access, writes: list[Access]) -> bool:
-    """Whether all that is read has been written in the same iteration: earlier, or in a loop around both."""
-    counted = [w for w in writes if w.when <= read.when and (w.at < read.at or w.loops & read.loops)]
-    return any(_within(read.box, box) for box in _joined([write.box for write in counted]))
+def _is_covered(read: Access, writes: list[Access], inner: set[int]) -> bool:
+    """Whether all that is read has been written in the same iteration, before."""
+    counted = [write for write in writes if write.when <= read.when and _is_before(write, read, inner)]
+    box = read.box(inner=inner)
+    return any(within(box, made) for made in joined([write.box(inner=inner) for write in counted]))
 
 
-@dataclass(frozen=True)
-class Span:
-    """One axis of what is touched in an iteration."""
+def _is_before(write: Access, read: Access, inner: set[int]) -> bool:
+    """Whether what is read of what `write` makes in an iteration has been made when it is read.
 
-    fixed: Linear
-    """The part that stands still in an iteration."""
-    low: float
-    high: float
-    """Least and greatest offset from it."""
-    least: float
-    most: float
-    """What the iterators' domains allow in any iteration: bindings reach beyond where a predicate holds them back."""
+    In loops around both, element after element is written: those at or before the place that is read count.
 
-
-Box = list[Span]
+        for i: for j: B[j] = A[i, j];  C[i, j] = B[j]          # made just before
+        for i: for j: B[j] = A[i, j];  C[i, j] = B[i]          # not where i is greater than j
+    """
+    shared = [loop for loop in read.loops if any(loop is other for other in write.loops)]
+    held = inner - {id(loop.var) for loop in shared}
+    pairs = list(zip(read.box(inner=held), write.box(inner=held), strict=True)) if shared else []
+    for loop in shared:
+        for mine, theirs in pairs:
+            moving = [(atom, by) for atom, by in theirs.fixed.terms.values() if id(loop.var) in variables_of(atom)]
+            if not moving:
+                continue
+            if coefficients(mine.fixed) != coefficients(theirs.fixed):
+                return False
+            by = moving[0][1] if len(moving) == 1 and moving[0][0] is loop.var else 0
+            if (by > 0 and mine.high < theirs.low) or (by < 0 and mine.low > theirs.high):
+                return True  # an earlier iteration of the loop has made it
+            if (by >= 0 and mine.high > theirs.high) or (by <= 0 and mine.low < theirs.low):
+                return False
+    return write.at < read.at
 
 
 @dataclass(frozen=True)
@@ -148,13 +157,14 @@ class Conditions:
 class Access:
     """What a block reads or writes in an iteration."""
 
-    box: Box
+    box: Callable[..., Box]
+    """What it touches while the loops of `inner` run, the others standing still."""
     when: frozenset[Any]
     """The conditions that it stands under."""
     at: int
     """The block's place in the order they run in."""
-    loops: frozenset[int]
-    """The loops inside that are around the block."""
+    loops: tuple[t.For, ...]
+    """The loops inside, of more than one iteration, that are around the block."""
 
 
 def _conditions(predicate: n.PrimExpr, inner: set[int], simplifier: Simplifier) -> frozenset[Any]:
@@ -226,84 +236,3 @@ def _allowed(block: t.Block) -> Simplifier:
     for iterator in block.iter_vars:
         simplifier.bind_range(iterator.var, iterator.dom.min, iterator.dom.extent)
     return simplifier
-
-
-def _box(
-    region: t.BufferRegion,
-    values: dict[Any, n.PrimExpr],
-    inner: set[int],
-    simplifier: Simplifier,
-    allowed: Simplifier,
-    written: bool,
-) -> Box:
-    """What a region holds in an iteration: at least that if it is `written`, at most that if it is read."""
-    box: Box = []
-    for axis in region.region:
-        form = linear(simplifier.simplify(substitute(axis.min, values)))
-        reach: float = getattr(axis.extent, "value", 1 if written else inf) - 1
-        fixed: Linear = Linear()
-        low, high = float(form.constant), form.constant + reach
-        for key, (atom, coefficient) in form.terms.items():
-            variables = variables_of(atom)
-            if written and variables & inner and not variables <= inner:
-                low, high = inf, -inf  # where it lies changes from iteration to iteration, nobody knows how
-            elif variables & inner:
-                bound = simplifier.bound(atom)
-                ends = (coefficient * float(bound.low), coefficient * float(bound.high))
-                low, high = low + min(ends), high + max(ends)
-            else:
-                fixed.add(key, atom, coefficient)
-        domain = allowed.bound(axis.min)
-        box.append(Span(fixed, low, high, domain.low, domain.high + reach))
-    return box
-
-
-def _within(read: Box, write: Box) -> bool:
-    """Whether a box lies in another: the same fixed parts, offsets inside; or all that can be read at any time."""
-    for mine, theirs in zip(read, write, strict=True):
-        alike = _coefficients(mine.fixed) == _coefficients(theirs.fixed)
-        low, high = mine.low, mine.high
-        if not theirs.fixed.terms:
-            # Without a fixed part both ends are numbers, and the domain's ends are numbers for the same elements.
-            low, high = (max(low, mine.least), min(high, mine.most)) if alike else (mine.least, mine.most)
-            alike = True
-        if not alike or low < theirs.low or high > theirs.high:
-            return False
-    return True
-
-
-def _joined(boxes: list[Box]) -> list[Box]:
-    """The boxes, and what neighbours among them fill together: alike along all axes but one, where they meet."""
-    found = list(boxes)
-    at = 0
-    while at < len(found) <= MOST_BOXES:
-        for other in found[:at]:
-            made = _together(found[at], other)
-            if made is not None and _ends(made) not in map(_ends, found):
-                found.append(made)
-        at += 1
-    return found
-
-
-def _ends(box: Box) -> list[Any]:
-    return [(_coefficients(span.fixed), span.low, span.high) for span in box]
-
-
-def _together(one: Box, other: Box) -> Box | None:
-    pairs = list(zip(one, other, strict=True))
-    if any(_coefficients(mine.fixed) != _coefficients(theirs.fixed) for mine, theirs in pairs):
-        return None
-    apart = [
-        number for number, (mine, theirs) in enumerate(pairs) if (mine.low, mine.high) != (theirs.low, theirs.high)
-    ]
-    if len(apart) != 1:
-        return None
-    mine, theirs = pairs[apart[0]]
-    if max(mine.low, theirs.low) > min(mine.high, theirs.high) + 1:
-        return None
-    joined = replace(mine, low=min(mine.low, theirs.low), high=max(mine.high, theirs.high))
-    return [*one[: apart[0]], joined, *one[apart[0] + 1 :]]
-
-
-def _coefficients(form: Linear) -> dict[Any, int]:
-    return {key: coefficient for key, (_, coefficient) in form.terms.items()}

@@ -19,6 +19,8 @@ from .carried import realizes
 from .linear import linear, structure
 
 Values = dict[Any, n.PrimExpr]
+Chain = list[t.For | t.BlockRealize]
+"""The loops and blocks around a block, and it, outermost first."""
 
 
 def writes_overlap(loop: t.For, buffer: t.Buffer, around: Sequence[t.For]) -> bool:
@@ -30,20 +32,18 @@ def writes_overlap(loop: t.For, buffer: t.Buffer, around: Sequence[t.For]) -> bo
         begin[outer.var] = substitute(outer.min, begin)
     first = {**begin, loop.var: substitute(loop.min, begin)}
     second = {**begin, loop.var: build.add(substitute(loop.min, begin), 1)}
-    chains: dict[t.BlockRealize | None, list[t.For | t.BlockRealize]] = {None: []}
+    chains: dict[t.BlockRealize | None, Chain] = {None: []}
+    writes: list[tuple[t.BufferRegion, Chain]] = []
     for realize, loops, outside in realizes(loop.body):
         seen = [step for step in chains[outside] if isinstance(step, t.For)]
         chain = [*chains[outside], *(step for step in loops if all(step is not other for other in seen)), realize]
         chains[realize] = chain
-        for region in realize.block.writes:
-            if region.buffer is buffer and _meet(region, chain, first, second):
-                return True
-    return False
+        writes += [(region, chain) for region in realize.block.writes if region.buffer is buffer]
+    return any(_meet(*one, first, _element(*other, second, {})) for one in writes for other in writes)
 
 
-def _meet(region: t.BufferRegion, chain: list[t.For | t.BlockRealize], first: Values, second: Values) -> bool:
-    """Whether `second`, with all loops of the chain at their beginning, writes an element that `first` writes, too."""
-    theirs = _element(region, chain, second, {})
+def _meet(region: t.BufferRegion, chain: Chain, first: Values, theirs: list[n.PrimExpr] | None) -> bool:
+    """Whether a block writes the element `theirs` in the iteration `first`, at some values of its loops."""
     mine = _element(region, chain, first, {})
     if theirs is None or mine is None:
         return False
@@ -62,7 +62,7 @@ def _meet(region: t.BufferRegion, chain: list[t.For | t.BlockRealize], first: Va
 
 
 def _steps(
-    region: t.BufferRegion, chain: list[t.For | t.BlockRealize], start: Values, mine: list[n.PrimExpr]
+    region: t.BufferRegion, chain: Chain, start: Values, mine: list[n.PrimExpr]
 ) -> dict[t.For, list[int]]:
     """How far one iteration of each loop of the chain moves what is written, where that is a number."""
     found: dict[t.For, list[int]] = {}
@@ -78,7 +78,7 @@ def _steps(
 
 def _element(
     region: t.BufferRegion,
-    chain: list[t.For | t.BlockRealize],
+    chain: Chain,
     start: Values,
     counts: dict[n.Var, int],
     ask: bool = True,
