@@ -407,33 +407,9 @@ def te_scan(size: Sizes) -> Case:
     return Case("te_scan", te.create_prim_func([x, out]), meaning, size.bound)
 
 
-def shifted(size: Sizes) -> Case:
-    return Case("shifted", *offset.shifted(size(1, 8)))
-
-
-def outer_sum(size: Sizes) -> Case:
-    return Case("outer_sum", *offset.outer_sum(size(2, 7)))
-
-
-def interleaved(size: Sizes) -> Case:
-    return Case("interleaved", *offset.interleaved(size(1, 4), size(1, 6)))
-
-
-def column(size: Sizes) -> Case:
-    return Case("column", *offset.column(size(1, 7), size(1, 7)))
-
-
-def partial(size: Sizes) -> Case:
-    return Case("partial", *offset.partial(size(1, 6), size(1, 6)))
-
-
 def repeated(size: Sizes) -> Case:
     n, times = size(1, 6), size(2, 3)
     return Case("repeated", *offset.repeated(n, times, size.rng.choice((f"i // {times}", f"i % {n}"))), in_place=True)
-
-
-def rewritten(size: Sizes) -> Case:
-    return Case("rewritten", *offset.rewritten(size(1, 8)))
 
 
 def partial_sum(size: Sizes) -> Case:
@@ -441,88 +417,19 @@ def partial_sum(size: Sizes) -> Case:
     return Case("partial_sum", *offset.partial_sum(size(1, 5), k, size(1, k)))
 
 
-def skewed_sum(size: Sizes) -> Case:
-    return Case("skewed_sum", *offset.skewed_sum(size(1, 5), size(1, 5)))
-
-
-def short(size: Sizes) -> Case:
-    return Case("short", *offset.short(size(2, 8)))
-
-
-def upsampled(size: Sizes) -> Case:
-    return Case("upsampled", *offset.upsampled(size(1, 6)))
-
-
-def banked(size: Sizes) -> Case:
-    return Case("banked", *offset.banked(size(5, 9)))
-
-
-def sharpened(size: Sizes) -> Case:
-    return Case("sharpened", *offset.sharpened(size(1, 7)))
-
-
-def odd_elements(size: Sizes) -> Case:
-    return Case("odd_elements", *offset.odd_elements(size(2, 9)))
-
-
-def exchange(size: Sizes) -> Case:
-    return Case("exchange", *order.exchange(size(1, 7)), in_place=True)
-
-
-def continued(size: Sizes) -> Case:
-    return Case("continued", *order.continued(size(1, 5), size(2, 6)))
-
-
-def backwards(size: Sizes) -> Case:
-    return Case("backwards", *order.backwards(size(2, 8)))
-
-
-def staggered(size: Sizes) -> Case:
-    return Case("staggered", *order.staggered(size(1, 4), size(1, 4)))
-
-
-def reversed_sum(size: Sizes) -> Case:
-    return Case("reversed_sum", *order.reversed_sum(size(1, 5), size(2, 6)))
-
-
-def short_sum(size: Sizes) -> Case:
-    return Case("short_sum", *order.short_sum(size(1, 5), size(2, 6)))
-
-
-def recomputed(size: Sizes) -> Case:
-    return Case("recomputed", *order.recomputed(size(1, 4), size(1, 6)))
-
-
-def running_sum(size: Sizes) -> Case:
-    return Case("running_sum", *order.running_sum(size(1, 4), size(1, 6)))
-
-
-def lagging_sum(size: Sizes) -> Case:
-    return Case("lagging_sum", *order.lagging_sum(size(1, 4), size(1, 6)))
-
-
-def flipped(size: Sizes) -> Case:
-    return Case("flipped", *read.flipped(size(1, 9)))
-
-
-def diagonal(size: Sizes) -> Case:
-    return Case("diagonal", *read.diagonal(size(1, 7)))
-
-
 def halo(size: Sizes) -> Case:
     return Case("halo", *read.halo(size.extent("n", size(1, 9))), size.bound)
 
 
-def late(size: Sizes) -> Case:
-    return Case("late", *read.late(size(1, 8)))
+def _of(program: Callable[..., tuple[t.PrimFunc, Meaning]], *bounds: tuple[int, int], in_place: bool = False) -> Maker:
+    """Draws the extents of a program, each within its bounds."""
 
+    def maker(size: Sizes) -> Case:
+        func, meaning = program(*(size(low, high) for low, high in bounds))
+        return Case(program.__name__, func, meaning, in_place=in_place)
 
-def two_results(size: Sizes) -> Case:
-    return Case("two_results", *read.two_results(size(1, 5), size(1, 5)))
-
-
-def ragged(size: Sizes) -> Case:
-    return Case("ragged", *order.ragged(size(1, 4), size(2, 4)))
+    maker.__name__ = program.__name__
+    return maker
 
 
 MAKERS: dict[str, Maker] = {
@@ -530,10 +437,35 @@ MAKERS: dict[str, Maker] = {
     for maker in (
         matmul, batch_matmul, convolution, packed_convolution, pooling, average, softmax, chain, reshaped,
         strided_reads, blur, triangle, argmax, horner, gather, transposed, stencil, skewed, fused_pair, scan, te_scan,
-        shifted, outer_sum, interleaved, column, partial, repeated, rewritten,
-        partial_sum, skewed_sum, short, upsampled, banked, sharpened, odd_elements, exchange, continued, backwards,
-        staggered, reversed_sum, short_sum, recomputed,
-        running_sum, lagging_sum, flipped, diagonal, halo, late, two_results, ragged,
+        _of(offset.shifted, (1, 8)),
+        _of(offset.outer_sum, (2, 7)),
+        _of(offset.interleaved, (1, 4), (1, 6)),
+        _of(offset.column, (1, 7), (1, 7)),
+        _of(offset.partial, (1, 6), (1, 6)),
+        repeated,
+        _of(offset.rewritten, (1, 8)),
+        partial_sum,
+        _of(offset.skewed_sum, (1, 5), (1, 5)),
+        _of(offset.short, (2, 8)),
+        _of(offset.upsampled, (1, 6)),
+        _of(offset.banked, (5, 9)),
+        _of(offset.sharpened, (1, 7)),
+        _of(offset.odd_elements, (2, 9)),
+        _of(order.exchange, (1, 7), in_place=True),
+        _of(order.continued, (1, 5), (2, 6)),
+        _of(order.backwards, (2, 8)),
+        _of(order.staggered, (1, 4), (1, 4)),
+        _of(order.reversed_sum, (1, 5), (2, 6)),
+        _of(order.short_sum, (1, 5), (2, 6)),
+        _of(order.recomputed, (1, 4), (1, 6)),
+        _of(order.running_sum, (1, 4), (1, 6)),
+        _of(order.lagging_sum, (1, 4), (1, 6)),
+        _of(read.flipped, (1, 9)),
+        _of(read.diagonal, (1, 7)),
+        halo,
+        _of(read.late, (1, 8)),
+        _of(read.two_results, (1, 5), (1, 5)),
+        _of(order.ragged, (1, 4), (2, 4)),
     )
 }  # fmt: skip
 COMMON = ("matmul", "convolution", "chain", "softmax", "blur", "transposed", "argmax")

@@ -88,3 +88,9 @@ def check_refusal(golden: Golden, program: Program, attempt: Steps, code: str) -
     assert sch.fingerprint() == committed[-1]
     golden(f"{error}\n\n{error.underlined}".rstrip() + "\n")
     return error
+
+
+def check_lowered(func: t.PrimFunc) -> None:
+    """Lowered, it reads nothing that is not written, and iterations that run at once do not meet."""
+    lowered = lower_blocks(func)
+    interpret(lowered, *inputs(lowered), check_races=True)

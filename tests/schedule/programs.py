@@ -204,3 +204,12 @@ PROGRAMS: dict[str, Callable[..., t.PrimFunc]] = {
     "reshaped": reshaped, "strided_reads": strided_reads,
     "stencil": stencil, "skewed": skewed, "fused_pair": fused_pair,
 }  # fmt: skip
+
+
+def gram(n: int, k: int) -> t.PrimFunc:
+    """A product of a transposed stage with its input, and a stage that reads both."""
+    a = te.placeholder((n, k), name="A")
+    back = te.compute((k, n), lambda i, j: a[j, i] - 1.0, name="back")
+    r = te.reduce_axis((0, k), name="k")
+    product = te.compute((n, n), lambda i, j: te.sum(back[r, i] * a[j, r], axis=r), name="gram")
+    return te.create_prim_func([a, te.compute((n, n), lambda i, j: product[i, j] + back[0, j], name="out")])
