@@ -15,6 +15,7 @@ from workbench.arith.nodes import IntImm
 from workbench.core.equal import fingerprint
 from workbench.core.errors import WorkbenchError
 from workbench.schedule import PRIMITIVES, BlockRV, LoopRV, Schedule, ScheduleError
+from workbench.schedule.legality import reduce_variables
 from workbench.schedule.registry import Primitive, accepted
 
 FACTORS: tuple[list[int | None], ...] = (
@@ -25,7 +26,7 @@ WEIGHTS = {"get": 0, "loop": 3, "place": 12, "inline": 3, "cache": 2, "reduction
 """How often primitives of a category are drawn."""
 DRAWN_DEFAULT = 0.6
 """How often an argument with a default is left out."""
-FEW = (4, 12)
+FEW = (6, 16)
 """How many different primitives a swarm draws from, at least and at most."""
 
 
@@ -46,6 +47,10 @@ class References:
     earlier: list[BlockRV | LoopRV]
     extents: dict[str, int]
     """Those of the loops, by reference, that are numbers."""
+    reduced: list[LoopRV]
+    """Loops of reductions."""
+    flow: set[tuple[str, str]]
+    """Pairs of blocks, by name, of which the second one reads what the first one writes."""
 
     @classmethod
     def of(cls, schedule: Schedule, earlier: list[BlockRV | LoopRV]) -> References:
@@ -54,7 +59,14 @@ class References:
         chains = {block.target: schedule.get_loops(block) for block in blocks}
         found = {loop.name: schedule.get(loop).extent for chain in chains.values() for loop in chain}
         extents = {name: extent.value for name, extent in found.items() if isinstance(extent, IntImm)}
-        return cls(blocks, chains, earlier, extents)
+        reduced: list[LoopRV] = []
+        flow: set[tuple[str, str]] = set()
+        for name, site in schedule.state.tree.blocks.items():
+            over = reduce_variables(site)
+            reduced += [loop for loop in chains.get(name, []) if id(schedule.get(loop).var) in over]
+            written = [region.buffer for region in site.block.writes]
+            flow |= {(name, reader.name) for buffer in written for reader in schedule.state.tree.readers(buffer)}
+        return cls(blocks, chains, earlier, extents, reduced, flow)
 
     @property
     def loops(self) -> list[LoopRV]:
@@ -65,10 +77,15 @@ class References:
 
     def related(self, entry: Primitive, block: BlockRV) -> list[LoopRV]:
         """The loops that a primitive means that takes a block and a loop: mostly those of another block to move it
-        there, its own to take a reduction apart."""
-        if entry.category == "place":
-            return [loop for name, chain in self.chains.items() if name != block.target for loop in chain]
-        return self.chains[block.target]
+        there (of a consumer or a producer, if that is what it asks for), its own to take a reduction apart."""
+        if entry.category != "place":
+            return self.chains[block.target]
+        others = [name for name in self.chains if name != block.target]
+        if entry.name == "compute_at":
+            others = [name for name in others if (block.target, name) in self.flow] or others
+        elif entry.name == "reverse_compute_at":
+            others = [name for name in others if (name, block.target) in self.flow] or others
+        return [loop for name in others for loop in self.chains[name]]
 
 
 def random_call(
@@ -115,7 +132,11 @@ def pool_of(
     if LoopRV in kinds:
         first = before[0] if before and isinstance(before[0], BlockRV) else None
         near = first is not None and first.target in known.chains and rng.random() < 0.9
-        values += known.related(entry, first) if near and first is not None else known.loops
+        if near and first is not None:
+            values += known.related(entry, first)
+        else:
+            sums = entry.category == "reduction" and rng.random() < 0.9
+            values += (known.reduced if sums else []) or known.loops
     values += _values_of(annotation)
     return values or ([item.default] if item.default is not item.empty else [])
 

@@ -193,6 +193,23 @@ def partial_sum(n: int, k: int, until: int) -> tuple[t.PrimFunc, Any]:
     return func, lambda x: x[:, :until].sum(axis=1)
 
 
+def tailed_sum(n: int, k: int) -> tuple[t.PrimFunc, Any]:
+    """Rows and values in tiles that do not divide them."""
+    func = _function((n, k), (n,), {}, f"""
+    for i_0, i_1, k_0, k_1 in T.grid({-(-n // 2)}, 2, {-(-k // 3)}, 3):
+        with T.block("sum"):
+            vi = T.axis.spatial({n}, i_0 * 2 + i_1)
+            vk = T.axis.reduce({k}, k_0 * 3 + k_1)
+            T.where(i_0 * 2 + i_1 < {n} and k_0 * 3 + k_1 < {k})
+            T.reads(X[vi, vk])
+            T.writes(Y[vi])
+            with T.init():
+                Y[vi] = T.float32(0)
+            Y[vi] = Y[vi] + X[vi, vk]
+""")  # fmt: skip
+    return func, lambda x: x.sum(axis=1)
+
+
 def skewed_sum(n: int, k: int) -> tuple[t.PrimFunc, Any]:
     """A sum over k whose rows are told from both loops: taken row by row, the last value would come first."""
     func = _function((n, k), (n,), {}, f"""

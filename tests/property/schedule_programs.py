@@ -466,6 +466,7 @@ MAKERS: dict[str, Maker] = {
         _of(read.late, (1, 8)),
         _of(read.two_results, (1, 5), (1, 5)),
         _of(order.ragged, (1, 4), (2, 4)),
+        _of(offset.tailed_sum, (1, 5), (1, 7)),
     )
 }  # fmt: skip
 COMMON = ("matmul", "convolution", "chain", "softmax", "blur", "transposed", "argmax")
