@@ -5,7 +5,7 @@
     python -m tests.property.mutants --all [--seconds 60 [NAME ...]] # all, or these, with a table
 
 A mutant is a module and a line of it, changed while the module is loaded; nothing on disk is touched.  The random
-schedules of `schedule_checks` run on it until something fails.
+schedules of `schedule_checks` run on it, in two processes, until something fails.
 """
 
 # The table quotes lines of source as they stand.
@@ -26,6 +26,8 @@ from types import CodeType
 from typing import Any
 
 SECONDS = 60.0
+BEGINS = (0, 1_000_000)
+"""The first seeds of the two processes that look for a mutant."""
 SCHEDULE = "workbench.schedule."
 PRIMITIVES = "workbench.schedule.primitives."
 ANALYSIS = "workbench.analysis."
@@ -279,20 +281,40 @@ class Outcome:
 
 
 def hunt(mutant: Mutant, seconds: float = SECONDS) -> Outcome:
-    """Plant a mutant in a new process and let the random schedules look for it.
+    """Plant a mutant in two new processes and let the random schedules look for it, each with seeds of its own.
 
-    What fails without the mutant too is no find.
+    Seconds are of a process's own time.  What fails without the mutant too is no find.
     """
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.property.mutants", mutant.name, str(seconds)],
-        capture_output=True, text=True, timeout=seconds * 3 + 60,
-    )  # fmt: skip
-    if not done.stdout.strip():
-        return Outcome(mutant.name, False, 0, 0.0, f"the process failed: {done.stderr.strip()[-300:]}")
-    outcome = Outcome(**json.loads(done.stdout.strip().splitlines()[-1]))
+    outcomes: list[Outcome] = []
+    running = [_started(mutant, seconds, begin) for begin in BEGINS]
+    until = time.monotonic() + seconds * 3 + 60
+    while running and not any(outcome.found for outcome in outcomes):
+        time.sleep(0.05)
+        late = time.monotonic() > until
+        done = [process for process in running if late or process.poll() is not None]
+        running = [process for process in running if process not in done]
+        outcomes += [_outcome(mutant, process) for process in done]
+    for process in running:
+        _outcome(mutant, process)
+    outcome = max(outcomes, key=lambda outcome: (outcome.found, outcome.seconds))
     if outcome.found and _fails(outcome.how):
         return replace(outcome, found=False, how=f"fails without the mutant too: {outcome.how}")
     return outcome
+
+
+def _started(mutant: Mutant, seconds: float, begin: int) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "tests.property.mutants", mutant.name, str(seconds), str(begin)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def _outcome(mutant: Mutant, process: subprocess.Popen[str]) -> Outcome:
+    """What a process has told; one that has not ended is stopped."""
+    if process.poll() is None:
+        process.kill()
+    told, problem = process.communicate()
+    if not told.strip():
+        return Outcome(mutant.name, False, 0, 0.0, f"the process failed: {problem.strip()[-300:]}")
+    return Outcome(**json.loads(told.strip().splitlines()[-1]))
 
 
 def _fails(how: str) -> bool:
@@ -304,15 +326,15 @@ def _fails(how: str) -> bool:
     return bool(run_seeds(map(int, named[1].split(",")), native=1).failures)
 
 
-def _hunted(mutant: Mutant, seconds: float) -> Outcome:
-    """In the child: plant, then check until something fails.  Seconds are of processor time."""
+def _hunted(mutant: Mutant, seconds: float, first: int) -> Outcome:
+    """In the child: plant, then check seeds from `first` on until something fails.  Seconds are of processor time."""
     sys.meta_path.insert(0, Planted(mutant))  # type: ignore[arg-type]
     begun = time.process_time()
     from tests.property.schedule_checks import run_seeds
 
     schedules, step = 0, 20
     while True:
-        made = run_seeds(range(schedules, schedules + step), most=1)
+        made = run_seeds(range(first + schedules, first + schedules + step), most=1)
         schedules += made.seeds
         used = time.process_time() - begun
         if made.failures or used > seconds:
@@ -329,7 +351,7 @@ def main(arguments: list[str]) -> int:
         return 0
     if arguments[0] != "--all":
         seconds = float(arguments[1]) if len(arguments) > 1 else SECONDS
-        outcome = _hunted(BY_NAME[arguments[0]], seconds)
+        outcome = _hunted(BY_NAME[arguments[0]], seconds, int(arguments[2]) if len(arguments) > 2 else 0)
         print(json.dumps(outcome.__dict__))
         return 0 if outcome.found else 1
     seconds = float(arguments[arguments.index("--seconds") + 1]) if "--seconds" in arguments else SECONDS
