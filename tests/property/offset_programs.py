@@ -13,13 +13,18 @@ from workbench.tir import nodes as t
 from workbench.tir.script import parse
 
 
+def parsed(text: str) -> t.PrimFunc:
+    """The one function of a text."""
+    func = parse(text)
+    assert isinstance(func, t.PrimFunc)
+    return func
+
+
 def _function(x: tuple[int, ...], y: tuple[int, ...], buffers: dict[str, tuple[int, ...]], body: str) -> t.PrimFunc:
     """A function of X and Y whose text ends in `body`, with `buffers` allocated."""
     made = "".join(f'    {name} = T.alloc_buffer({shape}, "float32")\n' for name, shape in buffers.items())
     head = f'@T.prim_func\ndef main(X: T.Buffer({x}, "float32"), Y: T.Buffer({y}, "float32")):\n'
-    func = parse(head + made + body)
-    assert isinstance(func, t.PrimFunc)
-    return func
+    return parsed(head + made + body)
 
 
 def shifted(n: int) -> tuple[t.PrimFunc, Any]:
@@ -131,7 +136,7 @@ def partial(n: int, m: int) -> tuple[t.PrimFunc, Any]:
 
 def repeated(n: int, times: int, index: str) -> tuple[t.PrimFunc, Any]:
     """Every element is doubled several times: `index` of the loop is the same in several iterations."""
-    func = parse(f"""
+    func = parsed(f"""
 @T.prim_func
 def main(A: T.Buffer(({n}, 2), "float32")):
     for i, j in T.grid({n * times}, 2):
@@ -142,7 +147,6 @@ def main(A: T.Buffer(({n}, 2), "float32")):
             T.writes(A[vi, vj])
             A[vi, vj] = A[vi, vj] * T.float32(2) + T.float32(1)
 """)  # fmt: skip
-    assert isinstance(func, t.PrimFunc)
     return func, lambda a: a * 2.0**times + (2.0**times - 1)
 
 

@@ -9,19 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from tests.property.offset_programs import parsed
 from workbench.tir import nodes as t
-from workbench.tir.script import parse
-
-
-def _parsed(text: str) -> t.PrimFunc:
-    func = parse("@T.prim_func\n" + text)
-    assert isinstance(func, t.PrimFunc)
-    return func
 
 
 def exchange(n: int) -> tuple[t.PrimFunc, Any]:
     """A value is kept, its place overwritten, and the kept one used, all in one loop."""
-    func = _parsed(f"""
+    func = parsed(f"""
+@T.prim_func
 def main(A: T.Buffer(({n},), "float32"), X: T.Buffer(({n},), "float32"), Y: T.Buffer(({n},), "float32")):
     K = T.alloc_buffer(({n},), "float32")
     for i in T.serial({n}):
@@ -46,7 +41,8 @@ def main(A: T.Buffer(({n},), "float32"), X: T.Buffer(({n},), "float32"), Y: T.Bu
 
 def continued(n: int, k: int) -> tuple[t.PrimFunc, Any]:
     """The first value of each row is set, the others are added: the sum's own start is never run."""
-    func = _parsed(f"""
+    func = parsed(f"""
+@T.prim_func
 def main(X: T.Buffer(({n}, {k}), "float32"), Y: T.Buffer(({n},), "float32")):
     for i in T.serial({n}):
         with T.block("first"):
@@ -69,7 +65,8 @@ def main(X: T.Buffer(({n}, {k}), "float32"), Y: T.Buffer(({n},), "float32")):
 
 def backwards(n: int) -> tuple[t.PrimFunc, Any]:
     """From the end, each value is made and added to the one before: the iteration before this one made it."""
-    func = _parsed(f"""
+    func = parsed(f"""
+@T.prim_func
 def main(X: T.Buffer(({n},), "float32"), Y: T.Buffer(({n},), "float32")):
     P = T.alloc_buffer(({n},), "float32")
     for i in T.serial({n}):
@@ -90,7 +87,8 @@ def main(X: T.Buffer(({n},), "float32"), Y: T.Buffer(({n},), "float32")):
 
 def staggered(times: int, n: int) -> tuple[t.PrimFunc, Any]:
     """Two columns, the second one row lower; what lies above it is made in the first pass only and read in each."""
-    func = _parsed(f"""
+    func = parsed(f"""
+@T.prim_func
 def main(X: T.Buffer(({times}, {2 * n}), "float32"), Y: T.Buffer(({times}, {n}, 2), "float32")):
     P = T.alloc_buffer(({n + 1}, 2), "float32")
     for t in T.serial({times}):
@@ -125,7 +123,8 @@ def main(X: T.Buffer(({times}, {2 * n}), "float32"), Y: T.Buffer(({times}, {n}, 
 
 def ragged(times: int, n: int) -> tuple[t.PrimFunc, Any]:
     """Rows of two, the last of them with one value; its other half is made in the first pass only and read in each."""
-    func = _parsed(f"""
+    func = parsed(f"""
+@T.prim_func
 def main(X: T.Buffer(({times}, {2 * n - 1}), "float32"), Y: T.Buffer(({times}, {n}, 2), "float32")):
     P = T.alloc_buffer(({n}, 2), "float32")
     for t in T.serial({times}):
@@ -157,7 +156,8 @@ def main(X: T.Buffer(({times}, {2 * n - 1}), "float32"), Y: T.Buffer(({times}, {
 
 def reversed_sum(n: int, k: int) -> tuple[t.PrimFunc, Any]:
     """The last iteration is the first of the domain: its start wipes out what was added to the caller's values."""
-    func = _parsed(f"""
+    func = parsed(f"""
+@T.prim_func
 def main(X: T.Buffer(({n}, {k}), "float32"), Y: T.Buffer(({n},), "float32")):
     P = T.alloc_buffer(({n}, {k}), "float32")
     for i, k in T.grid({n}, {k}):
@@ -181,7 +181,8 @@ def main(X: T.Buffer(({n}, {k}), "float32"), Y: T.Buffer(({n},), "float32")):
 
 def short_sum(n: int, k: int) -> tuple[t.PrimFunc, Any]:
     """The loop of a sum ends one value before the domain does."""
-    func = _parsed(f"""
+    func = parsed(f"""
+@T.prim_func
 def main(X: T.Buffer(({n}, {k}), "float32"), Y: T.Buffer(({n},), "float32")):
     S = T.alloc_buffer(({n},), "float32")
     for i, k in T.grid({n}, {k - 1}):
@@ -204,7 +205,8 @@ def main(X: T.Buffer(({n}, {k}), "float32"), Y: T.Buffer(({n},), "float32")):
 
 def recomputed(rows: int, n: int) -> tuple[t.PrimFunc, Any]:
     """Each of several threads makes the two values that it adds: what is made twice is private to each."""
-    func = _parsed(f"""
+    func = parsed(f"""
+@T.prim_func
 def main(X: T.Buffer(({rows}, {n + 1}), "float32"), Y: T.Buffer(({rows}, {n}), "float32")):
     P = T.alloc_buffer(({rows}, {n + 1}), "float32")
     S = T.alloc_buffer(({rows}, {n}), "float32")
@@ -234,7 +236,8 @@ def main(X: T.Buffer(({rows}, {n + 1}), "float32"), Y: T.Buffer(({rows}, {n}), "
 
 def running_sum(n: int, k: int) -> tuple[t.PrimFunc, Any]:
     """What has been added so far is copied out in each iteration of the sum."""
-    func = _parsed(f"""
+    func = parsed(f"""
+@T.prim_func
 def main(X: T.Buffer(({n}, {k}), "float32"), Y: T.Buffer(({n}, {k}), "float32")):
     S = T.alloc_buffer(({n},), "float32")
     for i, k in T.grid({n}, {k}):
@@ -256,7 +259,8 @@ def main(X: T.Buffer(({n}, {k}), "float32"), Y: T.Buffer(({n}, {k}), "float32"))
 
 def lagging_sum(n: int, k: int) -> tuple[t.PrimFunc, Any]:
     """Each iteration of a sum makes a value and adds it to the one that the iteration before made."""
-    func = _parsed(f"""
+    func = parsed(f"""
+@T.prim_func
 def main(X: T.Buffer(({n}, {k}), "float32"), Y: T.Buffer(({n},), "float32")):
     P = T.alloc_buffer(({n}, {k + 1}), "float32")
     for i in T.serial({n}):

@@ -7,15 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from tests.property.offset_programs import parsed
 from workbench import te
 from workbench.tir import nodes as t
-from workbench.tir.script import parse
-
-
-def _parsed(text: str) -> t.PrimFunc:
-    func = parse("@T.prim_func\n" + text)
-    assert isinstance(func, t.PrimFunc)
-    return func
 
 
 def flipped(n: int) -> tuple[t.PrimFunc, Any]:
@@ -50,7 +44,8 @@ def halo(n: Any) -> tuple[t.PrimFunc, Any]:
 
 def late(n: int) -> tuple[t.PrimFunc, Any]:
     """The loops begin at 2, the domain of one block too, that of the other at 0."""
-    func = _parsed(f"""
+    func = parsed(f"""
+@T.prim_func
 def main(X: T.Buffer(({n + 2},), "float32"), Y: T.Buffer(({n},), "float32")):
     P = T.alloc_buffer(({n + 2},), "float32")
     for i in T.serial(2, {n + 2}):
@@ -71,7 +66,8 @@ def main(X: T.Buffer(({n + 2},), "float32"), Y: T.Buffer(({n},), "float32")):
 
 def two_results(n: int, m: int) -> tuple[t.PrimFunc, Any]:
     """One block writes two buffers, one of them transposed; two others read one each."""
-    func = _parsed(f"""
+    func = parsed(f"""
+@T.prim_func
 def main(X: T.Buffer(({n}, {m}), "float32"), Y: T.Buffer(({n}, {m}), "float32")):
     P = T.alloc_buffer(({n}, {m}), "float32")
     Q = T.alloc_buffer(({m}, {n}), "float32")
