@@ -193,11 +193,11 @@ def swarm(rng: random.Random) -> list[str]:
 
 
 class Unchanged:
-    """A state of a schedule that refusals must leave as it is: its identity at once, its content at the end."""
+    """A state that refusals must leave as it is: its identity at once and, if `deep`, its content at the end."""
 
-    def __init__(self, schedule: Schedule) -> None:
+    def __init__(self, schedule: Schedule, deep: bool) -> None:
         self.state, self.func = schedule.state, schedule.func
-        self.content = fingerprint(self.func)
+        self.content = fingerprint(self.func) if deep else ""
         self.refused = ""
 
     def refusal(self, schedule: Schedule, name: str) -> None:
@@ -205,17 +205,18 @@ class Unchanged:
         self.refused += name + " "
 
     def leave(self) -> None:
-        if self.refused:
+        if self.refused and self.content:
             assert fingerprint(self.func) == self.content, f"one of {self.refused}changed the program it refused"
 
 
 def scheduled(schedule: Schedule, rng: random.Random, count: int, names: Sequence[str] = ()) -> Told:
     """Apply `count` random primitives (those of `names`, if given), in at most three times as many attempts.
 
-    Checks that a refusal changes nothing and says all that it must.
+    Checks that a refusal changes nothing and says all that it must.  That it changed nothing inside of the nodes,
+    which are frozen, is asked of one schedule in four: it takes longer than the refusals do.
     """
-    told, names = Told(), list(names) or names_to_draw()
-    known, held = References.of(schedule, []), Unchanged(schedule)
+    told, names, deep = Told(), list(names) or names_to_draw(), rng.random() < 1 / 4
+    known, held = References.of(schedule, []), Unchanged(schedule, deep)
     for _ in range(3 * count):
         if told.legal.total() >= count:
             break
@@ -237,6 +238,6 @@ def scheduled(schedule: Schedule, rng: random.Random, count: int, names: Sequenc
             held.leave()
             told.legal[entry.name] += 1
             known = References.of(schedule, [*known.earlier, *known.all()])
-            held = Unchanged(schedule)
+            held = Unchanged(schedule, deep)
     held.leave()
     return told

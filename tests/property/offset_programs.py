@@ -5,6 +5,7 @@ Each is one step away from a mistake about the elements of an iteration.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from workbench.tir import nodes as t
 from workbench.tir.script import parse
 
 
+@lru_cache
 def parsed(text: str) -> t.PrimFunc:
     """The one function of a text."""
     func = parse(text)

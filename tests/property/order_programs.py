@@ -235,11 +235,12 @@ def main(X: T.Buffer(({rows}, {n + 1}), "float32"), Y: T.Buffer(({rows}, {n}), "
 
 
 def running_sum(n: int, k: int) -> tuple[t.PrimFunc, Any]:
-    """What has been added so far is copied out in each iteration of the sum."""
+    """What has been added so far is kept in each iteration of the sum, and used when all is done."""
     func = parsed(f"""
 @T.prim_func
 def main(X: T.Buffer(({n}, {k}), "float32"), Y: T.Buffer(({n}, {k}), "float32")):
     S = T.alloc_buffer(({n},), "float32")
+    R = T.alloc_buffer(({n}, {k}), "float32")
     for i, k in T.grid({n}, {k}):
         with T.block("sum"):
             vi, vk = T.axis.remap("SR", [i, k])
@@ -251,10 +252,16 @@ def main(X: T.Buffer(({n}, {k}), "float32"), Y: T.Buffer(({n}, {k}), "float32"))
         with T.block("so_far"):
             vi, vk = T.axis.remap("SS", [i, k])
             T.reads(S[vi])
+            T.writes(R[vi, vk])
+            R[vi, vk] = S[vi] * T.float32(2)
+    for i, k in T.grid({n}, {k}):
+        with T.block("after"):
+            vi, vk = T.axis.remap("SS", [i, k])
+            T.reads(R[vi, vk])
             T.writes(Y[vi, vk])
-            Y[vi, vk] = S[vi] * T.float32(2)
+            Y[vi, vk] = R[vi, vk] + T.float32(1)
 """)
-    return func, lambda x: 2 * x.cumsum(axis=1)
+    return func, lambda x: 2 * x.cumsum(axis=1) + 1
 
 
 def lagging_sum(n: int, k: int) -> tuple[t.PrimFunc, Any]:
@@ -289,3 +296,70 @@ def main(X: T.Buffer(({n}, {k}), "float32"), Y: T.Buffer(({n},), "float32")):
         return (made[:, :-1] * made[:, 1:]).sum(axis=1)
 
     return func, meaning
+
+
+def sum_of_sums(n: int, k: int) -> tuple[t.PrimFunc, Any]:
+    """Rows are summed, then their sums: each of these is to be added once, when it is finished."""
+    func = parsed(f"""
+@T.prim_func
+def main(X: T.Buffer(({n}, {k}), "float32"), Y: T.Buffer((1,), "float32")):
+    S = T.alloc_buffer(({n},), "float32")
+    for i, k in T.grid({n}, {k}):
+        with T.block("rows"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            T.reads(X[vi, vk])
+            T.writes(S[vi])
+            with T.init():
+                S[vi] = T.float32(0)
+            S[vi] = S[vi] + X[vi, vk]
+    for i in T.serial({n}):
+        with T.block("all"):
+            v = T.axis.spatial(1, 0)
+            vi = T.axis.reduce({n}, i)
+            T.reads(S[vi])
+            T.writes(Y[v])
+            with T.init():
+                Y[v] = T.float32(0)
+            Y[v] = Y[v] + S[vi]
+""")
+    return func, lambda x: x.sum().reshape(1)
+
+
+def summed_again(times: int, n: int, k: int) -> tuple[t.PrimFunc, Any]:
+    """Sums made several times over, from the start each time: with the times inside, each value is added as often."""
+    func = parsed(f"""
+@T.prim_func
+def main(X: T.Buffer(({n}, {k}), "float32"), Y: T.Buffer(({n},), "float32")):
+    for t, i, k in T.grid({times}, {n}, {k}):
+        with T.block("sum"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            T.reads(X[vi, vk])
+            T.writes(Y[vi])
+            with T.init():
+                Y[vi] = T.float32(0)
+            Y[vi] = Y[vi] + X[vi, vk]
+""")
+    return func, lambda x: x.sum(axis=1)
+
+
+def scratch(rows: int, n: int) -> tuple[t.PrimFunc, Any]:
+    """Each of several threads keeps two values in the same two places: these are private to each."""
+    func = parsed(f"""
+@T.prim_func
+def main(X: T.Buffer(({rows}, {n + 1}), "float32"), Y: T.Buffer(({rows}, {n}), "float32")):
+    P = T.alloc_buffer((2,), "float32")
+    for o in T.serial({rows}):
+        for i in T.parallel({n}):
+            for r in T.serial(2):
+                with T.block("keep"):
+                    vo, vi, vr = T.axis.remap("SSS", [o, i, r])
+                    T.reads(X[vo, vi + vr])
+                    T.writes(P[vr])
+                    P[vr] = X[vo, vi + vr] * T.float32(2)
+            with T.block("pair"):
+                vo, vi = T.axis.remap("SS", [o, i])
+                T.reads(P[0], P[1])
+                T.writes(Y[vo, vi])
+                Y[vo, vi] = P[0] - P[1]
+""")
+    return func, lambda x: 2 * (x[:, :-1] - x[:, 1:])

@@ -14,6 +14,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -50,12 +51,12 @@ class Case:
     def _shape(self, buffer: t.Buffer) -> tuple[int, ...]:
         return tuple(value_of(extent, self.sizes) for extent in buffer.shape)
 
-    @property
+    @cached_property
     def outputs(self) -> list[int]:
         """The positions of parameters that are only written."""
         return [number for number in self.changed if number or not self.in_place]
 
-    @property
+    @cached_property
     def changed(self) -> list[int]:
         """The positions of parameters that are written."""
         written = {id(node.buffer) for node in _stores(self.func)}
@@ -290,6 +291,26 @@ def horner(size: Sizes) -> Case:
     return Case("horner", te.create_prim_func([x, out]), meaning)
 
 
+def last_set(size: Sizes) -> Case:
+    """A reduction that may be bracketed in any way, in this order only: the last value that is not 0."""
+    n, k, j = size(1, 5), size(1, 4), size(1, 3)
+    x = te.placeholder((n, k, j), name="X")
+    reducer = te.comm_reducer(
+        lambda held, value: build.select(build.equal(value, 0.0), held, value),
+        lambda kind: build.const(0, kind),
+        name="last_set",
+    )
+    outer, inner = te.reduce_axis((0, k), name="k"), te.reduce_axis((0, j), name="j")
+    made = te.compute((n,), lambda i: reducer(x[i, outer, inner], axis=[outer, inner]), name="made")
+    out = te.compute((n,), lambda i: made[i] + 1.0, name="out")
+
+    def meaning(data: np.ndarray) -> np.ndarray:
+        rows = data.reshape(n, -1)
+        return np.array([next((value for value in row[::-1] if value), 0.0) for row in rows]) + 1
+
+    return Case("last_set", te.create_prim_func([x, out]), meaning)
+
+
 def gather(size: Sizes) -> Case:
     """Rows chosen by data: nothing affine about it."""
     n, m, rows = size(1, 6), size(1, 5), size(1, 6)
@@ -436,7 +457,8 @@ MAKERS: dict[str, Maker] = {
     maker.__name__: maker
     for maker in (
         matmul, batch_matmul, convolution, packed_convolution, pooling, average, softmax, chain, reshaped,
-        strided_reads, blur, triangle, argmax, horner, gather, transposed, stencil, skewed, fused_pair, scan, te_scan,
+        strided_reads, blur, triangle, argmax, horner, last_set, gather, transposed, stencil, skewed, fused_pair,
+        scan, te_scan,
         _of(offset.shifted, (1, 8)),
         _of(offset.outer_sum, (2, 7)),
         _of(offset.interleaved, (1, 4), (1, 6)),
@@ -460,6 +482,9 @@ MAKERS: dict[str, Maker] = {
         _of(order.recomputed, (1, 4), (1, 6)),
         _of(order.running_sum, (1, 4), (1, 6)),
         _of(order.lagging_sum, (1, 4), (1, 6)),
+        _of(order.sum_of_sums, (1, 5), (1, 5)),
+        _of(order.summed_again, (1, 3), (1, 4), (1, 4)),
+        _of(order.scratch, (1, 4), (1, 6)),
         _of(read.flipped, (1, 9)),
         _of(read.diagonal, (1, 7)),
         halo,

@@ -6,7 +6,7 @@ import pytest
 
 import workbench as wb
 from tests.property.offset_programs import partial_sum, shifted, short
-from tests.property.order_programs import continued, reversed_sum, running_sum
+from tests.property.order_programs import continued, reversed_sum, running_sum, summed_again
 from tests.schedule.executing import inputs
 from tests.schedule.harness import check_numbers
 from tests.schedule.programs import chain, convolution, fused_pair, gram, matmul, reshaped, softmax, strided_reads
@@ -259,3 +259,14 @@ def test_a_sum_is_not_moved_away_from_who_reads_it_unfinished() -> None:
     unit = sch.add_unit_loop("so_far")
     with pytest.raises(ScheduleError, match="its values depend on when they are computed"):
         sch.compute_at("sum", unit)
+
+
+def test_a_reduction_that_starts_again_is_not_started_before_its_tile() -> None:
+    """Each of the times would add to what the others have made (found with the program `summed_again`)."""
+    sch = Schedule(summed_again(2, 3, 4)[0])
+    times, rows, _ = sch.get_loops("sum")
+    with pytest.raises(ScheduleError, match="may compute an element again"):
+        sch.blockize(times)
+    func = sch.func
+    sch.blockize(rows)
+    check_numbers(func, sch.func)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from ..arith import nodes as a
@@ -191,7 +192,7 @@ class _Builder:
     def _map(self, kind: str, writer: Writer, body: str, conditions: list[str]) -> None:
         parameters = ", ".join(writer.parameters.values())
         text = f"[{parameters}] -> {{ {body} : {' and '.join(conditions) or 'true'} }}"
-        made = self.isl.UnionMap(with_parameters(text, writer))
+        made = _union_map(with_parameters(text, writer))
         self.maps[kind].append(made)
         if kind == "instances":
             self.runs.append(made.range())
@@ -208,6 +209,12 @@ class _Builder:
         self._map("sinks", writer, f"{name}[{at}] -> {self._buffer(buffer)}[{at}]", inside)
         self._map("instances", writer, f"{name}[{at}] -> {name}[{at}]", inside)
         self._map("schedule", writer, f"{name}[{at}] -> [1{', 0' * (self.times - 1)}]", inside)
+
+
+@lru_cache(maxsize=4096)
+def _union_map(text: str) -> Any:
+    """A relation from its text: most of a function's are those that it had before a step, and reading takes longest."""
+    return library().UnionMap(text)
 
 
 def _domain(site: BlockSite, writer: Writer) -> list[str]:

@@ -19,7 +19,7 @@ from ..core.node import substitute
 from ..tir import nodes as t
 from ..tir.build import nest
 from .errors import refuse
-from .legality import initialises_first
+from .legality import initialises_first, runs_once
 from .surgery import Names
 
 CODE = "E-SCHEDULE-BLOCKIZE"
@@ -66,7 +66,7 @@ def blockized(
     own = frozenset(id(loop.var) for loop in inside)
     block = site.block
     _check_predicate(site, own)
-    _check_init(site)
+    _check_init(site, inside)
     divisions = tuple(
         _divide(site, iter_var, value, own, names, ranges, keep_units) for iter_var, value in site.bindings
     )
@@ -117,8 +117,17 @@ def _check_predicate(site: BlockSite, own: frozenset[int]) -> None:
         )  # fmt: skip
 
 
-def _check_init(site: BlockSite) -> None:
-    if site.block.init is not None and not initialises_first(site):
+def _check_init(site: BlockSite, inside: Sequence[t.For]) -> None:
+    if site.block.init is None:
+        return
+    if not runs_once(site, inside):
+        raise refuse(
+            CODE, f"cannot take a tile out of {site.name}: its loops may compute an element again",
+            found="a reduction that starts several times in the tile, and would start once before it",
+            expected="each instance of the block run once inside the tile",
+            fix="choose a loop inside of those that repeat the reduction", nodes=(site.realize,),
+        )  # fmt: skip
+    if not initialises_first(site):
         raise refuse(
             CODE, f"cannot take a tile out of {site.name}: its first iteration is not shown to initialise",
             found="reduction iterators that do not begin where their domains do",

@@ -98,6 +98,13 @@ def test_refusal_init_late(golden: Golden) -> None:
     check_refusal(golden, lambda: order_programs.reversed_sum(2, 4)[0], attempt, "E-SCHEDULE-BLOCKIZE")
 
 
+def test_refusal_summed_again(golden: Golden) -> None:
+    def attempt(sch: Schedule) -> None:
+        sch.blockize(sch.get_loops("sum")[0])
+
+    check_refusal(golden, lambda: order_programs.summed_again(2, 3, 4)[0], attempt, "E-SCHEDULE-BLOCKIZE")
+
+
 def test_refusal_two_blocks(golden: Golden) -> None:
     def attempt(sch: Schedule) -> Any:
         i, _ = sch.get_loops("D")
