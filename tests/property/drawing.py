@@ -24,6 +24,12 @@ FACTORS: tuple[list[int | None], ...] = (
 
 WEIGHTS = {"get": 0, "loop": 3, "place": 12, "inline": 3, "cache": 2, "reduction": 6, "annotation": 1}
 """How often primitives of a category are drawn."""
+OWN_WEIGHTS = {
+    "compute_at": 14, "reverse_compute_at": 16, "rolling_buffer": 6, "decompose_padding": 3, "pad_einsum": 3,
+    "decompose_reduction": 7, "rfactor": 7, "reorder": 8, "fuse": 5, "loop_partition": 5, "bind": 4, "parallel": 4,
+    "split": 4, "compute_inline": 6, "reverse_compute_inline": 5, "cache_read": 4, "cache_write": 3, "blockize": 2,
+}  # fmt: skip
+"""The same for single primitives: those that order and values hang on more often, those that seldom apply less."""
 DRAWN_DEFAULT = 0.6
 """How often an argument with a default is left out."""
 FEW = (6, 16)
@@ -176,8 +182,9 @@ def _random_chain(entry: Primitive, known: References, rng: random.Random) -> li
 
 
 def names_to_draw() -> list[str]:
-    """The primitives that change programs, each as often as its category weighs."""
-    return [name for name, entry in PRIMITIVES.items() for _ in range(WEIGHTS.get(entry.category, 1))]
+    """The primitives that change programs, each as often as it weighs."""
+    weights = {name: OWN_WEIGHTS.get(name, WEIGHTS.get(entry.category, 1)) for name, entry in PRIMITIVES.items()}
+    return [name for name, weight in weights.items() for _ in range(weight)]
 
 
 def swarm(rng: random.Random) -> list[str]:

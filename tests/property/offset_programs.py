@@ -22,7 +22,7 @@ def parsed(text: str) -> t.PrimFunc:
     return func
 
 
-def _function(x: tuple[int, ...], y: tuple[int, ...], buffers: dict[str, tuple[int, ...]], body: str) -> t.PrimFunc:
+def function_of(x: tuple[int, ...], y: tuple[int, ...], buffers: dict[str, tuple[int, ...]], body: str) -> t.PrimFunc:
     """A function of X and Y whose text ends in `body`, with `buffers` allocated."""
     made = "".join(f'    {name} = T.alloc_buffer({shape}, "float32")\n' for name, shape in buffers.items())
     head = f'@T.prim_func\ndef main(X: T.Buffer({x}, "float32"), Y: T.Buffer({y}, "float32")):\n'
@@ -31,7 +31,7 @@ def _function(x: tuple[int, ...], y: tuple[int, ...], buffers: dict[str, tuple[i
 
 def shifted(n: int) -> tuple[t.PrimFunc, Any]:
     """M[i + 1] is made from X[i]; two neighbours are added."""
-    func = _function((n + 1,), (n,), {"M": (n + 2,)}, f"""
+    func = function_of((n + 1,), (n,), {"M": (n + 2,)}, f"""
     for i in T.serial({n + 1}):
         with T.block("make"):
             vi = T.axis.spatial({n + 1}, i)
@@ -50,7 +50,7 @@ def shifted(n: int) -> tuple[t.PrimFunc, Any]:
 
 def outer_sum(n: int) -> tuple[t.PrimFunc, Any]:
     """Two vectors made in one loop, then every sum of one of each."""
-    func = _function((n,), (n, n), {"P": (n,), "Q": (n,)}, f"""
+    func = function_of((n,), (n, n), {"P": (n,), "Q": (n,)}, f"""
     for i in T.serial({n}):
         with T.block("rows"):
             vi = T.axis.spatial({n}, i)
@@ -74,7 +74,7 @@ def outer_sum(n: int) -> tuple[t.PrimFunc, Any]:
 
 def interleaved(a: int, b: int) -> tuple[t.PrimFunc, Any]:
     """Each row of X is spread over every `a`-th element; only all of them together leave no gap."""
-    func = _function((a, b), (a * b,), {"P": (a * b,)}, f"""
+    func = function_of((a, b), (a * b,), {"P": (a * b,)}, f"""
     for i, j in T.grid({a}, {b}):
         with T.block("spread"):
             vi, vj = T.axis.remap("SS", [i, j])
@@ -93,7 +93,7 @@ def interleaved(a: int, b: int) -> tuple[t.PrimFunc, Any]:
 
 def column(n: int, m: int) -> tuple[t.PrimFunc, Any]:
     """Of a whole stage one column is read."""
-    func = _function((n, m), (n,), {"P": (n, m)}, f"""
+    func = function_of((n, m), (n,), {"P": (n, m)}, f"""
     for i, j in T.grid({n}, {m}):
         with T.block("make"):
             vi, vj = T.axis.remap("SS", [i, j])
@@ -112,7 +112,7 @@ def column(n: int, m: int) -> tuple[t.PrimFunc, Any]:
 
 def partial(n: int, m: int) -> tuple[t.PrimFunc, Any]:
     """The last row of the result, and of each row the last element, are never written."""
-    func = _function((n, m), (n, m), {"P": (n, m)}, f"""
+    func = function_of((n, m), (n, m), {"P": (n, m)}, f"""
     for i, j in T.grid({n}, {m}):
         with T.block("make"):
             vi, vj = T.axis.remap("SS", [i, j])
@@ -154,7 +154,7 @@ def main(A: T.Buffer(({n}, 2), "float32")):
 
 def rewritten(n: int) -> tuple[t.PrimFunc, Any]:
     """A buffer is read, written again, and read again."""
-    func = _function((n,), (n,), {"P": (n,), "K": (n,)}, f"""
+    func = function_of((n,), (n,), {"P": (n,), "K": (n,)}, f"""
     for i in T.serial({n}):
         with T.block("make"):
             vi = T.axis.spatial({n}, i)
@@ -183,59 +183,9 @@ def rewritten(n: int) -> tuple[t.PrimFunc, Any]:
     return func, lambda x: (x - 3) * (2 * x + 1)
 
 
-def partial_sum(n: int, k: int, until: int) -> tuple[t.PrimFunc, Any]:
-    """The sum of the first `until` of `k` values in a row."""
-    func = _function((n, k), (n,), {}, f"""
-    for i, k in T.grid({n}, {k}):
-        with T.block("sum"):
-            vi, vk = T.axis.remap("SR", [i, k])
-            T.where(k < {until})
-            T.reads(X[vi, vk])
-            T.writes(Y[vi])
-            with T.init():
-                Y[vi] = T.float32(0)
-            Y[vi] = Y[vi] + X[vi, vk]
-""")  # fmt: skip
-    return func, lambda x: x[:, :until].sum(axis=1)
-
-
-def tailed_sum(n: int, k: int) -> tuple[t.PrimFunc, Any]:
-    """Rows and values in tiles that do not divide them."""
-    func = _function((n, k), (n,), {}, f"""
-    for i_0, i_1, k_0, k_1 in T.grid({-(-n // 2)}, 2, {-(-k // 3)}, 3):
-        with T.block("sum"):
-            vi = T.axis.spatial({n}, i_0 * 2 + i_1)
-            vk = T.axis.reduce({k}, k_0 * 3 + k_1)
-            T.where(i_0 * 2 + i_1 < {n} and k_0 * 3 + k_1 < {k})
-            T.reads(X[vi, vk])
-            T.writes(Y[vi])
-            with T.init():
-                Y[vi] = T.float32(0)
-            Y[vi] = Y[vi] + X[vi, vk]
-""")  # fmt: skip
-    return func, lambda x: x.sum(axis=1)
-
-
-def skewed_sum(n: int, k: int) -> tuple[t.PrimFunc, Any]:
-    """A sum over k whose rows are told from both loops: taken row by row, the last value would come first."""
-    func = _function((n, k), (n,), {}, f"""
-    for k, i in T.grid({k}, {n + k - 1}):
-        with T.block("sum"):
-            vi = T.axis.spatial({n}, i + k - {k - 1})
-            vk = T.axis.reduce({k}, k)
-            T.where({k - 1} <= i + k and i + k < {n + k - 1})
-            T.reads(X[vi, vk])
-            T.writes(Y[vi])
-            with T.init():
-                Y[vi] = T.float32(0)
-            Y[vi] = Y[vi] + X[vi, vk]
-""")  # fmt: skip
-    return func, lambda x: x.sum(axis=1)
-
-
 def short(n: int) -> tuple[t.PrimFunc, Any]:
     """The loop ends one iteration before the domain: the last element is never written."""
-    func = _function((n,), (n,), {"P": (n,)}, f"""
+    func = function_of((n,), (n,), {"P": (n,)}, f"""
     for i in T.serial({n}):
         with T.block("make"):
             vi = T.axis.spatial({n}, i)
@@ -254,7 +204,7 @@ def short(n: int) -> tuple[t.PrimFunc, Any]:
 
 def upsampled(n: int) -> tuple[t.PrimFunc, Any]:
     """Each value stands for four; windows of three of these, two apart, are summed."""
-    func = _function((n + 1,), (2 * n,), {"P": (n + 1,)}, f"""
+    func = function_of((n + 1,), (2 * n,), {"P": (n + 1,)}, f"""
     for i in T.serial({n + 1}):
         with T.block("make"):
             vi = T.axis.spatial({n + 1}, i)
@@ -275,7 +225,7 @@ def upsampled(n: int) -> tuple[t.PrimFunc, Any]:
 
 def banked(n: int) -> tuple[t.PrimFunc, Any]:
     """Pairs are kept with an empty place after every second one, as banks of shared memory are padded."""
-    func = _function((n,), (n,), {"P": ((n - 1) // 2 + (n - 1) // 4 + 1,)}, f"""
+    func = function_of((n,), (n,), {"P": ((n - 1) // 2 + (n - 1) // 4 + 1,)}, f"""
     for i in T.serial({(n - 1) // 2 + (n - 1) // 4 + 1}):
         with T.block("make"):
             vi = T.axis.spatial({(n - 1) // 2 + (n - 1) // 4 + 1}, i)
@@ -294,7 +244,7 @@ def banked(n: int) -> tuple[t.PrimFunc, Any]:
 
 def sharpened(n: int) -> tuple[t.PrimFunc, Any]:
     """In one loop a value is kept, and the sum of it and its neighbours taken from it."""
-    func = _function((n + 2,), (n,), {"P": (n + 2,), "K": (n,), "S": (n,)}, f"""
+    func = function_of((n + 2,), (n,), {"P": (n + 2,), "K": (n,), "S": (n,)}, f"""
     for i in T.serial({n + 2}):
         with T.block("make"):
             vi = T.axis.spatial({n + 2}, i)
@@ -326,7 +276,7 @@ def sharpened(n: int) -> tuple[t.PrimFunc, Any]:
 
 def odd_elements(n: int) -> tuple[t.PrimFunc, Any]:
     """Every second element, and zeros where there is none."""
-    func = _function((n,), (n,), {"P": (n,)}, f"""
+    func = function_of((n,), (n,), {"P": (n,)}, f"""
     for i in T.serial({n}):
         with T.block("take"):
             vi = T.axis.spatial({n}, i)

@@ -22,6 +22,7 @@ import numpy as np
 from tests.property import offset_programs as offset
 from tests.property import order_programs as order
 from tests.property import read_programs as read
+from tests.property import sum_programs as sums
 from tests.schedule import programs as fixed
 from workbench import te
 from workbench.arith import build
@@ -435,7 +436,7 @@ def repeated(size: Sizes) -> Case:
 
 def partial_sum(size: Sizes) -> Case:
     k = size(1, 7)
-    return Case("partial_sum", *offset.partial_sum(size(1, 5), k, size(1, k)))
+    return Case("partial_sum", *sums.partial_sum(size(1, 5), k, size(1, k)))
 
 
 def halo(size: Sizes) -> Case:
@@ -467,31 +468,32 @@ MAKERS: dict[str, Maker] = {
         repeated,
         _of(offset.rewritten, (1, 8)),
         partial_sum,
-        _of(offset.skewed_sum, (1, 5), (1, 5)),
+        _of(sums.skewed_sum, (1, 5), (1, 5)),
         _of(offset.short, (2, 8)),
         _of(offset.upsampled, (1, 6)),
         _of(offset.banked, (5, 9)),
         _of(offset.sharpened, (1, 7)),
         _of(offset.odd_elements, (2, 9)),
         _of(order.exchange, (1, 7), in_place=True),
-        _of(order.continued, (1, 5), (2, 6)),
+        _of(sums.continued, (1, 5), (2, 6)),
         _of(order.backwards, (2, 8)),
         _of(order.staggered, (1, 4), (1, 4)),
-        _of(order.reversed_sum, (1, 5), (2, 6)),
-        _of(order.short_sum, (1, 5), (2, 6)),
+        _of(sums.reversed_sum, (1, 5), (2, 6)),
+        _of(sums.short_sum, (1, 5), (2, 6)),
         _of(order.recomputed, (1, 4), (1, 6)),
-        _of(order.running_sum, (1, 4), (1, 6)),
-        _of(order.lagging_sum, (1, 4), (1, 6)),
-        _of(order.sum_of_sums, (1, 5), (1, 5)),
-        _of(order.summed_again, (1, 3), (1, 4), (1, 4)),
+        _of(sums.running_sum, (1, 4), (1, 6)),
+        _of(sums.lagging_sum, (1, 4), (1, 6)),
+        _of(sums.sum_of_sums, (1, 5), (1, 5)),
+        _of(sums.summed_again, (1, 3), (1, 4), (1, 4)),
         _of(order.scratch, (1, 4), (1, 6)),
+        _of(order.revisited, (1, 6)),
         _of(read.flipped, (1, 9)),
         _of(read.diagonal, (1, 7)),
         halo,
         _of(read.late, (1, 8)),
         _of(read.two_results, (1, 5), (1, 5)),
         _of(order.ragged, (1, 4), (2, 4)),
-        _of(offset.tailed_sum, (1, 5), (1, 7)),
+        _of(sums.tailed_sum, (1, 5), (1, 7)),
     )
 }  # fmt: skip
 COMMON = ("matmul", "convolution", "chain", "softmax", "blur", "transposed", "argmax")

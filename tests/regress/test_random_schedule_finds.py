@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import workbench as wb
-from tests.property.offset_programs import partial_sum, shifted, short
-from tests.property.order_programs import continued, reversed_sum, running_sum, summed_again
+from tests.property.offset_programs import shifted, short
+from tests.property.sum_programs import continued, partial_sum, reversed_sum, running_sum, summed_again
 from tests.schedule.executing import inputs
 from tests.schedule.harness import check_numbers
 from tests.schedule.programs import chain, convolution, fused_pair, gram, matmul, reshaped, softmax, strided_reads

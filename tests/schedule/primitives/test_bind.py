@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.conftest import Golden
-from tests.property import order_programs
+from tests.property import sum_programs
 from tests.schedule import programs as p
 from tests.schedule.harness import Program, Steps, check_numbers, check_refusal, check_steps
 from workbench import te
@@ -93,12 +93,12 @@ REFUSALS: dict[str, tuple[Program, Steps, str]] = {
         "E-SCHEDULE-THREAD",
     ),
     "cross_thread_so_far": (
-        lambda: order_programs.running_sum(2, 4)[0],
+        lambda: sum_programs.running_sum(2, 4)[0],
         lambda s: s.bind(s.get_loops("sum")[1], "threadIdx.x", cross_thread=True),
         "E-SCHEDULE-DEPENDENCE",
     ),
     "cross_thread_beside": (
-        lambda: order_programs.lagging_sum(2, 4)[0],
+        lambda: sum_programs.lagging_sum(2, 4)[0],
         lambda s: s.bind(s.get_loops("sum")[1], "threadIdx.x", cross_thread=True),
         "E-SCHEDULE-DEPENDENCE",
     ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.conftest import Golden
-from tests.property import order_programs
+from tests.property import sum_programs
 from tests.schedule import programs as p
 from tests.schedule.harness import check_refusal, check_steps
 from workbench import te
@@ -95,14 +95,14 @@ def test_refusal_init_late(golden: Golden) -> None:
     def attempt(sch: Schedule) -> None:
         sch.blockize(sch.get_loops("sum")[1])
 
-    check_refusal(golden, lambda: order_programs.reversed_sum(2, 4)[0], attempt, "E-SCHEDULE-BLOCKIZE")
+    check_refusal(golden, lambda: sum_programs.reversed_sum(2, 4)[0], attempt, "E-SCHEDULE-BLOCKIZE")
 
 
 def test_refusal_summed_again(golden: Golden) -> None:
     def attempt(sch: Schedule) -> None:
         sch.blockize(sch.get_loops("sum")[0])
 
-    check_refusal(golden, lambda: order_programs.summed_again(2, 3, 4)[0], attempt, "E-SCHEDULE-BLOCKIZE")
+    check_refusal(golden, lambda: sum_programs.summed_again(2, 3, 4)[0], attempt, "E-SCHEDULE-BLOCKIZE")
 
 
 def test_refusal_two_blocks(golden: Golden) -> None:

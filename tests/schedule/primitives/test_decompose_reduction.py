@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import Golden
-from tests.property import order_programs
+from tests.property import sum_programs
 from tests.schedule import odd_programs as q
 from tests.schedule import programs as p
 from tests.schedule.harness import Program, Steps, check_refusal, check_steps
@@ -75,7 +75,7 @@ REFUSALS: dict[str, tuple[Program, Steps, str]] = {
     "reduced twice": (q.reduced_windows, decompose_again_reduced, "E-SCHEDULE-REDUCED-TWICE"),
     "mixed loop": (p.plain_matmul, decompose_mixed_loop, "E-SCHEDULE-MIXED-LOOP"),
     "mixed predicate": (q.mixed_predicate, decompose_mixed_predicate, "E-SCHEDULE-MIXED-PREDICATE"),
-    "init late": (lambda: order_programs.continued(2, 4)[0], decompose_continued, "E-SCHEDULE-INIT-LATE"),
+    "init late": (lambda: sum_programs.continued(2, 4)[0], decompose_continued, "E-SCHEDULE-INIT-LATE"),
 }
 
 
