@@ -140,7 +140,7 @@ class _Builder:
         _require_understood(self.tree, site, self.commuting)
         block = site.block
         writer = site_writer(site)
-        domain = _domain(site, writer)
+        domain = running_conditions(site, writer)
         loops = _indices("x", len(site.loops))
         values = ", ".join(writer.expr(value) for _, value in site.bindings)
         spatial = ", ".join(writer.expr(value) for item, value in site.bindings if item.kind is not t.IterKind.REDUCE)
@@ -217,8 +217,8 @@ def _union_map(text: str) -> Any:
     return library().UnionMap(text)
 
 
-def _domain(site: BlockSite, writer: Writer) -> list[str]:
-    """When a block runs, exactly."""
+def running_conditions(site: BlockSite, writer: Writer) -> list[str]:
+    """When a block runs, exactly, in isl's notation.  Raises `NotAffine`."""
     found: list[str] = []
     for number, loop in enumerate(site.loops):
         low, extent = writer.expr(loop.min), writer.expr(loop.extent)

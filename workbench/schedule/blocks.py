@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..analysis.affine import variables_of
-from ..analysis.bindings import binding_facts, writes_once
+from ..analysis.bindings import guards_only, writes_once
+from ..analysis.coverage import runs_everywhere
 from ..analysis.tree import BlockSite, extent_of
 from ..arith import nodes as a
 from ..core.errors import nearest
@@ -225,15 +226,15 @@ def require_intermediate(state: ScheduleState, site: BlockSite, verb: str) -> No
 
 def require_whole_domain(state: ScheduleState, site: BlockSite, verb: str) -> None:
     """Refuse a block whose loops do not run through all of its iterators' domains."""
-    facts = binding_facts(site)
-    what = "it may leave" if facts.guards_only else "its predicate leaves"
+    guarded = guards_only(site)
+    what = "it may leave" if guarded else "its predicate leaves"
     require_legal(
         state,
-        facts.covers,
+        runs_everywhere(site),
         "E-SCHEDULE-PARTIAL",
         f"cannot {verb} {site.name}: {what} out part of its domain",
         found="loops not shown to run through the domains of its iterators"
-        if facts.guards_only
+        if guarded
         else "a condition beyond the domains of its iterators",
         expected="a block that runs through its domain",
         fix="choose another block",

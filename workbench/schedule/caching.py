@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..analysis.affine import Affine, Ranges
-from ..analysis.bindings import binding_facts
+from ..analysis.coverage import fills_domain
 from ..analysis.tree import BlockSite, Tree, iter_ranges
 from ..arith import build
 from ..arith.nodes import PrimExpr, Var
@@ -93,7 +93,7 @@ def available_box(state: ScheduleState, old: t.Buffer, consumers: Sequence[Block
         )
         require_legal(
             state,
-            parameter or binding_facts(writer).covers,
+            parameter or fills_domain(writer),
             "E-SCHEDULE-PARTIAL",
             f"cannot show that {writer.name} writes all of {old.name}",
             found="loops that may leave elements out",
@@ -151,7 +151,7 @@ def require_covering(state: ScheduleState, site: BlockSite) -> None:
     """Refuse a block that may leave out elements: a copy of its buffer would read what nobody wrote."""
     require_legal(
         state,
-        binding_facts(site).covers,
+        fills_domain(site),
         "E-SCHEDULE-PARTIAL",
         f"cannot show that {site.name} runs through all of its domain",
         found="loops that may leave elements out",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...analysis.affine import Affine, Ranges, variables_of
-from ...analysis.bindings import binding_facts
+from ...analysis.coverage import runs_everywhere
 from ...analysis.tree import BlockSite
 from ...arith import build
 from ...arith.nodes import PrimExpr, Var
@@ -17,7 +17,7 @@ from ...tir.index_map import IndexMap
 from ..blocks import require_regular
 from ..errors import require
 from ..layouts import mapped_shape, require_injective, require_rank
-from ..legality import SUMS, require_legal
+from ..legality import SUMS, require_legal, runs_once
 from ..placing import require_plain_loops
 from ..reductions import reduction_operator
 from ..references import BlockRV
@@ -45,10 +45,9 @@ def transform_block_layout(state: ScheduleState, block: BlockRV, index_map: Inde
     _require_alone(site)
     own = site.block.iter_vars
     require_rank(index_map, len(own), site.name, (site.block,))
-    facts = binding_facts(site)
     require_legal(
         state,
-        facts.covers and facts.injective,
+        runs_everywhere(site) and runs_once(site),
         "E-SCHEDULE-PARTIAL",
         f"cannot show that the loops of {site.name} run through its domain, once",
         found="loops that may leave iterations out or repeat them",

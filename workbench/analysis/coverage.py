@@ -1,0 +1,69 @@
+"""Whether the loops around a block run through the domains of its iterators: by its bindings, else exactly by isl.
+
+    for k, i in grid(3, 7): where 2 <= i + k < 7:  vi = i + k - 2; vk = k        # all of vi in 0 ... 4, vk in 0 ... 2
+
+Invariant: True is proof.  Conditions that are not affine prove nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..arith.nodes import PrimExpr
+from ..tir import nodes as t
+from .bindings import binding_facts
+from .dependence import site_writer
+from .flow import guarded
+from .flow_model import running_conditions
+from .isl_text import NotAffine, Writer, with_parameters
+from .tree import BlockSite
+
+Bindings = Sequence[tuple[t.IterVar, PrimExpr]]
+
+
+def runs_everywhere(site: BlockSite) -> bool:
+    """Whether the block runs for all values of its iterators."""
+    return _shown(site, "runs everywhere", lambda isl: _is_covered(isl, site, site.bindings, ()))
+
+
+def fills_domain(site: BlockSite) -> bool:
+    """Whether the block writes for all values of its spatial iterators: a reduction with an init begins for each.
+
+    for i, k in grid(4, 8): where k < 5: C[vi] += A[vi, vk]         # does, though it does not run everywhere
+    """
+    spatial = [(item, value) for item, value in site.bindings if item.kind is not t.IterKind.REDUCE]
+    begun = () if site.block.init is None else [pair for pair in site.bindings if pair[0].kind is t.IterKind.REDUCE]
+    return _shown(site, "fills its domain", lambda isl: _is_covered(isl, site, spatial, begun))
+
+
+def _shown(site: BlockSite, what: str, question: Callable[[Any], bool]) -> bool:
+    if binding_facts(site).covers:
+        return True
+    if what not in site.facts:
+        try:
+            site.facts[what] = guarded(question)
+        except NotAffine:
+            return False
+    return bool(site.facts[what])
+
+
+def _is_covered(isl: Any, site: BlockSite, bindings: Bindings, begun: Bindings) -> bool:
+    """Whether the iterators of `bindings` take all of their values while those of `begun` are at their least."""
+    writer = site_writer(site)
+    conditions = running_conditions(site, writer)
+    conditions += [f"{writer.expr(value)} = {writer.expr(item.dom.min)}" for item, value in begun]
+    loops = ", ".join(f"x{number}" for number in range(len(site.loops)))
+    values = ", ".join(writer.expr(value) for _, value in bindings)
+    run = isl.Map(_text(writer, f"[{loops}] -> [{values}]", conditions)).range()
+    inside: list[str] = []
+    for number, (item, _) in enumerate(bindings):
+        low, extent = writer.expr(item.dom.min), writer.expr(item.dom.extent)
+        inside.append(f"{low} <= v{number} < {low} + {extent}")
+    domain = isl.Set(_text(writer, f"[{', '.join(f'v{number}' for number in range(len(bindings)))}]", inside))
+    return bool(domain.is_subset(run))
+
+
+def _text(writer: Writer, body: str, conditions: list[str]) -> str:
+    parameters = ", ".join(writer.parameters.values())
+    return with_parameters(f"[{parameters}] -> {{ {body} : {' and '.join(conditions) or 'true'} }}", writer)
