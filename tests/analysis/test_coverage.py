@@ -71,7 +71,8 @@ def test_both_answers_are_those_of_enumeration(begin: int) -> None:
         sch = Schedule(case.func)
         scheduled(sch, rng, 4, ["split", "fuse", "reorder", "loop_partition", "compute_at", "reverse_compute_at"])
         for site in sch.state.tree.leaves:
-            everywhere, filled = domain(site, False) <= run_values(site, False), domain(site, True) <= run_values(site, True)
+            everywhere = domain(site, False) <= run_values(site, False)
+            filled = domain(site, True) <= run_values(site, True)
             assert runs_everywhere(site) == everywhere, f"seed {seed}: {site.name} in\n{sch.script()}"
             assert fills_domain(site) == filled, f"seed {seed}: {site.name} in\n{sch.script()}"
             shown += everywhere != filled

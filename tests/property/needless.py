@@ -4,8 +4,9 @@
 
 Random schedules are asked random questions.  What legality refuses (an `IllegalError`) is done all the same with
 ``unsafe=True``, and the result is run in several orders on several inputs: races are told by elements, wrong orders
-and regions by numbers.  If nothing is wrong the refusal was needless.  Its share is that of all legal questions.
-Shapes are constant here, so that what holds of one shape is all there is to hold.
+and regions by numbers, and no block may read sums that are still added to and were finished when it read them before
+(the last time it runs sets the numbers right).  If nothing is wrong the refusal was needless.  Its share is that of
+all legal questions.  Shapes are constant here, so that what holds of one shape is all there is to hold.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from tests.property.counting import unfinished_reads
 from tests.property.drawing import References, random_call, scheduled
 from tests.property.schedule_checks import lowered, shuffled
 from tests.property.schedule_programs import Case, drawn
@@ -129,6 +131,7 @@ def _ask(sch: Schedule, case: Case, name: str, call: tuple[list[Any], dict[str, 
     except ScheduleError:
         asked.structural[name] += 1
         return
+    before = sch.func
     try:
         getattr(sch, name)(*call[0], **{**call[1], "unsafe": True})
         legal = legal_by_brute_force(case, sch.func)
@@ -138,7 +141,7 @@ def _ask(sch: Schedule, case: Case, name: str, call: tuple[list[Any], dict[str, 
     except Exception as error:
         asked.crashes.append(f"{name} with unsafe=True: {type(error).__name__}: {error}\n{sch.code()}\n{call}")
         return
-    if not legal:
+    if not legal or unfinished_reads(sch.func, case) - unfinished_reads(before, case):
         asked.rightly[name] += 1
     elif "not affine" in refusal.found:
         asked.not_affine[name] += 1
