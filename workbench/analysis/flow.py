@@ -20,7 +20,7 @@ from typing import Any
 
 from ..tir import nodes as t
 from .dependence import library
-from .flow_model import Model, model_of, sets_of
+from .flow_model import Alias, Model, model_of, sets_of
 from .isl_text import NotAffine
 from .tree import BlockSite, Tree
 
@@ -146,7 +146,7 @@ def difference(
     after: Tree,
     updates: Collection[str] = (),
     copies: Collection[str] = (),
-    aliases: Mapping[int, t.Buffer] | None = None,
+    aliases: Mapping[int, Alias] | None = None,
 ) -> Difference | None:
     """The first read that would get another value in `after`; None if there is none.
 
@@ -194,7 +194,7 @@ def _sinks(sources: Any) -> Any:
     return sources.range().unwrap()
 
 
-def _through_copies(isl: Any, flow: Flow, copies: Collection[str], aliases: Mapping[int, t.Buffer]) -> tuple[Any, Any]:
+def _through_copies(isl: Any, flow: Flow, copies: Collection[str], aliases: Mapping[int, Alias]) -> tuple[Any, Any]:
     """(sources, unwritten) of a flow with copying blocks looked through, elements under the names they had."""
     if not copies:
         return flow.executed, flow.unwritten

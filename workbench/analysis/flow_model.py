@@ -26,6 +26,35 @@ from .tree import BlockSite, Tree
 _KINDS = ("sinks", "writes", "updates", "schedule", "instances", "readers")
 
 
+@dataclass(frozen=True)
+class Moved:
+    """What a buffer holds at `held_at` is the element of `buffer` at `indices`, for all values of some iterators."""
+
+    buffer: t.Buffer
+    iter_vars: tuple[t.IterVar, ...]
+    indices: tuple[a.PrimExpr, ...]
+    held_at: tuple[a.PrimExpr, ...]
+
+    def relation(self, holder: str) -> Any:
+        """{ element of the holder -> element of `buffer` }.  Raises `NotAffine`."""
+        writer = Writer({id(item.var): f"v{number}" for number, item in enumerate(self.iter_vars)})
+        inside: list[str] = []
+        for number, item in enumerate(self.iter_vars):
+            low, extent = writer.expr(item.dom.min), writer.expr(item.dom.extent)
+            inside.append(f"{low} <= v{number} < {low} + {extent}")
+        ends = (holder, self.held_at), (buffer_name(self.buffer), self.indices)
+        bodies = [f"{name}[{', '.join(writer.expr(index) for index in at)}]" for name, at in ends]
+        point = f"V[{_indices('v', len(self.iter_vars))}]"
+        parameters = ", ".join(writer.parameters.values())
+        texts = [f"[{parameters}] -> {{ {point} -> {body} : {' and '.join(inside)} }}" for body in bodies]
+        here, there = (_union_map(with_parameters(text, writer)) for text in texts)
+        return here.reverse().apply_range(there)
+
+
+Alias = t.Buffer | Moved
+"""Where the values of a buffer come from: the same elements of another one, or others of it."""
+
+
 @dataclass
 class Model:
     """Union maps of a function; see the module's header."""
@@ -61,7 +90,7 @@ class Model:
         name, rank = self.buffers[id(buffer)]
         return library().UnionSet(f"{{ {name}[{_indices('e', rank)}] }}")
 
-    def renaming(self, aliases: Mapping[int, t.Buffer]) -> Any:
+    def renaming(self, aliases: Mapping[int, Alias]) -> Any:
         """{ element -> element }: those of `aliases` become those of the buffers that they stand for."""
         isl = library()
         made = self.elements.identity()
@@ -69,7 +98,10 @@ class Model:
             name, rank = self.buffers[identity]
             at = _indices("e", rank)
             made = made.subtract_domain(isl.UnionSet(f"{{ {name}[{at}] }}"))
-            made = made.union(isl.UnionMap(f"{{ {name}[{at}] -> {buffer_name(other)}[{at}] }}"))
+            if isinstance(other, Moved):
+                made = made.union(other.relation(name))
+            else:
+                made = made.union(isl.UnionMap(f"{{ {name}[{at}] -> {buffer_name(other)}[{at}] }}"))
         return made
 
 

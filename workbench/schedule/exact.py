@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
 from ..analysis.flow import Difference, difference, inline_difference
+from ..analysis.flow_model import Alias
 from ..analysis.isl_text import NotAffine
 from ..analysis.tree import BlockSite, Tree
 from ..tir import nodes as t
@@ -34,7 +35,7 @@ def settle(
     func: t.PrimFunc,
     loops: Sequence[t.For] = (),
     copies: Collection[str] = (),
-    aliases: Mapping[int, t.Buffer] | None = None,
+    aliases: Mapping[int, Alias] | None = None,
 ) -> None:
     """Refuse with the first doubt unless each read in `func` gets the value that it got before.
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from ...analysis.flow_model import Moved
 from ...analysis.tree import BlockSite
 from ...core import origin
 from ...tir import nodes as t
 from ..arguments import BufferChoice
 from ..blocks import chosen_buffer, require_leaf, require_regular
 from ..caching import allocating, available_box, placed_after, placed_before, require_alone_in_loops, require_covering
+from ..exact import doubting, settle
 from ..references import BlockRV
 from ..registry import primitive
 from ..reindexing import (
@@ -53,25 +55,32 @@ def moved_read(
     state: ScheduleState, site: BlockSite, old: t.Buffer, moved: Reindexed, scope: str, suffix: str
 ) -> Change[BlockRV]:
     """A copy before the loops of `site`, which reads it at the new indices."""
-    require_inside(state, site, moved, available_box(state, old, [site]), old)
+    working = doubting(state)
+    require_inside(state, site, moved, available_box(working, old, [site]), old)
     names = unused(state)
     new = fresh_buffer(old, names.fresh(f"{old.name}_{suffix}"), scope, moved.shape)
     name = names.fresh(f"{new.name}_copy")
     placed = origin.derived(copying(name, old, new, moved, names, True), site.block)
     func = replaced(state.func, {id(site.block): with_access(site.block, old, new, moved)})
-    return Change(allocating(placed_before(func, site.name, placed), new), (name,))
+    func = allocating(placed_before(func, site.name, placed), new)
+    held = Moved(old, moved.iter_vars, moved.old_indices, moved.new_indices)
+    settle(state, working, func, copies=(name,), aliases={id(new): held})
+    return Change(func, (name,))
 
 
 def moved_write(
     state: ScheduleState, site: BlockSite, old: t.Buffer, moved: Reindexed, scope: str, suffix: str
 ) -> Change[BlockRV]:
     """`site` writes at the new indices; a copy after its loops puts the elements where they were."""
-    require_regular(state, site, "reindex what is written by")
-    require_alone_in_loops(state, site, old)
-    require_covering(state, site)
+    working = doubting(state)
+    require_regular(working, site, "reindex what is written by")
+    require_alone_in_loops(working, site, old)
+    require_covering(working, site)
     names = unused(state)
     new = fresh_buffer(old, names.fresh(f"{old.name}_{suffix}"), scope, moved.shape)
     name = names.fresh(f"{new.name}_copy")
     placed = origin.derived(copying(name, new, old, moved, names, False), site.block)
     func = replaced(state.func, {id(site.block): with_access(site.block, old, new, moved)})
-    return Change(allocating(placed_after(func, site.name, placed), new), (name,))
+    func = allocating(placed_after(func, site.name, placed), new)
+    settle(state, working, func, copies=(name,))
+    return Change(func, (name,))
