@@ -270,3 +270,12 @@ def test_a_reduction_that_starts_again_is_not_started_before_its_tile() -> None:
     func = sch.func
     sch.blockize(rows)
     check_numbers(func, sch.func)
+
+
+def test_a_sum_whose_start_comes_last_is_not_cached() -> None:
+    """What it adds to before would be the cache's, which nobody has set (found with the program `reversed_sum`)."""
+    sch = Schedule(reversed_sum(2, 4)[0])
+    with pytest.raises(ScheduleError, match="does not begin where its initialisation runs"):
+        sch.cache_write("sum", 0, "local")
+    with pytest.raises(ScheduleError, match="does not begin where its initialisation runs"):
+        sch.reindex("sum", ("write", 0))

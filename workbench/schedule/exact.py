@@ -18,7 +18,7 @@ from ..analysis.isl_text import NotAffine
 from ..analysis.tree import BlockSite, Tree
 from ..tir import nodes as t
 from .errors import IllegalError
-from .legality import forbid, reduction_operator, require_independent
+from .legality import forbid, initialises_first, reduction_operator, require_independent
 from .state import ScheduleState
 
 
@@ -82,8 +82,12 @@ def _decide(state: ScheduleState, working: ScheduleState, question: Callable[[],
 
 
 def _updates(tree: Tree) -> list[str]:
-    """The blocks whose updates of an element may run in any order."""
-    return [site.name for site in tree.leaves if reduction_operator(site.block) is not None]
+    """The blocks whose updates of an element may run in any order, after what initialises it, if they do that."""
+    return [site.name for site in tree.leaves if reduction_operator(site.block) is not None and _begins(site)]
+
+
+def _begins(site: BlockSite) -> bool:
+    return site.block.init is None or initialises_first(site)
 
 
 def require_concurrent(after: ScheduleState, loops: Sequence[t.For]) -> None:
