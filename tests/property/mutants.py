@@ -180,6 +180,7 @@ MUTANTS: Sequence[Mutant] = (
         ("written-at-some-time", "carried", "write.when <= read.when and _is_before(write, read, inner)]",
          "write.when <= read.when]"),
         ("boxes-have-no-gaps", "filled", "if one.key != other.key or not (", "if one.key == other.key and not ("),
+        ("starts-before-all-loops", "lower_blocks", "if not tells_apart([value for _, value in pairs], chain):", "if not pairs:"),
         ("init-without-predicate", "lower_blocks", "    made = made if _is_true(predicate) else t.IfThenElse(predicate, made)\n    for",
          "    for"),
         ("compact-too-small", "compact_buffers", "(min(low, found[1][0]), max(high, found[1][1]))",

@@ -484,7 +484,7 @@ MAKERS: dict[str, Maker] = {
         _of(sums.running_sum, (1, 4), (1, 6)),
         _of(sums.lagging_sum, (1, 4), (1, 6)),
         _of(sums.sum_of_sums, (1, 5), (1, 5)),
-        _of(sums.summed_again, (1, 3), (1, 4), (1, 4)),
+        _of(sums.summed_again, (1, 3), (1, 4), (1, 4), (0, 1)),
         _of(order.scratch, (1, 4), (1, 6)),
         _of(order.revisited, (1, 6)),
         _of(read.flipped, (1, 9)),

@@ -227,12 +227,14 @@ def main(X: T.Buffer(({n}, {k}), "float32"), Y: T.Buffer((1,), "float32")):
     return func, lambda x: x.sum().reshape(1)
 
 
-def summed_again(times: int, n: int, k: int) -> tuple[t.PrimFunc, Any]:
-    """Sums made several times over, from the start each time: with the times inside, each value is added as often."""
+def summed_again(times: int, n: int, k: int, inside: int = 0) -> tuple[t.PrimFunc, Any]:
+    """Sums made several times over, from the start each time; or, with the times `inside`, each value but the first
+    added as often."""
+    loops = "i, k, t in T.grid({1}, {2}, {0})" if inside else "t, i, k in T.grid({0}, {1}, {2})"
     func = parsed(f"""
 @T.prim_func
 def main(X: T.Buffer(({n}, {k}), "float32"), Y: T.Buffer(({n},), "float32")):
-    for t, i, k in T.grid({times}, {n}, {k}):
+    for {loops.format(times, n, k)}:
         with T.block("sum"):
             vi, vk = T.axis.remap("SR", [i, k])
             T.reads(X[vi, vk])
@@ -241,4 +243,4 @@ def main(X: T.Buffer(({n}, {k}), "float32"), Y: T.Buffer(({n},), "float32")):
                 Y[vi] = T.float32(0)
             Y[vi] = Y[vi] + X[vi, vk]
 """)
-    return func, lambda x: x.sum(axis=1)
+    return func, lambda x: x[:, 0] + x[:, 1:].sum(axis=1) * (times if inside else 1)

@@ -6,6 +6,8 @@ import pytest
 
 import workbench as wb
 from tests.property.offset_programs import shifted, short
+from tests.property.schedule_checks import check_numbers as check_case
+from tests.property.schedule_programs import Case
 from tests.property.sum_programs import continued, partial_sum, reversed_sum, running_sum, summed_again
 from tests.schedule.executing import inputs
 from tests.schedule.harness import check_numbers
@@ -279,3 +281,34 @@ def test_a_sum_whose_start_comes_last_is_not_cached() -> None:
         sch.cache_write("sum", 0, "local")
     with pytest.raises(ScheduleError, match="does not begin where its initialisation runs"):
         sch.reindex("sum", ("write", 0))
+
+
+@pytest.mark.parametrize("fused", [False, True])
+def test_sums_that_start_again_inside_their_loop_are_not_started_before_it(fused: bool) -> None:
+    """Lowered, each of the times added to the others' sums (seed 501835 of other draws)."""
+    case = Case("summed_again", *summed_again(3, 4, 2, inside=True))
+    sch = Schedule(case.func)
+    _, values, times = sch.get_loops("sum")
+    if fused:
+        sch.fuse(values, times)
+    check_case(case, sch.func, 1, sch.code())
+
+
+def test_sums_that_start_again_inside_their_loop_stay_there() -> None:
+    """Elsewhere, each value would be added once; across threads, they would start once (`summed_again`, inside)."""
+    sch = Schedule(summed_again(3, 4, 2, inside=True)[0])
+    sch.cache_read("sum", 0, "local")
+    with pytest.raises(ScheduleError, match="may add a value several times"):
+        sch.reverse_compute_at("sum", sch.get_loops("X_local_copy")[0])
+    _, values, times = sch.get_loops("sum")
+    with pytest.raises(ScheduleError, match="its iterations depend on each other"):
+        sch.bind(sch.fuse(values, times), "threadIdx.x", cross_thread=True)
+
+
+def test_a_sum_without_its_start_is_not_cached() -> None:
+    """What it adds to would be the cache's, which nobody has set; a later sum hid that from the numbers."""
+    sch = Schedule(summed_again(3, 4, 2)[0])
+    sch.loop_partition(sch.get_loops("sum")[0], factors=[1, None])
+    sch.decompose_reduction("sum", sch.get_loops("sum")[2])
+    with pytest.raises(ScheduleError, match="before anything is there"):
+        sch.cache_write("sum", 0, "local")

@@ -173,6 +173,8 @@ def difference(
             changed = unwritten.subtract(first).wrap()
         if changed.is_empty():
             changed = _copied_unset(isl, new, copies, before.func)
+        if changed.is_empty():
+            changed = _updated_unset(isl, new, before.func)
         return None if changed.is_empty() else told.difference(changed, expected, sources)
 
     return guarded(question)
@@ -183,11 +185,23 @@ def _copied_unset(isl: Any, flow: Flow, copies: Collection[str], func: t.PrimFun
     if not copies:
         return isl.UnionSet("{ }")
     running = flow.model.readers.intersect_range(flow.model.instances_of(copies)).domain()
-    found = flow.unwritten.intersect_domain(running)
+    return _of_memory(flow.unwritten.intersect_domain(running), flow, func).wrap()
+
+
+def _updated_unset(isl: Any, flow: Flow, func: t.PrimFunc) -> Any:
+    """[update -> element] of memory to which a reduction adds before anything has set it."""
+    own = flow.model.own
+    if own.is_empty():
+        return own.wrap()
+    return _of_memory(own.subtract(_sinks(solved(isl, flow.model, own))), flow, func).wrap()
+
+
+def _of_memory(reads: Any, flow: Flow, func: t.PrimFunc) -> Any:
+    """The reads of buffers that are no parameters."""
     for buffer in func.params:
         if isinstance(buffer, t.Buffer) and id(buffer) in flow.model.buffers:
-            found = found.subtract_range(flow.model.elements_of(buffer))
-    return found.wrap()
+            reads = reads.subtract_range(flow.model.elements_of(buffer))
+    return reads
 
 
 def _sinks(sources: Any) -> Any:

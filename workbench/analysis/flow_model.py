@@ -23,7 +23,7 @@ from .dependence import is_plain, library, runs_once, site_writer
 from .isl_text import NotAffine, Writer, with_parameters
 from .tree import BlockSite, Tree
 
-_KINDS = ("sinks", "writes", "updates", "schedule", "instances", "readers")
+_KINDS = ("sinks", "own", "writes", "updates", "schedule", "instances", "readers")
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,8 @@ class Model:
     """Union maps of a function; see the module's header."""
 
     sinks: Any
+    own: Any
+    """What reductions without an initialisation of their own read of their results."""
     writes: Any
     updates: Any
     schedule: Any
@@ -142,7 +144,7 @@ class _Builder:
         self.names: dict[str, str] = {}
         self.buffers: dict[int, tuple[str, int]] = {}
         self.maps: dict[str, list[Any]] = {
-            kind: [] for kind in ("sinks", "writes", "updates", "schedule", "instances", "readers")
+            kind: [] for kind in _KINDS
         }
         self.runs: list[Any] = []
         self.elements: list[Any] = []
@@ -193,8 +195,9 @@ class _Builder:
             self._map("instances", writer, f"{name}[{loops}] -> {target}[{at}]", starts if kind == "I" else domain)
         own = {id(region.buffer) for region in block.writes}
         for region in block.reads:
-            if not (updating and id(region.buffer) in own):
-                self._access("sinks", writer, tuple_name("R", block.name), loops, region, domain)
+            kind = "own" if updating and id(region.buffer) in own else "sinks"
+            if kind == "sinks" or block.init is None:
+                self._access(kind, writer, tuple_name("R", block.name), loops, region, domain)
         for region in block.writes:
             kind = "updates" if updating else "writes"
             self._access(kind, writer, tuple_name("U" if updating else "W", block.name), loops, region, domain)

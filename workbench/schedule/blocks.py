@@ -13,7 +13,7 @@ from ..core.errors import nearest
 from ..core.node import pre_order
 from ..tir import nodes as t
 from .errors import require
-from .legality import blocks_under, initialises_first, reduce_variables, require_legal
+from .legality import adds_once, blocks_under, initialises_first, reduce_variables, require_legal
 from .recurrence import meets_later_writer, over_time, write_apart
 from .reductions import reduction_operator
 from .references import BlockRV
@@ -130,6 +130,8 @@ def _irregularities(state: ScheduleState, site: BlockSite) -> Iterator[str]:
         yield "its reduction must keep its order, which its iterators do not stand in"
     if block.init is not None and not initialises_first(site):
         yield "its reduction does not begin where its initialisation runs"
+    if block.init is not None and not adds_once(site):
+        yield "it may add a value several times"
     if not writes_once(block):
         yield "its writes are not single elements, one for each point of its spatial iterators"
     written = [region.buffer for region in block.writes]

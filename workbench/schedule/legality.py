@@ -159,6 +159,7 @@ def _are_combined(loop: t.For, *touched: Touch) -> bool:
         and id(loop.var) in reduce_variables(site)
         and site.block.init is not None
         and reduction_operator(site.block) is not None
+        and adds_once(site)
     )
 
 
@@ -350,6 +351,13 @@ def runs_once(site: BlockSite, inner: Sequence[t.For] | None = None) -> bool:
         except NotAffine:
             site.facts[key] = False
     return bool(site.facts[key])
+
+
+def adds_once(site: BlockSite) -> bool:
+    """Whether a reduction adds each value once after it has started: loops that repeat it stand around all of it."""
+    reduced = reduce_variables(site)
+    first = next((number for number, loop in enumerate(site.loops) if id(loop.var) in reduced), len(site.loops))
+    return runs_once(site, site.loops[first:])
 
 
 def _exact_reorder(

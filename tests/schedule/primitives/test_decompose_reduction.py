@@ -63,6 +63,11 @@ def decompose_continued(sch: Schedule) -> Any:
     return sch.decompose_reduction("others", sch.get_loops("others")[1])
 
 
+def decompose_shared(sch: Schedule) -> Any:
+    sch.loop_partition(sch.get_loops("sum")[2], factors=[2])
+    return sch.decompose_reduction("sum_1", sch.get_loops("sum_1")[0])
+
+
 def decompose_mixed_predicate(sch: Schedule) -> Any:
     block = sch.get_block("mixed")
     return sch.decompose_reduction(block, sch.get_loops(block)[1])
@@ -75,6 +80,7 @@ REFUSALS: dict[str, tuple[Program, Steps, str]] = {
     "reduced twice": (q.reduced_windows, decompose_again_reduced, "E-SCHEDULE-REDUCED-TWICE"),
     "mixed loop": (p.plain_matmul, decompose_mixed_loop, "E-SCHEDULE-MIXED-LOOP"),
     "mixed predicate": (q.mixed_predicate, decompose_mixed_predicate, "E-SCHEDULE-MIXED-PREDICATE"),
+    "init shared": (lambda: sum_programs.summed_again(3, 4, 2, True)[0], decompose_shared, "E-SCHEDULE-INIT-SHARED"),
     "init late": (lambda: sum_programs.continued(2, 4)[0], decompose_continued, "E-SCHEDULE-INIT-LATE"),
 }
 

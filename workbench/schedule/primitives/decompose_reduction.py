@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from ...analysis import dependence
 from ...analysis.affine import variables_of
 from ...analysis.conditions import conjuncts
+from ...analysis.isl_text import NotAffine
 from ...analysis.regions import detect
-from ...analysis.tree import BlockSite, iter_ranges
+from ...analysis.tree import BlockSite, LoopSite, iter_ranges
 from ...arith import build
 from ...arith.nodes import PrimExpr, Var
 from ...core import origin
@@ -31,7 +35,8 @@ def decompose_reduction(state: ScheduleState, block: BlockRV, loop: LoopRV) -> C
 
     The block keeps its name and loses its `init`.
     Raises `ScheduleError`: a block without init, a loop that is not around it, reduction loops outside the loop,
-    elements that are reduced more than once inside it, an init that the first iteration does not run.
+    elements that are reduced more than once inside it, an init that the first iteration does not run, others inside
+    that write the elements, or read what they were before.
     """
     site, target = state.block(block), state.loop_site(loop)
     require_leaf(state, site, "decompose")
@@ -55,6 +60,7 @@ def decompose_reduction(state: ScheduleState, block: BlockRV, loop: LoopRV) -> C
             nodes=(target.loop, site.block),
         )
     _check_loops(state, site, at)
+    _check_others(state, site, target)
     initial = _init_nest(site, at, Names(state.tree.names()))
     update = _update_block(site.block)
     changes: dict[int, Replacement] = {id(site.block): update}
@@ -100,6 +106,36 @@ def _check_loops(state: ScheduleState, site: BlockSite, at: int) -> None:
         fix="write the reduction from the beginning of its domain on, or without init",
         nodes=(site.block,),
     )
+
+
+def _check_others(state: ScheduleState, site: BlockSite, target: LoopSite) -> None:
+    """Others in the loop must not write what is initialised, nor read what was there before."""
+    inside = state.tree.under(target.loop)
+    for region in site.block.writes:
+        buffer = region.buffer
+        parameter = any(buffer is item for item in state.func.params)
+        for other in state.tree.accessing(buffer):
+            if other is site or all(other is not item for item in inside):
+                continue
+            writes = any(item.buffer is buffer for item in other.block.writes)
+            later = other.order > site.order and not (parameter and _reads_older(target.loop, buffer, inside))
+            require_legal(
+                state,
+                later and not writes,
+                "E-SCHEDULE-INIT-SHARED",
+                f"{other.name} {'writes' if writes else 'reads'} {buffer.name} inside {target.loop.var.name}, too",
+                found=f"what {site.name} initialises would be initialised before {other.name} comes",
+                expected="a loop in which others only read what the reduction has made",
+                fix="decompose at a loop inside, which the other block is not in",
+                nodes=(site.block, other.block),
+            )
+
+
+def _reads_older(loop: t.For, buffer: t.Buffer, sites: Sequence[BlockSite]) -> bool:
+    try:
+        return dependence.uncovered(loop, buffer, sites)
+    except NotAffine:
+        return True
 
 
 def _init_nest(site: BlockSite, at: int, names: Names) -> t.Stmt:

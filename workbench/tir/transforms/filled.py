@@ -56,7 +56,7 @@ def is_filled(region: t.BufferRegion, values: dict[Any, n.PrimExpr], inner: set[
                 continue
             if not variables <= inner:
                 return False
-            digits.append(_digit(atom))
+            digits.append(digit_of(atom))
             bound = simplifier.bound(atom)
             spans.append((abs(coefficient), float(bound.high) - float(bound.low)))
         if not _without_gaps(spans):
@@ -74,7 +74,8 @@ def _without_gaps(spans: list[tuple[int, float]]) -> bool:
     return True
 
 
-def _digit(atom: n.PrimExpr) -> Digit:
+def digit_of(atom: n.PrimExpr) -> Digit:
+    """An atom as a part of a number; all of it if it is no quotient and no remainder."""
     low, high = 1.0, inf
     source = atom
     if isinstance(source, n.FloorMod) and _number(source.b):

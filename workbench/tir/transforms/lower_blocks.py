@@ -26,6 +26,7 @@ from .align_storage import KEY as ALIGN
 from .align_storage import block_rows
 from .carried import carries
 from .constant_fold import fold
+from .distinct import tells_apart
 from .overlap import writes_overlap
 
 _PLAIN_LOOPS = (t.ForKind.SERIAL, t.ForKind.UNROLLED)
@@ -117,7 +118,7 @@ def _decomposed_init(loop: t.For, placed: _Placement) -> t.Stmt | None:
     """The init of a reduction as a nest of its own before `loop`; None where that is not possible.
 
     `loop` must be the outermost loop of the reduction, and all loops from it to the block must be nested directly.
-    Other iterations of the block write other elements, so running all inits first changes nothing.
+    No two iterations may do the same: each sum starts once, so that running all inits first changes nothing.
     """
     chain: list[t.For] = []
     inner: t.Stmt = loop
@@ -137,6 +138,8 @@ def _decomposed_init(loop: t.For, placed: _Placement) -> t.Stmt | None:
     others = [value for iterator, value in pairs if iterator.kind is not t.IterKind.REDUCE]
     if any(_uses(value, step.var) for value in others for step in driving):
         return None
+    if not tells_apart([value for _, value in pairs], chain):
+        return None  # a sum may start again in there
     first: dict[Any, Any] = {step.var: step.min for step in driving}
     if not all(_at_minimum(iterator, value, first) for iterator, value in pairs):
         return None
