@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
+from workbench.analysis.reduction_loops import reduce_variables
 from workbench.arith.nodes import IntImm
 from workbench.core.equal import fingerprint
 from workbench.core.errors import WorkbenchError
 from workbench.schedule import PRIMITIVES, BlockRV, LoopRV, Schedule, ScheduleError
-from workbench.schedule.legality import reduce_variables
 from workbench.schedule.registry import Primitive, accepted
 
 FACTORS: tuple[list[int | None], ...] = (

@@ -19,8 +19,9 @@ from ..arith.intrinsics import INTRINSICS
 from ..core.node import post_order
 from ..tir import nodes as t
 from .conditions import conjuncts
-from .dependence import is_plain, library, runs_once, site_writer
+from .dependence import is_plain, library, site_writer
 from .isl_text import NotAffine, Writer, with_parameters
+from .reduction_loops import adds_once
 from .tree import BlockSite, Tree
 
 _KINDS = ("sinks", "own", "writes", "updates", "schedule", "instances", "readers")
@@ -293,7 +294,7 @@ def _require_understood(tree: Tree, site: BlockSite, updates: Collection[str]) -
         if not all(isinstance(axis.extent, a.IntImm) and axis.extent.value == 1 for axis in region.region):
             raise NotAffine(f"{site.name} writes more than single elements")
     if block.name in updates:
-        if not _updates_once(site):
+        if not adds_once(site):
             raise NotAffine(f"{site.name} may update an element twice with one value")
     elif block.init is not None:
         raise NotAffine(f"{site.name} reduces in a way of its own")
@@ -304,19 +305,3 @@ def _require_understood(tree: Tree, site: BlockSite, updates: Collection[str]) -
 def _is_pure(call: a.Call) -> bool:
     entry = INTRINSICS.get(call.op)
     return entry is not None and entry.pure
-
-
-def _updates_once(site: BlockSite) -> bool:
-    """Whether each update of a reduction runs once: after each initialisation, or, without one, at all."""
-    inner = site.loops
-    if site.block.init is not None:
-        reduced = {
-            id(var)
-            for item, value in site.bindings
-            if item.kind is t.IterKind.REDUCE
-            for var in post_order(value)
-            if isinstance(var, a.Var)
-        }
-        first = next((i for i, loop in enumerate(site.loops) if id(loop.var) in reduced), len(site.loops))
-        inner = site.loops[first:]
-    return runs_once(site, inner)

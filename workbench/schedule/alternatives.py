@@ -280,7 +280,7 @@ def _after_cache_write(case: Case) -> Iterator[Proposal]:
 
 def _reductions_inwards(case: Case) -> Iterator[Proposal]:
     """Producers are finished inside a loop once their reduction loops stand inside of it."""
-    from .legality import reduce_variables
+    from ..analysis.reduction_loops import reduce_variables
 
     if case.error.code != "E-SCHEDULE-UNFINISHED":
         return

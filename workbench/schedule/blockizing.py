@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..analysis.affine import Affine, Ranges, variables_of
+from ..analysis.reduction_loops import initialises_first, runs_once
 from ..analysis.regions import Bound, union
 from ..analysis.tree import BlockSite
 from ..arith import build
@@ -19,7 +20,6 @@ from ..core.node import substitute
 from ..tir import nodes as t
 from ..tir.build import nest
 from .errors import refuse
-from .legality import initialises_first, runs_once
 from .surgery import Names
 
 CODE = "E-SCHEDULE-BLOCKIZE"

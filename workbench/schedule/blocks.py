@@ -7,13 +7,14 @@ from collections.abc import Iterator
 from ..analysis.affine import variables_of
 from ..analysis.bindings import guards_only, writes_once
 from ..analysis.coverage import runs_everywhere
+from ..analysis.reduction_loops import adds_once, initialises_first, reduce_variables
 from ..analysis.tree import BlockSite, extent_of
 from ..arith import nodes as a
 from ..core.errors import nearest
 from ..core.node import pre_order
 from ..tir import nodes as t
 from .errors import require
-from .legality import adds_once, blocks_under, initialises_first, reduce_variables, require_legal
+from .legality import blocks_under, require_legal
 from .recurrence import meets_later_writer, over_time, write_apart
 from .reductions import reduction_operator
 from .references import BlockRV

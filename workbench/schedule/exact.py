@@ -15,10 +15,11 @@ from dataclasses import replace
 from ..analysis.flow import Difference, difference, inline_difference
 from ..analysis.flow_model import Alias
 from ..analysis.isl_text import NotAffine
+from ..analysis.reduction_loops import initialises_first
 from ..analysis.tree import BlockSite, Tree
 from ..tir import nodes as t
 from .errors import IllegalError
-from .legality import forbid, initialises_first, reduction_operator, require_independent
+from .legality import forbid, reduction_operator, require_independent
 from .state import ScheduleState
 
 

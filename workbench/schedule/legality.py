@@ -13,11 +13,16 @@ from functools import partial
 from typing import Any
 
 from ..analysis import dependence
-from ..analysis.affine import Affine, variables_of
-from ..analysis.bindings import binding_facts, guards_only
-from ..analysis.conditions import below, conjuncts
 from ..analysis.dependence import Conflict, NotAffine
 from ..analysis.recovery import Touch, recovered, touches
+from ..analysis.reduction_loops import (
+    adds_once,
+    initialises_first,
+    reduce_variables,
+    runs_once,
+    spatial_variables,
+    steps_through_both,
+)
 from ..analysis.tree import BlockSite, Tree, extent_of
 from ..arith import nodes as a
 from ..tir import nodes as t
@@ -183,53 +188,6 @@ def _independence_fix(loop: t.For, sites: Sequence[BlockSite], across: bool) -> 
     return "choose a loop whose iterations touch different elements"
 
 
-def reduce_variables(site: BlockSite) -> frozenset[int]:
-    """Loop variables (identities) in the bindings of reduction iterators."""
-    return frozenset(
-        id(var)
-        for iter_var, value in site.bindings
-        if iter_var.kind is t.IterKind.REDUCE
-        for var in variables_of(value)
-    )
-
-
-def spatial_variables(site: BlockSite) -> frozenset[int]:
-    """Loop variables (identities) in the bindings of the other iterators."""
-    return frozenset(
-        id(var)
-        for iter_var, value in site.bindings
-        if iter_var.kind is not t.IterKind.REDUCE
-        for var in variables_of(value)
-    )
-
-
-def steps_through_both(site: BlockSite, loops: Sequence[t.For]) -> bool:
-    """Whether one of `loops` steps through spatial and reduction iterators of a block at once (a fused loop)."""
-    mixed = reduce_variables(site) & spatial_variables(site)
-    return any(id(loop.var) in mixed for loop in loops)
-
-
-def initialises_first(site: BlockSite) -> bool:
-    """Whether the reduction iterators are at the beginning of their domains, where `init` runs, when their loops are.
-
-    for k in range(1, n): vk = k, or vk = n - 1 - k        # not: init does not run, or wipes out what was added
-    """
-    ranges, reduced = site.ranges, reduce_variables(site)
-    starts = {id(loop.var): Affine.of(loop.min, ranges) for loop in site.loops if id(loop.var) in reduced}
-    for iter_var, value in site.bindings:
-        begin = Affine.of(value, ranges).substituted(starts, ranges)
-        if iter_var.kind is t.IterKind.REDUCE and not begin.same_as(Affine.of(iter_var.dom.min, ranges)):
-            return False
-    if guards_only(site):
-        return True
-    for condition in conjuncts(site.realize.predicate):
-        form = below(condition, ranges)
-        if form is None or not form.substituted(starts, ranges).never_negative(ranges):
-            if any(id(var) in reduced for var in variables_of(condition)):
-                return False
-    return True
-
-
 def _unproven(loop: t.For, verb: str, suspects: dict[int, list[Touch]], why: str, fix: str) -> IllegalError:
     touched = next(iter(suspects.values()))
     return illegal(
@@ -338,26 +296,6 @@ def _sums_over(site: BlockSite, left: Sequence[t.For], chain: Sequence[t.For]) -
         return False
     only_reduced = reduce_variables(site) - spatial_variables(site)
     return all(id(loop.var) in only_reduced for loop in left)
-
-
-def runs_once(site: BlockSite, inner: Sequence[t.For] | None = None) -> bool:
-    """Whether each instance of a block runs once while the loops `inner` (default: all around it) run."""
-    if binding_facts(site, inner).injective:
-        return True
-    key = ("runs once", *(() if inner is None else map(id, inner)))
-    if key not in site.facts:
-        try:
-            site.facts[key] = dependence.runs_once(site, site.loops if inner is None else inner)
-        except NotAffine:
-            site.facts[key] = False
-    return bool(site.facts[key])
-
-
-def adds_once(site: BlockSite) -> bool:
-    """Whether a reduction adds each value once after it has started: loops that repeat it stand around all of it."""
-    reduced = reduce_variables(site)
-    first = next((number for number, loop in enumerate(site.loops) if id(loop.var) in reduced), len(site.loops))
-    return runs_once(site, site.loops[first:])
 
 
 def _exact_reorder(

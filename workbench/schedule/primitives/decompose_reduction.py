@@ -8,6 +8,7 @@ from ...analysis import dependence
 from ...analysis.affine import variables_of
 from ...analysis.conditions import conjuncts
 from ...analysis.isl_text import NotAffine
+from ...analysis.reduction_loops import initialises_first, reduce_variables, runs_once, spatial_variables
 from ...analysis.regions import detect
 from ...analysis.tree import BlockSite, LoopSite, iter_ranges
 from ...arith import build
@@ -18,7 +19,7 @@ from ...tir import nodes as t
 from ..blocks import require_leaf
 from ..errors import refuse, require
 from ..kinds import require_still_independent
-from ..legality import initialises_first, reduce_variables, require_legal, runs_once, spatial_variables
+from ..legality import require_legal
 from ..references import BlockRV, LoopRV
 from ..registry import primitive
 from ..state import Change, ScheduleState

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...analysis.affine import Affine, Ranges
+from ...analysis.reduction_loops import reduce_variables
 from ...analysis.regions import accesses
 from ...analysis.tree import BlockSite, extent_of, iter_ranges
 from ...arith import build
@@ -13,7 +14,6 @@ from ...tir import nodes as t
 from ..arguments import Factor
 from ..errors import refuse, require
 from ..kinds import require_still_independent
-from ..legality import reduce_variables
 from ..references import LoopRV
 from ..registry import primitive
 from ..state import Change, ScheduleState

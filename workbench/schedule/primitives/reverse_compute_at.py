@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from ...analysis.affine import Affine, Ranges
 from ...analysis.bindings import binding_facts, writes_box
+from ...analysis.reduction_loops import reduce_variables
 from ...analysis.regions import Bound, hull
 from ...analysis.tree import BlockSite, LoopSite, iter_ranges
 from ...arith.nodes import Var
@@ -15,7 +16,7 @@ from ..blocks import require_regular, require_whole_domain
 from ..errors import IllegalError, illegal, refuse, require
 from ..exact import doubting, require_concurrent, settle
 from ..kinds import require_still_independent
-from ..legality import forbid, reduce_variables, require_legal
+from ..legality import forbid, require_legal
 from ..placing import (
     Window,
     insert,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from ...analysis.affine import Affine, Ranges, variables_of
 from ...analysis.bindings import binding_facts, writes_once
 from ...analysis.conditions import conjuncts
+from ...analysis.reduction_loops import reduce_variables, runs_once, spatial_variables
 from ...analysis.tree import BlockSite
 from ...arith import build
 from ...arith.nodes import PrimExpr, Var
@@ -17,7 +18,7 @@ from ...tir.build import seq
 from ..arguments import Index
 from ..blocks import require_leaf
 from ..errors import refuse, require
-from ..legality import SUMS, reduce_variables, require_legal, runs_once, spatial_variables
+from ..legality import SUMS, require_legal
 from ..reductions import Reduction, reduction_of, renamed_elements, stored
 from ..references import BlockRV, LoopRV
 from ..registry import primitive

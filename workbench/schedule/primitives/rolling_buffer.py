@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from ...analysis.affine import Affine
 from ...analysis.bindings import guards_only, writes_box
+from ...analysis.reduction_loops import reduce_variables
 from ...analysis.regions import Box, hull
 from ...analysis.tree import BlockSite, Tree
 from ...arith import build
@@ -17,7 +18,7 @@ from ..arguments import Index
 from ..blocks import require_intermediate, require_not_addressed, require_regular, written_buffer
 from ..errors import refuse, require
 from ..layouts import relaid, require_plain_storage
-from ..legality import reduce_variables, require_legal
+from ..legality import require_legal
 from ..references import BlockRV
 from ..registry import primitive
 from ..state import Change, ScheduleState

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from ...analysis.affine import Affine, Ranges, variables_of
 from ...analysis.coverage import runs_everywhere
+from ...analysis.reduction_loops import runs_once
 from ...analysis.tree import BlockSite
 from ...arith import build
 from ...arith.nodes import PrimExpr, Var
@@ -17,7 +18,7 @@ from ...tir.index_map import IndexMap
 from ..blocks import require_regular
 from ..errors import require
 from ..layouts import mapped_shape, require_injective, require_rank
-from ..legality import SUMS, require_legal, runs_once
+from ..legality import SUMS, require_legal
 from ..placing import require_plain_loops
 from ..reductions import reduction_operator
 from ..references import BlockRV

@@ -1,0 +1,85 @@
+"""How the loops around a block run it: which of them reduce, where a sum starts, and what runs more than once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..tir import nodes as t
+from . import dependence
+from .affine import Affine, variables_of
+from .bindings import binding_facts, guards_only
+from .conditions import below, conjuncts
+from .isl_text import NotAffine
+from .tree import BlockSite
+
+
+def reduce_variables(site: BlockSite) -> frozenset[int]:
+    """Loop variables (identities) in the bindings of reduction iterators."""
+    return frozenset(
+        id(var)
+        for iter_var, value in site.bindings
+        if iter_var.kind is t.IterKind.REDUCE
+        for var in variables_of(value)
+    )
+
+
+def spatial_variables(site: BlockSite) -> frozenset[int]:
+    """Loop variables (identities) in the bindings of the other iterators."""
+    return frozenset(
+        id(var)
+        for iter_var, value in site.bindings
+        if iter_var.kind is not t.IterKind.REDUCE
+        for var in variables_of(value)
+    )
+
+
+def steps_through_both(site: BlockSite, loops: Sequence[t.For]) -> bool:
+    """Whether one of `loops` steps through spatial and reduction iterators of a block at once (a fused loop)."""
+    mixed = reduce_variables(site) & spatial_variables(site)
+    return any(id(loop.var) in mixed for loop in loops)
+
+
+def initialises_first(site: BlockSite) -> bool:
+    """Whether the reduction iterators are at the beginning of their domains, where `init` runs, when their loops are.
+
+    for k in range(1, n): vk = k, or vk = n - 1 - k        # not: init does not run, or wipes out what was added
+    """
+    ranges, reduced = site.ranges, reduce_variables(site)
+    starts = {id(loop.var): Affine.of(loop.min, ranges) for loop in site.loops if id(loop.var) in reduced}
+    for iter_var, value in site.bindings:
+        begin = Affine.of(value, ranges).substituted(starts, ranges)
+        if iter_var.kind is t.IterKind.REDUCE and not begin.same_as(Affine.of(iter_var.dom.min, ranges)):
+            return False
+    if guards_only(site):
+        return True
+    for condition in conjuncts(site.realize.predicate):
+        form = below(condition, ranges)
+        if form is None or not form.substituted(starts, ranges).never_negative(ranges):
+            if any(id(var) in reduced for var in variables_of(condition)):
+                return False
+    return True
+
+
+def runs_once(site: BlockSite, inner: Sequence[t.For] | None = None) -> bool:
+    """Whether each instance of a block runs once while the loops `inner` (default: all around it) run."""
+    if binding_facts(site, inner).injective:
+        return True
+    key = ("runs once", *(() if inner is None else map(id, inner)))
+    if key not in site.facts:
+        try:
+            site.facts[key] = dependence.runs_once(site, site.loops if inner is None else inner)
+        except NotAffine:
+            site.facts[key] = False
+    return bool(site.facts[key])
+
+
+def adds_once(site: BlockSite) -> bool:
+    """Whether a reduction adds each value once after it has started; at all, if it has no init.
+
+    for t, i, k: C[vi] += A[vi, vk]         # once for each t, as init runs again; for i, k, t: several times
+    """
+    inner = site.loops
+    if site.block.init is not None:
+        reduced = reduce_variables(site)
+        inner = inner[next((at for at, loop in enumerate(inner) if id(loop.var) in reduced), len(inner)) :]
+    return runs_once(site, inner)
