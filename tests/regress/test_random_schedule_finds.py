@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import workbench as wb
-from tests.property.offset_programs import shifted, short
+from tests.property.offset_programs import column, shifted, short
 from tests.property.schedule_checks import check_numbers as check_case
 from tests.property.schedule_programs import Case
 from tests.property.sum_programs import continued, partial_sum, reversed_sum, running_sum, summed_again
@@ -312,3 +312,11 @@ def test_a_sum_without_its_start_is_not_cached() -> None:
     sch.decompose_reduction("sum", sch.get_loops("sum")[2])
     with pytest.raises(ScheduleError, match="before anything is there"):
         sch.cache_write("sum", 0, "local")
+
+
+def test_a_declared_region_as_long_as_an_iterator_says_is_no_box() -> None:
+    """The copy's loop ended at the iterator, which it does not have (seed 28570)."""
+    sch = Schedule(column(3, 4)[0])
+    sch.annotate_buffer_access("make", 0, "write", lambda i, j: (0, i + 1, j, j + 1))
+    with pytest.raises(ScheduleError, match="not a box of its iterators"):
+        sch.cache_read("first", 0, "local")

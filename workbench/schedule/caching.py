@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..analysis.affine import Affine, Ranges
+from ..analysis.affine import Affine, Ranges, variables_of
 from ..analysis.coverage import fills_domain
 from ..analysis.tree import BlockSite, Tree, iter_ranges
 from ..arith import build
@@ -196,6 +196,8 @@ def written_box(block: t.Block, region: t.BufferRegion) -> Box:
     for axis in region.region:
         form = Affine.of(axis.min, iter_ranges(block))
         var = form.is_variable()
+        if any(id(part) in domains for part in variables_of(axis.extent)):
+            raise _no_box(block)
         if form.value is not None:
             found.append((build.const(form.value), axis.extent))
         elif var is not None and id(var) in domains and id(var) not in used:
