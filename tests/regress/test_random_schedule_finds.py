@@ -316,7 +316,7 @@ def test_a_sum_without_its_start_is_not_cached() -> None:
 
 def test_a_declared_region_as_long_as_an_iterator_says_is_no_box() -> None:
     """The copy's loop ended at the iterator, which it does not have (seed 28570)."""
-    sch = Schedule(column(3, 4)[0])
+    sch = Schedule(column(1, 4)[0])
     sch.annotate_buffer_access("make", 0, "write", lambda i, j: (0, i + 1, j, j + 1))
     with pytest.raises(ScheduleError, match="not a box of its iterators"):
         sch.cache_read("first", 0, "local")
