@@ -168,7 +168,7 @@ def test_parts_of_a_loop_do_not_share_a_private_buffer() -> None:
     i, j, k = sch.get_loops("C")
     sch.parallel(j)
     sch.read_at(k, "C", 0, "local")
-    with pytest.raises(ScheduleError, match="cannot go on running at once"):
+    with pytest.raises(ScheduleError, match="cannot go on running j at once after this step"):
         sch.loop_partition(i, [1, None])
     sch.loop_partition(k, [1, None])
     check_lowered(sch.func)

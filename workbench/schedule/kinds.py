@@ -44,4 +44,4 @@ def require_still_independent(state: ScheduleState, func: t.PrimFunc, buffers: I
         if loop.kind in t.AT_ONCE
     }
     for loop in at_once.values():
-        require_independent(after, loop, "go on running at once", loop.has_private_buffers)
+        require_independent(after, loop, "go on running {} at once after this step", loop.has_private_buffers)

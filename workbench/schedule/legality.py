@@ -152,7 +152,7 @@ def require_independent(
     except NotAffine as problem:
         return forbid(state, _unproven(loop, verb, suspects, f"not affine: {problem}", fix))
     if conflict is not None:
-        message = f"cannot {verb} {loop.var.name}: its iterations depend on each other"
+        message = f"cannot {_act(verb, loop)}: its iterations depend on each other"
         forbid(state, _in_conflict(message, conflict, loop, fix))
 
 
@@ -188,11 +188,16 @@ def _independence_fix(loop: t.For, sites: Sequence[BlockSite], across: bool) -> 
     return "choose a loop whose iterations touch different elements"
 
 
+def _act(verb: str, loop: t.For) -> str:
+    """ "parallelize i": the loop's name at the end, or where the verb says."""
+    return verb.format(loop.var.name) if "{}" in verb else f"{verb} {loop.var.name}"
+
+
 def _unproven(loop: t.For, verb: str, suspects: dict[int, list[Touch]], why: str, fix: str) -> IllegalError:
     touched = next(iter(suspects.values()))
     return illegal(
         "E-SCHEDULE-UNPROVEN",
-        f"cannot show that it is legal to {verb} {loop.var.name}",
+        f"cannot show that it is legal to {_act(verb, loop)}",
         found=f"{touched[0].region.buffer.name} is written inside; {why}",
         expected="accesses whose independence can be shown",
         fix=fix,
