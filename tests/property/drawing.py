@@ -27,7 +27,7 @@ WEIGHTS = {"get": 0, "loop": 3, "place": 12, "inline": 3, "cache": 2, "reduction
 OWN_WEIGHTS = {
     "compute_at": 14, "reverse_compute_at": 16, "rolling_buffer": 6, "decompose_padding": 3, "pad_einsum": 3,
     "decompose_reduction": 7, "rfactor": 7, "reorder": 8, "fuse": 5, "loop_partition": 5, "bind": 4, "parallel": 4,
-    "split": 4, "compute_inline": 6, "reverse_compute_inline": 5, "cache_read": 4, "cache_write": 3, "blockize": 2,
+    "split": 4, "compute_inline": 6, "reverse_compute_inline": 5, "cache_read": 5, "cache_write": 4, "blockize": 2,
 }  # fmt: skip
 """The same for single primitives: those that order and values hang on more often, those that seldom apply less."""
 DRAWN_DEFAULT = 0.6
@@ -143,6 +143,8 @@ def pool_of(
         else:
             sums = entry.category == "reduction" and rng.random() < 0.9
             values += (known.reduced if sums else []) or known.loops
+    if values and any(typing.get_origin(part) is list for part in typing.get_args(annotation)):
+        values = [rng.sample(values, min(len(values), count)) for count in (1, 1, 2, 2, 3)]
     values += _values_of(annotation)
     return values or ([item.default] if item.default is not item.empty else [])
 

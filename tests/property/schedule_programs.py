@@ -496,7 +496,9 @@ MAKERS: dict[str, Maker] = {
         _of(sums.tailed_sum, (1, 5), (1, 7)),
     )
 }  # fmt: skip
-COMMON = ("matmul", "convolution", "chain", "softmax", "blur", "transposed", "argmax")
+COMMON = (
+    "matmul", "convolution", "chain", "softmax", "blur", "transposed", "argmax", "rewritten", "column", "outer_sum",
+)  # fmt: skip
 """Drawn twice as often: their structure leaves more to do."""
 
 
