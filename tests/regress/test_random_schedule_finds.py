@@ -6,6 +6,7 @@ import pytest
 
 import workbench as wb
 from tests.property.offset_programs import column, shifted, short
+from tests.property.order_programs import scratch
 from tests.property.schedule_checks import check_numbers as check_case
 from tests.property.schedule_programs import Case
 from tests.property.sum_programs import continued, partial_sum, reversed_sum, running_sum, summed_again
@@ -320,3 +321,10 @@ def test_a_declared_region_as_long_as_an_iterator_says_is_no_box() -> None:
     sch.annotate_buffer_access("make", 0, "write", lambda i, j: (0, i + 1, j, j + 1))
     with pytest.raises(ScheduleError, match="not a box of its iterators"):
         sch.cache_read("first", 0, "local")
+
+
+def test_a_private_buffer_is_not_copied_out_of_its_threads() -> None:
+    """All of them would write the cache's elements (seeds 96 and 28347)."""
+    sch = Schedule(scratch(2, 3)[0])
+    with pytest.raises(ScheduleError, match="cannot go on running i at once"):
+        sch.cache_write("keep", 0, "global", consumer_blocks=["pair"])

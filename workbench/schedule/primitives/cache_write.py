@@ -20,6 +20,7 @@ from ..caching import (
     written_box,
 )
 from ..exact import doubting, settle
+from ..kinds import require_still_independent
 from ..legality import require_legal
 from ..references import BlockRV
 from ..registry import primitive
@@ -66,6 +67,7 @@ def cache_write(
     func = replaced(state.func, {id(item.block): substitute(item.block, {old: new}) for item in (site, *consumers)})
     func = allocating(placed_after(func, site.name, placed), new)
     settle(state, working, func, copies=(name,), aliases={id(new): old})
+    require_still_independent(state, func, [new])
     return Change(func, (name,))
 
 

@@ -10,6 +10,7 @@ from ..arguments import BufferChoice
 from ..blocks import chosen_buffer, require_leaf, require_regular
 from ..caching import allocating, available_box, placed_after, placed_before, require_alone_in_loops, require_covering
 from ..exact import doubting, settle
+from ..kinds import require_still_independent
 from ..references import BlockRV
 from ..registry import primitive
 from ..reindexing import (
@@ -83,4 +84,5 @@ def moved_write(
     func = replaced(state.func, {id(site.block): with_access(site.block, old, new, moved)})
     func = allocating(placed_after(func, site.name, placed), new)
     settle(state, working, func, copies=(name,))
+    require_still_independent(state, func, [new])
     return Change(func, (name,))
