@@ -68,6 +68,7 @@ MUTANTS: Sequence[Mutant] = (
         ("compute-at-any-consumer", "compute_at", "inside = any(part is target.loop for part in reader.path)",
          "inside = any(isinstance(part, t.For) and part.body is target.loop.body for part in reader.path) "
          "or reader.order > target.order"),
+        ("compute-at-before-producers", "compute_at", "                not shared,\n", "                True,\n"),
         ("compute-at-last-window", "compute_at", "window_of(union(known, ranges), iter_var, ranges)",
          "window_of(known[-1], iter_var, ranges)"),
         ("compute-at-forgets-shift", "compute_at", "Bound(bound.low.minus(shift), bound.high.minus(shift))",

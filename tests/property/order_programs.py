@@ -208,3 +208,31 @@ def main(X: T.Buffer(({n}, {n}), "float32"), Y: T.Buffer(({n}, {n}), "float32"))
         return 2 * x[np.where(column < row, row - 1, row), row] + 1
 
     return func, meaning
+
+
+def folded(n: int) -> tuple[t.PrimFunc, Any]:
+    """In one loop a value is made, put away by pairs, and fetched: by its place alone, all would have to be there."""
+    func = parsed(f"""
+@T.prim_func
+def main(X: T.Buffer(({n},), "float32"), Y: T.Buffer(({n}, 2), "float32")):
+    P = T.alloc_buffer(({n},), "float32")
+    Q = T.alloc_buffer(({(n + 1) // 2}, 2), "float32")
+    for i in T.serial({n}):
+        with T.block("make"):
+            vi = T.axis.spatial({n}, i)
+            T.reads(X[vi])
+            T.writes(P[vi])
+            P[vi] = X[vi] * T.float32(2)
+        with T.block("put"):
+            vi = T.axis.spatial({n}, i)
+            T.reads(P[vi])
+            T.writes(Q[vi // 2, vi % 2])
+            Q[vi // 2, vi % 2] = P[vi] + T.float32(1)
+        for u in T.serial(2):
+            with T.block("fetch"):
+                vi, vu = T.axis.remap("SS", [i, u])
+                T.reads(Q[vi // 2, vi % 2])
+                T.writes(Y[vi, vu])
+                Y[vi, vu] = Q[vi // 2, vi % 2] - T.float32(3)
+""")
+    return func, lambda x: np.repeat((2 * x - 2)[:, None], 2, axis=1)

@@ -487,6 +487,7 @@ MAKERS: dict[str, Maker] = {
         _of(sums.summed_again, (1, 3), (1, 4), (1, 4), (0, 1)),
         _of(order.scratch, (1, 4), (1, 6)),
         _of(order.revisited, (1, 6)),
+        _of(order.folded, (1, 8)),
         _of(read.flipped, (1, 9)),
         _of(read.diagonal, (1, 7)),
         halo,

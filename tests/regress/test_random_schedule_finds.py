@@ -6,7 +6,7 @@ import pytest
 
 import workbench as wb
 from tests.property.offset_programs import column, shifted, short
-from tests.property.order_programs import scratch
+from tests.property.order_programs import folded, scratch
 from tests.property.schedule_checks import check_numbers as check_case
 from tests.property.schedule_programs import Case
 from tests.property.sum_programs import continued, partial_sum, reversed_sum, running_sum, summed_again
@@ -328,3 +328,10 @@ def test_a_private_buffer_is_not_copied_out_of_its_threads() -> None:
     sch = Schedule(scratch(2, 3)[0])
     with pytest.raises(ScheduleError, match="cannot go on running i at once"):
         sch.cache_write("keep", 0, "global", consumer_blocks=["pair"])
+
+
+def test_a_block_does_not_move_ahead_of_what_it_reads_in_its_own_loop() -> None:
+    """Fetched by its place in pairs, all was computed in each iteration, from values not yet made (seed 9498)."""
+    sch = Schedule(folded(4)[0])
+    with pytest.raises(ScheduleError, match="make, which put reads from, stands in a loop around u, too"):
+        sch.compute_at("put", sch.get_loops("fetch")[1])

@@ -8,6 +8,7 @@ import pytest
 
 from tests.conftest import Golden
 from tests.property.offset_programs import partial
+from tests.property.order_programs import folded
 from tests.schedule import odd_programs as q
 from tests.schedule import programs as p
 from tests.schedule.harness import Program, Steps, check_refusal, check_steps
@@ -64,6 +65,11 @@ REFUSALS: dict[str, tuple[Program, Steps, str]] = {
         p.softmax,
         lambda s: s.compute_at("shifted", s.get_loops("out")[0]),
         "E-SCHEDULE-CONSUMER-OUTSIDE",
+    ),
+    "producer inside": (
+        lambda: folded(4)[0],
+        lambda s: s.compute_at("put", s.get_loops("fetch")[1]),
+        "E-SCHEDULE-PRODUCER-INSIDE",
     ),
     "no consumer": (q.unread, lambda s: s.compute_at("make", s.get_loops("use")[0]), "E-SCHEDULE-NO-CONSUMER"),
     "own loop": (p.matmul, lambda s: s.compute_at("C", s.get_loops("C")[0]), "E-SCHEDULE-OWN-LOOP"),

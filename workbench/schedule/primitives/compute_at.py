@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ...analysis.affine import Affine
 from ...analysis.regions import Bound, hull, union
 from ...analysis.tree import BlockSite, LoopSite, iter_ranges
@@ -45,8 +47,8 @@ def compute_at(
 
     Elements that several iterations need are computed again in each.  Its old loops are gone.  A place drawn by
     sample_compute_location may be no loop: the root leaves the block where it is, inlined means compute_inline.
-    Raises `ScheduleError`: an output of the function, consumers outside the loop, a block whose values depend on
-    when they are computed.
+    Raises `ScheduleError`: an output of the function, consumers outside the loop, producers inside that have not made
+    what is needed, a block whose values depend on when they are computed.
     """
     if is_mark(loop):
         return Change(state.func) if loop.target is ROOT else compute_inline(state, block)
@@ -59,6 +61,7 @@ def compute_at(
     require_plain_loops(site, "move")
     consumers = _consumers(working, site, target)
     around = loops_at(target)
+    _require_finished(working, site, target, around)
     windows = _windows(site, target, consumers)
     placed = moved(site, windows, around, Names(state.tree.names()), preserve_unit_loops)
     first = min(part_of(state.tree, target.loop, consumer) for consumer in consumers)
@@ -109,6 +112,23 @@ def _consumers(state: ScheduleState, site: BlockSite, target: LoopSite) -> list[
         nodes=(site.block,),
     )
     return found
+
+
+def _require_finished(state: ScheduleState, site: BlockSite, target: LoopSite, around: Sequence[t.For]) -> None:
+    """What the block reads must be there for all of the box that it computes in one iteration of the target."""
+    for region in site.block.reads:
+        for writer in state.tree.writers(region.buffer):
+            shared = [loop.var.name for loop in around if any(part is loop for part in writer.path)]
+            require_legal(
+                state,
+                not shared,
+                "E-SCHEDULE-PRODUCER-INSIDE",
+                f"{writer.name}, which {site.name} reads from, stands in a loop around {target.loop.var.name}, too",
+                found=f"a producer in {shared[-1] if shared else ''}, which may not have made all that is needed",
+                expected="producers that are finished before, or make in each iteration what is read in it",
+                fix=f"move {site.name} first, and {writer.name} after it",
+                nodes=(writer.block, site.block),
+            )
 
 
 def _windows(site: BlockSite, target: LoopSite, consumers: list[BlockSite]) -> dict[int, Window]:
