@@ -39,16 +39,20 @@ def test_nothing_is_shown_without_effort() -> None:
         assert not runs_everywhere(Tree.of(skewed_sum(5, 3)[0]).blocks["sum"])
 
 
+def span(of: t.For | t.Range) -> range:
+    low = int(evaluate(of.min, {}))
+    return range(low, low + int(evaluate(of.extent, {})))
+
+
 def run_values(site: BlockSite, starts: bool) -> set[tuple[int, ...]]:
     """The values of the iterators (of the spatial ones, where reductions are at their least, if `starts`) that run."""
     found: set[tuple[int, ...]] = set()
-    spans = [range(loop.min.value, loop.min.value + loop.extent.value) for loop in site.loops]  # type: ignore[attr-defined]
-    for point in itertools.product(*spans):
+    for point in itertools.product(*map(span, site.loops)):
         known = {loop.var: value for loop, value in zip(site.loops, point, strict=True)}
         values = [(item, int(evaluate(value, known))) for item, value in site.bindings]
         if not evaluate(site.realize.predicate, known):
             continue
-        sums = [value == item.dom.min.value for item, value in values if item.kind is t.IterKind.REDUCE]  # type: ignore[attr-defined]
+        sums = [value == span(item.dom).start for item, value in values if item.kind is t.IterKind.REDUCE]
         if starts and site.block.init is not None and not all(sums):
             continue
         found.add(tuple(value for item, value in values if not starts or item.kind is not t.IterKind.REDUCE))
@@ -56,8 +60,8 @@ def run_values(site: BlockSite, starts: bool) -> set[tuple[int, ...]]:
 
 
 def domain(site: BlockSite, spatial: bool) -> set[tuple[int, ...]]:
-    items = [item for item, _ in site.bindings if not spatial or item.kind is not t.IterKind.REDUCE]
-    return set(itertools.product(*(range(i.dom.min.value, i.dom.min.value + i.dom.extent.value) for i in items)))  # type: ignore[attr-defined]
+    kept = [item for item, _ in site.bindings if not spatial or item.kind is not t.IterKind.REDUCE]
+    return set(itertools.product(*(span(item.dom) for item in kept)))
 
 
 @pytest.mark.parametrize("begin", range(0, 120, 40))

@@ -267,3 +267,32 @@ def test_two_blocks_of_a_thread_may_meet_in_its_neighbours() -> None:
     sch.transform_layout("make", ("own", 0), lambda i, j: (i, j // 4, j % 4), assume_injective_transform=True)
     sch.loop_partition(sch.get_loops("make")[2], factors=[1, None], preserve_unit_iters=False)
     check_lowered(sch.func)
+
+
+def test_parts_of_a_number_whose_places_do_not_divide_fill_no_box() -> None:
+    """(2, 3) is never written by `make`, as 9 and 19 leave 0 and 1 by three; found on reading what a digit is."""
+    func = parse("""
+@T.prim_func
+def main(X: T.Buffer((3, 20), "float32"), Y: T.Buffer((3, 3, 4), "float32")):
+    P = T.alloc_buffer((3, 4), "float32")
+    for t in T.serial(3):
+        with T.block("once"):
+            T.where(t < 1)
+            T.reads()
+            T.writes(P[2, 3])
+            P[2, 3] = T.float32(5)
+        for x in T.serial(20):
+            with T.block("make"):
+                vt, vx = T.axis.remap("SS", [t, x])
+                T.reads(X[vt, vx])
+                T.writes(P[vx % 3, vx % 10 // 3])
+                P[vx % 3, vx % 10 // 3] = X[vt, vx]
+        for r, c in T.grid(3, 4):
+            with T.block("rows"):
+                vt, vr, vc = T.axis.remap("SSS", [t, r, c])
+                T.reads(P[vr, vc])
+                T.writes(Y[vt, vr, vc])
+                Y[vt, vr, vc] = P[vr, vc]
+""")
+    assert isinstance(func, t.PrimFunc)
+    check_lowered(func)

@@ -24,7 +24,7 @@ def loops_of(*extents: Any) -> list[t.For]:
 
 
 def is_injective(values: list[Any], loops: list[t.For]) -> bool:
-    spans = [range(step.extent.value) for step in loops]  # type: ignore[attr-defined]
+    spans = [range(int(evaluate(step.extent, {}))) for step in loops]
     found = [
         tuple(int(evaluate(value, dict(zip([step.var for step in loops], point, strict=True)))) for value in values)
         for point in itertools.product(*spans)
@@ -51,6 +51,7 @@ REPEATED: dict[str, tuple[tuple[int, ...], Values]] = {
     "overlapping": ((3, 4), lambda i, j: [i + j]),
     "tiles that overlap": ((3, 4), lambda i, j: [i * 3 + j]),
     "digits with a gap": ((12,), lambda f: [f % 2, f // 6]),
+    "places that do not divide one another": ((100,), lambda f: [f % 3, f % 10 // 3, f % 25 // 10, f // 25]),
     "a top digit too short": ((12,), lambda f: [f % 2, f // 2 % 3]),
 }
 
@@ -87,7 +88,9 @@ def drawn_value(rng: random.Random, loops: list[t.For]) -> Any:
     for step in loops:
         made = made + step.var * rng.randint(0, 7)
     how = rng.random()
-    return made // rng.randint(1, 6) if how < 0.3 else made % rng.randint(1, 9) if how < 0.6 else made
+    if how < 0.2:
+        made = made % rng.randint(1, 30)
+    return made // rng.randint(1, 6) if how < 0.4 else made % rng.randint(1, 9) if how < 0.7 else made
 
 
 def test_what_is_shown_holds() -> None:

@@ -75,7 +75,11 @@ def _without_gaps(spans: list[tuple[int, float]]) -> bool:
 
 
 def digit_of(atom: n.PrimExpr) -> Digit:
-    """An atom as a part of a number; all of it if it is no quotient and no remainder."""
+    """An atom as a part of a number; all of it if it is no quotient and no remainder.
+
+    A remainder inside a quotient only bounds the part where the places divide one another: x % 12 // 3 is x // 3 % 4,
+    but x % 10 // 3 is a part of the number x % 10.
+    """
     low, high = 1.0, inf
     source = atom
     if isinstance(source, n.FloorMod) and _number(source.b):
@@ -84,7 +88,9 @@ def digit_of(atom: n.PrimExpr) -> Digit:
         low, source = float(_number(source.b)), source.a
         high *= low
         if isinstance(source, n.FloorMod) and _number(source.b):
-            high, source = min(high, float(_number(source.b))), source.a
+            end = float(_number(source.b))
+            if end % low == 0 and (end <= high or end % high == 0):
+                high, source = min(high, end), source.a
     form = linear(source)
     key = (form.constant, frozenset((key, count) for key, (_, count) in form.terms.items()))
     return Digit(source, key, low, high)
