@@ -16,7 +16,7 @@ from .bindings import binding_facts
 from .dependence import site_writer
 from .flow import guarded
 from .flow_model import running_conditions
-from .isl_text import NotAffine, Writer, with_parameters
+from .isl_text import NotAffine, bounds, relation, tuple_of
 from .tree import BlockSite
 
 Bindings = Sequence[tuple[t.IterVar, PrimExpr]]
@@ -53,17 +53,8 @@ def _is_covered(isl: Any, site: BlockSite, bindings: Bindings, begun: Bindings) 
     writer = site_writer(site)
     conditions = running_conditions(site, writer)
     conditions += [f"{writer.expr(value)} = {writer.expr(item.dom.min)}" for item, value in begun]
-    loops = ", ".join(f"x{number}" for number in range(len(site.loops)))
     values = ", ".join(writer.expr(value) for _, value in bindings)
-    run = isl.Map(_text(writer, f"[{loops}] -> [{values}]", conditions)).range()
-    inside: list[str] = []
-    for number, (item, _) in enumerate(bindings):
-        low, extent = writer.expr(item.dom.min), writer.expr(item.dom.extent)
-        inside.append(f"{low} <= v{number} < {low} + {extent}")
-    domain = isl.Set(_text(writer, f"[{', '.join(f'v{number}' for number in range(len(bindings)))}]", inside))
+    run = isl.Map(relation(writer, f"[{tuple_of('x', len(site.loops))}] -> [{values}]", conditions)).range()
+    inside = bounds(writer, "v", [item.dom for item, _ in bindings])
+    domain = isl.Set(relation(writer, f"[{tuple_of('v', len(bindings))}]", inside))
     return bool(domain.is_subset(run))
-
-
-def _text(writer: Writer, body: str, conditions: list[str]) -> str:
-    parameters = ", ".join(writer.parameters.values())
-    return with_parameters(f"[{parameters}] -> {{ {body} : {' and '.join(conditions) or 'true'} }}", writer)

@@ -21,7 +21,7 @@ from ..core.equal import same
 from ..core.node import Node, post_order
 from ..tir import nodes as t
 from .conditions import conjuncts
-from .isl_text import NotAffine, Writer, with_parameters
+from .isl_text import NotAffine, Writer, bounds, relation, tuple_of
 from .recovery import Touch, touches
 from .tree import BlockSite
 
@@ -116,12 +116,8 @@ class _Relation:
 
 def loop_conditions(site: BlockSite, writer: Writer) -> list[str]:
     """The bounds of the loops around a block, and its predicate, in isl's notation.  Raises `NotAffine`."""
-    conditions: list[str] = []
-    for number, loop in enumerate(site.loops):
-        low, extent = writer.expr(loop.min), writer.expr(loop.extent)
-        conditions.append(f"{low} <= x{number} < {low} + {extent}")
-    conditions.extend(text for text in map(writer.condition, conjuncts(site.realize.predicate)) if text is not None)
-    return conditions
+    conditions = map(writer.condition, conjuncts(site.realize.predicate))
+    return [*bounds(writer, "x", site.loops), *(text for text in conditions if text is not None)]
 
 
 def site_writer(site: BlockSite) -> Writer:
@@ -139,16 +135,10 @@ def _relation(isl: Any, touch: Touch) -> _Relation:
         return _Relation(touch, known, touch.site.loops)
     site = touch.site
     writer = site_writer(site)
-    conditions = loop_conditions(site, writer)
-    element: list[str] = []
-    for number, axis in enumerate(touch.region.region):
-        low, extent = writer.expr(axis.min), writer.expr(axis.extent)
-        conditions.append(f"{low} <= e{number} < {low} + {extent}")
-        element.append(f"e{number}")
-    inputs = ", ".join(f"x{number}" for number in range(len(site.loops)))
-    parameters = ", ".join(writer.parameters.values())
-    text = f"[{parameters}] -> {{ [{inputs}] -> [{', '.join(element)}] : {' and '.join(conditions) or 'true'} }}"
-    made = site.facts[key] = isl.Map(with_parameters(text, writer))
+    region = touch.region.region
+    conditions = [*loop_conditions(site, writer), *bounds(writer, "e", region)]
+    body = f"[{tuple_of('x', len(site.loops))}] -> [{tuple_of('e', len(region))}]"
+    made = site.facts[key] = isl.Map(relation(writer, body, conditions))
     return _Relation(touch, made, site.loops)
 
 
@@ -349,10 +339,8 @@ def runs_once(site: BlockSite, inner: Sequence[t.For]) -> bool:
     conditions = loop_conditions(site, writer)
     values = ", ".join(writer.expr(value) for _, value in site.bindings)
     held = ", ".join(f"x{i}" for i, loop in enumerate(site.loops) if all(loop is not item for item in inner))
-    inputs = ", ".join(f"x{number}" for number in range(len(site.loops)))
-    parameters = ", ".join(writer.parameters.values())
-    text = f"[{parameters}] -> {{ [{inputs}] -> [[{held}] -> [{values}]] : {' and '.join(conditions) or 'true'} }}"
-    return bool(isl.Map(with_parameters(text, writer)).is_injective())
+    body = f"[{tuple_of('x', len(site.loops))}] -> [[{held}] -> [{values}]]"
+    return bool(isl.Map(relation(writer, body, conditions)).is_injective())
 
 
 def uncovered(loop: t.For, buffer: t.Buffer, sites: Sequence[BlockSite]) -> bool:

@@ -20,7 +20,7 @@ from ..core.node import post_order
 from ..tir import nodes as t
 from .conditions import conjuncts
 from .dependence import is_plain, library, site_writer
-from .isl_text import NotAffine, Writer, with_parameters
+from .isl_text import NotAffine, Writer, bounds, relation, tuple_of
 from .reduction_loops import adds_once
 from .tree import BlockSite, Tree
 
@@ -39,16 +39,11 @@ class Moved:
     def relation(self, holder: str) -> Any:
         """{ element of the holder -> element of `buffer` }.  Raises `NotAffine`."""
         writer = Writer({id(item.var): f"v{number}" for number, item in enumerate(self.iter_vars)})
-        inside: list[str] = []
-        for number, item in enumerate(self.iter_vars):
-            low, extent = writer.expr(item.dom.min), writer.expr(item.dom.extent)
-            inside.append(f"{low} <= v{number} < {low} + {extent}")
+        inside = bounds(writer, "v", [item.dom for item in self.iter_vars])
         ends = (holder, self.held_at), (buffer_name(self.buffer), self.indices)
         bodies = [f"{name}[{', '.join(writer.expr(index) for index in at)}]" for name, at in ends]
-        point = f"V[{_indices('v', len(self.iter_vars))}]"
-        parameters = ", ".join(writer.parameters.values())
-        texts = [f"[{parameters}] -> {{ {point} -> {body} : {' and '.join(inside)} }}" for body in bodies]
-        here, there = (_union_map(with_parameters(text, writer)) for text in texts)
+        point = f"V[{tuple_of('v', len(self.iter_vars))}]"
+        here, there = (_union_map(relation(writer, f"{point} -> {body}", inside)) for body in bodies)
         return here.reverse().apply_range(there)
 
 
@@ -91,7 +86,7 @@ class Model:
     def elements_of(self, buffer: t.Buffer) -> Any:
         """All elements of a buffer."""
         name, rank = self.buffers[id(buffer)]
-        return library().UnionSet(f"{{ {name}[{_indices('e', rank)}] }}")
+        return library().UnionSet(f"{{ {name}[{tuple_of('e', rank)}] }}")
 
     def renaming(self, aliases: Mapping[int, Alias]) -> Any:
         """{ element -> element }: those of `aliases` become those of the buffers that they stand for."""
@@ -99,7 +94,7 @@ class Model:
         made = self.elements.identity()
         for identity, other in aliases.items():
             name, rank = self.buffers[identity]
-            at = _indices("e", rank)
+            at = tuple_of("e", rank)
             made = made.subtract_domain(isl.UnionSet(f"{{ {name}[{at}] }}"))
             if isinstance(other, Moved):
                 made = made.union(other.relation(name))
@@ -117,10 +112,6 @@ def tuple_name(kind: str, block: str) -> str:
 def buffer_name(buffer: t.Buffer, kind: str = "B") -> str:
     """The tuple of a buffer: by its name, so that the same question gives the same witness in every process."""
     return tuple_name(kind, buffer.name)
-
-
-def _indices(letter: str, count: int) -> str:
-    return ", ".join(f"{letter}{i}" for i in range(count))
 
 
 def sets_of(union: Any) -> list[Any]:
@@ -176,7 +167,7 @@ class _Builder:
         block = site.block
         writer = site_writer(site)
         domain = running_conditions(site, writer)
-        loops = _indices("x", len(site.loops))
+        loops = tuple_of("x", len(site.loops))
         values = ", ".join(writer.expr(value) for _, value in site.bindings)
         spatial = ", ".join(writer.expr(value) for item, value in site.bindings if item.kind is not t.IterKind.REDUCE)
         time = _time(self.tree, site)
@@ -213,7 +204,7 @@ class _Builder:
             low, length = writer.expr(axis.min), writer.expr(axis.extent)
             conditions.append(f"{low} <= e{number} < {low} + {length} and 0 <= e{number} < {writer.expr(extent)}")
         element = self._buffer(region.buffer)
-        self._map(kind, writer, f"{name}[{loops}] -> {element}[{_indices('e', len(region.region))}]", conditions)
+        self._map(kind, writer, f"{name}[{loops}] -> {element}[{tuple_of('e', len(region.region))}]", conditions)
 
     def _buffer(self, buffer: t.Buffer) -> str:
         name, rank = buffer_name(buffer), len(buffer.shape)
@@ -222,13 +213,11 @@ class _Builder:
                 raise NotAffine(f"two buffers are named {buffer.name}")
             self.buffers[id(buffer)] = (name, rank)
             self.names[name] = buffer.name
-            self.elements.append(self.isl.UnionSet(f"{{ {name}[{_indices('e', rank)}] }}"))
+            self.elements.append(self.isl.UnionSet(f"{{ {name}[{tuple_of('e', rank)}] }}"))
         return name
 
     def _map(self, kind: str, writer: Writer, body: str, conditions: list[str]) -> None:
-        parameters = ", ".join(writer.parameters.values())
-        text = f"[{parameters}] -> {{ {body} : {' and '.join(conditions) or 'true'} }}"
-        made = _union_map(with_parameters(text, writer))
+        made = _union_map(relation(writer, body, conditions))
         self.maps[kind].append(made)
         if kind == "instances":
             self.runs.append(made.range())
@@ -239,7 +228,7 @@ class _Builder:
         """All elements of an output are read at the end."""
         writer = Writer()
         name, rank = buffer_name(buffer, "E"), len(buffer.shape)
-        at = _indices("e", rank)
+        at = tuple_of("e", rank)
         inside = [f"0 <= e{i} < {writer.expr(extent)}" for i, extent in enumerate(buffer.shape)]
         self.names[name] = ""
         self._map("sinks", writer, f"{name}[{at}] -> {self._buffer(buffer)}[{at}]", inside)
@@ -255,10 +244,7 @@ def _union_map(text: str) -> Any:
 
 def running_conditions(site: BlockSite, writer: Writer) -> list[str]:
     """When a block runs, exactly, in isl's notation.  Raises `NotAffine`."""
-    found: list[str] = []
-    for number, loop in enumerate(site.loops):
-        low, extent = writer.expr(loop.min), writer.expr(loop.extent)
-        found.append(f"{low} <= x{number} < {low} + {extent}")
+    found = bounds(writer, "x", site.loops)
     for condition in conjuncts(site.realize.predicate):
         text = writer.condition(condition)
         if text is None:

@@ -11,7 +11,7 @@ Invariant: what is written means the same as the expression; what cannot be writ
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ..arith import nodes as a
 from ..arith.nodes import PrimExpr, Var
@@ -91,7 +91,25 @@ _TEXTS: dict[type, Callable[[str, str], str]] = {
 _COMPARISONS: dict[type, str] = {a.LT: "<", a.LE: "<=", a.GT: ">", a.GE: ">=", a.EQ: "=", a.NE: "!="}
 
 
-def with_parameters(text: str, writer: Writer) -> str:
-    """Parameters renamed by identity, so that one variable has one name in all relations of a question."""
+def tuple_of(letter: str, count: int) -> str:
+    """x0, x1, ..."""
+    return ", ".join(f"{letter}{number}" for number in range(count))
+
+
+def bounds(writer: Writer, letter: str, ranges: Iterable[t.For | t.Range]) -> list[str]:
+    """``low <= x0 < low + extent`` for each of some loops or domains, numbered behind `letter`."""
+    found: list[str] = []
+    for number, one in enumerate(ranges):
+        low, extent = writer.expr(one.min), writer.expr(one.extent)
+        found.append(f"{low} <= {letter}{number} < {low} + {extent}")
+    return found
+
+
+def relation(writer: Writer, body: str, conditions: Sequence[str]) -> str:
+    """A set or map in full: ``[parameters] -> { body : conditions }``, of what `writer` has written.
+
+    Parameters are named by identity, so that one variable has one name in all relations of a question.
+    """
+    text = f"[{', '.join(writer.parameters.values())}] -> {{ {body} : {' and '.join(conditions) or 'true'} }}"
     unique = {short: f"q{identity}" for identity, short in writer.parameters.items()}
     return re.sub(r"\bp\d+\b", lambda found: unique[found.group()], text)
