@@ -1,27 +1,33 @@
 """Ctrl-C while vgg19 (548 MB of weights) is opened, built and run: the prompt is back within a second, nothing is lost.
 
-A process of its own is interrupted by a real signal, at several moments of each phase, and says what still works.
+A process of its own says when it is inside a phase, is interrupted by a real signal, and says what still works.  No
+test waits for a moment: how long a phase takes is the machine's affair.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
-import time
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-MOMENTS = {"import": (0.02, 0.2, 0.5, 0.8, 1.2), "build": (0.1, 0.7, 1.3, 1.6, 1.9, 2.5), "run": (0.01, 0.3, 1.0)}
-"""Seconds into each phase; what is over by then counts as finished."""
+EVENTS = {
+    "import": ("file", "import 0/", "import 1/", "import 20/", "import 45/", "import closed"),
+    "build": ("FoldConstant", "FuseOps", "lower 5/", "schedule 1/", "LowerBlocks", "compile 1/", "compile 18/"),
+    "run": ("ran once",),
+}
+"""What a phase tells of itself when it is inside (`interrupted.Inside`)."""
 SECONDS = 1.0
+"""Processor time, of two threads, from the signal to the prompt."""
 
 
 def large_model(folder: Path) -> Path:
@@ -58,49 +64,51 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     path.unlink()
 
 
-def interrupted(model: Path, phase: str, moment: float) -> dict[str, Any]:
-    """What the process says of a Ctrl-C `moment` seconds into a phase; "late": seconds until it was caught."""
-    command = [sys.executable, "-m", "tests.integration.interrupted", str(model), phase]
+def interrupted(model: Path, phase: str, event: str) -> dict[str, Any]:
+    """What the process says of a Ctrl-C after an event of a phase; "spent": processor seconds until it was caught."""
+    command = [sys.executable, "-m", "tests.integration.interrupted", str(model), phase, event]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
-        time.sleep(moment)
-        sent = time.monotonic()
+        assert process.stdout.readline() == "inside\n"
+        used = psutil.Process(process.pid).cpu_times()
         process.send_signal(signal.SIGINT)
         found = json.loads(process.stdout.readline())
-    return found | {"late": found["caught"] - sent, "usable_after": found["usable"] - sent}
-
-
-def allowed() -> float:
-    """The bound, longer on a machine that is busy with other things: wall time is theirs too."""
-    return SECONDS * max(1.0, os.getloadavg()[0] / len(os.sched_getaffinity(0)))
+    return found | {"spent": found["caught"] - used.user - used.system}
 
 
 def require_usable(found: dict[str, Any]) -> None:
     assert not found["other_error"], found
-    assert found["late"] < allowed(), found
+    assert found["spent"] < 2 * SECONDS, found
     assert found["children"] == [] and found["unchanged"], found
 
 
 @pytest.mark.timeout(180)
-@pytest.mark.parametrize(("phase", "moment"), [("import", 0.2), ("build", 1.0), ("run", 0.2)])
-def test_ctrl_c(model: Path, phase: str, moment: float) -> None:
-    found = interrupted(model, phase, moment)
-    require_usable(found)
-    assert not found["finished"]
+@pytest.mark.parametrize(("phase", "event"), [("import", "file"), ("build", "compile 1/"), ("run", "ran once")])
+def test_ctrl_c(model: Path, phase: str, event: str) -> None:
+    require_usable(interrupted(model, phase, event))
+
+
+@pytest.mark.timeout(180)
+def test_ctrl_c_where_the_caller_ignores_it(model: Path) -> None:
+    """As in `make test &` of a script: what is ignored is inherited."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        require_usable(interrupted(model, "import", "import 20/"))
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @pytest.mark.nightly
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("phase", MOMENTS)
-def test_ctrl_c_at_many_moments(model: Path, phase: str) -> None:
-    for moment in MOMENTS[phase]:
-        require_usable(interrupted(model, phase, moment))
+@pytest.mark.parametrize("phase", EVENTS)
+def test_ctrl_c_at_many_events(model: Path, phase: str) -> None:
+    for event in EVENTS[phase]:
+        require_usable(interrupted(model, phase, event))
 
 
 CELLS = (
-    "import workbench as wb, numpy as np, time, json, os",
-    "from tests.integration.interrupted import children, earlier_session, works",
+    "import workbench as wb",
+    "from tests.integration.interrupted import Inside, children, earlier_session, repeated, works",
     "session = earlier_session()",
 )
 
@@ -114,16 +122,18 @@ def test_interrupting_a_notebooks_kernel(model: Path) -> None:
     try:
         for cell in CELLS:
             assert client.execute_interactive(cell, timeout=60)["content"]["status"] == "ok"
-        for cell, moment in ((f"opened = wb.open({str(model)!r})", 0.3), ("b = opened2.build()", 0.8)):
-            if "opened2" in cell:
-                made = client.execute_interactive(f"opened2 = wb.open({str(model)!r})", timeout=100)
-                assert made["content"]["status"] == "ok"
-            client.execute(cell, stop_on_error=False)  # else the kernel drops what comes right after the error
-            time.sleep(moment)
-            sent = time.monotonic()
-            manager.interrupt_kernel()
-            reply = client.get_shell_msg(timeout=30)
-            assert time.monotonic() - sent < 2 * allowed()  # the messages' own way counts too
+        for phase, event in (("import", "file"), ("build", "compile 1/")):
+
+            def interrupt_inside(message: dict[str, Any]) -> None:
+                if message["msg_type"] == "stream" and "inside" in message["content"]["text"]:
+                    threading.Thread(target=manager.interrupt_kernel).start()  # the client's loop runs here
+
+            reply = client.execute_interactive(
+                f"repeated({phase!r}, {str(model)!r}, Inside({event!r}))",
+                stop_on_error=False,  # else the kernel drops what comes right after the error
+                output_hook=interrupt_inside,
+                timeout=120,
+            )
             assert reply["content"]["status"] == "error" and reply["content"]["ename"] == "KeyboardInterrupt"
             checked = client.execute_interactive("assert works(session) and not children()", timeout=60)
             assert checked["content"]["status"] == "ok", checked["content"]
