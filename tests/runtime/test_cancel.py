@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import threading
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
 import workbench as wb
+from tests.runtime.interrupting import interrupted_inside
 from workbench.core.errors import WorkbenchError
 from workbench.core.limits import limits
 from workbench.tir.script import parse
 
-HEAD = "@T.prim_func\ndef main(A: T.Buffer((1024,), 'float32'), n: T.int64):\n"
+HEAD = (
+    "@T.prim_func\ndef main(A: T.Buffer((1024,), 'float32'), n: T.int64, inside: T.Buffer((1,), 'int32')):\n"
+    "    inside[0] = 1\n"
+)
 KERNELS = {
     "flat": "    for i in T.serial(0, 2000000000000):\n        A[i % 1024] = A[(i + 7) % 1024] * T.float32(0.5)\n",
     "flat_reduction": "    for i in T.serial(0, 2000000000001):\n        A[0] = A[0] + A[i % 1024]\n",
@@ -40,38 +40,15 @@ KERNELS = {
 """Each would run for minutes at least."""
 
 
-@pytest.fixture
-def alarm() -> Iterator[Any]:
-    """Ctrl-C after a while, as the interpreter sees it."""
-
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGUSR1, interrupt)
-    timers: list[threading.Timer] = []
-
-    def after(seconds: float) -> None:
-        timers.append(threading.Timer(seconds, os.kill, [os.getpid(), signal.SIGUSR1]))
-        timers[-1].start()
-
-    yield after
-    for timer in timers:
-        timer.cancel()
-        timer.join()
-    signal.signal(signal.SIGUSR1, before)
-
-
 @pytest.mark.parametrize("name", KERNELS)
-def test_ctrl_c_in_one_long_kernel(name: str, alarm) -> None:
+def test_ctrl_c_in_one_long_kernel(name: str) -> None:
     function = wb.build(parse(HEAD + KERNELS[name]))["main"]
-    data = np.zeros(1024, "f")
-    alarm(0.2)
-    started = time.process_time()
-    with pytest.raises(KeyboardInterrupt):
-        function(data, 1 << 40)
-    assert time.process_time() - started < 1.2 * 2  # two threads
+    data, inside = np.zeros(1024, "f"), np.zeros(1, "int32")
+    with interrupted_inside(inside) as sent, pytest.raises(KeyboardInterrupt):
+        function(data, 1 << 40, inside)
+    assert time.process_time() - sent[0] < 1.0 * 2  # two threads
     small = wb.build(parse(HEAD + "    for i in T.serial(0, 1024):\n        A[i] = A[i] + T.float32(1)\n"))["main"]
-    small(data, 1)
+    small(data, 1, inside)
     assert np.all(data >= 1)
 
 
@@ -106,7 +83,7 @@ def test_one_run_that_never_ends_is_time_boxed() -> None:
     started = time.process_time()
     with pytest.raises(WorkbenchError) as caught, wb.time_limit(0.3):
         limit_run()
-        function(np.zeros(1024, "f"), 1)
+        function(np.zeros(1024, "f"), 1, np.zeros(1, "int32"))
     limit_run()
     assert caught.value.code == "E-TIME-LIMIT" and "run_seconds" in caught.value.fix
     assert time.process_time() - started < 2
