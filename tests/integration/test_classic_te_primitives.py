@@ -78,6 +78,32 @@ def test_virtual_threads() -> None:
     assert 'thread="vthread"' in str(workbench.lower(s, [A, B], simple_mode=True))
 
 
+def test_places_of_an_argument() -> None:
+    """B is an argument too, as in the classic script: it is written as well, wherever it is computed."""
+    A = te.placeholder((m,), name="A")
+    B = te.compute((m,), lambda i: A[i] + 1, name="B")
+    C = te.compute((m,), lambda i: B[i] * 2, name="C")
+
+    def check(s: te.Schedule, loops: int) -> None:
+        assert str(workbench.lower(s, [A, B, C], simple_mode=True)).count("for ") == loops
+        x, y, z = np.arange(6, dtype="float32"), np.full(6, -7, "float32"), np.full(6, -7, "float32")
+        workbench.build(s, [A, B, C])(x, y, z)
+        np.testing.assert_array_equal(y, x + 1)
+        np.testing.assert_array_equal(z, (x + 1) * 2)
+
+    s = te.create_schedule(C.op)
+    check(s, 2)
+    s[B].compute_at(s[C], C.op.axis[0])
+    check(s, 1)
+    s = te.create_schedule(C.op)
+    s[B].compute_inline()
+    check(s, 2)
+    s = te.create_schedule(C.op)
+    s[B].compute_at(s[C], C.op.axis[0])
+    s[B].compute_root()
+    check(s, 2)
+
+
 def test_places() -> None:
     A = te.placeholder((m,), name="A")
     B = te.compute((m,), lambda i: A[i] + 1, name="B")

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..arith.nodes import PrimExpr
+from ..arith.nodes import PrimExpr, Var
 from ..tir import nodes as t
+from .affine import variables_of
 from .bindings import binding_facts
 from .dependence import site_writer
 from .flow import guarded
@@ -37,6 +38,38 @@ def fills_domain(site: BlockSite) -> bool:
     return _shown(site, "fills its domain", lambda isl: _is_covered(isl, site, spatial, begun))
 
 
+def left_out(site: BlockSite) -> dict[Var, int] | None:
+    """Values of the iterators, within their domains, for which the block does not run, and of the sizes in them.
+
+    None if it runs for all, and where that is not decided.
+    """
+
+    def question(isl: Any) -> dict[Var, int] | None:
+        domain, run = _domain_and_run(isl, site, site.bindings, ())
+        rest = domain.subtract(run)
+        if rest.is_empty():
+            return None
+        point = rest.lexmin().sample_point()
+        found = {item.var: _coordinate(isl, point, place) for place, (item, _) in enumerate(site.bindings)}
+        own = {id(var): var for loop in site.loops for var in (*variables_of(loop.min), *variables_of(loop.extent))}
+        own.update((id(var), var) for item, _ in site.bindings for var in variables_of(item.dom.extent))
+        space, kind = point.get_space(), isl.dim_type.param
+        names = {space.get_dim_name(kind, place): place for place in range(space.dim(kind))}
+        for identity, var in own.items():
+            if f"q{identity}" in names:
+                found[var] = int(str(point.get_coordinate_val(kind, names[f"q{identity}"])))
+        return found
+
+    try:
+        return guarded(question)
+    except NotAffine:
+        return None
+
+
+def _coordinate(isl: Any, point: Any, place: int) -> int:
+    return int(str(point.get_coordinate_val(isl.dim_type.set, place)))
+
+
 def _shown(site: BlockSite, what: str, question: Callable[[Any], bool]) -> bool:
     if binding_facts(site).covers:
         return True
@@ -50,11 +83,16 @@ def _shown(site: BlockSite, what: str, question: Callable[[Any], bool]) -> bool:
 
 def _is_covered(isl: Any, site: BlockSite, bindings: Bindings, begun: Bindings) -> bool:
     """Whether the iterators of `bindings` take all of their values while those of `begun` are at their least."""
+    domain, run = _domain_and_run(isl, site, bindings, begun)
+    return bool(domain.is_subset(run))
+
+
+def _domain_and_run(isl: Any, site: BlockSite, bindings: Bindings, begun: Bindings) -> tuple[Any, Any]:
+    """The values of the iterators of `bindings`: those of their domains, and those that they take."""
     writer = site_writer(site)
     conditions = running_conditions(site, writer)
     conditions += [f"{writer.expr(value)} = {writer.expr(item.dom.min)}" for item, value in begun]
     values = ", ".join(writer.expr(value) for _, value in bindings)
     run = isl.Map(relation(writer, f"[{tuple_of('x', len(site.loops))}] -> [{values}]", conditions)).range()
     inside = bounds(writer, "v", [item.dom for item, _ in bindings])
-    domain = isl.Set(relation(writer, f"[{tuple_of('v', len(bindings))}]", inside))
-    return bool(domain.is_subset(run))
+    return isl.Set(relation(writer, f"[{tuple_of('v', len(bindings))}]", inside)), run

@@ -96,4 +96,4 @@ def require_concurrent(after: ScheduleState, loops: Sequence[t.For]) -> None:
     for loop in loops:
         now = after.tree.loops[id(loop.var)].loop
         if now.kind in t.AT_ONCE:
-            require_independent(after, now, "run at once", now.has_private_buffers)
+            require_independent(after, now, "run {} at once", now.has_private_buffers)

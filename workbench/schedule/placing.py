@@ -6,13 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ..analysis.affine import Affine, Ranges
+from ..analysis.coverage import left_out, runs_everywhere
 from ..analysis.regions import Bound
 from ..analysis.tree import BlockSite, LoopSite, Tree, loop_ranges
 from ..arith import build
+from ..arith.evaluate import evaluate
 from ..arith.nodes import PrimExpr, Var
 from ..tir import nodes as t
 from ..tir.build import nest, seq
-from .errors import refuse, require
+from .errors import illegal, refuse, require
+from .legality import forbid
 from .state import ScheduleState
 from .surgery import Names, Replacement, replaced, tidy_realize
 
@@ -169,3 +172,37 @@ def position_of(index: int, least: int, most: int, last: int, loop: t.For) -> in
 
 def ranges_at(target: LoopSite) -> Ranges:
     return loop_ranges(loops_at(target))
+
+
+def require_still_written(state: ScheduleState, working: ScheduleState, site: BlockSite, func: t.PrimFunc) -> None:
+    """Refuse when a block whose result leaves the function, moved in `func`, leaves out an element of it.
+
+    Where that is not decided, it is a doubt of `working`; so it is where there are others, which value flow settles.
+    """
+    outputs = outputs_of(state, site)
+    now = Tree.of(func).blocks[site.name]
+    if not outputs or working.doubts or runs_everywhere(now):
+        return
+    at = left_out(now)
+    where = "its loops there are not shown to run through the domains of its iterators"
+    if at is not None:
+        region = next(region for region in now.block.writes if region.buffer is outputs[0])
+        element = ", ".join(str(evaluate(axis.min, at)) for axis in region.region)
+        own = {id(item.var) for item in now.block.iter_vars}
+        sizes = ", ".join(f"{var.name} = {value}" for var, value in at.items() if id(var) not in own)
+        where = f"{outputs[0].name}[{element}] would not be written{f', with {sizes}' if sizes else ''}"
+    error = illegal(
+        "E-SCHEDULE-OUTPUT",
+        f"cannot move {site.name}: it would no longer write all of {outputs[0].name}, an output of the function",
+        found=where,
+        expected="consumers that read all of the output, or a buffer that the function allocates",
+        fix=f"cache_write({site.name!r}, 0, ...) gives the block a buffer of its own",
+        nodes=(site.block,),
+    )
+    forbid(working if at is None else state, error)
+
+
+def outputs_of(state: ScheduleState, site: BlockSite) -> list[t.Buffer]:
+    """What a block writes that the function does not allocate itself."""
+    own = {id(buffer) for buffer in state.tree.root.alloc_buffers}
+    return [region.buffer for region in site.block.writes if id(region.buffer) not in own]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from ...analysis.affine import Affine
 from ...analysis.regions import Bound, hull, union
@@ -11,7 +12,7 @@ from ...tir import nodes as t
 from ..arguments import Index
 from ..blocks import require_intermediate, require_regular, require_whole_domain
 from ..errors import require
-from ..exact import doubting, settle
+from ..exact import doubting, require_concurrent, settle
 from ..kinds import require_still_independent
 from ..legality import require_legal
 from ..placing import (
@@ -19,10 +20,12 @@ from ..placing import (
     insert,
     loops_at,
     moved,
+    outputs_of,
     part_of,
     position_of,
     ranges_at,
     require_plain_loops,
+    require_still_written,
     require_target,
     window_of,
 )
@@ -45,17 +48,17 @@ def compute_at(
                  for ax1 in range(16): B[i, ax1] = A[i, ax1] * 2
                  for j in range(16): C[i, j] = B[i, j] + 1
 
-    Elements that several iterations need are computed again in each.  Its old loops are gone.  A place drawn by
-    sample_compute_location may be no loop: the root leaves the block where it is, inlined means compute_inline.
-    Raises `ScheduleError`: an output of the function, consumers outside the loop, producers inside that have not made
-    what is needed, a block whose values depend on when they are computed.
+    Elements that several iterations need are computed again in each.  Its old loops are gone.  An output of the
+    function moves if its consumers need all of it.  A place drawn by sample_compute_location may be no loop: the root
+    leaves the block where it is, inlined means compute_inline.
+    Raises `ScheduleError`: an output of which an element would not be written, consumers outside the loop, producers
+    inside that have not made what is needed, a block whose values depend on when they are computed.
     """
     if is_mark(loop):
         return Change(state.func) if loop.target is ROOT else compute_inline(state, block)
     site, target = state.block(block), state.loop_site(loop)
     working = doubting(state)
     require_regular(working, site, "move")
-    require_intermediate(state, site, "move")
     require_whole_domain(working, site, "move")
     require_target(site, target, "move")
     require_plain_loops(site, "move")
@@ -67,7 +70,10 @@ def compute_at(
     first = min(part_of(state.tree, target.loop, consumer) for consumer in consumers)
     position = position_of(index, 0, first, first, target.loop)
     func = insert(state, site, target, placed, position)
+    require_still_written(state, working, site, func)
     settle(state, working, func, around)
+    if outputs_of(state, site):  # no iteration has an output to itself
+        require_concurrent(replace(state, functions=state.functions.set(state.working, func)), around)
     require_still_independent(state, func, [region.buffer for region in site.block.reads])
     return Change(func)
 
@@ -102,6 +108,8 @@ def _consumers(state: ScheduleState, site: BlockSite, target: LoopSite) -> list[
                 found.append(reader)
     if not found and state.doubts:
         raise state.doubts[0]
+    if not found:
+        require_intermediate(state, site, "move")
     require(
         bool(found),
         "E-SCHEDULE-NO-CONSUMER",

@@ -2,7 +2,7 @@
 
     1. cache_read, cache_write, rfactor     on the program as te makes it, what uses another's result after it;
                                             transform_layout
-    2. compute_inline                       producers first
+    2. compute_inline                       producers first; an argument of the function is written besides
     3. each stage, consumers first          into its place (compute_at), then its splits and fusions, then their order
     4. scopes and remarks on stages
     5. kinds of loops                       parallel, unroll, bind, remarks on loops; vectorize last
@@ -116,7 +116,18 @@ class _Builder:
     def _inline(self, stage: StageRecord) -> None:
         if stage.attach is not None and stage.attach.kind == "inline":
             with self.blamed(stage.attach.call):
-                self.schedule.compute_inline(self.block(stage.key))
+                block = self.block(stage.key)
+                readers = self._readers_of_an_argument(block)
+                if readers:  # who calls the function gets its values all the same
+                    self.schedule.cache_write(block, 0, "global", consumer_blocks=readers)
+                self.schedule.compute_inline(block)
+
+    def _readers_of_an_argument(self, block: BlockRV) -> list[BlockRV]:
+        """The blocks that read what `block` writes, if that is an argument of the function."""
+        written = {id(region.buffer) for region in self.schedule.get(block).writes}
+        if written.isdisjoint(id(param) for param in self.schedule.func.params):
+            return []
+        return self.schedule.get_consumers(block)
 
     def _finish(self, standing: Sequence[StageRecord]) -> None:
         """What is done once all loops stand: 4. to 7."""
