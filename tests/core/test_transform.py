@@ -157,3 +157,13 @@ def test_a_pass_that_changes_its_handle_leaves_the_callers_alone():
 def test_unknown_options_of_a_context_are_refused():
     with pytest.raises(WorkbenchError, match=r"relay\.FuseOps\.max_dept"):
         PassContext(config={"relay.FuseOps.max_dept": 3})
+
+
+def test_a_context_that_names_no_level_has_that_of_the_context_around():
+    assert PassContext().opt_level == 2 and PassContext().named_opt_level is None
+    with PassContext(opt_level=1), PassContext(instruments=[]) as inner:
+        assert PassContext.current() is inner and inner.opt_level == inner.named_opt_level == 1
+    with inner:
+        assert inner.opt_level == 2 and inner.named_opt_level is None
+    with PassContext(opt_level=0), PassContext(opt_level=3) as inner:
+        assert inner.opt_level == 3

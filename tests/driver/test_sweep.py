@@ -24,11 +24,11 @@ def tiled() -> tuple[Schedule, dict]:
     return sch, {"ii": ii, "ji": ji, "jo": jo, "k": k}
 
 
-def test_a_loop_is_called_as_the_variable_that_holds_it(golden) -> None:
+def test_a_loop_is_given_itself_or_by_a_name_of_ones_own(golden) -> None:
     sch, loops = tiled()
     ji, ii = loops["ji"], loops["ii"]
     before = sch.fingerprint()
-    found = sch.sweep({"ii": [1, 4, 32], "ji": [8, 24]}, target=HASWELL)
+    found = sch.sweep({"ii": [1, 4, 32], "ji": [8, 24]}, target=HASWELL, names=loops)
     golden(str(found))
     assert sch.fingerprint() == before
     assert found[4, 8].result == sch.sweep({ji: [8], ii: [4]}, target=HASWELL)[8, 4].result
@@ -44,6 +44,15 @@ def _by_hand(values: tuple[int, int]) -> Schedule:
     sch.reorder(io, jo, k, ii, ji)
     sch.vectorize(ji)
     return sch
+
+
+def test_a_sweep_does_not_read_its_callers_variables() -> None:
+    sch, loops = tiled()
+    ji = loops["ji"]
+    with pytest.raises(WorkbenchError) as caught:
+        sch.sweep({"ji": [8]}, target=HASWELL)
+    assert caught.value.code == "E-SWEEP-PARAMETER"
+    assert sch.sweep({ji: [8]}, target=HASWELL)[8].result
 
 
 @pytest.mark.parametrize("key", ["l6", "j_1", "5.factors"])

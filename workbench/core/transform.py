@@ -65,20 +65,24 @@ class PassInfo:
 class PassContext:
     """The settings under which passes run; use it with `with`.
 
-    `opt_level`: passes of a higher level are skipped.  `required_pass` run whatever their level, `disabled_pass` never.
+    `opt_level`: passes of a higher level are skipped; not named, it is that of the context around (2 outside of any).
+    `required_pass` run whatever their level, `disabled_pass` never.
     `config` holds options by dotted name ("relay.FuseOps.max_depth"), checked against `CONFIG_OPTIONS`.
     """
 
     def __init__(
         self,
-        opt_level: int = 2,
+        opt_level: int | None = None,
         required_pass: Sequence[str] | None = None,
         disabled_pass: Sequence[str] | None = None,
         instruments: Sequence[PassInstrument] | None = None,
         config: dict[str, Any] | None = None,
         trace: Any = None,
     ) -> None:
-        self.opt_level = opt_level
+        self.named_opt_level = opt_level
+        """The level that was named, here or by the context around; None where nobody named one: then a build, which
+        wants the best code, takes 3, and passes called by themselves the classic 2."""
+        self._own_opt_level = opt_level
         self.required_pass = tuple(required_pass or ())
         self.disabled_pass = tuple(disabled_pass or ())
         self.instruments = tuple(instruments or ())
@@ -87,6 +91,11 @@ class PassContext:
         self._tokens: list[Any] = []
         for key in self.config:
             CONFIG_OPTIONS[key]
+
+    @property
+    def opt_level(self) -> int:
+        """Passes of a higher level are skipped."""
+        return 2 if self.named_opt_level is None else self.named_opt_level
 
     @staticmethod
     def current() -> PassContext:
@@ -134,6 +143,8 @@ class PassContext:
 
     def __enter__(self) -> PassContext:
         self._enter_instruments()
+        if self._own_opt_level is None:
+            self.named_opt_level = PassContext.current().named_opt_level
         self._tokens.append(_current.set(self))
         return self
 
@@ -163,9 +174,15 @@ class Pass:
     """A pass with its options chosen; call it on a module."""
 
     def __init__(
-        self, info: PassInfo, run: Callable[[IRModule, PassContext], IRModule], options: dict[str, Any]
+        self,
+        info: PassInfo,
+        run: Callable[[IRModule, PassContext], IRModule],
+        options: dict[str, Any],
+        each: Callable[[Any, IRModule, PassContext], Any] | None = None,
     ) -> None:
+        """`each` is what a function pass does to one function of a module; None for a pass on whole modules."""
         self.info = info
+        self.each = each
         self.pass_info = info
         self.options = options
         self._run = run
@@ -190,10 +207,25 @@ class Pass:
         check_time(f"pass {self.name}")
         for instrument in context.instruments:
             instrument.run_before_pass(mod, self.info)
-        made = self._checked_run(mod, context)
+        made = self._checked_run(self._run, mod, context)
         for instrument in context.instruments:
             instrument.run_after_pass(made, self.info)
         return made
+
+    def on_function(self, mod: IRModule, name: str, around: Any = None) -> Any:
+        """One function of `mod` after this function pass; the others are only looked at, by way of `around`.
+
+        No instrument is asked or told.
+        """
+        each = self.each
+        assert each is not None, f"{self.name} runs on whole modules"
+        looked_at = mod if around is None else around
+        check_time(f"pass {self.name}")
+
+        def run(given: IRModule, context: PassContext) -> IRModule:
+            return given.with_functions({name: each(given[name], looked_at, context)})
+
+        return self._checked_run(run, mod, PassContext.current())[name]
 
     def _should_run(self, mod: IRModule, context: PassContext) -> bool:
         if self.name in context.required_pass:
@@ -201,9 +233,11 @@ class Pass:
         # Each is asked, whatever the others say: instruments count what they see.
         return all([instrument.should_run(mod, self.info) for instrument in context.instruments])
 
-    def _checked_run(self, mod: IRModule, context: PassContext) -> IRModule:
+    def _checked_run(
+        self, run: Callable[[IRModule, PassContext], IRModule], mod: IRModule, context: PassContext
+    ) -> IRModule:
         try:
-            made = self._run(mod.copy(), context)
+            made = run(mod.copy(), context)
             self._completed(made, mod)
         except WorkbenchError as error:
             raise error.located(f"pass {self.name}") from None
@@ -302,16 +336,23 @@ def module_pass(
     return decorate(pass_func) if pass_func is not None else decorate
 
 
-def _function_factory(function: Callable[..., IRModule], info: PassInfo) -> Callable[..., Pass]:
+def _function_factory(
+    function: Callable[..., IRModule], info: PassInfo, each: Callable[..., Any] | None = None
+) -> Callable[..., Pass]:
     parameters = list(inspect.signature(function).parameters.values())
     if any(parameter.kind is inspect.Parameter.KEYWORD_ONLY for parameter in parameters):
-        return _register(_option_factory(function, info, parameters), info)
-    made = Pass(info, function, {})
+        return _register(_option_factory(function, info, parameters, each), info)
+    made = Pass(info, function, {}, each)
     PASSES.register(info.name, made, override=True)
     return made
 
 
-def _option_factory(function: Callable[..., IRModule], info: PassInfo, parameters: list[inspect.Parameter]) -> Any:
+def _option_factory(
+    function: Callable[..., IRModule],
+    info: PassInfo,
+    parameters: list[inspect.Parameter],
+    each: Callable[..., Any] | None,
+) -> Any:
     options = [parameter for parameter in parameters if parameter.kind is inspect.Parameter.KEYWORD_ONLY]
     positional = [parameter.replace(kind=inspect.Parameter.POSITIONAL_OR_KEYWORD) for parameter in options]
     signature = inspect.Signature(positional)
@@ -323,7 +364,8 @@ def _option_factory(function: Callable[..., IRModule], info: PassInfo, parameter
         except TypeError as error:
             raise WorkbenchError("E-PASS-OPTION", f"pass {info.name}: {error}", expected=str(signature)) from None
         chosen = dict(bound.arguments)
-        return Pass(info, functools.wraps(function)(lambda mod, ctx: function(mod, ctx, **chosen)), chosen)
+        run = functools.wraps(function)(lambda mod, ctx: function(mod, ctx, **chosen))
+        return Pass(info, run, chosen, functools.partial(each, **chosen) if each is not None else None)
 
     factory.__signature__ = signature  # type: ignore[attr-defined]
     return factory
@@ -379,7 +421,8 @@ def function_pass(
         info = PassInfo(name or target.__name__, opt_level, tuple(required or ()))
         if inspect.isclass(target):
             return _class_factory(target, info, "transform_function")
-        return _function_factory(each_function(_only(target, applies_to)), info)
+        each = _only(target, applies_to)
+        return _function_factory(each_function(each), info, each)
 
     return decorate(pass_func) if pass_func is not None else decorate
 

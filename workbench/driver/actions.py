@@ -52,7 +52,7 @@ def pass_action(chosen: str | Pass, target: Target, level: str, options: Mapping
     `options` go with a name.
     """
     made: Pass = _pass_named(chosen, options or {}) if isinstance(chosen, str) else chosen
-    memo = FunctionMemo() if level == "tir" and chosen in CHECKED_PIPELINE else None
+    memo = FunctionMemo() if made.each is not None and chosen in CHECKED_PIPELINE else None
 
     def run(stage: Stage | None) -> Stage:
         assert stage is not None

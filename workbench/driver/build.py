@@ -50,7 +50,7 @@ def build_model(
     with chosen, progress.task("build", 4) as task:
         fused = _optimized(module)
         task.advance()
-        lowered = lower_module(PASSES["FuseOps"]()(fused), chosen)
+        lowered = lower_module(PASSES["InferType"]()(fused), chosen)
         task.advance()
         scheduled, _ = schedule_kernels(lowered.module, lowered.kernels, provider)
         task.advance()

@@ -1,8 +1,9 @@
 """What a pass made of a function, kept: after an edit of one kernel the others are not lowered again.
 
-Only for passes that look at one function at a time.  What a pass told about origins and rewrites is kept as well, and
-told again.  A function is known by identity, so nothing is compared; results live as long as the action that holds
-the memo, which is as long as the sessions that share it.
+Only for function passes.  What a pass told about origins and rewrites is kept as well, and told again.  A function is
+known by identity, and so are the other functions of the module that the pass looked at on its way (FlattenBuffer asks
+which parameters a callee writes); results live as long as the action that holds the memo, which is as long as the
+sessions that share it.
 
     memo = FunctionMemo()
     memo.run(PASSES["Simplify"](), module)
@@ -17,6 +18,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from ..core import origin, progress, rewrite
+from ..core.equal import same
 from ..core.module import IRModule
 from ..core.transform import Pass
 
@@ -27,6 +29,28 @@ class _Outcome:
     """The new function; None when the pass left it as it was."""
     origins: origin.OriginTable | None
     firings: tuple[Any, ...]
+    looked_at: dict[str, Any]
+    """Other functions that the pass looked at, by name; None for a name that the module had not."""
+
+    def holds(self, module: IRModule) -> bool:
+        """Whether the pass would find the same again."""
+        return all(module.functions.get(name) is function for name, function in self.looked_at.items())
+
+
+class _Around:
+    """The module as a function pass sees it, noting what is looked at."""
+
+    def __init__(self, module: IRModule) -> None:
+        self._module = module
+        self.looked_at: dict[str, Any] = {}
+
+    def __contains__(self, name: str) -> bool:
+        self.looked_at[name] = self._module.functions.get(name)
+        return name in self._module
+
+    def __getitem__(self, name: str) -> Any:
+        self.looked_at[name] = self._module.functions.get(name)
+        return self._module[name]
 
 
 class FunctionMemo:
@@ -40,8 +64,9 @@ class FunctionMemo:
         changed: dict[str, Any] = {}
         for name, function in progress.track(list(module.items()), "functions", lambda pair: pair[0]):
             outcome = self._known.get(function)
-            if outcome is None or (outcome.origins is None and origin.active() is not None):
-                outcome = _transformed(chosen, name, function)
+            told = outcome is not None and (outcome.origins is not None or origin.active() is None)
+            if outcome is None or not told or not outcome.holds(module):
+                outcome = _transformed(chosen, name, module, outcome if told else None)
                 self._known[function] = outcome
             _tell(outcome)
             if outcome.changed is not None:
@@ -49,10 +74,15 @@ class FunctionMemo:
         return module.with_functions(changed) if changed else module
 
 
-def _transformed(chosen: Pass, name: str, function: Any) -> _Outcome:
+def _transformed(chosen: Pass, name: str, module: IRModule, earlier: _Outcome | None) -> _Outcome:
+    """The outcome for one function; where it is what it was `earlier`, with the very function of then."""
+    around = _Around(module)
     with _aside() as origins, rewrite.logging() as log:
-        made = chosen(IRModule({name: function}))[name]
-    return _Outcome(made if made is not function else None, origins, tuple(log))
+        made = chosen.on_function(module, name, around)
+    if earlier is not None and earlier.changed is not None and same(earlier.changed, made):
+        return _Outcome(earlier.changed, earlier.origins, earlier.firings, around.looked_at)
+    changed = made if made is not module[name] else None
+    return _Outcome(changed, origins, tuple(log), around.looked_at)
 
 
 @contextmanager

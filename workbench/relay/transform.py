@@ -106,7 +106,7 @@ def InferTypeLocal(expr: e.Expr) -> Any:
 
 
 def build_config(
-    opt_level: int = 2,
+    opt_level: int | None = None,
     required_pass: Sequence[str] | None = None,
     disabled_pass: Sequence[str] | None = None,
     trace: Any = None,

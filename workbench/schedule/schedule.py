@@ -12,7 +12,6 @@ Invariant: a refused primitive leaves the state as it was, fingerprint included;
 
 from __future__ import annotations
 
-import inspect
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -125,15 +124,18 @@ class Schedule(ClassicSchedule):
 
         return facts(self, target, sizes)
 
-    def sweep(self, parameters: Mapping[Any, Sequence[Any]], measure: Any = "cycles", target: Any = None) -> Any:
-        """Variants with other split factors, measured: ``sch.sweep({"ji": [8, 16, 32]})``; see `driver.sweep`.
+    def sweep(
+        self,
+        parameters: Mapping[Any, Sequence[Any]],
+        measure: Any = "cycles",
+        target: Any = None,
+        names: Mapping[str, LoopRV] | None = None,
+    ) -> Any:
+        """Variants with other split factors, measured: ``sch.sweep({ji: [8, 16, 32]})``; see `driver.sweep`.
 
-        A parameter may be called as the variable that holds the loop where this is called.
+        `names` gives loops names of one's own: ``sch.sweep({"ji": [8, 16]}, names={"ji": ji})``.
         """
-        frame = inspect.currentframe()
-        caller = frame.f_back if frame is not None else None
-        names = dict(caller.f_locals) if caller is not None else {}
-        return sweep(self, parameters, measure, target, {k: v for k, v in names.items() if isinstance(v, LoopRV)})
+        return sweep(self, parameters, measure, target, names)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         return views().schedule_bundle(self)
