@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from ..core.errors import WorkbenchError
-from ..target import Target
+from ..target import as_target
 from ..target.memory import CacheLevel
 from .cycles import Cycles, estimate
 from .fact import Fact, bytes_text, table
@@ -150,11 +150,6 @@ def simulate_cache(
         tuple(counts), _site_counts(trace, missed), estimate(trace, [int(miss.sum()) for miss in missed], chosen),
         _by_set(trace.address[missed[0]] // levels[0].line, levels[0]),
     )  # fmt: skip
-
-
-def as_target(target: Any) -> Target:
-    """A target given as text or value; without one the ambient target, else the host."""
-    return Target(target) if target is not None else Target.current() or Target("llvm")
 
 
 def _check(levels: Sequence[CacheLevel]) -> None:

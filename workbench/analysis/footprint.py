@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..core.errors import WorkbenchError
+from ..target import as_target
 from ..target.memory import CacheLevel
 from ..tir import nodes as t
 from .arrays import Loader, values
-from .cache import as_target
 from .element_sets import Around, Touched, split_guards, touched, union_count
 from .fact import Fact, bytes_text, table
 from .index_tables import loader

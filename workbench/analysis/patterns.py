@@ -10,11 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..target import Target
+from ..target import Target, as_target
 from ..tir import nodes as t
 from ..tir.script import script
 from .affine import Affine, Ranges
-from .cache import as_target
 from .element_sets import row_major
 from .fact import Fact, table
 from .footprint import loops_of

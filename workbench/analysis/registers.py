@@ -15,9 +15,8 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-from ..target import Target
+from ..target import Target, as_target
 from ..tir import nodes as t
-from .cache import as_target
 from .cycles import innermost, kept_in_registers
 from .fact import Fact, table
 from .instances import Instances, instances, variables_in

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..core.node import pre_order
+from ..target import as_target
 from ..tir import nodes as t
-from .cache import as_target
 from .fact import Fact, bytes_text
 from .footprint import footprints
 from .operations import flops

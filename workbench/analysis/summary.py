@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from .cache import CacheReport, as_target, simulate_cache
+from ..target import as_target
+from .cache import CacheReport, simulate_cache
 from .fact import Fact
 from .footprint import Footprints, footprints
 from .loop_trees import LoopTree, loop_tree

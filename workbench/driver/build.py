@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..codegen.llvm import backend
+from ..codegen.backend import backend_of, building_for
 from ..core import progress
 from ..core.dtype import DataType
 from ..core.errors import WorkbenchError
@@ -22,7 +22,7 @@ from ..lower import Lowered, lower_module, schedule_kernels
 from ..lower.provider import Provider, default_provider
 from ..runtime.model import CompiledModel, KernelCall, TensorSpec
 from ..runtime.module import Module
-from ..target import Target
+from ..target import Target, as_target
 from ..tir.nodes import Buffer, PrimFunc
 from . import pipeline
 from .history import Stage
@@ -32,7 +32,7 @@ from .progress import with_progress
 @with_progress
 def build_model(
     mod: Any,
-    target: Target | str = "llvm",
+    target: Target | str | None = None,
     target_host: Any = None,
     params: Mapping[str, Any] | None = None,
     mod_name: str = "default",
@@ -40,12 +40,13 @@ def build_model(
 ) -> CompiledModel:
     """Compile a relay module to native code (classic `relay.build`).
 
+    Without a target the one of `with Target(...)` is meant, else this machine; a kind without a backend is refused.
     Runs the pipeline under the current `PassContext`; passes above its level are skipped unless the executor needs
     them.  `params` are bound into the model as constants.
     """
     from .open import bound_module
 
-    chosen = Target(target)
+    chosen = building_for(target, target_host)
     module = bound_module(mod, params)
     with chosen, progress.task("build", 4) as task:
         fused = _optimized(module)
@@ -58,13 +59,13 @@ def build_model(
 
 
 def optimize(
-    mod: Any, target: Target | str = "llvm", params: Mapping[str, Any] | None = None
+    mod: Any, target: Target | str | None = None, params: Mapping[str, Any] | None = None
 ) -> tuple[IRModule, dict[str, Any]]:
     """(the relay module after the graph passes of `build_model`, parameters left over: none) (classic API)."""
     from .open import bound_module
 
     module = bound_module(mod, params)
-    with Target(target):
+    with as_target(target):
         return _optimized(module), {}
 
 
@@ -78,7 +79,7 @@ def _optimized(module: IRModule) -> IRModule:
 def compile_stage(stage: Stage, target: Target) -> Any:
     """Native code of a session's last loop step: a model when it was lowered from a graph, else its functions."""
     if stage.lowered is None:
-        return CompiledFunctions(backend.compile_module(stage.module, target).module(), stage.module)
+        return CompiledFunctions(backend_of(target).compile_module(stage.module, target).module(), stage.module)
     return compiled_model(stage.module, stage.lowered, target)
 
 
@@ -93,7 +94,7 @@ def compiled_model(module: IRModule, lowered: Lowered, target: Target) -> Compil
     renamed = {f"output_{index}": name for index, name in enumerate(names)}
     return CompiledModel(
         name="default",
-        module=backend.compile_module(module, target).module(),
+        module=backend_of(target).compile_module(module, target).module(),
         inputs=tuple(TensorSpec(name, tensor.concrete_shape, tensor.dtype) for name, tensor in lowered.inputs),
         outputs=tuple(
             TensorSpec(name, tensor.concrete_shape, tensor.dtype)
@@ -199,7 +200,7 @@ def lower(
 def build(
     program: Any,
     args: Sequence[Any] | None = None,
-    target: Target | str = "llvm",
+    target: Target | str | None = None,
     target_host: Any = None,
     runtime: Any = None,
     name: str = "main",
@@ -207,20 +208,12 @@ def build(
 ) -> Module:
     """Compile a te schedule, te tensors, a PrimFunc, a `tir.Schedule`, or an IRModule of PrimFuncs (classic `build`).
 
-    The host is the target itself; `target_host` and `runtime` stand for classic calls.
+    The host is the target itself, and `target_host` may say no other; `runtime` stands for classic calls.
     """
     _require_no_binds(binds)
-    chosen = Target(target)
-    if chosen.kind.name != "llvm":
-        raise WorkbenchError(
-            "E-BUILD-TARGET",
-            f"no code is generated for target {chosen.kind.name}",
-            found=str(chosen),
-            expected="llvm",
-            fix="lower(...) shows the program; build it for llvm",
-        )
+    chosen = building_for(target, target_host)
     with chosen:
-        return backend.compile_module(_loop_module(program, args, name), chosen).module()
+        return backend_of(chosen).compile_module(_loop_module(program, args, name), chosen).module()
 
 
 def _require_no_binds(binds: Mapping[Any, Any] | None) -> None:

@@ -11,12 +11,13 @@ from typing import Any, Final
 
 import numpy as np
 
+from ..codegen.backend import building_for
 from ..core.errors import WorkbenchError, nearest
 from ..core.module import IRModule
 from ..relay.build_module import bind_params_by_name
 from ..relay.interpret import interpret
 from ..relay.ir.expr import Expr, Function, GlobalVar, as_function
-from ..runtime.device import Device, cpu
+from ..runtime.device import Device, require_cpu
 from ..runtime.executor import GraphExecutor
 from ..runtime.ndarray import NDArray
 from .build import build_model
@@ -101,15 +102,16 @@ def create_executor(
     kind: str = "debug",
     mod: IRModule | None = None,
     device: Device | None = None,
-    target: Any = "llvm",
+    target: Any = None,
     params: Mapping[str, Any] | None = None,
 ) -> Executor:
     """An executor of that kind ("debug", "graph", "vm", "aot") for a module (classic API).
 
-    Raises `WorkbenchError` for an unknown kind.
+    Raises `WorkbenchError` for an unknown kind, and for a target or device that code is not made for.
     """
     if kind not in KINDS:
         raise WorkbenchError(
             "E-EXECUTOR-KIND", f"there is no executor {kind!r}", expected=", ".join(KINDS), fix=nearest(kind, KINDS)
         )
-    return Executor(kind, mod if mod is not None else IRModule({}), device or cpu(0), target, params)
+    chosen, place = building_for(target), require_cpu(device)
+    return Executor(kind, mod if mod is not None else IRModule({}), place, chosen, params)

@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..codegen.backend import building_for
 from ..core import origin
 from ..core.errors import WorkbenchError
 from ..core.module import IRModule
@@ -26,7 +27,7 @@ from .session import Session
 def open_session(
     x: Any,
     shape: Mapping[str, Sequence[int]] | None = None,
-    target: Target | str = "llvm",
+    target: Target | str | None = None,
     params: Mapping[str, Any] | None = None,
     passes: Sequence[str | Pass] | None = None,
     time_limit: float | None = None,
@@ -37,7 +38,7 @@ def open_session(
     `x`: the path of an ONNX model or of a saved session, an ONNX ModelProto, an IRModule, a relay function, a
     PrimFunc, a tir or te schedule, or te tensors (inputs, then outputs).  `shape`: dynamic dimensions' extents by
     input name.  `params`: arrays bound to parameters by name.  `passes`: the relay passes to run instead of the
-    default pipeline.
+    default pipeline.  `target`: what is compiled for; left out, the one of `with Target(...)`, else this machine.
     `assume`: values of inputs that the model is specialised for, by name; running it with others is refused.
     `time_limit`: seconds that the import may take (default: `wb.limits.import_seconds`).
     """
@@ -47,13 +48,27 @@ def open_session(
     if isinstance(x, (str, os.PathLike)) and str(x).endswith(".wb.json"):
         from .saving import load
 
+        _refuse_for_saved(shape=shape, target=target, params=params, passes=passes, assume=assume)
         return load(str(x))
-    chosen = Target(target)
+    chosen = building_for(target)
     with origin.recording() as origins:
         module, source = _imported(x, shape, params, assume)
     root = actions.import_action(module, source, origins, shape, isinstance(x, (str, os.PathLike)))
     relay = tuple(passes) if passes is not None else pipeline.RELAY
     return Session(History(), plan_for(root, chosen, relay), chosen, source)
+
+
+def _refuse_for_saved(**given: Any) -> None:
+    """A saved session says itself what it is: nothing that is asked of it is passed over in silence."""
+    named = [name for name, value in given.items() if value is not None]
+    if named:
+        raise WorkbenchError(
+            "E-OPEN-SAVED",
+            "a saved session holds its own target, shapes and passes",
+            found=", ".join(f"{name}=" for name in named),
+            expected="wb.open(path)",
+            fix="open it and change it: wb.open(path).rerun(target=..., passes=...)",
+        )
 
 
 def plan_for(root: Action, target: Target, relay: Sequence[str | Pass]) -> tuple[Action, ...]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..codegen.backend import building_for
 from ..core.dtype import DataType
 from ..core.errors import WorkbenchError
 from ..runtime.device import cpu
@@ -79,7 +80,7 @@ def peak_flops(target: Target | str = "llvm", dtype: str = "float32", repeat: in
     """
     from .build import build
 
-    chosen = Target(target)
+    chosen = building_for(target)
     program = peak_program(chosen, dtype)
     library = build(program, target=chosen)
     count, lanes = (int(extent.value) for extent in program.params[1].shape)  # type: ignore[union-attr]

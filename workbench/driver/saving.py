@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from ..codegen.backend import building_for
 from ..core import origin
 from ..core.dtype import DataType
 from ..core.errors import WorkbenchError
@@ -133,7 +134,7 @@ def load(path: str) -> Session:
 
     document = _read(path)
     constants = _decoded(document["constants"])
-    target = Target(document["target"])
+    target = building_for(document["target"])
     with origin.recording() as origins:
         module = parse(document["program"], constants)
     for key, value in document["attrs"].items():

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._lazy import views
+from ..codegen.backend import building_for
 from ..core.errors import WorkbenchError, nearest
 from ..core.module import IRModule
 from ..core.transform import PASSES, Pass
@@ -166,7 +167,7 @@ class Session:
         """
         from .open import plan_for
 
-        chosen = Target(target) if target is not None else self.target
+        chosen = building_for(target) if target is not None else self.target
         if passes is not None or target is not None:
             relay = tuple(passes) if passes is not None else tuple(self._relay_passes())
             plan = plan_for(self.plan[0], chosen, relay)

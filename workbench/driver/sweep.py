@@ -19,11 +19,11 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from ..analysis.cache import as_target, simulate_cache
+from ..analysis.cache import simulate_cache
 from ..analysis.fact import Fact, table
 from ..core.errors import WorkbenchError, nearest
 from ..schedule import LoopRV, Schedule, ScheduleError, Step, Trace
-from ..target import Target
+from ..target import Target, as_target
 from ..tir.nodes import Buffer, PrimFunc
 
 Measure = str | Callable[[Schedule], float]

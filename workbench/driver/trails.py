@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from .._lazy import views
 from ..arith.nodes import Mul
-from ..codegen.llvm import backend
+from ..codegen.backend import backend_of
 from ..codegen.llvm.lines import FUNCTION, KEPT, Spot
 from ..codegen.llvm.places import MOST_COLUMNS, SourcePlace, printed
 from ..codegen.llvm.tracing import FORMS, NativeForm, trace
@@ -115,7 +115,9 @@ class Provenance:
 
     @cached_property
     def _artefact(self) -> Artefact:
-        return backend.emit_module(self._session.step(self._last).stage.module, self._session.target, expressions=True)
+        target = self._session.target
+        module = self._session.step(self._last).stage.module
+        return backend_of(target).emit_module(module, target, expressions=True)
 
     @property
     def kernels(self) -> tuple[str, ...]:

@@ -153,6 +153,8 @@ def runs_here(triple: str) -> bool:
         return False
     system = {"linux": "linux", "darwin": ("darwin", "macos"), "win32": "windows"}.get(sys.platform, "")
     names = (system,) if isinstance(system, str) else system
+    if any("x32" in word or "ilp32" in word for word in words[1:]):  # pointers of 32 bits on a processor of 64
+        return False
     return any(word.startswith(names) for word in words[1:] if names[0])
 
 

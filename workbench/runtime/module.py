@@ -30,6 +30,8 @@ class CodeUnit:
     """Features beyond the architecture's baseline, separated by commas."""
     symbols: Mapping[str, str] | None = None
     """Packed symbol by function name."""
+    foreign: str = ""
+    """Why the code cannot run in this process; empty where it can."""
 
 
 class Module:
@@ -69,7 +71,7 @@ class Module:
             raise WorkbenchError(
                 "E-RUN-FOREIGN",
                 "this code was made for another machine",
-                found=self._code.triple,
+                found=self._code.foreign or self._code.triple,
                 fix="export it with export_library and run it there",
             )
         raise WorkbenchError(

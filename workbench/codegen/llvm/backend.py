@@ -24,6 +24,7 @@ from ...tir.transforms.pipeline import lower_module
 from ...tir.verify import verify
 from . import imported, machine
 from .external import extern_names
+from .fitting import require_fitting, why_foreign
 from .functions import emit_kernel, emit_wrapper
 from .places import SourcePlace, printed
 from .signature import Parameter, packed_parameters
@@ -83,11 +84,12 @@ class Artefact:
         Functions that a schedule made with ``unsafe=True`` are called in a process of their own.
         """
         functions: dict[str, PackedFunc] = {}
-        if _runs_here(self.target):
+        foreign = why_foreign(self.target)
+        if not foreign:
             made = self._contained() if is_unsafe(self.lowered) else self._function
             functions = {name: made(name) for name in self.texts}
         triple = self.target.triple or machine.host_triple()
-        code = CodeUnit(tuple(self.objects.values()), triple, self.cpu_features, dict(self.exported))
+        code = CodeUnit(tuple(self.objects.values()), triple, self.cpu_features, dict(self.exported), foreign)
         entry = "main" if "main" in self.texts else None
         return Module(functions, entry=entry, code=code, sources=self.get_source, keep=self)
 
@@ -222,7 +224,16 @@ def emit_unit(
     source_file: str,
     target: Target,
 ) -> str:
-    """One LLVM module: a kernel and its packed wrapper."""
+    """One LLVM module: a kernel and its packed wrapper.  Raises `WorkbenchError` for a function of another target."""
+    own = func.attrs.get("target")
+    if isinstance(own, Target) and str(own.kind) not in LlvmBackend.capabilities.kinds:
+        raise WorkbenchError(
+            "E-BUILD-TARGET",
+            f"{name} is a program for targets of kind {own.kind}",
+            found=str(own),
+            expected=", ".join(LlvmBackend.capabilities.kinds),
+            fix="take the attribute 'target' away, or write llvm there",
+        )
     module = ModuleWriter(symbols[name], lines is not None, target.available_features)
     emit_kernel(module, func, name, symbols, lines, source_file)
     features = machine.needed_features(target) or None
@@ -236,13 +247,7 @@ def _link(artefact: Artefact) -> Any:
     from ...runtime.native import library, why_missing
     from . import jit
 
-    if not _runs_here(artefact.target):
-        raise WorkbenchError(
-            "E-RUN-FOREIGN",
-            "this code was made for another machine",
-            found=str(artefact.target),
-            fix="export it with export_library and run it there",
-        )
+    require_fitting(artefact.target)
     runtime = library()
     if runtime is None:
         raise WorkbenchError(
@@ -255,14 +260,6 @@ def _link(artefact: Artefact) -> Any:
     outside = [name for name in artefact.externs if not imported.defines(artefact, name)]
     addresses = runtime.addresses | {name: c_symbols.address_of(name) for name in outside}
     return jit.link(list(artefact.objects.values()), names, addresses)
-
-
-def _runs_here(target: Target) -> bool:
-    from ...target.host import architecture
-
-    own = machine.host_triple().split("-")
-    return target.architecture == architecture() and (not target.triple or target.triple.split("-")[-2:] == own[-2:] or
-                                                      target.triple.split("-")[1:2] == own[1:2])  # fmt: skip
 
 
 backend = LlvmBackend()

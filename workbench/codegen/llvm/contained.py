@@ -290,10 +290,12 @@ def _error_of(answer: dict[str, Any]) -> WorkbenchError | None:
 def unit_of(mod: IRModule, target: Target, optimise: int = 3) -> Unit:
     """Flat functions as a unit for the child; `optimise` is LLVM's level.
 
-    Raises `WorkbenchError` for what is not well formed or cannot be emitted.
+    Raises `WorkbenchError` for what is not well formed, cannot be emitted, or cannot run on this machine.
     """
     from .backend import emit_unit, exported_name
+    from .fitting import require_fitting
 
+    require_fitting(target)
     functions = {name: func for name, func in mod.items() if isinstance(func, t.PrimFunc)}
     symbols = {name: symbol(name) for name in functions}
     jobs: list[Job] = []
