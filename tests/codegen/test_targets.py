@@ -150,11 +150,9 @@ def foreign_triples() -> list[str]:
     """Triples of other systems and pointer widths on this architecture, and of another architecture."""
     own = architecture()
     other = "aarch64" if own != "aarch64" else "x86_64"
-    return [
-        *(f"{own}-{rest}" for rest in ("unknown-windows-msvc", "pc-windows-msvc", "unknown-freebsd", "unknown-none-elf")),
-        *(f"{own}-linux-{abi}" for abi in ("gnux32", "gnu_ilp32", "muslx32")),
-        f"{other}-linux-gnu",
-    ]  # fmt: skip
+    systems = ("unknown-windows-msvc", "pc-windows-msvc", "unknown-freebsd", "unknown-none-elf")
+    abis = ("linux-gnux32", "linux-gnu_ilp32", "linux-muslx32")
+    return [*(f"{own}-{rest}" for rest in (*systems, *abis)), f"{other}-linux-gnu"]
 
 
 @pytest.mark.parametrize("triple", foreign_triples())

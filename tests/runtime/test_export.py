@@ -211,7 +211,7 @@ def test_a_disk_without_room_is_named(tmp_path: Path, monkeypatch: pytest.Monkey
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    for where in ("shutil.copyfile", "workbench.runtime.export.append_record"):
+    for where in ("shutil.copyfileobj", "workbench.runtime.export.append_record"):
         with monkeypatch.context() as patched:
             patched.setattr(where, full)
             with pytest.raises(WorkbenchError, match="No space") as caught:

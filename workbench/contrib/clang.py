@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ..core.errors import WorkbenchError
+from ..core.whole_file import write_whole
 from ..runtime.native.build import find_compiler
 from ..runtime.symbols import OBJECT_MARK, load_library
 from .utils import TempDirectory
@@ -66,7 +67,7 @@ def create_llvm(
         data = base64.b64encode(Path(made).read_bytes()).decode()
         text = f"{OBJECT_MARK}{os.uname().machine} {data}\n"
     if output:
-        Path(output).write_text(text, encoding="utf-8")
+        write_whole(output, text)
     return text
 
 

@@ -9,12 +9,12 @@ Schedules of te stages and of blocks are taken, and loop functions.
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import graphviz
 
 from ..analysis.loop_trees import TreeFact, loop_tree
+from ..core.whole_file import write_whole
 from ..views.loop_tree import dataflow_svg, stages, tree_svg
 from ..views.relations import relations, relations_svg
 from ..views.show import show_svg as display_svg
@@ -74,7 +74,7 @@ def _quoted(text: str) -> str:
 
 def _done(graph: Any, drawn: str, shown: bool, path: str, answered: bool) -> str | None:
     if path:
-        Path(path).write_text(graph.source, encoding="utf-8")
+        write_whole(path, graph.source)
     if shown:
         display_svg(drawn)
     return graph.source if answered else None

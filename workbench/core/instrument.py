@@ -24,6 +24,7 @@ from typing import Any, TextIO
 from .errors import WorkbenchError
 from .module import IRModule
 from .transform import PassInfo, PassInstrument
+from .whole_file import write_whole
 
 __all__ = [
     "DumpIR",
@@ -150,10 +151,7 @@ class DumpIR(PassInstrument):
 
     def run_after_pass(self, mod: IRModule, info: PassInfo) -> None:
         name = re.sub(r"[^\w.-]", "_", info.name)
-        try:
-            (self.folder / f"{self._count:03d}_{name}.py").write_text(mod.script(), encoding="utf-8")
-        except OSError as error:
-            raise self._refusal(error) from None
+        write_whole(self.folder / f"{self._count:03d}_{name}.py", mod.script(), code="E-DUMP-FOLDER")
         self._count += 1
 
     def _refusal(self, error: OSError) -> WorkbenchError:

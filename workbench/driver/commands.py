@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import os
 import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -23,11 +22,10 @@ import numpy as np
 import typer
 
 from ..core.errors import WorkbenchError, nearest
+from ..core.whole_file import write_whole
 
 ModelPath = Annotated[Path, typer.Argument(help="an ONNX file", metavar="MODEL")]
-AnyModelPath = Annotated[
-    Path, typer.Argument(help="an ONNX file, or a library that `compile` wrote", metavar="MODEL")
-]
+AnyModelPath = Annotated[Path, typer.Argument(help="an ONNX file, or a library that `compile` wrote", metavar="MODEL")]
 TargetOption = Annotated[str, typer.Option(help='what to compile for, e.g. "llvm -mcpu=znver4"; default: this machine')]
 ShapeOption = Annotated[
     list[str] | None, typer.Option(help="extents of an input, where the file leaves them open: x=1,3,224,224")
@@ -322,16 +320,7 @@ def _read_npz(path: Path) -> dict[str, np.ndarray]:
 def _write_npz(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
     """Write all or nothing."""
     final = path if path.suffix == ".npz" else path.with_name(path.name + ".npz")
-    temporary = final.with_name(f".{final.name}.{os.getpid()}.tmp")
-    try:
-        with temporary.open("wb") as file:
-            np.savez(file, **arrays)  # type: ignore[arg-type]
-        os.replace(temporary, final)
-    except OSError as error:
-        temporary.unlink(missing_ok=True)
-        raise WorkbenchError(
-            "E-CLI-OUTPUT", f"{final} cannot be written: {error.strerror}", fix="check the folder"
-        ) from None
+    write_whole(final, lambda file: np.savez(file, **arrays), code="E-CLI-OUTPUT")  # type: ignore[arg-type]
 
 
 # --- measuring ------------------------------------------------------------------------------------------------------

@@ -9,12 +9,12 @@ Loading imports the program from its text, replays the plan lazily, and refuses 
 from __future__ import annotations
 
 import base64
+import io
 import json
 import math
-import os
 import zlib
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import IO, TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from ..core.limits import limits
 from ..core.module import IRModule
 from ..core.plain_file import read_plain
 from ..core.tensor import Tensor, stated_shape
+from ..core.whole_file import write_whole
 from ..target import Target
 from . import actions, pipeline
 from .history import Action, History
@@ -53,18 +54,14 @@ def save(session: Session, path: str) -> None:
         "constants": {key: _encode(data) for key, data in _constants(session).items()},
         "plan": [_saved_action(action) for action in session.plan[1:]],
     }
-    temporary = f"{path}.{os.getpid()}.tmp"
-    try:
-        with open(temporary, "w", encoding="utf-8") as file:
-            json.dump(document, file, ensure_ascii=False, indent=1)
-        os.replace(temporary, path)
-    except OSError as error:
-        raise WorkbenchError(
-            "E-SAVE-WRITE", f"cannot write {path}", found=str(error), kept="what was there before"
-        ) from None
-    finally:
-        if os.path.exists(temporary):
-            os.unlink(temporary)
+    write_whole(path, lambda file: _dump(document, file), code="E-SAVE-WRITE")
+
+
+def _dump(document: Mapping[str, Any], file: IO[bytes]) -> None:
+    """The document as JSON, piece by piece: weights may be most of the memory there is."""
+    text = io.TextIOWrapper(file, encoding="utf-8")
+    json.dump(document, text, ensure_ascii=False, indent=1)
+    text.detach()
 
 
 def _constants(session: Session) -> dict[str, Tensor]:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..core.errors import WorkbenchError, nearest
+from ..core.whole_file import write_whole
 from .device import Device, cpu, require_cpu
 from .model import CompiledModel, as_argument, conform
 from .ndarray import NDArray, numpy_of
@@ -200,7 +201,7 @@ class DebugExecutor(GraphExecutor):
         self.seconds = [self.run_call(index) for index in range(len(self.model.calls))]
         if self.dump_root is not None:
             self.dump_root.mkdir(parents=True, exist_ok=True)
-            (self.dump_root / "graph.json").write_text(self.model.get_graph_json(), encoding="utf-8")
+            write_whole(self.dump_root / "graph.json", self.model.get_graph_json())
             self.dump_outputs(self.dump_root / "values.npz")
 
     def run_call(self, index: int) -> float:
@@ -293,8 +294,8 @@ class DebugExecutor(GraphExecutor):
         held = {spec.name for spec, _ in self.model.constants}
         kept = {name: array for name, array in self._values.items() if constants or name not in held}
         file = Path(path)
-        np.savez(file, **kept)
-        return file if file.suffix == ".npz" else file.with_name(file.name + ".npz")
+        file = file if file.suffix == ".npz" else file.with_name(file.name + ".npz")
+        return write_whole(file, lambda opened: np.savez(opened, **kept))
 
 
 __all__ = ["DebugExecutor", "GraphExecutor"]

@@ -10,13 +10,15 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..core.errors import WorkbenchError
+from ..core.whole_file import write_whole
 from .artifact import append_record
 from .module import CodeUnit
 from .native import build
@@ -65,25 +67,9 @@ def _exported(path: Path, code: CodeUnit, record: dict[str, Any], constants: Seq
                 **entry,
             },
         )
-        _put(path, lambda temporary: shutil.copyfile(made, temporary))
+        with made.open("rb") as linked:
+            write_whole(path, partial(shutil.copyfileobj, linked), mode=0o777, code="E-EXPORT-WRITE")
     return path
-
-
-def _put(path: Path, write: Callable[[Path], object]) -> None:
-    """What `write` puts into a file beside `path`, under that name in one step."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        write(temporary)
-        os.chmod(temporary, 0o755)
-        os.replace(temporary, path)
-    except OSError as error:
-        temporary.unlink(missing_ok=True)
-        raise WorkbenchError(
-            "E-EXPORT-WRITE",
-            f"{path.name} cannot be written: {error.strerror}",
-            where=str(path),
-            fix="check the folder",
-        ) from None
 
 
 def _write_object(path: Path, code: CodeUnit) -> Path:
@@ -92,8 +78,7 @@ def _write_object(path: Path, code: CodeUnit) -> Path:
             "E-EXPORT-OBJECTS", "several units of code do not fit one object file", found=f"{len(code.objects)} units",
             fix="export a .so",
         )  # fmt: skip
-    _put(path, lambda temporary: temporary.write_bytes(code.objects[0]))
-    return path
+    return write_whole(path, code.objects[0], code="E-EXPORT-WRITE")
 
 
 def _layout(constants: Sequence[np.ndarray]) -> tuple[list[int], int]:

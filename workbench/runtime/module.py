@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ..core.errors import WorkbenchError, nearest
+from ..core.whole_file import write_whole
 from .device import Device, require_cpu
 from .packed import PackedFunc
 from .timing import BenchmarkResult, evaluator
@@ -186,7 +187,7 @@ class Module:
         if form in ("o", "so"):
             self.export_library(path)
         else:
-            path.write_text(self.get_source({"s": "asm"}.get(form, form)), encoding="utf-8")
+            write_whole(path, self.get_source({"s": "asm"}.get(form, form)))
 
     def __repr__(self) -> str:
         return f"Module({self.type_key}, {', '.join(self._functions) or 'empty'})"

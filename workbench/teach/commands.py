@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..core.errors import WorkbenchError
+from ..core.whole_file import write_whole
 
 if TYPE_CHECKING:
     from .exercise import Exercise
@@ -65,9 +66,9 @@ def grade(
     chosen = _exercises(lesson, course)
     limits = Limits(seconds, megabytes)
     marks = mark_all(submissions, chosen, limits, jobs, str(course) if course else "", say)
-    output.write_text(marks.json(), encoding="utf-8")
+    write_whole(output, marks.json())
     if csv is not None:
-        csv.write_text(marks.csv(), encoding="utf-8")
+        write_whole(csv, marks.csv())
 
 
 @app.command()
@@ -85,7 +86,7 @@ def report(
         raise WorkbenchError("E-TEACH-MARKS", f"{marks} cannot be read", found=str(error)) from None
     typer.echo(made.text(read), nl=False)
     if html is not None:
-        html.write_text(made.html(read), encoding="utf-8")
+        write_whole(html, made.html(read))
 
 
 def _exercises(lessons: Sequence[str] | None, course: Path | None) -> tuple[Exercise, ...]:

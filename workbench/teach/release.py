@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from ..core.errors import WorkbenchError
+from ..core.whole_file import write_whole
 from .card import shapes_text
 from .exercise import Exercise
 from .source import CELL
@@ -56,8 +57,7 @@ def release(
 
 def _write(path: Path, text: str) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
-    return path
+    return write_whole(path, text)
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from ..core.errors import WorkbenchError
+from ..core.whole_file import write_whole
 from ..schedule import Schedule
 from ..tir import nodes as t
 from . import card
@@ -194,8 +195,7 @@ class Task:
             ) from None
         _stands_alone(self.exercise, self.student, f"{HEADER}{source}")
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(f"{HEADER}{source}", encoding="utf-8")
-        return path
+        return write_whole(path, f"{HEADER}{source}")
 
     def solution(self, folder: str | Path | None = None) -> Solution:
         """A reference solution, where the teacher has put one: `folder`/ID.py (default: WORKBENCH_SOLUTIONS)."""

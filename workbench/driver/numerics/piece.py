@@ -21,6 +21,7 @@ from ...core.errors import WorkbenchError
 from ...core.module import IRModule
 from ...core.node import post_order, rewrite
 from ...core.transform import PASSES, Pass
+from ...core.whole_file import write_whole
 from ...relay.ir import expr as r
 from ..history import Stage, key_of
 from ..text import constants_in, script
@@ -62,7 +63,7 @@ class Piece:
 def write(piece: Piece, path: Path) -> Path:
     """Write the file, and its arrays beside it."""
     stored = path.with_suffix(".npz")
-    np.savez_compressed(stored, **piece.arrays)
+    write_whole(stored, lambda file: np.savez_compressed(file, **piece.arrays))
     unnamed = f"parse(AFTER, CONSTANTS)  # {piece.step} has no name to call it by: call it on module here"
     values = {
         "step": piece.step, "what": piece.what.replace('"""', "'''").replace("\\", "/"), "before": piece.before,
@@ -72,8 +73,7 @@ def write(piece: Piece, path: Path) -> Path:
     text = _HEAD + {"relay": _RELAY, "tir": _TIR, "native": _NATIVE, "lower": _LOWER}[piece.kind]
     for name, value in values.items():
         text = text.replace(f"<<{name}>>", value)
-    path.write_text(text, encoding="utf-8")
-    return path
+    return write_whole(path, text)
 
 
 def _identifier(label: str) -> str:

@@ -16,7 +16,7 @@ import os
 import shutil
 import subprocess
 import sys
-import threading
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -71,20 +71,19 @@ def compile_pool(report: Callable[[str], object] = print, library: Path = LIBRAR
     if compiler is None:
         report("no C compiler, so no thread pool: kernels run on one thread (install cc or ziglang)")
         return None
-    temporary = library.with_suffix(f".{os.getpid()}.{threading.get_ident()}.tmp")
     stamp = f'-DWB_SOURCES="{sources_digest()}"'
-    command = [*compiler, *FLAGS, stamp, "-o", str(temporary), *map(str, files)]
     try:
-        result = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
-        if result.returncode != 0:
-            report(f"no thread pool, kernels run on one thread: {command[0]} says {result.stderr.strip()[-999:]}")
-            return None
-        os.replace(temporary, library)
+        with tempfile.TemporaryDirectory(prefix=".build-", dir=library.parent) as own:  # which nobody else may write to
+            made = Path(own) / library.name
+            command = [*compiler, *FLAGS, stamp, "-o", str(made), *map(str, files)]
+            result = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+            if result.returncode != 0:
+                report(f"no thread pool, kernels run on one thread: {command[0]} says {result.stderr.strip()[-999:]}")
+                return None
+            os.replace(made, library)
     except (OSError, subprocess.TimeoutExpired) as error:
         report(f"no thread pool, kernels run on one thread: {error}")
         return None
-    finally:
-        temporary.unlink(missing_ok=True)
     return library
 
 
