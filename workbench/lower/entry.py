@@ -2,7 +2,7 @@
 
 The entry's parameters are the model's inputs, then its constants, then its outputs.  Its body is straight-line loop
 IR: intermediates are allocated in the root block, each kernel is called through ``call_tir`` with addresses, and the
-cancel word is polled between calls.  Reshapes that only rename memory become aliases, not copies.
+cancel word is polled between calls.  What only renames an operand's memory (`Operator.aliasing`) is no call.
 
     with T.block("root"):
         conv = T.alloc_buffer((1, 64, 56, 56), "float32")
@@ -32,8 +32,6 @@ from ..target import Target
 from ..tir import nodes as t
 from ..tir.build import decl_buffer, load, seq
 from .kernel import Kernel, kernel_name, make_kernel, tensor_types
-
-_RENAMES_MEMORY = frozenset({"reshape", "squeeze", "expand_dims", "nn.batch_flatten", "copy", "nn.dropout"})
 
 
 @dataclass(frozen=True)
@@ -212,8 +210,9 @@ def _constant(data: Tensor, entry: _Entry) -> t.Buffer:
 
 def _call(call: r.Call, function: r.Function, entry: _Entry) -> tuple[t.Buffer, ...]:
     arguments = [buffer for item in call.args for buffer in entry.values[id(item)]]
-    if _only_renames(function):
-        return (arguments[0],)
+    renamed = _renamed_operand(function)
+    if renamed is not None:
+        return entry.values[id(call.args[renamed])]
     kernel = _kernel(function, entry)
     arguments += [_constant(data, entry) for data in kernel.constants]
     outputs = tuple(
@@ -225,12 +224,31 @@ def _call(call: r.Call, function: r.Function, entry: _Entry) -> tuple[t.Buffer, 
     return outputs
 
 
-def _only_renames(function: r.Function) -> bool:
-    """Whether a fused function leaves the bytes of its one operand as they are."""
+def _renamed_operand(function: r.Function) -> int | None:
+    """The operand whose bytes a fused function answers as they are; None if it computes something."""
     body = function.body
-    while isinstance(body, r.Call) and isinstance(body.op, Operator) and body.op.name in _RENAMES_MEMORY:
-        body = body.args[0]
-    return len(function.params) == 1 and body is function.params[0]
+    while isinstance(body, r.Call) and isinstance(body.op, Operator) and isinstance(body.checked_type, TensorType):
+        if body.op.aliasing is None:
+            return None
+        operand = body.args[body.op.aliasing]
+        _check_aliasing(body, operand)
+        body = operand
+    places = (at for at, parameter in enumerate(function.params) if parameter is body)
+    return next(places, None)
+
+
+def _check_aliasing(call: r.Call, operand: r.Expr) -> None:
+    """An operator that says it renames memory must answer as many bytes as the operand has."""
+    result, source = (tensor_types(part.checked_type, "an operand that is renamed") for part in (call, operand))
+    if [(one.size, one.dtype) for one in result] != [(one.size, one.dtype) for one in source]:
+        assert isinstance(call.op, Operator)
+        raise WorkbenchError(
+            "E-OPERATOR-FACT",
+            f"operator {call.op.name}: aliasing cannot be that: the result does not hold the operand's elements",
+            found=f"{operand.checked_type} becomes {call.checked_type}",
+            expected="as many elements of the same dtype",
+            nodes=(call,),
+        )
 
 
 def _kernel(function: r.Function, entry: _Entry) -> Kernel:

@@ -19,6 +19,7 @@ from . import (
     compare,
     dynamic,
     fast_math,
+    fill,
     layout,
     nn_conv,
     nn_conv_more,
@@ -40,7 +41,7 @@ from . import (
 )
 
 MODULES = (
-    unary, clip_cast, binary, compare, reduce, transform_shape, transform_join, transform_index, layout,
+    unary, clip_cast, binary, compare, reduce, transform_shape, transform_join, fill, transform_index, layout,
     transform_like, algorithm, scatter, nn_conv, nn_conv_more, nn_dense, nn_norm, nn_pool, nn_elementwise, resize,
     nn_pool_indices, sampling,
     fast_math, dynamic, space_batch,

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..arith import build
 from ..core.dtype import DataType
-from ..relay.ir.operator import Fusion, Operator, attribute, bad, example, operator
+from ..relay.ir.operator import Fusion, Operator, Precision, attribute, bad, example, operator
 from ..relay.ir.types import Dimension, TensorType, TupleType, Type
 from . import attributes as convert
 from . import loops
@@ -285,6 +285,7 @@ class CumSum(Scan):
     axis: int | None = _SCAN_AXIS
     dtype: str = _SCAN_DTYPE
     exclusive: bool = _EXCLUSIVE
+    precision = Precision.NEVER
     numpy = staticmethod(np.cumsum)
     neutral = 0
     examples = _scans

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..arith import build
 from ..core.dtype import DataType
-from ..relay.ir.operator import Fusion, Operator, bad, example, operator
+from ..relay.ir.operator import Fusion, Operator, Precision, bad, example, operator
 from ..relay.ir.types import TensorType
 from . import arrange, emit
 from .samples import floats, ints, positive
@@ -110,6 +110,7 @@ _shifts = (
 class Add(Binary):
     """lhs + rhs."""
 
+    precision = Precision.FOLLOW
     numpy = staticmethod(np.add)
     scalar = staticmethod(build.add)
     aliases = {"onnx": "Add"}
@@ -120,6 +121,7 @@ class Add(Binary):
 class Subtract(Binary):
     """lhs - rhs."""
 
+    precision = Precision.FOLLOW
     numpy = staticmethod(np.subtract)
     scalar = staticmethod(build.subtract)
     aliases = {"onnx": "Sub"}
@@ -130,6 +132,7 @@ class Subtract(Binary):
 class Multiply(Binary):
     """lhs * rhs."""
 
+    precision = Precision.FOLLOW
     numpy = staticmethod(np.multiply)
     scalar = staticmethod(build.multiply)
     aliases = {"onnx": "Mul"}
@@ -140,6 +143,7 @@ class Multiply(Binary):
 class Divide(Binary):
     """lhs / rhs; of integers rounded towards zero."""
 
+    precision = Precision.NEVER
     numpy = staticmethod(_truncated_division)
     scalar = staticmethod(build.truncdiv)
     aliases = {"onnx": "Div"}
@@ -203,6 +207,7 @@ class FloorMod(Binary):
 class Power(Binary):
     """lhs to the power rhs."""
 
+    precision = Precision.NEVER
     numpy = staticmethod(
         lambda a, b: np.power(a.astype(np.float64), b).astype(a.dtype) if a.dtype.kind in "iu" else np.power(a, b)
     )
@@ -215,6 +220,7 @@ class Power(Binary):
 class Maximum(Binary):
     """The greater of both; NaN if either is."""
 
+    precision = Precision.FOLLOW
     numpy = staticmethod(np.maximum)
     scalar = staticmethod(build.maximum)
     examples = _plain
@@ -224,6 +230,7 @@ class Maximum(Binary):
 class Minimum(Binary):
     """The lesser of both; NaN if either is."""
 
+    precision = Precision.FOLLOW
     numpy = staticmethod(np.minimum)
     scalar = staticmethod(build.minimum)
     examples = _plain

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..arith import build
 from ..core.dtype import DataType
-from ..relay.ir.operator import Fusion, Operator, attribute, bad, example, operator
+from ..relay.ir.operator import Fusion, Operator, Precision, attribute, bad, example, operator
 from ..relay.ir.types import TensorType
 from . import attributes as convert
 from .emit import elementwise
@@ -30,6 +30,7 @@ class Clip(Operator):
     a_min: float = attribute(doc="least value", convert=convert.number)
     a_max: float = attribute(doc="greatest value", convert=convert.number)
     fusion = Fusion.ELEMWISE
+    precision = Precision.FOLLOW
     examples = (example(floats(2, 3), a_min=-0.5, a_max=0.25), example(ints(5), a_min=-2, a_max=3),
                 example(ints(4, low=0, dtype="uint8"), a_min=-1.5, a_max=300.0),
                 bad(bools(2), a_min=0, a_max=1, error="numbers"))  # fmt: skip
@@ -71,6 +72,7 @@ class Cast(Operator):
 
     dtype: DataType = attribute(doc="dtype of the result", convert=convert.dtype)
     fusion = Fusion.ELEMWISE
+    precision = Precision.NEVER
     examples = (
         example(floats(5, low=-4, high=4), dtype="int32"), example(ints(5), dtype="float32"),
         example(np.array([300.0, -3.0, np.nan, 2.7], "float32"), dtype="uint8"), example(floats(4), dtype="bool"),

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..relay.ir.operator import Fusion, Operator, bad, example, operator
+from ..relay.ir.operator import Fusion, Operator, Precision, bad, example, operator
 from ..relay.ir.types import TensorType
 from ..tir.transforms.fast_functions import ERROR_BOUND
 from . import arrange
@@ -31,6 +31,7 @@ _examples = (
 class FastExp(Unary):
     """e to the power x, approximated."""
 
+    precision = Precision.NEVER
     numpy = staticmethod(np.exp)
     scalar = intrinsic("fast_exp")
     error_bound: ClassVar[float] = ERROR_BOUND["fast_exp"]
@@ -41,6 +42,7 @@ class FastExp(Unary):
 class FastTanh(Unary):
     """The hyperbolic tangent, approximated."""
 
+    precision = Precision.FOLLOW
     numpy = staticmethod(np.tanh)
     scalar = intrinsic("fast_tanh")
     error_bound: ClassVar[float] = ERROR_BOUND["fast_tanh"]
@@ -51,6 +53,7 @@ class FastTanh(Unary):
 class FastErf(Unary):
     """The Gauss error function, approximated."""
 
+    precision = Precision.NEVER
     numpy = staticmethod(erf_numpy)
     scalar = intrinsic("fast_erf")
     error_bound: ClassVar[float] = ERROR_BOUND["fast_erf"]
@@ -63,6 +66,7 @@ class FastSoftmax(Operator):
 
     axis: int = AXIS
     fusion = Fusion.OPAQUE
+    precision = Precision.NEVER
     error_bound: ClassVar[float] = 3 * ERROR_BOUND["fast_exp"]
     examples = (
         example(floats(2, 5), tolerance=3e-5), example(floats(2, 5, 3), axis=1, tolerance=3e-5),

@@ -21,7 +21,7 @@ import numpy as np
 
 from ..arith import build
 from ..core.errors import WorkbenchError
-from ..relay.ir.operator import Fusion, Operator, attribute, bad, example, operator
+from ..relay.ir.operator import Fusion, Operator, Precision, attribute, bad, example, operator
 from ..relay.ir.types import Dimension, TensorType
 from .emit import injective
 from .samples import floats
@@ -158,6 +158,7 @@ class LayoutTransform(Operator):
     src_layout: str = attribute(doc='layout of data, as "NCHW"', convert=str)
     dst_layout: str = attribute(doc='layout of the result, as "NCHW16c"', convert=str)
     fusion = Fusion.INJECTIVE
+    precision = Precision.FOLLOW
     examples = (
         example(floats(1, 3, 4, 5), src_layout="NCHW", dst_layout="NHWC"),
         example(floats(1, 8, 2, 3), src_layout="NCHW", dst_layout="NCHW4c"),

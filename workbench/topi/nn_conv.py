@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..core.dtype import DataType
-from ..relay.ir.operator import Fusion, Operator, attribute, bad, example, operator
+from ..relay.ir.operator import Fusion, Operator, Precision, attribute, bad, example, operator
 from ..relay.ir.types import Dimension, TensorType, Type
 from . import arrange
 from . import attributes as convert
@@ -96,6 +96,7 @@ class Conv2D(Operator):
     out_layout: str = attribute("", "layout of the result; data's if empty", convert=str)
     out_dtype: str = attribute("", "dtype of accumulation and result; data's if empty", convert=convert.dtype_or_same)
     fusion = Fusion.OUT_ELEMWISE_FUSABLE
+    precision = Precision.ALWAYS
     accumulates = True
     examples = (
         example(floats(1, 3, 6, 7), floats(4, 3, 3, 3)),
@@ -259,6 +260,7 @@ class Conv1D(Operator):
     out_layout: str = attribute("", "layout of the result", choices=("", "NCW"))
     out_dtype: str = attribute("", "dtype of accumulation and result; data's if empty", convert=convert.dtype_or_same)
     fusion = Fusion.OUT_ELEMWISE_FUSABLE
+    precision = Precision.ALWAYS
     accumulates = True
     examples = (
         example(floats(1, 3, 8), floats(4, 3, 3)),
@@ -331,6 +333,7 @@ class Conv2DTranspose(Operator):
     output_padding: tuple[int, int] = attribute((0, 0), "rows and columns added at the end", convert=convert.pair)
     out_dtype: str = attribute("", "dtype of accumulation and result; data's if empty", convert=convert.dtype_or_same)
     fusion = Fusion.OUT_ELEMWISE_FUSABLE
+    precision = Precision.ALWAYS
     examples = (
         example(floats(1, 3, 4, 5), floats(3, 2, 3, 3)),
         example(floats(1, 3, 4, 5), floats(3, 2, 3, 3), strides=2, padding=1, output_padding=1),

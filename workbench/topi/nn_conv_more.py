@@ -16,7 +16,7 @@ import numpy as np
 
 from ..arith import build
 from ..core.dtype import DataType
-from ..relay.ir.operator import Fusion, Operator, attribute, bad, example, operator
+from ..relay.ir.operator import Fusion, Operator, Precision, attribute, bad, example, operator
 from ..relay.ir.types import Dimension, TensorType, Type
 from . import attributes as convert
 from .compute_conv import padded
@@ -226,6 +226,7 @@ class Conv3D(SpatialConv):
     kernel_layout: str = attribute("OIDHW", "layout of weight", choices=("OIDHW",))
     out_layout: str = attribute("", "layout of the result", choices=("", "NCDHW"))
     out_dtype: str = _OUT_DTYPE
+    precision = Precision.ALWAYS
     rank = 3
     examples = (
         example(floats(1, 2, 4, 4, 5), floats(3, 2, 3, 3, 3)),
@@ -254,6 +255,7 @@ class Conv1DTranspose(SpatialConv):
     out_layout: str = attribute("", "layout of the result", choices=("", "NCW"))
     output_padding: tuple[int, ...] = attribute((0,), "added at the end", convert=convert.single)
     out_dtype: str = _OUT_DTYPE
+    precision = Precision.ALWAYS
     rank = 1
     transposed = True
     examples = (
@@ -282,6 +284,7 @@ class Conv3DTranspose(SpatialConv):
     out_layout: str = attribute("", "layout of the result", choices=("", "NCDHW"))
     output_padding: tuple[int, ...] = attribute((0, 0, 0), "added at the end", convert=convert.triple)
     out_dtype: str = _OUT_DTYPE
+    precision = Precision.ALWAYS
     rank = 3
     transposed = True
     examples = (

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..arith import build
 from ..core.dtype import DataType
-from ..relay.ir.operator import Fusion, Operator, attribute, bad, example, operator
+from ..relay.ir.operator import Fusion, Operator, Precision, attribute, bad, example, operator
 from ..relay.ir.types import Dimension, TensorType, Type
 from . import arrange
 from . import attributes as convert
@@ -58,6 +58,7 @@ class Dense(Operator):
     )
     out_dtype: str = _OUT_DTYPE
     fusion = Fusion.OUT_ELEMWISE_FUSABLE
+    precision = Precision.ALWAYS
     accumulates = True
     examples = (
         example(floats(2, 8), floats(4, 8)), example(floats(1, 5), floats(3, 5), units=3),
@@ -110,6 +111,7 @@ class DensePack(Operator):
     )
     out_dtype: str = _OUT_DTYPE
     fusion = Fusion.OUT_ELEMWISE_FUSABLE
+    precision = Precision.ALWAYS
     accumulates = True
     examples = (
         example(floats(2, 5), floats(3, 5, 4), weight_layout="NC4n"),
@@ -171,6 +173,7 @@ class MatMul(Operator):
     transpose_a: bool = attribute(False, "tensor_a is (..., k, m)", convert=convert.boolean)
     transpose_b: bool = attribute(False, "tensor_b is (n, k)", convert=convert.boolean)
     fusion = Fusion.OUT_ELEMWISE_FUSABLE
+    precision = Precision.ALWAYS
     accumulates = True
     examples = (
         example(floats(2, 8), floats(8, 4)), example(floats(8, 2), floats(4, 8), transpose_a=True, transpose_b=True),
@@ -226,6 +229,7 @@ class BatchMatMul(Operator):
     transpose_a: bool = attribute(False, "tensor_a is (b, k, m)", convert=convert.boolean)
     transpose_b: bool = attribute(True, "tensor_b is (b, n, k)", convert=convert.boolean)
     fusion = Fusion.OUT_ELEMWISE_FUSABLE
+    precision = Precision.ALWAYS
     accumulates = True
     examples = (
         example(floats(2, 3, 4), floats(2, 5, 4)), example(floats(2, 3, 4), floats(2, 4, 5), transpose_b=False),
@@ -288,6 +292,7 @@ class BiasAdd(Operator):
 
     axis: int = attribute(1, "axis of data that bias belongs to", convert=convert.integer)
     fusion = Fusion.BROADCAST
+    precision = Precision.FOLLOW
     examples = (
         example(floats(2, 3, 4, 4), floats(3)), example(floats(2, 3), floats(3), axis=-1),
         example(floats(3), floats(3), axis=0), bad(floats(2, 3), floats(2), error="do not agree"),

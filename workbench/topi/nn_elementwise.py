@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..arith import build
-from ..relay.ir.operator import Fusion, Operator, attribute, bad, example, operator
+from ..relay.ir.operator import Fusion, Operator, Precision, attribute, bad, example, operator
 from ..relay.ir.types import Dimension, TensorType, TupleType, Type
 from . import arrange
 from . import attributes as convert
@@ -26,6 +26,7 @@ from .unary import Unary
 class Relu(Unary):
     """max(x, 0)."""
 
+    precision = Precision.FOLLOW
     accepts = "number"
     numpy = staticmethod(lambda x: np.maximum(x, np.zeros((), x.dtype)))
     scalar = staticmethod(lambda x: build.maximum(x, build.const(0, x.dtype)))
@@ -39,6 +40,7 @@ class LeakyRelu(Operator):
 
     alpha: float = attribute(0.25, "slope below zero", convert=convert.real)
     fusion = Fusion.ELEMWISE
+    precision = Precision.FOLLOW
     examples = (example(floats(2, 3)), example(floats(5), alpha=0.1), bad(ints(2), error="float dtype"))
 
     def infer(self, data: TensorType) -> TensorType:
@@ -63,6 +65,7 @@ class PRelu(Operator):
 
     axis: int = attribute(1, "axis of channels", convert=convert.integer)
     fusion = Fusion.BROADCAST
+    precision = Precision.FOLLOW
     examples = (
         example(floats(2, 3, 4), floats(3)), example(floats(2, 3), floats(3), axis=-1),
         bad(floats(2, 3), floats(2), error="do not agree"), bad(floats(2), floats(2), error="outside"),
@@ -138,6 +141,7 @@ class Pad(Operator):
     pad_width: tuple[tuple[int, int], ...] = attribute(doc="(before, after) of each axis", convert=convert.pad_width)
     pad_mode: str = attribute("constant", "what is added", choices=("constant", "edge", "reflect"))
     fusion = Fusion.INJECTIVE
+    precision = Precision.FOLLOW
     parameters = ("data", "pad_width", "pad_value", "pad_mode")
     examples = (
         example(floats(2, 3), pad_width=((1, 0), (2, 1))),

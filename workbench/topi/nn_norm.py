@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..arith import build
-from ..relay.ir.operator import Fusion, Operator, attribute, bad, example, operator
+from ..relay.ir.operator import Fusion, Operator, Precision, attribute, bad, example, operator
 from ..relay.ir.types import TensorType, TupleType, Type
 from . import arrange
 from . import attributes as convert
@@ -71,6 +71,7 @@ class Softmax(Operator):
 
     axis: int = AXIS
     fusion = Fusion.OPAQUE
+    precision = Precision.NEVER
     accumulates = True
     aliases = {"onnx": "Softmax"}
     examples = (
@@ -101,6 +102,7 @@ class LogSoftmax(Operator):
 
     axis: int = AXIS
     fusion = Fusion.OPAQUE
+    precision = Precision.NEVER
     accumulates = True
     aliases = {"onnx": "LogSoftmax"}
     examples = (example(floats(2, 5)), example(floats(2, 5, 3), axis=1), bad(floats(2), axis=1, error="outside"))
@@ -171,6 +173,7 @@ class BatchNorm(Operator):
     center: bool = _CENTER
     scale: bool = _SCALE
     fusion = Fusion.OPAQUE
+    precision = Precision.NEVER
     examples = (
         example(floats(2, 3, 4, 4), floats(3), floats(3), floats(3), positive(3)),
         example(floats(2, 4, 3), floats(3), floats(3), floats(3), positive(3), axis=-1, epsilon=1e-3),
@@ -258,6 +261,7 @@ class LayerNorm(Operator):
     center: bool = _CENTER
     scale: bool = _SCALE
     fusion = Fusion.OPAQUE
+    precision = Precision.NEVER
     accumulates = True
     examples = (
         example(floats(2, 5), floats(5), floats(5)),
@@ -306,6 +310,7 @@ class InstanceNorm(Operator):
     center: bool = _CENTER
     scale: bool = _SCALE
     fusion = Fusion.OPAQUE
+    precision = Precision.NEVER
     accumulates = True
     examples = (
         example(floats(2, 3, 4, 4), floats(3), floats(3)), example(floats(2, 4, 3), floats(3), floats(3), axis=2),
@@ -353,6 +358,7 @@ class L2Normalize(Operator):
     eps: float = attribute(1e-12, "least sum of squares", convert=convert.real)
     axis: tuple[int, ...] = attribute((1,), "axes summed over", convert=convert.integers)
     fusion = Fusion.OPAQUE
+    precision = Precision.NEVER
     accumulates = True
     examples = (example(floats(2, 5)), example(floats(2, 3, 4), axis=(1, 2)), bad(floats(2), error="outside"))
 
@@ -393,6 +399,7 @@ class LocalResponseNorm(Operator):
     alpha: float = attribute(1e-5, "scale", convert=convert.real)
     beta: float = attribute(0.75, "exponent", convert=convert.real)
     fusion = Fusion.OPAQUE
+    precision = Precision.NEVER
     parameters = ("data", "size", "axis", "bias", "alpha", "beta")
     examples = (
         example(floats(1, 7, 2, 2), size=3, alpha=0.5, bias=1.0),

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..relay.ir.operator import Fusion, Operator, attribute, bad, example, operator
+from ..relay.ir.operator import Fusion, Operator, Precision, attribute, bad, example, operator
 from ..relay.ir.types import Dimension, TensorType
 from . import arrange
 from . import attributes as convert
@@ -192,6 +192,7 @@ class MaxPool2D(Pool):
     layout: str = _LAYOUT2
     out_layout: str = _OUT_LAYOUT
     ceil_mode: bool = _CEIL
+    precision = Precision.FOLLOW
     average = False
     examples = (*_examples2, example(ints(1, 2, 4, 4), pool_size=2, padding=1))
 
@@ -208,6 +209,7 @@ class AvgPool2D(Pool):
     out_layout: str = _OUT_LAYOUT
     ceil_mode: bool = _CEIL
     count_include_pad: bool = _COUNT
+    precision = Precision.NEVER
     average = True
     accumulates = True
     examples = (
@@ -229,6 +231,7 @@ class MaxPool1D(Pool):
     layout: str = _LAYOUT1
     out_layout: str = _OUT_LAYOUT
     ceil_mode: bool = _CEIL
+    precision = Precision.FOLLOW
     average = False
     examples = _examples1
 
@@ -245,6 +248,7 @@ class AvgPool1D(Pool):
     out_layout: str = _OUT_LAYOUT
     ceil_mode: bool = _CEIL
     count_include_pad: bool = _COUNT
+    precision = Precision.NEVER
     average = True
     accumulates = True
     examples = (*_examples1, example(floats(1, 2, 5), pool_size=3, padding=1, count_include_pad=True))
@@ -273,6 +277,7 @@ class MaxPool3D(Pool):
     layout: str = _LAYOUT3
     out_layout: str = _OUT_LAYOUT
     ceil_mode: bool = _CEIL
+    precision = Precision.FOLLOW
     average = False
     examples = _examples3
 
@@ -289,6 +294,7 @@ class AvgPool3D(Pool):
     out_layout: str = _OUT_LAYOUT
     ceil_mode: bool = _CEIL
     count_include_pad: bool = _COUNT
+    precision = Precision.NEVER
     average = True
     accumulates = True
     examples = _examples3
@@ -335,6 +341,7 @@ class GlobalAvgPool2D(GlobalPool):
 
     layout: str = _LAYOUT2
     out_layout: str = _OUT_LAYOUT
+    precision = Precision.NEVER
     average = True
     aliases = {"onnx": "GlobalAveragePool"}
     accumulates = True
@@ -350,6 +357,7 @@ class GlobalMaxPool2D(GlobalPool):
 
     layout: str = _LAYOUT2
     out_layout: str = _OUT_LAYOUT
+    precision = Precision.FOLLOW
     average = False
     aliases = {"onnx": "GlobalMaxPool"}
     examples = (
@@ -438,6 +446,7 @@ class AdaptiveAvgPool2D(AdaptivePool):
     output_size: tuple[int, int] | None = _OUTPUT2
     layout: str = _LAYOUT2
     out_layout: str = _OUT_LAYOUT
+    precision = Precision.NEVER
     average = True
     accumulates = True
     examples = _adaptive2
@@ -450,6 +459,7 @@ class AdaptiveMaxPool2D(AdaptivePool):
     output_size: tuple[int, int] | None = _OUTPUT2
     layout: str = _LAYOUT2
     out_layout: str = _OUT_LAYOUT
+    precision = Precision.FOLLOW
     average = False
     examples = _adaptive2
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..arith import build
 from ..core.dtype import DataType
-from ..relay.ir.operator import Fusion, Operator, attribute, bad, example, operator
+from ..relay.ir.operator import Fusion, Operator, Precision, attribute, bad, example, operator
 from ..relay.ir.types import TensorType
 from . import arrange
 from . import attributes as convert
@@ -129,6 +129,7 @@ class Sum(Reduction):
     axis: tuple[int, ...] | None = _AXIS
     keepdims: bool = _KEEP
     exclude: bool = _EXCLUDE
+    precision = Precision.NEVER
     numpy = staticmethod(np.sum)
     reducer = "sum"
     accumulates = True
@@ -142,6 +143,7 @@ class Prod(Reduction):
     axis: tuple[int, ...] | None = _AXIS
     keepdims: bool = _KEEP
     exclude: bool = _EXCLUDE
+    precision = Precision.NEVER
     numpy = staticmethod(np.prod)
     reducer = "prod"
     accumulates = True
@@ -155,6 +157,7 @@ class Max(Reduction):
     axis: tuple[int, ...] | None = _AXIS
     keepdims: bool = _KEEP
     exclude: bool = _EXCLUDE
+    precision = Precision.FOLLOW
     numpy = staticmethod(np.max)
     reducer = "max"
     examples = _examples
@@ -167,6 +170,7 @@ class Min(Reduction):
     axis: tuple[int, ...] | None = _AXIS
     keepdims: bool = _KEEP
     exclude: bool = _EXCLUDE
+    precision = Precision.FOLLOW
     numpy = staticmethod(np.min)
     reducer = "min"
     examples = _examples
@@ -211,6 +215,7 @@ class Mean(Reduction):
     axis: tuple[int, ...] | None = _AXIS
     keepdims: bool = _KEEP
     exclude: bool = _EXCLUDE
+    precision = Precision.NEVER
     numpy = staticmethod(np.mean)
     accumulates = True
     examples = (*(item for item in _examples if item.error), *(item for item in _float_examples if not item.error))
@@ -237,6 +242,7 @@ class Variance(Reduction):
     keepdims: bool = _KEEP
     exclude: bool = _EXCLUDE
     unbiased: bool = attribute(False, "divide by count - 1", convert=convert.boolean)
+    precision = Precision.NEVER
     accepts = "float"
     accumulates = True
     examples = (*_float_examples, example(floats(3, 4), axis=1, unbiased=True))
@@ -271,6 +277,7 @@ class LogSumExp(Reduction):
     axis: tuple[int, ...] | None = _AXIS
     keepdims: bool = _KEEP
     exclude: bool = _EXCLUDE
+    precision = Precision.NEVER
     accepts = "float"
     accumulates = True
     examples = (*_float_examples, example(floats(2, 5, low=90, high=100), axis=1))

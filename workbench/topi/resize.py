@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..arith import build
-from ..relay.ir.operator import Fusion, Operator, attribute, bad, example, operator
+from ..relay.ir.operator import Fusion, Operator, Precision, attribute, bad, example, operator
 from ..relay.ir.types import TensorType
 from . import arrange
 from . import attributes as convert
@@ -90,6 +90,7 @@ class Resize2D(Operator):
     cubic_alpha: float = attribute(-0.5, "sharpness of cubic interpolation", convert=convert.real)
     cubic_exclude: bool = attribute(False, "leave pixels outside out of the weights", convert=convert.boolean)
     fusion = Fusion.INJECTIVE
+    precision = Precision.NEVER
     examples = (
         example(floats(1, 2, 4, 5), size=(8, 7)),
         example(floats(1, 2, 7, 6), size=(3, 4), coordinate_transformation_mode="align_corners"),
@@ -188,6 +189,7 @@ class Upsampling(Operator):
     method: str = attribute("nearest_neighbor", "interpolation", choices=("nearest_neighbor", "bilinear", "bicubic"))
     align_corners: bool = attribute(False, "corners of both images coincide", convert=convert.boolean)
     fusion = Fusion.INJECTIVE
+    precision = Precision.NEVER
     examples = (
         example(floats(1, 2, 3, 4), scale_h=2, scale_w=2),
         example(floats(1, 3, 4, 2), scale_h=2, scale_w=3, layout="NHWC"),
@@ -240,6 +242,7 @@ class DepthToSpace(Operator):
     layout: str = _LAYOUT
     mode: str = attribute("DCR", "order of channels", choices=("DCR", "CRD"))
     fusion = Fusion.INJECTIVE
+    precision = Precision.FOLLOW
     examples = (
         example(floats(1, 8, 2, 3), block_size=2), example(floats(1, 8, 2, 3), block_size=2, mode="CRD"),
         example(floats(1, 2, 3, 8), block_size=2, layout="NHWC"),
@@ -300,6 +303,7 @@ class SpaceToDepth(Operator):
     block_size: int = attribute(doc="side of a block", convert=convert.integer)
     layout: str = _LAYOUT
     fusion = Fusion.INJECTIVE
+    precision = Precision.FOLLOW
     examples = (
         example(floats(1, 2, 4, 6), block_size=2), example(floats(1, 4, 6, 2), block_size=2, layout="NHWC"),
         bad(floats(1, 2, 3, 4), block_size=2, error="multiple"), bad(floats(2, 4, 4), block_size=2, error="4 axes"),

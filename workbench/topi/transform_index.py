@@ -12,7 +12,7 @@ import numpy as np
 
 from ..arith import build
 from ..core.dtype import DataType
-from ..relay.ir.operator import Fusion, Operator, attribute, bad, example, operator
+from ..relay.ir.operator import Fusion, Operator, Precision, attribute, bad, example, operator
 from ..relay.ir.types import Any as AnyDimension
 from ..relay.ir.types import Dimension, TensorType
 from . import arrange
@@ -41,6 +41,7 @@ class StridedSlice(Operator):
     axes: tuple[int, ...] | None = attribute(None, "axes that are cut", convert=convert.optional(convert.integers))
     slice_mode: str = attribute("end", "what `end` holds", choices=("end", "size"))
     fusion = Fusion.INJECTIVE
+    precision = Precision.FOLLOW
     examples = (
         example(floats(5, 6), begin=(1, 2), end=(4, 5)), example(floats(5, 6), begin=(-3,), end=(100,)),
         example(floats(5, 6), begin=(4, 0), end=(-100, 6), strides=(-1, 2)),
@@ -163,6 +164,7 @@ class Take(Operator):
     )
     mode: str = attribute("clip", "what to do outside the range", choices=("clip", "wrap", "fast"))
     fusion = Fusion.INJECTIVE
+    precision = Precision.FOLLOW
     parameters = ("data", "indices", "axis", "batch_dims", "mode")
     examples = (
         example(floats(5, 4), ints(3, low=0, high=5), axis=0),

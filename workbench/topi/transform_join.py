@@ -1,6 +1,4 @@
-"""Operators that join, cut, repeat and fill tensors.
-
-concatenate, stack, split, tile, repeat, reverse, broadcast_to, full, zeros, ones, their _like forms, arange, where.
+"""Operators that join, cut and repeat tensors: concatenate, stack, split, tile, repeat, reverse, broadcast_to, where.
 
 >>> Concatenate(axis=1).infer(TupleType((TensorType((2, 3)), TensorType((2, 4)))))
 Tensor[(2, 7), float32]
@@ -8,7 +6,6 @@ Tensor[(2, 7), float32]
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
@@ -16,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..arith import build
-from ..core.dtype import DataType
-from ..relay.ir.operator import Fusion, Operator, attribute, bad, example, operator
+from ..relay.ir.operator import Fusion, Operator, Precision, attribute, bad, example, operator
 from ..relay.ir.types import Dimension, TensorType, TupleType
 from . import arrange, emit
 from . import attributes as convert
@@ -56,6 +52,7 @@ class Concatenate(Operator):
 
     axis: int = attribute(0, "axis that grows", convert=convert.integer)
     fusion = Fusion.INJECTIVE
+    precision = Precision.FOLLOW
     examples = (
         example((floats(2, 3), floats(4, 3))), example((floats(2, 3), floats(2, 1), floats(2, 2)), axis=-1),
         example((ints(3),)), bad((floats(2, 3), floats(2, 4)), error="do not agree"),
@@ -112,6 +109,7 @@ class Stack(Operator):
 
     axis: int = attribute(0, "place of the new axis", convert=convert.integer)
     fusion = Fusion.INJECTIVE
+    precision = Precision.FOLLOW
     examples = (
         example((floats(2, 3), floats(2, 3))), example((ints(2), ints(2), ints(2)), axis=-1),
         bad((floats(2), floats(3)), error="do not agree"), bad((floats(2),), axis=3, error="outside"),
@@ -211,6 +209,7 @@ class Tile(Operator):
 
     reps: tuple[int, ...] = attribute(doc="repeats of each axis", convert=convert.integers)
     fusion = Fusion.INJECTIVE
+    precision = Precision.FOLLOW
     examples = (example(floats(2, 3), reps=(2, 1)), example(floats(3), reps=(2, 2)), example(floats(2, 3), reps=2),
                 bad(floats(2), reps=(-1,), error="negative"))  # fmt: skip
 
@@ -245,6 +244,7 @@ class Repeat(Operator):
     repeats: int = attribute(doc="how often", convert=convert.integer)
     axis: int = attribute(0, "along which axis", convert=convert.integer)
     fusion = Fusion.INJECTIVE
+    precision = Precision.FOLLOW
     examples = (
         example(floats(2, 3), repeats=2), example(floats(2, 3), repeats=3, axis=-1),
         bad(floats(2), repeats=2, axis=1, error="outside"), bad(floats(2), repeats=0, error="at least once"),
@@ -274,6 +274,7 @@ class Reverse(Operator):
 
     axis: tuple[int, ...] = attribute(doc="axes to turn around", convert=convert.integers)
     fusion = Fusion.INJECTIVE
+    precision = Precision.FOLLOW
     examples = (
         example(floats(2, 3), axis=1),
         example(floats(2, 3), axis=(0, 1)),
@@ -303,6 +304,7 @@ class BroadcastTo(Operator):
 
     shape: tuple[Any, ...] = attribute(doc="shape of the result", convert=convert.shape)
     fusion = Fusion.BROADCAST
+    precision = Precision.FOLLOW
     examples = (
         example(floats(3, 1), shape=(2, 3, 4)), example(floats(), shape=(2,)), example(ints(2, 3), shape=(2, 3)),
         bad(floats(3), shape=(2,), error="broadcast"), bad(floats(2, 2), shape=(2,), error="broadcast"),
@@ -333,6 +335,7 @@ class Where(Operator):
     """x where the condition holds, else y; all three broadcast."""
 
     fusion = Fusion.BROADCAST
+    precision = Precision.FOLLOW
     examples = (
         example(bools(2, 3), floats(2, 3), floats(2, 3)), example(bools(3), floats(2, 1), floats()),
         example(ints(4, low=0, high=2), floats(4), floats(4)),
@@ -357,139 +360,3 @@ class Where(Operator):
 
     def arrange(self, operands: Any, types: Any, wish: tuple[str, ...] = ()) -> Any:
         return arrange.broadcast(self, operands, types)
-
-
-@operator("full")
-class Full(Operator):
-    """A tensor of one value, a scalar operand."""
-
-    shape: tuple[Any, ...] = attribute(doc="shape of the result", convert=convert.shape)
-    dtype: str = attribute("", "dtype of the result; that of the value by default", convert=convert.dtype_or_same)
-    fusion = Fusion.ELEMWISE
-    examples = (example(floats(), shape=(2, 3)), example(floats(), shape=(2,), dtype="int32"),
-                bad(floats(2), shape=(2,), error="0 axes"))  # fmt: skip
-
-    def infer(self, fill_value: TensorType) -> TensorType:
-        kind = tensor(self, fill_value, "fill_value", 0)
-        return TensorType(self.shape, DataType(self.dtype or kind.dtype))
-
-    def reference(self, fill_value: np.ndarray) -> np.ndarray:
-        dtype = DataType(self.dtype or fill_value.dtype.name).to_numpy()
-        return np.full(self.shape, fill_value.astype(dtype), dtype)
-
-    def compute(self, fill_value: Any) -> Any:
-        dtype = DataType(self.dtype or fill_value.dtype)
-        return injective(self, self.shape, lambda *i: build.cast(dtype, fill_value()))
-
-
-@operator("zeros")
-class Zeros(Operator):
-    """A tensor of zeros."""
-
-    shape: tuple[Any, ...] = attribute(doc="shape of the result", convert=convert.shape)
-    dtype: DataType = attribute("float32", "dtype of the result", convert=convert.dtype)
-    fusion = Fusion.ELEMWISE
-    examples = (example(shape=(2, 3)), example(shape=(), dtype="int64"), bad(shape="x", error="cannot be 'x'"))
-
-    def infer(self) -> TensorType:
-        return TensorType(self.shape, self.dtype)
-
-    def reference(self) -> np.ndarray:
-        return np.zeros(self.shape, DataType(self.dtype).to_numpy())
-
-    def compute(self) -> Any:
-        return injective(self, self.shape, lambda *i: build.const(0, self.dtype))
-
-
-@operator("ones")
-class Ones(Operator):
-    """A tensor of ones."""
-
-    shape: tuple[Any, ...] = attribute(doc="shape of the result", convert=convert.shape)
-    dtype: DataType = attribute("float32", "dtype of the result", convert=convert.dtype)
-    fusion = Fusion.ELEMWISE
-    examples = (example(shape=(2, 3)), example(shape=(), dtype="bool"))
-
-    def infer(self) -> TensorType:
-        return TensorType(self.shape, self.dtype)
-
-    def reference(self) -> np.ndarray:
-        return np.ones(self.shape, DataType(self.dtype).to_numpy())
-
-    def compute(self) -> Any:
-        return injective(self, self.shape, lambda *i: build.const(1, self.dtype))
-
-
-@operator("zeros_like")
-class ZerosLike(Operator):
-    """Zeros of the operand's shape and dtype."""
-
-    fusion = Fusion.ELEMWISE
-    examples = (example(floats(2, 3)), example(ints(2)))
-
-    def infer(self, data: TensorType) -> TensorType:
-        return tensor(self, data, "data")
-
-    def reference(self, data: np.ndarray) -> np.ndarray:
-        return np.zeros_like(data)
-
-    def compute(self, data: Any) -> Any:
-        return injective(self, data.shape, lambda *i: build.const(0, data.dtype))
-
-
-@operator("ones_like")
-class OnesLike(Operator):
-    """Ones of the operand's shape and dtype."""
-
-    fusion = Fusion.ELEMWISE
-    examples = (example(floats(2, 3)), example(ints(2)))
-
-    def infer(self, data: TensorType) -> TensorType:
-        return tensor(self, data, "data")
-
-    def reference(self, data: np.ndarray) -> np.ndarray:
-        return np.ones_like(data)
-
-    def compute(self, data: Any) -> Any:
-        return injective(self, data.shape, lambda *i: build.const(1, data.dtype))
-
-
-@operator("arange")
-class Arange(Operator):
-    """start, start + step, ... up to but without stop."""
-
-    start: float = attribute(doc="first value", convert=convert.number)
-    stop: float | None = attribute(
-        None, "end, not included; None: from 0 to start", convert=convert.optional(convert.number)
-    )
-    step: float = attribute(1, "distance", convert=convert.number)
-    dtype: DataType = attribute("float32", "dtype of the result", convert=convert.dtype)
-    fusion = Fusion.INJECTIVE
-    examples = (
-        example(start=5), example(start=1, stop=6, step=2, dtype="int64"), example(start=1.0, stop=0.0, step=-0.25),
-        example(start=3, stop=3), bad(start=0, stop=4, step=0, error="cannot be 0"),
-    )  # fmt: skip
-
-    def bounds(self) -> tuple[float, float, int]:
-        """First value, step, and number of values."""
-        begin, end = (0, self.start) if self.stop is None else (self.start, self.stop)
-        if self.step == 0:
-            refuse(self, "E-TYPE-RANGE", "step cannot be 0")
-        return begin, self.step, max(0, math.ceil((end - begin) / self.step))
-
-    def infer(self) -> TensorType:
-        return TensorType((self.bounds()[2],), self.dtype)
-
-    def reference(self) -> np.ndarray:
-        begin, step, count = self.bounds()
-        return (begin + step * np.arange(count)).astype(DataType(self.dtype).to_numpy())
-
-    def compute(self) -> Any:
-        begin, step, count = self.bounds()
-        whole = isinstance(begin, int) and isinstance(step, int)
-        kind = "int64" if whole else "float64"
-
-        def element(i: Any) -> Any:
-            return build.cast(self.dtype, build.cast(kind, i) * build.const(step, kind) + build.const(begin, kind))
-
-        return injective(self, (count,), element)

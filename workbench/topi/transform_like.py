@@ -55,6 +55,7 @@ class ReshapeLike(Operator):
     """data in the shape of shape_like."""
 
     fusion = Fusion.INJECTIVE
+    aliasing = 0
     examples = (
         example(floats(2, 6), floats(3, 4)),
         example(floats(6), ints(2, 3)),

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..arith import build
 from ..core.dtype import DataType
-from ..relay.ir.operator import Fusion, Operator, attribute, bad, example, operator
+from ..relay.ir.operator import Fusion, Operator, Precision, attribute, bad, example, operator
 from ..relay.ir.types import Dimension, TensorType
 from . import arrange
 from . import attributes as convert
@@ -136,6 +136,8 @@ class Reshape(Operator):
     newshape: tuple[Any, ...] = attribute(doc="extents and codes", convert=convert.shape)
     allowzero: bool = attribute(False, "0 means an extent of zero", convert=convert.boolean)
     fusion = Fusion.INJECTIVE
+    precision = Precision.FOLLOW
+    aliasing = 0
     examples = (
         example(floats(2, 3, 4), newshape=(4, 6)), example(floats(2, 3, 4), newshape=(0, -1)),
         example(floats(2, 3, 4), newshape=[-1]), example(floats(2, 3, 4), newshape=(-3, 4)),
@@ -171,6 +173,8 @@ class BatchFlatten(Operator):
     """All axes after the first joined into one."""
 
     fusion = Fusion.INJECTIVE
+    precision = Precision.FOLLOW
+    aliasing = 0
     examples = (example(floats(2, 3, 4)), example(floats(5)), bad(floats(), error="at least one axis"))
 
     def infer(self, data: TensorType) -> TensorType:
@@ -194,6 +198,7 @@ class Transpose(Operator):
         None, "old axis at each new place", convert=convert.optional(convert.integers)
     )
     fusion = Fusion.INJECTIVE
+    precision = Precision.FOLLOW
     examples = (
         example(floats(2, 3, 4)), example(floats(2, 3, 4), axes=(0, 2, 1)), example(floats(2, 3), axes=[-1, 0]),
         bad(floats(2, 3), axes=(0, 1, 2), error="outside"), bad(floats(2, 3), axes=(0,), error="every axis"),
@@ -233,6 +238,8 @@ class ExpandDims(Operator):
     axis: int = attribute(doc="place of the first new axis in the result", convert=convert.integer)
     num_newaxis: int = attribute(1, "how many", convert=convert.integer)
     fusion = Fusion.BROADCAST
+    precision = Precision.FOLLOW
+    aliasing = 0
     examples = (
         example(floats(2, 3), axis=1), example(floats(2, 3), axis=-1), example(floats(2, 3), axis=0, num_newaxis=2),
         example(floats(), axis=0), bad(floats(2), axis=4, error="axis 4"),
@@ -273,6 +280,8 @@ class Squeeze(Operator):
         None, "axes to remove; None: all of extent 1", convert=convert.optional(convert.integers)
     )
     fusion = Fusion.INJECTIVE
+    precision = Precision.FOLLOW
+    aliasing = 0
     examples = (
         example(floats(1, 3, 1)), example(floats(1, 3, 1), axis=0), example(floats(1, 3, 1), axis=(0, -1)),
         bad(floats(2, 3), axis=0, error="extent 1"), bad(floats(2, 3), axis=5, error="outside"),

@@ -17,7 +17,7 @@ import numpy as np
 
 from ..arith import build
 from ..core.dtype import DataType
-from ..relay.ir.operator import Fusion, Operator, bad, example, operator
+from ..relay.ir.operator import Fusion, Operator, Precision, bad, example, operator
 from ..relay.ir.types import TensorType
 from .emit import elementwise
 from .samples import bools, floats, ints, positive
@@ -85,6 +85,7 @@ _numbers = (example(floats(2, 3, low=-4, high=4)), example(ints(5)), bad(bools(2
 class Exp(Unary):
     """e to the power x."""
 
+    precision = Precision.NEVER
     numpy = staticmethod(np.exp)
     scalar = intrinsic("exp")
     aliases = {"onnx": "Exp"}
@@ -95,6 +96,7 @@ class Exp(Unary):
 class Log(Unary):
     """Natural logarithm."""
 
+    precision = Precision.NEVER
     numpy = staticmethod(np.log)
     scalar = intrinsic("log")
     aliases = {"onnx": "Log"}
@@ -105,6 +107,7 @@ class Log(Unary):
 class Log2(Unary):
     """Logarithm to base 2."""
 
+    precision = Precision.NEVER
     numpy = staticmethod(np.log2)
     scalar = intrinsic("log2")
     examples = _positive
@@ -114,6 +117,7 @@ class Log2(Unary):
 class Log10(Unary):
     """Logarithm to base 10."""
 
+    precision = Precision.NEVER
     numpy = staticmethod(np.log10)
     scalar = intrinsic("log10")
     examples = _positive
@@ -123,6 +127,7 @@ class Log10(Unary):
 class Sqrt(Unary):
     """Square root."""
 
+    precision = Precision.NEVER
     numpy = staticmethod(np.sqrt)
     scalar = intrinsic("sqrt")
     aliases = {"onnx": "Sqrt"}
@@ -133,6 +138,7 @@ class Sqrt(Unary):
 class Rsqrt(Unary):
     """1 / sqrt(x)."""
 
+    precision = Precision.NEVER
     numpy = staticmethod(lambda x: 1 / np.sqrt(x))
     scalar = intrinsic("rsqrt")
     examples = _positive
@@ -222,6 +228,7 @@ class Cosh(Unary):
 class Tanh(Unary):
     """Hyperbolic tangent."""
 
+    precision = Precision.FOLLOW
     numpy = staticmethod(np.tanh)
     scalar = intrinsic("tanh")
     aliases = {"onnx": "Tanh"}
@@ -267,6 +274,7 @@ def erf_numpy(values: np.ndarray) -> np.ndarray:
 class Erf(Unary):
     """The Gauss error function."""
 
+    precision = Precision.NEVER
     numpy = staticmethod(erf_numpy)
     scalar = intrinsic("erf")
     aliases = {"onnx": "Erf"}
@@ -281,6 +289,7 @@ def _sigmoid(x: np.ndarray) -> np.ndarray:
 class Sigmoid(Unary):
     """1 / (1 + exp(-x))."""
 
+    precision = Precision.FOLLOW
     numpy = staticmethod(_sigmoid)
     scalar = intrinsic("sigmoid")
     aliases = {"onnx": "Sigmoid"}
@@ -331,6 +340,7 @@ class Round(Unary):
 class Abs(Unary):
     """Absolute value."""
 
+    precision = Precision.FOLLOW
     accepts = "number"
     numpy = staticmethod(np.abs)
     scalar = intrinsic("abs")
@@ -342,6 +352,7 @@ class Abs(Unary):
 class Negative(Unary):
     """-x."""
 
+    precision = Precision.FOLLOW
     accepts = "number"
     numpy = staticmethod(np.negative)
     scalar = staticmethod(build.negative)
@@ -424,6 +435,8 @@ class IsFinite(Unary):
 class Copy(Unary):
     """The operand itself, in memory of its own."""
 
+    precision = Precision.FOLLOW
+    aliasing = 0
     accepts = "any"
     numpy = staticmethod(lambda x: np.array(x))
     scalar = staticmethod(lambda value: value)

@@ -24,7 +24,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 from collections.abc import Callable, Sequence
-from enum import IntEnum
+from enum import Enum, IntEnum
 from functools import cache
 from typing import Any, ClassVar, TypeVar, dataclass_transform
 
@@ -55,6 +55,19 @@ class Fusion(IntEnum):
     TUPLE = 7
     OPAQUE = 8
     """stands alone"""
+
+
+class Precision(Enum):
+    """What computing in a smaller float does to an operator (`ToMixedPrecision`)."""
+
+    ALWAYS = "always"
+    """heavy, and worth it: operands are cast, it adds up in float32 (needs the attribute `out_dtype`)"""
+    FOLLOW = "follow"
+    """as precise in the small float as its operands are: computed in it if they come in it"""
+    NEVER = "never"
+    """loses too much: float32"""
+    UNSTATED = "unstated"
+    """goes by the option `missing_op_mode`"""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -99,6 +112,10 @@ class Operator(Node):
     examples: ClassVar[tuple[Example, ...]] = ()
     effects: ClassVar[bool] = False
     """True if calls may not be removed, merged or moved."""
+    aliasing: ClassVar[int | None] = None
+    """The operand whose elements the result holds, all of them and in their order: it may share that memory."""
+    precision: ClassVar[Precision] = Precision.UNSTATED
+    """How it stands to computing in a smaller float."""
     accumulates: ClassVar[bool] = False
     """True if it adds up or multiplies many values: float16 and bfloat16 are then computed in float32."""
     value_dependent: ClassVar[tuple[int, ...]] = ()
@@ -228,10 +245,32 @@ def operator(name: str, *, override: bool = False) -> Callable[[C], C]:
             )
         made: Any = node(cls)
         made.name = name
+        _check_facts(made)
         OPERATORS.register(name, made, override=override)
         return made
 
     return decorate
+
+
+def _check_facts(cls: type[Operator]) -> None:
+    """Facts of the class that passes rely on.  Raises `WorkbenchError` for one that cannot be."""
+    stated: dict[str, Any] = {fact: getattr(cls, fact) for fact in ("precision", "aliasing")}
+    if not isinstance(stated["precision"], Precision):
+        _refuse_fact(cls, "precision", "a member of relay.ir.operator.Precision")
+    if cls.precision is Precision.ALWAYS and "out_dtype" not in cls.field_names:
+        _refuse_fact(cls, "precision", "the attribute out_dtype, in which a heavy operator adds up")
+    operand = stated["aliasing"]
+    if operand is not None and (not isinstance(operand, int) or not 0 <= operand < len(cls.operands())):
+        _refuse_fact(cls, "aliasing", "the number of an operand, or None")
+
+
+def _refuse_fact(cls: type[Operator], fact: str, expected: str) -> None:
+    raise WorkbenchError(
+        "E-OPERATOR-FACT",
+        f"operator {cls.name}: {fact} cannot be that",
+        found=f"{fact} = {getattr(cls, fact)!r}",
+        expected=expected,
+    )
 
 
 def example(*inputs: Any, tolerance: float | None = None, **attributes: Any) -> Example:

@@ -3,9 +3,9 @@
     R.nn.relu(R.nn.conv2d(x, w))
     ->  R.nn.relu(R.cast(R.nn.conv2d(R.cast(x, "float16"), R.cast(w, "float16"), out_dtype="float32"), "float16"))
 
-Three tables say what is done with an operator.  ALWAYS: its operands are cast, it adds up in float32.  FOLLOW: it is
-computed in the small float if its operands come in it (constants and parameters are cast).  NEVER: float32.
-Operators in no table go by `missing_op_mode`.
+The operator's class says what is done with it (`Operator.precision`).  ALWAYS: its operands are cast, it adds up in
+float32.  FOLLOW: it is computed in the small float if its operands come in it (constants and parameters are cast).
+NEVER: float32.  Where the class states nothing, `missing_op_mode` decides.
 """
 
 from __future__ import annotations
@@ -21,38 +21,12 @@ from ...core.transform import PassContext, function_pass
 from ...topi.calls import type_of, typed
 from .. import op as relay
 from ..ir import expr as e
-from ..ir.operator import Operator
+from ..ir.operator import Operator, Precision
 from ..ir.plan import LEAVES, expressions
 from ..ir.types import TensorType
 from .rules import is_kernel, keep_type
 
 CONVERT = rewrite.step("small-float", "An operator computes in a smaller float.")
-
-ALWAYS = frozenset(
-    {
-        "nn.conv1d", "nn.conv2d", "nn.conv3d", "nn.conv1d_transpose", "nn.conv2d_transpose", "nn.conv3d_transpose",
-        "nn.dense", "nn.contrib_dense_pack", "nn.matmul", "nn.batch_matmul",
-    }
-)  # fmt: skip
-FOLLOW = frozenset(
-    {
-        "add", "subtract", "multiply", "maximum", "minimum", "negative", "abs", "clip", "copy", "where",
-        "nn.relu", "nn.leaky_relu", "nn.prelu", "nn.bias_add", "tanh", "sigmoid", "fast_tanh",
-        "nn.max_pool1d", "nn.max_pool2d", "nn.max_pool3d", "nn.global_max_pool2d", "nn.adaptive_max_pool2d",
-        "reshape", "transpose", "expand_dims", "squeeze", "nn.batch_flatten", "layout_transform", "concatenate",
-        "strided_slice", "nn.pad", "repeat", "tile", "reverse", "broadcast_to", "max", "min", "stack",
-        "nn.depth_to_space", "nn.space_to_depth", "take",
-    }
-)  # fmt: skip
-NEVER = frozenset(
-    {
-        "exp", "fast_exp", "log", "log2", "log10", "power", "divide", "sqrt", "rsqrt", "erf", "fast_erf",
-        "nn.softmax", "nn.log_softmax", "nn.fast_softmax", "sum", "mean", "variance", "prod", "logsumexp",
-        "nn.batch_norm", "nn.layer_norm", "nn.instance_norm", "nn.l2_normalize", "nn.lrn",
-        "nn.avg_pool1d", "nn.avg_pool2d", "nn.avg_pool3d", "nn.global_avg_pool2d", "nn.adaptive_avg_pool2d",
-        "image.resize2d", "nn.upsampling", "cumsum", "cast",
-    }
-)  # fmt: skip
 
 KEEP = "relay.ToMixedPrecision.keep_orig_output_dtype"
 WIDE = DataType("float32")
@@ -69,7 +43,7 @@ def ToMixedPrecision(
 ) -> e.Function:
     """Compute heavy operators of a float32 program in `mixed_precision_type` ("float16", "bfloat16").
 
-    `missing_op_mode`: an operator in none of the tables is refused (0), stays in float32 (1), or follows (2).
+    `missing_op_mode`: an operator whose class states no precision is refused (0), stays in float32 (1), or follows (2).
     Results come in the small float where they were computed in it, unless the context's config says
     "relay.ToMixedPrecision.keep_orig_output_dtype".
     """
@@ -134,14 +108,16 @@ class _Converter:
     # --- operators ---
 
     def operated(self, call: e.Call, op: Operator) -> e.Expr:
-        if op.name in ALWAYS and self._all_float32(call):
+        if op.precision is Precision.ALWAYS and self._all_float32(call):
             return self._heavy(call, op)
-        follows = op.name in FOLLOW or (self.missing == 2 and op.name not in ALWAYS | NEVER)
-        if self.missing == 0 and op.name not in ALWAYS | FOLLOW | NEVER:
+        unstated = op.precision is Precision.UNSTATED
+        follows = op.precision is Precision.FOLLOW or (unstated and self.missing == 2)
+        if unstated and self.missing == 0:
             raise WorkbenchError(
                 "E-PASS-OPERATOR",
                 f"ToMixedPrecision has no rule for {op.name}",
-                fix="missing_op_mode=1 keeps it in float32",
+                found="its class states no precision",
+                fix="state `precision` in the operator's class; missing_op_mode=1 keeps it in float32",
                 nodes=(call,),
             )
         if follows and self._comes_small(call):
