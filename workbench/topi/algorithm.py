@@ -208,6 +208,11 @@ class TopK(Operator):
         return [values, converted(self, where, self.dtype, "topk_indices")]
 
 
+def _wide(dtype: DataType) -> DataType:
+    """The dtype in which a running total of `dtype` is kept: float32 for narrower floats."""
+    return DataType("float32") if dtype.is_float and dtype.bits < 32 else dtype
+
+
 class Scan(Operator):
     """The base of running totals."""
 
@@ -232,7 +237,7 @@ class Scan(Operator):
         own: Any = self
         dtype = DataType(own.dtype or data.dtype.name).to_numpy()
         axis = 0 if own.axis is None else own.axis
-        flat = (data.reshape(-1) if own.axis is None else data).astype(dtype)
+        flat = (data.reshape(-1) if own.axis is None else data).astype(_wide(DataType(dtype.name)).to_numpy())
         if own.exclusive and flat.shape[axis]:
             first = np.full_like(np.take(flat, [0], axis), self.neutral)
             flat = np.concatenate([first, np.take(flat, np.arange(flat.shape[axis] - 1), axis)], axis)
@@ -255,14 +260,16 @@ class Scan(Operator):
         axis = 0 if own.axis is None else normalized_axis(self, own.axis, len(data.shape))
         k = te.reduce_axis((0, flat.shape[axis]), name="k")
         reducer = te.sum if self.neutral == 0 else te.prod
-        neutral = build.const(self.neutral, kind.dtype)
+        wide = _wide(kind.dtype)
+        neutral = build.const(self.neutral, wide)
 
         def element(*i: Any) -> Any:
             counts = k.var < i[axis] if own.exclusive else k.var <= i[axis]
-            value = build.cast(kind.dtype, flat(*i[:axis], k.var, *i[axis + 1 :]))
+            value = build.cast(wide, flat(*i[:axis], k.var, *i[axis + 1 :]))
             return reducer(build.select(counts, value, neutral), axis=k)
 
-        return te.compute(kind.shape, element, name=stage_name(self), tag="comm_reduce")
+        found = te.compute(kind.shape, element, name=stage_name(self), tag="comm_reduce")
+        return found if wide == kind.dtype else converted(self, found, kind.dtype, f"{stage_name(self)}_narrow")
 
     def flops(self, data: TensorType) -> int:
         return data.size

@@ -130,11 +130,9 @@ def scatter_nd(data: TensorType, indices: TensorType, updates: TensorType, width
 def scan(data: TensorType, result: TensorType, axis: int, exclusive: bool, multiply: bool) -> Any:
     """A running total along `axis`, each row from its beginning; rows are independent.
 
-    None for what is added up in a wider type than the result's.
+    Floats narrower than 32 bits are added up in float32, and each total is rounded by itself.
     """
     if not _fits(data, result) or len(data.shape) != len(result.shape):
-        return None
-    if result.dtype.is_float and result.dtype.bits < 32:
         return None
     shape = data.concrete_shape
     others = [at for at in range(len(shape)) if at != axis]
@@ -144,25 +142,35 @@ def scan(data: TensorType, result: TensorType, axis: int, exclusive: bool, multi
         spatial = iter(mine)
         return ", ".join(at if axis_ == axis else next(spatial) for axis_ in range(len(shape)))
 
+    wide = "float32" if result.dtype.is_float and result.dtype.bits < 32 else str(result.dtype)
+
     def value(at: str) -> str:
         read = f"data[{place(at)}]"
-        return read if data.dtype == result.dtype else f'T.Cast("{result.dtype}", {read})'
+        return read if data.dtype == wide else f'T.Cast("{wide}", {read})'
 
     number = str(int(multiply)) + (".0" if result.dtype.is_float else "")
-    neutral = f"T.{result.dtype}({number})"
     row = place(f"0:{shape[axis]}")
     step = "*" if multiply else "+"
-    first = neutral if exclusive else value("0")
+    first = f"T.{wide}({number})" if exclusive else value("0")
     added = value("k") if exclusive else value("k + 1")
+    if wide == result.dtype:
+        steps = [
+            f"result[{place('0')}] = {first}",
+            f"for k in range({shape[axis] - 1}):",
+            f"{_INDENT}result[{place('k + 1')}] = result[{place('k')}] {step} {added}",
+        ]
+    else:
+        steps = [
+            f'total = T.alloc_buffer((1,), "{wide}")',
+            f"total[0] = {first}",
+            f'result[{place("0")}] = T.Cast("{result.dtype}", total[0])',
+            f"for k in range({shape[axis] - 1}):",
+            f"{_INDENT}total[0] = total[0] {step} {added}",
+            f'{_INDENT}result[{place("k + 1")}] = T.Cast("{result.dtype}", total[0])',
+        ]
     axes = [f"{own} = T.axis.spatial({shape[at]}, {loop})" for own, at, loop in zip(mine, others, loops, strict=True)]
-    block = [
-        *axes,
-        f"T.reads(data[{row}], result[{row}])",
-        f"T.writes(result[{row}])",
-        f"result[{place('0')}] = {first}",
-        f"for k in range({shape[axis] - 1}):",
-        f"{_INDENT}result[{place('k + 1')}] = result[{place('k')}] {step} {added}",
-    ]
+    reads = f"data[{row}], result[{row}]" if wide == result.dtype else f"data[{row}]"
+    block = [*axes, f"T.reads({reads})", f"T.writes(result[{row}])", *steps]
     body = ['with T.block("scan"):', *(_INDENT + line for line in block)]
     if loops:
         body = [_grid(loops, [shape[at] for at in others]), *(_INDENT + line for line in body)]

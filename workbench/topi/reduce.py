@@ -150,28 +150,41 @@ class Prod(Reduction):
     examples = (*(item for item in _examples if item.error), example(floats(2, 3), axis=1), example(ints(3), axis=0))
 
 
+def _limits(dtype: np.dtype) -> tuple[Any, Any]:
+    kind = DataType(dtype.name)
+    return (-np.inf, np.inf) if kind.is_float else kind.limits()
+
+
+def _greatest(data: np.ndarray, axis: Any, keepdims: bool) -> Any:
+    return np.max(data, axis=axis, keepdims=keepdims, initial=_limits(data.dtype)[0])
+
+
+def _least(data: np.ndarray, axis: Any, keepdims: bool) -> Any:
+    return np.min(data, axis=axis, keepdims=keepdims, initial=_limits(data.dtype)[1])
+
+
 @operator("max")
 class Max(Reduction):
-    """The greatest value over `axis`; NaN if any is."""
+    """The greatest value over `axis`; NaN if any is; of nothing, minus infinity or the least integer."""
 
     axis: tuple[int, ...] | None = _AXIS
     keepdims: bool = _KEEP
     exclude: bool = _EXCLUDE
     precision = Precision.FOLLOW
-    numpy = staticmethod(np.max)
+    numpy = staticmethod(_greatest)
     reducer = "max"
     examples = _examples
 
 
 @operator("min")
 class Min(Reduction):
-    """The least value over `axis`; NaN if any is."""
+    """The least value over `axis`; NaN if any is; of nothing, infinity or the greatest integer."""
 
     axis: tuple[int, ...] | None = _AXIS
     keepdims: bool = _KEEP
     exclude: bool = _EXCLUDE
     precision = Precision.FOLLOW
-    numpy = staticmethod(np.min)
+    numpy = staticmethod(_least)
     reducer = "min"
     examples = _examples
 
@@ -284,7 +297,8 @@ class LogSumExp(Reduction):
 
     def reference(self, data: np.ndarray) -> np.ndarray:
         axes = self.axes(data.ndim)
-        greatest = np.max(data, axis=axes, keepdims=True)
+        greatest = _greatest(data, axis=axes, keepdims=True)
+        greatest = np.where(np.isfinite(greatest), greatest, np.zeros_like(greatest))
         with np.errstate(all="ignore"):
             found = np.log(np.sum(np.exp(data - greatest), axis=axes, keepdims=True)) + greatest
         return found if self.keepdims else np.squeeze(found, axes)
@@ -293,7 +307,13 @@ class LogSumExp(Reduction):
         from .. import te
 
         axes = self.axes(len(data.shape))
-        greatest = reduce_tensor(data, axes, True, te.max, "logsumexp_max")
+        most = reduce_tensor(data, axes, True, te.max, "logsumexp_max")
+        # Infinity less infinity is no number: an infinite maximum is not subtracted.
+        greatest = te.compute(
+            most.shape,
+            lambda *i: build.select(build.call("isfinite", most(*i)), most(*i), build.const(0, most.dtype)),
+            name="logsumexp_shift", tag="elemwise",
+        )  # fmt: skip
 
         def at(i: Any) -> Any:
             return [0 if axis in axes else index for axis, index in enumerate(i)]
@@ -375,8 +395,13 @@ def arg_reducer(greatest: bool, last: bool) -> Any:
 
     def combine(a: Any, b: Any) -> tuple[Any, Any]:
         better = (a[1] > b[1]) if greatest else (a[1] < b[1])
+        equal = a[1].equal(b[1])
+        if a[1].dtype.is_float:  # NaN goes before every number, as in NumPy
+            mine, theirs = (build.call("isnan", value) for value in (a[1], b[1]))
+            better = te.any(better, te.all(mine, build.logical_not(theirs)))
+            equal = te.any(equal, te.all(mine, theirs))
         earlier = (a[0] > b[0]) if last else (a[0] < b[0])
-        first = te.any(better, te.all(a[1].equal(b[1]), earlier))
+        first = te.any(better, te.all(equal, earlier))
         return build.select(first, a[0], b[0]), build.select(first, a[1], b[1])
 
     def identity(index: str, value: str) -> tuple[Any, Any]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...relay.ir.expr import Expr
+from ...core.tensor import Tensor
+from ...relay.ir.expr import Constant, Expr
 from .emit import call, constant, dtype_of, like, rank_of, reshaped, scalar, shape_of, unpack
 from .ops_elementwise import cast
 from .ops_shaping import checked_shape
@@ -176,6 +177,9 @@ def _topk(node: Site, x: Expr, count: int, axis: int, largest: int) -> tuple[Exp
     axis = node.axis(axis, rank_of(x))
     if not 0 <= count <= shape_of(x)[axis]:
         raise node.refuse("k is larger than the axis", str(count), f"0 to {shape_of(x)[axis]}")
+    if count == 0:  # relay's operator takes 0 for "all"
+        shape = tuple(0 if at == axis else extent for at, extent in enumerate(shape_of(x)))
+        return Constant(Tensor.full(shape, 0, dtype_of(x))), Constant(Tensor.full(shape, 0, "int64"))
     return unpack(call("topk", x, k=count, axis=axis, ret_type="both", is_ascend=not largest, dtype="int64"))
 
 
@@ -202,7 +206,7 @@ def cumprod(node: Site, x: Expr, axis: Expr, *, exclusive: int = 0, reverse: int
 def _cumulative(node: Site, name: str, x: Expr, axis: Expr, exclusive: int, reverse: int) -> Expr:
     along = node.axis(node.ints(axis, "the axis")[0], rank_of(x))
     x = call("reverse", x, axis=along) if reverse else x
-    found = call(name, x, axis=along, dtype=dtype_of(x), exclusive=bool(exclusive))
+    found = call(name, x, axis=along, exclusive=bool(exclusive))
     return call("reverse", found, axis=along) if reverse else found
 
 

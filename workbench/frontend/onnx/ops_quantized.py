@@ -107,11 +107,15 @@ def dequantize_linear(
 
 @onnx_op("DynamicQuantizeLinear", since=11)
 def dynamic_quantize_linear(node: Site, x: Expr) -> tuple[Expr, ...]:
-    """uint8 over the range of the values, 0 always inside it."""
+    """uint8 over the range of the values, 0 always inside it; of zeros alone, the range is taken as 1.
+
+    The standard's reference does so (its text would divide 0 by 0); onnxruntime answers a scale of 1 there.
+    """
     axes, zero = tuple(range(rank_of(x))), like(0, x)
     low = call("minimum", call("min", x, axis=axes), zero)
     high = call("maximum", call("max", x, axis=axes), zero)
-    scale = call("divide", call("subtract", high, low), like(255, x))
+    extent = call("subtract", high, low)
+    scale = call("divide", call("where", call("equal", extent, zero), like(1, x), extent), like(255, x))
     start = call("clip", call("divide", call("negative", low), scale), a_min=0.0, a_max=255.0)
     point = cast(call("round", start), "uint8")
     return quantized(node, x, scale, point, "uint8", 0, 0, 1), scale, point

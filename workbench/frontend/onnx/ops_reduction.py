@@ -71,10 +71,11 @@ _REDUCTIONS: dict[str, Reduction] = {
 
 def _reduced(node: Site, x: Expr, axes: Sequence[int], keepdims: int, empty_means_none: bool) -> Expr:
     rank = rank_of(x)
-    if not axes and empty_means_none:
-        return x
-    chosen = tuple(sorted(node.axes(axes, rank))) if axes else tuple(range(rank))
     reduction = _REDUCTIONS[node.record.op_type]
+    if not axes and empty_means_none:
+        # Each element alone: what is done before and after the sum (absolute value, square, root) is still done.
+        return reshaped(reduction(reshaped(x, (*shape_of(x), 1)), (rank,), False), shape_of(x))
+    chosen = tuple(sorted(node.axes(axes, rank))) if axes else tuple(range(rank))
     return reduction(x, chosen, bool(keepdims)) if rank else reduction(reshaped(x, (1,)), (0,), False)
 
 

@@ -15,6 +15,7 @@ from ...core.errors import WorkbenchError, shorten
 from ...core.node import pre_order
 from ...core.trampoline import Task, run
 from .. import nodes as t
+from ..empty_reductions import empty_reduction
 from ..verify import HIDDEN
 from .code import ExprCompiler, Lines, Place, Value
 from .expressions import COMPILERS
@@ -290,6 +291,14 @@ def _for(c: Compiler, node: t.For) -> Task:
 
 
 def _plain_for(c: Compiler, node: t.For) -> Task:
+    empty = empty_reduction(node)
+    if empty is not None:
+        condition, inits = empty
+        lines = c.begin(node, condition)
+        never = c.value(condition)
+        c.flush(lines)
+        c.emit(f"if {never.code}:")
+        yield c.suite(inits)
     lines = c.begin(node, node.min, node.extent)
     start, extent = c.value(node.min), c.value(node.extent)
     c.flush(lines)

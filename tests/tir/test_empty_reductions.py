@@ -1,0 +1,66 @@
+"""A reduction over nothing gives its identity: in the loop interpreter, in native code, scheduled or not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import workbench as wb
+from workbench import te
+from workbench.tir.interpret import interpret
+
+REDUCERS: dict[str, tuple[Callable[..., Any], float]] = {
+    "sum": (te.sum, 0.0), "prod": (te.prod, 1.0), "max": (te.max, -np.inf), "min": (te.min, np.inf),
+}  # fmt: skip
+ARRANGED: dict[str, Callable[[Any, Any], None]] = {
+    "as written": lambda s, c: None,
+    "reduction outside": lambda s, c: s[c].reorder(c.op.reduce_axis[0], c.op.axis[0]),
+    "split": lambda s, c: s[c].split(c.op.reduce_axis[0], 4),
+    "split and turned": lambda s, c: _turned(s, c),
+}
+
+
+def _turned(s: Any, c: Any) -> None:
+    outer, inner = s[c].split(c.op.reduce_axis[0], 4)
+    s[c].reorder(outer, c.op.axis[0], inner)
+
+
+def reduction(extent: Any, reducer: Callable[..., Any]) -> tuple[te.Tensor, te.Tensor]:
+    a = te.placeholder((3, extent), name="A")
+    k = te.reduce_axis((0, extent), name="k")
+    return a, te.compute((3,), lambda i: reducer(a[i, k], axis=k), name="C")
+
+
+@pytest.mark.parametrize("arranged", ARRANGED)
+@pytest.mark.parametrize("name", REDUCERS)
+@pytest.mark.parametrize("known", [True, False], ids=["constant", "variable"])
+def test_identity_of_nothing(known: bool, name: str, arranged: str) -> None:
+    reducer, identity = REDUCERS[name]
+    a, c = reduction(0 if known else te.var("n"), reducer)
+    schedule = te.create_schedule(c.op)
+    ARRANGED[arranged](schedule, c)
+    func = schedule.to_schedule([a, c]).func
+    empty, wanted = np.zeros((3, 0), np.float32), np.full(3, identity, np.float32)
+    found = np.full(3, 77, np.float32)
+    interpret(func, empty, found, check_regions=True)
+    np.testing.assert_array_equal(found, wanted)
+    found[...] = 77
+    wb.build(func)["main"](empty, found)
+    np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("arranged", ARRANGED)
+def test_of_something_as_before(arranged: str) -> None:
+    """The same program with elements: the identity does not appear twice."""
+    a, c = reduction(te.var("n"), te.sum)
+    schedule = te.create_schedule(c.op)
+    ARRANGED[arranged](schedule, c)
+    func = schedule.to_schedule([a, c]).func
+    for extent in (1, 4, 6):
+        values = np.arange(3 * extent, dtype=np.float32).reshape(3, extent)
+        found = np.full(3, 77, np.float32)
+        interpret(func, values, found)
+        np.testing.assert_array_equal(found, values.sum(1))
