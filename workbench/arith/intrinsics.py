@@ -48,7 +48,7 @@ def _erf(value: Any) -> Any:
 
 
 def _unary(name: str, doc: str, evaluate: Callable[..., Any]) -> None:
-    INTRINSICS.register(name, Intrinsic(name, 1, Result.FIRST, doc, evaluate, floats_only=True))
+    INTRINSICS.register(name, Intrinsic(name, 1, Result.FIRST, doc, evaluate, floats_only=True), module=__name__)
 
 
 def _define_floats() -> None:
@@ -102,7 +102,7 @@ def _define_general() -> None:
         Intrinsic("reduce_min", 1, Result.GIVEN, "least lane", None),
     ]
     for entry in entries:
-        INTRINSICS.register(entry.name, entry)
+        INTRINSICS.register(entry.name, entry, module=__name__)
 
 
 def _define_effects() -> None:
@@ -129,7 +129,7 @@ def _define_effects() -> None:
         Intrinsic("ret", 1, Result.VOID, "return a status from the function", None, pure=False),
     ]
     for entry in entries:
-        INTRINSICS.register(entry.name, entry)
+        INTRINSICS.register(entry.name, entry, module=__name__)
 
 
 ADDRESSES: Final = frozenset({"address_of", "access_ptr"})

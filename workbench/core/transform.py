@@ -164,7 +164,7 @@ for _name, _meaning in {
     "tir.add_lower_pass": "list of (phase, pass) to run among the tir passes",
     "tir.noalias": "assume that buffer parameters do not overlap (default true)",
 }.items():
-    CONFIG_OPTIONS.register(_name, _meaning)
+    CONFIG_OPTIONS.register(_name, _meaning, module=__name__)
 
 _current: ContextVar[PassContext | None] = ContextVar("workbench_pass_context", default=None)
 _DEFAULT = PassContext()
@@ -341,9 +341,9 @@ def _function_factory(
 ) -> Callable[..., Pass]:
     parameters = list(inspect.signature(function).parameters.values())
     if any(parameter.kind is inspect.Parameter.KEYWORD_ONLY for parameter in parameters):
-        return _register(_option_factory(function, info, parameters, each), info)
+        return _register(_option_factory(function, info, parameters, each), info, function.__module__)
     made = Pass(info, function, {}, each)
-    PASSES.register(info.name, made, override=True)
+    PASSES.register(info.name, made, module=function.__module__, override=True)
     return made
 
 
@@ -371,9 +371,9 @@ def _option_factory(
     return factory
 
 
-def _register(factory: Any, info: PassInfo) -> Any:
+def _register(factory: Any, info: PassInfo, module: str) -> Any:
     factory.info = info
-    PASSES.register(info.name, factory, override=True)
+    PASSES.register(info.name, factory, module=module, override=True)
     return factory
 
 
@@ -391,7 +391,7 @@ def _class_factory(cls: Any, info: PassInfo, method: str) -> Any:
 
     factory.__name__ = cls.__name__
     factory.__doc__ = cls.__doc__
-    return _register(factory, info)
+    return _register(factory, info, cls.__module__)
 
 
 def each_function(function: Callable[..., Any]) -> Callable[..., IRModule]:

@@ -192,7 +192,7 @@ def get_global_func(name: str, allow_missing: bool = False) -> PackedFunc | None
 
     found = tvm_ffi.get_global_func(name, allow_missing=True)
     if found is None and name in builtin.FUNCTIONS:
-        _register(name, builtin.FUNCTIONS[name], override=False)
+        _register(name, builtin.FUNCTIONS[name], override=True)  # another thread may have been first
         found = tvm_ffi.get_global_func(name, allow_missing=True)
     if found is not None:
         return PackedFunc(found, name)

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import ctypes
 import ctypes.util
+from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,7 +21,6 @@ OBJECT_MARK: Final = "; workbench object code for "
 """Begins a text that carries object code: the machine, a blank, the bytes in base64."""
 
 _libraries: list[Any] = []
-_process: list[Any] = []
 
 
 def load_library(path: str | Path) -> None:
@@ -49,21 +50,23 @@ def harmless(name: str) -> int | None:
     found = find(name)
     if found is None or name in MATHEMATICS:
         return found
-    in_process = _found_in(_process, name)
+    in_process = _found_in(_process(), name)
     return found if found != in_process else None
 
 
 def find(name: str) -> int | None:
     """The address of a C function, or None."""
-    if not _process:
-        _process.append(ctypes.CDLL(None))
-        mathematics = ctypes.util.find_library("m")
-        if mathematics:
-            _process.append(ctypes.CDLL(mathematics))
-    return _found_in([*reversed(_libraries), *_process], name)
+    return _found_in([*reversed(_libraries), *_process()], name)
 
 
-def _found_in(libraries: list[Any], name: str) -> int | None:
+@cache
+def _process() -> tuple[Any, ...]:
+    """The process itself, and the C library's mathematics where these lie apart."""
+    mathematics = ctypes.util.find_library("m")
+    return (ctypes.CDLL(None), ctypes.CDLL(mathematics)) if mathematics else (ctypes.CDLL(None),)
+
+
+def _found_in(libraries: Iterable[Any], name: str) -> int | None:
     for library in libraries:
         try:
             return ctypes.cast(getattr(library, name), ctypes.c_void_p).value

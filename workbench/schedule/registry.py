@@ -83,7 +83,10 @@ def primitive(
 
     def enter(function: Callable[..., Any]) -> Callable[..., Any]:
         PRIMITIVES.register(
-            function.__name__, _entry(function, category, version, suggest or {}, migrations or {}), override=override
+            function.__name__,
+            _entry(function, category, version, suggest or {}, migrations or {}),
+            module=function.__module__,
+            override=override,
         )
         return function
 

@@ -12,12 +12,12 @@ attributes of a relay operator agree with the foreign one (`Operator.aliases["on
 
 from __future__ import annotations
 
-import importlib
 import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
+from ...core.table import imported, is_own
 from ...relay.ir.operator import OPERATORS, Operator
 from .limits import OPSETS
 from .records import domain_of
@@ -61,13 +61,15 @@ class Converter:
 
 CONVERTERS: Final[dict[tuple[str, str], list[Converter]]] = {}
 """Every converter by (domain, operator)."""
-_filled: list[bool] = []
+_FILLED_BY: Final = tuple(f"{__package__}.ops_{family}" for family in FAMILIES)
 
 
 def onnx_op(op_type: str, *, since: int = 1, until: int = OPSETS[1], domain: str = "") -> Callable[[Any], Any]:
     """Register the decorated function as the converter of `op_type`; a later one for equal `since` replaces it."""
 
     def decorate(function: Any) -> Any:
+        if not is_own(function.__module__):
+            imported(_FILLED_BY)  # else the workbench's own would replace it later
         known = CONVERTERS.setdefault((domain_of(domain), op_type), [])
         known[:] = [item for item in known if item.since != since]
         known.append(Converter(op_type, domain_of(domain), since, until, function))
@@ -76,17 +78,9 @@ def onnx_op(op_type: str, *, since: int = 1, until: int = OPSETS[1], domain: str
     return decorate
 
 
-def _fill() -> None:
-    if _filled:
-        return
-    _filled.append(True)
-    for family in FAMILIES:
-        importlib.import_module(f"{__package__}.ops_{family}")
-
-
 def converter_for(domain: str, op_type: str, opset: int) -> Converter | None:
     """The converter in force at `opset`, if there is one."""
-    _fill()
+    imported(_FILLED_BY)
     fitting = [item for item in CONVERTERS.get((domain, op_type), ()) if item.since <= opset <= item.until]
     if fitting:
         return max(fitting, key=lambda item: item.since)
@@ -113,7 +107,7 @@ def one_to_one(cls: type[Operator]) -> Callable[..., Any]:
 
 def converters() -> Iterator[Converter]:
     """Every converter, the derived ones included."""
-    _fill()
+    imported(_FILLED_BY)
     for known in CONVERTERS.values():
         yield from known
     for op_type, cls in aliased().items():

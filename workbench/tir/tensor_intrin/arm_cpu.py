@@ -39,4 +39,4 @@ def dot_4x4_sdot(A: T.Buffer((4,), "int8"), B: T.Buffer((4, 4), "int8"), C: T.Bu
         )
 
 
-TensorIntrin.register(ARM_DOT_4x4_i8_SDOT_INTRIN, dot_4x4_i8_i8_i32, dot_4x4_sdot)
+TensorIntrin.register(ARM_DOT_4x4_i8_SDOT_INTRIN, dot_4x4_i8_i8_i32, dot_4x4_sdot, module=__name__)

@@ -42,11 +42,15 @@ class TensorIntrin:
         *,
         reset: t.PrimFunc | None = None,
         update: t.PrimFunc | None = None,
+        module: str = "",
     ) -> TensorIntrin:
-        """Enter an intrinsic under a name.  Raises `WorkbenchError`: E-TENSOR-INTRIN, E-TABLE-CLASH."""
+        """Enter an intrinsic, declared in `module`, under a name.
+
+        Raises `WorkbenchError`: E-TENSOR-INTRIN, E-TABLE-CLASH.
+        """
         made = TensorIntrin(name, desc, impl, reset, update)
         made.check()
-        return TENSOR_INTRINSICS.register(name, made, override=override)
+        return TENSOR_INTRINSICS.register(name, made, module=module, override=override)
 
     @staticmethod
     def get(name: str, allow_missing: bool = False) -> TensorIntrin | None:

@@ -64,5 +64,5 @@ def dot_16x4_plain(A: T.Buffer((4,), "uint8"), B: T.Buffer((16, 4), "int8"), C: 
             )
 
 
-TensorIntrin.register(VNNI_DOT_16x4_INTRIN, dot_16x4_u8_i8_i32, dot_16x4_vnni)
-TensorIntrin.register(PLAIN_DOT_16x4_INTRIN, dot_16x4_u8_i8_i32, dot_16x4_plain)
+TensorIntrin.register(VNNI_DOT_16x4_INTRIN, dot_16x4_u8_i8_i32, dot_16x4_vnni, module=__name__)
+TensorIntrin.register(PLAIN_DOT_16x4_INTRIN, dot_16x4_u8_i8_i32, dot_16x4_plain, module=__name__)

@@ -1,0 +1,163 @@
+"""A fresh process whose first uses meet: eight threads at once, or an interrupt in the middle and then a whole build.
+
+    python -m tests.integration.first_use threads SECONDS   # between switches of threads
+    python -m tests.integration.first_use module N          # interrupted at the N-th line of module bodies
+    python -m tests.integration.first_use line N            # ... at the N-th line within functions
+    python -m tests.integration.first_use signal SECONDS    # ... by a signal, after so much processor time
+
+answers one line of JSON.  Nothing of the compiler is loaded before the first build: only `import workbench`.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import workbench as wb
+
+DATA = np.array([[-1, 2, -3], [4, -5, 6]], "float32")
+
+
+def relay_build() -> bool:
+    """A graph of three operators through `relay.build`."""
+    from workbench.contrib import graph_executor
+
+    x = wb.relay.var("x", shape=(2, 3))
+    body = wb.relay.add(wb.relay.nn.relu(x), wb.relay.exp(x))
+    module = wb.IRModule.from_expr(wb.relay.Function([x], body))
+    executor = graph_executor.GraphModule(wb.relay.build(module, "llvm")["default"](wb.cpu()))
+    executor.run(x=DATA)
+    return np.allclose(executor.get_output(0).numpy(), np.maximum(DATA, 0) + np.exp(DATA), rtol=1e-5)
+
+
+def te_build() -> bool:
+    """A tensor expression with a schedule of its own through `wb.build`."""
+    te = wb.te
+    x = te.placeholder((2, 3), name="x")
+    y = te.compute((2, 3), lambda i, j: te.exp(x[i, j]) + te.sqrt(te.abs(x[i, j])), name="y")
+    schedule = te.create_schedule(y.op)
+    schedule[y].vectorize(y.op.axis[1])
+    out = wb.nd.array(np.zeros((2, 3), "float32"))
+    wb.build(schedule, [x, y], "llvm")(wb.nd.array(DATA), out)
+    return np.allclose(out.numpy(), np.exp(DATA) + np.sqrt(np.abs(DATA)), rtol=1e-5)
+
+
+def open_model() -> bool:
+    """A model of ONNX through `wb.open`."""
+    from onnx import TensorProto, helper
+
+    claims = [helper.make_tensor_value_info(name, TensorProto.FLOAT, (2, 3)) for name in "xy"]
+    nodes = [helper.make_node("Relu", ["x"], ["a"]), helper.make_node("Softmax", ["a"], ["y"], axis=1)]
+    model = helper.make_model(
+        helper.make_graph(nodes, "small", claims[:1], claims[1:]), opset_imports=[helper.make_opsetid("", 17)]
+    )
+    model.ir_version = 10
+    raised = np.exp(np.maximum(DATA, 0))
+    found = wb.open(model).run({"x": DATA})["y"]
+    return np.allclose(found, raised / raised.sum(axis=1, keepdims=True), rtol=1e-5)
+
+
+def schedule_by_hand() -> bool:
+    """A `tir.Schedule` of a te program, by primitives, built."""
+    te = wb.te
+    x = te.placeholder((8, 8), name="x")
+    y = te.compute((8, 8), lambda i, j: x[i, j] * 2.0 + 1.0, name="y")
+    schedule = wb.tir.Schedule(te.create_prim_func([x, y]))
+    outer, inner = schedule.get_loops(schedule.get_block("y"))
+    schedule.reorder(inner, outer)
+    schedule.split(outer, factors=[None, 4])
+    data, out = np.arange(64, dtype="float32").reshape(8, 8), wb.nd.array(np.zeros((8, 8), "float32"))
+    wb.build(schedule.mod, target="llvm")(wb.nd.array(data), out)
+    return np.array_equal(out.numpy(), data * 2 + 1)
+
+
+BUILDS: tuple[Callable[[], bool], ...] = (relay_build, te_build, open_model, schedule_by_hand)
+
+
+def whole_build() -> list[str]:
+    """What went wrong in one build of each kind; empty: nothing."""
+    return [failure for build in BUILDS for failure in said(build)]
+
+
+def said(build: Callable[[], bool]) -> list[str]:
+    try:
+        return [] if build() else [f"{build.__name__}: wrong numbers"]
+    except Exception:  # whatever it is, the test shall show it
+        return [f"{build.__name__}: {traceback.format_exc()[-1500:]}"]
+
+
+def from_threads(count: int = 8) -> list[str]:
+    """Each kind of build from two threads, all let go at once."""
+    start, failures = threading.Barrier(count), []
+
+    def work(build: Callable[[], bool]) -> None:
+        start.wait()
+        failures.extend(said(build))
+
+    threads = [threading.Thread(target=work, args=(BUILDS[at % len(BUILDS)],)) for at in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return failures
+
+
+class Interrupter:
+    """Raises KeyboardInterrupt at the n-th line of module bodies, or of functions, as Ctrl-C does anywhere."""
+
+    def __init__(self, what: str, at: int) -> None:
+        self.what, self.at, self.seen = what, at, {"module": 0, "line": 0}
+
+    def trace(self, frame: Any, event: str, argument: Any) -> Any:
+        if "workbench" not in frame.f_code.co_filename:  # Python's own machinery is interrupted by signals
+            return None
+        if event == "line":
+            self.meet("module" if frame.f_code.co_name == "<module>" else "line")
+        return self.trace
+
+    def meet(self, what: str) -> None:
+        self.seen[what] += 1
+        if what == self.what and self.seen[what] == self.at:
+            sys.settrace(None)
+            raise KeyboardInterrupt
+
+
+def interrupted(what: str, at: float) -> dict[str, Any]:
+    """A first build that is interrupted at a point, and the next one."""
+    interrupter, caught, began = Interrupter(what, int(at)), False, time.process_time()
+    signal.signal(signal.SIGPROF, signal.default_int_handler)
+    try:
+        if what == "signal":
+            signal.setitimer(signal.ITIMER_PROF, at)
+        else:
+            sys.settrace(interrupter.trace)
+        for build in BUILDS:
+            build()
+    except KeyboardInterrupt:
+        caught = True
+    finally:
+        sys.settrace(None)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+    seconds = time.process_time() - began
+    return {"caught": caught, "seen": interrupter.seen | {"signal": seconds}, "failures": whole_build()}
+
+
+def main() -> None:
+    what, number = sys.argv[1], float(sys.argv[2])
+    if what == "threads":
+        sys.setswitchinterval(number)
+        print(json.dumps({"failures": from_threads()}), flush=True)
+    else:
+        print(json.dumps(interrupted(what, number)), flush=True)
+
+
+if __name__ == "__main__":
+    main()
