@@ -10,14 +10,15 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
 
 from ..core import origin, progress, rewrite
 from ..core.errors import WorkbenchError
 from ..core.module import IRModule
 from ..core.node import traced_nodes
 from ..lower.entry import Lowered
+from ..tir.outside import Guard
 
 
 @dataclass(frozen=True)
@@ -77,10 +78,16 @@ class Step:
         return list(before) != list(after) or any(before[name] is not after[name] for name in after)
 
 
+_OF_THIS_PROCESS: Final = ("pass", "lower", "schedule", "codegen")
+"""Kinds of actions whose programs are made by code of this process; what others bring in may be a stranger's."""
+
+
 class History:
     """Steps by path.  Shared by all sessions that stem from one import."""
 
-    def __init__(self) -> None:
+    def __init__(self, guard: Guard | None = None) -> None:
+        self.guard = guard
+        """What the programs may call, where they came from a file."""
         self._steps: dict[str, Step] = {}
         self._plans: dict[str, tuple[Action, ...]] = {}
         self.known: dict[str, Any] = {}
@@ -120,8 +127,7 @@ class History:
         """The step if it has been computed already."""
         return self._steps.get(identities(plan[: index + 1])[-1])
 
-    @staticmethod
-    def _run(identity: str, label: str, action: Action, previous: Step | None) -> Step:
+    def _run(self, identity: str, label: str, action: Action, previous: Step | None) -> Step:
         if previous is not None and previous.error is not None:
             return Step(
                 identity,
@@ -141,6 +147,8 @@ class History:
             started = time.perf_counter()
             try:
                 stage = action.run(before)
+                if self.guard is not None and action.kind not in _OF_THIS_PROCESS:
+                    stage = replace(stage, module=self.guard.marked(stage.module))
             except WorkbenchError as raised:
                 if before is None:
                     raise

@@ -32,6 +32,7 @@ def open_session(
     passes: Sequence[str | Pass] | None = None,
     time_limit: float | None = None,
     assume: Mapping[str, Any] | None = None,
+    allow_extern: Sequence[str] = (),
 ) -> Session:
     """Open a model for looking at, changing and running it.
 
@@ -40,16 +41,23 @@ def open_session(
     input name.  `params`: arrays bound to parameters by name.  `passes`: the relay passes to run instead of the
     default pipeline.  `target`: what is compiled for; left out, the one of `with Target(...)`, else this machine.
     `assume`: values of inputs that the model is specialised for, by name; running it with others is refused.
+    `allow_extern`: names of C functions and packed functions that a saved session may call; others than mathematics
+    are refused, and "import_llvm" stands for native code in it.
     `time_limit`: seconds that the import may take (default: `wb.limits.import_seconds`).
     """
     if time_limit is not None:
         with boxed(time_limit, "opening the model", "give more time: wb.open(..., time_limit=seconds)"):
-            return open_session(x, shape, target, params, passes, assume=assume)
+            return open_session(x, shape, target, params, passes, assume=assume, allow_extern=allow_extern)
     if isinstance(x, (str, os.PathLike)) and str(x).endswith(".wb.json"):
         from .saving import load
 
         _refuse_for_saved(shape=shape, target=target, params=params, passes=passes, assume=assume)
-        return load(str(x))
+        return load(str(x), allow_extern)
+    if allow_extern:
+        raise WorkbenchError(
+            "E-OPEN-EXTERN", "allow_extern= is for saved sessions: other programs are not held back",
+            found=", ".join(map(str, allow_extern)), expected="the path of a .wb.json file", fix="leave it out",
+        )  # fmt: skip
     chosen = building_for(target)
     with origin.recording() as origins:
         module, source = _imported(x, shape, params, assume)

@@ -12,8 +12,9 @@ import base64
 import io
 import json
 import math
+import os
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import IO, TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -28,6 +29,7 @@ from ..core.plain_file import read_plain
 from ..core.tensor import Tensor, stated_shape
 from ..core.whole_file import write_whole
 from ..target import Target
+from ..tir.outside import Guard
 from . import actions, pipeline
 from .history import Action, History
 from .text import constants_in, parse, parse_function, script
@@ -125,8 +127,8 @@ def _damaged(found: str) -> WorkbenchError:
     )
 
 
-def load(path: str) -> Session:
-    """The session of a file made by `save`."""
+def load(path: str, allow_extern: Sequence[str] = ()) -> Session:
+    """The session of a file made by `save`; what it may call outside of itself is in `tir.outside`."""
     from .session import Session
 
     document = _read(path)
@@ -140,7 +142,11 @@ def load(path: str) -> Session:
         module = module.with_attr(str(key), tuple(map(str, value)))
     root = actions.import_action(module, document["source"], origins)
     plan = tuple(_loaded_action(saved, target, constants, index) for index, saved in enumerate(document["plan"]))
-    return Session(History(), (root, *plan), target, document["source"])
+    guard = Guard(os.path.basename(path), frozenset(allow_extern))
+    for action in plan:
+        guard.see(action.functions.items())
+    guard.marked(module)
+    return Session(History(guard), (root, *plan), target, document["source"])
 
 
 def _read(path: str) -> dict[str, Any]:

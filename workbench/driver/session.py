@@ -259,6 +259,8 @@ class Session:
         program = self.step(index).stage.module
         functions = _functions_of(change, program)
         require_sound({name: made for name, made in functions.items() if name in program}, program, texts_of(change))
+        if self.history.guard is not None:
+            self.history.guard.note_typed(functions, program)
         texts = {name: script(function) for name, function in functions.items()}
         action = actions.edit_action(functions, level, texts)
         return Session(
@@ -375,8 +377,14 @@ class Session:
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         return views().session_bundle(self)
 
+    @property
+    def heading(self) -> str:
+        """What was opened; of a session from a file also which outside functions it may call."""
+        return self.source if self.history.guard is None else f"{self.source} ({self.history.guard})"
+
     def __repr__(self) -> str:
-        return f"Session({self.source!r}, {len(self.plan)} steps, target {str(self.target)!r})"
+        trust = "" if self.history.guard is None else f", {self.history.guard}"
+        return f"Session({self.source!r}, {len(self.plan)} steps, target {str(self.target)!r}{trust})"
 
 
 def _functions_of(change: Any, program: IRModule) -> dict[str, Any]:

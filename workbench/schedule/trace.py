@@ -241,11 +241,14 @@ class Trace:
         return write(Trace(_before_postproc(self.steps), function=self.function) if remove_postproc else self)
 
     @staticmethod
-    def from_json(text: str) -> Trace:
-        """A saved trace.  All or nothing: raises `ScheduleError` E-TRACE-... with line and column."""
+    def from_json(text: str, allow_code: bool = False) -> Trace:
+        """A saved trace.  All or nothing: raises `ScheduleError` E-TRACE-... with line and column.
+
+        Native code in it (an annotation that imports LLVM) is refused (E-TRACE-CODE) unless `allow_code`.
+        """
         from .trace_json import read
 
-        return read(text)
+        return read(text, allow_code)
 
     # --- doing it again ---
 

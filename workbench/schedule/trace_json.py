@@ -13,6 +13,7 @@ from keyword import iskeyword
 from typing import Any, NoReturn
 
 from ..core.errors import nearest
+from ..tir.outside import IMPORT_LLVM
 from .arguments import UNSAFE, ResultName, checked
 from .errors import ScheduleError, refuse
 from .references import BlockRV, ExprRV, LoopRV, Reference
@@ -153,7 +154,7 @@ class _Reader:
 # --- validation ---------------------------------------------------------------------------------------------------
 
 
-def read(text: str) -> Trace:
+def read(text: str, allow_code: bool = False) -> Trace:
     """See `Trace.from_json`."""
     reader = _Reader(text)
     top = reader.value()
@@ -169,7 +170,25 @@ def read(text: str) -> Trace:
         )
     known: dict[str, Reference] = {}
     steps = tuple(_step(reader, row, known) for row in fields["steps"].value)
+    for step, row in zip(steps, fields["steps"].value, strict=True):
+        if not allow_code and _has_code(step.arguments):
+            reader.fail(
+                "the trace carries native code",
+                row.offset,
+                code="E-TRACE-CODE",
+                found=f"an annotation {IMPORT_LLVM!r}",
+                fix="if you trust it: Trace.from_json(text, allow_code=True)",
+            )
     return Trace(steps, fields["function"].value)
+
+
+def _has_code(value: Any) -> bool:
+    """Whether the annotation that imports native code is named anywhere in a value."""
+    if isinstance(value, dict):
+        return any(_has_code(item) for pair in value.items() for item in pair)
+    if isinstance(value, tuple):
+        return any(_has_code(item) for item in value)
+    return value == IMPORT_LLVM
 
 
 def _fields(reader: _Reader, placed: Placed, wanted: dict[str, type], optional: tuple[str, ...]) -> dict[str, Placed]:

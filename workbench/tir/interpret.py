@@ -28,6 +28,7 @@ from . import nodes as t
 from .interpreting.machine import Machine, Pointer, Returned, Storage
 from .interpreting.numbers import wrap
 from .interpreting.statements import Checks, Compiled, compile_function, shape_variables
+from .outside import require_allowed
 from .transforms.flatten_buffer import writes_through
 
 _compiled: WeakKeyDictionary[t.PrimFunc, dict[Checks, Compiled]] = WeakKeyDictionary()
@@ -82,6 +83,7 @@ class _Runner:
         checks = Checks(self.regions, self.races, called)
         known = _compiled.setdefault(function, {})
         if checks not in known:
+            require_allowed(function)
             known[checks] = compile_function(function, checks)
         return known[checks]
 

@@ -74,7 +74,7 @@ class SessionModel:
         """The list of steps."""
         steps = tuple(self._summary(index) for index in range(len(self.session)))
         known = sum(not step.pending for step in steps)
-        return PipelineView(f"{steps[-1].id}-{known}" if steps else "", steps, self.session.source)
+        return PipelineView(f"{steps[-1].id}-{known}" if steps else "", steps, self.session.heading)
 
     def _summary(self, index: int) -> StepSummary:
         action = self.session.plan[index]

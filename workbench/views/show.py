@@ -85,7 +85,7 @@ def session_bundle(session: Session) -> Bundle:
         f'<td style="text-align:left">{escape(note)}</td></tr>'
         for label, spent, note in rows
     )
-    heading = f'<div style="font:600 12px system-ui;padding:2px 10px">{escape(visible(session.source))}</div>'
+    heading = f'<div style="font:600 12px system-ui;padding:2px 10px">{escape(visible(session.heading))}</div>'
     return {"text/plain": plain(summary), "text/html": f"{heading}<table><tbody>{cells}</tbody></table>"}
 
 

@@ -20,6 +20,7 @@ from ...runtime.module import CodeUnit, Module
 from ...runtime.packed import PackedFunc, packed_at
 from ...target import Target
 from ...tir import nodes as t
+from ...tir.outside import require_allowed
 from ...tir.transforms.pipeline import lower_module
 from ...tir.verify import verify
 from . import imported, machine
@@ -224,7 +225,11 @@ def emit_unit(
     source_file: str,
     target: Target,
 ) -> str:
-    """One LLVM module: a kernel and its packed wrapper.  Raises `WorkbenchError` for a function of another target."""
+    """One LLVM module: a kernel and its packed wrapper.
+
+    Raises `WorkbenchError` for a function of another target, and for one from a file with calls that nobody allowed.
+    """
+    require_allowed(func, name)
     own = func.attrs.get("target")
     if isinstance(own, Target) and str(own.kind) not in LlvmBackend.capabilities.kinds:
         raise WorkbenchError(

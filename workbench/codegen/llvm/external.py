@@ -58,7 +58,7 @@ def call_extern(self: ExpressionEmitter, node: n.Call, arguments: list[Value]) -
     name = name_argument(node)
     if name == "wb_report":
         return _body(self).report(node, arguments)
-    if not C_NAME.fullmatch(name):
+    if not C_NAME.fullmatch(name) or name.startswith("llvm."):  # LLVM's own go through call_llvm, which knows them
         raise WorkbenchError("E-CODEGEN-EXTERN", f"{name!r} is not the name of a C function", nodes=(node,))
     given = with_texts(self, node, arguments)
     if any(value.dtype.is_vector for value in given):

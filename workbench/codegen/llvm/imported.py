@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-from typing import Any, Final
+from typing import Any
 
 from ...core.errors import WorkbenchError
 from ...core.module import IRModule
@@ -16,20 +16,23 @@ from ...runtime.symbols import OBJECT_MARK
 from ...target import Target
 from ...target.host import architecture
 from ...tir import nodes as t
+from ...tir.outside import IMPORT_LLVM, require_allowed
 from . import machine
-
-PRAGMA: Final = "pragma_import_llvm"
 
 
 def texts(mod: IRModule) -> tuple[str, ...]:
-    """The texts that the functions of a module import, each once."""
+    """The texts that the functions of a module import, each once.
+
+    Raises `WorkbenchError` (E-TRUST-EXTERN) for a function from a file whose code nobody allowed.
+    """
     found: dict[str, None] = {}
-    for function in mod.functions.values():
+    for name, function in mod.functions.items():
         if not isinstance(function, t.PrimFunc):
             continue
+        require_allowed(function, name)
         for node in pre_order(function.body):
-            if isinstance(node, (t.For, t.Block)) and isinstance(node.annotations.get(PRAGMA), str):
-                found[node.annotations[PRAGMA]] = None
+            if isinstance(node, (t.For, t.Block)) and isinstance(node.annotations.get(IMPORT_LLVM), str):
+                found[node.annotations[IMPORT_LLVM]] = None
     return tuple(found)
 
 

@@ -197,7 +197,7 @@ def _init_nest(site: BlockSite, at: int, names: Names) -> t.Stmt:
 def _spatial_part(site: BlockSite, at: int) -> PrimExpr:
     """The conjuncts of the predicate that speak only of loops around the initialisation.
 
-        for u_0: for u_1: for k: where u_0 + u_1 < 1        # at u_1 the initialisation would run in each u_0
+    for u_0: for u_1: for k: where u_0 + u_1 < 1        # at u_1 the initialisation would run in each u_0
     """
     outside = {id(loop.var) for loop in site.loops[:at]}
     dropped = {id(loop.var) for loop in site.loops[at:]} - spatial_variables(site)
