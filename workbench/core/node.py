@@ -251,6 +251,21 @@ def pre_order(root: Node | Iterable[Node]) -> Iterator[Node]:
         stack.extend(reversed(children(current)))
 
 
+def written_size(root: Node | Iterable[Node], known: dict[int, int] | None = None) -> int:
+    """How many nodes `root` has when it is written out: one that stands in several places counts in each.
+
+    `known` holds the sizes of nodes by identity, and takes those that are counted.
+    """
+    sizes = {} if known is None else known
+    total = 0
+    for top in _roots(root):
+        if id(top) not in sizes:
+            for current in post_order(top):
+                sizes[id(current)] = 1 + sum(sizes[id(child)] for child in children(current))
+        total += sizes[id(top)]
+    return total
+
+
 def _roots(root: Node | Iterable[Node]) -> list[Node]:
     return [root] if isinstance(root, Node) else list(root)[::-1]
 

@@ -155,7 +155,7 @@ class PassContext:
 
 CONFIG_OPTIONS: Table[str] = Table("pass option", filled_by=())
 for _name, _meaning in {
-    "relay.FuseOps.max_depth": "most operators in one fused function (default 256)",
+    "relay.FuseOps.max_depth": "most operators in one fused function (default 64)",
     "relay.ToMixedPrecision.keep_orig_output_dtype": "cast results back to the float that they had (default false)",
     "relay.fallback_device_type": "device of unannotated expressions; accepted for the classic API",
     "tir.UnrollLoop": "dict: auto_max_step, explicit_unroll",

@@ -26,18 +26,22 @@ from .rules import is_kernel, keep_type, rebuild
 FUSE = rewrite.step("fuse", "Operators that one loop nest can compute become one primitive function.")
 UNFUSE = rewrite.step("defuse", "A call of a primitive function is its body.")
 
+MAX_DEPTH = 64
+"""Operators of one kernel, unless the context says otherwise.  What a kernel costs to schedule grows with the square of
+its operators, so long chains are cut; the longest kernel of a real network has 48."""
+
 
 @function_pass(opt_level=0, name="FuseOps", required=["InferType"], applies_to=e.Function)
 def FuseOps(func: e.Function, mod: IRModule, ctx: PassContext, *, fuse_opt_level: int = -1) -> e.Function:
     """Group operators into primitive functions.
 
     `fuse_opt_level` below 1 (with -1: the context's level) makes each operator a function of its own.
-    "relay.FuseOps.max_depth" in the context's config limits the operators of one function.
+    "relay.FuseOps.max_depth" in the context's config limits the operators of one function (default 64).
     """
     if func.is_primitive:
         return func
     level = ctx.opt_level if fuse_opt_level < 0 else fuse_opt_level
-    depth = int(ctx.config.get("relay.FuseOps.max_depth", 256)) if level >= 1 else 1
+    depth = int(ctx.config.get("relay.FuseOps.max_depth", MAX_DEPTH)) if level >= 1 else 1
     return _Fuser(func, depth).run()
 
 

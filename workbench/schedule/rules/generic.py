@@ -6,6 +6,8 @@ mean, pooling    rows in parallel; vectors where the innermost spatial iterator 
 
 from __future__ import annotations
 
+from ...analysis.tree import BlockSite
+from ...core.node import Node, children, post_order, written_size
 from ...tir import nodes as t
 from ..errors import ScheduleError
 from ..references import BlockRV, LoopRV
@@ -25,6 +27,11 @@ from .shapes import (
 
 UNROLLED_TAPS = 16
 """Windows of at most so many elements are written out."""
+
+EXPRESSION_NODES = 2048
+"""Nodes of a block into which nothing more is inlined; no kernel of a real network came near it (1,242)."""
+COPIED_NODES = 256
+"""Nodes that inlining one value read in several places may add."""
 
 
 def taps(items: tuple[t.IterVar, ...]) -> int:
@@ -46,21 +53,48 @@ def anchor(schedule: Schedule) -> tuple[str, str] | None:
 
 
 def inline_elementwise(schedule: Schedule, keep: frozenset[str] = frozenset()) -> None:
-    """Inline blocks without reduction into their consumers, unless a reduction would compute them again and again."""
-    for site in tuple(schedule.state.tree.leaves):
-        if site.name in keep or is_reduction(site):
+    """Inline blocks without reduction into their consumers, unless a reduction would compute them again and again, or
+    expressions would grow beyond measure."""
+    for name in [site.name for site in schedule.state.tree.leaves]:
+        site = site_of(schedule, name)  # as it is by now: what was inlined into it counts
+        if name in keep or is_reduction(site):
             continue
         readers = [reader for region in site.block.writes for reader in schedule.state.tree.readers(region.buffer)]
         tag = str(site.block.annotations.get("tag", ""))
         repeated = any(is_reduction(reader) and iterations(reader) > iterations(site) for reader in readers)
         padding = any(is_reduction(reader) for reader in readers) and "pad" in tag
-        if not readers or repeated or padding:
+        if not readers or repeated or padding or _outgrows(site, readers):
             continue
         block = schedule.get_block(site.name)
         try:  # not why_not first: it would do all the work twice
             schedule.compute_inline(block)
         except ScheduleError:
             schedule.undo()
+
+
+def _outgrows(site: BlockSite, readers: list[BlockSite]) -> bool:
+    """Whether putting a block's value wherever it is read makes expressions too large: a value that is read twice is
+    there twice, and a chain of n such values has 2**n leaves."""
+    if not isinstance(site.block.body, t.BufferStore):
+        return False  # nothing that can be inlined
+    buffer, size = site.block.body.buffer, written_size(site.block.body.value)
+    copies = 0
+    for reader in readers:
+        body = reader.block.body
+        uses = _uses(body, buffer)
+        copies += uses
+        if uses * size + written_size(body) > EXPRESSION_NODES:
+            return True
+    return (copies - 1) * size > COPIED_NODES
+
+
+def _uses(root: Node, buffer: t.Buffer) -> int:
+    """How often the elements of a buffer are read in a program as it is written out."""
+    found: dict[int, int] = {}
+    for node in post_order(root):
+        own = isinstance(node, t.BufferLoad) and node.buffer is buffer
+        found[id(node)] = own + sum(found[id(child)] for child in children(node))
+    return found[id(root)]
 
 
 def blockwise(schedule: Schedule, machine: Machine) -> None:
