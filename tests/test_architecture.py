@@ -295,3 +295,91 @@ def test_tracked_files_name_no(pattern: re.Pattern[str]) -> None:
             if match:
                 found.append(f"{relative(path)}:{number}: {match.group()}")
     assert found == []
+
+
+# --- operators ----------------------------------------------------------------------------------------------------
+
+# What an operator is stands in its class in topi/, and what a foreign one becomes in its frontend.  Loop IR knows no
+# relay operator: "exp" and "max" are scalar functions there.
+SPEAKS_OF_OPERATORS = ("topi", "frontend")
+KNOWS_SCALARS_ONLY = ("core", "arith", "target", "runtime", "tir", "te", "analysis", "schedule", "codegen")
+
+# Collections of names elsewhere, each with the reason why it is no fact about operators.
+NAMED_TOGETHER: dict[tuple[str, frozenset[str]], str] = {
+    ("workbench/relay/transforms/fold_scale_axis.py", frozenset({"add", "subtract"})): "what a rule matches",
+    ("workbench/relay/dataflow_pattern/patterns.py", frozenset({"divide", "multiply"})): "a law: (a b) / c = b (a / c)",
+    ("workbench/relay/ir/classic_parse.py", frozenset({"add", "subtract", "multiply", "divide"})): "signs of the text",
+    ("workbench/relay/ir/dimension.py", frozenset({"max", "min"})): "functions of extents",
+    ("workbench/relay/ir/script_read.py", frozenset({"max", "min"})): "functions of extents",
+    ("workbench/driver/numerics/report.py", frozenset({"abs", "max"})): "the heading of a column",
+    ("workbench/views/numerics.py", frozenset({"abs", "max"})): "the heading of a column",
+}
+
+
+def operators_named_together(tree: ast.AST, operators: frozenset[str]) -> Iterator[tuple[int, frozenset[str]]]:
+    """Lines where two or more operators are listed by name.
+
+    Looked at are collections that are written out, alternatives (`or`, `case`), and strings of nothing but names.
+    """
+    for node in ast.walk(tree):
+        named: frozenset[str] = frozenset()
+        if isinstance(node, ALTERNATIVES):
+            named = frozenset(strings_in(node)) & operators
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            words = frozenset(re.split(r"[\s,|]+", node.value.strip()))
+            named = words if words <= operators else named
+        if len(named) > 1:
+            yield node.lineno, named
+
+
+ALTERNATIVES = (ast.Tuple, ast.List, ast.Set, ast.Dict, ast.BoolOp, ast.MatchOr)
+
+
+def strings_in(node: ast.AST) -> Iterator[str]:
+    """The strings of a collection, and of those in it."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        yield node.value
+    elif isinstance(node, (*ALTERNATIVES, ast.Compare, ast.MatchValue)):
+        for child in ast.iter_child_nodes(node):
+            yield from strings_in(child)
+
+
+def test_no_table_lists_operators_by_name() -> None:
+    from workbench.relay.ir.operator import OPERATORS
+
+    operators = frozenset(name for name in OPERATORS if OPERATORS[name].__module__.startswith("workbench.topi"))
+    found: set[tuple[str, frozenset[str]]] = set()
+    wrong = []
+    for path in python_files():
+        layer = layer_of(module_name(path))
+        if layer in SPEAKS_OF_OPERATORS or layer in KNOWS_SCALARS_ONLY:
+            continue
+        for line, named in operators_named_together(ast.parse(path.read_text(encoding="utf-8")), operators):
+            found.add((relative(path), named))
+            if (relative(path), named) not in NAMED_TOGETHER:
+                wrong.append(f"{relative(path)}:{line}: {', '.join(sorted(named))}")
+    assert wrong == [], "facts about operators stand in their classes (relay/ir/operator.py says which there are)"
+    assert set(NAMED_TOGETHER) <= found, "take what is gone off the list"
+
+
+def test_loop_programs_know_no_operators() -> None:
+    wrong = [
+        f"{relative(path)}:{line}: {module}"
+        for path in python_files() if layer_of(module_name(path)) in KNOWS_SCALARS_ONLY
+        for line, module in imported_modules(path) if layer_of(module) in ("relay", "relay.ir", "topi")
+    ]  # fmt: skip
+    assert wrong == []
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        'T = ("add", "nn.relu")', 'T = {"add": 1, "nn.relu": 2}', 'T = frozenset({"add", "nn.relu"})',
+        'T = [("add", 1), ("nn.relu", 2)]', 'ok = name == "add" or name == "nn.relu"', 'T = "add nn.relu".split()',
+        'T = {1: "add", 2: "nn.relu"}', 'ok = name in ("add", "nn.relu", "softmax_of_mine")',
+        'match name:\n    case "add" | "nn.relu":\n        pass',
+    ],
+)  # fmt: skip
+def test_tables_of_operators_are_found(code: str) -> None:
+    operators = frozenset({"add", "nn.relu"})
+    assert {named for _, named in operators_named_together(ast.parse(code), operators)} == {operators}

@@ -243,18 +243,12 @@ def count_layers(expr: e.Expr | IRModule, valid_ops: Iterable[str]) -> int:
     return layers[id(root)]
 
 
-_MAC_OPERATORS = (
-    "nn.conv1d", "nn.conv2d", "nn.conv3d", "nn.conv1d_transpose", "nn.conv2d_transpose", "nn.conv3d_transpose",
-    "nn.dense", "nn.matmul", "nn.batch_matmul", "nn.contrib_dense_pack",
-)  # fmt: skip
-
-
 def get_total_mac_number(expr: e.Expr) -> int:
     """Multiply-accumulate operations of convolutions and matrix products; types are inferred if need be."""
     infer_type(expr)
     total = 0
     for node in expressions(expr):
-        if isinstance(node, e.Call) and isinstance(node.op, Operator) and node.op.name in _MAC_OPERATORS:
+        if isinstance(node, e.Call) and isinstance(node.op, Operator) and node.op.multiplies_and_adds:
             total += node.op.flops(*(argument.checked_type for argument in node.args)) // 2
     return total
 

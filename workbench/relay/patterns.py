@@ -3,6 +3,7 @@
     op("add", any_("x"), constant("c"), commutative=True)
     op("reshape", op("reshape", any_("x"), once=True))
     op(("nn.conv2d", "nn.dense"), any_("data"), constant("weight"), attrs={"groups": 1})
+    op(operators("a view", lambda operator: operator.aliasing is not None), any_("x"))
 
 A name that occurs twice must meet the same expression (equal constants are the same).  `attrs` constrain
 attributes: a value, or a function of the value.  `once=True` demands that nothing else uses the operand.
@@ -67,10 +68,28 @@ def is_filled(node: e.Constant, value: float) -> bool:
 
 
 @dataclass(frozen=True)
+class Operators:
+    """Some operators, by name or by what their class says; `text` completes "a call of ..."."""
+
+    text: str
+    holds: Callable[[Operator], bool]
+
+
+def operators(text: str, holds: Callable[[Operator], bool]) -> Operators:
+    """Operators of which something holds, for `op`: those from outside that say so are among them."""
+    return Operators(text, holds)
+
+
+def _named(names: str | tuple[str, ...]) -> Operators:
+    listed = (names,) if isinstance(names, str) else names
+    return Operators(" or ".join(listed), lambda operator: operator.name in listed)
+
+
+@dataclass(frozen=True)
 class OpPattern:
     """A call of one of some operators."""
 
-    names: tuple[str, ...]
+    which: Operators
     operands: tuple[Pattern, ...] | None
     attributes: FrozenMap = EMPTY
     name: str = ""
@@ -86,7 +105,7 @@ class OpPattern:
         return bind(match, self.name, node) or self._operands(node, match)
 
     def _head(self, node: Node, match: Match) -> Failure | None:
-        if not isinstance(node, e.Call) or not isinstance(node.op, Operator) or node.op.name not in self.names:
+        if not isinstance(node, e.Call) or not isinstance(node.op, Operator) or not self.which.holds(node.op):
             return Failure(self._wanted, lambda: brief(node))
         if self.once and node is not match.root and match.uses(node) > 1:
             return Failure(lambda: f"{brief(node)} is used once", f"{match.uses(node)} uses")
@@ -98,7 +117,7 @@ class OpPattern:
         return None
 
     def _wanted(self) -> str:
-        return f"{self.name or 'the expression'} is a call of {' or '.join(self.names)}"
+        return f"{self.name or 'the expression'} is a call of {self.which.text}"
 
     def _operands(self, node: e.Call, match: Match) -> Failure | None:
         if self.operands is None:
@@ -159,7 +178,7 @@ def constant(name: str = "", value: float | None = None) -> Pattern:
 
 
 def op(
-    names: str | tuple[str, ...],
+    which: str | tuple[str, ...] | Operators,
     *operands: Pattern,
     name: str = "",
     once: bool = False,
@@ -168,8 +187,8 @@ def op(
     any_operands: bool = False,
 ) -> Pattern:
     """A call of an operator on operands; `attrs` constrain attributes by value or by a function of the value."""
-    listed = (names,) if isinstance(names, str) else names
-    return OpPattern(listed, None if any_operands else operands, FrozenMap(attrs or {}), name, once, commutative)
+    chosen = which if isinstance(which, Operators) else _named(which)
+    return OpPattern(chosen, None if any_operands else operands, FrozenMap(attrs or {}), name, once, commutative)
 
 
 def tuple_of(*fields: Pattern) -> Pattern:

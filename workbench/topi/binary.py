@@ -110,6 +110,7 @@ _shifts = (
 class Add(Binary):
     """lhs + rhs."""
 
+    commutative = True
     precision = Precision.FOLLOW
     numpy = staticmethod(np.add)
     scalar = staticmethod(build.add)
@@ -132,6 +133,7 @@ class Subtract(Binary):
 class Multiply(Binary):
     """lhs * rhs."""
 
+    commutative = True
     precision = Precision.FOLLOW
     numpy = staticmethod(np.multiply)
     scalar = staticmethod(build.multiply)
@@ -260,6 +262,7 @@ class RightShift(Binary):
 class BitwiseAnd(Binary):
     """Bits set in both."""
 
+    commutative = True
     accepts = "integer"
     numpy = staticmethod(np.bitwise_and)
     scalar = staticmethod(build.bitwise_and)
@@ -271,6 +274,7 @@ class BitwiseAnd(Binary):
 class BitwiseOr(Binary):
     """Bits set in either."""
 
+    commutative = True
     accepts = "integer"
     numpy = staticmethod(np.bitwise_or)
     scalar = staticmethod(build.bitwise_or)
@@ -282,6 +286,7 @@ class BitwiseOr(Binary):
 class BitwiseXor(Binary):
     """Bits set in exactly one."""
 
+    commutative = True
     accepts = "integer"
     numpy = staticmethod(np.bitwise_xor)
     scalar = staticmethod(build.bitwise_xor)

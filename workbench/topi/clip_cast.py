@@ -51,6 +51,9 @@ class Clip(Operator):
         low, high = self.bounds(DataType(data.dtype.name))
         return np.minimum(np.maximum(data, np.asarray(low, data.dtype)), np.asarray(high, data.dtype))
 
+    def repeated(self, value: Any) -> Any:
+        return None if value is None else self.reference(value)
+
     def compute(self, data: Any) -> Any:
         low, high = self.bounds(data.dtype)
         return elementwise(self, lambda value: build.minimum(build.maximum(value, low), high), data)
@@ -85,6 +88,9 @@ class Cast(Operator):
 
     def reference(self, data: np.ndarray) -> np.ndarray:
         return cast_numpy(data, self.dtype)
+
+    def repeated(self, value: Any) -> Any:
+        return None if value is None else self.reference(value)
 
     def compute(self, data: Any) -> Any:
         return elementwise(self, lambda value: cast_scalar(self.dtype, value), data)

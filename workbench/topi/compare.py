@@ -21,6 +21,7 @@ _compare = (example(floats(2, 3), floats(2, 3)), example(ints(9, low=0, high=3),
 class LogicalAnd(Binary):
     """True where both are."""
 
+    commutative = True
     accepts = "bool"
     gives_bool = True
     numpy = staticmethod(np.logical_and)
@@ -33,6 +34,7 @@ class LogicalAnd(Binary):
 class LogicalOr(Binary):
     """True where either is."""
 
+    commutative = True
     accepts = "bool"
     gives_bool = True
     numpy = staticmethod(np.logical_or)
@@ -45,6 +47,7 @@ class LogicalOr(Binary):
 class LogicalXor(Binary):
     """True where exactly one is."""
 
+    commutative = True
     accepts = "bool"
     gives_bool = True
     numpy = staticmethod(np.logical_xor)
@@ -57,6 +60,7 @@ class LogicalXor(Binary):
 class Equal(Binary):
     """lhs == rhs."""
 
+    commutative = True
     accepts = "any"
     gives_bool = True
     numpy = staticmethod(np.equal)
@@ -69,6 +73,7 @@ class Equal(Binary):
 class NotEqual(Binary):
     """lhs != rhs."""
 
+    commutative = True
     accepts = "any"
     gives_bool = True
     numpy = staticmethod(np.not_equal)

@@ -67,6 +67,7 @@ class FastSoftmax(Operator):
     axis: int = AXIS
     fusion = Fusion.OPAQUE
     precision = Precision.NEVER
+    accumulates = True
     error_bound: ClassVar[float] = 3 * ERROR_BOUND["fast_exp"]
     examples = (
         example(floats(2, 5), tolerance=3e-5), example(floats(2, 5, 3), axis=1, tolerance=3e-5),

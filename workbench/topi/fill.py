@@ -28,6 +28,7 @@ class Full(Operator):
     shape: tuple[Any, ...] = attribute(doc="shape of the result", convert=convert.shape)
     dtype: str = attribute("", "dtype of the result; that of the value by default", convert=convert.dtype_or_same)
     fusion = Fusion.ELEMWISE
+    moves = True
     examples = (example(floats(), shape=(2, 3)), example(floats(), shape=(2,), dtype="int32"),
                 bad(floats(2), shape=(2,), error="0 axes"))  # fmt: skip
 
@@ -59,6 +60,9 @@ class Zeros(Operator):
     def reference(self) -> np.ndarray:
         return np.zeros(self.shape, DataType(self.dtype).to_numpy())
 
+    def repeated(self) -> Any:
+        return 0
+
     def compute(self) -> Any:
         return injective(self, self.shape, lambda *i: build.const(0, self.dtype))
 
@@ -78,6 +82,9 @@ class Ones(Operator):
     def reference(self) -> np.ndarray:
         return np.ones(self.shape, DataType(self.dtype).to_numpy())
 
+    def repeated(self) -> Any:
+        return 1
+
     def compute(self) -> Any:
         return injective(self, self.shape, lambda *i: build.const(1, self.dtype))
 
@@ -95,6 +102,9 @@ class ZerosLike(Operator):
     def reference(self, data: np.ndarray) -> np.ndarray:
         return np.zeros_like(data)
 
+    def repeated(self, value: Any) -> Any:
+        return 0
+
     def compute(self, data: Any) -> Any:
         return injective(self, data.shape, lambda *i: build.const(0, data.dtype))
 
@@ -111,6 +121,9 @@ class OnesLike(Operator):
 
     def reference(self, data: np.ndarray) -> np.ndarray:
         return np.ones_like(data)
+
+    def repeated(self, value: Any) -> Any:
+        return 1
 
     def compute(self, data: Any) -> Any:
         return injective(self, data.shape, lambda *i: build.const(1, data.dtype))

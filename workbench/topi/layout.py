@@ -21,7 +21,7 @@ import numpy as np
 
 from ..arith import build
 from ..core.errors import WorkbenchError
-from ..relay.ir.operator import Fusion, Operator, Precision, attribute, bad, example, operator
+from ..relay.ir.operator import ChannelAxes, Fusion, Operator, Precision, attribute, bad, example, operator
 from ..relay.ir.types import Dimension, TensorType
 from .emit import injective
 from .samples import floats
@@ -73,6 +73,22 @@ class Layout:
 @lru_cache(maxsize=256)
 def parse(text: str) -> Layout:
     return Layout(text)
+
+
+def convolution_axes(op: Any) -> ChannelAxes | None:
+    """Where the channels of a convolution lie, from its layouts; None where some axis is split."""
+    data, weight = parse(op.data_layout), parse(op.kernel_layout)
+    result = parse(op.out_layout or op.data_layout)
+    if data.factors or weight.factors or result.factors:
+        return None
+    places = weight.index_of("I"), weight.index_of("O")
+    return ChannelAxes(data.index_of("C"), result.index_of("C"), *places, op.groups)
+
+
+def transposed_axes(op: Any) -> ChannelAxes | None:
+    """As above for a transposed convolution, whose weight is (inputs, outputs of a group, ...) by any name."""
+    data, result = parse(op.data_layout), parse(op.out_layout or op.data_layout)
+    return ChannelAxes(data.index_of("C"), result.index_of("C"), 0, 1) if op.groups == 1 else None
 
 
 def transformed_shape(source: Layout, target: Layout, shape: Shape, whole: dict[str, int] | None = None) -> Shape:

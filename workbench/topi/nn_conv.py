@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from ..core.dtype import DataType
-from ..relay.ir.operator import Fusion, Operator, Precision, attribute, bad, example, operator
+from ..relay.ir.operator import ChannelAxes, Fusion, Operator, Precision, attribute, bad, example, operator
 from ..relay.ir.types import Dimension, TensorType, Type
-from . import arrange
+from . import arrange, packing
 from . import attributes as convert
 from . import layout as layouts
 from .deduce import convolution_weight
@@ -98,6 +98,8 @@ class Conv2D(Operator):
     fusion = Fusion.OUT_ELEMWISE_FUSABLE
     precision = Precision.ALWAYS
     accumulates = True
+    multiplies_and_adds = True
+    padding_value = 0.0
     examples = (
         example(floats(1, 3, 6, 7), floats(4, 3, 3, 3)),
         example(floats(2, 3, 6, 7), floats(4, 3, 3, 3), strides=2, padding=1),
@@ -172,6 +174,12 @@ class Conv2D(Operator):
 
     def deduce(self, data: Type | None, weight: Type | None) -> tuple[Type | None, ...]:
         return convolution_weight(self, data, weight)
+
+    def channel_axes(self) -> ChannelAxes | None:
+        return layouts.convolution_axes(self)
+
+    def packed(self, lanes: int, *operands: Any) -> Any:
+        return packing.convolution(self, lanes, *operands)
 
     def infer(self, data: TensorType, weight: TensorType) -> TensorType:
         source, kernel = layouts.parse(self.data_layout), layouts.parse(self.kernel_layout)
@@ -262,6 +270,8 @@ class Conv1D(Operator):
     fusion = Fusion.OUT_ELEMWISE_FUSABLE
     precision = Precision.ALWAYS
     accumulates = True
+    multiplies_and_adds = True
+    padding_value = 0.0
     examples = (
         example(floats(1, 3, 8), floats(4, 3, 3)),
         example(floats(1, 4, 8), floats(4, 2, 3), groups=2, padding=(1, 2), strides=2),
@@ -288,6 +298,12 @@ class Conv1D(Operator):
 
     def deduce(self, data: Type | None, weight: Type | None) -> tuple[Type | None, ...]:
         return convolution_weight(self, data, weight)
+
+    def channel_axes(self) -> ChannelAxes | None:
+        return layouts.convolution_axes(self)
+
+    def packed(self, lanes: int, *operands: Any) -> Any:
+        return packing.sequence(self, lanes, *operands)
 
     def infer(self, data: TensorType, weight: TensorType) -> TensorType:
         kind, taps = tensor(self, data, "data", 3), tensor(self, weight, "weight", 3)
@@ -334,6 +350,8 @@ class Conv2DTranspose(Operator):
     out_dtype: str = attribute("", "dtype of accumulation and result; data's if empty", convert=convert.dtype_or_same)
     fusion = Fusion.OUT_ELEMWISE_FUSABLE
     precision = Precision.ALWAYS
+    accumulates = True
+    multiplies_and_adds = True
     examples = (
         example(floats(1, 3, 4, 5), floats(3, 2, 3, 3)),
         example(floats(1, 3, 4, 5), floats(3, 2, 3, 3), strides=2, padding=1, output_padding=1),
@@ -380,6 +398,12 @@ class Conv2DTranspose(Operator):
 
     def deduce(self, data: Type | None, weight: Type | None) -> tuple[Type | None, ...]:
         return convolution_weight(self, data, weight, transposed=True)
+
+    def channel_axes(self) -> ChannelAxes | None:
+        return layouts.transposed_axes(self)
+
+    def packed(self, lanes: int, *operands: Any) -> Any:
+        return packing.tiles(self, lanes, *operands)
 
     def infer(self, data: TensorType, weight: TensorType) -> TensorType:
         kind, taps = tensor(self, data, "data", 4), tensor(self, weight, "weight", 4)

@@ -16,9 +16,10 @@ import numpy as np
 
 from ..arith import build
 from ..core.dtype import DataType
-from ..relay.ir.operator import Fusion, Operator, Precision, attribute, bad, example, operator
+from ..relay.ir.operator import ChannelAxes, Fusion, Operator, Precision, attribute, bad, example, operator
 from ..relay.ir.types import Dimension, TensorType, Type
 from . import attributes as convert
+from . import layout as layouts
 from .compute_conv import padded
 from .deduce import convolution_weight
 from .emit import injective, stage_name
@@ -37,6 +38,7 @@ class SpatialConv(Operator):
     __slots__ = ()
     fusion = Fusion.OUT_ELEMWISE_FUSABLE
     accumulates = True
+    multiplies_and_adds = True
     rank: ClassVar[int]
     transposed: ClassVar[bool] = False
 
@@ -86,6 +88,9 @@ class SpatialConv(Operator):
 
     def deduce(self, data: Type | None, weight: Type | None) -> tuple[Type | None, ...]:
         return convolution_weight(self, data, weight, self.transposed)
+
+    def channel_axes(self) -> ChannelAxes | None:
+        return layouts.transposed_axes(self) if self.transposed else layouts.convolution_axes(self)
 
     def infer(self, data: TensorType, weight: TensorType) -> TensorType:
         own: Any = self
@@ -228,6 +233,7 @@ class Conv3D(SpatialConv):
     out_dtype: str = _OUT_DTYPE
     precision = Precision.ALWAYS
     rank = 3
+    padding_value = 0.0
     examples = (
         example(floats(1, 2, 4, 4, 5), floats(3, 2, 3, 3, 3)),
         example(floats(1, 4, 4, 5, 4), floats(4, 2, 2, 3, 2), groups=2, padding=(0, 1, 1, 1, 1, 0), strides=(1, 2, 1)),

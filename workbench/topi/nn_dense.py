@@ -12,9 +12,9 @@ import numpy as np
 
 from ..arith import build
 from ..core.dtype import DataType
-from ..relay.ir.operator import Fusion, Operator, Precision, attribute, bad, example, operator
+from ..relay.ir.operator import ChannelAxes, Fusion, Operator, Precision, attribute, bad, example, operator
 from ..relay.ir.types import Dimension, TensorType, Type
-from . import arrange
+from . import arrange, packing
 from . import attributes as convert
 from . import layout as layouts
 from .deduce import along_axis, dense_weight
@@ -60,6 +60,7 @@ class Dense(Operator):
     fusion = Fusion.OUT_ELEMWISE_FUSABLE
     precision = Precision.ALWAYS
     accumulates = True
+    multiplies_and_adds = True
     examples = (
         example(floats(2, 8), floats(4, 8)), example(floats(1, 5), floats(3, 5), units=3),
         example(floats(2, 3, 4), floats(5, 4)),
@@ -71,6 +72,12 @@ class Dense(Operator):
 
     def deduce(self, data: Type | None, weight: Type | None) -> tuple[Type | None, ...]:
         return dense_weight(self, data, weight)
+
+    def channel_axes(self) -> ChannelAxes | None:
+        return ChannelAxes(-1, -1, 1, 0)
+
+    def packed(self, lanes: int, *operands: Any) -> Any:
+        return packing.dense(self, lanes, *operands)
 
     def infer(self, data: TensorType, weight: TensorType) -> TensorType:
         kind, matrix = tensor(self, data, "data"), tensor(self, weight, "weight", 2)
@@ -113,6 +120,7 @@ class DensePack(Operator):
     fusion = Fusion.OUT_ELEMWISE_FUSABLE
     precision = Precision.ALWAYS
     accumulates = True
+    multiplies_and_adds = True
     examples = (
         example(floats(2, 5), floats(3, 5, 4), weight_layout="NC4n"),
         example(floats(2, 5), floats(3, 5, 4), weight_layout="NC4n", units=10),
@@ -175,6 +183,7 @@ class MatMul(Operator):
     fusion = Fusion.OUT_ELEMWISE_FUSABLE
     precision = Precision.ALWAYS
     accumulates = True
+    multiplies_and_adds = True
     examples = (
         example(floats(2, 8), floats(8, 4)), example(floats(8, 2), floats(4, 8), transpose_a=True, transpose_b=True),
         example(floats(2, 3, 4), floats(4, 5)), example(floats(2, 3), floats(3, 4), units=4),
@@ -183,6 +192,10 @@ class MatMul(Operator):
         bad(floats(8), floats(8, 2), transpose_a=True, error="transpose_a"),
         bad(floats(2, 3), floats(3, 4), units=3, error="units"),
     )  # fmt: skip
+
+    def channel_axes(self) -> ChannelAxes | None:
+        data = -2 if self.transpose_a else -1
+        return ChannelAxes(data, -1, 1, 0) if self.transpose_b else ChannelAxes(data, -1, 0, 1)
 
     def infer(self, tensor_a: TensorType, tensor_b: TensorType) -> TensorType:
         a, b = tensor(self, tensor_a, "tensor_a"), tensor(self, tensor_b, "tensor_b", 2)
@@ -231,6 +244,7 @@ class BatchMatMul(Operator):
     fusion = Fusion.OUT_ELEMWISE_FUSABLE
     precision = Precision.ALWAYS
     accumulates = True
+    multiplies_and_adds = True
     examples = (
         example(floats(2, 3, 4), floats(2, 5, 4)), example(floats(2, 3, 4), floats(2, 4, 5), transpose_b=False),
         example(floats(2, 4, 3), floats(1, 4, 5), transpose_a=True, transpose_b=False),
@@ -239,6 +253,10 @@ class BatchMatMul(Operator):
         bad(floats(2, 3, 4), floats(3, 5, 4), error="broadcast"),
         bad(floats(4), floats(2, 4), error="at least 2 axes"),
     )  # fmt: skip
+
+    def channel_axes(self) -> ChannelAxes | None:
+        data = -2 if self.transpose_a else -1
+        return ChannelAxes(data, -1, -1, -2) if self.transpose_b else ChannelAxes(data, -1, -2, -1)
 
     def infer(self, tensor_a: TensorType, tensor_b: TensorType) -> TensorType:
         a, b = tensor(self, tensor_a, "tensor_a"), tensor(self, tensor_b, "tensor_b")

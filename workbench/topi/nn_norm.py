@@ -72,6 +72,7 @@ class Softmax(Operator):
     axis: int = AXIS
     fusion = Fusion.OPAQUE
     precision = Precision.NEVER
+    fast_variant = "nn.fast_softmax"
     accumulates = True
     aliases = {"onnx": "Softmax"}
     examples = (

@@ -6,6 +6,7 @@ Tensor[(1, 8, 3, 3), float32]
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -33,6 +34,7 @@ class Pool(Operator):
 
     __slots__ = ()
     fusion = Fusion.OUT_ELEMWISE_FUSABLE
+    padding_value = 0.0
     average: ClassVar[bool]
 
     def window(self) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
@@ -193,6 +195,7 @@ class MaxPool2D(Pool):
     out_layout: str = _OUT_LAYOUT
     ceil_mode: bool = _CEIL
     precision = Precision.FOLLOW
+    padding_value = -math.inf
     average = False
     examples = (*_examples2, example(ints(1, 2, 4, 4), pool_size=2, padding=1))
 
@@ -232,6 +235,7 @@ class MaxPool1D(Pool):
     out_layout: str = _OUT_LAYOUT
     ceil_mode: bool = _CEIL
     precision = Precision.FOLLOW
+    padding_value = -math.inf
     average = False
     examples = _examples1
 
@@ -278,6 +282,7 @@ class MaxPool3D(Pool):
     out_layout: str = _OUT_LAYOUT
     ceil_mode: bool = _CEIL
     precision = Precision.FOLLOW
+    padding_value = -math.inf
     average = False
     examples = _examples3
 

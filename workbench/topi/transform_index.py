@@ -41,6 +41,7 @@ class StridedSlice(Operator):
     axes: tuple[int, ...] | None = attribute(None, "axes that are cut", convert=convert.optional(convert.integers))
     slice_mode: str = attribute("end", "what `end` holds", choices=("end", "size"))
     fusion = Fusion.INJECTIVE
+    moves = True
     precision = Precision.FOLLOW
     examples = (
         example(floats(5, 6), begin=(1, 2), end=(4, 5)), example(floats(5, 6), begin=(-3,), end=(100,)),

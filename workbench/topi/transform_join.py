@@ -209,6 +209,7 @@ class Tile(Operator):
 
     reps: tuple[int, ...] = attribute(doc="repeats of each axis", convert=convert.integers)
     fusion = Fusion.INJECTIVE
+    moves = True
     precision = Precision.FOLLOW
     examples = (example(floats(2, 3), reps=(2, 1)), example(floats(3), reps=(2, 2)), example(floats(2, 3), reps=2),
                 bad(floats(2), reps=(-1,), error="negative"))  # fmt: skip
@@ -244,6 +245,7 @@ class Repeat(Operator):
     repeats: int = attribute(doc="how often", convert=convert.integer)
     axis: int = attribute(0, "along which axis", convert=convert.integer)
     fusion = Fusion.INJECTIVE
+    moves = True
     precision = Precision.FOLLOW
     examples = (
         example(floats(2, 3), repeats=2), example(floats(2, 3), repeats=3, axis=-1),
@@ -274,6 +276,7 @@ class Reverse(Operator):
 
     axis: tuple[int, ...] = attribute(doc="axes to turn around", convert=convert.integers)
     fusion = Fusion.INJECTIVE
+    moves = True
     precision = Precision.FOLLOW
     examples = (
         example(floats(2, 3), axis=1),
@@ -304,6 +307,7 @@ class BroadcastTo(Operator):
 
     shape: tuple[Any, ...] = attribute(doc="shape of the result", convert=convert.shape)
     fusion = Fusion.BROADCAST
+    moves = True
     precision = Precision.FOLLOW
     examples = (
         example(floats(3, 1), shape=(2, 3, 4)), example(floats(), shape=(2,)), example(ints(2, 3), shape=(2, 3)),

@@ -162,6 +162,7 @@ class CollapseSumTo(Operator):
 
     shape: tuple[Any, ...] = attribute(doc="shape of the result", convert=convert.shape)
     fusion = Fusion.COMM_REDUCE
+    accumulates = True
     examples = (
         example(floats(2, 3, 4), shape=(3, 1)), example(floats(2, 3), shape=(2, 3)), example(floats(2, 3), shape=()),
         bad(floats(2, 3), shape=(2,), error="broadcast"),
@@ -189,6 +190,7 @@ class CollapseSumLike(Operator):
     """The sum over the axes that broadcasting collapse_type to data's shape would stretch."""
 
     fusion = Fusion.COMM_REDUCE
+    accumulates = True
     examples = (example(floats(2, 3, 4), floats(3, 1)), bad(floats(2, 3), floats(2), error="broadcast"))
 
     def infer(self, data: TensorType, collapse_type: TensorType) -> TensorType:

@@ -198,6 +198,7 @@ class Transpose(Operator):
         None, "old axis at each new place", convert=convert.optional(convert.integers)
     )
     fusion = Fusion.INJECTIVE
+    moves = True
     precision = Precision.FOLLOW
     examples = (
         example(floats(2, 3, 4)), example(floats(2, 3, 4), axes=(0, 2, 1)), example(floats(2, 3), axes=[-1, 0]),

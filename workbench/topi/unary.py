@@ -86,6 +86,7 @@ class Exp(Unary):
     """e to the power x."""
 
     precision = Precision.NEVER
+    fast_variant = "fast_exp"
     numpy = staticmethod(np.exp)
     scalar = intrinsic("exp")
     aliases = {"onnx": "Exp"}
@@ -229,6 +230,7 @@ class Tanh(Unary):
     """Hyperbolic tangent."""
 
     precision = Precision.FOLLOW
+    fast_variant = "fast_tanh"
     numpy = staticmethod(np.tanh)
     scalar = intrinsic("tanh")
     aliases = {"onnx": "Tanh"}
@@ -275,6 +277,7 @@ class Erf(Unary):
     """The Gauss error function."""
 
     precision = Precision.NEVER
+    fast_variant = "fast_erf"
     numpy = staticmethod(erf_numpy)
     scalar = intrinsic("erf")
     aliases = {"onnx": "Erf"}

@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 
 from tests.relay.generate import assert_close
-from workbench import relay
+from workbench import relay, te
 from workbench.core.module import IRModule
+from workbench.core.rewrite import why_not
 from workbench.relay import transform
 from workbench.relay.interpret import interpret
+from workbench.relay.transforms.pack_weights import pack_rules
 
 
 def normal(*shape: int) -> np.ndarray:
@@ -35,40 +37,44 @@ def transposed(weight: tuple[int, ...], **attributes: Any) -> Any:
     return relay.Function([x], relay.nn.relu(relay.nn.conv2d_transpose(x, relay.const(normal(*weight)), **attributes)))
 
 
+def infer(function: Any) -> Any:
+    return transform.InferType()(IRModule.from_expr(function))["main"]
+
+
 CASES = {
-    "transposed": (transposed((6, 3, 2, 3), strides=(2, 3)), {"transposed-as-pointwise"}),
-    "transposed to one channel": (transposed((6, 1, 2, 2), strides=2), {"transposed-as-pointwise"}),
+    "transposed": (transposed((6, 3, 2, 3), strides=(2, 3)), {"blocks"}),
+    "transposed to one channel": (transposed((6, 1, 2, 2), strides=2), {"blocks"}),
     "transposed, overlapping": (transposed((6, 3, 3, 3), strides=2), set()),
     "transposed, cut": (transposed((6, 3, 2, 2), strides=2, padding=1), set()),
-    "plain": (conv2d(3, (8, 3, 3, 3), padding=1), {"pack-conv2d"}),
-    "whole groups": (conv2d(6, (8, 3, 3, 3), groups=2), {"pack-conv2d"}),
-    "broken groups": (conv2d(6, (10, 3, 3, 3), groups=2, strides=2, padding=1), {"fill-groups"}),
-    "three broken groups": (conv2d(6, (9, 2, 1, 1), groups=3), {"fill-groups"}),
+    "plain": (conv2d(3, (8, 3, 3, 3), padding=1), {"blocks"}),
+    "whole groups": (conv2d(6, (8, 3, 3, 3), groups=2), {"blocks"}),
+    "broken groups": (conv2d(6, (10, 3, 3, 3), groups=2, strides=2, padding=1), {"blocks", "filled"}),
+    "three broken groups": (conv2d(6, (9, 2, 1, 1), groups=3), {"blocks", "filled"}),
     "depthwise": (conv2d(6, (6, 1, 3, 3), groups=6), set()),
     "small groups": (conv2d(8, (4, 2, 1, 1), groups=4), set()),
-    "sequence": (conv1d(3, (8, 3, 5), strides=2), {"widen-conv1d", "epilogue-before-squeeze"}),
+    "sequence": (conv1d(3, (8, 3, 5), strides=2), {"blocks", "widened"}),
     "sequence, padding": (
         conv1d(3, (6, 3, 3), True, padding=(1, 2), dilation=2),
-        {"widen-conv1d", "bias-before-squeeze", "epilogue-before-squeeze"},
+        {"blocks", "widened"},
     ),
-    "sequence in groups": (conv1d(4, (8, 2, 3), groups=2), {"widen-conv1d", "epilogue-before-squeeze"}),
+    "sequence in groups": (conv1d(4, (8, 2, 3), groups=2), {"blocks", "widened"}),
     "sequence in broken groups": (conv1d(4, (6, 2, 3), groups=2), set()),
 }
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_numbers_stay_and_the_rules_fire(name: str) -> None:
-    function, rules = CASES[name]
+def test_numbers_stay_and_weights_lie_in_blocks(name: str) -> None:
+    function, changes = CASES[name]
     module = transform.InferType()(IRModule.from_expr(function))
     made = transform.InferType()(transform.PackWeights(lanes=4)(module))
     x = normal(*(int(extent) for extent in function.params[0].checked_type.shape))
     assert_close(interpret(made["main"], x), interpret(module["main"], x))
     text = made.script()
-    assert ("OIHW4o" in text) == bool(rules)
+    assert ("OIHW4o" in text) == ("blocks" in changes)
     assert made["main"].checked_type == module["main"].checked_type
-    assert ("squeeze" in text) == ("widen-conv1d" in rules)
-    assert ("strided_slice" in text) == ("fill-groups" in rules)
-    if "widen-conv1d" in rules:
+    assert ("squeeze" in text) == ("widened" in changes)
+    assert ("strided_slice" in text) == ("filled" in changes)
+    if "widened" in changes:
         assert text.index("relu") < text.index("squeeze"), "the squeeze comes last, so that relu is fused"
 
 
@@ -78,3 +84,37 @@ def test_native_code_agrees(name: str) -> None:
     x = normal(*(int(extent) for extent in function.params[0].checked_type.shape))
     (found,) = relay.build(IRModule.from_expr(function), target="llvm -mcpu=x86-64-v3").run({"x": x}).values()
     assert_close(found, interpret(transform.InferType()(IRModule.from_expr(function))["main"], x))
+
+
+REFUSALS = {
+    "transposed, overlapping": "the strides are the kernel's extents; found (2, 2) and (3, 3)",
+    "transposed, cut": "nothing is cut from the result; found padding (1, 1, 1, 1), output_padding (0, 0)",
+    "depthwise": "there is one group, or each has at least 2 output channels; found 6 groups of 1",
+    "small groups": "there is one group, or each has at least 2 output channels; found 4 groups of 1",
+    "sequence in broken groups": (
+        "there is one group of channels, or each has a multiple of 4 output channels; found 2 groups of 3"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSALS)
+def test_what_is_not_packed_says_why(name: str) -> None:
+    function, _ = CASES[name]
+    (rule, *_) = pack_rules(lanes=4)
+    assert str(why_not(rule, infer(function).body.args[0])) == REFUSALS[name]
+
+
+def test_few_channels_variable_weights_and_unknown_shapes_say_why() -> None:
+    (rule, *_) = pack_rules(lanes=16)
+    x, any_x = relay.var("x", shape=(1, 3, 5, 5)), relay.var("x", shape=(1, 3, te.var("n"), 5))
+    weight = relay.const(normal(8, 3, 1, 1))
+    found = [
+        why_not(rule, relay.nn.conv2d(x, relay.const(normal(4, 3, 1, 1)))),
+        why_not(rule, relay.nn.conv2d(x, relay.var("w", shape=(8, 3, 1, 1)))),
+        why_not(rule, relay.nn.conv2d(any_x, weight)),
+        why_not(rule, relay.nn.conv2d(x, weight, out_layout="NHWC")),
+    ]
+    assert [str(one).split(";")[0] for one in found] == [
+        "there are at least 8 output channels", "the weight is a constant", "the data's shape is known",
+        "the result lies as NCHW",
+    ]  # fmt: skip

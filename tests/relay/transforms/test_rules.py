@@ -121,7 +121,7 @@ def test_before_and_after(name: str, golden) -> None:
     ("table", "rule", "build", "expected"),
     [
         (
-            fast_math.RULES, "fast_exp", lambda: relay.exp(relay.var("x", shape=(2,), dtype="float64")),
+            fast_math.RULES, "fast-variant", lambda: relay.exp(relay.var("x", shape=(2,), dtype="float64")),
             "at most 32 bits; found float64",
         ),
         (

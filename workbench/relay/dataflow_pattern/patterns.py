@@ -24,6 +24,7 @@ from ...core.trampoline import Task, run
 from ..ir import expr as e
 from ..ir import types as t
 from ..ir.brief import brief
+from ..ir.operator import Operator
 from .facts import attribute_of, equal_values, expression_type, lazy_uses, same_expression, sequence
 
 
@@ -228,14 +229,11 @@ class ConstantPattern(DFPattern):
         return None if isinstance(node, e.Constant) else Failure("a constant", lambda: brief(node))
 
 
-_COMMUTATIVE = ("add", "multiply")
-
-
 class CallPattern(DFPattern):
     """A call: what is called, and the operands (None: any number of any).
 
-    `add` and `multiply` fit with their operands in either order, products and quotients in either association
-    ((a * b) / c is b * (a / c)).
+    Commutative operators (`Operator.commutative`) fit with their operands in either order, products and quotients in
+    either association ((a * b) / c is b * (a / c)).
     """
 
     __slots__ = ("args", "op")
@@ -259,12 +257,17 @@ class CallPattern(DFPattern):
                 lambda: f"a call{' of ' + self.operator_name if self.operator_name else ''}", lambda: brief(node)
             )
         ways = [lambda: self._as_written(node, match)]
-        if self.operator_name in _COMMUTATIVE and self.args is not None and len(self.args) == 2:
+        if self._commutes(node):
             ways.append(lambda: self._as_written(node, match, swapped=True))
         ways += [
             lambda other=other: meet_any([lambda: other.visit(node, match)], match) for other in self._associated(node)
         ]
         return (yield (ways[0]() if len(ways) == 1 else meet_any(ways, match)))
+
+    def _commutes(self, node: e.Call) -> bool:
+        op = node.op
+        named = isinstance(op, Operator) and op.name == self.operator_name and op.commutative
+        return named and self.args is not None and len(self.args) == 2
 
     def _as_written(self, node: e.Call, match: Match, swapped: bool = False) -> Task:
         failure = yield meet(self.op, node.op, match)
@@ -280,15 +283,9 @@ class CallPattern(DFPattern):
     def _associated(self, node: e.Call) -> list[CallPattern]:
         """The pattern written the other way round, where the node divides and multiplies in the other order."""
         name, called = self.operator_name, getattr(node.op, "name", "")
-        if (
-            self.args is None
-            or len(self.args) != 2
-            or (name, called)
-            not in (
-                ("divide", "multiply"),
-                ("multiply", "divide"),
-            )
-        ):
+        quotient_of_product = name == "divide" and called == "multiply"
+        product_with_quotient = name == "multiply" and called == "divide"
+        if self.args is None or len(self.args) != 2 or not (quotient_of_product or product_with_quotient):
             return []
         found: list[CallPattern] = []
         for position, inner in enumerate(self.args):

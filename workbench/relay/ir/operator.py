@@ -71,6 +71,21 @@ class Precision(Enum):
 
 
 @dataclasses.dataclass(frozen=True)
+class ChannelAxes:
+    """Where the channels of an operator lie that is linear in operand 0 (data) and operand 1 (weight).
+
+    Each output channel of the result depends on its own slice of the weight along `weight_output`; `groups` parts of
+    the channels are independent, and `weight_input` counts the channels of one.  Negative axes count from the end.
+    """
+
+    data: int
+    result: int
+    weight_input: int
+    weight_output: int
+    groups: int = 1
+
+
+@dataclasses.dataclass(frozen=True)
 class Placed:
     """How the axes of a tensor lie: in the program as written ("NCHW"), and now ("NHWC", "NCHW16c")."""
 
@@ -114,6 +129,16 @@ class Operator(Node):
     """True if calls may not be removed, merged or moved."""
     aliasing: ClassVar[int | None] = None
     """The operand whose elements the result holds, all of them and in their order: it may share that memory."""
+    moves: ClassVar[bool] = False
+    """True if every element of the result is some element of operand 0, perhaps converted (`aliasing` says more)."""
+    commutative: ClassVar[bool] = False
+    """True if the two operands may change places."""
+    multiplies_and_adds: ClassVar[bool] = False
+    """True if each element of the result is a sum of products of two operands' elements (convolution, product)."""
+    padding_value: ClassVar[float | None] = None
+    """What the attribute `padding` adds around operand 0, along the spatial axes (-inf: the least number)."""
+    fast_variant: ClassVar[str] = ""
+    """An operator of the same operands and attributes that approximates this one."""
     precision: ClassVar[Precision] = Precision.UNSTATED
     """How it stands to computing in a smaller float."""
     accumulates: ClassVar[bool] = False
@@ -174,6 +199,30 @@ class Operator(Node):
         if self.fusion is not Fusion.ELEMWISE or placed is None or any(shape != shapes[0] for shape in shapes):
             return None
         return Arrangement(self, (placed,) * len(operands), placed)
+
+    def repeated(self, *values: Any) -> Any:
+        """The one value that the result repeats where operand i repeats `values[i]`.
+
+        None stands for several values, or unknown ones: of an operand, and of the result.
+        """
+        if self.aliasing is not None:
+            return values[self.aliasing]
+        if not values or any(value is None for value in values):
+            return None
+        if self.moves:
+            return values[0] if len(values) == 1 else None
+        return self.reference(*values) if self.fusion is Fusion.BROADCAST and not self.field_names else None
+
+    def channel_axes(self) -> ChannelAxes | None:
+        """The axes of channels, where factors along them may move into the weight; None: the operator is not linear."""
+        return None
+
+    def packed(self, lanes: int, *operands: Any) -> Any:
+        """The call as relay calls that read a constant weight in blocks of `lanes` output channels.
+
+        A `core.rewrite.Failure` says why these operands do not fit; None: the operator has no such form.
+        """
+        return None
 
     @property
     def attributes(self) -> dict[str, Any]:
@@ -259,6 +308,9 @@ def _check_facts(cls: type[Operator]) -> None:
         _refuse_fact(cls, "precision", "a member of relay.ir.operator.Precision")
     if cls.precision is Precision.ALWAYS and "out_dtype" not in cls.field_names:
         _refuse_fact(cls, "precision", "the attribute out_dtype, in which a heavy operator adds up")
+    spatial = {"layout", "data_layout"} & {*cls.field_names}
+    if cls.padding_value is not None and ("padding" not in cls.field_names or not spatial):
+        _refuse_fact(cls, "padding_value", "the attributes padding, and data_layout or layout")
     operand = stated["aliasing"]
     if operand is not None and (not isinstance(operand, int) or not 0 <= operand < len(cls.operands())):
         _refuse_fact(cls, "aliasing", "the number of an operand, or None")

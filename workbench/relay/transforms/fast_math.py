@@ -15,13 +15,10 @@ from ...core.transform import PassContext, function_pass
 from .. import op as relay
 from ..ir import expr as e
 from ..ir.types import TensorType
-from ..patterns import any_, op, where
+from ..patterns import any_, op, operators, where
 from .rules import apply_rules
 
 RULES = RuleTable("FastMath")
-
-VARIANTS = {"exp": "fast_exp", "tanh": "fast_tanh", "erf": "fast_erf", "nn.softmax": "nn.fast_softmax"}
-"""Exact operator and fast one; their attributes are the same."""
 
 
 def _dtype(m: Match) -> Any:
@@ -32,17 +29,15 @@ def _dtype(m: Match) -> Any:
 _SMALL = where("the dtype has at most 32 bits", lambda m: _dtype(m) is not None and _dtype(m).bits <= 32, _dtype)
 
 
-def _define(exact: str, fast: str) -> None:
-    @RULES.rule(fast.removeprefix("nn."), op(exact, any_("x"), name="exact"), when=[_SMALL])
-    def replaced(m: Match) -> Any:
-        """A function with a fast variant is that variant."""
-        return relay.call(fast, m["x"], **m["exact"].op.attributes)
-
-    assert replaced.pattern is not None
-
-
-for _exact, _fast in VARIANTS.items():
-    _define(_exact, _fast)
+@RULES.rule(
+    "fast-variant",
+    op(operators("an operator with a fast variant", lambda exact: exact.fast_variant != ""), any_("x"), name="exact"),
+    when=[_SMALL],
+)
+def fast_variant(m: Match) -> Any:
+    """A function with a fast variant is that variant (`Operator.fast_variant`)."""
+    exact = m["exact"].op
+    return relay.call(exact.fast_variant, m["x"], **exact.attributes)
 
 
 @function_pass(opt_level=4, name="FastMath", required=["InferType"], applies_to=e.Function)

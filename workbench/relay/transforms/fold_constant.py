@@ -30,15 +30,6 @@ from .simplify_inference import tuple_item
 
 RULES = RuleTable("FoldConstant")
 
-_MOVES = frozenset(
-    {
-        "broadcast_to", "copy", "expand_dims", "full", "nn.batch_flatten", "ones_like", "repeat", "reshape", "reverse",
-        "squeeze", "strided_slice", "tile", "transpose", "zeros_like",
-    }
-)  # fmt: skip
-"""Operators whose result repeats one value when their operand does (or always, for *_like)."""
-_FILLS = {"zeros": 0, "ones": 1, "zeros_like": 0, "ones_like": 1}
-
 
 @dataclass(frozen=True)
 class ConstantCall:
@@ -125,17 +116,8 @@ class RepeatedValue:
 
 
 def _repeated(op: Operator, args: tuple[e.Expr, ...]) -> Any:
-    if op.name in _FILLS:
-        return _FILLS[op.name]
-    values = [_single(argument) for argument in args]
-    if not values or any(value is None for value in values):
-        return None
-    if op.name in _MOVES and len(values) == 1:
-        return values[0]
-    if (op.fusion is Fusion.BROADCAST and not op.field_names) or op.name in ("cast", "clip"):
-        with np.errstate(all="ignore"):
-            return op.reference(*values)
-    return None
+    with np.errstate(all="ignore"):
+        return op.repeated(*(_single(argument) for argument in args))
 
 
 def _single(argument: e.Expr) -> Any:

@@ -16,15 +16,21 @@ from ...core.module import IRModule
 from ...core.rewrite import Match, RuleTable
 from ...core.transform import PassContext, function_pass
 from ..ir import expr as e
+from ..ir.operator import Operator
 from ..ir.types import TensorType
-from ..patterns import any_, is_filled, op, where
+from ..patterns import Operators, any_, is_filled, op, operators, where
 from .rules import apply_rules
 
 RULES = RuleTable("FoldExplicitPadding")
 
-_CONVOLUTIONS = ("nn.conv1d", "nn.conv2d", "nn.conv3d")
-_MAXIMA = ("nn.max_pool1d", "nn.max_pool2d", "nn.max_pool3d")
-_MEANS = ("nn.avg_pool1d", "nn.avg_pool2d", "nn.avg_pool3d")
+
+def _pads(value: float, counts: bool = False) -> Operators:
+    """Operators whose own padding is `value`; `counts`: it may be counted as elements, in means."""
+
+    def holds(operator: Operator) -> bool:
+        return operator.padding_value == value and ("count_include_pad" in operator.field_names) == counts
+
+    return operators(f"an operator that pads with {value:g}{', counted or not' if counts else ''}", holds)
 
 
 def _adds(widths: Any) -> bool:
@@ -102,7 +108,7 @@ _NO_OWN = where(
 
 @RULES.rule(
     "pad-into-convolution",
-    op(_CONVOLUTIONS, _PAD, any_("weight"), name="reader"),
+    op(_pads(0), _PAD, any_("weight"), name="reader"),
     when=[where("zeros are added", lambda m: _is(m, 0), _fill), _PLANE],
 )
 def pad_into_convolution(m: Match) -> Any:
@@ -112,7 +118,7 @@ def pad_into_convolution(m: Match) -> Any:
 
 @RULES.rule(
     "pad-into-max-pool",
-    op(_MAXIMA, _PAD, name="reader", attrs={"ceil_mode": False}),
+    op(_pads(-np.inf), _PAD, name="reader", attrs={"ceil_mode": False}),
     when=[where("the lowest value is added", _lowest, _fill), _PLANE, _SMALL],
 )
 def pad_into_max_pool(m: Match) -> Any:
@@ -122,7 +128,7 @@ def pad_into_max_pool(m: Match) -> Any:
 
 @RULES.rule(
     "pad-into-avg-pool",
-    op(_MEANS, _PAD, name="reader", attrs={"ceil_mode": False}),
+    op(_pads(0, counts=True), _PAD, name="reader", attrs={"ceil_mode": False}),
     when=[where("zeros are added", lambda m: _is(m, 0), _fill), _PLANE, _NO_OWN, _SMALL],
 )
 def pad_into_avg_pool(m: Match) -> Any:

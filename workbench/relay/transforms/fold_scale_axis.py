@@ -17,24 +17,13 @@ from ...core.rewrite import Match, RuleTable
 from ...core.transform import PassContext, function_pass
 from .. import op as relay
 from ..ir import expr as e
+from ..ir.operator import ChannelAxes
 from ..ir.types import TensorType
-from ..patterns import any_, constant, op, where
+from ..patterns import any_, constant, op, operators, where
 from .rules import apply_rules
 
 BACKWARD = RuleTable("BackwardFoldScaleAxis")
 FORWARD = RuleTable("ForwardFoldScaleAxis")
-
-
-def is_plain(layout: str) -> bool:
-    """Whether a result's layout is that of plain data."""
-    return layout in ("", "NCHW")
-
-
-_PLAIN: dict[str, Any] = {
-    "data_layout": "NCHW",
-    "kernel_layout": "OIHW",
-    "out_layout": is_plain,
-}
 
 
 def channel_vector(scale: e.Constant, rank: int, axis: int, extent: int) -> np.ndarray | None:
@@ -48,70 +37,73 @@ def channel_vector(scale: e.Constant, rank: int, axis: int, extent: int) -> np.n
     return np.broadcast_to(scale.data.numpy().reshape(full[axis]), (extent,))
 
 
-def _output_factors(m: Match, name: str = "scale") -> np.ndarray | None:
-    """Factors of each output channel of the bound conv2d or dense."""
-    heavy = m["heavy"]
-    found = heavy.checked_type
-    axis = 1 if heavy.op.name == "nn.conv2d" else len(found.shape) - 1
-    extent = m["weight"].data.shape[0]
-    return channel_vector(m[name], len(found.shape), axis, extent) if found.shape[axis] == extent else None
+def _axes(m: Match) -> ChannelAxes:
+    found = m["heavy"].op.channel_axes()
+    assert found is not None
+    return found
+
+
+def _output_factors(m: Match) -> np.ndarray | None:
+    """Factors of each output channel of the bound convolution or product."""
+    found, axes, weight = m["heavy"].checked_type, _axes(m), m["weight"].data
+    axis, extent = axes.result % len(found.shape), weight.shape[axes.weight_output]
+    return channel_vector(m["scale"], len(found.shape), axis, extent) if found.shape[axis] == extent else None
 
 
 _PER_CHANNEL = where(
     "the factor varies by output channel only", lambda m: _output_factors(m) is not None, lambda m: m["scale"].data
 )
-
-
-def _scaled_rows(m: Match, factors: np.ndarray) -> e.Call:
-    """The heavy call with its weight's rows (output channels) scaled."""
-    heavy, weight = m["heavy"], m["weight"]
-    column = factors.reshape((-1,) + (1,) * (len(weight.data.shape) - 1)).astype(weight.data.dtype.to_numpy())
-    return e.Call(heavy.op, (heavy.args[0], relay.call("multiply", weight, e.const(column))))
-
-
-class _Either:
-    """The first of two patterns that fits."""
-
-    def __init__(self, first: Any, second: Any) -> None:
-        self.first, self.second = first, second
-
-    def match(self, node: Any, match: Match) -> Any:
-        mark = match.mark()
-        failure = self.first.match(node, match)
-        if failure is None:
-            return None
-        match.back_to(mark)
-        other = self.second.match(node, match)
-        if other is None:
-            return None
-        is_second = isinstance(node, e.Call) and getattr(node.op, "name", "") == "nn.dense"
-        return other if is_second else failure
-
-
-_AFTER = _Either(
-    op("nn.conv2d", any_("data"), constant("weight"), name="heavy", once=True, attrs=_PLAIN),
-    op("nn.dense", any_("data"), constant("weight"), name="heavy", once=True),
+_SAME_DTYPE = where(
+    "the factor and the weight have the same dtype",
+    lambda m: m["scale"].data.dtype == m["weight"].data.dtype,
+    lambda m: f"{m['scale'].data.dtype} and {m['weight'].data.dtype}",
 )
-"""A convolution or dense product with constant weights, used here only."""
 
 
-@BACKWARD.rule("scale-after", op("multiply", _AFTER, constant("scale"), commutative=True), when=[_PER_CHANNEL])
+def _along(factors: np.ndarray, weight: e.Constant, *axes: int) -> e.Constant:
+    """Factors (a vector, or a table) as a constant that varies along `axes` of the weight only."""
+    rank = len(weight.data.shape)
+    places = [axis % rank for axis in axes]
+    ordered = factors if sorted(places) == places else factors.T
+    shape = [1] * rank
+    for place, extent in zip(sorted(places), ordered.shape, strict=True):
+        shape[place] = extent
+    return e.const(ordered.reshape(shape).astype(weight.data.dtype.to_numpy()))
+
+
+def _scaled_outputs(m: Match, factors: np.ndarray) -> e.Call:
+    """The heavy call with the output channels of its weight scaled."""
+    heavy, weight = m["heavy"], m["weight"]
+    scaled = relay.call("multiply", weight, _along(factors, weight, _axes(m).weight_output))
+    return e.Call(heavy.op, (heavy.args[0], scaled))
+
+
+LINEAR = operators("a convolution or product whose channels are axes", lambda heavy: heavy.channel_axes() is not None)
+_AFTER = op(LINEAR, any_("data"), constant("weight"), name="heavy", once=True)
+"""A convolution or product with constant weights, used here only."""
+_SUMS = ("add", "subtract")
+
+
+@BACKWARD.rule(
+    "scale-after", op("multiply", _AFTER, constant("scale"), commutative=True), when=[_PER_CHANNEL, _SAME_DTYPE]
+)
 def scale_after(m: Match) -> Any:
     """(w * x) s is (s w) * x."""
     factors = _output_factors(m)
-    return None if factors is None else _scaled_rows(m, factors)
+    return None if factors is None else _scaled_outputs(m, factors)
 
 
 @BACKWARD.rule(
     "scale-after-sum",
     op(
         "multiply",
-        op(("add", "subtract"), _AFTER, any_("other"), name="sum", once=True),
+        op(_SUMS, _AFTER, any_("other"), name="sum", once=True),
         constant("scale"),
         commutative=True,
     ),
     when=[
         _PER_CHANNEL,
+        _SAME_DTYPE,
         where("the other summand is a constant", lambda m: isinstance(m["other"], e.Constant), lambda m: m["other"]),
     ],
 )
@@ -120,7 +112,7 @@ def scale_after_sum(m: Match) -> Any:
     factors = _output_factors(m)
     if factors is None:
         return None
-    return e.Call(m["sum"].op, (_scaled_rows(m, factors), relay.call("multiply", m["other"], m["scale"])))
+    return e.Call(m["sum"].op, (_scaled_outputs(m, factors), relay.call("multiply", m["other"], m["scale"])))
 
 
 @BACKWARD.rule(
@@ -131,7 +123,15 @@ def scale_after_sum(m: Match) -> Any:
         constant("scale"),
         commutative=True,
     ),
-    when=[_PER_CHANNEL],
+    when=[
+        _PER_CHANNEL,
+        _SAME_DTYPE,
+        where(
+            "the bias is along the output channels",
+            lambda m: (m["sum"].op.axis - _axes(m).result) % len(m["sum"].checked_type.shape) == 0,
+            lambda m: m["sum"].op.axis,
+        ),
+    ],
 )
 def scale_after_bias(m: Match) -> Any:
     """bias_add(w * x, b) s is bias_add((s w) * x, s b)."""
@@ -139,7 +139,7 @@ def scale_after_bias(m: Match) -> Any:
     if factors is None or m["other"].data.shape != factors.shape:
         return None
     bias = relay.call("multiply", m["other"], e.const(factors.astype(m["other"].data.dtype.to_numpy())))
-    return e.Call(m["sum"].op, (_scaled_rows(m, factors), bias))
+    return e.Call(m["sum"].op, (_scaled_outputs(m, factors), bias))
 
 
 @BACKWARD.rule(
@@ -162,23 +162,28 @@ def scale_before_relu(m: Match) -> Any:
     return relay.call("nn.relu", relay.call("multiply", m["inner"], m["scale"]))
 
 
+_HEAVY = op(LINEAR, any_(), constant())
+_CONSTANT_SUM = op(_SUMS, any_("inner"), constant())
+_BIAS = op("nn.bias_add", any_("inner"), constant())
+
+
 def _leads_to_heavy(expr: e.Expr) -> bool:
-    while isinstance(expr, e.Call):
-        name = getattr(expr.op, "name", "")
-        if name in ("nn.conv2d", "nn.dense"):
-            return isinstance(expr.args[1], e.Constant)
-        if name not in ("add", "subtract", "nn.bias_add") or not isinstance(expr.args[1], e.Constant):
+    """Whether a factor after `expr` would reach a weight, through sums with constants."""
+    while True:
+        match = Match(expr)
+        if _HEAVY.match(expr, match) is None:
+            return True
+        if _CONSTANT_SUM.match(expr, match) is not None and _BIAS.match(expr, match) is not None:
             return False
-        expr = expr.args[0]
-    return False
+        expr = match["inner"]
 
 
 def _input_factors(m: Match) -> np.ndarray | None:
-    """Factors of each input channel of the bound conv2d or dense."""
+    """Factors of each input channel of the bound convolution or product."""
     found = m["data"].checked_type
     if not isinstance(found, TensorType) or m["heavy"].args[0].checked_type != found:
         return None
-    axis = 1 if m["heavy"].op.name == "nn.conv2d" else len(found.shape) - 1
+    axis = _axes(m).data % len(found.shape)
     extent = found.shape[axis]
     return channel_vector(m["scale"], len(found.shape), axis, extent) if isinstance(extent, int) else None
 
@@ -188,29 +193,28 @@ _BEFORE = op("multiply", any_("data"), constant("scale"), commutative=True, once
 
 @FORWARD.rule(
     "scale-before",
-    _Either(
-        op("nn.conv2d", _BEFORE, constant("weight"), name="heavy", attrs=_PLAIN),
-        op("nn.dense", _BEFORE, constant("weight"), name="heavy"),
-    ),
+    op(LINEAR, _BEFORE, constant("weight"), name="heavy"),
     when=[
         where(
             "the factor varies by input channel only",
             lambda m: _input_factors(m) is not None,
             lambda m: m["scale"].data,
-        )
+        ),
+        _SAME_DTYPE,
     ],
 )
 def scale_before(m: Match) -> Any:
-    """w * (s x) is (w s) * x: columns of the weight take the factors."""
-    heavy, weight, factors = m["heavy"], m["weight"], _input_factors(m)
+    """w * (s x) is (w s) * x: the input channels of the weight take the factors."""
+    heavy, weight, factors, axes = m["heavy"], m["weight"], _input_factors(m), _axes(m)
     if factors is None:
         return None
-    shape = weight.data.shape
-    groups = getattr(heavy.op, "groups", 1)
-    table = np.repeat(factors.reshape(groups, -1), shape[0] // groups, axis=0)
-    column = table.reshape((*table.shape, *(1,) * (len(shape) - 2))).astype(weight.data.dtype.to_numpy())
-    scaled = relay.call("multiply", weight, e.const(column if groups > 1 else column[:1]))
-    return e.Call(heavy.op, (m["data"], scaled))
+    if axes.groups == 1:
+        column = _along(factors, weight, axes.weight_input)
+    else:
+        each = weight.data.shape[axes.weight_output] // axes.groups
+        table = np.repeat(factors.reshape(axes.groups, -1), each, axis=0)
+        column = _along(table, weight, axes.weight_output, axes.weight_input)
+    return e.Call(heavy.op, (m["data"], relay.call("multiply", weight, column)))
 
 
 @function_pass(opt_level=3, name="BackwardFoldScaleAxis", required=["InferType"], applies_to=e.Function)

@@ -12,13 +12,14 @@ from ...core.transform import PassContext, function_pass
 from .. import op as relay
 from ..ir import expr as e
 from ..ir.types import TensorType
-from ..patterns import any_, constant, op, same_type, where
+from ..patterns import any_, constant, op, operators, same_type, where
 from .fold_explicit_padding import pad_into_convolution
 from .rules import apply_rules
 
 RULES = RuleTable("SimplifyExpr")
 
-_VIEWS = ("reshape", "squeeze", "expand_dims", "nn.batch_flatten")
+_VIEWS = operators("a view", lambda operator: operator.aliasing == 0)
+"""reshape, squeeze and the like: the operand's elements in their order."""
 
 
 def _negative_zero_or_integer(m: Match) -> bool:
@@ -84,9 +85,15 @@ def copy(m: Match) -> Any:
     return m["x"]
 
 
-@RULES.rule("same-shape", op((*_VIEWS, "broadcast_to"), any_("x")), when=[same_type("x")])
+@RULES.rule("same-shape", op(_VIEWS, any_("x")), when=[same_type("x")])
 def same_shape(m: Match) -> Any:
     """A reshape to the shape that is there already does nothing."""
+    return m["x"]
+
+
+@RULES.rule("same-broadcast", op("broadcast_to", any_("x")), when=[same_type("x")])
+def same_broadcast(m: Match) -> Any:
+    """Broadcasting to the shape that is there already does nothing."""
     return m["x"]
 
 

@@ -9,7 +9,7 @@ class Module:
         v4 = R.exp(wide)
         return (v1, v3, v4)
 
-# FastMath: fast_tanh; fast_erf; fast_exp; fast_softmax
+# FastMath: fast-variant; fast-variant; fast-variant; fast-variant
 
 @I.ir_module
 class Module:

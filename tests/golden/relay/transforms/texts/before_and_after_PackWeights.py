@@ -8,7 +8,7 @@ class Module:
         v3 = R.nn.dense(v2, R.constant("a023a07e818ee818ea3b49cf75f18a81a957e32c50d334ff828c3cc46d5a61db", (16, 32), "float32"))
         return v3
 
-# PackWeights: pack-conv2d at pack_weights.py; pack-dense at pack_weights.py
+# PackWeights: pack-weights at pack_weights.py; pack-weights at pack_weights.py
 
 @I.ir_module
 class Module:

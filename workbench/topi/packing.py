@@ -1,0 +1,152 @@
+"""Constant weights in the blocked layouts that kernels read in order (`Operator.packed`).
+
+    R.nn.conv2d(x, w)   ->   R.nn.conv2d(x, R.layout_transform(w, ...), channels=64, kernel_layout="OIHW16o")
+    groups of 34        ->   filled up to 48 channels each; the 14 added ones are cut away from the result
+    R.nn.conv1d(x, w)   ->   the same over data of height 1: expand_dims, nn.conv2d as above, squeeze
+    R.nn.dense(x, w)    ->   R.nn.contrib_dense_pack(x, R.layout_transform(w, ...), weight_layout="NC16n", units=1000)
+
+Activations stay as they are.  Each function answers the new calls, or a `Failure`: the first condition that does not
+hold.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..core.rewrite import Failure
+from ..relay.ir.expr import Call, Constant, Expr
+from ..relay.ir.operator import Operator
+from ..relay.ir.types import TensorType
+from .calls import call, typed
+
+Conditions = list[tuple[bool, str, str]]
+"""What must hold: the verdict, the condition, and what was found."""
+
+
+def convolution(op: Any, lanes: int, data: Expr, weight: Expr) -> Expr | Failure:
+    """nn.conv2d: the output channels of each group in blocks, filled up where they are no whole blocks."""
+    refusal = _refused(lanes, data, weight, 0)
+    if refusal is not None:
+        return refusal
+    assert isinstance(weight, Constant)
+    out, inner, *_ = weight.data.shape
+    each = out // op.groups
+    whole = op.groups == 1 or each % lanes == 0
+    found = f"{op.groups} groups of {each}"
+    refusal = _first([
+        (op.data_layout == "NCHW", "the data lie as NCHW", op.data_layout),
+        (op.kernel_layout == "OIHW", "the weight lies as OIHW", op.kernel_layout),
+        (op.out_layout in ("", "NCHW"), "the result lies as NCHW", op.out_layout),
+        (whole or 2 * each >= lanes, f"there is one group, or each has at least {lanes // 2} output channels", found),
+        (whole or inner > 1, f"there is one group, or each has several inputs, or blocks of {lanes} outputs", found),
+    ])  # fmt: skip
+    if refusal is not None:
+        return refusal
+    return _blocked(op, lanes, data, weight) if whole else _filled(op, lanes, data, weight)
+
+
+def sequence(op: Any, lanes: int, data: Expr, weight: Expr) -> Expr | Failure:
+    """nn.conv1d: a convolution of pictures of height 1, for which there are fast kernels."""
+    refusal = _refused(lanes, data, weight, 0)
+    if refusal is not None:
+        return refusal
+    assert isinstance(weight, Constant)
+    each = weight.data.shape[0] // op.groups
+    whole = op.groups == 1 or each % lanes == 0
+    wanted = f"there is one group of channels, or each has a multiple of {lanes} output channels"
+    refusal = _first([(whole, wanted, f"{op.groups} groups of {each}")])
+    if refusal is not None:
+        return refusal
+    wide, taps = (call("expand_dims", operand, axis=2) for operand in (data, weight))
+    return call("squeeze", _blocked(op.wide(), lanes, wide, taps), axis=(2,))
+
+
+def tiles(op: Any, lanes: int, data: Expr, weight: Expr) -> Expr | Failure:
+    """nn.conv2d_transpose whose windows lie side by side: each point makes a tile of its own, by a 1x1 convolution."""
+    refusal = _refused(lanes, data, weight, None)
+    if refusal is not None:
+        return refusal
+    assert isinstance(weight, Constant)
+    inner, out, high, wide = weight.data.shape
+    cuts = any((*op.padding, *op.output_padding))
+    refusal = _first([
+        (op.data_layout == "NCHW" and op.kernel_layout == "IOHW" and op.out_layout in ("", "NCHW"),
+         "data and weight lie as NCHW and IOHW", f"{op.data_layout} and {op.kernel_layout}"),
+        (op.groups == 1, "there is one group of channels", f"{op.groups} groups"),
+        (not cuts, "nothing is cut from the result", f"padding {op.padding}, output_padding {op.output_padding}"),
+        (op.dilation == (1, 1), "the taps are next to each other", f"dilation {op.dilation}"),
+        (op.strides == (high, wide), "the strides are the kernel's extents", f"{op.strides} and {(high, wide)}"),
+    ])  # fmt: skip
+    if refusal is not None:
+        return refusal
+    batch, _, height, width = _shape(data)
+    taps = call("transpose", weight, axes=(1, 2, 3, 0))
+    taps = call("reshape", taps, newshape=(out * high * wide, inner, 1, 1))
+    blocks, layout = _in_blocks(taps, lanes)
+    points = call("nn.conv2d", data, blocks, kernel_layout=layout, channels=out * high * wide, out_dtype=op.out_dtype)
+    apart = call("reshape", points, newshape=(batch, out, high, wide, height, width))
+    turned = call("transpose", apart, axes=(0, 1, 4, 2, 5, 3))
+    return call("reshape", turned, newshape=(batch, out, height * high, width * wide))
+
+
+def dense(op: Any, lanes: int, data: Expr, weight: Expr) -> Expr | Failure:
+    """nn.dense: the rows of the weight in blocks."""
+    refusal = _refused(lanes, data, weight, 0)
+    if refusal is not None:
+        return refusal
+    assert isinstance(weight, Constant)
+    layout = f"NC{lanes}n"
+    blocks = call("layout_transform", weight, src_layout="NC", dst_layout=layout)
+    units = weight.data.shape[0]
+    return call("nn.contrib_dense_pack", data, blocks, weight_layout=layout, units=units, out_dtype=op.out_dtype)
+
+
+def _in_blocks(weight: Expr, lanes: int) -> tuple[Expr, str]:
+    """A weight OIHW with its output channels in blocks, and that layout."""
+    layout = f"OIHW{lanes}o"
+    return call("layout_transform", weight, src_layout="OIHW", dst_layout=layout), layout
+
+
+def _blocked(op: Operator, lanes: int, data: Expr, weight: Expr) -> Expr:
+    """A two-dimensional convolution over a weight OIHW whose output channels are blocked."""
+    blocks, layout = _in_blocks(weight, lanes)
+    return typed(Call(op.replace(kernel_layout=layout, channels=_shape(weight)[0]), (data, blocks)))
+
+
+def _filled(op: Any, lanes: int, data: Expr, weight: Constant) -> Expr:
+    """The output channels of each group filled up to whole blocks; those added are cut away afterwards."""
+    (out, inner, *kernel), groups = weight.data.shape, op.groups
+    each = out // groups
+    full = -(-each // lanes) * lanes
+    taps = call("reshape", weight, newshape=(groups, each, inner, *kernel))
+    taps = call("nn.pad", taps, pad_width=((0, 0), (0, full - each), (0, 0), (0, 0), (0, 0)))
+    taps = call("reshape", taps, newshape=(groups * full, inner, *kernel))
+    filled = _blocked(op, lanes, data, taps)
+    batch, _, height, width = _shape(filled)
+    apart = call("reshape", filled, newshape=(batch, groups, full, height, width))
+    cut = call("strided_slice", apart, begin=(0,), end=(each,), axes=(2,))
+    return call("reshape", cut, newshape=(batch, out, height, width))
+
+
+def _refused(lanes: int, data: Expr, weight: Expr, outputs: int | None) -> Failure | None:
+    """What every packed form asks for: a constant weight with enough channels along axis `outputs`, a known shape."""
+    if not isinstance(weight, Constant):
+        return Failure("the weight is a constant", type(weight).__name__)
+    kind = data.checked_type
+    known = isinstance(kind, TensorType) and kind.is_static
+    channels = lanes if outputs is None else weight.data.shape[outputs]
+    return _first([
+        (2 * channels >= lanes, f"there are at least {lanes // 2} output channels", str(channels)),
+        (known, "the data's shape is known", repr(kind)),
+    ])  # fmt: skip
+
+
+def _first(conditions: Conditions) -> Failure | None:
+    """The first condition that does not hold."""
+    return next((Failure(text, found) for holds, text, found in conditions if not holds), None)
+
+
+def _shape(expr: Expr) -> tuple[int, ...]:
+    kind = expr.checked_type
+    assert isinstance(kind, TensorType)
+    return kind.concrete_shape
