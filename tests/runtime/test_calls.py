@@ -13,9 +13,9 @@ import time
 import ml_dtypes
 import numpy as np
 import pytest
-from tests.runtime.interrupting import interrupted_inside
 
 from tests.codegen.support import build
+from tests.runtime.interrupting import interrupted_inside
 from workbench.core.errors import WorkbenchError
 from workbench.runtime import PackedFunc, get_global_func, ndarray, register_func
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.runtime.interrupting import interrupted_inside
 
 import workbench as wb
+from tests.runtime.interrupting import interrupted_inside
 from workbench.core.errors import WorkbenchError
 from workbench.core.limits import limits
 from workbench.tir.script import parse
