@@ -25,7 +25,7 @@ def one_node(
     opset: int = 21,
     **attributes: Any,
 ) -> tuple[Any, dict[str, np.ndarray]]:
-    """(model, inputs by name); None leaves an input out; `kinds`: the outputs' dtypes, else the first input's."""
+    """(model, inputs by name); an input None is left out; `kinds` are the dtypes of the outputs."""
     given = {f"x{at}": np.asarray(value) for at, value in enumerate(inputs) if value is not None}
     wanted = list(kinds or [given["x0"].dtype])
     node = helper.make_node(

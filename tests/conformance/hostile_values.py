@@ -53,7 +53,7 @@ def _outside() -> dict[str, Any]:
         "reverse_sequence": ("reverse_sequence", {"seq_axis": 1, "batch_axis": 0}, [data, far[:3]]),
         "grid_sample": ("image.grid_sample", {}, [image, grid]),
         "grid_reflect": ("image.grid_sample", {"padding_mode": "reflection"}, [image, grid]),
-        "roi_align": ("vision.roi_align", {"pooled_size": 2},
+        "roi_align": ("vision.roi_align", {"pooled_size": 2, "sample_ratio": 2},
                       [image, np.array([[1e30, -1e30, 1e30, np.inf, np.nan]], np.float32)]),
         "deform": ("nn.deformable_conv2d", {}, [image, np.full((1, 2, 4, 4), 1e30, np.float32),
                                                 np.ones((1, 1, 1, 1), np.float32), image]),

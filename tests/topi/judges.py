@@ -77,12 +77,13 @@ def roi_align(op: Any, data: np.ndarray, rois: np.ndarray) -> Any:
                spatial_scale=op.spatial_scale, coordinate_transformation_mode=mode)  # fmt: skip
 
 
-def deformable(op: Any, data: np.ndarray, offset: np.ndarray, weight: np.ndarray, mask: np.ndarray) -> Any:
+def deformable(op: Any, data: np.ndarray, offset: np.ndarray, weight: np.ndarray, mask: Any = None) -> Any:
     from onnx.reference import ReferenceEvaluator
 
-    node = helper.make_node("DeformConv", ["x", "w", "o", "", "m"], ["y"], strides=op.strides, pads=op.padding,
+    names = ["x", "w", "o"] if mask is None else ["x", "w", "o", "", "m"]
+    node = helper.make_node("DeformConv", names, ["y"], strides=op.strides, pads=op.padding,
                             dilations=op.dilation, group=op.groups, offset_group=op.deformable_groups)  # fmt: skip
-    values = {"x": data, "w": weight, "o": offset, "m": mask}
+    values = {"x": data, "w": weight, "o": offset} | ({} if mask is None else {"m": mask})
     inputs = [helper.make_tensor_value_info(name, 1, item.shape) for name, item in values.items()]
     graph = helper.make_graph([node], "g", inputs, [helper.make_tensor_value_info("y", 1, None)])
     return ReferenceEvaluator(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 22)])).run(None, values)

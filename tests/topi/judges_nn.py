@@ -123,13 +123,16 @@ def conv_nd(kind: str) -> Judge:
 def resize2d(op: Any, data: np.ndarray) -> Any:
     plain = data if op.layout == "NCHW" else np.ascontiguousarray(data.transpose(0, 3, 1, 2))
     sizes = np.array([*plain.shape[:2], *op.size], np.int64)
-    rounding = {"round": "round_prefer_floor"}.get(op.rounding_method, op.rounding_method)
+    aligned = op.coordinate_transformation_mode == "align_corners"
+    names = {"round": "round_prefer_floor", "": "round_prefer_floor" if aligned else "floor"}
+    rounding = names.get(op.rounding_method, op.rounding_method)
     found = run(
         "Resize", [plain, None, None, sizes], nearest_mode=rounding,
         mode={"nearest_neighbor": "nearest"}.get(op.method, op.method),
         coordinate_transformation_mode=op.coordinate_transformation_mode, cubic_coeff_a=op.cubic_alpha,
         exclude_outside=int(op.cubic_exclude),
     )[0]  # fmt: skip
+    found = found.astype(op.out_dtype or found.dtype)
     return [found if op.layout == "NCHW" else found.transpose(0, 2, 3, 1)]
 
 
@@ -177,4 +180,4 @@ def lrn(op: Any, data: np.ndarray) -> Any:
 
 
 def l2_normalize(op: Any, data: np.ndarray) -> Any:
-    return run("LpNormalization", [data], axis=op.axis[0], p=2) if len(op.axis) == 1 else None
+    return run("LpNormalization", [data], axis=op.axis[0], p=2) if op.axis and len(op.axis) == 1 else None

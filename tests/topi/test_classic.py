@@ -122,8 +122,35 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[np.ndarray, ...], Any]] = {
         X * V[:4, None, None] + V[1:, None, None],
     ),
     "rms_norm": (
-        lambda a, w: topi.nn.rms_norm(a, w, axis=[1]), (A, V), A / np.sqrt((A**2).mean(1, keepdims=True) + 1e-5) * V,
+        lambda a, w: topi.nn.rms_norm(a, w, None, axis=[1]), (A, V),
+        A / np.sqrt((A**2).mean(1, keepdims=True) + 1e-5) * V,
     ),
+    "rms_norm_biased": (
+        lambda a, w: topi.nn.rms_norm(a, w, w, [1]), (A, V), A / np.sqrt((A**2).mean(1, keepdims=True) + 1e-5) * V + V,
+    ),
+    "matrix_set_diag_above": (
+        lambda a, d: topi.matrix_set_diag(a, d, 1), (array(3, 4), np.full(3, 9, "float32")), None,
+    ),
+    "conv1d": (lambda x, w: topi.nn.conv1d(x, w), (X[:, :, 0].copy(), np.ascontiguousarray(W[:, :, 0])), None),
+    "conv2d": (lambda x, w: topi.nn.conv2d(x, w, 1, 1, 1), (X, W), CONV),
+    "dense": (lambda a, w, v: topi.nn.dense(a, w, v), (A, B.T.copy(), V[:4].copy()), A @ B + V[:4]),
+    "nn_matmul": (lambda a, w, v: topi.nn.matmul(a, w, v), (A, B, V[:4].copy()), A @ B + V[:4]),
+    "argsort": (topi.argsort, (A,), np.argsort(A, axis=-1).astype("float32")),
+    "argmax_last": (
+        lambda a: topi.argmax(a, 1, False, True), (np.array([[1, 2, 2], [3, 0, 3]], "float32"),), np.array([2, 2]),
+    ),
+    "lrn": (
+        lambda x: topi.nn.lrn(x, 1, 1, 0.5, 0.75, 1.0), (X,), X / (1 + 0.5 * X * X) ** 0.75,
+    ),
+    "space_to_batch_nd": (
+        lambda a: topi.nn.space_to_batch_nd(a, [2], [0], [1]), (A,),
+        np.pad(A, ((0, 0), (0, 1))).reshape(3, 3, 2).transpose(2, 0, 1).reshape(6, 3),
+    ),
+    "resize2d": (
+        lambda x: topi.image.resize2d(x, (0.0,) * 4, (6, 6), "NCHW", "nearest_neighbor", "asymmetric"),
+        (array(1, 1, 4, 4),), None,
+    ),
+    "trilu": (lambda a: topi.trilu(a, 1, False), (A,), np.tril(A, 1)),
 }  # fmt: skip
 
 
@@ -134,6 +161,11 @@ def test_numbers(name: str) -> None:
     if expected is None:
         expected = {
             "einsum_trace": lambda a: np.trace(a),
+            "matrix_set_diag_above": lambda a, d: np.where(np.eye(3, 4, 1, dtype=bool), d[:, None], a),
+            "resize2d": lambda x: x[:, :, [0, 0, 1, 2, 2, 3]][:, :, :, [0, 0, 1, 2, 2, 3]],
+            "conv1d": lambda x, w: np.einsum(
+                "ncxi,oci->nox", np.lib.stride_tricks.sliding_window_view(x, 3, axis=2), w
+            ),
             "matrix_set_diag": lambda a, d: np.where(np.eye(3, dtype=bool), d[:, :, None], a),
             "conv1d_ncw": lambda x, w: np.einsum(
                 "ncxi,oci->nox", np.lib.stride_tricks.sliding_window_view(x, 3, axis=2), w
@@ -163,7 +195,7 @@ def test_every_name_is_tested() -> None:
     from workbench.topi import classic, classic_nn
 
     tested = {*CASES, "meshgrid", "group_norm", "pool2d"} | {"mirror_pad"}
-    # The same function with other layouts: these are made by the two factories.
+    # The same function with other layouts.
     alike = {"conv1d_nwc", "conv3d_ncdhw", "conv3d_ndhwc", "depthwise_conv2d_nhwc", "pool1d", "pool3d"}
     alike |= {"conv2d_transpose_nchw", "scale_shift_nhwc"}
     assert {*classic.NAMES, *classic_nn.NAMES} - tested - alike == set()
@@ -193,6 +225,18 @@ def test_shapes_of_pools_and_transposed_convolutions() -> None:
 
 
 REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
+    "valid_count": (lambda: topi.argsort(te.placeholder((2, 3)), te.placeholder((2,))), "E-TOPI-ARGUMENT"),
+    "training": (
+        lambda: topi.nn.batch_norm(*[te.placeholder((2, 3))] + [te.placeholder((3,))] * 4, training=True),
+        "E-TOPI-ARGUMENT",
+    ),
+    "layouts": (
+        lambda: topi.nn.conv2d(te.placeholder((1, 3, 8, 8)), te.placeholder((4, 3, 3, 3)), 1, 0, 1, "NCHW", "HWIO"),
+        "E-TOPI-LAYOUT",
+    ),
+    "output_shape": (
+        lambda: topi.nn.upsampling(te.placeholder((1, 3, 8, 8)), 2, 2, output_shape=(1, 3, 8, 8)), "E-TOPI-SHAPE",
+    ),
     "no tensors": (lambda: topi.elemwise_sum([]), "E-TOPI-OPERANDS"),
     "axes": (lambda: topi.tensordot(te.placeholder((2, 3)), te.placeholder((4, 5)), 1), "E-TOPI-AXES"),
     "letters": (lambda: topi.einsum("ij,jk->il", te.placeholder((2, 3)), te.placeholder((3, 4))), "E-TOPI-EINSUM"),

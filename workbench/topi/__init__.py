@@ -23,6 +23,7 @@ from . import (
     layout,
     nn_conv,
     nn_conv_more,
+    nn_deformable,
     nn_dense,
     nn_elementwise,
     nn_norm,
@@ -43,7 +44,7 @@ from . import (
 MODULES = (
     unary, clip_cast, binary, compare, reduce, transform_shape, transform_join, fill, transform_index, layout,
     transform_like, algorithm, scatter, nn_conv, nn_conv_more, nn_dense, nn_norm, nn_pool, nn_elementwise, resize,
-    nn_pool_indices, sampling,
+    nn_pool_indices, sampling, nn_deformable,
     fast_math, dynamic, space_batch,
 )  # fmt: skip
 """The modules that declare operators."""
@@ -59,5 +60,8 @@ def __getattr__(name: str) -> Any:
 
         return SimpleNamespace(**TABLES[name])
     from .classic import NAMES, op
+    from .classic_order import ROOT
 
+    if name in ROOT:
+        return ROOT[name]
     return getattr(importlib.import_module("workbench.topi.classic"), name) if name in NAMES else op(name)

@@ -7,18 +7,13 @@ Each is a te tensor (or several); sources: the documentation of the classic API,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import prod
 from typing import Any
 
 from .. import te
 from ..core.errors import WorkbenchError
-from .functions import function
-
-
-def op(name: str) -> Callable[..., Any]:
-    """The te function of an operator by its full name."""
-    return function("", name)
+from .classic_order import op
 
 
 def identity(x: te.Tensor) -> te.Tensor:
@@ -194,15 +189,6 @@ def sliding_window(
     return te.compute(result, element, name="sliding_window", tag="injective")
 
 
-def matrix_set_diag(data: te.Tensor, diagonal: te.Tensor) -> te.Tensor:
-    """`data` with the main diagonal of its last two axes replaced."""
-
-    def element(*at: Any) -> Any:
-        return te.select(at[-2] == at[-1], diagonal(*at[:-1]), data(*at))
-
-    return te.compute(data.shape, element, name="matrix_set_diag", tag="injective")
-
-
 def ceil_log2(x: te.Tensor) -> te.Tensor:
     """The base-2 logarithm, rounded up."""
     return te.compute(x.shape, lambda *at: te.ceil(te.log2(x(*at))), name="ceil_log2", tag="elemwise")
@@ -224,7 +210,7 @@ def expand_like(a: te.Tensor, shape_like: te.Tensor, axis: Sequence[int]) -> te.
 
 NAMES = (
     "ceil_log2", "collapse_sum", "einsum", "elemwise_sum", "expand_like", "flip", "full", "identity",
-    "invert_permutation", "matmul", "matrix_set_diag", "meshgrid", "sequence_mask", "shape",
+    "invert_permutation", "matmul", "meshgrid", "sequence_mask", "shape",
     "sliding_window", "tensordot", "unravel_index",
 )  # fmt: skip
 """What stands in place of an operator of the same name."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from .. import te
 from ..core.errors import WorkbenchError
-from .classic import op
+from .classic_order import only, op, unscheduled
 
 Ints = int | Sequence[int]
 
@@ -37,66 +37,140 @@ def _padding(value: Any, count: int) -> tuple[int, ...] | str:
     return given * 2 if len(given) == count else given
 
 
-def _convolution(name: str, axes: int, layouts: tuple[str, str], depthwise: bool = False) -> Callable[..., Any]:
-    """A convolution with its layouts fixed."""
-    letters = layouts[0]
-
-    def build(
-        data: te.Tensor, weight: te.Tensor, stride: Ints = 1, padding: Any = 0, dilation: Ints = 1,
-        groups: int = 1, out_dtype: str | None = None,
-    ) -> te.Tensor:  # fmt: skip
-        options: dict[str, Any] = {
-            "strides": _many(stride, axes), "padding": _padding(padding, axes), "dilation": _many(dilation, axes),
-            "groups": int(data.shape[letters.index("C")]) if depthwise else groups,
-            "data_layout": layouts[0], "kernel_layout": layouts[1], "out_dtype": out_dtype or "",
-        }  # fmt: skip
-        if depthwise:
-            # The multiplier of the weight's second axis: as many results as channels times that.
-            axis = {"OIHW": (0, 1), "HWOI": (2, 3)}[layouts[1]]
-            options["channels"] = int(weight.shape[axis[0]]) * int(weight.shape[axis[1]])
-        return op(f"nn.conv{axes}d")(data, weight, **options)
-
-    build.__name__ = build.__qualname__ = name
-    build.__doc__ = f"""A {axes}-dimensional convolution{" channel by channel" if depthwise else ""}: data {layouts[0]},
-    weight {layouts[1]}; `padding` is one number, one an axis, or begins then ends."""
-    return build
+def _convolved(
+    layouts: tuple[str, str], data: te.Tensor, weight: te.Tensor, stride: Any, padding: Any, dilation: Any, groups: int,
+    out_dtype: str | None, depthwise: bool = False,
+) -> te.Tensor:  # fmt: skip
+    """A convolution with its layouts fixed; `padding` is one number, one an axis, or begins then ends."""
+    axes = len(layouts[0]) - 2
+    options: dict[str, Any] = {
+        "strides": _many(stride, axes), "padding": _padding(padding, axes), "dilation": _many(dilation, axes),
+        "groups": int(data.shape[layouts[0].index("C")]) if depthwise else groups,
+        "data_layout": layouts[0], "kernel_layout": layouts[1], "out_dtype": out_dtype or "",
+    }  # fmt: skip
+    if depthwise:
+        # The multiplier of the weight's second axis: as many results as channels times that.
+        axis = {"OIHW": (0, 1), "HWOI": (2, 3)}[layouts[1]]
+        options["channels"] = int(weight.shape[axis[0]]) * int(weight.shape[axis[1]])
+    return op(f"nn.conv{axes}d")(data, weight, **options)
 
 
-conv1d_ncw = _convolution("conv1d_ncw", 1, ("NCW", "OIW"))
-conv2d_nchw = _convolution("conv2d_nchw", 2, ("NCHW", "OIHW"))
-conv2d_nhwc = _convolution("conv2d_nhwc", 2, ("NHWC", "HWIO"))
-conv3d_ncdhw = _convolution("conv3d_ncdhw", 3, ("NCDHW", "OIDHW"))
-depthwise_conv2d_nchw = _convolution("depthwise_conv2d_nchw", 2, ("NCHW", "OIHW"), depthwise=True)
-depthwise_conv2d_nhwc = _convolution("depthwise_conv2d_nhwc", 2, ("NHWC", "HWOI"), depthwise=True)
+def conv1d(
+    data: te.Tensor, kernel: te.Tensor, strides: Ints = 1, padding: Any = "VALID", dilation: Ints = 1,
+    data_layout: str = "NCW", kernel_layout: str = "", out_dtype: str | None = None,
+) -> te.Tensor:  # fmt: skip
+    """A convolution along an axis: data NCW with kernel OIW, or NWC with WIO."""
+    build = {"NCW": (conv1d_ncw, "OIW"), "NWC": (conv1d_nwc, "WIO")}.get(data_layout)
+    if build is None or kernel_layout not in ("", build[1]):
+        raise _layout_refusal("conv1d", data_layout, kernel_layout, "NCW with OIW, or NWC with WIO")
+    return build[0](data, kernel, strides, padding, dilation, out_dtype)
+
+
+def _layout_refusal(name: str, data_layout: str, kernel_layout: str, expected: str) -> WorkbenchError:
+    found = f"{data_layout!r}, {kernel_layout!r}"
+    return WorkbenchError("E-TOPI-LAYOUT", f"nn.{name}: no such layouts of data and kernel", found=found,
+                          expected=expected)  # fmt: skip
+
+
+def conv1d_ncw(
+    data: te.Tensor, kernel: te.Tensor, strides: Ints = 1, padding: Any = "VALID", dilation: Ints = 1,
+    out_dtype: str | None = None,
+) -> te.Tensor:  # fmt: skip
+    """A convolution along an axis: data NCW, kernel OIW."""
+    return _convolved(("NCW", "OIW"), data, kernel, strides, padding, dilation, 1, out_dtype)
 
 
 def conv1d_nwc(
-    data: te.Tensor, weight: te.Tensor, stride: Ints = 1, padding: Any = 0, dilation: Ints = 1,
+    data: te.Tensor, kernel: te.Tensor, strides: Ints = 1, padding: Any = "VALID", dilation: Ints = 1,
     out_dtype: str | None = None,
 ) -> te.Tensor:  # fmt: skip
-    """A convolution along an axis: data NWC, weight WIO."""
+    """A convolution along an axis: data NWC, kernel WIO."""
     turn = op("transpose")
-    made = conv1d_ncw(turn(data, (0, 2, 1)), turn(weight, (2, 1, 0)), stride, padding, dilation, 1, out_dtype)
+    made = conv1d_ncw(turn(data, (0, 2, 1)), turn(kernel, (2, 1, 0)), strides, padding, dilation, out_dtype)
     return turn(made, (0, 2, 1))
 
 
-def conv3d_ndhwc(
-    data: te.Tensor, weight: te.Tensor, stride: Ints = 1, padding: Any = 0, dilation: Ints = 1, groups: int = 1,
+def conv2d(
+    input: te.Tensor, filter: te.Tensor, strides: Ints = 1, padding: Any = 0, dilation: Ints = 1,
+    data_layout: str = "NCHW", kernel_layout: str = "", out_dtype: str | None = None,
+) -> te.Tensor:  # fmt: skip
+    """A convolution: data NCHW with filter OIHW, NHWC with HWIO, or HWCN with HWIO."""
+    known = {"NCHW": "OIHW", "NHWC": "HWIO", "HWCN": "HWIO"}
+    if data_layout not in known or kernel_layout not in ("", known[data_layout]):
+        raise _layout_refusal("conv2d", data_layout, kernel_layout, "NCHW with OIHW, NHWC or HWCN with HWIO")
+    if data_layout == "HWCN":
+        return conv2d_hwcn(input, filter, strides, padding, dilation, out_dtype)
+    return _convolved((data_layout, known[data_layout]), input, filter, strides, padding, dilation, 1, out_dtype)
+
+
+def conv2d_nchw(
+    Input: te.Tensor,
+    Filter: te.Tensor,
+    stride: Ints = 1,
+    padding: Any = 0,
+    dilation: Ints = 1,
+    out_dtype: str | None = None,
+) -> te.Tensor:
+    """A convolution: data NCHW, filter OIHW."""
+    return _convolved(("NCHW", "OIHW"), Input, Filter, stride, padding, dilation, 1, out_dtype)
+
+
+def conv2d_nhwc(
+    Input: te.Tensor, Filter: te.Tensor, stride: Ints = 1, padding: Any = 0, dilation: Ints = 1,
+    out_dtype: str = "float32", auto_scheduler_rewritten_layout: str = "", meta_schedule_original_shape: Any = None,
+) -> te.Tensor:  # fmt: skip
+    """A convolution: data NHWC, filter HWIO."""
+    unscheduled("nn.conv2d_nhwc", auto_scheduler_rewritten_layout, meta_schedule_original_shape)
+    return _convolved(("NHWC", "HWIO"), Input, Filter, stride, padding, dilation, 1, out_dtype)
+
+
+def conv3d_ncdhw(
+    Input: te.Tensor, Filter: te.Tensor, stride: Ints = 1, padding: Any = 0, dilation: Ints = 1, groups: int = 1,
     out_dtype: str | None = None,
 ) -> te.Tensor:  # fmt: skip
-    """A three-dimensional convolution: data NDHWC, weight DHWIO."""
+    """A three-dimensional convolution: data NCDHW, filter OIDHW."""
+    return _convolved(("NCDHW", "OIDHW"), Input, Filter, stride, padding, dilation, groups, out_dtype)
+
+
+def conv3d_ndhwc(
+    Input: te.Tensor, Filter: te.Tensor, stride: Ints = 1, padding: Any = 0, dilation: Ints = 1, groups: int = 1,
+    out_dtype: str = "float32", auto_scheduler_rewritten_layout: str = "", meta_schedule_origin_shape: Any = None,
+) -> te.Tensor:  # fmt: skip
+    """A three-dimensional convolution: data NDHWC, filter DHWIO."""
+    unscheduled("nn.conv3d_ndhwc", auto_scheduler_rewritten_layout, meta_schedule_origin_shape)
     turn = op("transpose")
-    inside = turn(data, (0, 4, 1, 2, 3)), turn(weight, (4, 3, 0, 1, 2))
+    inside = turn(Input, (0, 4, 1, 2, 3)), turn(Filter, (4, 3, 0, 1, 2))
     made = conv3d_ncdhw(*inside, stride, padding, dilation, groups, out_dtype)
     return turn(made, (0, 2, 3, 4, 1))
 
 
+def depthwise_conv2d_nchw(
+    Input: te.Tensor,
+    Filter: te.Tensor,
+    stride: Ints = 1,
+    padding: Any = 0,
+    dilation: Ints = 1,
+    out_dtype: str | None = None,
+) -> te.Tensor:
+    """A convolution channel by channel: data NCHW, filter OIHW."""
+    return _convolved(("NCHW", "OIHW"), Input, Filter, stride, padding, dilation, 1, out_dtype, depthwise=True)
+
+
+def depthwise_conv2d_nhwc(
+    Input: te.Tensor, Filter: te.Tensor, stride: Ints = 1, padding: Any = 0, dilation: Ints = 1,
+    kernel_layout: str = "HWOI", out_dtype: str | None = None,
+) -> te.Tensor:  # fmt: skip
+    """A convolution channel by channel: data NHWC, filter HWOI."""
+    only("nn.depthwise_conv2d_nhwc", "kernel_layout", kernel_layout, "HWOI")
+    return _convolved(("NHWC", "HWOI"), Input, Filter, stride, padding, dilation, 1, out_dtype, depthwise=True)
+
+
 def group_conv2d_nchw(
-    data: te.Tensor, weight: te.Tensor, stride: Ints, padding: Any, dilation: Ints, groups: int,
+    Input: te.Tensor, Filter: te.Tensor, stride: Ints, padding: Any, dilation: Ints, groups: int,
     out_dtype: str | None = None,
 ) -> te.Tensor:  # fmt: skip
-    """A grouped convolution: data NCHW, weight OIHW."""
-    return conv2d_nchw(data, weight, stride, padding, dilation, groups, out_dtype)
+    """A grouped convolution: data NCHW, filter OIHW."""
+    return _convolved(("NCHW", "OIHW"), Input, Filter, stride, padding, dilation, groups, out_dtype)
 
 
 def conv2d_hwcn(
@@ -172,9 +246,10 @@ def adaptive_pool(data: te.Tensor, output_size: Sequence[int], pool_type: str, l
 
 def pad(
     data: te.Tensor, pad_before: Sequence[Any], pad_after: Sequence[Any] | None = None, pad_value: Any = 0.0,
-    name: str = "PadInput",
+    name: str = "PadInput", attrs: Any = None,
 ) -> te.Tensor:  # fmt: skip
     """`data` with a border: so many elements of `pad_value` before and after each axis (after: as before)."""
+    only("nn.pad", "attrs", attrs, None)
     after = list(pad_before) if pad_after is None else list(pad_after)
     if len(pad_before) != data.ndim or len(after) != data.ndim:
         raise WorkbenchError(
@@ -240,8 +315,10 @@ def scale_shift_nhwc(data: te.Tensor, scale: te.Tensor, shift: te.Tensor) -> te.
     )
 
 
-def rms_norm(data: te.Tensor, weight: te.Tensor, axis: Sequence[int], epsilon: float = 1e-5) -> te.Tensor:
-    """data / sqrt(mean(data^2) + epsilon) * weight over `axis`, whose extents are those of `weight`."""
+def rms_norm(
+    data: te.Tensor, weight: te.Tensor, bias: te.Tensor | None, axis: Sequence[int], epsilon: float = 1e-5
+) -> te.Tensor:
+    """data / sqrt(mean(data^2) + epsilon) * weight + bias over `axis`, whose extents are those of weight and bias."""
     along = sorted(number % data.ndim for number in axis)
     summed = {number: te.reduce_axis((0, data.shape[number]), name=f"k{number}") for number in along}
     kept = [number for number in range(data.ndim) if number not in along]
@@ -259,7 +336,8 @@ def rms_norm(data: te.Tensor, weight: te.Tensor, axis: Sequence[int], epsilon: f
     def element(*at: Any) -> Any:
         mean = squares(*(at[number] for number in kept)) / te.cast(data.dtype, te.const(count, "int64"))
         scale = weight(*(at[number] for number in along))
-        return data(*at) * te.rsqrt(mean + te.const(epsilon, data.dtype)) * scale
+        made = data(*at) * te.rsqrt(mean + te.const(epsilon, data.dtype)) * scale
+        return made if bias is None else made + bias(*(at[number] for number in along))
 
     return te.compute(data.shape, element, name="rms_norm", tag="injective")
 
@@ -287,7 +365,7 @@ def group_norm(
 
 
 NAMES = (
-    "adaptive_pool", "conv1d_ncw", "conv1d_nwc", "conv2d_hwcn", "conv2d_nchw", "conv2d_nhwc",
+    "adaptive_pool", "conv1d", "conv1d_ncw", "conv1d_nwc", "conv2d", "conv2d_hwcn", "conv2d_nchw", "conv2d_nhwc",
     "conv2d_transpose_nchw", "conv3d_ncdhw", "conv3d_ndhwc", "depthwise_conv2d_nchw",
     "depthwise_conv2d_nhwc", "flatten", "global_pool", "group_conv2d_nchw", "group_norm", "mirror_pad",
     "pad", "pool1d", "pool2d", "pool3d", "rms_norm", "scale_shift_nchw", "scale_shift_nhwc",

@@ -21,7 +21,7 @@ from ..relay.ir.operator import OPERATORS, Fusion, Operator, attribute, bad, exa
 from ..relay.ir.types import Any as AnyDimension
 from ..relay.ir.types import Dimension, TensorType, TupleType, Type
 from . import attributes as convert
-from .resize import COORDINATES, ROUNDINGS
+from .resize import COORDINATES, ROUNDINGS, region
 from .samples import floats
 from .shapes import Shape, known, normalized_axis, refuse, same_dtype, tensor
 
@@ -294,24 +294,27 @@ _HEIGHT_AND_WIDTH = {"NCHW": (2, 3), "NHWC": (1, 2)}
 _LAYOUT = attribute("NCHW", "layout of data", choices=tuple(_HEIGHT_AND_WIDTH))
 
 
-def _resized(op: Any, data: TensorType) -> TensorType:
+def _resized(op: Any, data: TensorType, dtype: str = "") -> TensorType:
     kind = tensor(op, data, "data", 4)
     shape: list[Dimension] = list(kind.shape)
     for axis in _HEIGHT_AND_WIDTH[op.layout]:
         shape[axis] = AnyDimension()
-    return TensorType(tuple(shape), kind.dtype)
+    return TensorType(tuple(shape), dtype or kind.dtype)
 
 
 @operator("dyn.image.resize2d")
 class DynResize2D(DynamicForm):
     """Images in the height and width that `size` holds."""
 
+    roi: tuple[float, ...] = attribute((0.0, 0.0, 0.0, 0.0), "a region; no mode here looks at it", convert=region)
     layout: str = _LAYOUT
     method: str = attribute("linear", "interpolation", choices=("nearest_neighbor", "linear", "cubic"))
     coordinate_transformation_mode: str = attribute("half_pixel", "where pixels lie", choices=COORDINATES)
-    rounding_method: str = attribute("round", "nearest pixel of a position", choices=ROUNDINGS)
+    rounding_method: str = attribute("", "nearest pixel of a position", choices=ROUNDINGS)
     cubic_alpha: float = attribute(-0.5, "sharpness of cubic interpolation", convert=convert.real)
     cubic_exclude: bool = attribute(False, "leave pixels outside out of the weights", convert=convert.boolean)
+    extrapolation_value: float = attribute(0.0, "beyond a region; no mode here has one", convert=convert.real)
+    out_dtype: str = attribute("", "dtype of the result; data's if empty", convert=convert.dtype_or_same)
     values = ("size",)
     examples = (
         example(floats(1, 2, 3, 4), np.array([5, 6], _i64)),
@@ -322,7 +325,7 @@ class DynResize2D(DynamicForm):
     def infer(self, data: TensorType, size: TensorType) -> TensorType:
         if listed(self, size, "size") != 2:
             refuse(self, "E-TYPE-SHAPE", "size must hold height and width", found=size)
-        return _resized(self, data)
+        return _resized(self, data, self.out_dtype)
 
 
 @operator("dyn.nn.upsampling")

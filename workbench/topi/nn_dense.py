@@ -110,9 +110,12 @@ def _units(op: Operator, rows: Dimension, units: int) -> Dimension:
 
 @operator("nn.contrib_dense_pack")
 class DensePack(Operator):
-    """`nn.dense` with the weight packed in blocks of rows: weight_layout "NC16n" is (units/16, in, 16)."""
+    """`nn.dense` with the weight packed in blocks of rows: weight_layout "NC16n" is (units/16, in, 16).
 
-    weight_layout: str = attribute("NC8n", "layout of weight", convert=str)
+    "NC" leaves the size of a block to the weight's third axis.
+    """
+
+    weight_layout: str = attribute("NC", "layout of weight", convert=str)
     units: int | None = attribute(
         None, "rows of weight without what was filled up", convert=convert.optional(convert.integer)
     )
@@ -124,15 +127,21 @@ class DensePack(Operator):
     examples = (
         example(floats(2, 5), floats(3, 5, 4), weight_layout="NC4n"),
         example(floats(2, 5), floats(3, 5, 4), weight_layout="NC4n", units=10),
+        example(floats(2, 5), floats(3, 5, 4)),
         bad(floats(2, 5), floats(3, 5, 4), weight_layout="NC4n", units=8, error="units"),
         bad(floats(2, 5), floats(3, 5, 4), weight_layout="NC8n", error="blocks"),
         bad(floats(2, 5), floats(3, 6, 4), weight_layout="NC4n", error="do not agree"),
         bad(floats(2, 5), floats(12, 5), weight_layout="NC", error="blocks"),
     )  # fmt: skip
 
+    def layout(self, weight: Any) -> Any:
+        """How a weight of that shape lies."""
+        packed = self.weight_layout == "NC" and len(weight) == 3 and isinstance(weight[2], int)
+        return layouts.parse(f"NC{weight[2]}n" if packed else self.weight_layout)
+
     def sizes(self, weight: Any) -> tuple[Dimension, int]:
         """(units, rows of a block)."""
-        found = layouts.parse(self.weight_layout)
+        found = self.layout(weight)
         block = found.factors.get("N", 0)
         if len(found.axes) != 3 or found.letters != ("N", "C") or not block or weight[2] != block:
             refuse(self, "E-LAYOUT", "weight must be in blocks of rows", found=self.weight_layout, expected="NC16n")
@@ -151,7 +160,7 @@ class DensePack(Operator):
 
     def reference(self, data: np.ndarray, weight: np.ndarray) -> np.ndarray:
         units, _ = self.sizes(weight.shape)
-        plain = layouts.transform_numpy(weight, layouts.parse(self.weight_layout), NC, {"N": int(units)})  # type: ignore[arg-type]
+        plain = layouts.transform_numpy(weight, self.layout(weight.shape), NC, {"N": int(units)})  # type: ignore[arg-type]
         return product_numpy(self, data, plain.T, self.out_dtype)
 
     def compute(self, data: Any, weight: Any) -> Any:

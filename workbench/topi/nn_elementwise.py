@@ -38,7 +38,7 @@ class Relu(Unary):
 class LeakyRelu(Operator):
     """x where positive, else alpha * x."""
 
-    alpha: float = attribute(0.25, "slope below zero", convert=convert.real)
+    alpha: float = attribute(0.01, "slope below zero", convert=convert.real)
     fusion = Fusion.ELEMWISE
     precision = Precision.FOLLOW
     examples = (example(floats(2, 3)), example(floats(5), alpha=0.1), bad(ints(2), error="float dtype"))

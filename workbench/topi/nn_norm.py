@@ -357,16 +357,22 @@ class L2Normalize(Operator):
     """data / sqrt(max(sum(data^2), eps)) over `axis`."""
 
     eps: float = attribute(1e-12, "least sum of squares", convert=convert.real)
-    axis: tuple[int, ...] = attribute((1,), "axes summed over", convert=convert.integers)
+    axis: tuple[int, ...] | None = attribute(
+        None, "axes summed over; None: all", convert=convert.optional(convert.integers)
+    )
     fusion = Fusion.OPAQUE
     precision = Precision.NEVER
     accumulates = True
-    examples = (example(floats(2, 5)), example(floats(2, 3, 4), axis=(1, 2)), bad(floats(2), error="outside"))
+    examples = (
+        example(floats(2, 5), axis=1), example(floats(2, 3, 4), axis=(1, 2)), example(floats(2, 3, 4)),
+        bad(floats(2), axis=1, error="outside"),
+    )  # fmt: skip
 
     def infer(self, data: TensorType) -> TensorType:
         kind = tensor(self, data, "data")
         float_dtype(self, kind, "data")
-        normalized_axes(self, self.axis, len(kind.shape))
+        if self.axis is not None:
+            normalized_axes(self, self.axis, len(kind.shape))
         return kind
 
     def reference(self, data: np.ndarray) -> np.ndarray:

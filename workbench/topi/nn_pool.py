@@ -137,8 +137,8 @@ def window_counts(op: Any, at: int, extent: int, outputs: int) -> np.ndarray:
 
 _CEIL = attribute(False, "count a last, partial window", convert=convert.boolean)
 _COUNT = attribute(False, "average over padding too", convert=convert.boolean)
-_SIZE1 = attribute(doc="extent of the window", convert=convert.single)
-_SIZE2 = attribute(doc="height and width of the window", convert=convert.pair)
+_SIZE1 = attribute((1,), doc="extent of the window", convert=convert.single)
+_SIZE2 = attribute((1, 1), doc="height and width of the window", convert=convert.pair)
 _STEP1 = attribute((1,), "step of the window", convert=convert.single)
 _STEP2 = attribute((1, 1), "steps of the window", convert=convert.pair)
 _GAP1 = attribute((1,), "distance between taps", convert=convert.single)
@@ -258,7 +258,7 @@ class AvgPool1D(Pool):
     examples = (*_examples1, example(floats(1, 2, 5), pool_size=3, padding=1, count_include_pad=True))
 
 
-_SIZE3 = attribute(doc="depth, height and width of the window", convert=convert.triple)
+_SIZE3 = attribute((1, 1, 1), doc="depth, height and width of the window", convert=convert.triple)
 _STEP3 = attribute((1, 1, 1), "steps of the window", convert=convert.triple)
 _GAP3 = attribute((1, 1, 1), "distances between taps", convert=convert.triple)
 _PAD6 = attribute((0,) * 6, "three before, three after", convert=convert.padding6)

@@ -255,6 +255,7 @@ class Variance(Reduction):
     keepdims: bool = _KEEP
     exclude: bool = _EXCLUDE
     unbiased: bool = attribute(False, "divide by count - 1", convert=convert.boolean)
+    with_mean: None = attribute(None, "a mean computed before; None: computed here", choices=(None,))
     precision = Precision.NEVER
     accepts = "float"
     accumulates = True

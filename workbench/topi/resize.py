@@ -11,11 +11,13 @@ from typing import Any
 import numpy as np
 
 from ..arith import build
+from ..core.dtype import DataType
 from ..relay.ir.operator import Fusion, Operator, Precision, attribute, bad, example, operator
 from ..relay.ir.types import TensorType
 from . import arrange
 from . import attributes as convert
-from .emit import injective, stage_name
+from .clip_cast import cast_numpy, cast_scalar
+from .emit import elementwise, injective, stage_name
 from .nn_conv import check_positive
 from .samples import floats
 from .shapes import Shape, floor_divide, multiply, refuse, tensor
@@ -25,7 +27,16 @@ PLACES = {"NCHW": (2, 3, 1), "NHWC": (1, 2, 3)}
 
 _LAYOUT = attribute("NCHW", "layout of data", choices=tuple(PLACES))
 COORDINATES = ("half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel")
-ROUNDINGS = ("round", "round_prefer_floor", "round_prefer_ceil", "floor", "ceil")
+ROUNDINGS = ("", "round", "round_prefer_floor", "round_prefer_ceil", "floor", "ceil")
+"""How a position becomes a pixel; "" rounds where corners are aligned, and goes down else."""
+
+
+def region(value: Any) -> tuple[float, ...]:
+    """A region of interest: four numbers.  None of the coordinate modes above looks at it."""
+    found = tuple(convert.real(item) for item in value)
+    if len(found) != 4:
+        raise ValueError("four numbers")
+    return found
 
 
 def source_positions(count: int, extent: int, mode: str) -> np.ndarray:
@@ -42,7 +53,7 @@ def source_positions(count: int, extent: int, mode: str) -> np.ndarray:
 
 
 def nearest_pixels(positions: np.ndarray, rounding: str) -> np.ndarray:
-    """The source pixel of each position."""
+    """The source pixel of each position; `rounding` is none of "" here."""
     table = {
         "floor": lambda x: np.floor(x + 1e-5), "ceil": lambda x: np.ceil(x - 1e-5), "round": np.rint,
         "round_prefer_floor": lambda x: np.ceil(x - 0.5), "round_prefer_ceil": lambda x: np.floor(x + 0.5),
@@ -54,7 +65,9 @@ def taps(op: Any, count: int, extent: int) -> tuple[np.ndarray, np.ndarray]:
     """(source pixels, weights) of each result pixel along one axis: 1, 2 or 4 of them."""
     positions = source_positions(count, extent, op.coordinate_transformation_mode)
     if op.method == "nearest_neighbor":
-        pixels = nearest_pixels(positions, op.rounding_method)[:, None]
+        aligned = op.coordinate_transformation_mode == "align_corners"
+        rounding = op.rounding_method or ("round" if aligned else "floor")
+        pixels = nearest_pixels(positions, rounding)[:, None]
         return np.clip(pixels, 0, extent - 1), np.ones((count, 1))
     base = np.floor(positions)
     share = positions - base
@@ -83,12 +96,15 @@ class Resize2D(Operator):
     """Images in another size, by the nearest pixel, linear or cubic interpolation."""
 
     size: tuple[int, int] = attribute(doc="height and width of the result", convert=convert.pair)
+    roi: tuple[float, ...] = attribute((0.0, 0.0, 0.0, 0.0), "a region; no mode here looks at it", convert=region)
     layout: str = _LAYOUT
     method: str = attribute("linear", "interpolation", choices=("nearest_neighbor", "linear", "cubic"))
     coordinate_transformation_mode: str = attribute("half_pixel", "where pixels lie", choices=COORDINATES)
-    rounding_method: str = attribute("round", "nearest pixel of a position", choices=ROUNDINGS)
+    rounding_method: str = attribute("", "nearest pixel of a position", choices=ROUNDINGS)
     cubic_alpha: float = attribute(-0.5, "sharpness of cubic interpolation", convert=convert.real)
     cubic_exclude: bool = attribute(False, "leave pixels outside out of the weights", convert=convert.boolean)
+    extrapolation_value: float = attribute(0.0, "beyond a region; no mode here has one", convert=convert.real)
+    out_dtype: str = attribute("", "dtype of the result; data's if empty", convert=convert.dtype_or_same)
     fusion = Fusion.INJECTIVE
     precision = Precision.NEVER
     examples = (
@@ -99,6 +115,11 @@ class Resize2D(Operator):
         example(floats(1, 1, 5, 5), size=(7, 4), method="cubic", cubic_alpha=-0.75),
         example(floats(1, 1, 5, 5), size=(4, 9), method="cubic", cubic_exclude=True),
         example(floats(1, 1, 4, 4), size=(1, 3), coordinate_transformation_mode="pytorch_half_pixel"),
+        example(floats(1, 1, 4, 3), size=(6, 4), method="nearest_neighbor",
+                coordinate_transformation_mode="asymmetric"),
+        example(floats(1, 1, 4, 3), size=(6, 4), method="nearest_neighbor",
+                coordinate_transformation_mode="align_corners"),
+        example(floats(1, 1, 4, 4), size=(3, 3), out_dtype="float64", tolerance=2e-5),
         bad(floats(1, 2, 3), size=(2, 2), error="4 axes"), bad(floats(1, 2, 3, 3), size=(0, 2), error="positive"),
         bad(floats(1, 2, 3, 3), size=2, method="best", error="one of"),
     )  # fmt: skip
@@ -111,7 +132,7 @@ class Resize2D(Operator):
         check_positive(self, size=self.size)
         if not kind.dtype.is_float and self.method != "nearest_neighbor":
             refuse(self, "E-TYPE-DTYPE", "data must be of a float dtype", found=kind.dtype)
-        return TensorType(self._shape(kind.shape), kind.dtype)
+        return TensorType(self._shape(kind.shape), self.out_dtype or kind.dtype)
 
     def _shape(self, shape: Shape) -> Shape:
         height, width, _ = PLACES[self.layout]
@@ -129,7 +150,8 @@ class Resize2D(Operator):
             else:
                 moved = (moved[..., pixels] * weights).sum(-1)
             result = np.moveaxis(moved, -1, axis)
-        return np.ascontiguousarray(result).astype(data.dtype)
+        result = np.ascontiguousarray(result).astype(data.dtype)
+        return cast_numpy(result, DataType(self.out_dtype)) if self.out_dtype else result
 
     def compute(self, data: Any) -> Any:
         height, width, _ = PLACES[self.layout]
@@ -139,7 +161,9 @@ class Resize2D(Operator):
                 refuse(self, "E-TYPE-DYNAMIC", "the size of the image must be known while compiling")
             pixels, weights = taps(self, count, data.shape[axis])
             result = _interpolated(result, axis, pixels, weights, f"{stage_name(self)}_{'hw'[axis == width]}")
-        return result
+        if self.out_dtype in ("", data.dtype):
+            return result
+        return elementwise(self, lambda value: cast_scalar(DataType(self.out_dtype), value), result)
 
     def flops(self, data: TensorType) -> int:
         many = {"nearest_neighbor": 0, "linear": 8, "cubic": 32}[self.method]
@@ -207,14 +231,11 @@ class Upsampling(Operator):
         check_positive(self, scales=(self.scale_h, self.scale_w))
         size = tuple(round(extent * scale) for extent, scale in zip(extents, (self.scale_h, self.scale_w), strict=True))  # type: ignore[operator]
         method = {"bilinear": "linear", "bicubic": "cubic"}.get(self.method, self.method)
-        mode = "align_corners" if self.align_corners else "asymmetric" if method == "nearest_neighbor" else "half_pixel"
-        rounding = "floor" if method == "nearest_neighbor" and not self.align_corners else "round"
         return Resize2D(
             size=size,  # type: ignore[arg-type]
             layout=self.layout,
             method=method,
-            coordinate_transformation_mode=mode,
-            rounding_method=rounding,
+            coordinate_transformation_mode="align_corners" if self.align_corners else "asymmetric",
         )
 
     def arrange(self, operands: Any, types: Any, wish: tuple[str, ...] = ()) -> Any:

@@ -1,4 +1,4 @@
-"""Reading images between pixels, at places that are data: grid sampling, regions of interest, deformable convolution.
+"""Reading images between pixels, at places that are data: grid sampling, regions of interest.
 
 Bilinear interpolation weighs the four pixels around a place; outside of the image they are what the operator says.
 
@@ -30,10 +30,11 @@ _ALPHA = -0.75
 class GridSample(Operator):
     """data (n, c, rows, columns) at the places of grid (n, 2, h, w): grid[:, 0] is x, grid[:, 1] y, from -1 to 1.
 
-    Three spatial axes go the same way, with x, y, z in the grid.
+    Three spatial axes (layout "NCDHW") go the same way, with x, y, z in the grid.
     """
 
     method: str = attribute("bilinear", "interpolation", choices=tuple(_OFFSETS))
+    layout: str = attribute("NCHW", "layout of data", choices=("NCHW", "NCDHW"))
     padding_mode: str = attribute("zeros", "what lies outside", choices=("zeros", "border", "reflection"))
     align_corners: bool = attribute(True, "-1 and 1 are centres of the outer pixels", convert=convert.boolean)
     fusion = Fusion.OPAQUE
@@ -44,13 +45,14 @@ class GridSample(Operator):
         example(floats(1, 1, 4, 5), floats(1, 2, 3, 3, low=-3, high=3), padding_mode="reflection"),
         example(floats(1, 1, 4, 5), floats(1, 2, 3, 3, low=-1.3, high=1.3), method="bicubic"),
         example(floats(1, 1, 5, 5), floats(1, 2, 3, 3), method="nearest", align_corners=False),
-        example(floats(1, 1, 3, 4, 5), floats(1, 3, 2, 3, 2, low=-1.3, high=1.3)),
+        example(floats(1, 1, 3, 4, 5), floats(1, 3, 2, 3, 2, low=-1.3, high=1.3), layout="NCDHW"),
         bad(floats(1, 1, 4, 4), floats(1, 3, 2, 2), error="one coordinate for each"),
         bad(floats(1, 4, 4), floats(1, 1, 2), error="axes"), bad(floats(1, 1, 4, 4), floats(2, 2, 2, 2), error="agree"),
+        bad(floats(1, 1, 4, 4), floats(1, 2, 2, 2), layout="NCDHW", error="5 axes"),
     )  # fmt: skip
 
     def infer(self, data: TensorType, grid: TensorType) -> TensorType:
-        kind, places = tensor(self, data, "data", (4, 5)), tensor(self, grid, "grid", len(data.shape))
+        kind, places = tensor(self, data, "data", len(self.layout)), tensor(self, grid, "grid", len(self.layout))
         float_dtype(self, kind, "data")
         float_dtype(self, places, "grid")
         if places.shape[1] != len(kind.shape) - 2:
@@ -225,7 +227,7 @@ def _reflected(x: Any, low: float, high: float) -> Any:
     return build.select(build.logical_or(x < low, x > high), outside, x)
 
 
-def _bilinear(read: Any, y: Any, x: Any, extents: tuple[Any, Any], edge: str) -> list[tuple[Any, Any]]:
+def bilinear(read: Any, y: Any, x: Any, extents: tuple[Any, Any], edge: str) -> list[tuple[Any, Any]]:
     """(weight, value) of the four pixels around (y, x).
 
     `edge` "zero": pixels outside are 0; "region": places up to one pixel outside count as on the edge (He et al., Mask
@@ -259,7 +261,8 @@ def _bilinear(read: Any, y: Any, x: Any, extents: tuple[Any, Any], edge: str) ->
     return found
 
 
-def _bilinear_numpy(image: np.ndarray, y: float, x: float, edge: str) -> list[tuple[float, float]]:
+def bilinear_numpy(image: np.ndarray, y: float, x: float, edge: str) -> list[tuple[float, float]]:
+    """`bilinear` in NumPy."""
     height, width = image.shape
     if edge == "region":
         if y < -1 or y > height or x < -1 or x > width:
@@ -283,26 +286,34 @@ class RoiAlign(Operator):
 
     pooled_size: tuple[int, int] = attribute(doc="rows and columns of bins", convert=convert.pair)
     spatial_scale: float = attribute(1.0, "pixels of data for a unit of the regions", convert=convert.real)
-    sample_ratio: int = attribute(2, "samples along each side of a bin", convert=convert.integer)
+    sample_ratio: int = attribute(-1, "samples along each side of a bin; -1 (by its size) is not here yet",
+                                  convert=convert.integer)  # fmt: skip
+    layout: str = attribute("NCHW", "layout of data", choices=("NCHW",))
     mode: str = attribute("avg", "how samples join", choices=("avg", "max"))
     aligned: bool = attribute(False, "pixel centres lie at halves", convert=convert.boolean)
     fusion = Fusion.OPAQUE
     accumulates = True
     examples = (
-        example(floats(2, 2, 6, 7), np.array([[0, 0, 0, 5, 5], [1, 1.5, 2, 6, 3]], "float32"), pooled_size=(2, 3)),
-        example(floats(1, 1, 6, 6), np.array([[0, 0.5, 0, 4, 5]], "float32"), pooled_size=2, aligned=True),
+        example(floats(2, 2, 6, 7), np.array([[0, 0, 0, 5, 5], [1, 1.5, 2, 6, 3]], "float32"), pooled_size=(2, 3),
+                sample_ratio=2),
+        example(floats(1, 1, 6, 6), np.array([[0, 0.5, 0, 4, 5]], "float32"), pooled_size=2, sample_ratio=2,
+                aligned=True),
         example(floats(1, 1, 6, 6), np.array([[0, -2, 0, 9, 5]], "float32"), pooled_size=2, mode="max",
                 spatial_scale=0.5, sample_ratio=3),
         bad(floats(1, 6, 6), floats(1, 5), pooled_size=2, error="4 axes"),
-        bad(floats(1, 1, 6, 6), floats(1, 4), pooled_size=2, error="five numbers"),
+        bad(floats(1, 1, 6, 6), floats(1, 4), pooled_size=2, sample_ratio=2, error="five numbers"),
         bad(floats(1, 1, 6, 6), floats(1, 5), pooled_size=2, sample_ratio=0, error="sample_ratio"),
+        bad(floats(1, 1, 6, 6), floats(1, 5), pooled_size=2, error="follow the size"),
     )  # fmt: skip
 
     def infer(self, data: TensorType, rois: TensorType) -> TensorType:
         kind, regions = tensor(self, data, "data", 4), tensor(self, rois, "rois", 2)
         float_dtype(self, kind, "data")
         same_dtype(self, kind, regions)
-        check_positive(self, pooled_size=self.pooled_size, sample_ratio=(self.sample_ratio,))
+        check_positive(self, pooled_size=self.pooled_size)
+        if self.sample_ratio < 1:
+            refuse(self, "E-TYPE-RANGE", "the number of samples cannot follow the size of each region yet",
+                   found=f"sample_ratio={self.sample_ratio}", fix="give sample_ratio, at least 1")  # fmt: skip
         if regions.shape[1] != 5:
             refuse(self, "E-TYPE-SHAPE", "a region is five numbers", found=regions.shape, expected="(regions, 5)")
         known_shape(self, kind, "data")
@@ -325,7 +336,7 @@ class RoiAlign(Operator):
             left, step_x = self._starts(x1, x2, columns, float, max)
             for c, i, j in np.ndindex(*result.shape[1:]):
                 found = [
-                    _bilinear_numpy(data[int(batch), c], top + (i + (a + 0.5) / per) * step_y,
+                    bilinear_numpy(data[int(batch), c], top + (i + (a + 0.5) / per) * step_y,
                                     left + (j + (b + 0.5) / per) * step_x, "region")
                     for a, b in np.ndindex(per, per)
                 ]  # fmt: skip
@@ -356,7 +367,7 @@ class RoiAlign(Operator):
             batch = build.cast("int64", rois(r, 0))
             batch = build.minimum(build.maximum(batch, 0), build.const(data.shape[0] - 1))
             y, x = top + sample(i, a.var) * step_y, left + sample(j, b.var) * step_x
-            found = _bilinear(lambda *p: data(batch, c, *p), y, x, (data.shape[2], data.shape[3]), "region")
+            found = bilinear(lambda *p: data(batch, c, *p), y, x, (data.shape[2], data.shape[3]), "region")
             products = [weight * value for weight, value in found]
             joined = products[0]
             for item in products[1:]:
@@ -369,97 +380,3 @@ class RoiAlign(Operator):
             return total
         share = number(1.0 / per**2)
         return te.compute(shape, lambda *at: total(*at) * share, name="roi_mean", tag="elemwise")
-
-
-@operator("nn.deformable_conv2d")
-class DeformableConv2D(Operator):
-    """A convolution whose taps are moved by `offset` and weighted by `mask` (Zhu et al., Deformable ConvNets v2, 2018).
-
-    offset (n, 2 * groups * kh * kw, h', w') holds (y, x) for each tap; mask (n, groups * kh * kw, h', w').
-    """
-
-    strides: tuple[int, int] = attribute((1, 1), "steps of the window", convert=convert.pair)
-    padding: tuple[int, int, int, int] = attribute((0, 0, 0, 0), "zeros around data", convert=convert.padding4)
-    dilation: tuple[int, int] = attribute((1, 1), "distances of taps", convert=convert.pair)
-    deformable_groups: int = attribute(1, "groups of channels with offsets of their own", convert=convert.integer)
-    groups: int = attribute(1, "groups of channels", convert=convert.integer)
-    fusion = Fusion.OPAQUE
-    accumulates = True
-    examples = (
-        example(floats(1, 2, 5, 5), floats(1, 8, 4, 4), floats(3, 2, 2, 2), floats(1, 4, 4, 4)),
-        example(floats(1, 4, 5, 5), floats(1, 16, 3, 3), floats(2, 2, 2, 2), floats(1, 8, 3, 3), groups=2,
-                deformable_groups=2, strides=2, padding=1),
-        bad(floats(1, 2, 5, 5), floats(1, 7, 4, 4), floats(3, 2, 2, 2), floats(1, 4, 4, 4), error="offset"),
-        bad(floats(1, 2, 5, 5), floats(1, 8, 4, 4), floats(3, 2, 2, 2), floats(1, 3, 4, 4), error="mask"),
-        bad(floats(1, 3, 5, 5), floats(1, 8, 4, 4), floats(3, 2, 2, 2), floats(1, 4, 4, 4), error="channels"),
-    )  # fmt: skip
-
-    def infer(self, data: TensorType, offset: TensorType, weight: TensorType, mask: TensorType) -> TensorType:
-        kinds = [tensor(self, item, name, 4) for item, name in
-                 ((data, "data"), (offset, "offset"), (weight, "weight"), (mask, "mask"))]  # fmt: skip
-        dtype = same_dtype(self, *kinds)
-        float_dtype(self, kinds[0], "data")
-        n, channels, h, w = known_shape(self, data, "data")
-        outputs, per_group, kh, kw = known_shape(self, weight, "weight")
-        if per_group * self.groups != channels or outputs % self.groups or channels % self.deformable_groups:
-            refuse(self, "E-TYPE-SHAPE", "channels do not fit the weight and groups", found=f"{channels} channels")
-        top, left, bottom, right = self.padding
-        rows = (h + top + bottom - (kh - 1) * self.dilation[0] - 1) // self.strides[0] + 1
-        columns = (w + left + right - (kw - 1) * self.dilation[1] - 1) // self.strides[1] + 1
-        taps = self.deformable_groups * kh * kw
-        for kind, name, count in ((offset, "offset", 2 * taps), (mask, "mask", taps)):
-            if tuple(kind.shape) != (n, count, rows, columns):
-                refuse(self, "E-TYPE-SHAPE", f"{name} does not fit", found=kind.shape,
-                       expected=(n, count, rows, columns))  # fmt: skip
-        return TensorType((n, outputs, rows, columns), dtype)
-
-    def reference(self, data: np.ndarray, offset: np.ndarray, weight: np.ndarray, mask: np.ndarray) -> np.ndarray:
-        n, channels = data.shape[:2]
-        outputs, per_group, kh, kw = weight.shape
-        rows, columns = offset.shape[2:]
-        moves = offset.reshape(n, self.deformable_groups, kh, kw, 2, rows, columns).astype(np.float64)
-        share = mask.reshape(n, self.deformable_groups, kh, kw, rows, columns).astype(np.float64)
-        read = np.zeros((n, channels, kh, kw, rows, columns))
-        for b, c, i, j, y, x in np.ndindex(*read.shape):
-            group = c * self.deformable_groups // channels
-            at = [k * d + o * s - p + moves[b, group, i, j, axis, y, x]
-                  for axis, (k, d, o, s, p) in enumerate(zip((i, j), self.dilation, (y, x), self.strides,
-                                                             self.padding[:2], strict=True))]  # fmt: skip
-            total = sum(w * v for w, v in _bilinear_numpy(data[b, c], at[0], at[1], "zero"))
-            read[b, c, i, j, y, x] = total * share[b, group, i, j, y, x]
-        parts = read.reshape(n, self.groups, per_group, kh, kw, rows, columns)
-        kernel = weight.reshape(self.groups, outputs // self.groups, per_group, kh, kw).astype(np.float64)
-        found = np.einsum("ngcijyx,gocij->ngoyx", parts, kernel)
-        return found.reshape(n, outputs, rows, columns).astype(data.dtype)
-
-    def compute(self, data: Any, offset: Any, weight: Any, mask: Any) -> Any:
-        from .. import te
-
-        n, channels, height, width = data.shape
-        outputs, per_group, kh, kw = weight.shape
-        rows, columns = offset.shape[2:]
-
-        def read(b: Any, c: Any, i: Any, j: Any, y: Any, x: Any) -> Any:
-            tap = (c * self.deformable_groups // channels) * (kh * kw) + i * kw + j
-            at_y = build.cast(data.dtype, y * self.strides[0] - self.padding[0] + i * self.dilation[0])
-            at_x = build.cast(data.dtype, x * self.strides[1] - self.padding[1] + j * self.dilation[1])
-            at_y, at_x = at_y + offset(b, tap * 2, y, x), at_x + offset(b, tap * 2 + 1, y, x)
-            found = _bilinear(lambda *p: data(b, c, *p), at_y, at_x, (height, width), "zero")
-            total = found[0][0] * found[0][1]
-            for share, value in found[1:]:
-                total = total + share * value
-            return total * mask(b, tap, y, x)
-
-        columns_read = te.compute((n, channels, kh, kw, rows, columns), read, name="deform_read", tag="injective")
-        rc = te.reduce_axis((0, per_group), name="rc")
-        rh, rw = te.reduce_axis((0, kh), name="rh"), te.reduce_axis((0, kw), name="rw")
-
-        def element(b: Any, o: Any, y: Any, x: Any) -> Any:
-            group = o // (outputs // self.groups)
-            value = columns_read(b, group * per_group + rc.var, rh.var, rw.var, y, x)
-            return te.sum(value * weight(o, rc.var, rh.var, rw.var), axis=[rc, rh, rw])
-
-        return te.compute((n, outputs, rows, columns), element, name="deformable_conv2d", tag="comm_reduce")
-
-    def flops(self, data: TensorType, offset: TensorType, weight: TensorType, mask: TensorType) -> int:
-        return 2 * weight.size * data.size // int(data.shape[1])  # type: ignore[call-overload]

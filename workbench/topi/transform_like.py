@@ -52,35 +52,65 @@ class CastLike(Operator):
 
 @operator("reshape_like")
 class ReshapeLike(Operator):
-    """data in the shape of shape_like."""
+    """data in the shape of shape_like: axes `lhs_begin` to `lhs_end` become its axes `rhs_begin` to `rhs_end`.
 
+    Ends of None are behind the last axis; negative ones count from there.
+    """
+
+    lhs_begin: int = attribute(0, "first axis of data that changes", convert=convert.integer)
+    lhs_end: int | None = attribute(
+        None, "axis of data behind those that change", convert=convert.optional(convert.integer)
+    )
+    rhs_begin: int = attribute(0, "first axis of shape_like that is taken", convert=convert.integer)
+    rhs_end: int | None = attribute(
+        None, "axis of shape_like behind those taken", convert=convert.optional(convert.integer)
+    )
     fusion = Fusion.INJECTIVE
     aliasing = 0
     examples = (
         example(floats(2, 6), floats(3, 4)),
         example(floats(6), ints(2, 3)),
+        example(floats(30, 7), floats(7, 2, 3, 5), lhs_begin=0, lhs_end=1, rhs_begin=1, rhs_end=4),
+        example(floats(2, 6, 5), floats(9, 2, 3), lhs_begin=1, lhs_end=-1, rhs_begin=-2),
         bad(floats(2, 3), floats(5), error="number of elements"),
+        bad(floats(2, 3), floats(6), lhs_begin=4, error="outside"),
     )
+
+    def shape(self, data: Shape, like: Shape) -> Shape:
+        """The shape of the result."""
+        first, last = self._range(self.lhs_begin, self.lhs_end, len(data), "lhs")
+        begin, end = self._range(self.rhs_begin, self.rhs_end, len(like), "rhs")
+        return (*data[:first], *like[begin:end], *data[last:])
+
+    def _range(self, begin: int, end: int | None, rank: int, side: str) -> tuple[int, int]:
+        last = rank if end is None else end + rank if end < 0 else end
+        first = begin + rank if begin < 0 else begin
+        if not 0 <= first <= last <= rank:
+            message = f"{side}_begin and {side}_end reach outside of {rank} axes"
+            refuse(self, "E-TYPE-AXIS", message, found=f"{begin} to {end}")
+        return first, last
 
     def infer(self, data: TensorType, shape_like: TensorType) -> TensorType:
         kind, like = tensor(self, data, "data"), tensor(self, shape_like, "shape_like")
-        if same_dimension(product(kind.shape), product(like.shape)) is False:
+        shape = self.shape(kind.shape, like.shape)
+        if same_dimension(product(kind.shape), product(shape)) is False:
             refuse(
                 self,
                 "E-TYPE-RESHAPE",
                 "the number of elements would change",
-                found=f"{text(kind.shape)} to {text(like.shape)}",
+                found=f"{text(kind.shape)} to {text(shape)}",
             )
-        return TensorType(like.shape, kind.dtype)
+        return TensorType(shape, kind.dtype)
 
     def reference(self, data: np.ndarray, shape_like: np.ndarray) -> np.ndarray:
-        return data.reshape(shape_like.shape)
+        return data.reshape(self.shape(data.shape, shape_like.shape))  # type: ignore[arg-type]
 
     def compute(self, data: Any, shape_like: Any) -> Any:
-        return reshape_tensor(self, data, shape_like.shape)
+        return reshape_tensor(self, data, self.shape(data.shape, shape_like.shape))
 
     def decompose(self, data: Any, shape_like: Any) -> Any:
-        return relay.call("reshape", data, newshape=shape_like.checked_type.shape, allowzero=True)
+        shape = self.shape(data.checked_type.shape, shape_like.checked_type.shape)
+        return relay.call("reshape", data, newshape=shape, allowzero=True)
 
 
 @operator("full_like")
@@ -268,8 +298,8 @@ class NdarraySize(Operator):
 class Trilu(Operator):
     """The triangle of matrices above (or below) the `k`-th diagonal; zeros elsewhere."""
 
-    upper: bool = attribute(True, "keep what is above", convert=convert.boolean)
     k: int = attribute(0, "diagonal counted from the main one, upwards", convert=convert.integer)
+    upper: bool = attribute(True, "keep what is above", convert=convert.boolean)
     fusion = Fusion.INJECTIVE
     examples = (
         example(floats(3, 4)), example(floats(2, 4, 3), upper=False, k=1), example(ints(4, 4), k=-1),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...relay.ir.expr import Expr
-from .emit import call, constant, dtype_of, like, pack, rank_of, reshaped, scalar, shape_of
+from .emit import call, constant, dtype_of, like, pack, rank_of, reshaped, shape_of
 from .ops_convolution import add_bias, per_axis
 from .ops_elementwise import cast
 from .site import Site
@@ -27,7 +27,7 @@ def grid_sample(
     places = call("transpose", grid, axes=(0, rank - 1, *range(1, rank - 1)))
     return call(
         "image.grid_sample", x, places, method=_METHODS[mode], padding_mode=padding_mode,
-        align_corners=bool(align_corners),
+        align_corners=bool(align_corners), layout="NCHW" if rank == 4 else "NCDHW",
     )  # fmt: skip
 
 
@@ -58,12 +58,9 @@ def deform_conv(
 ) -> Expr:  # fmt: skip
     if rank_of(x) != 4:
         raise node.refuse("only two spatial dimensions are supported", f"shape {shape_of(x)}", "(n, c, h, w)")
-    if mask is None:
-        n, count, rows, columns = shape_of(offset)
-        ones = call("full", scalar(1, dtype_of(x)), shape=(n, count // 2, rows, columns), dtype=dtype_of(x))
-        mask = ones
+    operands = (x, offset, weight) if mask is None else (x, offset, weight, mask)
     found = call(
-        "nn.deformable_conv2d", x, offset, weight, mask, strides=per_axis(node, strides, 1, 2, "strides"),
+        "nn.deformable_conv2d", *operands, strides=per_axis(node, strides, 1, 2, "strides"),
         padding=per_axis(node, pads, 0, 4, "pads", least=0), dilation=per_axis(node, dilations, 1, 2, "dilations"),
         deformable_groups=offset_group, groups=group,
     )  # fmt: skip
