@@ -45,6 +45,16 @@ def test_a_firing_names_rule_place_and_nodes() -> None:
     assert firing.nanoseconds > 0
 
 
+def test_a_rule_of_another_module_is_not_replaced_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(RULES, "_rules", list(RULES))
+    name = RULES[0].name
+    with pytest.raises(WorkbenchError, match="E-RULE-CLASH"):
+        RULES.rule(name, any_("x"))(lambda m: None)
+    made = RULES.rule(name, any_("x"), override=True)(lambda m: None)
+    again = RULES.rule(name, any_("x"))(lambda m: None)  # a cell that is run again
+    assert RULES[name] is again is not made
+
+
 def test_nothing_is_logged_outside() -> None:
     with rewrite.logging() as log:
         pass

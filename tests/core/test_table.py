@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from workbench.core import table as tables
+from workbench.core import code_names
 from workbench.core.errors import WorkbenchError
 from workbench.core.table import Table
 
@@ -22,7 +22,7 @@ BEGIN = "from workbench.core import table\nTABLE = table.Table.of_this_test\n"
 def fill(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fill]:
     """A table that is filled by a module of the given text."""
     monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setattr(tables, "_OWN", "filling")  # the module counts as the workbench's own
+    monkeypatch.setattr(code_names, "_OWN", "filling")  # the module counts as the workbench's own
 
     def make(text: str) -> Table[int]:
         made: Table[int] = Table("number", filled_by=("filling",))
@@ -92,3 +92,14 @@ def test_other_threads_wait_until_a_table_is_full(fill: Fill, monkeypatch: pytes
     for thread in threads:
         thread.join()
     assert found == [(True, 2, {"one": 1, "two": 2})] * 3
+
+
+def test_what_the_workbench_declares_is_there_again(fill: Fill) -> None:
+    table = fill("TABLE.register('one', 1, module=__name__)\n")
+    for _ in range(2):  # a cell that is run again
+        table.register("one", 7, override=True)
+    assert table.is_own("one") and table["one"] == 7 and len(table) == 1
+    table.remove("one")
+    assert dict(table) == {"one": 1}
+    table.register("two", 2)
+    assert not table.is_own("two")

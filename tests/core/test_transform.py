@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,6 +17,7 @@ from workbench.core.transform import (
     Sequential,
     function_pass,
     module_pass,
+    pass_named,
 )
 from workbench.relay.ir.expr import Function, Tuple, var
 
@@ -167,3 +169,65 @@ def test_a_context_that_names_no_level_has_that_of_the_context_around():
         assert inner.opt_level == 2 and inner.named_opt_level is None
     with PassContext(opt_level=0), PassContext(opt_level=3) as inner:
         assert inner.opt_level == 3
+
+
+def named_like_one_of_the_workbench(number: int = 0) -> Any:
+    @module_pass(name="FoldConstant")
+    def FoldConstant(mod: IRModule, ctx: PassContext) -> IRModule:
+        return mod.with_attr("number", number)
+
+    return FoldConstant
+
+
+def test_a_name_of_the_workbench_stays_its_own():
+    """The pass that was made runs where it is given itself; the name means it only when that is said."""
+    before = PASSES["FoldConstant"]
+    mine = named_like_one_of_the_workbench()
+    assert PASSES["FoldConstant"] is before and mine(module()).attrs["number"] == 0
+    with pytest.raises(WorkbenchError, match="E-TABLE-CLASH"):
+        PASSES.register("FoldConstant", mine)
+    try:
+        PASSES.register("FoldConstant", mine, override=True)
+        assert pass_named("FoldConstant") is mine
+    finally:
+        PASSES.remove("FoldConstant")
+    assert PASSES["FoldConstant"] is before
+
+
+def test_a_pass_is_found_by_name_and_code():
+    def cell(number: int) -> Any:
+        @module_pass
+        def Own(mod: IRModule, ctx: PassContext) -> IRModule:
+            return mod.with_attr("number", number)
+
+        return Own
+
+    made = cell(1)
+    assert made.own_code_key and pass_named("Own", {}, made.own_code_key) is made
+    assert PASSES["InferType"]().own_code_key == "", "versions change it, and its name means it"
+    cell(2)
+    with pytest.raises(WorkbenchError, match="E-PASS-DIFFERS") as caught:
+        pass_named("Own", {}, made.own_code_key)
+    assert made.own_code_key in caught.value.expected and __name__ in caught.value.found
+    cell(1)
+    assert pass_named("Own", {}, made.own_code_key)(module()).attrs["number"] == 1
+    with pytest.raises(WorkbenchError, match="E-PASS-DIFFERS") as caught:
+        pass_named("FoldConstant", {}, named_like_one_of_the_workbench().own_code_key)
+    assert "the workbench's own" in caught.value.found
+    PASSES.remove("Own")
+    with pytest.raises(WorkbenchError, match="E-PASS-UNKNOWN") as caught:
+        pass_named("Own", {}, made.own_code_key)
+    assert "cell" in caught.value.fix
+
+
+def test_a_pass_that_cannot_be_compared_says_why():
+    lock = threading.Lock()
+
+    @module_pass
+    def Locked(mod: IRModule, ctx: PassContext) -> IRModule:
+        with lock:
+            return mod
+
+    with pytest.raises(WorkbenchError, match="E-PASS-DIFFERS") as caught:
+        pass_named("Locked", {}, Locked.own_code_key)
+    assert "lock" in caught.value.found

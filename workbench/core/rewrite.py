@@ -28,6 +28,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from . import breakpoints, origin
+from .code_names import Keyed
 from .errors import WorkbenchError
 from .limits import limits
 from .node import Node, children, map_children, post_order
@@ -104,7 +105,7 @@ class Clause:
 
 
 @dataclass(frozen=True)
-class Rule:
+class Rule(Keyed):
     """A named rewrite; `replace` may still answer None to decline."""
 
     name: str
@@ -114,6 +115,15 @@ class Rule:
     doc: str = ""
     where: str = ""
     """file:line where the rule is written"""
+
+    @property
+    def module(self) -> str:
+        """The module in which it is written."""
+        return str(getattr(self.replace, "__module__", ""))
+
+    def key_parts(self) -> tuple[Any, ...]:
+        """What the rule does, wherever it is written."""
+        return self.name, self.pattern, self.replace, self.when
 
     def match(self, node: Node, uses: Callable[[Node], int] | None = None) -> Match | Failure:
         """Match pattern and clauses at a node."""
@@ -147,20 +157,31 @@ def step(name: str, doc: str) -> Rule:
     return Rule(name, None, None, (), doc, where)
 
 
-class RuleTable(Sequence[Rule]):
+class RuleTable(Sequence[Rule], Keyed):
     """Rules in the order in which they are tried."""
 
     def __init__(self, name: str) -> None:
         self.name = name
         self._rules: list[Rule] = []
 
-    def rule(self, name: str, pattern: Pattern, when: Iterable[Clause] = ()) -> Callable[[Any], Rule]:
-        """Add the decorated function as a rule; its docstring says what the rule means."""
+    def rule(
+        self, name: str, pattern: Pattern, when: Iterable[Clause] = (), override: bool = False
+    ) -> Callable[[Any], Rule]:
+        """Add the decorated function as a rule; its docstring says what the rule means.
+
+        In the place of a rule of that name, which was written in the same module (a cell run again), or `override`.
+        """
 
         def decorate(function: Callable[[Match], Node | None]) -> Rule:
             code = function.__code__
             where = f"{code.co_filename.rsplit('/', 1)[-1]}:{code.co_firstlineno}"
             made = Rule(name, pattern, function, tuple(when), inspect.getdoc(function) or "", where)
+            known = next((rule for rule in self._rules if rule.name == name), None)
+            if known is not None and not override and known.module != made.module:
+                raise WorkbenchError(
+                    "E-RULE-CLASH", f"{self.name} has a rule {name!r} already", where=where,
+                    found=f"one of {known.module}", fix="choose another name, or pass override=True to replace it",
+                )  # fmt: skip
             self._rules = [rule for rule in self._rules if rule.name != name] + [made]
             return made
 
@@ -169,6 +190,10 @@ class RuleTable(Sequence[Rule]):
     def add(self, rule: Rule) -> None:
         """Take in a rule of another table."""
         self._rules.append(rule)
+
+    def key_parts(self) -> tuple[Rule, ...]:
+        """The rules as they are now: passes that apply the table do something else after a rule has changed."""
+        return tuple(self._rules)
 
     def __len__(self) -> int:
         return len(self._rules)

@@ -13,6 +13,9 @@ Invariant: no table remembers that it is filled.  Whether a module is whole is k
 once, lets other threads wait for it, and forgets it when its import ends in an error or an interrupt.  So each look-up
 asks for the import: it costs a microsecond, an interrupted filling is taken up again at the next look-up, and what the
 interrupted one had entered is replaced without complaint.
+
+What the workbench declares stays: an entry from outside goes before it only if `override` was said, and leaves it as
+it was when it is removed.
 """
 
 from __future__ import annotations
@@ -22,12 +25,12 @@ import sys
 from collections.abc import ItemsView, Iterable, Iterator, Mapping, ValuesView
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
+from .code_names import Keyed, is_own
 from .errors import WorkbenchError, nearest
 
 T = TypeVar("T")
-_OWN: Final = __name__.partition(".")[0]
 
 
 def imported(modules: Iterable[str]) -> None:
@@ -37,11 +40,6 @@ def imported(modules: Iterable[str]) -> None:
     """
     for name in modules:
         importlib.import_module(name)
-
-
-def is_own(module: str) -> bool:
-    """Whether a module is part of this package, not a user's."""
-    return module.partition(".")[0] == _OWN
 
 
 @dataclass(frozen=True)
@@ -58,13 +56,14 @@ class Declaration(Generic[T]):
         return self.made_by is not None and sys.modules.get(self.module) is not self.made_by
 
 
-class Table(Mapping[str, T], Generic[T]):
+class Table(Mapping[str, T], Keyed, Generic[T]):
     """A mapping from names to objects of one kind; `kind` is the word used in messages."""
 
     def __init__(self, kind: str, filled_by: tuple[str, ...]) -> None:
         self.kind = kind
         self._filled_by = filled_by
-        self._declared: dict[str, Declaration[T]] = {}
+        self._own: dict[str, Declaration[T]] = {}
+        self._outside: dict[str, Declaration[T]] = {}
 
     def register(self, name: str, entry: T, *, module: str = "", override: bool = False) -> T:
         """Add `entry`; a name that is taken is refused unless `override` (a notebook cell run again).
@@ -72,34 +71,48 @@ class Table(Mapping[str, T], Generic[T]):
         `module` is where it is declared; by default where its class or function is.
         """
         home = module or _module_of(entry)
-        if not is_own(home):
+        own = is_own(home)
+        if not own:
             imported(self._filled_by)  # else what the workbench declares would clash with it later
-        known = self._declared.get(name)
+        known = self._declared(name)
         if known is not None and not override and not known.is_left_over:
             raise WorkbenchError(
                 "E-TABLE-CLASH",
                 f"the {self.kind} {name!r} is registered already",
                 fix="choose another name, or pass override=True to replace it",
             )
-        self._declared[name] = Declaration(entry, home, sys.modules.get(home))
+        (self._own if own else self._outside)[name] = Declaration(entry, home, sys.modules.get(home))
         return entry
 
     def remove(self, name: str) -> None:
-        """Take an entry out again (tests, reloaded cells)."""
-        self._declared.pop(name, None)
+        """Take an entry out again (tests, reloaded cells); what it stood before is there again."""
+        if self._outside.pop(name, None) is None:
+            self._own.pop(name, None)
 
-    def module_of(self, name: str) -> str:
-        """The module that declares an entry."""
-        return self._found(name).module
+    def key_parts(self) -> tuple[Any, ...]:
+        """What was entered from outside; what the workbench declares stays as it is."""
+        return tuple((name, self._outside[name].entry) for name in sorted(self._outside))
+
+    def is_own(self, name: str) -> bool:
+        """Whether the workbench declares an entry of that name, one from outside before it or not."""
+        imported(self._filled_by)
+        return name in self._own
+
+    def _declared(self, name: Any) -> Declaration[T] | None:
+        return self._outside.get(name) or self._own.get(name)
+
+    def _now(self) -> dict[str, T]:
+        imported(self._filled_by)
+        return {name: found.entry for name, found in (self._own | self._outside).items()}
 
     def _found(self, name: str) -> Declaration[T]:
         imported(self._filled_by)
-        found = self._declared.get(name)
+        found = self._declared(name)
         if found is None:
             raise WorkbenchError(
                 f"E-{self.kind.upper().replace(' ', '-')}-UNKNOWN",
                 f"there is no {self.kind} named {name!r}",
-                fix=nearest(name, self._declared) or f"known: {', '.join(sorted(self._declared)[:12])}",
+                fix=nearest(name, self) or f"known: {', '.join(sorted(self)[:12])}",
             )
         return found
 
@@ -109,32 +122,28 @@ class Table(Mapping[str, T], Generic[T]):
     def get(self, name: str, default: T | None = None) -> T | None:  # type: ignore[override]
         """The entry, or `default`; never an error."""
         imported(self._filled_by)
-        found = self._declared.get(name)
+        found = self._declared(name)
         return default if found is None else found.entry
 
     def __contains__(self, name: object) -> bool:
         imported(self._filled_by)
-        return name in self._declared
+        return self._declared(name) is not None
 
     def __iter__(self) -> Iterator[str]:
-        imported(self._filled_by)
-        return iter(tuple(self._declared))
+        return iter(self._now())
 
     def items(self) -> ItemsView[str, T]:
         """Names and entries, as they are now."""
-        imported(self._filled_by)
-        return {name: found.entry for name, found in self._declared.items()}.items()
+        return self._now().items()
 
     def values(self) -> ValuesView[T]:
         """The entries, as they are now."""
-        imported(self._filled_by)
-        return {name: found.entry for name, found in self._declared.items()}.values()
+        return self._now().values()
 
     def __len__(self) -> int:
-        imported(self._filled_by)
-        return len(self._declared)
+        return len(self._now())
 
 
 def _module_of(entry: Any) -> str:
     """Where a class or a function is declared; what is made elsewhere of a class says nothing of itself."""
-    return str(entry.__module__) if isinstance(entry, type) or hasattr(entry, "__qualname__") else ""
+    return str(entry.__module__ or "") if isinstance(entry, type) or hasattr(entry, "__qualname__") else ""

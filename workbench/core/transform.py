@@ -15,14 +15,15 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
 from . import progress
-from .code_key import code_key
-from .errors import InternalError, WorkbenchError
+from .code_key import code_key, without_key
+from .code_names import Keyed, is_own
+from .errors import InternalError, WorkbenchError, nearest
 from .module import IRModule
 from .node import Node
 from .table import Table
@@ -170,7 +171,7 @@ _current: ContextVar[PassContext | None] = ContextVar("workbench_pass_context", 
 _DEFAULT = PassContext()
 
 
-class Pass:
+class Pass(Keyed):
     """A pass with its options chosen; call it on a module."""
 
     def __init__(
@@ -270,12 +271,54 @@ class Pass:
 
     @property
     def code_key(self) -> str:
-        """Differs when the pass's code differs, so that a pass edited in its cell counts as another step."""
+        """Differs when the pass's code differs, or what it reads, so that a pass edited in its cell is another step."""
         return code_key(self._run)
+
+    @property
+    def own_code_key(self) -> str:
+        """The code's key of a user's pass; none of the workbench's, which versions change and a name means."""
+        return "" if is_own(defined_in(self)) else self.code_key
+
+    def differs(self, code: str) -> WorkbenchError:
+        """The refusal to take this pass for another one of its name, whose code's key is given."""
+        nameless = without_key(self._run)
+        return WorkbenchError(
+            "E-PASS-DIFFERS",
+            f"the pass named {self.name!r} here is not the one that was meant",
+            found="the workbench's own" if not self.own_code_key else
+            f"one that reads {nameless[0]}, which cannot be compared" if nameless else
+            f"one of {defined_in(self)} with the code {self.own_code_key}",
+            expected=f"one with the code {code}",
+            fix="define it as it was then, with all that it reads, before opening; or run the pass at hand by itself",
+        )  # fmt: skip
+
+    def key_parts(self) -> tuple[Any, ...]:
+        """What another function that runs this pass depends on."""
+        return self.info, self.options, self._run
 
     def __repr__(self) -> str:
         shown = ", ".join(f"{key}={value!r}" for key, value in self.options.items())
         return f"{self.name}({shown})"
+
+
+def pass_named(name: str, options: Mapping[str, Any] | None = None, code: str = "") -> Pass:
+    """The pass of a name with options; `code` is what it must do (`Pass.own_code_key`), where that is known.
+
+    Raises `WorkbenchError`: E-PASS-UNKNOWN, E-PASS-OPTION, E-PASS-DIFFERS.
+    """
+    if name not in PASSES:
+        raise WorkbenchError(
+            "E-PASS-UNKNOWN", f"there is no pass named {name!r}",
+            expected="the pass of a user, which is defined anew in each process" if code else "",
+            fix="run the cell or import the module that defines it first" if code else nearest(name, PASSES),
+        )  # fmt: skip
+    found = PASSES[name]
+    if options and isinstance(found, Pass):
+        raise WorkbenchError("E-PASS-OPTION", f"pass {name} has no options", found=", ".join(map(str, options)))
+    made: Pass = found(**(options or {}))
+    if code and made.own_code_key != code:
+        raise made.differs(code)
+    return made
 
 
 def defined_in(entry: Any) -> str:
@@ -324,7 +367,9 @@ def module_pass(
 ) -> Any:
     """Turn `f(mod, ctx, *, options) -> IRModule` into a pass factory; a class with `transform_module` works as well.
 
-    The factory is registered in `PASSES` under its name (again, when a cell is run again).
+    The factory is registered in `PASSES` under its name (again, when a cell is run again).  A name of the workbench's
+    own passes stays theirs: the object that is made here runs where it is given itself, and
+    `PASSES.register(name, made, override=True)` says that the name shall mean it from now on.
     """
 
     def decorate(target: Any) -> Any:
@@ -343,7 +388,7 @@ def _function_factory(
     if any(parameter.kind is inspect.Parameter.KEYWORD_ONLY for parameter in parameters):
         return _register(_option_factory(function, info, parameters, each), info, function.__module__)
     made = Pass(info, function, {}, each)
-    PASSES.register(info.name, made, module=function.__module__, override=True)
+    _enter(info.name, made, function.__module__)
     return made
 
 
@@ -373,8 +418,14 @@ def _option_factory(
 
 def _register(factory: Any, info: PassInfo, module: str) -> Any:
     factory.info = info
-    PASSES.register(info.name, factory, module=module, override=True)
+    _enter(info.name, factory, module)
     return factory
+
+
+def _enter(name: str, entry: Any, module: str) -> None:
+    """A pass of the user's that is called like one of the workbench's stands beside it: the name means the latter."""
+    if is_own(module) or not PASSES.is_own(name):
+        PASSES.register(name, entry, module=module, override=True)
 
 
 def _class_factory(cls: Any, info: PassInfo, method: str) -> Any:

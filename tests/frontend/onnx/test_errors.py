@@ -118,6 +118,24 @@ def test_a_failing_converter_is_named(golden) -> None:
         del CONVERTERS["test", "Fails"]
 
 
+@pytest.mark.parametrize("op_type", ["Clip", "Relu"])
+def test_a_converter_of_the_workbench_is_replaced_by_command_only(op_type: str) -> None:
+    """Relu has none of its own: the operator of relay is it."""
+    from workbench.frontend.onnx.table import CONVERTERS, converter_for, onnx_op
+
+    before = list(CONVERTERS.get(("", op_type), ()))
+    with pytest.raises(WorkbenchError, match="E-ONNX-CONVERTER"):
+        onnx_op(op_type)(lambda node, x: x)
+    try:
+        mine = onnx_op(op_type, since=17, override=True)(lambda node, x: x)
+        found = converter_for("", op_type, 17)
+        assert found is not None and found.function is mine
+    finally:
+        CONVERTERS["", op_type] = before
+        if not before:
+            del CONVERTERS["", op_type]
+
+
 def test_converters_name_a_wrong_operator_or_attribute() -> None:
     from workbench.frontend.onnx import emit
 

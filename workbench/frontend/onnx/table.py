@@ -17,7 +17,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from ...core.table import imported, is_own
+from ...core.code_names import is_own
+from ...core.errors import WorkbenchError
+from ...core.table import imported
 from ...relay.ir.operator import OPERATORS, Operator
 from .limits import OPSETS
 from .records import domain_of
@@ -64,18 +66,34 @@ CONVERTERS: Final[dict[tuple[str, str], list[Converter]]] = {}
 _FILLED_BY: Final = tuple(f"{__package__}.ops_{family}" for family in FAMILIES)
 
 
-def onnx_op(op_type: str, *, since: int = 1, until: int = OPSETS[1], domain: str = "") -> Callable[[Any], Any]:
-    """Register the decorated function as the converter of `op_type`; a later one for equal `since` replaces it."""
+def onnx_op(
+    op_type: str, *, since: int = 1, until: int = OPSETS[1], domain: str = "", override: bool = False
+) -> Callable[[Any], Any]:
+    """Register the decorated function as the converter of `op_type`; a later one for equal `since` replaces it.
+
+    One from outside for an operator that the workbench converts is refused unless `override`.
+    """
 
     def decorate(function: Any) -> Any:
         if not is_own(function.__module__):
             imported(_FILLED_BY)  # else the workbench's own would replace it later
+            if not override:
+                _require_free(domain_of(domain), op_type)
         known = CONVERTERS.setdefault((domain_of(domain), op_type), [])
         known[:] = [item for item in known if item.since != since]
         known.append(Converter(op_type, domain_of(domain), since, until, function))
         return function
 
     return decorate
+
+
+def _require_free(domain: str, op_type: str) -> None:
+    own = any(is_own(item.function.__module__) for item in CONVERTERS.get((domain, op_type), ()))
+    if own or (domain == "" and op_type in aliased()):
+        raise WorkbenchError(
+            "E-ONNX-CONVERTER", f"the workbench converts {op_type!r} itself",
+            fix="pass override=True to convert it otherwise in all models that are opened from now on",
+        )  # fmt: skip
 
 
 def converter_for(domain: str, op_type: str, opset: int) -> Converter | None:

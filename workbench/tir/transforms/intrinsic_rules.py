@@ -14,11 +14,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any
+from typing import Any, Final
 
 from ...arith.build import convert
 from ...arith.intrinsics import INTRINSICS, Intrinsic, Result
 from ...arith.nodes import Call, PrimExpr
+from ...core.code_names import Keyed
 from ...core.errors import WorkbenchError, nearest
 
 Rule = Callable[[Any], Any]
@@ -66,7 +67,53 @@ class MatchedCall:
         return self.call
 
 
-_rules: dict[tuple[str, str], list[tuple[int, Rule]]] = {}
+class LoweringRules(Keyed):
+    """The rules by kind of target and intrinsic, each with its level, the highest first."""
+
+    def __init__(self) -> None:
+        self._rules: dict[tuple[str, str], tuple[tuple[int, Rule], ...]] = {}
+
+    def key_parts(self) -> tuple[Any, ...]:
+        """The rules: what is lowered after a rule has changed is another step."""
+        return (self._rules,)
+
+    def enter(self, kind: str, name: str, level: int, rule: Rule) -> None:
+        """Add a rule in the place of one of equal level."""
+        self.remove(kind, name, level)
+        self._rules[kind, name] = tuple(
+            sorted([*self._rules.get((kind, name), ()), (level, rule)], key=lambda item: -item[0])
+        )
+
+    def remove(self, kind: str, name: str, level: int) -> None:
+        """Take a rule out again."""
+        kept = tuple(item for item in self._rules.pop((kind, name), ()) if item[0] != level)
+        if kept:
+            self._rules[kind, name] = kept
+
+    def has(self, kind: str) -> bool:
+        """Whether there are rules for a kind of target."""
+        return any(key[0] in (kind, "default") for key in self._rules)
+
+    def lowered(self, call: Call, kind: str) -> PrimExpr | None:
+        """What a call becomes on a kind of target by the rules; None when none applies."""
+        for key in ((kind, call.op), ("default", call.op)):
+            for _, rule in self._rules.get(key, ()):
+                made = rule(MatchedCall(call))
+                if made is None or made is call or isinstance(made, MatchedCall):
+                    continue
+                result = convert(made)
+                if result.dtype != call.dtype:
+                    raise WorkbenchError(
+                        "E-INTRINSIC-RULE", f"the rule for tir.{call.op} on {kind} changes the dtype",
+                        found=f"{result.dtype}", expected=f"{call.dtype}",
+                        fix="answer an expression of the call's dtype",
+                    )  # fmt: skip
+                return result
+        return None
+
+
+RULES: Final = LoweringRules()
+"""The rules of this process."""
 
 
 def register_intrin_lowering(op_name: str, target: str, f: Rule | None = None, level: int = 10) -> Any:
@@ -86,15 +133,13 @@ def register_intrin_lowering(op_name: str, target: str, f: Rule | None = None, l
             return register_intrin_lowering(op_name, target, rule, level)
 
         return enter
-    rules = [item for item in _rules.get((target, name), []) if item[0] != level]
-    _rules[target, name] = sorted([*rules, (level, f)], key=lambda item: -item[0])
+    RULES.enter(target, name, level, f)
     return f
 
 
 def remove_intrin_lowering(op_name: str, target: str, level: int = 10) -> None:
     """Take a rule out again (tests, cells that are run again)."""
-    key = (target, op_name.removeprefix("tir."))
-    _rules[key] = [item for item in _rules.get(key, []) if item[0] != level]
+    RULES.remove(target, op_name.removeprefix("tir."), level)
 
 
 def register_op_attr(op_name: str, attr_key: str, value: Any = None, level: int = 10) -> Any:
@@ -117,24 +162,3 @@ def register_op_attr(op_name: str, attr_key: str, value: Any = None, level: int 
     )
     INTRINSICS.register(name, made, override=True)
     return value
-
-
-def ruled(call: Call, kind: str) -> PrimExpr | None:
-    """What a call becomes on a kind of target by the rules; None when none applies."""
-    for key in ((kind, call.op), ("default", call.op)):
-        for _, rule in _rules.get(key, ()):
-            made = rule(MatchedCall(call))
-            if made is None or made is call or isinstance(made, MatchedCall):
-                continue
-            result = convert(made)
-            if result.dtype != call.dtype:
-                raise WorkbenchError(
-                    "E-INTRINSIC-RULE", f"the rule for tir.{call.op} on {kind} changes the dtype",
-                    found=f"{result.dtype}", expected=f"{call.dtype}", fix="answer an expression of the call's dtype",
-                )  # fmt: skip
-            return result
-    return None
-
-
-def has_rules(kind: str) -> bool:
-    return any(key[0] in (kind, "default") and rules for key, rules in _rules.items())

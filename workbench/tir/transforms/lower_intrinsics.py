@@ -23,7 +23,7 @@ from .. import nodes as t
 from . import small_floats
 from .fast_functions import EXACT, FAST
 from .float_functions import FLOAT32
-from .intrinsic_rules import has_rules, ruled
+from .intrinsic_rules import RULES
 
 Lowering = Callable[[n.PrimExpr], n.PrimExpr]
 
@@ -41,7 +41,7 @@ def LowerIntrinsics(func: t.PrimFunc, mod: Any, ctx: Any) -> t.PrimFunc:
 def lower_intrinsics(func: t.PrimFunc) -> t.PrimFunc:
     target = func.attrs.get("target") or Target.current()
     kind = str(target.kind) if target is not None else "llvm"
-    table, rules = TABLES.get(kind, {}), has_rules(kind)
+    table, rules = TABLES.get(kind, {}), RULES.has(kind)
 
     def post(node: Any) -> Any:
         small = small_floats.lowered(node)
@@ -49,7 +49,7 @@ def lower_intrinsics(func: t.PrimFunc) -> t.PrimFunc:
             return small
         if not isinstance(node, n.Call):
             return None
-        own = ruled(node, kind) if rules else None
+        own = RULES.lowered(node, kind) if rules else None
         if own is not None or len(node.args) != 1:
             return own
         found = _lowered(table[node.op], node.args[0]) if node.op in table else None

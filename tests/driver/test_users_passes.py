@@ -1,0 +1,84 @@
+"""Passes of the user's in sessions: edited in their cells, named like others, not there when a file is opened."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import workbench as wb
+from workbench import relay
+from workbench.core.transform import PASSES, PassContext, module_pass
+
+HEAD = """
+import numpy as np
+from workbench import relay
+from workbench.core.transform import module_pass
+
+def adding(mod, number):
+    old = mod["main"]
+    body = relay.op.add(old.body, relay.const(np.float32(number)))
+    return mod.with_functions({"main": relay.Function(old.params, body, body.checked_type)})
+"""
+CELLS = {
+    "global": "NUMBER = {}\n@module_pass(name='Adds')\ndef Adds(mod, ctx):\n    return adding(mod, NUMBER)",
+    "class": "class Held:\n    number = {}\n@module_pass(name='Adds')\ndef Adds(mod, ctx):\n"
+    "    return adding(mod, Held.number)",
+    "dictionary": "TABLE = {{'number': {}}}\n@module_pass(name='Adds')\ndef Adds(mod, ctx):\n"
+    "    return adding(mod, TABLE['number'])",
+    "captured array": "def made(array):\n    @module_pass(name='Adds')\n    def Adds(mod, ctx):\n"
+    "        return adding(mod, array[0])\n    return Adds\nAdds = made(np.array([{}.0]))",
+    "method of a helper": "class Helper:\n    def number(self):\n        return {}\n@module_pass(name='Adds')\n"
+    "def Adds(mod, ctx):\n    return adding(mod, Helper().number())",
+}
+
+
+@pytest.fixture(autouse=True)
+def forget_test_passes() -> Iterator[None]:
+    before = set(PASSES)
+    yield
+    for name in set(PASSES) - before:
+        PASSES.remove(name)
+
+
+def opened(**options: Any) -> Any:
+    x = relay.var("x", shape=(2, 3))
+    return wb.open(wb.IRModule.from_expr(relay.Function([x], relay.nn.relu(x))), **options)
+
+
+def added(session: Any) -> float:
+    """What the session's pass adds."""
+    return float(next(iter(session.run({"x": np.zeros((2, 3), "float32")}).values()))[0, 0])
+
+
+@pytest.mark.parametrize("cell", CELLS)
+def test_a_pass_whose_surroundings_are_edited_runs_again(cell: str) -> None:
+    session = opened()
+    names: dict[str, Any] = {"__name__": "__main__"}
+    exec(compile(HEAD, "first cell", "exec", dont_inherit=True), names)
+    found = []
+    for number in (1, 2, 1):
+        exec(compile(CELLS[cell].format(number), "cell", "exec", dont_inherit=True), names)
+        found.append(added(session.rerun(passes=[names["Adds"], "FuseOps"])))
+    assert found == [1, 2, 1]
+
+
+def test_a_pass_named_like_one_of_the_workbench_runs_where_it_is_given() -> None:
+    names: dict[str, Any] = {"__name__": "__main__"}
+    exec(compile(HEAD + CELLS["global"].format(5).replace("Adds", "FoldConstant"), "cell", "exec"), names)
+    assert added(opened(passes=[names["FoldConstant"], "FuseOps"])) == 5
+    assert added(opened()) == 0 and added(opened(passes=["FoldConstant", "FuseOps"])) == 0
+
+
+def test_a_pass_required_by_another_is_the_workbenchs() -> None:
+    @module_pass(name="InferType")
+    def InferType(mod: Any, ctx: PassContext) -> Any:
+        raise AssertionError("not this one")
+
+    @module_pass(name="Needs", required=["InferType"])
+    def Needs(mod: Any, ctx: PassContext) -> Any:
+        return mod
+
+    assert added(opened(passes=[Needs, "FuseOps"])) == 0

@@ -1,0 +1,116 @@
+"""Which names the code of a function reads, and whose they are: the user's, or a library's.
+
+of_user(function, cells)      # ["SCALE", 2.0, "helper", <function helper>, ...]
+"""
+
+from __future__ import annotations
+
+import dis
+import sys
+import sysconfig
+from collections.abc import Iterator, Sequence
+from functools import cache, lru_cache
+from pathlib import Path
+from types import CodeType, FunctionType, ModuleType
+from typing import Any, Final
+
+_OWN: Final = __name__.partition(".")[0]
+_KINDS: Final = {
+    "LOAD_GLOBAL": "read",
+    "LOAD_NAME": "read",
+    "LOAD_ATTR": "asked",
+    "LOAD_METHOD": "asked",
+    "IMPORT_FROM": "asked",
+    "IMPORT_NAME": "imported",
+}
+
+
+class Keyed:
+    """The base of the workbench's objects that change while a process runs and say what they consist of."""
+
+    __slots__ = ()
+
+    def key_parts(self) -> tuple[Any, ...]:
+        """Values that have a key; objects of equal parts do the same."""
+        raise NotImplementedError
+
+
+def is_own(module: str | None) -> bool:
+    """Whether a module is part of this package, not a user's; code that is executed by itself has none."""
+    return module is not None and module.partition(".")[0] == _OWN
+
+
+def is_users(module: str | None) -> bool:
+    """Whether a module is the user's own: not Python's, not of an installed package, not the workbench's."""
+    if module is None:
+        return True
+    top = module.partition(".")[0]
+    if top == "__main__":
+        return True
+    return not (is_own(module) or top in sys.stdlib_module_names or _is_installed(module, _file_of(module)))
+
+
+def _file_of(module: str) -> str:
+    return str(getattr(sys.modules.get(module), "__file__", None) or "")
+
+
+@cache
+def _is_installed(module: str, file: str) -> bool:
+    places = {sysconfig.get_path(name) for name in ("purelib", "platlib", "stdlib", "platstdlib")}
+    parents = {str(parent) for parent in Path(file).parents} if file else set()
+    return bool(parents & places) or any(name in ("site-packages", "dist-packages") for name in Path(file).parts)
+
+
+def of_user(function: FunctionType, cells: Sequence[Any]) -> list[Any]:
+    """Names and values of the globals that a function reads, those of the functions within it too.
+
+    Of modules of the user's, also of those in its cells, the attributes count that the code asks for.
+    """
+    read, asked, imports = _names_in(function.__code__)
+    found = [part for name in read if name in function.__globals__ for part in (name, function.__globals__[name])]
+    modules = [*cells, *found, *(sys.modules.get(name) for name in imports)]
+    for module in modules:
+        if isinstance(module, ModuleType) and is_users(module.__name__):
+            found += [part for item in _attributes(module, asked) for part in item]
+    return found
+
+
+def _attributes(module: ModuleType, asked: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
+    """The attributes of a module, and of the user's modules in it, that are asked for."""
+    waiting, seen = [module], {id(module)}
+    while waiting:
+        for name, value in sorted(vars(waiting.pop()).items()):
+            if name not in asked:
+                continue
+            yield name, value
+            if isinstance(value, ModuleType) and is_users(value.__name__) and id(value) not in seen:
+                seen.add(id(value))
+                waiting.append(value)
+
+
+def of_workbench(function: FunctionType) -> list[Any]:
+    """What a function of the workbench reads that may change while the process runs, also by its helpers.
+
+    These are `Keyed` objects (tables of rules); helpers are the functions of its own module.
+    """
+    names = function.__globals__
+    values = [names[name] for name in function.__code__.co_names if name in names]
+    return [
+        value
+        for value in values
+        if isinstance(value, Keyed) or (isinstance(value, FunctionType) and value.__globals__ is names)
+    ]
+
+
+@lru_cache(maxsize=4096)
+def _names_in(code: CodeType) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+    """The globals that code reads, the attributes it asks for, the modules it imports; nested code counts."""
+    found: dict[str, set[str]] = {"read": set(), "asked": set(), "imported": set()}
+    waiting = [code]
+    while waiting:
+        current = waiting.pop()
+        for step in dis.get_instructions(current):
+            if step.opname in _KINDS:
+                found[_KINDS[step.opname]].add(str(step.argval))
+        waiting += [item for item in current.co_consts if isinstance(item, CodeType)]
+    return tuple(sorted(found["read"])), tuple(sorted(found["asked"])), tuple(sorted(found["imported"]))
