@@ -24,6 +24,8 @@ class Limits:
     """bytes that an import may create beyond three times those that it read"""
     nodes: int = 1_000_000
     """nodes of an imported graph, functions inlined"""
+    unrolled_nodes: int = 5_000
+    """nodes that unrolling one loop or recurrent layer may make, loops inside it included"""
     nesting: int = 64
     """levels of subgraphs or functions"""
     rank: int = 32

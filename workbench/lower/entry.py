@@ -106,13 +106,27 @@ def lower_module(mod: IRModule, target: Target) -> Lowered:
     inputs: list[tuple[str, TensorType]] = []
     for parameter in main.params:
         (tensor,) = tensor_types(parameter.checked_type, f"parameter {parameter.name_hint}")
-        tensor.concrete_shape  # noqa: B018  (raises for dynamic shapes, with the fix)
+        _require_static(tensor, f"parameter {parameter.name_hint} of main")
         buffer = decl_buffer(tensor.concrete_shape, tensor.dtype, entry.unique(parameter.name_hint))
         entry.values[id(parameter)] = (buffer,)
         inputs.append((parameter.name_hint, tensor))
     _lower_all(main.body, entry)
     lowered = _finish(main, entry, inputs, tuple(mod.attrs.get("output_names", ())))
     return replace(lowered, guards=guards_of(mod.attrs))
+
+
+def _require_static(tensor: TensorType, where: str) -> None:
+    """Refuse a tensor of which some extent is known only at run time."""
+    if not tensor.is_static:
+        raise WorkbenchError(
+            "E-TYPE-DYNAMIC",
+            "code is compiled for known extents only",
+            where=where,
+            found=repr(tensor),
+            expected="a number for every dimension",
+            fix="give the extents: relay.var(name, shape=numbers), or shape= when opening a model; "
+            "the interpreter runs programs of unknown extents",
+        )
 
 
 def _lower_all(body: r.Expr, entry: _Entry) -> None:

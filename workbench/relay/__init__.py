@@ -10,7 +10,7 @@ Names load on first use.  A name that is none of the table's is an operator (`re
 from __future__ import annotations
 
 import importlib
-from typing import Any
+import typing  # its Any would stand for the class of unknown dimensions, a public name here
 
 _EXPRESSIONS = (
     "Expr", "Var", "GlobalVar", "Constant", "Call", "Function", "Let", "If", "Tuple", "TupleGetItem", "RefCreate",
@@ -59,7 +59,7 @@ _NAMES: dict[str, tuple[str, str | None]] = {
 """Public names: module, and attribute of it (None: the module itself)."""
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> typing.Any:
     if name.startswith("_"):
         raise AttributeError(f"module 'workbench.relay' has no attribute {name!r}")
     if name not in _NAMES:

@@ -7,7 +7,7 @@ The public names of the stage, among them the classic ones that stand for parts 
 from __future__ import annotations
 
 import importlib
-from typing import Any
+import typing  # its Any would stand for the class of unknown dimensions, a public name here
 
 _EXPRESSIONS = (
     "PrimExpr", "Var", "IntImm", "FloatImm", "StringImm", "Cast", "Add", "Sub", "Mul", "Div", "Mod", "FloorDiv",
@@ -28,7 +28,7 @@ _MATHS = (
     "floor", "fmod", "isfinite", "isinf", "isnan", "log", "log10", "log1p", "log2", "nearbyint", "popcount", "power",
     "round", "rsqrt", "sigmoid", "sin", "sinh", "sqrt", "tan", "tanh", "trunc",
 )  # fmt: skip
-_REDUCTIONS = ("all", "any", "comm_reducer", "max_value", "min_value", "size_var")
+_REDUCTIONS = ("all", "any", "comm_reducer", "max_value", "min_value", "size_var", "max", "min", "sum")
 
 _CALLS = (
     "address_of", "call_cpacked", "call_extern", "call_intrin", "call_llvm_intrin", "call_llvm_pure_intrin",
@@ -52,12 +52,13 @@ _NAMES: dict[str, tuple[str, str | None]] = {
     "IndexMap": ("workbench.tir.index_map", "IndexMap"),
     "analysis": ("workbench", "analysis"),
     **{name: ("workbench.schedule", name) for name in ("BlockRV", "ExprRV", "LoopRV", "Schedule", "StmtSRef", "Trace")},
+    "Any": ("workbench.relay.ir.types", "Any"),
     "ScheduleError": ("workbench.schedule", "ScheduleError"),
 }
 """Public names: module, and attribute of it (None: the module itself)."""
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> typing.Any:
     if name not in _NAMES:
         raise AttributeError(f"module 'workbench.tir' has no attribute {name!r}")
     module, attribute = _NAMES[name]

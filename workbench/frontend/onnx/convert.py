@@ -171,12 +171,19 @@ class Importer:
         if function is not None:
             return self._inline(function, record, operands, f"{where}: {record.label}", depth)
         dtypes = [None if item is None else _dtype_of(item) for item in operands]
+        schema.check_given(record, opset, operands, place)
         schema.check_element_types(record, opset, dtypes, place)
         converter = converter_for(record.domain, record.op_type, opset)
         if converter is None:
             return self._expand(record, operands, opsets, place, depth)
         site = Site(self, record, opsets, place, scope, depth)
-        made = self._guarded(site, converter.function, operands, attributes.values_of(record, self.reader, place))
+        values = attributes.values_of(record, self.reader, place)
+        for name in values:
+            if not converter.takes(name):
+                raise site.refuse(
+                    f"attribute '{shorten(name, 60)}' is not supported", name, ", ".join(converter.attributes) or "none"
+                )
+        made = self._guarded(site, converter.function, operands, values)
         results = made if isinstance(made, tuple) else (made,)
         self._require_outputs(record, results, place)
         return self._finished(record, operands, results, place)
@@ -191,6 +198,11 @@ class Importer:
                 error.where = site.where
             raise
         except (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError) as error:
+            refusal = schema.standard_refusal(site.record, site.opset, _standard_types(operands))
+            if refusal:
+                raise site.refuse(
+                    "the operands do not fit the operator", refusal, "what the standard allows"
+                ) from error
             raise InternalError(
                 "E-ONNX-CONVERTER",
                 f"{site.record.label}: the importer failed: {type(error).__name__}: {error}",
@@ -264,9 +276,7 @@ class Importer:
     ) -> tuple[Any, ...]:
         """A node without a converter, by the body that the standard gives for it."""
         opset = opsets.get(record.domain, 1)
-        kinds = [item.type_or_none if isinstance(item, Expr) else None for item in operands]
-        types = [(str(kind.dtype), kind.concrete_shape) if isinstance(kind, TensorType) else None for kind in kinds]
-        proto = schema.body_of(record, opset, types)
+        proto = schema.body_of(record, opset, _standard_types(operands), place)
         if proto is None:
             from .support import unsupported_error
 
@@ -317,6 +327,12 @@ class Importer:
             self.note(
                 f"'{shorten(claim.name, 60)}' is claimed to be {said} and is {_type_text(value)}; the latter is used"
             )
+
+
+def _standard_types(operands: Sequence[Any]) -> list[tuple[str, tuple[int, ...]] | None]:
+    """(dtype, shape) of each operand that is a tensor."""
+    kinds = [item.type_or_none if isinstance(item, Expr) else None for item in operands]
+    return [(str(kind.dtype), kind.concrete_shape) if isinstance(kind, TensorType) else None for kind in kinds]
 
 
 def _dtype_of(value: Any) -> str | None:

@@ -68,6 +68,7 @@ def input_types(
         if full is None:
             open_inputs.append(claim)
             continue
+        limits.check("rank", len(full), f"input '{shorten(claim.name, 60)}'", name)
         types[claim.name] = TensorType(full, _dtype(claim, dtype))
         limits.check(
             "tensor_bytes", types[claim.name].size * types[claim.name].dtype.bytes, f"input '{claim.name}'", name

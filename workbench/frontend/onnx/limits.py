@@ -12,5 +12,3 @@ FILE_BYTES: Final = 16 << 30
 """Largest model file; larger weights belong into external data."""
 FOLD_ELEMENTS: Final = 4096
 """A result with at most so many elements is computed at import when its operands are known."""
-UNROLLED_NODES: Final = 5_000
-"""Nodes that unrolling one loop or recurrent layer may make."""

@@ -52,21 +52,41 @@ def loop(node: Site, trips: Any = None, going: Any = None, *states: Any, body: A
     if most is None and going is not None and _passes_on(body):
         raise node.refuse("the loop does not end", "a condition that stays as it is", "a trip count")
     flag = going if going is not None else constant(True, "bool")
+    _require_body(node, body, 2 + len(states), 1, len(states))
     names = [value.name for value in body.input]
     carried = list(states)
     scanned: list[list[Any]] = [[] for _ in range(len(body.output) - 1 - len(states))]
-    step = 0
+    step, begun = 0, node.importer.nodes_done
+    least = most or 1 if _passes_on(body) else 1
+    node.require_unrollable(least, len(body.node))
     while (most is None or step < most) and bool(node.constant(flag, "the loop's condition").reshape(-1)[0]):
-        node.require_unrollable(step + 1, len(body.node))
         given = dict(zip(names, [constant(step, "int64"), flag, *carried], strict=True))
         results = node.importer.convert_subgraph(body, node, given)
         flag, carried = results[0], list(results[1 : 1 + len(states)])
         for part, value in zip(scanned, results[1 + len(states) :], strict=True):
             part.append(value)
         step += 1
+        size = -(-(node.importer.nodes_done - begun) // step)  # of one step, loops inside it unrolled
+        node.require_unrollable(max(step + 1, least), max(1, size))
     if any(not part for part in scanned):
         raise node.refuse("a loop that never runs has no scan outputs to stack", "0 steps", "at least 1")
     return (*carried, *(_stacked(part, 0) for part in scanned))
+
+
+def _require_body(node: Site, body: Any, operands: int, leading: int, states: int) -> None:
+    """Refuse a body that takes or gives another number of values than its loop has; `leading` ones stay inside."""
+    if len(body.input) != operands:
+        raise node.refuse("the body takes another number of inputs", str(len(body.input)), str(operands))
+    least = leading + max(states, node.output_count)
+    if len(body.output) < least:
+        raise node.refuse("the body gives too few outputs", str(len(body.output)), f"at least {least}")
+
+
+def _require_entries(node: Site, count: int, *given: tuple[int, ...]) -> None:
+    """Refuse attributes that have another number of entries than there are operands or results."""
+    for entries in given:
+        if entries and len(entries) != count:
+            raise node.refuse("axes or directions do not fit the body", str(entries), f"{count} entries")
 
 
 def _passes_on(body: Any) -> bool:
@@ -91,6 +111,13 @@ def scan(
 ) -> tuple[Any, ...]:
     """Unrolled over the (static) scan axis."""
     held = len(operands) - num_scan_inputs
+    if num_scan_inputs < 1 or held < 0:
+        raise node.refuse(
+            "num_scan_inputs does not fit", f"{num_scan_inputs} of {len(operands)} operands", "at least 1, at most all"
+        )
+    _require_body(node, body, len(operands), 0, held)
+    _require_entries(node, len(body.output) - held, scan_output_axes, scan_output_directions)
+    _require_entries(node, num_scan_inputs, scan_input_axes, scan_input_directions)
     states, sequences = list(operands[:held]), operands[held:]
     named = zip(_filled(scan_input_axes, len(sequences)), sequences, strict=True)
     axes = [node.axis(axis, rank_of(x)) for axis, x in named]
@@ -99,6 +126,7 @@ def scan(
         raise node.refuse("the scanned axes differ or are empty", str(sorted(counts)), "one length of at least 1")
     count = counts.pop()
     node.require_unrollable(count, len(body.node))
+    begun = node.importer.nodes_done
     names = [value.name for value in body.input]
     backward = _filled(scan_input_directions, len(sequences))
     scanned: list[list[Any]] = [[] for _ in range(len(body.output) - held)]
@@ -109,6 +137,7 @@ def scan(
             for x, axis, place in zip(sequences, axes, places, strict=True)
         ]
         results = node.importer.convert_subgraph(body, node, dict(zip(names, [*states, *parts], strict=True)))
+        node.require_unrollable(count, -(-(node.importer.nodes_done - begun) // (step + 1)))
         states = list(results[:held])
         for part, value in zip(scanned, results[held:], strict=True):
             part.append(value)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ...core.limits import limits
 from ...relay.ir.expr import Expr
 from .emit import call, rank_of, reshaped, shape_of
 from .ops_elementwise import cast
@@ -70,6 +72,8 @@ def window(
     made = Window(size, steps, gaps, (0,) * count, (0,) * count)
     if auto_pad in ("NOTSET", ""):
         both = per_axis(node, pads, 0, 2 * count, "pads", least=0)
+        padded = [extent + both[axis] + both[count + axis] for axis, extent in enumerate(extents)]
+        limits.check("tensor_bytes", math.prod(padded), f"{node.record.label}: the padded operand", node.where)
         return Window(size, steps, gaps, both[:count], both[count:])
     if auto_pad == "VALID":
         return made

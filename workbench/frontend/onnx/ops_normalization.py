@@ -119,11 +119,18 @@ def rms_normalization(
     return call("multiply", cast(found, kind), scale)
 
 
+def _require_vectors(node: Site, x: Expr, scale: Expr, bias: Expr) -> None:
+    if rank_of(x) < 2 or rank_of(scale) != 1 or shape_of(scale) != shape_of(bias):
+        shapes = f"{shape_of(x)}, {shape_of(scale)}, {shape_of(bias)}"
+        raise node.refuse("scale and bias do not fit the operand", shapes, "a tensor of channels, and two vectors")
+
+
 @onnx_op("GroupNormalization", since=18, until=20)
 def group_normalization_by_group(
     node: Site, x: Expr, scale: Expr, bias: Expr, *, epsilon: float = 1e-5, num_groups: int
 ) -> Expr:
     """Before opset 21, scale and bias had one number for each group."""
+    _require_vectors(node, x, scale, bias)
     times = shape_of(x)[1] // max(1, num_groups)
     wide = [call("repeat", part, repeats=times, axis=0) for part in (scale, bias)]
     return group_normalization(node, x, *wide, epsilon=epsilon, num_groups=num_groups)
@@ -133,6 +140,7 @@ def group_normalization_by_group(
 def group_normalization(
     node: Site, x: Expr, scale: Expr, bias: Expr, *, epsilon: float = 1e-5, num_groups: int, stash_type: int = 1
 ) -> Expr:
+    _require_vectors(node, x, scale, bias)
     shape, kind = shape_of(x), dtype_of(x)
     if num_groups < 1 or shape[1] % num_groups:
         raise node.refuse("channels do not divide into groups", f"{shape[1]} by {num_groups}", "a multiple")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ...core.tensor import Tensor
 from ...relay.ir.expr import Constant, Expr
-from .emit import call, constant, dtype_of, like, pack, reshaped, shape_of, unpack
+from .emit import call, constant, dtype_of, like, pack, rank_of, reshaped, shape_of, unpack
 from .ops_activation import elu, hard_sigmoid, leaky_relu, softplus, softsign, thresholded_relu
 from .site import Site
 from .table import onnx_op
@@ -186,16 +186,20 @@ def _recurrent(
     direction: str,
     layout: int,
     with_cell: bool,
+    stated_size: int | None,
 ) -> tuple[Expr, ...]:
     if direction not in ("forward", "reverse", "bidirectional"):
         raise node.refuse("unknown direction", direction, "forward, reverse or bidirectional")
     directions = 2 if direction == "bidirectional" else 1
+    _require_fitting(node, given, gates, directions, layout, stated_size)
     x = call("transpose", given.x, axes=(1, 0, 2)) if layout else given.x
     count, batch, width = shape_of(x)
     if count < 1:
         raise node.refuse("an empty sequence", f"shape {shape_of(x)}", "at least one step")
     node.require_unrollable(count * directions, 6 * gates)
     hidden_size = shape_of(given.recurrent)[-1]
+    if len(names) != directions * _ACTIVATIONS[gates]:
+        raise node.refuse("the wrong number of activations", ", ".join(names), str(directions * _ACTIVATIONS[gates]))
     rows = reshaped(x, (count * batch, width))
     per_direction = len(names) // directions
     functions = _activations(node, names, alpha, beta)
@@ -208,6 +212,37 @@ def _recurrent(
         )
         results.append(_run(layer, step, rows, count, lengths, direction == "reverse" or index == 1))
     return _outputs(results, count, layout)
+
+
+_ACTIVATIONS = {4: 3, 3: 2, 1: 1}
+"""Activations of one direction, by the number of gates."""
+
+
+def _require_fitting(node: Site, given: Operands, gates: int, directions: int, layout: int, stated: int | None) -> None:
+    """Refuse operands whose shapes are not those that the directions, gates and the hidden size ask for."""
+    for value, rank, what in ((given.x, 3, "the sequence"), (given.recurrent, 3, "the recurrence weights")):
+        if rank_of(value) != rank:
+            raise node.refuse(f"{what} has another rank", str(shape_of(value)), f"{rank} axes")
+    if layout not in (0, 1):
+        raise node.refuse("unknown layout", str(layout), "0 (steps first) or 1 (batch first)")
+    hidden = shape_of(given.recurrent)[-1]
+    if stated is not None and stated != hidden:
+        raise node.refuse(
+            "hidden_size is not that of the weights", str(stated), f"{hidden} (weights {shape_of(given.recurrent)})"
+        )
+    batch, width = shape_of(given.x)[0 if layout else 1], shape_of(given.x)[2]
+    state = (batch, directions, hidden) if layout else (directions, batch, hidden)
+    for value, wanted, what in (
+        (given.weights, (directions, gates * hidden, width), "the weights have"),
+        (given.recurrent, (directions, gates * hidden, hidden), "the recurrence weights have"),
+        (given.bias, (directions, 2 * gates * hidden), "the bias has"),
+        (given.lengths, (batch,), "sequence_lens has"),
+        (given.hidden, state, "initial_h has"),
+        (given.cell, state, "initial_c has"),
+        (given.peephole, (directions, 3 * hidden), "the peepholes have"),
+    ):
+        if value is not None and shape_of(value) != wanted:
+            raise node.refuse(f"{what} another shape", str(shape_of(value)), str(wanted))
 
 
 def _layer(
@@ -280,11 +315,11 @@ def lstm(
 ) -> tuple[Expr, ...]:
     if input_forget:
         raise node.refuse("coupled input and forget gates are not supported", "input_forget=1", "input_forget=0")
-    names = activations or ("Sigmoid", "Tanh", "Tanh") * 2
+    names = activations or _defaults(("Sigmoid", "Tanh", "Tanh"), direction)
     given = Operands(x, w, r, b, lengths, hidden, cell, peephole)
     return _recurrent(
-        node, given, 4, _lstm_step, _for_directions(names, direction, 3), activation_alpha, activation_beta, clip,
-        direction, layout, True,
+        node, given, 4, _lstm_step, names, activation_alpha, activation_beta, clip,
+        direction, layout, True, hidden_size,
     )  # fmt: skip
 
 
@@ -307,10 +342,11 @@ def gru(
     layout: int = 0,
     linear_before_reset: int = 0,
 ) -> tuple[Expr, ...]:
-    names = activations or ("Sigmoid", "Tanh") * 2
+    names = activations or _defaults(("Sigmoid", "Tanh"), direction)
     return _recurrent(
         node, Operands(x, w, r, b, lengths, hidden), 3, _gru_step(linear_before_reset),
-        _for_directions(names, direction, 2), activation_alpha, activation_beta, clip, direction, layout, False,
+        names, activation_alpha, activation_beta, clip, direction, layout, False,
+        hidden_size,
     )  # fmt: skip
 
 
@@ -332,12 +368,13 @@ def rnn(
     hidden_size: int | None = None,
     layout: int = 0,
 ) -> tuple[Expr, ...]:
-    names = activations or ("Tanh", "Tanh")
+    names = activations or _defaults(("Tanh",), direction)
     return _recurrent(
-        node, Operands(x, w, r, b, lengths, hidden), 1, _rnn_step, _for_directions(names, direction, 1),
+        node, Operands(x, w, r, b, lengths, hidden), 1, _rnn_step, names,
         activation_alpha, activation_beta, clip, direction, layout, False,
+        hidden_size,
     )  # fmt: skip
 
 
-def _for_directions(names: Sequence[str], direction: str, count: int) -> tuple[str, ...]:
-    return tuple(names)[: count * (2 if direction == "bidirectional" else 1)]
+def _defaults(names: tuple[str, ...], direction: str) -> tuple[str, ...]:
+    return names * (2 if direction == "bidirectional" else 1)

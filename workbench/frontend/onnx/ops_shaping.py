@@ -74,6 +74,10 @@ def size(node: Site, x: Expr) -> Expr:
 def reshape(node: Site, x: Expr, shape: Expr, *, allowzero: int = 0) -> Expr:
     old = shape_of(x)
     wanted = list(node.ints(shape, "the new shape")) if shape_of(shape) != (0,) else []
+    if allowzero and 0 in wanted and -1 in wanted:
+        raise node.refuse(
+            "with allowzero, a 0 and a -1 exclude each other", str(wanted), "an empty axis, or one that is worked out"
+        )
     for axis, extent in enumerate(wanted):
         if extent == 0 and not allowzero:
             if axis >= len(old):
@@ -177,7 +181,9 @@ def _split(node: Site, x: Expr, axis: int, sizes: Sequence[int] | None, count: i
     axis = node.axis(axis, rank_of(x))
     extent = shape_of(x)[axis]
     if sizes is None:
-        parts = count or node.output_count
+        parts = node.output_count if count is None else count
+        if parts != node.output_count:
+            raise node.refuse("num_outputs is not the number of outputs", str(parts), str(node.output_count))
         chunk = -(-extent // parts)
         sizes = [max(0, min(chunk, extent - chunk * index)) for index in range(parts)]
     if sum(sizes) != extent or any(item < 0 for item in sizes):

@@ -56,7 +56,7 @@ def signature_of(op_type: str, domain: str, opset: int) -> Signature | None:
     return Signature(
         schema.since_version,
         schema.deprecated,
-        tuple((item.name, item.option == single, item.type_str) for item in schema.inputs),
+        tuple((item.name, item.option in (single, variadic), item.type_str) for item in schema.inputs),
         bool(schema.inputs) and schema.inputs[-1].option == variadic,
         schema.min_input,
         (schema.min_output, schema.max_output),
@@ -141,6 +141,50 @@ def _check_arity(record: NodeRecord, signature: Signature, opset: int, where: st
         )
 
 
+def check_given(record: NodeRecord, opset: int, operands: Sequence[Any], where: str) -> None:
+    """Refuse a node of which a required operand has a name and yet no value: its function was called without it."""
+    if all(operand is not None for operand in operands):
+        return
+    signature = signature_of(record.op_type, record.domain, opset)
+    for position, operand in enumerate(operands):
+        if operand is not None or signature is None or not signature.operands:
+            continue
+        name, required, _ = signature.operands[min(position, len(signature.operands) - 1)]
+        if required:
+            raise _refuse(
+                record, where, f"input {position} ({name}) has no value",
+                f"'{shorten(record.inputs[position], 60)}', which the function was called without", "a value",
+                "call the function with all of its inputs",
+            )  # fmt: skip
+
+
+def standard_refusal(record: NodeRecord, opset: int, types: Sequence[tuple[str, tuple[int, ...]] | None]) -> str:
+    """Why the standard's own inference refuses a node on operands of these (dtype, shape); "" if it does not, or if
+    the operator is none of its own."""
+    if signature_of(record.op_type, record.domain, opset) is None:
+        return ""
+    from onnx import checker, defs, helper, shape_inference
+
+    from .tensors import DTYPES
+
+    numbers = {name: number for number, name in DTYPES.items()}
+    given = {
+        name: helper.make_tensor_type_proto(numbers[known[0]], known[1])
+        for name, known in zip(record.inputs, types, strict=True)
+        if known is not None and name
+    }
+    node = helper.make_node(record.op_type, record.inputs, record.outputs, domain=record.domain)
+    node.attribute.extend(record.attributes.values())
+    try:
+        schema: Any = defs.get_schema(record.op_type, opset, record.domain)
+        shape_inference.infer_node_outputs(schema, node, given, opset_imports=[helper.make_opsetid("", opset)])
+    except (
+        checker.ValidationError, defs.SchemaError, shape_inference.InferenceError, RuntimeError, ValueError
+    ) as error:  # fmt: skip
+        return shorten(str(error).replace("\n", " "), 300)
+    return ""
+
+
 _STANDARD_NAMES = {"float32": "float", "float64": "double", "float4_e2m1fn": "float4e2m1"}
 
 
@@ -185,7 +229,9 @@ def has_body(op_type: str, domain: str, opset: int) -> bool:
     return any(version <= opset for version in (*signature.bodies, *signature.bodies_by_type))
 
 
-def body_of(record: NodeRecord, opset: int, types: Sequence[tuple[str, tuple[int, ...]] | None]) -> Any:
+def body_of(
+    record: NodeRecord, opset: int, types: Sequence[tuple[str, tuple[int, ...]] | None], where: str = ""
+) -> Any:
     """The FunctionProto that defines the node, for operands of these (dtype, shape); None if there is none."""
     import onnx
     from onnx import defs, helper
@@ -209,7 +255,14 @@ def body_of(record: NodeRecord, opset: int, types: Sequence[tuple[str, tuple[int
         helper.make_tensor_type_proto(numbers[known[0]], known[1]).SerializeToString() if known else b""
         for known in types
     ]
-    made = schema.get_context_dependent_function_with_opset_version(max(typed), node.SerializeToString(), protos)
+    try:
+        made = schema.get_context_dependent_function_with_opset_version(max(typed), node.SerializeToString(), protos)
+    except (LookupError, RuntimeError, TypeError, ValueError) as error:
+        raise _refuse(
+            record, where, "the standard gives no body for these operands and attributes",
+            shorten(f"{type(error).__name__}: {error}", 200), "operands and attributes that fit",
+            "export the model again",
+        ) from None  # fmt: skip
     return onnx.FunctionProto.FromString(made) if made else None
 
 

@@ -16,7 +16,6 @@ from ...core.errors import WorkbenchError
 from ...core.limits import limits
 from ...relay.ir.expr import Expr
 from .fold import is_constant, nbytes
-from .limits import UNROLLED_NODES
 from .records import NodeRecord
 
 if TYPE_CHECKING:
@@ -96,12 +95,12 @@ class Site:
 
     def require_unrollable(self, steps: int, size: int) -> None:
         """Refuse a loop of `steps` steps of `size` nodes that is too long to be unrolled."""
-        if steps * size > UNROLLED_NODES:
+        if steps * size > limits.unrolled_nodes:
             raise self.refuse(
                 "the loop is too long to be unrolled",
                 f"{steps} steps of {size} nodes",
-                f"at most {UNROLLED_NODES:,} nodes",
-                "give a shorter sequence by shape=, or export the step alone",
+                f"at most {limits.unrolled_nodes:,} nodes (wb.limits.unrolled_nodes)",
+                f"give a shorter sequence by shape=, or export the step alone; {limits.fix('unrolled_nodes')}",
             )
 
     def refuse(self, message: str, found: str = "", expected: str = "", fix: str = "") -> WorkbenchError:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final
 
 from ...core.code_names import is_own
@@ -54,11 +55,20 @@ class Converter:
     until: int
     function: Callable[..., Any]
 
-    @property
+    @cached_property
     def attributes(self) -> tuple[str, ...]:
         """The attributes it takes."""
         parameters = inspect.signature(self.function).parameters.values()
         return tuple(item.name for item in parameters if item.kind is inspect.Parameter.KEYWORD_ONLY)
+
+    def takes(self, attribute: str) -> bool:
+        """Whether there is a parameter for an attribute of the node."""
+        return self._takes_any or attribute in self.attributes
+
+    @cached_property
+    def _takes_any(self) -> bool:
+        parameters = inspect.signature(self.function).parameters.values()
+        return any(item.kind is inspect.Parameter.VAR_KEYWORD for item in parameters)
 
 
 CONVERTERS: Final[dict[tuple[str, str], list[Converter]]] = {}

@@ -1,0 +1,140 @@
+"""Broken operator cases and contradicting models: imported, or refused by one located error."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+import workbench as wb
+from tests.frontend.onnx import mutations
+from workbench.core.errors import InternalError
+from workbench.frontend.onnx import import_model
+
+SAMPLE = (
+    "Add", "BatchNormalization", "Concat", "Conv", "DepthToSpace", "GRU", "Gather", "If", "LSTM", "Loop", "MaxPool",
+    "Pad", "RNN", "ReduceSum", "Reshape", "Scan", "Slice", "Split", "TopK",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def models() -> dict[str, Any]:
+    return {model.graph.node[0].op_type: model for model in mutations.one_case_each().values()}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("operator", SAMPLE)
+def test_whatever_is_broken_gives_one_located_error(operator: str, models: dict[str, Any]) -> None:
+    found = list(mutations.sweep({operator: models[operator]}, seed=1))
+    assert len(found) > 8
+    assert not [item for item in found if item.is_fault]
+
+
+@pytest.mark.nightly
+def test_every_operator_broken(models: dict[str, Any]) -> None:
+    seed = random.randrange(10**6)
+    found = mutations.sweep(mutations.one_case_each(2), seed)
+    assert not [item for item in found if item.is_fault], f"seed {seed}"
+
+
+# --- contradictions --------------------------------------------------------------------------------------------------
+
+
+def value(name: str, shape: Any, kind: int = TensorProto.FLOAT) -> Any:
+    return helper.make_tensor_value_info(name, kind, shape)
+
+
+def held(name: str, array: Any) -> Any:
+    return numpy_helper.from_array(np.asarray(array), name)
+
+
+def model(nodes: list[Any], inputs: list[Any], initializers: Any = (), functions: Any = ()) -> Any:
+    graph = helper.make_graph(nodes, "g", inputs, [value("y", None)], list(initializers))
+    imports = [helper.make_opsetid("", 18), helper.make_opsetid("own", 1)]
+    return helper.make_model(graph, opset_imports=imports, functions=functions, ir_version=9)
+
+
+def looping(trips: int, nested: bool = False) -> Any:
+    def body(name: str, nodes: list[Any], result: str) -> Any:
+        still = helper.make_node("Identity", [f"{name}_going"], [f"{name}_still"])
+        inputs = [value(f"{name}_step", [], TensorProto.INT64), value(f"{name}_going", [], TensorProto.BOOL)]
+        outputs = [value(f"{name}_still", [], TensorProto.BOOL), value(result, None)]
+        return helper.make_graph([*nodes, still], name, [*inputs, value(f"{name}_state", [2])], outputs)
+
+    inner = body("inner", [helper.make_node("Add", ["inner_state", "inner_state"], ["sum"])], "sum")
+    within = helper.make_node("Loop", ["trips", "", "outer_state"], ["all"], body=inner)
+    chosen = body("outer", [within], "all") if nested else inner
+    node = helper.make_node("Loop", ["trips", "", "x"], ["y"], body=chosen)
+    return model([node], [value("x", [2])], [held("trips", np.int64(trips))])
+
+
+def loop_of_few_outputs() -> Any:
+    made = looping(3)
+    del made.graph.node[0].attribute[0].g.output[1:]
+    return made
+
+
+def function_of_few_inputs() -> Any:
+    add = helper.make_node("Add", ["a", "b"], ["c"])
+    function = helper.make_function("own", "F", ["a", "b"], ["c"], [add], [helper.make_opsetid("", 18)])
+    return model([helper.make_node("F", ["x"], ["y"], domain="own")], [value("x", [2])], functions=[function])
+
+
+def lstm(**attributes: Any) -> Any:
+    weights = [held("w", np.zeros((1, 12, 2), "f")), held("r", np.zeros((1, 12, 3), "f"))]
+    return model([helper.make_node("LSTM", ["x", "w", "r"], ["y"], **attributes)], [value("x", [2, 1, 2])], weights)
+
+
+REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
+    "loop body with too few outputs": (loop_of_few_outputs, "the body gives too few outputs"),
+    "function called with too few inputs": (function_of_few_inputs, "input 1 (B) has no value"),
+    "rank 400": (
+        lambda: model([helper.make_node("Relu", ["x"], ["y"])], [value("x", [1] * 400)]), "wb.limits.rank",
+    ),
+    "huge pads": (
+        lambda: model(
+            [helper.make_node("MaxPool", ["x"], ["y"], kernel_shape=[2, 2], pads=[2**39] * 4, strides=[2**39] * 2)],
+            [value("x", [1, 1, 4, 4])],
+        ),
+        "wb.limits.tensor_bytes",
+    ),
+    "0 and -1 with allowzero": (
+        lambda: model(
+            [helper.make_node("Reshape", ["x", "s"], ["y"], allowzero=1)], [value("x", [0, 2])],
+            [held("s", np.array([0, -1]))],
+        ),
+        "exclude each other",
+    ),
+    "another hidden size": (lambda: lstm(hidden_size=5), "hidden_size is not that of the weights"),
+    "activations of two directions": (
+        lambda: lstm(hidden_size=3, activations=["Sigmoid", "Tanh", "Tanh"] * 2), "the wrong number of activations",
+    ),
+    "2^40 parts": (
+        lambda: model([helper.make_node("Split", ["x"], ["y"], num_outputs=2**40)], [value("x", [4])]), "num_outputs",
+    ),
+    "a loop of 1000 x 1000": (lambda: looping(1000, nested=True), "wb.limits.unrolled_nodes"),
+    "a loop of 2^40": (lambda: looping(2**40), "wb.limits.unrolled_nodes"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_contradictions_are_refused_at_import(name: str) -> None:
+    build, words = REFUSED[name]
+    with pytest.raises(wb.WorkbenchError) as caught:
+        import_model(build())
+    assert not isinstance(caught.value, InternalError)
+    assert caught.value.where and caught.value.fix and words in str(caught.value)
+
+
+def test_short_loops_and_recurrent_layers_in_branches_are_imported() -> None:
+    import_model(looping(20, nested=True))
+    branch = helper.make_node("LSTM", ["x", "w", "r"], ["z"], hidden_size=3)
+    graphs = [helper.make_graph([branch], name, [], [value("z", None)]) for name in ("then", "else")]
+    made = lstm(hidden_size=3)
+    made.graph.node[0].CopyFrom(helper.make_node("If", ["f"], ["y"], then_branch=graphs[0], else_branch=graphs[1]))
+    made.graph.input.append(value("f", [], TensorProto.BOOL))
+    import_model(made)
