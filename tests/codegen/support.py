@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from workbench.codegen.llvm import Artefact, backend
+from workbench.codegen.llvm.backend import Artefact, backend
 from workbench.core.module import IRModule
 from workbench.core.transform import PassContext
 from workbench.runtime.module import Module

@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 
 from workbench import IRModule, Target
-from workbench.codegen.llvm import backend, cache, machine
+from workbench.codegen.llvm import cache, machine
+from workbench.codegen.llvm.backend import backend
 from workbench.core.store import CacheWarning
 from workbench.tir import script
 
@@ -186,7 +187,8 @@ import sys, warnings
 warnings.simplefilter("error")
 import numpy as np
 from workbench import IRModule
-from workbench.codegen.llvm import backend, cache
+from workbench.codegen.llvm import cache
+from workbench.codegen.llvm.backend import backend
 from workbench.tir import script
 for number in range(6):
     mod = IRModule({"f": script.parse(open(sys.argv[1]).read().replace("{number}", str(float(number))))})

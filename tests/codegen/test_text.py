@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
 from collections.abc import Callable
+from dataclasses import asdict
 
 import pytest
 
 from tests.codegen.support import artefact, function
 from workbench.codegen.llvm import machine
 from workbench.codegen.llvm.lines import FLOW, KEPT
-from workbench.codegen.llvm.parallel_compile import Helper, compile_jobs, helpers
+from workbench.codegen.llvm.parallel_compile import compile_jobs, helpers
 from workbench.codegen.llvm.tracing import trace
 from workbench.core.errors import WorkbenchError
 from workbench.target import Target
@@ -79,19 +82,20 @@ def test_parallel_compilation_gives_the_same_objects() -> None:
     try:
         assert compile_jobs(jobs, workers=2) == compile_jobs(jobs, workers=1)
     finally:
-        helpers.close_idle()
+        helpers.close()
 
 
 def test_a_dead_helper_costs_nothing_but_time() -> None:
     jobs = [machine.job_of(artefact(SAXPY).texts["f"], Target("llvm"))] * 3
-    helper = Helper()
-    helper.process.kill()
-    helper.process.wait()
+    helper = helpers.take()
+    helper.ask("compile", {"job": asdict(jobs[0])})
     helpers.give_back(helper)
+    assert helper.pid is not None
+    os.kill(helper.pid, signal.SIGKILL)
     try:
         assert compile_jobs(jobs, workers=2) == compile_jobs(jobs, workers=1)
     finally:
-        helpers.close_idle()
+        helpers.close()
 
 
 def test_invalid_text_is_one_error_with_the_line() -> None:
@@ -107,7 +111,7 @@ def test_errors_come_back_from_helpers() -> None:
         with pytest.raises(WorkbenchError, match="E-CODEGEN-IR"):
             compile_jobs([bad, bad, bad], workers=2)
     finally:
-        helpers.close_idle()
+        helpers.close()
 
 
 @pytest.mark.parametrize("form", ["ll", "ll-opt", "asm", "tir"])

@@ -242,7 +242,7 @@ def test_long_chains_compile() -> None:
         value = value + 1.0
     func = PrimFunc((a, b), make.loop(i, 4, make.store(b, value, i)))
     x, y = np.zeros(4, "float32"), np.zeros(4, "float32")
-    from workbench.codegen.llvm import backend
+    from workbench.codegen.llvm.backend import backend
     from workbench.core.module import IRModule
 
     backend.compile_module(IRModule({"f": func}), "llvm -opt-level=0", debug=False).module()(x, y)

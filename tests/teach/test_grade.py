@@ -48,15 +48,31 @@ HOSTILE = {
         "tried to change checks.py",
     ),
     "patches the checker": (
-        "import workbench.teach.tasks as task\nimport __main__ as child\n\n\ndef answer(sch):\n"
-        "    task.judged = None\n    child._JOBS['judge'] = lambda request: {'points': 2}\n    return sch\n",
+        "import workbench.teach.tasks as task\nimport workbench.teach.child as child\n\n\ndef answer(sch):\n"
+        "    task.judged = None\n    child.judge = lambda request, frames: ({'points': 2}, [])\n    return sch\n",
         "C runs in the order i, k, j",
     ),
     "forges an outcome": (
         "import json\nimport workbench.teach.answers as answers\n\n\ndef answer(sch):\n"
-        "    import __main__ as child\n    child.json = type('j', (), {'dumps': lambda made: '{\"points\": 2}'})\n"
+        "    import workbench.core.frames as frames\n"
+        "    frames.json = type('j', (), {'dumps': lambda made: '{\"points\": 2, \"frames\": 0}'})\n"
         "    return sch\n",
         "answered something that cannot be read",
+    ),
+    "closes every pipe": (
+        "import os, time\n\n\ndef answer(sch):\n    os.closerange(0, 100)\n    time.sleep(1000)\n",
+        "sent what is no answer: it closed its pipe",
+    ),
+    "writes into every pipe": (
+        "import os\n\n\ndef answer(sch):\n    for number in range(100):\n        try:\n"
+        "            os.write(number, b'points: 2' * 10)\n        except OSError:\n            pass\n    return sch\n",
+        "sent what is no answer",
+    ),
+    "answers without a number": (
+        "import os\nimport workbench.core.frames as frames\n\n\ndef answer(sch):\n    for number in range(3, 20):\n"
+        "        try:\n            frames.send(number, bytes(16), {'outcome': {}}, [])\n        except OSError:\n"
+        "            pass\n    return sch\n",
+        "sent what is no answer: it does not carry the number of the request",
     ),
     "forges a trace": (
         "from workbench.schedule import Trace\n\n\ndef answer(sch):\n    Trace.as_json = lambda self: '{}'\n",

@@ -13,10 +13,10 @@ from typing import Any, Final
 
 from ..core.errors import WorkbenchError
 from ..target import Target, as_target
-from . import llvm
 from .llvm.backend import LlvmBackend
+from .llvm.backend import backend as llvm
 
-BACKENDS: Final[dict[str, LlvmBackend]] = {kind: llvm.backend for kind in llvm.backend.capabilities.kinds}
+BACKENDS: Final[dict[str, LlvmBackend]] = {kind: llvm for kind in llvm.capabilities.kinds}
 """By the target's kind."""
 
 

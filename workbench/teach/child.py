@@ -7,18 +7,16 @@ process changes nothing: the marks are computed by another process, where no ans
 
 from __future__ import annotations
 
-import json
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from ..core.errors import WorkbenchError
-from .contain import OWN_FAULT
+from ..core.serving import Action
 from .exercise import Exercise, find
 
-FILE_BYTES: Final = 16_000_000
 _STARTS: Final = (
     "subprocess.",
     "os.system",
@@ -44,36 +42,9 @@ _REFUSED: Final = (
 )
 
 
-def main(result: str) -> int:
-    """Do one request from standard input; write the answer as JSON to `result`."""
-    request = json.loads(sys.stdin.buffer.read())
-    limit(request["limits"])
-    made = _JOBS[request["do"]](request)
-    text = json.dumps(made)
-    # The file is opened after the answer has run and been forgotten; `os.open` of a path outside is ours to do.
-    _allowed.append(os.path.realpath(result))
-    Path(result).write_text(text, encoding="utf-8")
-    return 0
-
-
-def limit(limits: Mapping[str, Any]) -> None:
-    """Set the limits that the system keeps for us, where it can."""
-    try:
-        import resource
-    except ImportError:  # Windows
-        return
-    seconds = int(limits["seconds"]) + 1
-    memory = int(limits["megabytes"]) * 1_000_000
-    for name, value in (
-        ("RLIMIT_CPU", seconds), ("RLIMIT_AS", memory), ("RLIMIT_FSIZE", FILE_BYTES), ("RLIMIT_CORE", 0),
-    ):  # fmt: skip
-        kind = getattr(resource, name, None)
-        if kind is not None:
-            try:
-                # One second more before the hard limit, which kills without saying why.
-                resource.setrlimit(kind, (value, value + (name == "RLIMIT_CPU")))
-            except (ValueError, OSError):
-                pass  # a stricter limit stands already
+def actions() -> Mapping[str, Action]:
+    """What `core.serving` offers."""
+    return {"answer": run_answer, "judge": judge}
 
 
 def _exercise(request: Mapping[str, Any]) -> Exercise:
@@ -85,7 +56,7 @@ def _exercise(request: Mapping[str, Any]) -> Exercise:
 # --- running an answer --------------------------------------------------------------------------------------------
 
 
-def run_answer(request: Mapping[str, Any]) -> dict[str, Any]:
+def run_answer(request: Mapping[str, Any], frames: Sequence[bytearray]) -> tuple[dict[str, Any], list[bytes]]:
     """{"outcome": ...} of an answer, or {"failed": reason}."""
     from .answers import produce
     from .source import answer_of
@@ -98,8 +69,8 @@ def run_answer(request: Mapping[str, Any]) -> dict[str, Any]:
         answer = answer_of(request["source"], exercise.id)
         outcome = produce(exercise, shapes, answer)
     except BaseException as error:  # SystemExit and KeyboardInterrupt too: they are the answer's
-        return {"failed": broken[0] if broken else _reason(error, request)}
-    return {"failed": broken[0]} if broken else {"outcome": outcome}
+        return {"failed": broken[0] if broken else _reason(error, request)}, []
+    return ({"failed": broken[0]} if broken else {"outcome": outcome}), []
 
 
 def _load_beforehand() -> None:
@@ -187,32 +158,14 @@ def _shown(path: Any) -> str:
 # --- judging ------------------------------------------------------------------------------------------------------
 
 
-def judge(request: Mapping[str, Any]) -> dict[str, Any]:
+def judge(request: Mapping[str, Any], frames: Sequence[bytearray]) -> tuple[dict[str, Any], list[bytes]]:
     """The report on an outcome, as data.  No answer has run in this process."""
     from .tasks import judged
 
     report = judged(_exercise(request), request["student"], request["outcome"])
-    return {
-        "points": report.points,
-        "reason": report.reason,
-        "checks": [
-            {"name": r.check.name, "passed": r.verdict.passed, "points": r.points, "of": r.check.points,
-             "reason": r.verdict.reason}
-            for r in report.results
-        ],
-    }  # fmt: skip
-
-
-_JOBS: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {"answer": run_answer, "judge": judge}
-
-if __name__ == "__main__":
-    try:
-        status = main(sys.argv[1])
-    except MemoryError:
-        status = OWN_FAULT
-    except Exception as error:
-        print(f"{type(error).__name__}: {error}")
-        status = OWN_FAULT
-    # Not `sys.exit`: threads and handlers that an answer left behind are not waited for.
-    sys.stdout.flush()
-    os._exit(status)
+    checks = [
+        {"name": r.check.name, "passed": r.verdict.passed, "points": r.points, "of": r.check.points,
+         "reason": r.verdict.reason}
+        for r in report.results
+    ]  # fmt: skip
+    return {"points": report.points, "reason": report.reason, "checks": checks}, []

@@ -1,8 +1,7 @@
 """The llvm backend: loop functions to native code through LLVM IR written as text.
 
-backend.compile_module(IRModule({"add": func}), Target("llvm")).link()
+    from workbench.codegen.llvm.backend import backend
+    backend.compile_module(IRModule({"add": func}), Target("llvm")).link()
+
+Nothing is imported here: processes that only compile text (`service`) start without the rest of the compiler.
 """
-
-from .backend import Artefact, backend
-
-__all__ = ["Artefact", "backend"]

@@ -14,21 +14,14 @@ by the caller (`alive` tells).
 
 from __future__ import annotations
 
-import json
-import os
-import select
-import signal
-import subprocess
-import sys
-import tempfile
 import threading
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import IO, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
+from ...core.child import Child, ChildFailure
 from ...core.dtype import DataType
 from ...core.errors import WorkbenchError
 from ...core.module import IRModule
@@ -59,17 +52,8 @@ class Answer:
 
     outputs: list[np.ndarray] = field(default_factory=list)
     failure: str = ""
-    """Empty, "error" (the code reported one), "crashed" or "hangs"."""
+    """Empty, "error" (the code reported one), "hangs", or "crashed" for whatever else ended the child."""
     error: WorkbenchError | None = None
-
-
-class ChildFailure(Exception):
-    """The child died or hangs; `kind` is "crashed" or "hangs"."""
-
-    def __init__(self, kind: str, detail: str) -> None:
-        self.kind = kind
-        self.detail = detail
-        super().__init__(detail)
 
 
 class Contained:
@@ -77,10 +61,7 @@ class Contained:
 
     def __init__(self, seconds: float = CALL_SECONDS) -> None:
         self.seconds = seconds
-        self.started = 0
-        """How many children have been started."""
-        self._process: subprocess.Popen[bytes] | None = None
-        self._messages: IO[bytes] | None = None
+        self._child = Child("workbench.codegen.llvm.contained_child", seconds=seconds)
         self.lock = threading.Lock()
         """For callers that share a child between threads."""
 
@@ -93,41 +74,40 @@ class Contained:
     @property
     def alive(self) -> bool:
         """Whether what was put and loaded is still there."""
-        return self._process is not None and self._process.poll() is None
+        return self._child.alive
+
+    @property
+    def started(self) -> int:
+        """How many children have been started."""
+        return self._child.started
 
     def close(self) -> None:
         """End the child."""
-        process, self._process = self._process, None
-        if process is not None:
-            process.kill()
-            process.wait()
-            for pipe in (process.stdin, process.stdout):
-                if pipe is not None:
-                    pipe.close()
-        if self._messages is not None:
-            self._messages.close()
-            self._messages = None
+        self._child.close()
 
     # --- requests ---
 
     def put(self, key: str, array: np.ndarray) -> None:
         """Hand an array over; it stays until it is dropped."""
         compact = np.ascontiguousarray(array)
-        header = {"do": "put", "key": key, "dtype": str(DataType(compact.dtype)), "shape": list(array.shape)}
-        self._request(header, [memoryview(compact.reshape(-1).view(np.uint8))])
+        header = {"key": key, "dtype": str(DataType(compact.dtype)), "shape": list(array.shape)}
+        self._child.ask("put", header, [memoryview(compact.reshape(-1).view(np.uint8))])
 
     def drop(self, keys: Sequence[str]) -> None:
         """Forget arrays."""
-        self._request({"do": "drop", "keys": list(keys)}, [])
+        self._child.ask("drop", {"keys": list(keys)})
 
     def load(self, library: str, unit: Unit) -> WorkbenchError | None:
         """Compile and link; an error of LLVM's or the linker's is the answer.  Raises `ChildFailure`."""
         header = {
-            "do": "load", "library": library, "jobs": [asdict(job) for job in unit.jobs],
+            "library": library, "jobs": [asdict(job) for job in unit.jobs],
             "functions": {name: [symbol, list(written)] for name, (symbol, written) in unit.functions.items()},
         }  # fmt: skip
-        answer, _ = self._request(header, unit.objects)
-        return _error_of(answer)
+        try:
+            self._child.ask("load", header, unit.objects)
+        except WorkbenchError as error:
+            return error
+        return None
 
     def call(
         self,
@@ -142,17 +122,16 @@ class Contained:
         `initial`: what an output holds at first, by position and key; NaN bytes else.
         """
         header = {
-            "do": "call", "library": library, "function": function, "arguments": list(arguments),
+            "library": library, "function": function, "arguments": list(arguments),
             "outputs": [[position, str(dtype), list(shape)] for position, dtype, shape in outputs],
             "initial": {str(position): key for position, key in (initial or {}).items()},
         }  # fmt: skip
         try:
-            answer, frames = self._request(header, [])
+            frames = self._child.ask("call", header).frames
         except ChildFailure as failure:
             error = WorkbenchError("E-NUMERICS-CRASH", failure.detail, where=f"function {function}")
-            return Answer([], failure.kind, error)
-        error = _error_of(answer)
-        if error is not None:
+            return Answer([], "hangs" if failure.kind == "hangs" else "crashed", error)
+        except WorkbenchError as error:
             return Answer([], "error", error)
         made = [
             np.frombuffer(data, dtype.to_numpy()).reshape(shape)
@@ -178,12 +157,9 @@ class Contained:
             for value in values
             if isinstance(value, np.ndarray)
         ]
-        header = {"do": "run", "library": library, "function": function, "values": shapes,
+        header = {"library": library, "function": function, "values": shapes,
                   "written": list(written), "timing": timing}  # fmt: skip
-        answer, made = self._request(header, frames)
-        error = _error_of(answer)
-        if error is not None:
-            raise error
+        made = self._child.ask("run", header, frames).frames
         if timing is not None:
             return np.frombuffer(made[0], np.float64).tolist()
         return {
@@ -191,100 +167,12 @@ class Contained:
             for place, data in zip(written, made, strict=True)
         }
 
-    # --- the pipe ---
-
-    def _start(self) -> subprocess.Popen[bytes]:
-        if self._process is not None and self._process.poll() is None:
-            return self._process
-        self.close()
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-        self._messages = tempfile.TemporaryFile()
-        self.started += 1
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "workbench.codegen.llvm.contained_child"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._messages,
-            env=environment,
-            start_new_session=True,  # Ctrl-C is for the parent, which ends the child
-        )
-        return self._process
-
-    def _request(self, header: dict[str, Any], frames: Sequence[Any]) -> tuple[dict[str, Any], list[bytes]]:
-        """Send a request and wait for its answer.  Raises `ChildFailure`; an interrupt ends the child."""
-        process = self._start()
-        assert process.stdin is not None and process.stdout is not None
-        try:
-            send(process.stdin, header, frames)
-            deadline = time.monotonic() + self.seconds
-            answer = json.loads(self._read(process.stdout, deadline))
-            return answer, [self._read(process.stdout, deadline) for _ in range(answer.get("frames", 0))]
-        except TimeoutError:  # (an OSError, so it comes first)
-            self.close()
-            raise ChildFailure("hangs", f"no answer within {self.seconds:g} s; the child was ended") from None
-        except (OSError, EOFError):
-            raise self._died() from None
-        except BaseException:
-            self.close()
-            raise
-
-    @staticmethod
-    def _read(pipe: IO[bytes], deadline: float) -> bytes:
-        """One frame.  Raises TimeoutError after the deadline, EOFError when the child is gone."""
-        size = int.from_bytes(_exactly(pipe, 8, deadline), "little")
-        return _exactly(pipe, size, deadline)
-
-    def _died(self) -> ChildFailure:
-        process = self._process
-        status = process.wait(timeout=10) if process is not None else 0
-        said = ""
-        if self._messages is not None:
-            self._messages.seek(0)
-            lines = self._messages.read().decode(errors="replace").strip().splitlines()
-            said = next((line.strip() for line in reversed(lines) if line.strip()), "")
-        self.close()
-        how = signal.Signals(-status).name if status < 0 else f"exit status {status}"
-        return ChildFailure("crashed", f"{how}: {said[:200]}" if (said and status >= 0) or "Assert" in said else how)
-
 
 def _described(value: Any) -> Any:
     """An array by dtype and shape; a number as it is."""
     if not isinstance(value, np.ndarray):
         return value
     return {"dtype": str(DataType(value.dtype)), "shape": list(value.shape)}
-
-
-def _exactly(pipe: IO[bytes], size: int, deadline: float) -> bytes:
-    parts: list[bytes] = []
-    descriptor = pipe.fileno()
-    while size:
-        ready, _, _ = select.select([descriptor], [], [], max(0.0, deadline - time.monotonic()))
-        if not ready:
-            raise TimeoutError
-        part = os.read(descriptor, min(size, 1 << 20))
-        if not part:
-            raise EOFError
-        parts.append(part)
-        size -= len(part)
-    return b"".join(parts)
-
-
-def send(pipe: IO[bytes], header: dict[str, Any], frames: Sequence[Any]) -> None:
-    """A request or an answer: a JSON frame, then the binary frames it announces."""
-    head = json.dumps({**header, "frames": len(frames)}).encode()
-    pipe.write(len(head).to_bytes(8, "little") + head)
-    for data in frames:
-        view = memoryview(data)
-        pipe.write(view.nbytes.to_bytes(8, "little"))
-        pipe.write(view)
-    pipe.flush()
-
-
-def _error_of(answer: dict[str, Any]) -> WorkbenchError | None:
-    fields = answer.get("error")
-    if fields is None:
-        return None
-    return WorkbenchError(fields.pop("code"), fields.pop("message"), **fields)
 
 
 def unit_of(mod: IRModule, target: Target, optimise: int = 3) -> Unit:

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import json
-import os
-import resource
-import sys
 import zlib
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
 
 from ...core.dtype import DataType
 from ...core.errors import WorkbenchError
+from ...core.serving import Action
 from ...runtime.native import library as native_runtime
 from ...runtime.packed import PackedFunc, packed_at
 from ...runtime.timing import measure
 from . import jit
-from .contained import send
 from .machine import Job, compile_job
-from .parallel_compile import read_frame
 
 GUARD: Final = 4096
 """Bytes before and after each argument."""
@@ -62,21 +59,21 @@ class Child:
         self.arrays: dict[str, tuple[Guarded, int]] = {}
         self.libraries: dict[str, dict[str, PackedFunc]] = {}
 
-    def put(self, request: dict[str, Any], frames: list[bytes]) -> list[Any]:
+    def put(self, request: Mapping[str, Any], frames: Sequence[bytearray]) -> list[Any]:
         held = Guarded.empty(DataType(request["dtype"]), tuple(request["shape"]))
         held.array.reshape(-1).view(np.uint8)[:] = np.frombuffer(frames[0], np.uint8)
         self.arrays[request["key"]] = (held, zlib.crc32(held.memory))
         return []
 
-    def drop(self, request: dict[str, Any], frames: list[bytes]) -> list[Any]:
+    def drop(self, request: Mapping[str, Any], frames: Sequence[bytearray]) -> list[Any]:
         for key in request["keys"]:
             self.arrays.pop(key, None)
         return []
 
-    def load(self, request: dict[str, Any], frames: list[bytes]) -> list[Any]:
+    def load(self, request: Mapping[str, Any], frames: Sequence[bytearray]) -> list[Any]:
         runtime = native_runtime()
         assert runtime is not None
-        objects = [*frames, *(compile_job(Job(**job)) for job in request["jobs"])]
+        objects = [*map(bytes, frames), *(compile_job(Job(**job)) for job in request["jobs"])]
         symbols = [symbol for symbol, _ in request["functions"].values()]
         linked = jit.link(objects, symbols, runtime.addresses)
         self.libraries[request["library"]] = {
@@ -85,7 +82,7 @@ class Child:
         }
         return []
 
-    def run(self, request: dict[str, Any], frames: list[bytes]) -> list[Any]:
+    def run(self, request: Mapping[str, Any], frames: Sequence[bytearray]) -> list[Any]:
         """Call a function on what came with the request; what it wrote, or seconds."""
         name, data = request["function"], iter(frames)
         held: list[Guarded | None] = []
@@ -109,7 +106,7 @@ class Child:
         kept = [held[place] for place in request["written"]]
         return [np.ascontiguousarray(own.array).reshape(-1).view(np.uint8) for own in kept if own is not None]
 
-    def call(self, request: dict[str, Any], frames: list[bytes]) -> list[Any]:
+    def call(self, request: Mapping[str, Any], frames: Sequence[bytearray]) -> list[Any]:
         outputs = {place: Guarded.empty(DataType(dtype), tuple(shape)) for place, dtype, shape in request["outputs"]}
         for place, key in request["initial"].items():
             outputs[int(place)].array[...] = self.arrays[key][0].array
@@ -132,25 +129,16 @@ class Child:
         return key, self.arrays[key][0]
 
 
-def main() -> None:
-    """Requests from standard input, answers to standard output, until the input closes."""
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a crash is an answer here, not worth a file
-    source, sink = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # whatever prints must not disturb the frames
+def actions() -> Mapping[str, Action]:
+    """What `core.serving` offers; arrays and libraries stay from request to request."""
     child = Child()
-    actions = {"put": child.put, "drop": child.drop, "load": child.load, "call": child.call, "run": child.run}
-    while True:
-        try:
-            request = json.loads(read_frame(source))
-            frames = [read_frame(source) for _ in range(request["frames"])]
-        except ValueError:
-            return
-        try:
-            send(sink, {}, actions[request["do"]](request, frames))
-        except WorkbenchError as error:
-            names = ("code", "message", "where", "found", "expected", "fix")
-            send(sink, {"error": {name: getattr(error, name) for name in names}}, [])
+    known = {"put": child.put, "drop": child.drop, "load": child.load, "call": child.call, "run": child.run}
+    return {name: partial(_answered, function) for name, function in known.items()}
 
 
-if __name__ == "__main__":
-    main()
+def _answered(
+    function: Callable[[Mapping[str, Any], Sequence[bytearray]], list[Any]],
+    request: Mapping[str, Any],
+    frames: Sequence[bytearray],
+) -> tuple[Mapping[str, Any], list[Any]]:
+    return {}, function(request, frames)

@@ -6,14 +6,12 @@ parser and verifier here cannot trip an assertion of the optimiser, as far as kn
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 import threading
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
+from ...core.child import Child, ChildFailure
 from ...core.errors import WorkbenchError, shorten
 from ...target import Target
 from ...target.tables import PROCESSORS
@@ -107,32 +105,24 @@ def require_known(target: Target) -> None:
         )
 
 
-_TRIAL: Final = """
-import json, sys
-import llvmlite.binding as llvm
-triple, cpu, features, abi = json.loads(sys.stdin.read())
-llvm.initialize_all_targets()
-llvm.initialize_all_asmprinters()
-found = llvm.Target.from_triple(triple or llvm.get_process_triple())
-machine = found.create_target_machine(cpu=cpu, features=features, abiname=abi)
-machine.emit_object(llvm.parse_assembly("define void @f() { ret void }"))
-"""
-
-
 @lru_cache(maxsize=256)
 def _judged(triple: str, cpu: str, features: str, abi: str) -> str:
     """Why LLVM cannot compile for this, found out in a process of its own; empty if it can."""
-    asked = json.dumps([triple, cpu, features, abi])
-    if "\\u0000" in asked or len(asked) > 8192:
+    if "\0" in f"{triple}{cpu}{features}{abi}" or len(f"{triple}{cpu}{features}{abi}") > 8192:
         return "a name that no processor has"
-    command = [sys.executable, "-c", _TRIAL]
-    done = subprocess.run(command, input=asked, capture_output=True, text=True, timeout=120, check=False)
-    said = next((line for line in done.stderr.splitlines() if "not a recognized" in line or "LLVM ERROR" in line), "")
-    if said:
-        return shorten(said, 200)
-    if done.returncode < 0:
-        return "LLVM ended the process that tried it"
-    return ""  # what Python can say (an unknown triple) is said where it is used
+    with Child("workbench.codegen.llvm.service", seconds=120.0) as child:
+        try:
+            child.ask("trial", {"triple": triple, "cpu": cpu, "features": features, "abi": abi})
+            failure = None
+        except ChildFailure as found:
+            failure = found
+        said = failure.said if failure is not None else child.printed().read().decode(errors="replace")
+    told = next((line for line in said.splitlines() if "not a recognized" in line or "LLVM ERROR" in line), "")
+    if told:
+        return shorten(told, 200)
+    if failure is not None and failure.kind != "fault":  # a fault is Python's: an unknown triple, told where it is used
+        return f"LLVM {failure.phrase} when it was tried: {failure.detail}"
+    return ""
 
 
 def needed_features(target: Target) -> str:

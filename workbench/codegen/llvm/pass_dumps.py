@@ -3,30 +3,24 @@
     dumps = pass_dumps(machine.job_of(text, Target("llvm"), "asm"), ("wb_matmul_0",))
     [(dump.name, dump.where) for dump in dumps if dump.changed]
 
-The child compiles as the parent would, with ``-print-changed``; its error output is the record.  Time and bytes are
+The child (`service`) compiles as we would, with ``-print-changed``; what it prints is the record.  Time and bytes are
 bounded (`limits.llvm_seconds`, `limits.llvm_bytes`).  Texts are kept compressed and read when looked at.
 """
 
 from __future__ import annotations
 
-import json
-import os
 import re
-import signal
-import subprocess
-import sys
-import tempfile
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import IO, Final, Literal
+from typing import Final, Literal
 
+from ...core.child import Child, ChildFailure, Limits
 from ...core.errors import WorkbenchError
 from ...core.limits import limits
-from .machine import Job, compile_job
+from .machine import Job
 
 Phase = Literal["ir", "machine"]
-OPTIONS: Final = ("-print-changed", "-print-module-scope")
 _HEADER: Final = re.compile(r"^(?:[;#] )?\*\*\* IR (?:Dump|Pass) (?:(At Start)|(?:After )?(.+?)) ?\*\*\*\s*$")
 _OUTCOME: Final = re.compile(r" (omitted because no change|ignored|filtered out|invalidated)$")
 _DEFINE: Final = re.compile(r"^define .*?@([\w.$]+)\(")
@@ -71,19 +65,18 @@ def count_instructions(text: str) -> int:
     )  # fmt: skip
 
 
-# --- the parent ---------------------------------------------------------------------------------------------------
-
-
 def pass_dumps(job: Job, functions: Sequence[str]) -> tuple[PassDump, ...]:
     """Every pass that runs while `job` is compiled, on the functions with these symbols.
 
     Raises `WorkbenchError`: E-LLVM-PASSES-LIMIT beyond time or bytes, E-LLVM-PASSES when LLVM cannot tell.
     """
-    with tempfile.TemporaryFile("w+b") as record:
-        _run_child(job, functions, record)
-        record.seek(0)
-        lines = (line.decode("utf-8", "replace").rstrip("\n") for line in record)
-        found = tuple(_read(lines))
+    bound = Limits(file_bytes=limits.llvm_bytes)
+    with Child("workbench.codegen.llvm.service", seconds=limits.llvm_seconds, limits=bound) as child:
+        try:
+            child.ask("passes", {"job": asdict(job), "functions": list(functions)})
+        except ChildFailure as failure:
+            raise _refused(failure) from None
+        found = tuple(_read(line.decode("utf-8", "replace").rstrip("\n") for line in child.printed()))
     if not found:
         raise WorkbenchError(
             "E-LLVM-PASSES", "LLVM told nothing of its passes", fix="this needs an llvmlite whose LLVM can print them"
@@ -91,36 +84,21 @@ def pass_dumps(job: Job, functions: Sequence[str]) -> tuple[PassDump, ...]:
     return found
 
 
-def _run_child(job: Job, functions: Sequence[str], record: IO[bytes]) -> None:
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-    order = json.dumps({"job": asdict(job), "functions": list(functions), "bytes": limits.llvm_bytes})
-    try:
-        done = subprocess.run(
-            [sys.executable, "-m", __name__],
-            input=order.encode(),
-            stdout=subprocess.DEVNULL,
-            stderr=record,
-            env=environment,
-            timeout=limits.llvm_seconds,
-            check=False,
+def _refused(failure: ChildFailure) -> WorkbenchError:
+    if failure.kind == "hangs":
+        return _beyond(f"more than {limits.llvm_seconds} s", "llvm_seconds")
+    if failure.kind == "limit":
+        return _beyond(f"more than {limits.llvm_bytes:,} bytes", "llvm_bytes")
+    if failure.kind == "absent":
+        return WorkbenchError(
+            "E-LLVM-PASSES", "the process that records LLVM's passes cannot be started", found=failure.detail[:200]
         )
-    except subprocess.TimeoutExpired:
-        raise _beyond(f"more than {limits.llvm_seconds} s", "llvm_seconds") from None
-    except OSError as error:
-        raise WorkbenchError(
-            "E-LLVM-PASSES", "the process that records LLVM's passes cannot be started", found=str(error)[:200]
-        ) from None
-    if record.tell() >= limits.llvm_bytes or -done.returncode == getattr(signal, "SIGXFSZ", 25):
-        raise _beyond(f"more than {limits.llvm_bytes:,} bytes", "llvm_bytes")
-    if done.returncode != 0:
-        record.seek(0, os.SEEK_END)
-        record.seek(max(0, record.tell() - 600))
-        raise WorkbenchError(
-            "E-LLVM-PASSES",
-            "LLVM ended while its passes were recorded",
-            found=record.read().decode("utf-8", "replace").strip()[-300:] or f"exit status {done.returncode}",
-            fix="check that the kernel compiles: s.build()",
-        )
+    return WorkbenchError(
+        "E-LLVM-PASSES",
+        "LLVM ended while its passes were recorded",
+        found=failure.said[-300:] or failure.detail,
+        fix="check that the kernel compiles: s.build()",
+    )
 
 
 def _beyond(found: str, limit: str) -> WorkbenchError:
@@ -198,32 +176,3 @@ def _functions_only(body: list[str]) -> str:
                 kept.append("")
                 inside = False
     return "\n".join(kept)
-
-
-# --- the child ----------------------------------------------------------------------------------------------------
-
-
-def child() -> None:
-    """Compile one job with the switches on; what LLVM says goes to the error output."""
-    import llvmlite.binding as llvm
-
-    order = json.loads(sys.stdin.buffer.read())
-    _bound(int(order["bytes"]))
-    for option in (*OPTIONS, f"-filter-print-funcs={','.join(order['functions'])}"):
-        llvm.set_option("", option)
-    compile_job(Job(**order["job"]))
-
-
-def _bound(size: int) -> None:
-    """End this process when it writes more than `size` bytes to a file."""
-    try:
-        import resource
-    except ImportError:  # Windows: the parent's time limit is all there is
-        return
-    signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-
-
-if __name__ == "__main__":
-    child()

@@ -14,12 +14,13 @@ from typing import Any
 
 import numpy as np
 
+from ...core.child import ChildFailure
 from ...core.errors import WorkbenchError
 from ...core.module import IRModule
 from ...runtime.packed import PackedFunc
 from ...runtime.timing import BenchmarkResult
 from ...tir import nodes as t
-from .contained import ChildFailure, Contained, Unit
+from .contained import Contained, Unit
 from .signature import Parameter
 
 ATTRIBUTE = "unsafe"
@@ -63,8 +64,8 @@ class ContainedLibrary:
                 return self._child.run("unsafe", name, values, self.written[name], timing)
         except ChildFailure as failure:
             raise WorkbenchError(
-                "E-UNSAFE-CRASHED" if failure.kind == "crashed" else "E-UNSAFE-HANGS",
-                f"{name} {failure.kind}; it ran in a process of its own, so nothing else is lost",
+                "E-UNSAFE-HANGS" if failure.kind == "hangs" else "E-UNSAFE-CRASHED",
+                f"{name} {failure.phrase}; it ran in a process of its own, so nothing else is lost",
                 found=failure.detail,
                 expected="a schedule whose steps are all legal",
                 fix="undo the step with unsafe=True",

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...codegen.llvm.contained import Answer, ChildFailure, Contained, Unit, unit_of, written_positions
+from ...codegen.llvm.contained import Answer, Contained, Unit, unit_of, written_positions
+from ...core.child import ChildFailure
 from ...core.equal import fingerprint
 from ...core.errors import WorkbenchError
 from ...core.module import IRModule

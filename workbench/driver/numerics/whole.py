@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ...codegen.llvm.contained import Answer, ChildFailure, Contained, Unit, unit_of
+from ...codegen.llvm.contained import Answer, Contained, Unit, unit_of
 from ...codegen.llvm.signature import packed_parameters
+from ...core.child import ChildFailure
 from ...core.errors import WorkbenchError
 from ...core.module import IRModule
 from ...lower.entry import Lowered
