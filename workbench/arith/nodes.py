@@ -143,21 +143,48 @@ class Var(PrimExpr):
     is_variable: ClassVar[bool] = True
     renameable: ClassVar[tuple[str, ...]] = ("name",)
 
+    def __post_init__(self) -> None:
+        if type(self.dtype) is not DataType:
+            object.__setattr__(self, "dtype", DataType(self.dtype))
+
 
 @node
 class IntImm(PrimExpr):
-    """An integer (or bool) constant, in the range of its dtype."""
+    """An integer (or bool) constant, in the range of its dtype.  Also in the classic order: ``IntImm("int32", 1)``."""
 
     value: int
     dtype: DataType = DataType("int64")
 
+    def __post_init__(self) -> None:
+        if type(self.value) is not int or type(self.dtype) is not DataType:
+            _settle(self, int)
+
 
 @node
 class FloatImm(PrimExpr):
-    """A floating-point constant; `value` is exactly representable in `dtype`."""
+    """A floating-point constant; `value` is exactly representable in `dtype`.  Also ``FloatImm("float32", 1.5)``."""
 
     value: float
     dtype: DataType = DataType("float32")
+
+    def __post_init__(self) -> None:
+        if type(self.value) is not float or type(self.dtype) is not DataType:
+            _settle(self, float)
+
+
+def _settle(constant: IntImm | FloatImm, number: type[int] | type[float]) -> None:
+    """A constant's value as a Python number and its dtype as one, whichever of the two came first."""
+    value: Any = constant.value
+    dtype: Any = constant.dtype
+    if isinstance(value, str):
+        value, dtype = dtype, value
+    if isinstance(value, str) or not hasattr(value, "__index__" if number is int else "__float__"):
+        raise WorkbenchError(
+            "E-EXPR-CONSTANT", f"{type(constant).__name__} needs a number and a dtype", found=repr(value),
+            expected='a dtype and a number, as in IntImm("int32", 1)',
+        )  # fmt: skip
+    object.__setattr__(constant, "value", number(value))
+    object.__setattr__(constant, "dtype", DataType(dtype))
 
 
 @node

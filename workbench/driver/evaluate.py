@@ -63,8 +63,8 @@ class Executor:
                 return _answer(interpret(mod, *values))
             if not compiled:
                 compiled.append(GraphExecutor(build_model(mod, self.target), self.device))
-            for name, value in zip(names, values, strict=True):
-                compiled[0].set_input(name, value)
+            for index, value in enumerate(values):  # by position: parameters may share a name
+                compiled[0].set_input(index, value)
             compiled[0].run()
             found = [compiled[0].get_output(index) for index in range(compiled[0].get_num_outputs())]
             return found[0] if len(found) == 1 else found
@@ -73,14 +73,18 @@ class Executor:
 
 
 def _arguments(names: list[str], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[np.ndarray]:
-    unknown = next((key for key in kwargs if key not in names), None)
+    unknown = next((key for key in kwargs if names.count(key) != 1), None)
     missing = [name for name in names[len(args) :] if name not in kwargs]
     if unknown is not None or missing or len(args) > len(names):
         raise WorkbenchError(
             "E-EVALUATE-ARGUMENT",
-            f"there is no parameter {unknown!r}" if unknown else f"{len(args) + len(kwargs)} arguments do not fit",
+            f"there is no parameter {unknown!r}"
+            if unknown and unknown not in names
+            else f"there are {names.count(unknown)} parameters named {unknown!r}"
+            if unknown
+            else f"{len(args) + len(kwargs)} arguments do not fit",
             expected=", ".join(names),
-            fix=nearest(unknown, names) if unknown else "",
+            fix=nearest(unknown, names) if unknown and unknown not in names else "",
         )
     values = [*args, *(kwargs[name] for name in names[len(args) :])]
     return [value.numpy() if hasattr(value, "numpy") else np.asarray(value) for value in values]

@@ -14,6 +14,7 @@ A relay `If` becomes an `if` around the calls of its branches, whose results are
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from itertools import count
 
 from ..arith.build import const
 from ..arith.nodes import Call, PrimExpr, StringImm
@@ -104,12 +105,12 @@ def lower_module(mod: IRModule, target: Target) -> Lowered:
         raise WorkbenchError("E-LOWER-MAIN", "main is not a relay function", found=type(main).__name__)
     entry = _Entry(target)
     inputs: list[tuple[str, TensorType]] = []
-    for parameter in main.params:
+    for parameter, name in zip(main.params, _input_names(main), strict=True):
         (tensor,) = tensor_types(parameter.checked_type, f"parameter {parameter.name_hint}")
         _require_static(tensor, f"parameter {parameter.name_hint} of main")
         buffer = decl_buffer(tensor.concrete_shape, tensor.dtype, entry.unique(parameter.name_hint))
         entry.values[id(parameter)] = (buffer,)
-        inputs.append((parameter.name_hint, tensor))
+        inputs.append((name, tensor))
     _lower_all(main.body, entry)
     lowered = _finish(main, entry, inputs, tuple(mod.attrs.get("output_names", ())))
     return replace(lowered, guards=guards_of(mod.attrs))
@@ -127,6 +128,16 @@ def _require_static(tensor: TensorType, where: str) -> None:
             fix="give the extents: relay.var(name, shape=numbers), or shape= when opening a model; "
             "the interpreter runs programs of unknown extents",
         )
+
+
+def _input_names(main: r.Function) -> list[str]:
+    """A name for each parameter, by which it is set: its own; where several have one, the later ones get numbers."""
+    own = [parameter.name_hint for parameter in main.params]
+    names: list[str] = []
+    for name in own:
+        numbered = (f"{name}_{number}" for number in count(1))
+        names.append(next(item for item in numbered if item not in {*own, *names}) if name in names else name)
+    return names
 
 
 def _lower_all(body: r.Expr, entry: _Entry) -> None:

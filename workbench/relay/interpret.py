@@ -119,14 +119,18 @@ def _bound(func: e.Function, args: tuple[Any, ...]) -> list[Any]:
     names = [param.name_hint for param in func.params]
     if len(args) == 1 and isinstance(args[0], Mapping) and not (len(names) == 1 and names[0] in ("",)):
         given = args[0]
-        unknown = next((name for name in given if name not in names), None)
+        unknown = next((name for name in given if names.count(name) != 1), None)
         missing = [name for name in names if name not in given]
         if unknown is not None or missing:
             raise WorkbenchError(
                 "E-INTERPRET-ARGUMENT",
-                f"there is no parameter {unknown!r}" if unknown is not None else f"no value for {', '.join(missing)}",
+                f"there is no parameter {unknown!r}"
+                if unknown is not None and unknown not in names
+                else f"there are {names.count(unknown)} parameters named {unknown!r}"
+                if unknown is not None
+                else f"no value for {', '.join(missing)}",
                 expected=", ".join(names),
-                fix=nearest(str(unknown), names) if unknown is not None else "",
+                fix="" if unknown is None or unknown in names else nearest(str(unknown), names),
             )
         args = tuple(given[name] for name in names)
     if len(args) != len(names):

@@ -213,6 +213,8 @@ def conform(spec: TensorSpec, value: Any) -> np.ndarray:
     except Exception as error:  # what objects of others raise when they are asked for an array
         raise WorkbenchError("E-RUN-DTYPE", f"input {spec.name!r} is no array", found=str(error)[:120]) from None
     wanted = spec.dtype.to_numpy()
+    if spec.dtype == "bfloat16" and given.dtype == np.uint16:
+        given = given.view(wanted)  # bits: what NumPy without bfloat16 holds them in
     if given.dtype != wanted:
         literal = not hasattr(value, "dtype") and given.dtype.kind in "biuf"
         if not literal and not np.can_cast(given.dtype, wanted, "safe"):

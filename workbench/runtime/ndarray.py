@@ -61,8 +61,11 @@ class NDArray:
     asnumpy = numpy
 
     def copyfrom(self, source: Any) -> NDArray:
-        """Copy the elements of an array-like of the same shape, converted to this dtype."""
-        values = source._array if isinstance(source, NDArray) else np.asarray(source)
+        """Copy the elements of an array-like of the same shape, converted to this dtype.
+
+        Into bfloat16, uint16 goes as the bits that it holds, since NumPy has no bfloat16 of its own (classic API).
+        """
+        values = _as_bits(source._array if isinstance(source, NDArray) else np.asarray(source), self.dtype)
         if values.shape != self.shape:
             raise WorkbenchError(
                 "E-ARRAY-SHAPE", "the shapes differ", found=str(values.shape), expected=str(self.shape)
@@ -79,7 +82,8 @@ class NDArray:
         raise WorkbenchError("E-ARRAY-TARGET", "copyto takes an NDArray or a Device", found=type(target).__name__)
 
     def __setitem__(self, where: Any, value: Any) -> None:
-        self._array[where] = value._array if isinstance(value, NDArray) else value
+        values = value._array if isinstance(value, NDArray) else value
+        self._array[where] = _as_bits(values, self.dtype) if isinstance(values, np.ndarray) else values
 
     def __getitem__(self, where: Any) -> Any:
         return self._array[where].copy()
@@ -113,6 +117,12 @@ class NDArray:
 
     def __repr__(self) -> str:
         return f"<NDArray {self.dtype}{list(self.shape)} on {self.device}>\n{self._array!r}"
+
+
+def _as_bits(values: np.ndarray, dtype: DataType) -> np.ndarray:
+    """uint16 seen as bfloat16 where that is wanted; other arrays as they are."""
+    bits = dtype == "bfloat16" and values.dtype == np.uint16
+    return values.view(dtype.to_numpy()) if bits else values
 
 
 def array(source: Any, device: Device | None = None, mem_scope: str | None = None) -> NDArray:

@@ -226,6 +226,16 @@ def _poll(self: ExpressionEmitter, node: n.Call, arguments: list[Value]) -> Valu
 
 
 def _ret(self: ExpressionEmitter, node: n.Call, arguments: list[Value]) -> Value:
+    value = node.args[0]
+    if not isinstance(value, n.IntImm) or value.value != 0:
+        raise WorkbenchError(
+            "E-CODEGEN-RETURN",
+            "a compiled function gives its results in buffers, not by T.ret",
+            found="T.ret of a value",
+            expected="T.ret(0): leave the function",
+            fix="store the value in a buffer of one element that is a parameter",
+            nodes=(node,),
+        )
     _body(self).return_status(
         arguments[0].text if arguments[0].dtype == INT32 else conversions.cast(self, arguments[0], INT32).text
     )
