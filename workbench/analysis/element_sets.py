@@ -18,7 +18,7 @@ import numpy as np
 
 from ..core.errors import WorkbenchError
 from ..tir import nodes as t
-from .arrays import Loader, values
+from ..tir.array_values import Loader, values
 from .conditions import conjuncts
 from .instances import enumerate_loops, variables_in
 from .programs import constant

@@ -19,7 +19,7 @@ from ..core.errors import WorkbenchError
 from ..target import as_target
 from ..target.memory import CacheLevel
 from ..tir import nodes as t
-from .arrays import Loader, values
+from ..tir.array_values import Loader, values
 from .element_sets import Around, Touched, split_guards, touched, union_count
 from .fact import Fact, bytes_text, table
 from .index_tables import loader

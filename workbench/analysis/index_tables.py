@@ -16,7 +16,7 @@ import numpy as np
 
 from ..core.errors import WorkbenchError
 from ..tir import nodes as t
-from .arrays import Loader, Values, refuse_load, values
+from ..tir.array_values import Loader, Values, refuse_load, values
 from .instances import Instances, enumerate_loops, instances
 
 Tables = dict[int, np.ndarray]

@@ -20,7 +20,7 @@ from ..arith.nodes import PrimExpr, Var
 from ..core.errors import WorkbenchError
 from ..core.node import pre_order
 from ..tir import nodes as t
-from .arrays import Loader, refuse_load, values
+from ..tir.array_values import Loader, refuse_load, values
 from .programs import constant
 from .sites import Guard
 

@@ -19,7 +19,7 @@ import numpy as np
 from ..arith.nodes import PrimExpr
 from ..core.errors import WorkbenchError, nearest
 from ..tir import nodes as t
-from .arrays import values
+from ..tir.array_values import values
 from .conditions import conjuncts
 from .fact import Fact
 from .instances import enumerate_loops, variables_in

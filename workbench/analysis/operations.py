@@ -17,7 +17,7 @@ from ..arith.nodes import PrimExpr
 from ..core.module import IRModule
 from ..core.node import pre_order
 from ..tir import nodes as t
-from .arrays import operands
+from ..tir.array_values import operands
 from .index_tables import loader
 from .instances import instances
 from .programs import constant, plain

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from ..arith import nodes as a
 from ..arith.nodes import PrimExpr
 from ..tir import nodes as t
-from .arrays import operands
+from ..tir.array_values import operands
 
 Guard = tuple[PrimExpr, bool]
 """A condition, and the value that it must have."""

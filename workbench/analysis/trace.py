@@ -23,7 +23,7 @@ from ..arith.nodes import PrimExpr, Var
 from ..core.errors import WorkbenchError
 from ..core.node import pre_order
 from ..tir import nodes as t
-from .arrays import Values, values
+from ..tir.array_values import Values, values
 from .index_tables import loader
 from .programs import constant, flat, scalar
 from .sites import GuardedAccess, ordered

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from ..analysis.affine import Affine
 from ..analysis.tree import BlockSite, Tree, iter_ranges
+from ..arith import build
 from ..arith.nodes import PrimExpr, Var
 from ..core import origin
 from ..core.node import Node, rewrite, traced_nodes
@@ -75,7 +76,10 @@ def replace_loads(root: Node, buffer: t.Buffer, value: PrimExpr, variables: Mapp
             fix="inline before vectors are written by hand",
             nodes=(site.block,),
         )
-        at = {by_identity[variable]: node.indices[axis] for variable, axis in variables.items()}
+        at = {
+            by_identity[variable]: build.cast(by_identity[variable].dtype, node.indices[axis])
+            for variable, axis in variables.items()
+        }
         return substitute(value, {**fixed, **at})
 
     made = rewrite(root, post)

@@ -33,6 +33,7 @@ from ..arith.nodes import PrimExpr, Var
 from ..arith.simplify import Simplifier
 from ..core.errors import WorkbenchError
 from ..core.node import pre_order, substitute
+from . import array_values
 
 CODE: Final = "E-TIR-INDEX-MAP"
 TEXT_LIMIT: Final = 4_000
@@ -49,6 +50,8 @@ class _Separator:
 
 
 AXIS_SEPARATOR: Final = _Separator()
+_OUTPUTS: Final = (n.Add, n.Sub, n.Mul, n.FloorDiv, n.FloorMod, n.Min, n.Max)
+"""What outputs are made of, besides inputs and numbers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +116,11 @@ class IndexMap:
     def map_indices(self, indices: Sequence[Any]) -> list[PrimExpr]:
         """The outputs at `indices`.  Raises `WorkbenchError` if there are not as many as inputs."""
         self._check_rank(indices, "indices")
-        values = {var: build.convert(value) for var, value in zip(self.initial_indices, indices, strict=True)}
+        values = {
+            var: build.cast(var.dtype.with_lanes(made.dtype.lanes), made)  # looked-up indices may be of another dtype
+            for var, value in zip(self.initial_indices, indices, strict=True)
+            for made in [build.convert(value)]
+        }
         return [substitute(output, values) for output in self.final_indices]
 
     def map_shape(self, shape: Sequence[Any]) -> list[PrimExpr]:
@@ -282,30 +289,8 @@ def table(index_map: IndexMap, sizes: Sequence[int]) -> np.ndarray:
     count = math.prod(sizes)
     grids: Sequence[Any] = np.meshgrid(*(np.arange(size) for size in sizes), indexing="ij") if sizes else []
     known = {id(var): grid.reshape(-1) for var, grid in zip(index_map.initial_indices, grids, strict=True)}
-    columns = [np.broadcast_to(_evaluated(output, known), (count,)) for output in index_map.final_indices]
+    columns = [np.broadcast_to(array_values.values(output, known), (count,)) for output in index_map.final_indices]
     return np.stack(columns, axis=1) if columns else np.zeros((count, 0), "int64")
-
-
-_MEANING: Final[dict[type, Callable[..., Any]]] = {
-    n.Add: np.add, n.Sub: np.subtract, n.Mul: np.multiply, n.FloorDiv: np.floor_divide, n.FloorMod: np.mod,
-    n.Min: np.minimum, n.Max: np.maximum,
-}  # fmt: skip
-
-
-def _evaluated(expr: PrimExpr, known: Mapping[int, Any]) -> Any:
-    done: dict[int, Any] = dict(known)
-    stack: list[tuple[Any, bool]] = [(expr, False)]
-    while stack:
-        node, ready = stack.pop()
-        if id(node) in done:
-            continue
-        if isinstance(node, n.IntImm):
-            done[id(node)] = np.int64(node.value)
-        elif ready:
-            done[id(node)] = _MEANING[type(node)](done[id(node.a)], done[id(node.b)])
-        else:
-            stack += [(node, True), (node.a, False), (node.b, False)]
-    return done[id(expr)]
 
 
 class _Digits:
@@ -449,7 +434,7 @@ def _checked_output(output: Any, variables: Sequence[Var]) -> PrimExpr:
         raise _wrong("an output is no index", repr(output)[:60], "integer expressions of the indices") from None
     for node in pre_order(expr):
         known = any(node is var for var in variables)
-        if not (known or isinstance(node, n.IntImm) or type(node) in _MEANING) or node.dtype != build.INDEX:  # type: ignore[attr-defined]
+        if not (known or isinstance(node, n.IntImm) or isinstance(node, _OUTPUTS)) or node.dtype != build.INDEX:  # type: ignore[attr-defined]
             raise _wrong(
                 "an output is no index",
                 _node_text(node),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ...analysis.affine import Affine, Ranges
 from ...analysis.bindings import binding_facts
 from ...analysis.tree import BlockSite
+from ...arith import build
 from ...arith.nodes import Var
 from ...core import origin
 from ...core.node import Node, rewrite, substitute
@@ -60,7 +61,9 @@ def reverse_compute_inline(state: ScheduleState, block: BlockRV) -> Change[None]
             nodes=(site.block,),
         )
     values = {
-        item.var: made_store.indices[axes[id(item.var)]] if id(item.var) in axes else item.dom.min
+        item.var: build.cast(
+            item.var.dtype, made_store.indices[axes[id(item.var)]] if id(item.var) in axes else item.dom.min
+        )
         for item in site.block.iter_vars
     }
 

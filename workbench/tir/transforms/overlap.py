@@ -8,30 +8,35 @@ Invariant: True is shown by two points of which both run; what cannot be shown i
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
+
+import numpy as np
 
 from ...arith import build
 from ...arith import nodes as n
 from ...arith.simplify import Simplifier
+from ...core.errors import WorkbenchError
 from ...core.node import substitute
 from .. import nodes as t
+from ..array_values import values
 from .carried import realizes
 from .linear import linear, structure
 
 Values = dict[Any, n.PrimExpr]
 Chain = list[t.For | t.BlockRealize]
 """The loops and blocks around a block, and it, outermost first."""
+MOST_POINTS = 1 << 14
+"""Points of iteration that are tried one by one; of larger nests the first iterations of each loop."""
 
 
 def writes_overlap(loop: t.For, buffer: t.Buffer, around: Sequence[t.For]) -> bool:
-    """Whether the first two iterations of `loop`, in the first of those `around`, both write an element of `buffer`."""
+    """Whether two iterations of `loop`, in one of those `around`, both write an element of `buffer`.
+
+    Where extents are symbolic only the first two iterations, in the first of those around, are looked at.
+    """
     if isinstance(loop.extent, n.IntImm) and loop.extent.value < 2:
         return False
-    begin: Values = {}
-    for outer in around:
-        begin[outer.var] = substitute(outer.min, begin)
-    first = {**begin, loop.var: substitute(loop.min, begin)}
-    second = {**begin, loop.var: build.add(substitute(loop.min, begin), 1)}
     chains: dict[t.BlockRealize | None, Chain] = {None: []}
     writes: list[tuple[t.BufferRegion, Chain]] = []
     for realize, loops, outside in realizes(loop.body):
@@ -39,7 +44,66 @@ def writes_overlap(loop: t.For, buffer: t.Buffer, around: Sequence[t.For]) -> bo
         chain = [*chains[outside], *(step for step in loops if all(step is not other for other in seen)), realize]
         chains[realize] = chain
         writes += [(region, chain) for region in realize.block.writes if region.buffer is buffer]
-    return any(_meet(*one, first, _element(*other, second, {})) for one in writes for other in writes)
+    begin: Values = {}
+    for outer in around:
+        begin[outer.var] = substitute(outer.min, begin)
+    first = {**begin, loop.var: substitute(loop.min, begin)}
+    second = {**begin, loop.var: build.add(substitute(loop.min, begin), 1)}
+    if any(_meet(*one, first, _element(*other, second, {})) for one in writes for other in writes):
+        return True
+    try:
+        return _meet_anywhere(writes, loop, [*around, loop])
+    except WorkbenchError:
+        return False  # an index or a condition that is looked up
+
+
+# --- every point --------------------------------------------------------------------------------------------------
+
+
+def _meet_anywhere(writes: Sequence[tuple[t.BufferRegion, Chain]], loop: t.For, fixed: Sequence[t.For]) -> bool:
+    """Whether two iterations of the last loop of `fixed` write an element, the others of them standing still."""
+    found: list[np.ndarray] = []
+    for region, chain in writes:
+        counts = _counts([*fixed, *(step for step in chain if isinstance(step, t.For))])
+        if counts is not None:
+            found.append(_written(region, chain, fixed, counts))
+    if not found:
+        return False
+    points = np.unique(np.concatenate(found), axis=0)  # what stands still, the iteration of the loop, the element
+    at = len(fixed) - 1
+    return len(np.unique(np.delete(points, at, axis=1), axis=0)) < len(points)
+
+
+def _counts(loops: Sequence[t.For]) -> list[int] | None:
+    """How many iterations of each loop are tried; None if an extent is symbolic."""
+    counts = [_number(loop.extent) for loop in loops]
+    if any(count is None or count < 1 for count in counts):
+        return None
+    tried = [count or 1 for count in counts]
+    while prod(tried) > MOST_POINTS:
+        largest = tried.index(max(tried))
+        tried[largest] = -(-tried[largest] // 2)
+    return tried
+
+
+def _written(region: t.BufferRegion, chain: Chain, fixed: Sequence[t.For], counts: Sequence[int]) -> np.ndarray:
+    """A row for each point that runs: the values of the loops in `fixed`, and the least element of the region."""
+    total = prod(counts)
+    numbers = iter(np.unravel_index(np.arange(total), tuple(counts)))
+    known: dict[int, Any] = {}
+    runs = np.ones(total, bool)
+    for step in (*fixed, *chain):
+        if isinstance(step, t.For):
+            known[id(step.var)] = values(step.min, known) + next(numbers)
+        else:
+            runs &= np.asarray(values(step.predicate, known), bool)
+            pairs = zip(step.block.iter_vars, step.iter_values, strict=True)
+            known.update({id(item.var): values(value, known) for item, value in pairs})
+    columns = [*(known[id(step.var)] for step in fixed), *(values(axis.min, known) for axis in region.region)]
+    return np.stack([np.broadcast_to(column, (total,)) for column in columns], axis=1)[runs]
+
+
+# --- the first two iterations ---------------------------------------------------------------------------------------
 
 
 def _meet(region: t.BufferRegion, chain: Chain, first: Values, theirs: list[n.PrimExpr] | None) -> bool:
@@ -85,17 +149,17 @@ def _element(
 ) -> list[n.PrimExpr] | None:
     """The least element of a region where loops are so many iterations from their beginning; None if it is not shown
     that the block runs there (unless that is not asked)."""
-    values, simplifier = dict(start), Simplifier()
+    known, simplifier = dict(start), Simplifier()
     for step in chain:
         if isinstance(step, t.For):
-            values[step.var] = build.add(substitute(step.min, values), counts.get(step.var, 0))
+            known[step.var] = build.add(substitute(step.min, known), counts.get(step.var, 0))
             continue
-        made = simplifier.simplify(substitute(step.predicate, values))
+        made = simplifier.simplify(substitute(step.predicate, known))
         if ask and not (isinstance(made, n.IntImm) and made.value):
             return None
         pairs = zip(step.block.iter_vars, step.iter_values, strict=True)
-        values.update({item.var: substitute(value, values) for item, value in pairs})
-    return [simplifier.simplify(substitute(axis.min, values)) for axis in region.region]
+        known.update({item.var: substitute(value, known) for item, value in pairs})
+    return [simplifier.simplify(substitute(axis.min, known)) for axis in region.region]
 
 
 def _number(expr: n.PrimExpr) -> int | None:

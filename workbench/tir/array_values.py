@@ -10,15 +10,16 @@ array([ 3, 11, 19])
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import numpy as np
 
 from ..arith import nodes as n
 from ..arith.nodes import PrimExpr
 from ..core.errors import WorkbenchError
-from ..tir import nodes as t
+from . import nodes as t
 
 Values = Any
 """An int64 or bool array with one value an iteration, or a plain number for all of them."""
@@ -26,18 +27,30 @@ Loader = Callable[[t.BufferLoad, tuple[Values, ...]], Values]
 
 
 def _truncated(a: Values, b: Values) -> Values:
-    quotient = np.abs(a) // np.abs(b)
-    return np.where((np.asarray(a) < 0) == (np.asarray(b) < 0), quotient, -quotient)
+    quotient: Any = np.abs(a) // np.abs(b)
+    return cast(Any, np.where((np.asarray(a) < 0) == (np.asarray(b) < 0), quotient, -quotient))
+
+
+def _quotient(a: Values, b: Values) -> Values:
+    return a // b
+
+
+def _remainder(a: Values, b: Values) -> Values:
+    return a % b
+
+
+def _rest(a: Values, b: Values) -> Values:
+    return a - _truncated(a, b) * b
 
 
 _MEANING: Final[dict[type, Callable[..., Any]]] = {
-    n.Add: lambda a, b: a + b,
-    n.Sub: lambda a, b: a - b,
-    n.Mul: lambda a, b: a * b,
-    n.FloorDiv: lambda a, b: a // b,
-    n.FloorMod: lambda a, b: a % b,
+    n.Add: operator.add,
+    n.Sub: operator.sub,
+    n.Mul: operator.mul,
+    n.FloorDiv: _quotient,
+    n.FloorMod: _remainder,
     n.Div: _truncated,
-    n.Mod: lambda a, b: a - _truncated(a, b) * b,
+    n.Mod: _rest,
     n.Min: np.minimum,
     n.Max: np.maximum,
     n.EQ: np.equal,
@@ -102,13 +115,12 @@ def operands(node: PrimExpr) -> tuple[PrimExpr, ...]:
         return (node.a, node.b)
     if isinstance(node, t.BufferLoad):
         return node.indices
-    return tuple(
-        part
-        for name in node.field_names
-        for value in (getattr(node, name),)
-        for part in (value if type(value) is tuple else (value,))
-        if isinstance(part, PrimExpr)
-    )
+    found: list[PrimExpr] = []
+    for name in node.field_names:
+        value: Any = getattr(node, name)
+        parts = cast("tuple[Any, ...]", value if isinstance(value, tuple) else (value,))
+        found += [part for part in parts if isinstance(part, PrimExpr)]
+    return tuple(found)
 
 
 def _value(node: PrimExpr, parts: list[Values], load: Loader) -> Values:
@@ -117,13 +129,14 @@ def _value(node: PrimExpr, parts: list[Values], load: Loader) -> Values:
     if isinstance(node, n.Cast):
         return parts[0] if node.dtype.is_integer or node.dtype.is_bool else _unknown(node)
     if isinstance(node, n.Call) and node.op == "if_then_else":
-        return np.where(parts[0], parts[1], parts[2])
+        return cast(Any, np.where(parts[0], parts[1], parts[2]))
     if isinstance(node, n.Ramp):
         return np.reshape(parts[0], (-1, 1)) + np.reshape(parts[1], (-1, 1)) * np.arange(node.lanes)
     if isinstance(node, n.Broadcast):
         return np.reshape(parts[0], (-1, 1))
     meaning = _MEANING.get(type(node))
-    return meaning(*parts) if meaning is not None else _unknown(node)
+    made: Values = meaning(*parts) if meaning is not None else _unknown(node)
+    return made
 
 
 def _unknown(node: PrimExpr) -> Values:

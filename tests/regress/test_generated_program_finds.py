@@ -1,0 +1,119 @@
+"""Faults that schedules of generated programs found, each as few steps as show it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from workbench.schedule import Schedule
+from workbench.tir import nodes as t
+from workbench.tir.interpret import interpret
+from workbench.tir.script import parse
+from workbench.tir.transforms.lower_blocks import lower_blocks
+
+
+def function(text: str) -> t.PrimFunc:
+    made = parse(text)
+    assert isinstance(made, t.PrimFunc)
+    return made
+
+
+def check(func: t.PrimFunc, *arrays: np.ndarray, expected: np.ndarray) -> None:
+    """The last array is `expected` after a run, as blocks and lowered."""
+    for checks, program in (({"check_regions": True}, func), ({"check_races": True}, lower_blocks(func))):
+        arrays[-1].fill(-7)
+        interpret(program, *arrays, **checks)
+        np.testing.assert_array_equal(arrays[-1], expected)
+
+
+def looked_up_by_an_int32_table() -> t.PrimFunc:
+    """M[i, j] = 2 * X[i % 2, j // 2] and Y[i] = M[I[i], I[i]]: indices in I are of another dtype than iterators."""
+    return function("""
+@T.prim_func
+def main(X: T.Buffer((2, 2), "float32"), I: T.Buffer((3,), "int32"), Y: T.Buffer((3,), "float32")):
+    M = T.alloc_buffer((4, 4), "float32")
+    for i, j in T.grid(4, 4):
+        with T.block("make"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            T.reads(X[vi % 2, vj // 2])
+            T.writes(M[vi, vj])
+            M[vi, vj] = X[vi % 2, vj // 2] * T.float32(2)
+    for i in T.serial(3):
+        with T.block("look"):
+            vi = T.axis.spatial(3, i)
+            T.reads(M[0:4, 0:4], I[vi])
+            T.writes(Y[vi])
+            Y[vi] = M[I[vi], I[vi]]
+""")
+
+
+def check_looked_up(schedule: Schedule) -> None:
+    x, table, y = np.arange(4, dtype="float32").reshape(2, 2), np.array([3, 0, 2], "int32"), np.zeros(3, "float32")
+    check(schedule.func, x, table, y, expected=2 * x[table % 2, table // 2])
+
+
+def test_a_looked_up_index_takes_the_dtype_of_the_iterator_that_it_replaces() -> None:
+    """Inlined, the remainder and the quotient were of two dtypes (program 21, schedule 7)."""
+    schedule = Schedule(looked_up_by_an_int32_table())
+    schedule.compute_inline("make")
+    check_looked_up(schedule)
+
+
+def test_a_looked_up_index_takes_the_dtype_of_an_index_map() -> None:
+    schedule = Schedule(looked_up_by_an_int32_table())
+    schedule.transform_layout("make", ("write", 0), lambda i, j: (i // 2, j % 2, i % 2, j // 2))
+    check_looked_up(schedule)
+
+
+def test_a_scattered_index_takes_the_dtype_of_the_iterator_that_it_replaces() -> None:
+    """The consumer goes to where the table puts what it reads."""
+    schedule = Schedule(function("""
+@T.prim_func
+def main(X: T.Buffer((4,), "float32"), I: T.Buffer((4,), "int32"), Y: T.Buffer((2, 2), "float32")):
+    M = T.alloc_buffer((4,), "float32")
+    for i in T.serial(4):
+        with T.block("put"):
+            vi = T.axis.spatial(4, i)
+            T.reads(X[vi], I[vi])
+            T.writes(M[0:4])
+            M[I[vi]] = X[vi] * T.float32(2)
+    for i in T.serial(4):
+        with T.block("use"):
+            vi = T.axis.spatial(4, i)
+            T.reads(M[vi])
+            T.writes(Y[vi // 2, vi % 2])
+            Y[vi // 2, vi % 2] = M[vi] + T.float32(1)
+"""))
+    schedule.reverse_compute_inline("use", unsafe=True)
+    x, table, y = np.arange(4, dtype="float32"), np.array([3, 0, 2, 1], "int32"), np.zeros((2, 2), "float32")
+    expected = np.zeros(4, "float32")
+    expected[table] = 2 * x
+    check(schedule.func, x, table, y, expected=expected.reshape(2, 2) + 1)
+
+
+def doubled_in_parallel(place: str) -> t.PrimFunc:
+    """Each of three iterations that run at once, twice, puts a value where `place` says, and takes it from there."""
+    return function(f"""
+@T.prim_func
+def main(X: T.Buffer((6,), "float32"), Y: T.Buffer((6,), "float32")):
+    M = T.alloc_buffer((6,), "float32")
+    for o in T.serial(2):
+        for i in T.parallel(3):
+            with T.block("make"):
+                vi = T.axis.spatial(6, o * 3 + i)
+                T.reads(X[vi])
+                T.writes(M[{place}])
+                M[{place}] = X[vi] * T.float32(2)
+            with T.block("use"):
+                vi = T.axis.spatial(6, o * 3 + i)
+                T.reads(M[{place}])
+                T.writes(Y[vi])
+                Y[vi] = M[{place}]
+""")
+
+
+@pytest.mark.parametrize("place", ["vi % 2", "(vi + 1) // 2", "T.max(vi, 4)", "5 - vi // 2", "T.max(vi, 3) // 3"])
+def test_iterations_that_meet_later_than_the_first_two_have_places_of_their_own(place: str) -> None:
+    """Only the first two iterations were compared: threads shared one buffer (program 24, schedule 5)."""
+    x, y = np.arange(6, dtype="float32"), np.zeros(6, "float32")
+    check(doubled_in_parallel(place), x, y, expected=2 * x)
