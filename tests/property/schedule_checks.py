@@ -17,7 +17,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -72,6 +72,10 @@ class Summary:
     compiled: int = 0
     failures: list[str] = field(default_factory=list[str])
 
+    def with_others(self, other: Summary) -> Summary:
+        """What both came to."""
+        return Summary(*(getattr(self, item.name) + getattr(other, item.name) for item in fields(self)))
+
     def __str__(self) -> str:
         legal, refused = self.legal.total(), self.refused.total()
         return (
@@ -80,10 +84,19 @@ class Summary:
         )
 
 
-def draw(seed: int) -> Checked:
+Source = Callable[[random.Random, int], Case]
+"""Where programs come from: a generator of random numbers and a seed -> a program."""
+
+
+def listed(rng: random.Random, seed: int) -> Case:
+    """One of the programs of `schedule_programs`, with random extents."""
+    return drawn(rng)
+
+
+def draw(seed: int, source: Source = listed) -> Checked:
     """The program and schedule of a seed."""
     rng = random.Random(seed)
-    case = drawn(rng)
+    case = source(rng, seed)
     schedule = Schedule(case.func, seed=seed)
     checked = Checked(seed, case, schedule, Told())
     try:
@@ -94,9 +107,9 @@ def draw(seed: int) -> Checked:
     return checked
 
 
-def check(seed: int) -> Checked:
+def check(seed: int, source: Source = listed) -> Checked:
     """One case; the seed is all that is needed to repeat it.  Raises `AssertionError` or `WorkbenchError`."""
-    checked = draw(seed)
+    checked = draw(seed, source)
     check_numbers(checked.case, checked.schedule.func, seed, checked.story)
     if seed % 4 == 0:
         check_texts(checked)
@@ -253,12 +266,19 @@ def shortened_story(checked: Checked) -> str:
 # --- ranges of seeds ----------------------------------------------------------------------------------------------
 
 
-def run_seeds(seeds: Iterable[int], *, native: int = NATIVE, seconds: float | None = None, most: int = 20) -> Summary:
+def run_seeds(
+    seeds: Iterable[int],
+    *,
+    native: int = NATIVE,
+    seconds: float | None = None,
+    most: int = 20,
+    source: Source = listed,
+) -> Summary:
     """Check every seed; failures are collected, `most` at most.  Stops after `seconds`, if given."""
     made, waiting, begun = Summary(), [], time.monotonic()
     for seed in seeds:
         try:
-            checked = check(seed)
+            checked = check(seed, source)
         except Exception as error:
             made.failures.append(f"seed {seed}: {type(error).__name__}: {error}")
         else:
