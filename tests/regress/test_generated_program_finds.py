@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from workbench.driver.build import build
 from workbench.schedule import Schedule
 from workbench.tir import nodes as t
 from workbench.tir.interpret import interpret
@@ -117,3 +118,43 @@ def test_iterations_that_meet_later_than_the_first_two_have_places_of_their_own(
     """Only the first two iterations were compared: threads shared one buffer (program 24, schedule 5)."""
     x, y = np.arange(6, dtype="float32"), np.zeros(6, "float32")
     check(doubled_in_parallel(place), x, y, expected=2 * x)
+
+
+def vectorized_twice(body: str) -> t.PrimFunc:
+    """A loop of four lanes around a loop of two."""
+    return function(f"""
+@T.prim_func
+def main(X: T.Buffer((4, 2), "float32"), Y: T.Buffer((4, 2), "float32")):
+    for i in T.vectorized(4):
+        for j in T.vectorized(2):
+            with T.block("map"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                T.where({body})
+                T.reads(X[vi, vj])
+                T.writes(Y[vi, vj])
+                Y[vi, vj] = X[vi, vj] + T.float32(1)
+""")
+
+
+@pytest.mark.parametrize("condition", ["i < 3", "j < 1", "i + j < 4", "i < 8"])
+def test_lanes_of_lanes_under_a_condition_stay_a_loop(condition: str) -> None:
+    """The stores hold vectors already: that they cannot be masked left the pass as an exception (89.5)."""
+    x, y = np.arange(8, dtype="float32").reshape(4, 2), np.full((4, 2), -7, "float32")
+    build(vectorized_twice(condition))(x, y)
+    rows, columns = np.indices((4, 2))
+    chosen = eval(condition, {"i": rows, "j": columns})
+    np.testing.assert_array_equal(y, np.where(chosen, x + 1, -7))
+
+
+def test_a_value_that_has_no_form_in_lanes_stays_a_loop() -> None:
+    """Its name was given outside of what is tried."""
+    func = function("""
+@T.prim_func
+def main(X: T.Buffer((4,), "float32"), Y: T.Buffer((4,), "float32")):
+    for i in T.vectorized(4):
+        half: T.let[T.float32] = T.call_pure_extern("fabsf", X[i], dtype="float32")
+        Y[i] = half + T.float32(1)
+""")
+    x, y = np.array([-1, 2, -3, 4], "float32"), np.zeros(4, "float32")
+    build(func)(x, y)
+    np.testing.assert_array_equal(y, np.abs(x) + 1)

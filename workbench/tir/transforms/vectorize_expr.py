@@ -11,12 +11,12 @@ from typing import Any, Final
 
 from ...arith import nodes as n
 from ...arith.build import add, const, floordiv, floormod, multiply, subtract
-from ...arith.intrinsics import ADDRESSES, INTRINSICS
+from ...arith.intrinsics import ADDRESSES, INTRINSICS, NAMED_CALLS
 from ...core.node import children, map_children
 from .. import nodes as t
 from .linear import multiple_of
 
-_NOT_IN_LANES: Final = frozenset({*ADDRESSES, "prefetch", "shuffle", "reduce_add", "reduce_max", "reduce_min"})
+_NOT_IN_LANES: Final = ADDRESSES | NAMED_CALLS | {"prefetch", "shuffle", "reduce_add", "reduce_max", "reduce_min"}
 
 
 class Scalarise(Exception):

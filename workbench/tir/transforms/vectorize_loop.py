@@ -72,12 +72,14 @@ def _stmt(stmt: t.Stmt, loop: t.For, lanes: Lanes) -> Task:
             return leaf(stmt, lanes)
         if isinstance(stmt, t.IfThenElse):
             condition = lanes.vector(stmt.condition)
+            if condition is not stmt.condition and not _can_be_masked(stmt, lanes):
+                return _serial(stmt, loop)
             return (yield _if(stmt, condition, loop, lanes))
         if isinstance(stmt, t.For):
             _require_same(lanes, stmt.min, stmt.extent)
             return stmt.replace(body=(yield _stmt(stmt.body, loop, lanes)))
         if isinstance(stmt, t.LetStmt):
-            return (yield _let(stmt, loop, lanes))
+            return (yield _let(stmt, lanes.vector(stmt.value), loop, lanes))
         if not isinstance(stmt, t.SeqStmt):
             raise Scalarise(type(stmt).__name__)
     except Scalarise:
@@ -135,8 +137,7 @@ def _assert(stmt: t.AssertStmt, lanes: Lanes) -> t.Stmt:
 _LEAVES: dict[type, Any] = {t.BufferStore: _store, t.Evaluate: _evaluate, t.AssertStmt: _assert}
 
 
-def _let(stmt: t.LetStmt, loop: t.For, lanes: Lanes) -> Task:
-    value = lanes.vector(stmt.value)
+def _let(stmt: t.LetStmt, value: n.PrimExpr, loop: t.For, lanes: Lanes) -> Task:
     var = stmt.var
     if value is not stmt.value:
         var = n.Var(stmt.var.name, value.dtype)
@@ -155,14 +156,20 @@ def _if(stmt: t.IfThenElse, condition: n.PrimExpr, loop: t.For, lanes: Lanes) ->
         if stmt.else_case is not None:
             else_case = yield _stmt(stmt.else_case, loop, lanes)
         return origin.derived(t.IfThenElse(condition, then_case, else_case), stmt)
-    if stmt.else_case is not None or not _only_stores(stmt.then_case) or _stores_to_one_element(stmt.then_case, lanes):
-        return _serial(stmt, loop)
     then_case = yield _stmt(stmt.then_case, loop, lanes)
     if not _only_vector_stores(then_case):
         return _serial(stmt, loop)
     masked = origin.derived(t.IfThenElse(condition, then_case), stmt)
     everywhere = _all_lanes(condition)
     return masked if everywhere is None else fold(t.IfThenElse(everywhere, fresh_copy(then_case), masked))
+
+
+def _can_be_masked(stmt: t.IfThenElse, lanes: Lanes) -> bool:
+    """Whether all that stands under a condition that differs by lane is stores to elements that do.  May raise
+    `Scalarise`."""
+    return (
+        stmt.else_case is None and _only_stores(stmt.then_case) and not _stores_to_one_element(stmt.then_case, lanes)
+    )
 
 
 def _only_stores(stmt: t.Stmt) -> bool:
