@@ -19,8 +19,10 @@ from ...core.dtype import DataType
 from ...core.errors import WorkbenchError
 from ...tir import nodes as t
 from . import calls, conversions
+from .addresses import Place, Terms, place_of, pointer_to, terms_of
 from .arithmetic import COMPARE_CODES, divide, min_max
-from .types import BOOL, HANDLE, INDEX, Value, constant, is_constant, llvm_type, memory_type, splat
+from .numbering import Numbering
+from .types import BOOL, HANDLE, INDEX, Value, constant, is_constant, llvm_type, splat
 from .writer import FunctionWriter
 
 Emission = Generator[n.PrimExpr, Value, Value]
@@ -29,7 +31,7 @@ Emission = Generator[n.PrimExpr, Value, Value]
 class ExpressionEmitter:
     """Emits expressions into a function; `values` holds variables, `pointers` buffers, by identity."""
 
-    def __init__(self, writer: FunctionWriter, context: str) -> None:
+    def __init__(self, writer: FunctionWriter, context: str, written: frozenset[int] | None = None) -> None:
         self.writer = writer
         self.context = context
         self.values: dict[int, Value] = {}
@@ -38,10 +40,14 @@ class ExpressionEmitter:
         self.mask: Value | None = None
         """Lanes that loads may touch, inside the arm of a vector `if_then_else`."""
         self.index_depth = 0
+        self.lean = False
+        """Whether LLVM's loop passes are spared: vectors are explicit, and places are computed where they are bound."""
+        self.numbering = Numbering(writer, written)
         self.columns: Mapping[int, int] = {}
         """Numbers of expressions, where debug locations tell them apart."""
         self._memo: list[dict[int, Value]] = [{}]
         self._alive: list[Any] = []
+        self._terms: dict[int, Terms] = {}
 
     # --- the driver ---
 
@@ -79,6 +85,24 @@ class ExpressionEmitter:
         finally:
             self.index_depth -= 1
 
+    def place(self, index: n.PrimExpr) -> Place:
+        """The place of an index, which is not a vector."""
+        parts = place_of(self, index)
+        received: Any = None
+        while True:
+            try:
+                wanted = parts.send(received)
+            except StopIteration as finished:
+                return finished.value
+            received = self.value(wanted)
+
+    def terms_of(self, index: n.PrimExpr) -> Terms:
+        """An index of the function as a sum."""
+        found = self._terms.get(id(index))
+        if found is None:
+            found = self._terms[id(index)] = terms_of(index)
+        return found
+
     def begin_statement(self) -> None:
         """Forget memoised values: memory may have changed."""
         self._memo = [{}]
@@ -114,18 +138,23 @@ class ExpressionEmitter:
         return emitter(self, expr)
 
     @contextmanager
-    def arm(self) -> Iterator[None]:
-        """Values computed inside are not known outside."""
+    def arm(self, block: bool = True) -> Iterator[None]:
+        """Values computed inside are not known outside: under another mask or, with `block`, in blocks of its own."""
         self._memo.append({})
         try:
-            yield
+            if block:
+                with self.numbering.scope(arm=True, opaque=True, written=self.numbering.scopes[-1].written):
+                    yield
+            else:
+                yield
         finally:
             self._memo.pop()
 
     # --- shared pieces ---
 
     def assign(self, dtype: DataType, text: str) -> Value:
-        return self.writer.assign(dtype, text)
+        """The value of an instruction, which stands where its operands are bound if it has no effects."""
+        return self.numbering.assign(dtype, text)
 
     def broadcast(self, scalar: Value, lanes: int) -> Value:
         """A scalar in every lane."""
@@ -147,6 +176,8 @@ class ExpressionEmitter:
             lanes_text = f"<{', '.join(f'{element} {lane}' for lane in range(lanes))}>"
             spread = self.broadcast(stride, lanes)
             steps = self.assign(dtype, f"mul{self.no_wrap} {spread.typed}, {lanes_text}").text
+        if base.text == "0":
+            return Value(steps, dtype)
         spread = self.broadcast(base, lanes)
         return self.assign(dtype, f"add{self.no_wrap} {spread.typed}, {steps}")
 
@@ -159,14 +190,6 @@ class ExpressionEmitter:
         if found is None:
             raise WorkbenchError("E-CODEGEN-UNBOUND", f"buffer {buffer.name} is not allocated here", nodes=(buffer,))
         return found
-
-    def address(self, buffer: t.Buffer, index: Value) -> str:
-        """The address of one element (or of the first of a vector)."""
-        base, _ = self.base_pointer(buffer)
-        if index.text == "0":
-            return base
-        element = memory_type(buffer.dtype)
-        return self.assign(HANDLE, f"getelementptr inbounds {element}, ptr {base}, {index.typed}").text
 
 
 # --- leaves and vectors -------------------------------------------------------------------------------------------
@@ -297,17 +320,13 @@ def _load(self: ExpressionEmitter, node: t.BufferLoad) -> Emission:
     from .memory import load
 
     index = node.indices[0] if node.indices else n.IntImm(0, INDEX)
+    plain = index.base if isinstance(index, n.Ramp) else index.value if isinstance(index, n.Broadcast) else index
+    if not plain.dtype.is_vector:
+        return load(self, node.buffer, index, (yield from place_of(self, plain)))
     self.index_depth += 1
-    plain: Value | None = None
-    if isinstance(index, n.Ramp):
-        base = yield index.base
-        plain = base
-    elif isinstance(index, n.Broadcast):
-        plain = yield index.value
-    else:
-        plain = yield index
+    where = yield plain
     self.index_depth -= 1
-    return load(self, node.buffer, index, plain)
+    return load(self, node.buffer, index, where)
 
 
 # --- calls --------------------------------------------------------------------------------------------------------
@@ -331,10 +350,8 @@ def _address_of(self: ExpressionEmitter, node: n.Call) -> Emission:
     if not isinstance(access, t.BufferLoad):
         raise WorkbenchError("E-CODEGEN-ADDRESS", f"{node.op} takes an element of a buffer", nodes=(node,))
     index = access.indices[0] if access.indices else n.IntImm(0, INDEX)
-    self.index_depth += 1
-    where = yield (index.base if isinstance(index, n.Ramp) else index)
-    self.index_depth -= 1
-    address = self.address(access.buffer, where)
+    where = yield from place_of(self, index.base if isinstance(index, n.Ramp) else index)
+    address = pointer_to(self, access.buffer, where)
     if node.op == "prefetch":
         self.writer.module.intrinsic("llvm.prefetch.p0", "void", ["ptr", "i32", "i32", "i32"])
         self.writer.emit(f"call void @llvm.prefetch.p0(ptr {address}, i32 0, i32 3, i32 1)")
@@ -366,11 +383,11 @@ def _masked_choice(self: ExpressionEmitter, node: n.Call, condition: Value) -> E
     """Both arms, with loads restricted to their lanes; then a select."""
     outer = self.mask
     self.mask = condition if outer is None else self.assign(condition.dtype, f"and {condition.typed}, {outer.text}")
-    with self.arm():
+    with self.arm(block=False):
         yes = yield node.args[1]
     inverse = self.assign(condition.dtype, f"xor {condition.typed}, {constant(True, condition.dtype)}")
     self.mask = inverse if outer is None else self.assign(inverse.dtype, f"and {inverse.typed}, {outer.text}")
-    with self.arm():
+    with self.arm(block=False):
         no = yield node.args[2]
     self.mask = outer
     return choose(self, condition, yes, no)

@@ -12,6 +12,7 @@ from typing import Any
 from ...arith import nodes as n
 from ...core.errors import WorkbenchError, nearest
 from ...tir import nodes as t
+from .facts import Facts
 from .places import SourcePlace
 from .signature import emit_signature
 from .statements import BodyEmitter
@@ -42,7 +43,10 @@ def emit_kernel(
             )
         return symbols[wanted]
 
-    body = BodyEmitter(writer, "%context", kernels=kernel_symbol, lines=lines or {}, base_name=symbol)
+    facts = Facts(func.body, noalias)
+    body = BodyEmitter(
+        writer, "%context", kernels=kernel_symbol, lines=lines or {}, base_name=symbol, facts=facts, body=func.body
+    )
     for position, param in enumerate(func.params):
         if isinstance(param, t.Buffer):
             body.pointers[id(param)] = (f"%p{position}", max(1, param.dtype.bytes))

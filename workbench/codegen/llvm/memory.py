@@ -15,6 +15,7 @@ from ...core.dtype import DataType
 from ...tir import nodes as t
 from ...tir.transforms.linear import multiple_of
 from ...tir.transforms.small_floats import is_small
+from .addresses import Place, pointer_to
 from .arithmetic import suffix
 from .types import BOOL, HANDLE, Value, constant, in_a_byte, llvm_type, memory_type
 
@@ -22,8 +23,10 @@ if TYPE_CHECKING:
     from .expressions import ExpressionEmitter
 
 
-def load(self: ExpressionEmitter, buffer: t.Buffer, index: n.PrimExpr, where: Value) -> Value:
-    """The element or vector at `index`; `where` is the value of the ramp's base, of the scalar, or of the vector."""
+def load(self: ExpressionEmitter, buffer: t.Buffer, index: n.PrimExpr, where: Place | Value) -> Value:
+    """The element or vector at `index`; `where` is the place of the ramp's base, of the scalar, or a vector's value."""
+    if isinstance(where, Value):
+        return _gather(self, buffer, index, where)
     if isinstance(index, n.Broadcast) or not index.dtype.is_vector:
         scalar = _load_scalar(self, buffer, index, where)
         return self.broadcast(scalar, index.dtype.lanes) if index.dtype.is_vector else scalar
@@ -32,8 +35,7 @@ def load(self: ExpressionEmitter, buffer: t.Buffer, index: n.PrimExpr, where: Va
     if stride == 1:
         return _load_vector(self, buffer, index, where, lanes)
     if stride == -1 and self.mask is None:
-        first = self.assign(where.dtype, f"sub nsw {where.typed}, {lanes - 1}")
-        straight = _plain_load(self, buffer, first, lanes, 1)
+        straight = _plain_load(self, buffer, where.moved(1 - lanes), lanes, 1)
         return _shuffled(self, straight, straight, range(lanes - 1, -1, -1))
     if stride == 2 and self.mask is None and lanes % 2 == 0:
         return _load_stride_two(self, buffer, where, lanes)
@@ -44,14 +46,11 @@ def store(self: ExpressionEmitter, buffer: t.Buffer, index: n.PrimExpr, value: V
     """Store a scalar or vector, where `mask` (if any) holds."""
     value = _to_memory(self, value)
     if not index.dtype.is_vector:
-        where = self.index(index)
-        align = _alignment(self, buffer, index)
-        self.writer.emit(f"store {_memory_typed(value)}, ptr {self.address(buffer, where)}, align {align}")
+        pointer = pointer_to(self, buffer, self.place(index))
+        self.writer.emit(f"store {_memory_typed(value)}, ptr {pointer}, align {_alignment(self, buffer, index)}")
         return
-    stride = _stride(index)
-    if stride == 1 and isinstance(index, n.Ramp):
-        where = self.index(index.base)
-        pointer = self.address(buffer, where)
+    if _stride(index) == 1 and isinstance(index, n.Ramp):
+        pointer = pointer_to(self, buffer, self.place(index.base))
         align = _alignment(self, buffer, index.base)
         if mask is None:
             self.writer.emit(f"store {_memory_typed(value)}, ptr {pointer}, align {align}")
@@ -103,15 +102,19 @@ def _memory_suffix(value: Value) -> str:
 # --- plain accesses -----------------------------------------------------------------------------------------------
 
 
-def _load_scalar(self: ExpressionEmitter, buffer: t.Buffer, index: n.PrimExpr, where: Value) -> Value:
+def _load_scalar(self: ExpressionEmitter, buffer: t.Buffer, index: n.PrimExpr, where: Place) -> Value:
     plain = index.value if isinstance(index, n.Broadcast) else index
     align = _alignment(self, buffer, plain)
     dtype = buffer.dtype
-    pointer = self.address(buffer, where)
+    pointer = pointer_to(self, buffer, where)
     if self.mask is not None:  # one lane's address, wanted by some lanes: read it only if any does
         return _guarded_scalar(self, dtype, pointer, align)
-    raw = self.assign(_byte(dtype), f"load {memory_type(dtype)}, ptr {pointer}, align {align}")
-    return _from_memory(self, raw, dtype)
+    return _from_memory(self, _read(self, buffer, dtype, pointer, align), dtype)
+
+
+def _read(self: ExpressionEmitter, buffer: t.Buffer, dtype: DataType, pointer: str, align: int) -> Value:
+    """What stands in memory at an address."""
+    return self.numbering.load(_byte(dtype), f"load {memory_type(dtype)}, ptr {pointer}, align {align}", id(buffer))
 
 
 def _guarded_scalar(self: ExpressionEmitter, dtype: DataType, pointer: str, align: int) -> Value:
@@ -130,33 +133,30 @@ def _guarded_scalar(self: ExpressionEmitter, dtype: DataType, pointer: str, alig
     return _from_memory(self, joined, dtype)
 
 
-def _plain_load(self: ExpressionEmitter, buffer: t.Buffer, first: Value, lanes: int, align: int) -> Value:
+def _plain_load(self: ExpressionEmitter, buffer: t.Buffer, first: Place, lanes: int, align: int) -> Value:
     dtype = buffer.dtype.with_lanes(lanes)
-    pointer = self.address(buffer, first)
-    unit = max(align, buffer.dtype.bytes)
-    raw = self.assign(_byte(dtype), f"load {memory_type(dtype)}, ptr {pointer}, align {unit}")
+    raw = _read(self, buffer, dtype, pointer_to(self, buffer, first), max(align, buffer.dtype.bytes))
     return _from_memory(self, raw, dtype)
 
 
-def _load_vector(self: ExpressionEmitter, buffer: t.Buffer, index: n.PrimExpr, where: Value, lanes: int) -> Value:
+def _load_vector(self: ExpressionEmitter, buffer: t.Buffer, index: n.PrimExpr, where: Place, lanes: int) -> Value:
     assert isinstance(index, n.Ramp)
     align = _alignment(self, buffer, index.base)
     if self.mask is None:
         return _plain_load(self, buffer, where, lanes, align)
     dtype = buffer.dtype.with_lanes(lanes)
     kind = memory_type(dtype)
-    pointer = self.address(buffer, where)
+    pointer = pointer_to(self, buffer, where)
     name = f"llvm.masked.load.{suffix(Value('', _byte(dtype)))}.p0"
     callee = self.writer.module.intrinsic(name, kind, ["ptr", llvm_type(self.mask.dtype), kind])
     text = f"call {kind} {callee}(ptr align {align} {pointer}, {self.mask.typed}, {kind} zeroinitializer)"
-    return _from_memory(self, self.assign(_byte(dtype), text), dtype)
+    return _from_memory(self, self.numbering.load(_byte(dtype), text, id(buffer)), dtype)
 
 
-def _load_stride_two(self: ExpressionEmitter, buffer: t.Buffer, where: Value, lanes: int) -> Value:
+def _load_stride_two(self: ExpressionEmitter, buffer: t.Buffer, where: Place, lanes: int) -> Value:
     """Elements 0, 2, ... 2(lanes-1): the first vector from 0, the second from lanes-1, so nothing beyond is read."""
     low = _plain_load(self, buffer, where, lanes, 1)
-    second = self.assign(where.dtype, f"add nsw {where.typed}, {lanes - 1}")
-    high = _plain_load(self, buffer, second, lanes, 1)
+    high = _plain_load(self, buffer, where.moved(lanes - 1), lanes, 1)
     half = lanes // 2
     picked = [*range(0, lanes, 2), *(lanes + 1 + 2 * lane for lane in range(half))]
     return _shuffled(self, low, high, picked)
@@ -178,19 +178,25 @@ def _addresses(self: ExpressionEmitter, buffer: t.Buffer, where: Value) -> str:
     return self.assign(HANDLE, text).text
 
 
+def _steps(self: ExpressionEmitter, buffer: t.Buffer, index: n.PrimExpr, where: Place) -> str:
+    """The addresses of a ramp with an unusual stride."""
+    assert isinstance(index, n.Ramp)
+    stride = self.index(index.stride)
+    self.index_depth += 1
+    offsets = self.ramp(Value("0", stride.dtype), stride, index.dtype.lanes)
+    self.index_depth -= 1
+    text = f"getelementptr {memory_type(buffer.dtype)}, ptr {pointer_to(self, buffer, where)}, {offsets.typed}"
+    return self.assign(HANDLE, text).text
+
+
 def _full_mask(self: ExpressionEmitter, lanes: int, mask: Value | None) -> Value:
     dtype = BOOL.with_lanes(lanes)
     return mask if mask is not None else Value(constant(True, dtype), dtype)
 
 
-def _gather(self: ExpressionEmitter, buffer: t.Buffer, index: n.PrimExpr, where: Value) -> Value:
+def _gather(self: ExpressionEmitter, buffer: t.Buffer, index: n.PrimExpr, where: Place | Value) -> Value:
     lanes = index.dtype.lanes
-    if not where.dtype.is_vector:  # the base of a ramp with an unusual stride
-        assert isinstance(index, n.Ramp)
-        self.index_depth += 1
-        where = self.ramp(where, self.value(index.stride), lanes)
-        self.index_depth -= 1
-    pointers = _addresses(self, buffer, where)
+    pointers = _steps(self, buffer, index, where) if isinstance(where, Place) else _addresses(self, buffer, where)
     mask = _full_mask(self, lanes, self.mask)
     dtype = buffer.dtype.with_lanes(lanes)
     kind = memory_type(dtype)
@@ -198,7 +204,7 @@ def _gather(self: ExpressionEmitter, buffer: t.Buffer, index: n.PrimExpr, where:
     callee = self.writer.module.intrinsic(name, kind, [f"<{lanes} x ptr>", llvm_type(mask.dtype), kind])
     align = max(1, buffer.dtype.bytes)
     text = f"call {kind} {callee}(<{lanes} x ptr> align {align} {pointers}, {mask.typed}, {kind} zeroinitializer)"
-    return _from_memory(self, self.assign(_byte(dtype), text), dtype)
+    return _from_memory(self, self.numbering.load(_byte(dtype), text, id(buffer)), dtype)
 
 
 def _scatter(self: ExpressionEmitter, buffer: t.Buffer, where: Value, value: Value, mask: Value | None) -> None:

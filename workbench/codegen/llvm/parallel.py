@@ -78,7 +78,10 @@ def _outline(
     scope = _scope(self, stmt, name)
     header = f"define internal void @{name}({', '.join(parameters)}) {_BODY_ATTRIBUTES}"
     writer = FunctionWriter(module, header, scope, returns_status=False)
-    inner = BodyEmitter(writer, "%context", kernels=self.kernel_symbol, lines=self.lines, base_name=self.base_name)
+    inner = BodyEmitter(
+        writer, "%context", kernels=self.kernel_symbol, lines=self.lines, base_name=self.base_name, facts=self.facts,
+        body=stmt,
+    )  # fmt: skip
     for position, (variable, value) in enumerate(captured):
         if isinstance(variable, t.Buffer):
             inner.pointers[id(variable)] = (f"%c{position}", self.pointers[id(variable)][1])

@@ -14,6 +14,7 @@ from ...core.errors import WorkbenchError
 from ...core.node import children
 from ...tir import nodes as t
 from .expressions import ExpressionEmitter
+from .facts import Facts, has_explicit_vectors
 from .memory import store
 from .places import EXPRESSION, SourcePlace
 from .types import BOOL, HANDLE, INDEX, INT32, Value, llvm_type, memory_type
@@ -40,8 +41,12 @@ class BodyEmitter(ExpressionEmitter):
         kernels: Callable[[str, n.Call], str],
         lines: Mapping[int, SourcePlace],
         base_name: str,
+        facts: Facts,
+        body: t.Stmt,
     ) -> None:
-        super().__init__(writer, context)
+        super().__init__(writer, context, facts.written(body))
+        self.facts = facts
+        self.lean = has_explicit_vectors(body)
         self.kernel_symbol = kernels
         self.lines = lines
         self.columns = {key: place.ordinal for key, place in lines.items() if place.line == EXPRESSION}
@@ -127,8 +132,10 @@ class BodyEmitter(ExpressionEmitter):
         out, on = self.writer.fresh("out"), self.writer.fresh("on")
         self.writer.branch(condition, out, on)
         self.writer.label(out)
-        self.return_status(status)
+        with self.arm():
+            self.return_status(status)
         self.writer.label(on)
+        self.numbering.barrier()
 
     def poll(self) -> None:
         """Return when the call was cancelled."""
@@ -204,9 +211,11 @@ def _assert(self: BodyEmitter, stmt: t.AssertStmt) -> Emission:
     fails, on = self.writer.fresh("fails"), self.writer.fresh("on")
     self.writer.branch(holds.text, on, fails)
     self.writer.label(fails)
-    self.fail(str(FAILED), f"E-RUN-ASSERT {stmt.message}", [])
-    self.return_status(str(FAILED))
+    with self.arm():
+        self.fail(str(FAILED), f"E-RUN-ASSERT {stmt.message}", [])
+        self.return_status(str(FAILED))
     self.writer.label(on)
+    self.numbering.barrier()
     return
     yield stmt
 
@@ -221,11 +230,13 @@ def _if(self: BodyEmitter, stmt: t.IfThenElse) -> Emission:
     otherwise = writer.fresh("else") if stmt.else_case is not None else done
     writer.branch(condition.text, then, otherwise)
     writer.label(then)
-    yield stmt.then_case
+    with self.numbering.scope(arm=True, opaque=True, written=self.facts.written(stmt.then_case)):
+        yield stmt.then_case
     if stmt.else_case is not None:
         writer.jump(done)
         writer.label(otherwise)
-        yield stmt.else_case
+        with self.numbering.scope(arm=True, opaque=True, written=self.facts.written(stmt.else_case)):
+            yield stmt.else_case
     writer.label(done)
 
 
@@ -284,18 +295,18 @@ def counted_loop(self: BodyEmitter, stmt: t.For, begin: Value, end: Value, polls
     writer.label(head)
     counter, close = writer.phi(begin.dtype, (begin.text, before))
     self.values[id(stmt.var)] = counter
-    if polls:
-        self.poll()
-    yield stmt.body
-    if writer.terminated:
-        close(None)
-        writer.back_to(outside)
-        writer.label(done)
-        return
-    following = self.assign(counter.dtype, f"add nsw {counter.typed}, 1")
-    again = self.assign(BOOL, f"icmp slt {following.typed}, {end.text}")
-    close((following.text, writer.block))
-    writer.branch(again.text, head, done, _loop_metadata(self, unrolled))
+    with self.numbering.scope(opaque=not _surely_runs(begin, end), written=self.facts.written(stmt.body)):
+        self.numbering.bind(counter)
+        if polls:
+            self.poll()
+        yield stmt.body
+        if not writer.terminated:
+            following = writer.assign(counter.dtype, f"add nsw {counter.typed}, 1")
+            again = writer.assign(BOOL, f"icmp slt {following.typed}, {end.text}")
+            close((following.text, writer.block))
+            writer.branch(again.text, head, done, _loop_metadata(self, unrolled))
+        else:
+            close(None)
     writer.back_to(outside)
     writer.label(done)
 
@@ -347,13 +358,14 @@ def _while(self: BodyEmitter, stmt: t.While) -> Emission:
     outside = writer.position
     self.enter_loop(stmt)
     writer.label(head)
-    self.poll()
-    self.begin_statement()
-    condition = self.value(stmt.condition)
-    writer.branch(condition.text, body, done)
-    writer.label(body)
-    yield stmt.body
-    writer.jump(head)
+    with self.numbering.scope(opaque=True, written=self.facts.written(stmt)):
+        self.poll()
+        self.begin_statement()
+        condition = self.value(stmt.condition)
+        writer.branch(condition.text, body, done)
+        writer.label(body)
+        yield stmt.body
+        writer.jump(head)
     writer.back_to(outside)
     writer.label(done)
 

@@ -138,6 +138,24 @@ class ModuleWriter:
         ]
 
 
+class Line:
+    """An instruction whose location may change until the function is finished."""
+
+    __slots__ = ("line", "location", "text")
+
+    def __init__(self, text: str, location: str, line: int) -> None:
+        self.text = text
+        self.location = location
+        self.line = line
+
+    def move(self, location: int, line: int) -> None:
+        """Give it another location, by its number."""
+        self.location, self.line = f", !dbg !{location}", line
+
+    def __str__(self) -> str:
+        return f"{self.text}{self.location}"
+
+
 class FunctionWriter:
     """One LLVM function under construction; `header` is its define line without the brace."""
 
@@ -146,42 +164,43 @@ class FunctionWriter:
         self.header = header
         self.scope = scope
         self.returns_status = returns_status
-        self.lines: list[str] = []
+        self.lines: list[str | Line | list[Line]] = []
+        """Instructions and labels in order; a list is a segment, which may still grow."""
         self.allocas: list[str] = []
         self.block = "entry"
         self.terminated = False
-        self._place = scope
-        """The innermost scope at this point: the function or a loop in it."""
-        self._line = 1
-        self._location = ""
+        self.place = scope
+        """The innermost debug scope at this point: the function or a loop in it."""
+        self.line = 1
+        self.location = ""
         self._counter = 0
 
     # --- positions ---
 
     def at_line(self, line: int) -> None:
         """What is emitted from now on belongs to this line of the printed program."""
-        self._line = line
-        if self._place is not None:
-            self._location = f", !dbg !{self.module.location(self._place, line)}"
+        self.line = line
+        if self.place is not None:
+            self.location = f", !dbg !{self.module.location(self.place, line)}"
 
     def at_column(self, column: int) -> None:
         """What is emitted from now on belongs to this part of the line; see `places.numbered`."""
-        if self._place is not None:
-            self._location = f", !dbg !{self.module.location(self._place, self._line, column)}"
+        if self.place is not None:
+            self.location = f", !dbg !{self.module.location(self.place, self.line, column)}"
 
     def enter_loop(self, line: int, ordinal: int) -> None:
         """What is emitted from now on belongs to a loop, up to `back_to`."""
-        if self._place is not None:
-            self._place = self.module.loop_scope(self._place, line, ordinal)
+        if self.place is not None:
+            self.place = self.module.loop_scope(self.place, line, ordinal)
             self.at_line(line)
 
     @property
     def position(self) -> tuple[int | None, int, str]:
         """Scope, line and location now, for `back_to`."""
-        return self._place, self._line, self._location
+        return self.place, self.line, self.location
 
     def back_to(self, position: tuple[int | None, int, str]) -> None:
-        self._place, self._line, self._location = position
+        self.place, self.line, self.location = position
 
     def fresh(self, prefix: str = "v") -> str:
         self._counter += 1
@@ -200,14 +219,28 @@ class FunctionWriter:
     def emit(self, text: str) -> None:
         """An instruction without a result."""
         if not self.terminated:
-            self.lines.append(f"  {text}{self._location}")
+            self.lines.append(f"  {text}{self.location}")
 
     def assign(self, dtype: DataType, text: str) -> Value:
         """An instruction with a result."""
         name = f"%{self.fresh()}"
         if not self.terminated:
-            self.lines.append(f"  {name} = {text}{self._location}")
+            self.lines.append(f"  {name} = {text}{self.location}")
         return Value(name, dtype)
+
+    def numbered(self, dtype: DataType, text: str, segment: list[Line] | None) -> tuple[Value, Line]:
+        """An instruction with a result, here or at the end of a segment, and the line that holds it."""
+        name = f"%{self.fresh()}"
+        line = Line(f"  {name} = {text}", self.location, self.line)
+        (self.lines if segment is None else segment).append(line)
+        return Value(name, dtype), line
+
+    def segment(self) -> list[Line]:
+        """A place here that takes further instructions later; one that is not reached is left out."""
+        found: list[Line] = []
+        if not self.terminated:
+            self.lines.append(found)
+        return found
 
     def jump(self, label: str) -> None:
         self.emit(f"br label %{label}")
@@ -224,7 +257,7 @@ class FunctionWriter:
     def alloca(self, type_text: str, align: int) -> str:
         """Stack storage, reserved once in the entry block."""
         name = f"%{self.fresh('a')}"
-        self.allocas.append(f"  {name} = alloca {type_text}, align {align}{self._location}")
+        self.allocas.append(f"  {name} = alloca {type_text}, align {align}{self.location}")
         return name
 
     def phi(self, dtype: DataType, begin: tuple[str, str]) -> tuple[Value, Callable[[tuple[str, str] | None], None]]:
@@ -232,7 +265,7 @@ class FunctionWriter:
         name = f"%{self.fresh()}"
         position = len(self.lines)
         self.lines.append("")
-        location = self._location
+        location = self.location
 
         def close(back: tuple[str, str] | None) -> None:
             edges = ", ".join(f"[ {text}, %{block} ]" for text, block in (begin, *([back] if back else ())))
@@ -243,7 +276,8 @@ class FunctionWriter:
     def finish(self) -> None:
         """Close the function and hand it to the module."""
         attached = f" !dbg !{self.scope}" if self.scope is not None else ""
-        self.module.functions.append([f"{self.header}{attached} {{", "entry:", *self.allocas, *self.lines, "}"])
+        lines = (str(line) for item in self.lines for line in (item if isinstance(item, list) else (item,)))
+        self.module.functions.append([f"{self.header}{attached} {{", "entry:", *self.allocas, *lines, "}"])
 
 
 def call_text(result: str, callee: str, arguments: Sequence[Any]) -> str:

@@ -1,0 +1,178 @@
+"""Value numbering: an instruction without effects is emitted once, where its operands are bound.
+
+The emitter keeps a stack of scopes: the function, the body of a loop, an arm of a condition.  A scope begins with a
+`segment`, to which instructions are added later: what depends on a loop's counter alone stands at the head of that
+loop, however deep the expression is that asks for it first.  Every value has a level:
+
+    2 k         defined in or before the segment of scope k
+    2 k + 1     defined further down in scope k
+
+    for i in range(8):          # scope 1: i has level 2
+        for j in range(8):      # scope 2: j has level 4
+            a[i * 8 + j]        # i * 8 goes to the segment of scope 1, the sum to that of scope 2
+
+Integers may be computed before a condition is known (they cannot trap); vectors, floats and loads stay in their arm.
+A load moves out of loops that surely run and that do not write its buffer.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from ...core.dtype import DataType
+from .types import Value
+from .writer import FunctionWriter, Line
+
+_REGISTER: Final = re.compile(r"%[\w.]+")
+_INTEGERS: Final = frozenset(
+    ("add", "sub", "mul", "and", "or", "xor", "shl", "ashr", "lshr", "icmp", "select", "zext", "sext", "trunc",
+     "bitcast", "getelementptr", "extractelement", "insertelement", "shufflevector")
+)  # fmt: skip
+_DIVISIONS: Final = frozenset(("sdiv", "udiv", "srem", "urem"))
+_FLOATS: Final = frozenset(
+    ("fadd", "fsub", "fmul", "fdiv", "frem", "fneg", "fcmp", "fptrunc", "fpext", "sitofp", "uitofp")
+)
+_CONSTANT_DIVISOR: Final = re.compile(r", (?:-?\d+|splat \(.*\))$")
+_PURE_CALL: Final = re.compile(
+    r"call (?:nsz )?[^@]*@llvm\.(?:fabs|sqrt|fma|minimum|maximum|[su]min|[su]max|fpto[su]i|abs|ctpop|copysign|floor|"
+    r"ceil|trunc|roundeven|vector\.reduce)\."
+)
+
+
+class Scope:
+    """A stretch of code of which all parts follow its beginning."""
+
+    __slots__ = ("arm", "known", "opaque", "place", "segment", "written")
+
+    def __init__(
+        self, segment: list[Line], place: int | None, arm: bool, opaque: bool, written: frozenset[int] | None
+    ) -> None:
+        self.segment = segment
+        self.place = place
+        """The debug scope that it lies in."""
+        self.arm = arm
+        """Whether it runs under a condition of its own."""
+        self.opaque = opaque
+        """Whether loads must stay inside: it may not run, or what stands before it may end the call."""
+        self.written = written
+        """Buffers that it writes, by identity; None if that is unknown."""
+        self.known: tuple[dict[str, tuple[Value, Line]], dict[str, tuple[Value, Line]]] = ({}, {})
+        """Values by the text of their instruction: those of the segment, those further down."""
+
+
+class Numbering:
+    """The scopes of one function under construction, and the values known in them."""
+
+    def __init__(self, writer: FunctionWriter, written: frozenset[int] | None = None) -> None:
+        self.writer = writer
+        self.levels: dict[str, int] = {}
+        self.scopes = [Scope(writer.segment(), writer.place, False, True, written)]
+
+    # --- scopes ---
+
+    @property
+    def here(self) -> int:
+        """The level of what is defined now."""
+        return 2 * len(self.scopes) - 1
+
+    @contextmanager
+    def scope(self, arm: bool = False, opaque: bool = False, written: frozenset[int] | None = None) -> Iterator[None]:
+        """What is emitted inside is a scope of its own, up to the end of which its values are known."""
+        outer = len(self.scopes)
+        self.push(arm, opaque, written)
+        try:
+            yield
+        finally:
+            del self.scopes[outer:]
+
+    def push(self, arm: bool, opaque: bool, written: frozenset[int] | None) -> None:
+        """Begin a scope that ends with the one around it."""
+        self.scopes.append(Scope(self.writer.segment(), self.writer.place, arm, opaque, written))
+
+    def barrier(self) -> None:
+        """From here on the rest of the scope may not be reached: no load moves above this point."""
+        self.push(False, True, self.scopes[-1].written)
+
+    def bind(self, value: Value) -> Value:
+        """`value` is known from the beginning of the innermost scope on."""
+        self.levels[value.text] = 2 * len(self.scopes) - 2
+        return value
+
+    # --- values ---
+
+    def assign(self, dtype: DataType, text: str) -> Value:
+        """The value of an instruction; one without effects may have been emitted before."""
+        floor = self._floor(text)
+        if floor is None:
+            value = self.writer.assign(dtype, text)
+            self.levels[value.text] = self.here
+            return value
+        return self.numbered(dtype, text, floor)
+
+    def load(self, dtype: DataType, text: str, buffer: int) -> Value:
+        """The value of a load of a buffer, by identity: read once where nothing in between writes it."""
+        lowest = len(self.scopes)
+        while lowest > 0:
+            scope = self.scopes[lowest - 1]
+            if scope.written is None or buffer in scope.written:
+                break
+            lowest -= 1
+            if scope.opaque:
+                break
+        if lowest == len(self.scopes):
+            value = self.writer.assign(dtype, text)
+            self.levels[value.text] = self.here
+            return value
+        return self.numbered(dtype, text, 2 * lowest)
+
+    def numbered(self, dtype: DataType, text: str, floor: int) -> Value:
+        """The value of an instruction without effects, at level `floor` or where its operands are bound."""
+        levels = self.levels
+        level = floor
+        for register in _REGISTER.findall(text):
+            level = max(level, levels.get(register, 0))
+        if level & 1 and level < self.here:
+            level += 1
+        scope = self.scopes[level >> 1]
+        known = scope.known[level & 1]
+        found = known.get(text)
+        if found is not None:
+            self._share(found[1], scope)
+            return found[0] if found[0].dtype is dtype else Value(found[0].text, dtype)
+        if level & 1 and self.writer.terminated:
+            return self.writer.assign(dtype, text)
+        value, line = self.writer.numbered(dtype, text, None if level & 1 else scope.segment)
+        levels[value.text] = level
+        known[text] = (value, line)
+        return value
+
+    def _floor(self, text: str) -> int | None:
+        """The lowest level at which an instruction may stand; None if it has effects or depends on memory."""
+        opcode = text[: text.index(" ")]
+        if opcode in _DIVISIONS and not _CONSTANT_DIVISOR.search(text):
+            return self.here  # an operand that overflows where nobody asks for it must not be divided by
+        if opcode in _INTEGERS or opcode in _DIVISIONS:
+            return self._arm() if "<" in text else 0
+        if opcode in _FLOATS:
+            return self._arm()
+        if opcode == "call" and _PURE_CALL.match(text):
+            return self._arm()
+        return None
+
+    def _arm(self) -> int:
+        """The level of the segment of the innermost arm."""
+        for number in range(len(self.scopes) - 1, 0, -1):
+            if self.scopes[number].arm:
+                return 2 * number
+        return 0
+
+    def _share(self, line: Line, scope: Scope) -> None:
+        """An instruction is wanted at another place of the program as well: its location is what they share."""
+        writer = self.writer
+        if scope.place is None or line.location == writer.location:
+            return
+        same = line.line == writer.line
+        line.move(writer.module.location(scope.place, writer.line if same else 0), writer.line if same else 0)
