@@ -51,8 +51,16 @@ def test_first_and_last_texts_are_those_of_the_compilation() -> None:
     assert count_instructions(graph[0].before) == sum(
         line.startswith("  ") for lines in emitted.values() for line in lines
     )
-    optimised = functions(provenance.text(KERNEL, "ll-opt"))
+    optimised = functions(passes().optimised)
     assert any(functions(step.after) == optimised for step in graph), "O3's result is not among the steps"
+
+
+def test_they_are_labelled_as_another_compilation() -> None:
+    """What O3 would do stands beside the code that is run, with an assembly of its own."""
+    assert "what if O3" in str(passes()).split("\n")[0]
+    assert "what if O3" in LlvmPassesModel(passes()).view().title
+    own = small_session().provenance.text(KERNEL, "asm")
+    assert KERNEL in passes().assembly and passes().assembly != own
 
 
 def test_a_pass_has_a_difference_and_counts() -> None:

@@ -1,7 +1,11 @@
-"""LLVM's own passes on one kernel, as steps: what each did, with the text before and after.
+"""What if LLVM's O3 ran on a kernel: its passes as steps, each with the text before and after.
+
+This is another compilation than the one that is run: kernels with explicit vectors need one of these passes (see
+`codegen.llvm.pipelines`).  ``s.provenance`` and ``s.codegen`` show the code that is run.
 
     passes = s.llvm_passes("fused_nn_dense")
     passes                                  # a summary: how many ran, which changed something
+    passes.assembly                         # what O3 would make of the kernel
     passes.changed[3].diff()                # as for any step
     passes["InstCombinePass"]               # the first run of a pass by name
     passes.show()                           # the pipeline screen
@@ -13,19 +17,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Final, overload
 
 from .._lazy import views
 from ..codegen.llvm import machine
+from ..codegen.llvm.machine import Job, compile_job
 from ..codegen.llvm.pass_dumps import PassDump, pass_dumps
+from ..codegen.llvm.pipelines import LEAN
 from ..core.errors import WorkbenchError, nearest
 from .view import TextDifference
 
 if TYPE_CHECKING:
     from .session import Session
 
+FULL: Final = 3
+"""The level asked about."""
 _SYMBOL = re.compile(r"^define .*?@([\w.$]+)\(", re.MULTILINE)
 
 
@@ -48,7 +56,7 @@ class LlvmPass:
 
     @property
     def phase(self) -> str:
-        """"ir" while it is LLVM IR, "machine" from instruction selection on."""
+        """ "ir" while it is LLVM IR, "machine" from instruction selection on."""
         return self.dump.phase
 
     @property
@@ -85,10 +93,27 @@ class LlvmPass:
 
 @dataclass(frozen=True)
 class LlvmPasses(Sequence[LlvmPass]):
-    """All passes that LLVM ran on a kernel, in order."""
+    """All passes of LLVM's O3 on a kernel, in order; not the compilation that is run."""
 
     kernel: str
     steps: tuple[LlvmPass, ...]
+    job: Job
+    """What was compiled for this."""
+
+    @property
+    def label(self) -> str:
+        """What these passes belong to."""
+        return f"what if O{self.job.optimise}"
+
+    @cached_property
+    def assembly(self) -> str:
+        """The kernel's assembly by these passes; the one that is run is ``s.provenance.text(kernel, "asm")``."""
+        return compile_job(self.job).decode()
+
+    @cached_property
+    def optimised(self) -> str:
+        """The kernel's LLVM IR after these passes."""
+        return compile_job(replace(self.job, form="ll")).decode()
 
     @overload
     def __getitem__(self, which: int | str) -> LlvmPass: ...
@@ -127,7 +152,7 @@ class LlvmPasses(Sequence[LlvmPass]):
         return views().text_bundle(str(self), "script")
 
     def __str__(self) -> str:
-        rows = [f"{self.kernel}: LLVM ran {len(self)} passes, {len(self.changed)} changed something"]
+        rows = [f"{self.kernel}, {self.label}: LLVM ran {len(self)} passes, {len(self.changed)} changed something"]
         for step in self.changed:
             before, after = step.instructions
             rows.append(f"  {step.index:5} {step.phase:8} {before:6} -> {after:6}  {step.name}  {step.where}")
@@ -137,8 +162,13 @@ class LlvmPasses(Sequence[LlvmPass]):
 
 
 def llvm_passes(session: Session, kernel: str) -> LlvmPasses:
-    """LLVM's passes on one kernel of a session.  Raises `WorkbenchError` for an unknown kernel and beyond limits."""
+    """What LLVM's O3, or the level that the target names, does to one kernel of a session.
+
+    Raises `WorkbenchError` for an unknown kernel and beyond limits.
+    """
     text = session.provenance.text(kernel, "ll")
     functions = [symbol for symbol in _SYMBOL.findall(text) if not symbol.startswith("__tvm_ffi_")]
-    dumps = pass_dumps(machine.job_of(text, session.target, "asm"), functions)
-    return LlvmPasses(kernel, tuple(LlvmPass(index, dump) for index, dump in enumerate(dumps)))
+    job = machine.job_of(text, session.target, "asm")
+    what_if = replace(job, optimise=FULL if job.optimise == LEAN else job.optimise)
+    dumps = pass_dumps(what_if, functions)
+    return LlvmPasses(kernel, tuple(LlvmPass(index, dump) for index, dump in enumerate(dumps)), what_if)

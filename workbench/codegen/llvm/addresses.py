@@ -73,7 +73,10 @@ def place_of(self: ExpressionEmitter, index: n.PrimExpr) -> Emission:
     constant, parts = self.terms_of(index)
     found: dict[str, tuple[Value, int]] = {}
     for part, factor in parts:
-        value = yield part
+        value = self.known_part(part)
+        if value is None:
+            value = yield part
+            self.remember_part(part, value)
         if value.text.lstrip("-").isdigit():
             constant += int(value.text) * factor
             continue

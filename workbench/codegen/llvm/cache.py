@@ -26,7 +26,7 @@ from typing import Any, Final
 from ...core import progress
 from ...core.code_key import code_key
 from ...core.store import DEFAULT_LIMIT, CacheWarning, Store, cache_folder
-from . import machine
+from . import machine, pipelines
 from .machine import Job
 from .parallel_compile import compile_jobs
 
@@ -90,7 +90,7 @@ def _versions() -> dict[str, str]:
         "llvm": ".".join(map(str, machine.llvm_version())),
         "llvmlite": version("llvmlite"),
         "abi": str(ABI_VERSION),
-        "code": code_key(machine.compile_job),
+        "code": code_key((machine.compile_job, pipelines.optimised)),
     }
 
 

@@ -29,6 +29,7 @@ from ...target import Target
 from ...tir import nodes as t
 from ...tir.verify import verify
 from .machine import Job, job_of
+from .pipelines import LEAN
 from .signature import packed_parameters
 from .types import symbol
 
@@ -175,7 +176,7 @@ def _described(value: Any) -> Any:
     return {"dtype": str(DataType(value.dtype)), "shape": list(value.shape)}
 
 
-def unit_of(mod: IRModule, target: Target, optimise: int = 3) -> Unit:
+def unit_of(mod: IRModule, target: Target, optimise: int = LEAN) -> Unit:
     """Flat functions as a unit for the child; `optimise` is LLVM's level.
 
     Raises `WorkbenchError` for what is not well formed, cannot be emitted, or cannot run on this machine.

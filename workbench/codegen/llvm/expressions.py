@@ -21,9 +21,11 @@ from ...tir import nodes as t
 from . import calls, conversions
 from .addresses import Place, Terms, place_of, pointer_to, terms_of
 from .arithmetic import COMPARE_CODES, divide, min_max
+from .facts import Facts, has_explicit_vectors
 from .numbering import Numbering
+from .registers import Registers
 from .types import BOOL, HANDLE, INDEX, Value, constant, is_constant, llvm_type, splat
-from .writer import FunctionWriter
+from .writer import FunctionWriter, Line
 
 Emission = Generator[n.PrimExpr, Value, Value]
 
@@ -31,7 +33,7 @@ Emission = Generator[n.PrimExpr, Value, Value]
 class ExpressionEmitter:
     """Emits expressions into a function; `values` holds variables, `pointers` buffers, by identity."""
 
-    def __init__(self, writer: FunctionWriter, context: str, written: frozenset[int] | None = None) -> None:
+    def __init__(self, writer: FunctionWriter, context: str, facts: Facts, body: t.Stmt) -> None:
         self.writer = writer
         self.context = context
         self.values: dict[int, Value] = {}
@@ -40,14 +42,18 @@ class ExpressionEmitter:
         self.mask: Value | None = None
         """Lanes that loads may touch, inside the arm of a vector `if_then_else`."""
         self.index_depth = 0
-        self.lean = False
+        self.facts = facts
+        self.lean = has_explicit_vectors(body)
         """Whether LLVM's loop passes are spared: vectors are explicit, and places are computed where they are bound."""
-        self.numbering = Numbering(writer, written)
+        self.numbering = Numbering(writer, facts.written(body))
+        self.registers = Registers(self)
         self.columns: Mapping[int, int] = {}
         """Numbers of expressions, where debug locations tell them apart."""
         self._memo: list[dict[int, Value]] = [{}]
         self._alive: list[Any] = []
         self._terms: dict[int, Terms] = {}
+        self.counters: set[int] = set()
+        """Variables, by identity, that may get another value in the same scope: counters of loops written out."""
 
     # --- the driver ---
 
@@ -103,6 +109,24 @@ class ExpressionEmitter:
             found = self._terms[id(index)] = terms_of(index)
         return found
 
+    def known_part(self, part: n.PrimExpr) -> Value | None:
+        """The value of a part of an index, if it was computed in a scope around this."""
+        if isinstance(part, n.Var):
+            return self.values.get(id(part))
+        for scope in self.numbering.scopes:
+            found = scope.parts.get(id(part))
+            if found is not None:
+                return found
+        return None
+
+    def remember_part(self, part: n.PrimExpr, value: Value) -> None:
+        """A part of an index has a value as long as its variables are what they are."""
+        variables = self.facts.variables(part)
+        if variables and not variables & self.counters:
+            level = self.numbering.levels.get(value.text, 0)
+            if all(self.numbering.levels.get(self.values[each].text, 0) <= level for each in variables):
+                self.numbering.scopes[level].parts[id(part)] = value
+
     def begin_statement(self) -> None:
         """Forget memoised values: memory may have changed."""
         self._memo = [{}]
@@ -138,15 +162,21 @@ class ExpressionEmitter:
         return emitter(self, expr)
 
     @contextmanager
-    def arm(self, block: bool = True) -> Iterator[None]:
-        """Values computed inside are not known outside: under another mask or, with `block`, in blocks of its own."""
+    def arm(self, before: list[Line]) -> Iterator[None]:
+        """Values computed inside are not known outside; `before` is a segment in front of the branch to it."""
+        self.registers.frozen += 1
+        try:
+            with self.under_mask(), self.numbering.scope(before, self.numbering.scopes[-1].written, arm=True):
+                yield
+        finally:
+            self.registers.frozen -= 1
+
+    @contextmanager
+    def under_mask(self) -> Iterator[None]:
+        """Expressions have other values inside than outside."""
         self._memo.append({})
         try:
-            if block:
-                with self.numbering.scope(arm=True, opaque=True, written=self.numbering.scopes[-1].written):
-                    yield
-            else:
-                yield
+            yield
         finally:
             self._memo.pop()
 
@@ -218,6 +248,7 @@ def _cast(self: ExpressionEmitter, node: n.Cast) -> Emission:
 
 def _let(self: ExpressionEmitter, node: n.Let) -> Emission:
     self.values[id(node.var)] = yield node.value
+    self.counters.add(id(node.var))
     return (yield node.body)
 
 
@@ -364,14 +395,15 @@ def _if_then_else(self: ExpressionEmitter, node: n.Call) -> Emission:
         return (yield from _masked_choice(self, node, condition))
     writer = self.writer
     then, otherwise, done = writer.fresh("then"), writer.fresh("else"), writer.fresh("done")
+    before = writer.segment()
     writer.branch(condition.text, then, otherwise)
     writer.label(then)
-    with self.arm():
+    with self.arm(before):
         yes = yield node.args[1]
     yes_block = writer.block
     writer.jump(done)
     writer.label(otherwise)
-    with self.arm():
+    with self.arm(before):
         no = yield node.args[2]
     no_block = writer.block
     writer.label(done)
@@ -383,11 +415,11 @@ def _masked_choice(self: ExpressionEmitter, node: n.Call, condition: Value) -> E
     """Both arms, with loads restricted to their lanes; then a select."""
     outer = self.mask
     self.mask = condition if outer is None else self.assign(condition.dtype, f"and {condition.typed}, {outer.text}")
-    with self.arm(block=False):
+    with self.under_mask():
         yes = yield node.args[1]
     inverse = self.assign(condition.dtype, f"xor {condition.typed}, {constant(True, condition.dtype)}")
     self.mask = inverse if outer is None else self.assign(inverse.dtype, f"and {inverse.typed}, {outer.text}")
-    with self.arm(block=False):
+    with self.under_mask():
         no = yield node.args[2]
     self.mask = outer
     return choose(self, condition, yes, no)

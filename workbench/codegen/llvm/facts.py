@@ -6,13 +6,27 @@ id(buffer) in facts.written(loop)
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Iterator
+from typing import Final, NamedTuple
 
 from ...arith import nodes as n
 from ...core.node import children, pre_order
 from ...tir import nodes as t
+from ...tir.transforms.linear import multiple_of
 
+MAX_COPIES: Final = 1024
+"""Statements that unrolled loops may become; larger ones are left to LLVM."""
+MOST_STEPS, MOST_STATEMENTS = 8, 128
+"""A small loop of a lean function: its iterations, and the statements that it may become."""
 _ADDRESSES: Final = ("address_of", "access_ptr")
+
+
+class _Size(NamedTuple):
+    """How much a statement becomes."""
+
+    copies: int
+    loops: bool
+    """Whether loops are left when small ones are written out."""
 
 
 class Facts:
@@ -21,12 +35,17 @@ class Facts:
     def __init__(self, body: t.Stmt, noalias: bool) -> None:
         self._noalias = noalias
         self._written: dict[int, frozenset[int]] = {}
-        self._escaped = frozenset(
-            id(node.args[0].buffer)
-            for node in pre_order(body)
-            if isinstance(node, n.Call) and node.op in _ADDRESSES and isinstance(node.args[0], t.BufferLoad)
-        )
-        self._body = body
+        self._touched: dict[int, frozenset[int]] = {}
+        self._loads: dict[int, tuple[tuple[t.BufferLoad, bool], ...]] = {}
+        self._variables: dict[int, frozenset[int] | None] = {}
+        self._multiples: dict[int, int] = {}
+        self._sizes: dict[int, _Size] = {}
+        self._escapes: set[int] = set()
+        shared = self._in_several_functions(body)
+        self._escaped = frozenset(self._escapes)
+        """Buffers of which an address is taken: anything may write them."""
+        self.shared = self._escaped | shared
+        """Buffers that more than one function sees, by identity."""
 
     def written(self, stmt: t.Stmt) -> frozenset[int] | None:
         """The buffers that a statement may write, by identity; None where buffers may overlap."""
@@ -46,6 +65,141 @@ class Facts:
             own = frozenset((id(current.buffer),)) if isinstance(current, t.BufferStore) else self._escaped
             known[id(current)] = own.union(*(known[id(child)] for child in inner))
         return known[id(stmt)]
+
+    def _in_several_functions(self, body: t.Stmt) -> frozenset[int]:
+        """Buffers used in a parallel loop, which becomes a function of its own, but allocated outside of it."""
+        homes: dict[int, int] = {}
+        found: set[int] = set()
+        stack: list[tuple[t.Stmt, int]] = [(body, 0)]
+        while stack:
+            stmt, home = stack.pop()
+            if isinstance(stmt, t.For) and stmt.kind is t.ForKind.PARALLEL:
+                home = id(stmt)
+            elif isinstance(stmt, t.AllocBuffer):
+                homes[id(stmt.buffer)] = home
+            used = [id(stmt.buffer)] if isinstance(stmt, t.BufferStore) else []
+            for child in children(stmt):
+                if isinstance(child, t.Stmt):
+                    stack.append((child, home))
+                elif isinstance(child, n.PrimExpr):
+                    used += [id(load.buffer) for load, _ in self.loads(child)]
+            found.update(buffer for buffer in used if homes.get(buffer, 0) != home)
+        return frozenset(found)
+
+    def touched(self, stmt: t.Stmt) -> frozenset[int]:
+        """The buffers that a statement reads or writes, by identity."""
+        known = self._touched
+        stack: list[tuple[t.Stmt, bool]] = [(stmt, False)]
+        while stack:
+            current, expanded = stack.pop()
+            if id(current) in known:
+                continue
+            parts = tuple(children(current))
+            inner = [child for child in parts if isinstance(child, t.Stmt)]
+            if inner and not expanded:
+                stack.append((current, True))
+                stack.extend((child, False) for child in inner)
+                continue
+            found = {id(load.buffer) for part in parts if isinstance(part, n.PrimExpr) for load, _ in self.loads(part)}
+            if isinstance(current, t.BufferStore):
+                found.add(id(current.buffer))
+            known[id(current)] = frozenset(found.union(*(known[id(child)] for child in inner)))
+        return known[id(stmt)]
+
+    def loads(self, expr: n.PrimExpr) -> tuple[tuple[t.BufferLoad, bool], ...]:
+        """The loads in an expression, and whether each stands in an arm of a condition."""
+        found = self._loads.get(id(expr))
+        if found is None:
+            chosen: set[int] = set()
+            loads: list[tuple[t.BufferLoad, bool]] = []
+            for node in pre_order(expr):
+                if isinstance(node, n.Call):
+                    access = node.args[0] if node.op in _ADDRESSES else None
+                    if node.op == "if_then_else":
+                        chosen.update(id(inner) for arm in node.args[1:] for inner in pre_order(arm))
+                    elif isinstance(access, t.BufferLoad):
+                        self._escapes.add(id(access.buffer))
+                elif isinstance(node, t.BufferLoad):
+                    loads.append((node, id(node) in chosen))
+            found = self._loads[id(expr)] = tuple(loads)
+        return found
+
+    def variables(self, expr: n.PrimExpr) -> frozenset[int] | None:
+        """The variables of an expression, by identity; None if its value depends on more than them."""
+        if id(expr) not in self._variables:
+            nodes = tuple(pre_order(expr))
+            more = any(isinstance(node, (t.BufferLoad, n.Call, n.Let)) for node in nodes)
+            held = None if more else frozenset(id(node) for node in nodes if isinstance(node, n.Var))
+            self._variables[id(expr)] = held
+        return self._variables[id(expr)]
+
+    def multiple(self, index: n.PrimExpr) -> int:
+        """A number that divides an index, as `linear.multiple_of` has it."""
+        found = self._multiples.get(id(index))
+        if found is None:
+            found = self._multiples[id(index)] = multiple_of(index)
+        return found
+
+    def written_out(self, loop: t.For, lean: bool) -> range | None:
+        """The values of a loop's counter if its body is emitted once for each; None if it stays a loop.
+
+        In lean functions also of a small loop that the program leaves a loop: what its iterations share is read once.
+        """
+        if not (isinstance(loop.min, n.IntImm) and isinstance(loop.extent, n.IntImm)):
+            return None
+        begin, extent = loop.min.value, loop.extent.value
+        serial = loop.kind is t.ForKind.SERIAL
+        if not serial and loop.kind is not t.ForKind.UNROLLED:
+            return None
+        if extent == 1:
+            return range(begin, begin + 1)
+        if self.copies(loop) <= MAX_COPIES if not serial else lean and self._is_small(loop):
+            return range(begin, begin + max(0, extent))
+        return None
+
+    def copies(self, loop: t.For) -> int:
+        """Statements that a loop becomes when it and the unrolled loops in it are written out."""
+        return max(1, _extent(loop) or 1) * self._size(loop.body).copies
+
+    def _is_small(self, loop: t.For) -> bool:
+        return _small(loop, self._size(loop.body))
+
+    def _size(self, root: t.Stmt) -> _Size:
+        sizes = self._sizes
+        stack: list[tuple[t.Stmt, bool]] = [(root, False)]
+        while stack:
+            stmt, expanded = stack.pop()
+            if id(stmt) in sizes:
+                continue
+            inner = [child for child in children(stmt) if isinstance(child, t.Stmt)]
+            if not expanded:
+                stack.append((stmt, True))
+                stack.extend((child, False) for child in inner)
+                continue
+            copies = max(1, sum(sizes[id(child)].copies for child in inner))
+            loops = any(sizes[id(child)].loops for child in inner)
+            if isinstance(stmt, (t.For, t.While)):
+                extent = _extent(stmt) if isinstance(stmt, t.For) else None
+                unrolls = extent is not None and isinstance(stmt, t.For) and stmt.kind is t.ForKind.UNROLLED
+                small = isinstance(stmt, t.For) and _small(stmt, _Size(copies, loops))
+                loops = loops or not (unrolls or small)
+                copies *= max(1, extent or 1) if unrolls or small else 1
+            sizes[id(stmt)] = _Size(copies, loops)
+        return sizes[id(root)]
+
+
+def _small(loop: t.For, body: _Size) -> bool:
+    extent = _extent(loop)
+    if extent is None or body.loops or loop.annotations:
+        return False
+    return extent <= MOST_STEPS and extent * body.copies <= MOST_STATEMENTS
+
+
+def _extent(loop: t.For) -> int | None:
+    """The iterations of a serial or unrolled loop, if they are a number."""
+    if loop.kind not in (t.ForKind.SERIAL, t.ForKind.UNROLLED) or not isinstance(loop.extent, n.IntImm):
+        return None
+    return loop.extent.value
 
 
 def has_explicit_vectors(body: t.Stmt) -> bool:
@@ -70,7 +224,7 @@ def has_explicit_vectors(body: t.Stmt) -> bool:
 
 
 def _is_innermost(loop: t.For) -> bool:
-    return not any(isinstance(node, (t.For, t.While)) and not _unrolls(node) for node in pre_order(loop.body))
+    return not any(isinstance(stmt, (t.For, t.While)) and not _unrolls(stmt) for stmt in _statements(loop.body))
 
 
 def _unrolls(loop: t.For | t.While) -> bool:
@@ -78,4 +232,12 @@ def _unrolls(loop: t.For | t.While) -> bool:
 
 
 def _has_vector(loop: t.For) -> bool:
-    return any(isinstance(node, t.BufferStore) and node.value.dtype.is_vector for node in pre_order(loop.body))
+    return any(isinstance(stmt, t.BufferStore) and stmt.value.dtype.is_vector for stmt in _statements(loop.body))
+
+
+def _statements(root: t.Stmt) -> Iterator[t.Stmt]:
+    stack = [root]
+    while stack:
+        stmt = stack.pop()
+        yield stmt
+        stack.extend(child for child in children(stmt) if isinstance(child, t.Stmt))

@@ -12,7 +12,8 @@ from typing import Any
 from ...arith import nodes as n
 from ...core.errors import WorkbenchError, nearest
 from ...tir import nodes as t
-from .facts import Facts
+from .facts import Facts, has_explicit_vectors
+from .pipelines import ATTRIBUTE
 from .places import SourcePlace
 from .signature import emit_signature
 from .statements import BodyEmitter
@@ -33,7 +34,8 @@ def emit_kernel(
     module.defined.add(symbol)
     scope = module.subprogram(symbol, source_file) if lines is not None else None
     noalias = bool(func.attrs.get("noalias", True))
-    header = f"define i32 @{symbol}({', '.join(_parameters(func, noalias))}) nounwind"
+    lean = f" {ATTRIBUTE}" if has_explicit_vectors(func.body) else ""
+    header = f"define i32 @{symbol}({', '.join(_parameters(func, noalias))}) nounwind{lean}"
     writer = FunctionWriter(module, header, scope)
 
     def kernel_symbol(wanted: str, call: n.Call) -> str:
@@ -101,8 +103,9 @@ def emit_wrapper(
     location = f", !dbg !{module.location(scope, 1)}" if scope is not None else ""
     attributes = f' "target-cpu"="{baseline_cpu}" "target-features"=""' if baseline_cpu else ""
     count = max(1, len(func.params))
+    parameters = "ptr %self, ptr %args, i32 %count, ptr %result"
     lines = [
-        f"define i32 @{exported}(ptr %self, ptr %args, i32 %count, ptr %result) nounwind{attributes}{attached} {{",
+        f"define i32 @{exported}({parameters}) nounwind {ATTRIBUTE}{attributes}{attached} {{",
         "entry:",
         f"  %slots = alloca [{count} x i64], align 8",
         f"  %context = call ptr @wb_enter(ptr {signature}, ptr %args, i32 %count, ptr %slots)",

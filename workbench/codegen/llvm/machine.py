@@ -15,6 +15,8 @@ from ...core.child import Child, ChildFailure
 from ...core.errors import WorkbenchError, shorten
 from ...target import Target
 from ...target.tables import PROCESSORS
+from . import pipelines
+from .pipelines import LEAN
 
 _LOCK = threading.Lock()
 
@@ -35,7 +37,8 @@ class Job:
     cpu: str = ""
     features: str = ""
     abi: str = ""
-    optimise: int = 3
+    optimise: int = LEAN
+    """LLVM's level, or `pipelines.LEAN`."""
     form: str = "object"
     """"object", "asm", or "ll" (optimised text)."""
     optimised: bool = False
@@ -46,7 +49,7 @@ def job_of(text: str, target: Target, form: str = "object") -> Job:
     """The job for `target`; its defaults are the host's processor and features."""
     require_known(target)
     cpu, features = processor_of(target)
-    level = int(target.options.get("opt-level", 3))
+    level = int(target.options.get("opt-level", LEAN))
     return Job(text, target.triple, cpu, features, str(target.options.get("mabi", "")), level, form)
 
 
@@ -145,8 +148,9 @@ def target_machine(job: Job, jit: bool = False) -> Any:
         found = llvm.Target.from_triple(triple)
     except RuntimeError as error:
         raise WorkbenchError("E-CODEGEN-TRIPLE", f"LLVM has no target {triple!r}", found=str(error)[:120]) from None
+    level = 3 if job.optimise == LEAN else min(job.optimise, 3)
     return found.create_target_machine(
-        cpu=job.cpu, features=job.features, opt=min(job.optimise, 3), reloc="pic", codemodel="default", abiname=job.abi
+        cpu=job.cpu, features=job.features, opt=level, reloc="pic", codemodel="default", abiname=job.abi
     )
 
 
@@ -156,11 +160,7 @@ def compile_job(job: Job) -> bytes:
     with _LOCK:
         context = llvm.create_context()
         machine = target_machine(job)
-        module = _parse(llvm, job.text, context)
-        module.triple = machine.triple
-        module.data_layout = str(machine.target_data)
-        if job.optimise and not job.optimised:
-            _optimise(llvm, module, machine, job.optimise)
+        module = _optimised(llvm, job, context, machine)
         if job.form == "ll":
             return str(module).encode()
         if job.form == "asm":
@@ -169,19 +169,17 @@ def compile_job(job: Job) -> bytes:
         return machine.emit_object(module)
 
 
-def _parse(llvm: Any, text: str, context: Any) -> Any:
+def _optimised(llvm: Any, job: Job, context: Any, machine: Any) -> Any:
     try:
-        module = llvm.parse_assembly(text, context)
-        module.verify()
+        return pipelines.optimised(llvm, job.text, context, machine, 0 if job.optimised else job.optimise)
     except RuntimeError as error:
         message = str(error).strip()
         raise WorkbenchError(
             "E-CODEGEN-IR",
             f"LLVM refuses the generated code: {message.splitlines()[-1] if message else 'no reason'}",
-            found=_quoted_line(text, message),
+            found=_quoted_line(job.text, message),
             fix="report this with the function's script(); it is a fault of the workbench",
         ) from None
-    return module
 
 
 def _quoted_line(text: str, message: str) -> str:
@@ -192,13 +190,3 @@ def _quoted_line(text: str, message: str) -> str:
         return message[:200]
     lines = text.splitlines()
     return lines[int(place.group(1)) - 1].strip() if int(place.group(1)) <= len(lines) else message[:200]
-
-
-def _optimise(llvm: Any, module: Any, machine: Any, level: int) -> None:
-    tuning = llvm.create_pipeline_tuning_options(speed_level=level)
-    # Vectors are explicit; SLP takes seconds on unrolled tiles and makes them slower.
-    tuning.slp_vectorization = False
-    tuning.loop_vectorization = True
-    tuning.loop_unrolling = True
-    builder = llvm.create_pass_builder(machine, tuning)
-    builder.getModulePassManager().run(module, builder)

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from ...arith import nodes as n
 from ...core.dtype import DataType
 from ...tir import nodes as t
-from ...tir.transforms.linear import multiple_of
 from ...tir.transforms.small_floats import is_small
 from .addresses import Place, pointer_to
 from .arithmetic import suffix
@@ -25,6 +24,9 @@ if TYPE_CHECKING:
 
 def load(self: ExpressionEmitter, buffer: t.Buffer, index: n.PrimExpr, where: Place | Value) -> Value:
     """The element or vector at `index`; `where` is the place of the ramp's base, of the scalar, or a vector's value."""
+    held = _held(self, buffer, index, where) if self.registers.keeps(buffer) else None
+    if held is not None:
+        return held
     if isinstance(where, Value):
         return _gather(self, buffer, index, where)
     if isinstance(index, n.Broadcast) or not index.dtype.is_vector:
@@ -42,8 +44,29 @@ def load(self: ExpressionEmitter, buffer: t.Buffer, index: n.PrimExpr, where: Pl
     return _gather(self, buffer, index, where)
 
 
+def _held(self: ExpressionEmitter, buffer: t.Buffer, index: n.PrimExpr, where: Place | Value) -> Value | None:
+    """The value of a load that is in registers, or is from now on."""
+    plain = index.value if isinstance(index, n.Broadcast) else index
+    if isinstance(where, Value) or (plain.dtype.is_vector and _stride(plain) != 1) or plain.dtype.scalable:
+        return self.registers.load(buffer, None, 1, 1)
+    lanes = plain.dtype.lanes
+    align = _alignment(self, buffer, plain.base if isinstance(plain, n.Ramp) else plain)
+    value = self.registers.load(buffer, where, lanes, align)
+    return self.broadcast(value, index.dtype.lanes) if value is not None and plain is not index else value
+
+
+def _keep(self: ExpressionEmitter, buffer: t.Buffer, index: n.PrimExpr, value: Value, mask: Value | None) -> bool:
+    """Keep what is stored in registers; False if it must go to memory."""
+    if (index.dtype.is_vector and _stride(index) != 1) or index.dtype.scalable:
+        return self.registers.store(buffer, None, value, mask, 1)
+    plain = index.base if isinstance(index, n.Ramp) else index
+    return self.registers.store(buffer, self.place(plain), value, mask, _alignment(self, buffer, plain))
+
+
 def store(self: ExpressionEmitter, buffer: t.Buffer, index: n.PrimExpr, value: Value, mask: Value | None) -> None:
     """Store a scalar or vector, where `mask` (if any) holds."""
+    if self.registers.keeps(buffer) and _keep(self, buffer, index, value, mask):
+        return
     value = _to_memory(self, value)
     if not index.dtype.is_vector:
         pointer = pointer_to(self, buffer, self.place(index))
@@ -114,7 +137,14 @@ def _load_scalar(self: ExpressionEmitter, buffer: t.Buffer, index: n.PrimExpr, w
 
 def _read(self: ExpressionEmitter, buffer: t.Buffer, dtype: DataType, pointer: str, align: int) -> Value:
     """What stands in memory at an address."""
-    return self.numbering.load(_byte(dtype), f"load {memory_type(dtype)}, ptr {pointer}, align {align}", id(buffer))
+    return _loaded(self, buffer, _byte(dtype), f"load {memory_type(dtype)}, ptr {pointer}, align {align}")
+
+
+def _loaded(self: ExpressionEmitter, buffer: t.Buffer, dtype: DataType, text: str) -> Value:
+    """The value of a load; one that nothing in between writes is read once."""
+    if self.registers.keeps(buffer):  # it is written when it must be, which is later than the program says
+        return self.assign(dtype, text)
+    return self.numbering.load(dtype, text, id(buffer))
 
 
 def _guarded_scalar(self: ExpressionEmitter, dtype: DataType, pointer: str, align: int) -> Value:
@@ -150,7 +180,7 @@ def _load_vector(self: ExpressionEmitter, buffer: t.Buffer, index: n.PrimExpr, w
     name = f"llvm.masked.load.{suffix(Value('', _byte(dtype)))}.p0"
     callee = self.writer.module.intrinsic(name, kind, ["ptr", llvm_type(self.mask.dtype), kind])
     text = f"call {kind} {callee}(ptr align {align} {pointer}, {self.mask.typed}, {kind} zeroinitializer)"
-    return _from_memory(self, self.numbering.load(_byte(dtype), text, id(buffer)), dtype)
+    return _from_memory(self, _loaded(self, buffer, _byte(dtype), text), dtype)
 
 
 def _load_stride_two(self: ExpressionEmitter, buffer: t.Buffer, where: Place, lanes: int) -> Value:
@@ -204,7 +234,7 @@ def _gather(self: ExpressionEmitter, buffer: t.Buffer, index: n.PrimExpr, where:
     callee = self.writer.module.intrinsic(name, kind, [f"<{lanes} x ptr>", llvm_type(mask.dtype), kind])
     align = max(1, buffer.dtype.bytes)
     text = f"call {kind} {callee}(<{lanes} x ptr> align {align} {pointers}, {mask.typed}, {kind} zeroinitializer)"
-    return _from_memory(self, self.numbering.load(_byte(dtype), text, id(buffer)), dtype)
+    return _from_memory(self, _loaded(self, buffer, _byte(dtype), text), dtype)
 
 
 def _scatter(self: ExpressionEmitter, buffer: t.Buffer, where: Value, value: Value, mask: Value | None) -> None:
@@ -229,4 +259,5 @@ def _alignment(self: ExpressionEmitter, buffer: t.Buffer, index: n.PrimExpr) -> 
     _, base = self.base_pointer(buffer)
     if base <= unit:
         return unit
-    return max(unit, math.gcd(base, multiple_of(index) * unit) if multiple_of(index) else base)
+    multiple = self.facts.multiple(index)
+    return max(unit, math.gcd(base, multiple * unit) if multiple else base)

@@ -1,15 +1,13 @@
 """Value numbering: an instruction without effects is emitted once, where its operands are bound.
 
-The emitter keeps a stack of scopes: the function, the body of a loop, an arm of a condition.  A scope begins with a
-`segment`, to which instructions are added later: what depends on a loop's counter alone stands at the head of that
-loop, however deep the expression is that asks for it first.  Every value has a level:
+The emitter keeps a stack of scopes: the function, the body of a loop, an arm of a condition.  The level of a value is
+the number of the scope that it is defined in.  What is asked for inside of scope k + 1, but depends on values of level
+k at most, goes to a segment that stands in scope k, right in front of scope k + 1.
 
-    2 k         defined in or before the segment of scope k
-    2 k + 1     defined further down in scope k
-
-    for i in range(8):          # scope 1: i has level 2
-        for j in range(8):      # scope 2: j has level 4
-            a[i * 8 + j]        # i * 8 goes to the segment of scope 1, the sum to that of scope 2
+    for i in range(8):          # scope 1, in which i is bound
+                                # i * 8 goes here, in front of scope 2
+        for j in range(8):      # scope 2
+            a[i * 8 + j]        # the sum is computed here
 
 Integers may be computed before a condition is known (they cannot trap); vectors, floats and loads stay in their arm.
 A load moves out of loops that surely run and that do not write its buffer.
@@ -45,12 +43,13 @@ _PURE_CALL: Final = re.compile(
 class Scope:
     """A stretch of code of which all parts follow its beginning."""
 
-    __slots__ = ("arm", "known", "opaque", "place", "segment", "written")
+    __slots__ = ("arm", "before", "known", "opaque", "parts", "place", "written")
 
     def __init__(
-        self, segment: list[Line], place: int | None, arm: bool, opaque: bool, written: frozenset[int] | None
+        self, before: list[Line], place: int | None, arm: bool, opaque: bool, written: frozenset[int] | None
     ) -> None:
-        self.segment = segment
+        self.before = before
+        """The segment in front of it, in the scope around it."""
         self.place = place
         """The debug scope that it lies in."""
         self.arm = arm
@@ -59,8 +58,10 @@ class Scope:
         """Whether loads must stay inside: it may not run, or what stands before it may end the call."""
         self.written = written
         """Buffers that it writes, by identity; None if that is unknown."""
-        self.known: tuple[dict[str, tuple[Value, Line]], dict[str, tuple[Value, Line]]] = ({}, {})
-        """Values by the text of their instruction: those of the segment, those further down."""
+        self.known: dict[str, tuple[Value, Line]] = {}
+        """Values by the text of their instruction."""
+        self.parts: dict[int, Value] = {}
+        """Values of parts of indices, by the identity of the expression."""
 
 
 class Numbering:
@@ -69,36 +70,37 @@ class Numbering:
     def __init__(self, writer: FunctionWriter, written: frozenset[int] | None = None) -> None:
         self.writer = writer
         self.levels: dict[str, int] = {}
-        self.scopes = [Scope(writer.segment(), writer.place, False, True, written)]
+        self.scopes = [Scope([], writer.place, False, True, written)]
 
     # --- scopes ---
 
     @property
     def here(self) -> int:
         """The level of what is defined now."""
-        return 2 * len(self.scopes) - 1
+        return len(self.scopes) - 1
 
     @contextmanager
-    def scope(self, arm: bool = False, opaque: bool = False, written: frozenset[int] | None = None) -> Iterator[None]:
-        """What is emitted inside is a scope of its own, up to the end of which its values are known."""
+    def scope(
+        self, before: list[Line], written: frozenset[int] | None, arm: bool = False, opaque: bool = True
+    ) -> Iterator[None]:
+        """What is emitted inside is a scope of its own, up to the end of which its values are known.
+
+        `before` is a segment in front of the branch that leads here.
+        """
         outer = len(self.scopes)
-        self.push(arm, opaque, written)
+        self.scopes.append(Scope(before, self.writer.place, arm, opaque, written))
         try:
             yield
         finally:
             del self.scopes[outer:]
 
-    def push(self, arm: bool, opaque: bool, written: frozenset[int] | None) -> None:
-        """Begin a scope that ends with the one around it."""
-        self.scopes.append(Scope(self.writer.segment(), self.writer.place, arm, opaque, written))
-
     def barrier(self) -> None:
         """From here on the rest of the scope may not be reached: no load moves above this point."""
-        self.push(False, True, self.scopes[-1].written)
+        self.scopes.append(Scope(self.writer.segment(), self.writer.place, False, True, self.scopes[-1].written))
 
     def bind(self, value: Value) -> Value:
-        """`value` is known from the beginning of the innermost scope on."""
-        self.levels[value.text] = 2 * len(self.scopes) - 2
+        """`value` belongs to the innermost scope."""
+        self.levels[value.text] = self.here
         return value
 
     # --- values ---
@@ -126,7 +128,7 @@ class Numbering:
             value = self.writer.assign(dtype, text)
             self.levels[value.text] = self.here
             return value
-        return self.numbered(dtype, text, 2 * lowest)
+        return self.numbered(dtype, text, lowest)
 
     def numbered(self, dtype: DataType, text: str, floor: int) -> Value:
         """The value of an instruction without effects, at level `floor` or where its operands are bound."""
@@ -134,19 +136,18 @@ class Numbering:
         level = floor
         for register in _REGISTER.findall(text):
             level = max(level, levels.get(register, 0))
-        if level & 1 and level < self.here:
-            level += 1
-        scope = self.scopes[level >> 1]
-        known = scope.known[level & 1]
-        found = known.get(text)
+        scope = self.scopes[level]
+        found = scope.known.get(text)
         if found is not None:
-            self._share(found[1], scope)
+            if found[1].location != self.writer.location:
+                self._share(found[1], scope)
             return found[0] if found[0].dtype is dtype else Value(found[0].text, dtype)
-        if level & 1 and self.writer.terminated:
+        inside = level == self.here
+        if inside and self.writer.terminated:
             return self.writer.assign(dtype, text)
-        value, line = self.writer.numbered(dtype, text, None if level & 1 else scope.segment)
+        value, line = self.writer.numbered(dtype, text, None if inside else self.scopes[level + 1].before)
         levels[value.text] = level
-        known[text] = (value, line)
+        scope.known[text] = (value, line)
         return value
 
     def _floor(self, text: str) -> int | None:
@@ -163,16 +164,16 @@ class Numbering:
         return None
 
     def _arm(self) -> int:
-        """The level of the segment of the innermost arm."""
+        """The level of the innermost arm."""
         for number in range(len(self.scopes) - 1, 0, -1):
             if self.scopes[number].arm:
-                return 2 * number
+                return number
         return 0
 
     def _share(self, line: Line, scope: Scope) -> None:
         """An instruction is wanted at another place of the program as well: its location is what they share."""
         writer = self.writer
-        if scope.place is None or line.location == writer.location:
+        if scope.place is None:
             return
         same = line.line == writer.line
         line.move(writer.module.location(scope.place, writer.line if same else 0), writer.line if same else 0)

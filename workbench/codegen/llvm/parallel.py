@@ -12,13 +12,13 @@ from ...arith import nodes as n
 from ...core.equal import free_variables
 from ...core.errors import WorkbenchError
 from ...tir import nodes as t
+from .facts import has_explicit_vectors
+from .pipelines import ATTRIBUTE
 from .types import HANDLE, INDEX, INT32, Value, llvm_type
 from .writer import FunctionWriter
 
 if TYPE_CHECKING:
     from .statements import BodyEmitter
-
-_BODY_ATTRIBUTES = "nounwind"
 
 
 def parallel_loop(self: BodyEmitter, stmt: t.For) -> None:
@@ -76,7 +76,8 @@ def _outline(
     parameters += ["i64 %first", "i64 %last"]
     module = self.writer.module
     scope = _scope(self, stmt, name)
-    header = f"define internal void @{name}({', '.join(parameters)}) {_BODY_ATTRIBUTES}"
+    lean = f" {ATTRIBUTE}" if has_explicit_vectors(stmt) else ""
+    header = f"define internal void @{name}({', '.join(parameters)}) nounwind{lean}"
     writer = FunctionWriter(module, header, scope, returns_status=False)
     inner = BodyEmitter(
         writer, "%context", kernels=self.kernel_symbol, lines=self.lines, base_name=self.base_name, facts=self.facts,
@@ -124,7 +125,8 @@ def _launcher(
         arguments.append(f"{kind} %x{position}")
     arguments += ["i64 %first", "i64 %last"]
     lines += [f"  call void @{name}({', '.join(arguments)})", "  ret void"]
-    header = f"define internal void @{name}.launch(ptr %closure, i64 %first, i64 %last) nounwind{attached} {{"
+    own = "ptr %closure, i64 %first, i64 %last"
+    header = f"define internal void @{name}.launch({own}) nounwind {ATTRIBUTE}{attached} {{"
     module.functions.append([header, "entry:", *(f"{line}{location}" for line in lines), "}"])
 
 

@@ -11,14 +11,14 @@ from typing import Any, Final
 
 from ...arith import nodes as n
 from ...core.errors import WorkbenchError
-from ...core.node import children
 from ...tir import nodes as t
 from .expressions import ExpressionEmitter
-from .facts import Facts, has_explicit_vectors
+from .facts import MAX_COPIES, Facts
 from .memory import store
 from .places import EXPRESSION, SourcePlace
+from .registers import State
 from .types import BOOL, HANDLE, INDEX, INT32, Value, llvm_type, memory_type
-from .writer import FunctionWriter
+from .writer import FunctionWriter, Line
 
 Emission = Generator[t.Stmt, None, None]
 
@@ -26,8 +26,6 @@ CONTEXT_FIELD: Final = {"parallel_for": 0, "alloc": 1, "free": 2, "poll": 3, "fa
 CANCELLED, FAILED, NO_MEMORY = 1, 2, 3
 STACK_BUFFER_BYTES: Final = 64 * 1024
 STACK_TOTAL_BYTES: Final = 256 * 1024
-MAX_COPIES: Final = 1024
-"""Statements that unrolled loops may become; larger ones are left to LLVM."""
 
 
 class BodyEmitter(ExpressionEmitter):
@@ -44,9 +42,7 @@ class BodyEmitter(ExpressionEmitter):
         facts: Facts,
         body: t.Stmt,
     ) -> None:
-        super().__init__(writer, context, facts.written(body))
-        self.facts = facts
-        self.lean = has_explicit_vectors(body)
+        super().__init__(writer, context, facts, body)
         self.kernel_symbol = kernels
         self.lines = lines
         self.columns = {key: place.ordinal for key, place in lines.items() if place.line == EXPRESSION}
@@ -56,7 +52,6 @@ class BodyEmitter(ExpressionEmitter):
         self.stack_bytes = 0
         self.arena: str | None = None
         self.vector_condition: Value | None = None
-        self.copies: dict[int, int] = {}
 
     def run(self, stmt: t.Stmt) -> None:
         """Emit a statement and all inside it."""
@@ -130,9 +125,10 @@ class BodyEmitter(ExpressionEmitter):
 
     def leave_if(self, condition: str, status: str) -> None:
         out, on = self.writer.fresh("out"), self.writer.fresh("on")
+        before = self.writer.segment()
         self.writer.branch(condition, out, on)
         self.writer.label(out)
-        with self.arm():
+        with self.arm(before):
             self.return_status(status)
         self.writer.label(on)
         self.numbering.barrier()
@@ -203,15 +199,17 @@ def _evaluate(self: BodyEmitter, stmt: t.Evaluate) -> Emission:
 
 def _let(self: BodyEmitter, stmt: t.LetStmt) -> Emission:
     self.values[id(stmt.var)] = self.value(stmt.value)
+    self.counters.add(id(stmt.var))
     yield stmt.body
 
 
 def _assert(self: BodyEmitter, stmt: t.AssertStmt) -> Emission:
     holds = self.value(stmt.condition)
     fails, on = self.writer.fresh("fails"), self.writer.fresh("on")
+    before = self.writer.segment()
     self.writer.branch(holds.text, on, fails)
     self.writer.label(fails)
-    with self.arm():
+    with self.arm(before):
         self.fail(str(FAILED), f"E-RUN-ASSERT {stmt.message}", [])
         self.return_status(str(FAILED))
     self.writer.label(on)
@@ -225,19 +223,34 @@ def _if(self: BodyEmitter, stmt: t.IfThenElse) -> Emission:
     if condition.dtype.is_vector:
         yield from _masked_if(self, stmt, condition)
         return
-    writer = self.writer
+    writer, registers = self.writer, self.registers
     then, done = writer.fresh("then"), writer.fresh("done")
     otherwise = writer.fresh("else") if stmt.else_case is not None else done
+    state = registers.enter_condition(stmt)
+    front, before = writer.block, writer.segment()
     writer.branch(condition.text, then, otherwise)
+    arms: list[tuple[State, str]] = []
     writer.label(then)
-    with self.numbering.scope(arm=True, opaque=True, written=self.facts.written(stmt.then_case)):
-        yield stmt.then_case
+    yield from _arm(self, stmt.then_case, before, state, arms)
     if stmt.else_case is not None:
         writer.jump(done)
         writer.label(otherwise)
-        with self.numbering.scope(arm=True, opaque=True, written=self.facts.written(stmt.else_case)):
-            yield stmt.else_case
+        yield from _arm(self, stmt.else_case, before, state, arms)
+    else:
+        arms.append((state, front))
     writer.label(done)
+    registers.join(arms)
+
+
+def _arm(self: BodyEmitter, stmt: t.Stmt, before: list[Line], state: State, arms: list[tuple[State, str]]) -> Emission:
+    """One arm of a condition; how it ends is added to `arms` unless it leaves the function."""
+    registers = self.registers
+    registers.restore(state)
+    with self.numbering.scope(before, self.facts.written(stmt), arm=True):
+        yield stmt
+        if not self.writer.terminated:
+            registers.end_arm(state)
+            arms.append((registers.state(), self.writer.block))
 
 
 def _masked_if(self: BodyEmitter, stmt: t.IfThenElse, condition: Value) -> Emission:
@@ -269,12 +282,15 @@ def _for(self: BodyEmitter, stmt: t.For) -> Emission:
     if extent.text == "1":
         self.enter_loop(stmt)
         self.values[id(stmt.var)] = begin
+        self.counters.add(id(stmt.var))
         yield stmt.body
         return
-    if stmt.kind is t.ForKind.UNROLLED and _repeatable(self, stmt, extent, begin):
+    steps = _steps(self, stmt, extent, begin)
+    if steps is not None:
         self.enter_loop(stmt)
-        for step in range(int(extent.text)):
-            self.values[id(stmt.var)] = Value(str(int(begin.text) + step), begin.dtype)
+        self.counters.add(id(stmt.var))
+        for step in steps:
+            self.values[id(stmt.var)] = Value(str(step), begin.dtype)
             yield stmt.body
         return
     end = extent if begin.text == "0" else self.assign(begin.dtype, f"add nsw {begin.typed}, {extent.text}")
@@ -288,53 +304,49 @@ def counted_loop(self: BodyEmitter, stmt: t.For, begin: Value, end: Value, polls
     outside = writer.position
     self.enter_loop(stmt)
     head, done = writer.fresh("loop"), writer.fresh("done")
-    if not _surely_runs(begin, end):
+    surely = _surely_runs(begin, end)
+    surveys = self.registers.enter_loop(stmt, surely)
+    front = writer.segment()
+    if not surely:
         any_left = self.assign(BOOL, f"icmp slt {begin.typed}, {end.text}")
         writer.branch(any_left.text, head, done)
     before = writer.block
     writer.label(head)
     counter, close = writer.phi(begin.dtype, (begin.text, before))
     self.values[id(stmt.var)] = counter
-    with self.numbering.scope(opaque=not _surely_runs(begin, end), written=self.facts.written(stmt.body)):
+    carried = self.registers.begin_loop(surveys, before)
+    with self.numbering.scope(front, self.facts.written(stmt.body), opaque=not surely):
         self.numbering.bind(counter)
+        self.registers.bind(carried)
         if polls:
             self.poll()
         yield stmt.body
-        if not writer.terminated:
+        ends, last = not writer.terminated, []
+        if ends:
+            self.registers.end_body(stmt, surveys)
             following = writer.assign(counter.dtype, f"add nsw {counter.typed}, 1")
             again = writer.assign(BOOL, f"icmp slt {following.typed}, {end.text}")
             close((following.text, writer.block))
+            last = self.registers.close(carried, latch := writer.block)
             writer.branch(again.text, head, done, _loop_metadata(self, unrolled))
         else:
             close(None)
     writer.back_to(outside)
     writer.label(done)
+    if ends:
+        self.registers.leave_loop(carried, last, None if surely else (before, latch))
+    else:
+        self.registers.abandon_loop(carried)
 
 
-def _repeatable(self: BodyEmitter, loop: t.For, extent: Value, begin: Value) -> bool:
-    """Whether the body of an unrolled loop is emitted once for each iteration, rather than left to LLVM."""
+def _steps(self: BodyEmitter, loop: t.For, extent: Value, begin: Value) -> range | None:
+    """The values of the counter if the body is emitted once for each, rather than left to LLVM."""
     if not (extent.text.isdigit() and begin.text.lstrip("-").isdigit()):
-        return False
-    return _copies(self, loop) <= MAX_COPIES
-
-
-def _copies(self: BodyEmitter, root: t.Stmt) -> int:
-    """Statements that `root` becomes when its unrolled loops are written out."""
-    counts = self.copies
-    stack: list[tuple[t.Stmt, bool]] = [(root, False)]
-    while stack:
-        stmt, expanded = stack.pop()
-        if id(stmt) in counts:
-            continue
-        inner = [child for child in children(stmt) if isinstance(child, t.Stmt)]
-        if not expanded:
-            stack.append((stmt, True))
-            stack.extend((child, False) for child in inner)
-            continue
-        total = max(1, sum(counts[id(child)] for child in inner))
-        unrolled = isinstance(stmt, t.For) and stmt.kind is t.ForKind.UNROLLED and isinstance(stmt.extent, n.IntImm)
-        counts[id(stmt)] = total * max(1, stmt.extent.value) if unrolled else total  # type: ignore[attr-defined]
-    return counts[id(root)]
+        return None
+    steps = self.facts.written_out(loop, self.lean)
+    if steps is None and loop.kind is t.ForKind.UNROLLED and self.facts.copies(loop) * int(extent.text) <= MAX_COPIES:
+        return range(int(begin.text), int(begin.text) + int(extent.text))  # its extent is a number by now
+    return steps
 
 
 def _surely_runs(begin: Value, end: Value) -> bool:
@@ -357,8 +369,9 @@ def _while(self: BodyEmitter, stmt: t.While) -> Emission:
     head, body, done = writer.fresh("while"), writer.fresh("body"), writer.fresh("done")
     outside = writer.position
     self.enter_loop(stmt)
+    before = writer.segment()
     writer.label(head)
-    with self.numbering.scope(opaque=True, written=self.facts.written(stmt)):
+    with self.numbering.scope(before, self.facts.written(stmt)):
         self.poll()
         self.begin_statement()
         condition = self.value(stmt.condition)
@@ -384,7 +397,9 @@ def _allocate(self: BodyEmitter, stmt: t.AllocBuffer) -> Emission:
         self.stack_bytes += elements * unit
         storage = self.writer.alloca(f"[{max(1, elements)} x {memory_type(buffer.dtype)}]", 64)
         self.pointers[id(buffer)] = (storage, 64)
+        self.registers.begin(buffer, elements)
         yield stmt.body
+        self.registers.end(buffer)
         return
     size = _byte_size(self, buffer, unit)
     pointer = self.take(size)
