@@ -24,7 +24,8 @@ class LlvmPassesModel:
     def view(self) -> PipelineView:
         """The list of passes."""
         steps = tuple(self._summary(step) for step in self.passes.changed)
-        return PipelineView(f"llvm-{self.passes.kernel}", steps, f"LLVM's passes on {self.passes.kernel}: {self.passes.label}")
+        title = f"LLVM's passes on {self.passes.kernel}: {self.passes.label}"
+        return PipelineView(f"llvm-{self.passes.kernel}", steps, title)
 
     @staticmethod
     def _summary(step: LlvmPass) -> StepSummary:
