@@ -13,7 +13,8 @@ import pytest
 
 import workbench as wb
 from workbench import relay
-from workbench.codegen.llvm import backend, machine
+from workbench.codegen.llvm import machine
+from workbench.codegen.llvm.backend import backend
 from workbench.codegen.llvm.pipelines import ATTRIBUTE
 from workbench.core.module import IRModule
 
