@@ -133,11 +133,13 @@ def _require_static(tensor: TensorType, where: str) -> None:
 def _input_names(main: r.Function) -> list[str]:
     """A name for each parameter, by which it is set: its own; where several have one, the later ones get numbers."""
     own = [parameter.name_hint for parameter in main.params]
-    names: list[str] = []
+    taken, names = set(own), dict[str, None]()
     for name in own:
-        numbered = (f"{name}_{number}" for number in count(1))
-        names.append(next(item for item in numbered if item not in {*own, *names}) if name in names else name)
-    return names
+        if name in names:
+            name = next(item for number in count(1) if (item := f"{name}_{number}") not in taken)
+            taken.add(name)
+        names[name] = None
+    return list(names)
 
 
 def _lower_all(body: r.Expr, entry: _Entry) -> None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Iterator, Mapping
+from weakref import WeakKeyDictionary
 
 from ..analysis.affine import Affine
-from ..analysis.tree import BlockSite, Tree, iter_ranges
+from ..analysis.tree import BlockSite, iter_ranges
 from ..arith import build
 from ..arith.nodes import PrimExpr, Var
 from ..core import origin
-from ..core.node import Node, rewrite, traced_nodes
+from ..core.node import Node, children, pre_order, rewrite, traced_nodes
 from ..tir import nodes as t
 from .errors import refuse, require
 from .state import ScheduleState
@@ -99,25 +100,53 @@ def without_block(
     for name, block in changed.items():
         changes[id(state.tree.blocks[name].block)] = with_regions(block)
     func = replaced(state.func, changes)
-    root = Tree.of(func).root
-    kept = tuple(item for item in root.alloc_buffers if item is not buffer)
-    return replaced(func, {id(root): root.replace(alloc_buffers=kept)})
+    realize = func.body
+    assert isinstance(realize, t.BlockRealize)  # as the tree's root has it
+    kept = tuple(item for item in realize.block.alloc_buffers if item is not buffer)
+    root = realize.block.replace(alloc_buffers=kept)
+    origin.derived(root, realize.block)
+    return func.replace(body=origin.derived(realize.replace(block=root), realize))
+
+
+_BUFFERS: WeakKeyDictionary[t.Block, frozenset[int]] = WeakKeyDictionary()
+"""The buffers that a block accesses anywhere, by identity: blocks never change, and most outlive a step."""
+
+
+def _buffers_in(block: t.Block) -> frozenset[int]:
+    known = _BUFFERS.get(block)
+    if known is None:
+        found = (node for node in pre_order(block) if isinstance(node, (t.BufferLoad, t.BufferStore)))
+        known = _BUFFERS[block] = frozenset(id(node.buffer) for node in found)
+    return known
+
+
+def _accessing(root: Node, buffer: t.Buffer, without: Container[int] = ()) -> Iterator[int]:
+    """The loads and stores of a buffer under `root`, by identity; what is in `without` is not looked into."""
+    seen: set[int] = set()
+    stack: list[Node] = [root]
+    while stack:
+        current = stack.pop()
+        if id(current) in seen or id(current) in without:
+            continue
+        seen.add(id(current))
+        if isinstance(current, (t.BufferLoad, t.BufferStore)) and current.buffer is buffer:
+            yield id(current)
+        if isinstance(current, t.Block) and isinstance(current.body, t.BufferStore):
+            if id(buffer) not in _buffers_in(current):
+                continue
+        if not isinstance(current, (Var, t.Buffer)):
+            stack.extend(children(current))
 
 
 def require_loads_in_blocks(state: ScheduleState, buffer: t.Buffer, sites: list[BlockSite]) -> None:
     """Refuse when a buffer is read outside the bodies of the given blocks (in bounds or bindings)."""
-    from ..analysis.regions import accesses
-
-    inside = sum(
-        access.buffer is buffer
-        for site in sites
-        for part in (site.block.init, site.block.body)
-        if part is not None
-        for access in accesses(part)
-    )
-    total = sum(access.buffer is buffer for access in accesses(state.func))
+    bodies = [part for site in sites for part in (site.block.init, site.block.body) if part is not None]
+    inside: set[int] = set()  # nodes, by identity: regions may hold those of the bodies
+    for body in bodies:
+        inside.update(_accessing(body, buffer))
+    within = {id(body) for body in bodies}
     require(
-        inside == total,
+        not any(node not in inside for node in _accessing(state.func, buffer, within)),
         "E-SCHEDULE-INLINE-OUTSIDE",
         f"{buffer.name} is read outside blocks",
         found="a loop bound, binding or predicate that loads it",

@@ -35,6 +35,8 @@ def require_still_independent(state: ScheduleState, func: t.PrimFunc, buffers: I
 
     A buffer that was private to each iteration of such a loop is not once a block outside reads it.
     """
+    if not any(site.loop.kind in t.AT_ONCE for site in state.tree.loops.values()):
+        return  # no primitive that moves blocks makes a loop run at once
     after = replace(state, functions=state.functions.set(state.working, func))
     at_once = {
         id(loop): loop

@@ -180,15 +180,16 @@ class ScheduleState:
 
     def find_block(self, name: str) -> BlockSite:
         """A block by its name in the program."""
-        require(
-            name in self.tree.blocks,
-            "E-SCHEDULE-BLOCK",
-            f"the function has no block {name!r}",
-            found=f"blocks: {', '.join(self.tree.blocks)}",
-            expected="the name of a block",
-            fix=nearest(name, self.tree.blocks) or "sch.show() prints the function with its blocks",
-        )
-        return self.tree.blocks[name]
+        found = self.tree.blocks.get(name)
+        if found is None:  # the nearest name is costly to find: only where it is wanted
+            raise refuse(
+                "E-SCHEDULE-BLOCK",
+                f"the function has no block {name!r}",
+                found=f"blocks: {', '.join(self.tree.blocks)}",
+                expected="the name of a block",
+                fix=nearest(name, self.tree.blocks) or "sch.show() prints the function with its blocks",
+            )
+        return found
 
     # --- the next state ---
 

@@ -46,6 +46,10 @@ def tensors(op: Operator, data: Any) -> list[TensorType]:
     return [tensor(op, item, f"tensor {at}") for at, item in enumerate(data.fields)]
 
 
+SHORT = 8
+"""Operands that are told apart one after the other; more are halved first."""
+
+
 @operator("concatenate")
 class Concatenate(Operator):
     """Tensors one after the other along `axis`; all other extents agree."""
@@ -88,17 +92,18 @@ class Concatenate(Operator):
         shape = self.shape([item.shape for item in data], axis)
 
         def element(*i: Any) -> Any:
-            ends: list[Any] = []
-            total: Any = build.const(0)
+            ends: list[Any] = [build.const(0)]
             for item in data:
-                total = total + item.shape[axis]
-                ends.append(total)
-            found = None
-            for at in reversed(range(len(data))):
-                begin = ends[at - 1] if at else build.const(0)
-                value = data[at](*i[:axis], i[axis] - begin, *i[axis + 1 :])
-                found = value if found is None else build.if_then_else(i[axis] < ends[at], value, found)
-            return found
+                ends.append(ends[-1] + item.shape[axis])
+
+            def chosen(first: int, last: int) -> Any:
+                """The element of operands first to last: halves, so that nesting stays shallow."""
+                if first == last:
+                    return data[first](*i[:axis], i[axis] - ends[first], *i[axis + 1 :])
+                middle = first if last - first < SHORT else (first + last) // 2
+                return build.if_then_else(i[axis] < ends[middle + 1], chosen(first, middle), chosen(middle + 1, last))
+
+            return chosen(0, len(data) - 1)
 
         return injective(self, shape, element)
 
@@ -133,10 +138,15 @@ class Stack(Operator):
 
         def element(*i: Any) -> Any:
             where = (*i[:axis], *i[axis + 1 :])
-            found = data[-1](*where)
-            for at in reversed(range(len(data) - 1)):
-                found = build.if_then_else(i[axis].equal(at), data[at](*where), found)
-            return found
+
+            def chosen(first: int, last: int) -> Any:
+                if first == last:
+                    return data[first](*where)
+                middle = first if last - first < SHORT else (first + last) // 2
+                test = i[axis].equal(first) if middle == first else i[axis] <= middle
+                return build.if_then_else(test, chosen(first, middle), chosen(middle + 1, last))
+
+            return chosen(0, len(data) - 1)
 
         return injective(self, shape, element)
 

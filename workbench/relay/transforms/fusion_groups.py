@@ -13,11 +13,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Final
 
 from ..ir import expr as e
 from ..ir import types as t
 from ..ir.operator import Fusion, Operator
 from ..ir.plan import plain_operands
+
+MAX_ARGUMENTS: Final = 128
+"""Operands that a kernel may come to have by fusion."""
 
 
 @dataclass(eq=False)
@@ -29,6 +33,8 @@ class Group:
     parent: Group | None = None
     heavy: e.Expr | None = None
     count: int = 1
+    edges: int = 0
+    """Operands of all its nodes; an upper bound of the kernel's arguments."""
 
     def root(self) -> Group:
         group = self
@@ -45,6 +51,7 @@ class Group:
         if mine is theirs:
             return
         theirs.count += mine.count
+        theirs.edges += mine.edges - 1  # the one between the two is inside now
         mine.parent = theirs
         if mine.heavy is not None:
             theirs.heavy = mine.heavy
@@ -89,7 +96,9 @@ def fuse_groups(statements: list[e.Expr], escaping: set[int], max_depth: int) ->
     """
     nodes = _flow(statements, escaping)
     _dominate(nodes)
-    groups = [Group(node.expr, node.pattern, heavy=_heavy(node)) for node in nodes]
+    groups = [
+        Group(node.expr, node.pattern, heavy=_heavy(node), edges=len(plain_operands(node.expr))) for node in nodes
+    ]
     for phase in range(3):
         for node in nodes:
             _try(phase, node, groups, max_depth)
@@ -198,6 +207,10 @@ def _commit(source: FlowNode, sink: FlowNode, groups: list[Group], max_depth: in
     roots = {id(groups[node.index].root()): groups[node.index].root() for node in [*between, sink]}
     heavy = [root for root in roots.values() if root.heavy is not None]
     if sum(root.count for root in roots.values()) > max_depth or len(heavy) > 1:
+        return
+    # A single wide operator and the tuple that it reads stay together; more is not added to them.
+    arguments = sum(root.edges - 1 for root in roots.values()) + 1
+    if arguments > MAX_ARGUMENTS and not isinstance(source.expr, e.Tuple):
         return
     for node in between:
         groups[node.index].merge_into(groups[sink.index])

@@ -15,6 +15,7 @@ from ..ir.types import TensorType
 from ..patterns import any_, constant, op, operators, same_type, where
 from .fold_explicit_padding import pad_into_convolution
 from .rules import apply_rules
+from .wide import WIDE, concatenate_wide, split_wide, stack_wide
 
 RULES = RuleTable("SimplifyExpr")
 
@@ -199,15 +200,15 @@ def concatenate_one(m: Match) -> Any:
 def concatenate_flatten(m: Match) -> Any:
     """Joining what was joined along the same axis, and is used nowhere else, is one join."""
     parts, outer = m["parts"], m["outer"]
-    if not isinstance(parts, e.Tuple):
+    if not isinstance(parts, e.Tuple) or len(parts.fields) > WIDE:
         return None
     flat: list[e.Expr] = []
     for part in parts.fields:
         inner = _joined(part, outer, m)
         flat.extend(inner if inner is not None else (part,))
-    return (
-        relay.call("concatenate", e.Tuple(tuple(flat)), axis=outer.op.axis) if len(flat) > len(parts.fields) else None
-    )
+    if not len(parts.fields) < len(flat) <= WIDE:
+        return None
+    return relay.call("concatenate", e.Tuple(tuple(flat)), axis=outer.op.axis)
 
 
 def _joined(part: e.Expr, outer: e.Call, m: Match) -> tuple[e.Expr, ...] | None:
@@ -219,7 +220,8 @@ def _joined(part: e.Expr, outer: e.Call, m: Match) -> tuple[e.Expr, ...] | None:
     return inner.fields if axes[0] == axes[1] and isinstance(inner, e.Tuple) else None
 
 
-RULES.add(pad_into_convolution)
+for _rule in (pad_into_convolution, concatenate_wide, stack_wide, split_wide):
+    RULES.add(_rule)
 
 
 @function_pass(opt_level=0, name="SimplifyExpr", required=["InferType"], applies_to=e.Function)
