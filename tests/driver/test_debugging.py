@@ -137,7 +137,7 @@ def test_a_pass_whose_cell_ran_again_is_reloaded(own_passes: None) -> None:
     session = wb.open(relay.Function([x], relay.nn.relu(x)), passes=["InferType", define(1.0), "InferType", "FuseOps"])
     inputs = {"x": np.zeros(2, np.float32)}
     assert next(iter(session.run(inputs).values())).tolist() == [1.0, 1.0]
-    assert session.reload().plan[-1].key == session.plan[-1].key
+    assert session.reload().plan == session.plan
     define(2.0)
     again = session.reload()
     assert next(iter(again.run(inputs).values())).tolist() == [2.0, 2.0]

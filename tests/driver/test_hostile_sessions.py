@@ -45,6 +45,10 @@ def with_constant(**saved: Any) -> Callable[[dict[str, Any]], Any]:
     return change
 
 
+def _delta(after: str) -> dict[str, Any]:
+    return {"at": {"name": "main", "fingerprint": "", "alike": 1}, "before": "", "after": after}
+
+
 ONE = base64.b64encode(np.float32(1).tobytes()).decode()
 BOMB = packed(b"\0" * (64 << 20))
 """64 MiB in 64 KiB."""
@@ -84,12 +88,19 @@ CHANGES: dict[str, Callable[[dict[str, Any]], Any]] = {
     "level_unknown": lambda d: d["plan"][0].update(level="kernel"),
     "options_of_dunder": lambda d: d["plan"][0].update(options={"__init__": 1}),
     "edit_of_code": lambda d: d["plan"].append(
-        {"kind": "edit", "name": "Edit", "level": "relay", "functions": {"main": "import os\nos.abort()"}}
+        {"kind": "edit", "level": "relay", "deltas": [_delta("import os\nos.abort()")]}
     ),
-    "edit_of_nothing": lambda d: d["plan"].append({"kind": "edit", "name": "Edit", "functions": {"main": ""}}),
+    "edit_of_nothing": lambda d: d["plan"].append({"kind": "edit", "level": "relay", "deltas": [_delta("")]}),
     "trace_of_code": lambda d: next(a for a in d["plan"] if a["kind"] == "schedule").update(
-        traces={"k": "__import__('os')"}
+        tails=[{"at": {"name": "k", "fingerprint": "", "alike": 1}, "trace": "__import__('os')", "shared": 0}]
     ),
+    "edit_of_everything_from_nothing": lambda d: d["plan"].append(
+        {"kind": "edit", "level": "tir", "deltas": [{**_delta(d["program"]), "at": {"name": "x" * 10**6}}]}
+    ),
+    "more_steps_shared_than_there_are": lambda d: next(a for a in d["plan"] if a["kind"] == "schedule").update(
+        tails=[{"at": {"name": "k", "fingerprint": "f", "alike": 1}, "trace": {}, "shared": 10**12}]
+    ),
+    "level_is_a_word": lambda d: d["settings"].update(level="high"),
 }  # fmt: skip
 
 

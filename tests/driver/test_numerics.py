@@ -182,7 +182,7 @@ def test_a_saved_piece_calls_the_pass_by_its_name(tmp_path: Path) -> None:
     base = small_session()
     with pytest.MonkeyPatch.context() as monkeypatch:
         monkeypatch.setattr(flatten_buffer, "strides_of", wrong)
-        report = Session(History(), base.plan, base.target, base.source).check_numerics(small_inputs())
+        report = Session(History(base.history.root), base.plan).check_numerics(small_inputs())
         assert report.first_wrong == "FlattenBuffer", f"{report}"
         path = report.save_test(tmp_path / "test_piece.py")
         assert 'PASSES["FlattenBuffer"]()(module)' in path.read_text() and outcome(path)

@@ -38,7 +38,7 @@ def planted(bug: Bug, monkeypatch: pytest.MonkeyPatch) -> tuple[Any, Any, int]:
         return good.rerun(replace={bug.step: broken(bug.step.partition("#")[0], bug.change)}), inputs(), position
     assert bug.patch is not None
     bug.patch(monkeypatch)
-    return Session(History(), good.plan, good.target, good.source), inputs(), position
+    return Session(History(good.history.root), good.plan), inputs(), position
 
 
 @pytest.mark.parametrize("model", MODELS)

@@ -124,9 +124,14 @@ DAMAGES: dict[str, tuple[Damage, str]] = {
     "action is a number": (_set("plan", 0, value=7), "E-SAVED-DAMAGED"),
     "unknown options": (_set("plan", 0, "options", value={"depth": 3}), "E-"),
     "options are a list": (_set("plan", 0, "options", value=[1]), "E-SAVED-DAMAGED"),
-    "edit without text": (lambda d: _edit(d).update(functions={"main": "def"}), "E-"),
-    "functions are a list": (lambda d: _edit(d).update(functions=[1]), "E-SAVED-DAMAGED"),
-    "traces are a number": (lambda d: _schedule(d).update(traces=4), "E-SAVED-DAMAGED"),
+    "edit without text": (lambda d: _edit(d).update(deltas=[{**_edit(d)["deltas"][0], "after": "def"}]), "E-"),
+    "a change without its base": (lambda d: _edit(d)["deltas"][0].pop("before"), "E-SAVED-DAMAGED"),
+    "a change of nothing": (lambda d: _edit(d)["deltas"][0].pop("at"), "E-SAVED-DAMAGED"),
+    "settings without a level": (lambda d: d["settings"].pop("level"), "E-SAVED-DAMAGED"),
+    "settings are a list": (_set("settings", value=[3]), "E-SAVED-DAMAGED"),
+    "an option of no pass": (lambda d: d["settings"].update(config={"relay.no": 1}), "E-"),
+    "changes are a list of numbers": (lambda d: _edit(d).update(deltas=[1]), "E-SAVED-DAMAGED"),
+    "traces are a number": (lambda d: _schedule(d).update(tails=4), "E-SAVED-DAMAGED"),
 }
 
 

@@ -141,6 +141,7 @@ def test_a_session_without_loops_has_no_native_code() -> None:
     from dataclasses import replace
 
     session = small_session()
-    graph = replace(session, plan=tuple(action for action in session.plan if action.level == "relay"))
+    rows = tuple(row for row in session.plan.rows if row.level == "relay")
+    graph = replace(session, plan=replace(session.plan, rows=rows))
     with pytest.raises(WorkbenchError, match="E-ORIGIN-NATIVE"):
         _ = graph.provenance.kernels

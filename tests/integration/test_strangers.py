@@ -69,11 +69,11 @@ def _gone_afterwards() -> Iterator[None]:
 
 def test_a_strangers_pass_is_a_step(tmp_path: Any) -> None:
     session = small_session()
-    names = [action.name for action in session.plan if action.kind == "pass" and action.level == "relay"]
+    names = [action.name for action in session.actions if action.kind == "pass" and action.level == "relay"]
     changed = session.rerun(passes=[*names[:4], StrangersPass(instead="sigmoid"), *names[4:]])
     step = changed["StrangersPass"]
     assert step.changed and "+" in str(step.diff()) and "sigmoid" in step.script() and step.error is None
-    assert dict(changed.plan[step.index].arguments) == {"instead": "sigmoid"}
+    assert dict(changed.actions[step.index].arguments) == {"instead": "sigmoid"}
     assert changed.check_numerics(small_inputs()).first_wrong == "StrangersPass"
     assert any("relu" in label.name for call in _calls(step.after, "sigmoid") for label in changed.origins(call))
     changed.save(str(tmp_path / "changed.wb.json"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -83,7 +84,8 @@ def test_a_hostile_source_is_text() -> None:
     from workbench.driver.session import Session
 
     opened = wb.open(small())
-    named = Session(opened.history, opened.plan, opened.target, HOSTILE)
+    program = replace(opened.plan.program, source=HOSTILE)
+    named = Session(opened.history, replace(opened.plan, program=program))
     assert_safe(named._repr_mimebundle_())
 
 

@@ -15,7 +15,8 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
@@ -141,6 +142,15 @@ class PassContext:
         if info.name in self.disabled_pass:
             return False
         return info.name in self.required_pass or info.opt_level <= self.opt_level
+
+    @contextmanager
+    def applied(self) -> Iterator[None]:
+        """These settings as the current ones; the instruments are told of passes only, not of entering and leaving."""
+        token = _current.set(self)
+        try:
+            yield
+        finally:
+            _current.reset(token)
 
     def __enter__(self) -> PassContext:
         self._enter_instruments()

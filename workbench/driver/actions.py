@@ -1,35 +1,37 @@
-"""The actions that sessions are made of: import, a pass, lower, schedule, an edit, code generation."""
+"""The actions that a plan's rows stand for: import, a pass, lower, schedule, an edit, code generation.
+
+    actions_of(session.plan, session.history.root, session.history.contents)
+
+Every action runs under the plan's own target and settings; instruments are those of the moment, since they only watch.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
 from ..core import origin
-from ..core.equal import fingerprint
 from ..core.errors import WorkbenchError, nearest
 from ..core.module import IRModule
-from ..core.node import FrozenMap
-from ..core.transform import PASSES, Pass, PassContext
+from ..core.transform import PASSES, PassContext, PassInstrument
 from ..lower import Lowered, lower_module, schedule_kernels
-from ..lower.provider import default_provider, override
-from ..target import Target
+from ..lower.provider import Provider, default_provider, override
 from ..tir.nodes import PrimFunc
 from ..tir.transforms.pipeline import CHECKED_PIPELINE
-from . import pipeline, reattach
-from .function_memo import FunctionMemo
+from . import reattach
+from .anchors import located
+from .contents import Contents
 from .history import Action, Stage, key_of
+from .plan import IMPORT, CompilePlan, EditRow, PassRow, ProgramRef, ScheduleRow
+from .rebase import Rebased, RebaseError, rebase_text
+from .tails import rebase_tail
 
 
-def import_action(
-    module: IRModule,
-    source: str,
-    origins: origin.OriginTable,
-    shape: Mapping[str, Any] | None = None,
-    file: bool = False,
-) -> Action:
-    """The root of a history: a module that came from `source`, with the origins that import recorded."""
+def import_action(module: IRModule, program: ProgramRef, origins: origin.OriginTable) -> Action:
+    """The root of a history: a module, with the origins that import recorded."""
 
     def run(stage: Stage | None) -> Stage:
         table = origin.active()
@@ -37,183 +39,187 @@ def import_action(
             table.join(origins)
         return Stage(module)
 
-    given = {name: extents if isinstance(extents, int) else tuple(extents) for name, extents in (shape or {}).items()}
-    arguments = {"source": source, "file": file, "shape": given}
-    return Action("Import", "import", _level(module), arguments, key_of("import", module.fingerprint()), run)
+    arguments = {"source": program.source, "file": program.file, "shape": dict(program.shape)}
+    return Action(IMPORT, "import", level_of(module), arguments, key_of("import", module.fingerprint()), run)
 
 
-def _level(module: IRModule) -> str:
+def level_of(module: IRModule) -> str:
+    """relay or tir"""
     return "tir" if any(isinstance(function, PrimFunc) for function in module.functions.values()) else "relay"
 
 
-def pass_action(chosen: str | Pass, target: Target, level: str, options: Mapping[str, Any] | None = None) -> Action:
-    """One pass; a user's pass object works like a name.  A pass edited in its cell gets a new key by its code.
+def actions_of(
+    plan: CompilePlan,
+    root: Action,
+    contents: Contents,
+    deciders: Sequence[PassInstrument] = (),
+    provider: Provider | None = None,
+) -> tuple[Action, ...]:
+    """The history of a plan, not run.
 
-    `options` go with a name.
+    `deciders` are instruments that decide which passes run; they make other steps.  `provider` gives the schedules
+    that nobody made by hand.
     """
-    made: Pass = _pass_named(chosen, options or {}) if isinstance(chosen, str) else chosen
-    memo = FunctionMemo() if made.each is not None and chosen in CHECKED_PIPELINE else None
-
-    def run(stage: Stage | None) -> Stage:
-        assert stage is not None
-        instruments = PassContext.current().instruments
-        with target, PassContext(opt_level=3, instruments=instruments):
-            if memo is None or instruments:
-                return replace(stage, module=made(stage.module))
-            return replace(stage, module=memo.run(made, stage.module))
-
-    return Action(
-        made.name,
-        "pass",
-        level,
-        dict(made.options),
-        key_of("pass", made.name, made.options, made.code_key),
-        run,
-    )
+    around = _Around(plan, contents, tuple(deciders), provider)
+    return (root, *(around.action(row) for row in plan.rows))
 
 
-def _pass_named(name: str, options: Mapping[str, Any]) -> Pass:
-    if name not in PASSES:
-        raise WorkbenchError("E-PASS-UNKNOWN", f"there is no pass named {name!r}", fix=nearest(name, PASSES))
-    found = PASSES[name]
-    if options and isinstance(found, Pass):
-        raise WorkbenchError("E-PASS-OPTION", f"pass {name} has no options", found=", ".join(map(str, options)))
-    return found(**options)
+class _Around:
+    """What all actions of a plan share."""
 
+    def __init__(
+        self,
+        plan: CompilePlan,
+        contents: Contents,
+        deciders: tuple[PassInstrument, ...],
+        provider: Provider | None,
+    ) -> None:
+        self.plan = plan
+        self.contents = contents
+        self.deciders = deciders
+        self.provider = provider
+        self.key = key_of(plan.target, plan.settings, *(id(decider) for decider in deciders))
 
-def lower_action(target: Target) -> Action:
-    """Fused relay to kernels and the entry."""
+    def action(self, row: Any) -> Action:
+        """The action of a row."""
+        if isinstance(row, PassRow):
+            return self._pass(row)
+        if isinstance(row, EditRow):
+            return self._edit(row)
+        if isinstance(row, ScheduleRow):
+            return self._schedule(row)
+        return self._lower() if row.kind == "lower" else self._codegen()
 
-    def run(stage: Stage | None) -> Stage:
-        assert stage is not None
-        lowered = lower_module(PASSES["InferType"]()(stage.module), target)
-        return replace(stage, module=lowered.module, lowered=lowered)
+    @contextmanager
+    def entered(self) -> Iterator[tuple[PassInstrument, ...]]:
+        """The plan's target and settings, watched by the instruments of the moment, which are entered already."""
+        watching = tuple(item for item in PassContext.current().instruments if not decides(item))
+        instruments = (*self.deciders, *watching)
+        with self.plan.target, self.plan.settings.context(instruments).applied():
+            yield instruments
 
-    return Action(pipeline.LOWER, "lower", "tir", {"target": str(target)}, key_of("lower", target), run)
+    def _pass(self, row: PassRow) -> Action:
+        made = self.contents.pass_of(row)
+        key = key_of("pass", row.name, row.options, row.code, self.key)
+        memo = self.contents.memo(key) if made.each is not None and row.name in CHECKED_PIPELINE else None
 
+        def run(stage: Stage | None) -> Stage:
+            assert stage is not None
+            with self.entered() as instruments:
+                if memo is None or instruments:
+                    return replace(stage, module=made(stage.module))
+                return replace(stage, module=memo.run(made, stage.module))
 
-def schedule_action(chosen: Mapping[str, Any]) -> Action:
-    """Schedules from the default rules, except for the kernels in `chosen` (schedules by kernel name)."""
+        return Action(row.name, "pass", row.level, dict(made.options), key, run)
 
-    def run(stage: Stage | None) -> Stage:
-        assert stage is not None
-        if stage.lowered is None:
-            return stage
-        known = {kernel.name for kernel in stage.lowered.kernels}
-        for name in chosen:
-            if name not in known:
-                raise WorkbenchError("E-KERNEL-UNKNOWN", f"there is no kernel {name!r}", fix=nearest(name, known))
-        for kernel in stage.lowered.kernels:
-            if kernel.name in chosen:
-                _trace_origins(kernel.func, chosen[kernel.name])
-        provider = override(chosen, default_provider)
-        module, schedules = schedule_kernels(stage.module, stage.lowered.kernels, provider)
-        return replace(stage, module=module, schedules=schedules)
+    def _lower(self) -> Action:
+        def run(stage: Stage | None) -> Stage:
+            assert stage is not None
+            with self.entered():
+                lowered = lower_module(PASSES["InferType"]()(stage.module), self.plan.target)
+            return replace(stage, module=lowered.module, lowered=lowered)
 
-    for name, schedule in chosen.items():
-        if not hasattr(schedule, "trace"):
-            raise WorkbenchError(
-                "E-EDIT-KIND",
-                f"the schedule of {name!r} is none",
-                found=type(schedule).__name__,
-                expected="what s.schedule(kernel) gives, changed",
-            )
-    saved = {name: schedule.trace.as_json() for name, schedule in chosen.items()}
-    arguments = {name: schedule.code() for name, schedule in chosen.items()}
-    keys = [f"{name}:{text}" for name, text in saved.items()]
-    return Action(pipeline.SCHEDULE, "schedule", "tir", arguments, key_of("schedule", *keys), run, saved)
+        return Action("Lower", "lower", "tir", {"target": str(self.plan.target)}, key_of("lower", self.key), run)
 
+    def _codegen(self) -> Action:
+        def run(stage: Stage | None) -> Stage:
+            from .build import compile_stage
 
-def _trace_origins(func: PrimFunc, schedule: Any) -> None:
-    """The origins of a schedule that was made outside the step: its trace is replayed, and the results are matched."""
-    from ..schedule import Schedule
+            assert stage is not None
+            with self.entered():
+                return replace(stage, compiled=compile_stage(stage, self.plan.target))
 
-    if origin.active() is None or schedule.func is func:
-        return
-    again = Schedule(func)
-    try:
-        again.replay(schedule.trace)
-    except WorkbenchError:  # it was made for another function: what it looks like must do
-        reattach.record(schedule.func, func, str(func.attrs.get("global_symbol", "main")))
-        return
-    reattach.record(schedule.func, again.func, str(func.attrs.get("global_symbol", "main")))
+        key = key_of("codegen", self.key)
+        return Action("Codegen", "codegen", "native", {"target": str(self.plan.target)}, key, run)
 
+    # --- edits ---
 
-def traced_schedule_action(traces: Mapping[str, str]) -> Action:
-    """Schedules replayed from saved traces (JSON by kernel name); the rest from the default rules."""
+    def _schedule(self, row: ScheduleRow) -> Action:
+        def run(stage: Stage | None) -> Stage:
+            assert stage is not None
+            if stage.lowered is None:
+                return stage
+            with self.entered():
+                chosen = self._by_hand(row, stage)
+                provider = override(chosen, self.provider or default_provider)
+                module, schedules = schedule_kernels(stage.module, stage.lowered.kernels, provider)
+            return replace(stage, module=module, schedules=schedules)
 
-    def run(stage: Stage | None) -> Stage:
-        from ..schedule import Schedule, Trace
+        arguments = {tail.at.name: _code(tail.trace) for tail in row.tails}
+        parts = [part for tail in row.tails for part in (tail.at, tail.shared, tail.trace)]
+        return Action(row.name, "schedule", "tir", arguments, key_of("schedule", *parts, self.key), run)
 
-        assert stage is not None
-        if stage.lowered is None:
-            return stage
+    def _by_hand(self, row: ScheduleRow, stage: Stage) -> dict[str, Any]:
+        """The schedules by hand, each on today's kernel.  Raises `RebaseError` where one does not apply."""
+        assert stage.lowered is not None
         kernels = {kernel.name: kernel for kernel in stage.lowered.kernels}
-        chosen: dict[str, Any] = {}
-        for name, text in traces.items():
-            if name not in kernels:
-                raise WorkbenchError("E-KERNEL-UNKNOWN", f"there is no kernel {name!r}", fix=nearest(name, kernels))
-            chosen[name] = Schedule(kernels[name].func)
-            chosen[name].replay(Trace.from_json(text))
-        module, schedules = schedule_kernels(stage.module, stage.lowered.kernels, override(chosen, default_provider))
-        return replace(stage, module=module, schedules=schedules)
+        reports: dict[str, Rebased] = {}
+        for tail in row.tails:
+            name, report = located(tail.at, stage)
+            if name not in kernels and not tail.at.fingerprint:
+                known = nearest(tail.at.name, kernels)
+                raise WorkbenchError("E-KERNEL-UNKNOWN", f"there is no kernel {tail.at.name!r}", fix=known)
+            if name is not None:
+                report = rebase_tail(tail, kernels[name], self.provider or default_provider)
+            assert report is not None
+            reports[tail.at.name] = report
+        _refuse_lost(reports, row.name)
+        return {report.name: report.result for report in reports.values()}
 
-    keys = [f"{name}:{text}" for name, text in traces.items()]
-    return Action(pipeline.SCHEDULE, "schedule", "tir", dict(traces), key_of("schedule", *keys), run, dict(traces))
+    def _edit(self, row: EditRow) -> Action:
+        def run(stage: Stage | None) -> Stage:
+            assert stage is not None
+            with self.entered():
+                changed = self._edited(row, stage)
+            for name, function in changed.items():
+                reattach.record(function, stage.module[name], name)
+            return replace(stage, module=stage.module.with_functions(changed), lowered=_with_kernels(stage, changed))
 
+        arguments = {delta.at.name: delta.after for delta in row.deltas}
+        parts = [part for delta in row.deltas for part in (delta.at, delta.before, delta.after)]
+        return Action(row.name, "edit", row.level, arguments, key_of("edit", row.level, *parts), run)
 
-def edit_action(functions: Mapping[str, Any], level: str, texts: Mapping[str, str]) -> Action:
-    """Functions replaced by a person."""
-
-    def run(stage: Stage | None) -> Stage:
-        assert stage is not None
-        for name in functions:
-            if name not in stage.module:
-                known = stage.module.names()
-                raise WorkbenchError("E-EDIT-FUNCTION", f"there is no function {name!r} here", fix=nearest(name, known))
-        changed = {name: _fitted(name, function, stage.module[name]) for name, function in functions.items()}
-        for name, function in changed.items():
-            reattach.record(function, stage.module[name], name)
-        module = stage.module.with_functions(changed)
-        return replace(stage, module=module, lowered=_with_kernels(stage, changed))
-
-    keys = [f"{name}:{fingerprint(function)}" for name, function in functions.items()]
-    return Action("Edit", "edit", level, dict(texts), key_of("edit", level, *keys), run, functions=dict(functions))
-
-
-def _fitted(name: str, function: Any, previous: Any) -> Any:
-    """A loop function in the place of another: attributes that it lacks are taken over; it is called in the same way.
-
-    Raises `WorkbenchError` when its parameters are others, since native code trusts them.
-    """
-    if not isinstance(function, PrimFunc) or not isinstance(previous, PrimFunc):
-        return function
-    found, expected = _signature(function), _signature(previous)
-    if found != expected:
-        raise WorkbenchError(
-            "E-EDIT-SIGNATURE",
-            f"{name} must keep its parameters",
-            found=", ".join(found),
-            expected=", ".join(expected),
-            kept="the function before the edit",
-        )
-    lacking = {key: value for key, value in previous.attrs.items() if key not in function.attrs}
-    return function.replace(attrs=FrozenMap({**lacking, **function.attrs})) if lacking else function
+    def _edited(self, row: EditRow, stage: Stage) -> dict[str, Any]:
+        """The edited functions by name, on today's.  Raises `RebaseError` where one does not apply."""
+        reports: dict[str, Rebased] = {}
+        for delta in row.deltas:
+            name, report = located(delta.at, stage)
+            if name is None and not delta.before:
+                hint = nearest(delta.at.name, stage.module.names())
+                raise WorkbenchError("E-EDIT-FUNCTION", f"there is no function {delta.at.name!r} here", fix=hint)
+            if name is not None:
+                now = stage.module[name]
+                before = self.contents.function(delta.before) if delta.before else now
+                report = rebase_text(name, before, self.contents.function(delta.after), now, stage.module)
+            assert report is not None
+            reports[delta.at.name] = report
+        _refuse_lost(reports, row.name)
+        return {report.name: report.result for report in reports.values()}
 
 
-def _signature(function: PrimFunc) -> list[str]:
-    """The parameters' dtypes and shapes; symbolic extents are numbered, so that names do not matter."""
-    numbers: dict[int, int] = {}
+def decides(instrument: PassInstrument) -> bool:
+    """Whether an instrument decides which passes run, and does not only watch."""
+    return type(instrument).should_run is not PassInstrument.should_run
 
-    def text(extent: Any) -> str:
-        value = getattr(extent, "value", None)
-        return f"v{numbers.setdefault(id(extent), len(numbers))}" if value is None else str(value)
 
-    shapes = (getattr(parameter, "shape", ()) for parameter in function.params)
-    return [
-        f"{parameter.dtype}[{', '.join(map(text, shape))}]"
-        for parameter, shape in zip(function.params, shapes, strict=True)
-    ]
+def deciding() -> tuple[PassInstrument, ...]:
+    """The instruments of the current context that decide which passes run."""
+    return tuple(item for item in PassContext.current().instruments if decides(item))
+
+
+def _refuse_lost(reports: Mapping[str, Rebased], step: str) -> None:
+    if any(report.dropped for report in reports.values()):
+        names = ", ".join(name for name, found in reports.items() if found.dropped)
+        raise RebaseError(reports, f"step {step}, {names}")
+
+
+def _code(trace: str) -> str:
+    from ..schedule import Trace
+
+    try:
+        return Trace.from_json(trace).as_python()
+    except WorkbenchError:  # a damaged file: the step says so
+        return json.loads(trace) if trace.startswith('"') else trace
 
 
 def _with_kernels(stage: Stage, changed: Mapping[str, Any]) -> Lowered | None:
@@ -225,15 +231,3 @@ def _with_kernels(stage: Stage, changed: Mapping[str, Any]) -> Lowered | None:
         for kernel in stage.lowered.kernels
     )
     return replace(stage.lowered, kernels=kernels)
-
-
-def codegen_action(target: Target) -> Action:
-    """Native code for the whole module."""
-
-    def run(stage: Stage | None) -> Stage:
-        from .build import compile_stage
-
-        assert stage is not None
-        return replace(stage, compiled=compile_stage(stage, target))
-
-    return Action(pipeline.CODEGEN, "codegen", "native", {"target": str(target)}, key_of("codegen", target), run)

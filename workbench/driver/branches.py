@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..core.errors import WorkbenchError
@@ -23,34 +24,35 @@ class Branches(Sequence["Session"]):
     def __init__(self, current: Session) -> None:
         self._current = current
         self._plans = current.history.plans
+        self._sessions = tuple(replace(current, plan=plan) for plan in self._plans)
 
     def __len__(self) -> int:
         return len(self._plans)
 
     def __getitem__(self, index: Any) -> Any:
-        from .session import Session
-
         if not isinstance(index, int) or not -len(self) <= index < len(self):
             raise WorkbenchError("E-BRANCH-UNKNOWN", f"there is no branch {index!r}", expected=f"0 to {len(self) - 1}")
-        return Session(self._current.history, self._plans[index], self._current.target, self._current.source)
+        return self._sessions[index]
 
     def __iter__(self) -> Iterator[Session]:
         return (self[index] for index in range(len(self)))
 
     def __str__(self) -> str:
-        here = identities(self._current.plan)[-1]
-        return "\n".join(self._line(index, plan, here) for index, plan in enumerate(self._plans))
+        here = identities(self._current.actions)[-1]
+        plans = [session.actions for session in self._sessions]
+        return "\n".join(self._line(index, plans, here) for index in range(len(plans)))
 
     __repr__ = __str__
 
-    def _line(self, index: int, plan: tuple[Action, ...], here: str) -> str:
+    def _line(self, index: int, plans: Sequence[tuple[Action, ...]], here: str) -> str:
+        plan = plans[index]
         mark = "*" if identities(plan)[-1] == here else " "
         known = sum(self._current.history.peek(plan, position) is not None for position in range(len(plan)))
         if index == 0:
             return f"{mark} {index}  {plan[0].name}, {len(plan)} steps ({known} computed)"
-        parent = max(range(index), key=lambda other: _nearness(plan, self._plans[other]))
-        shared = shared_steps(plan, self._plans[parent])
-        changes = _changes(plan, self._plans[parent])
+        parent = max(range(index), key=lambda other: _nearness(plan, plans[other]))
+        shared = shared_steps(plan, plans[parent])
+        changes = _changes(plan, plans[parent])
         where = f"from {parent} after {plan[shared - 1].name}"
         return f"{mark} {index}  {where}: {changes} ({known} of {len(plan)} computed)"
 

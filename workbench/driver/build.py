@@ -6,7 +6,8 @@ add = wb.build(te.create_prim_func([A, B, C]), target="llvm")
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,16 +17,19 @@ from ..core import progress
 from ..core.dtype import DataType
 from ..core.errors import WorkbenchError
 from ..core.module import IRModule
+from ..core.origin import OriginTable
 from ..core.tensor import Tensor
-from ..core.transform import PASSES, Sequential
-from ..lower import Lowered, lower_module, schedule_kernels
-from ..lower.provider import Provider, default_provider
+from ..core.transform import PassContext
+from ..lower import Lowered
+from ..lower.provider import Provider
 from ..runtime.model import CompiledModel, KernelCall, TensorSpec
 from ..runtime.module import Module
-from ..target import Target, as_target
+from ..target import Target
 from ..tir.nodes import Buffer, PrimFunc
-from . import pipeline
+from . import actions
+from .contents import Contents
 from .history import Stage
+from .plan import CompilePlan, ProgramRef
 from .progress import with_progress
 
 
@@ -36,26 +40,21 @@ def build_model(
     target_host: Any = None,
     params: Mapping[str, Any] | None = None,
     mod_name: str = "default",
-    provider: Provider = default_provider,
+    provider: Provider | None = None,
 ) -> CompiledModel:
     """Compile a relay module to native code (classic `relay.build`).
 
     Without a target the one of `with Target(...)` is meant, else this machine; a kind without a backend is refused.
-    Runs the pipeline under the current `PassContext`; passes above its level are skipped unless the executor needs
-    them.  `params` are bound into the model as constants.
+    Runs the pipeline under the current `PassContext`, like `wb.open`: without a level that is named, the best code is
+    made (level 3); passes above the level are skipped unless the executor needs them.  `params` are bound into the
+    model as constants.
     """
     from .open import bound_module
 
     chosen = building_for(target, target_host)
     module = bound_module(mod, params)
-    with chosen, progress.task("build", 4) as task:
-        fused = _optimized(module)
-        task.advance()
-        lowered = lower_module(PASSES["InferType"]()(fused), chosen)
-        task.advance()
-        scheduled, _ = schedule_kernels(lowered.module, lowered.kernels, provider)
-        task.advance()
-        return compiled_model(scheduled, lowered, chosen)
+    with progress.task("build", 4) as task:
+        return run(plan_of(module, chosen), module, provider, task.advance).compiled
 
 
 def optimize(
@@ -65,15 +64,39 @@ def optimize(
     from .open import bound_module
 
     module = bound_module(mod, params)
-    with as_target(target):
-        return _optimized(module), {}
+    plan = plan_of(module, target)
+    graph = tuple(row for row in plan.rows if row.level == "relay")
+    return run(replace(plan, rows=graph), module).module, {}
 
 
-def _optimized(module: IRModule) -> IRModule:
-    """The module after the graph passes that the context allows, and those that executors need whatever the level:
-    types, and no training-only operators."""
-    needed = PASSES["SimplifyInference"]()(PASSES["InferType"]()(module))
-    return Sequential([PASSES[name]() for name in pipeline.RELAY], name="relay")(needed)
+def plan_of(module: IRModule, target: Target | str | None = None) -> CompilePlan:
+    """The plan for a module without a history, under the contexts around this call."""
+    return CompilePlan.of(ProgramRef("IRModule"), actions.level_of(module), target)
+
+
+def run(
+    plan: CompilePlan,
+    module: IRModule,
+    provider: Provider | None = None,
+    advance: Callable[[], None] = lambda: None,
+) -> Stage:
+    """What a plan makes of a module, without a history; the same as a session's last step.
+
+    `advance` is called after the graph passes, lowering, scheduling and code generation.  Raises the error of the
+    first step that fails.
+    """
+    root = actions.import_action(module, plan.program, OriginTable())
+    stage = Stage(module)
+    for action in actions.actions_of(plan, root, Contents(), actions.deciding(), provider)[1:]:
+        if action.kind == "lower":
+            advance()
+        try:
+            stage = action.run(stage)
+        except WorkbenchError as error:
+            raise error.located(f"step {action.name}") from None
+        if action.kind != "pass":
+            advance()
+    return stage
 
 
 def compile_stage(stage: Stage, target: Target) -> Any:
@@ -212,8 +235,12 @@ def build(
     """
     _require_no_binds(binds)
     chosen = building_for(target, target_host)
-    with chosen:
-        return backend_of(chosen).compile_module(_loop_module(program, args, name), chosen).module()
+    module = _loop_module(program, args, name)
+    plan = CompilePlan.of(ProgramRef(type(program).__name__), "tir", chosen)
+    instruments = PassContext.current().instruments
+    # The backend itself puts functions through the loop passes, those left out that are flat already.
+    with plan.target, plan.settings.context(instruments).applied():
+        return backend_of(chosen).compile_module(module, chosen).module()
 
 
 def _require_no_binds(binds: Mapping[Any, Any] | None) -> None:

@@ -231,13 +231,11 @@ def _refuse_library(path: Path) -> None:
 
 def _built(path: Path, shapes: Mapping[str, Sequence[int]], target: str) -> Any:
     """The compiled model of an ONNX file."""
-    from ..core.transform import PassContext
     from ..frontend.onnx import from_onnx
     from .build import build_model
 
     module, params = _with_shapes(shapes, lambda given: from_onnx(str(path), shape=dict(given) or None))
-    with PassContext(opt_level=3):
-        return build_model(module, target, params=params)
+    return build_model(module, target, params=params)
 
 
 def _with_shapes(shapes: Mapping[str, Any], use: Callable[[Mapping[str, Any]], Any]) -> Any:

@@ -80,9 +80,9 @@ def compare(
             started = time.perf_counter()
             session.run(inputs)
             spent.append((time.perf_counter() - started) * 1000)
-    keys = {action.key for action in one.plan} ^ {action.key for action in other.plan}
-    differing = [action.name for action in (*one.plan, *other.plan) if action.key in keys]
-    shared = shared_steps(one.plan, other.plan)
+    keys = {action.key for action in one.actions} ^ {action.key for action in other.actions}
+    differing = [action.name for action in (*one.actions, *other.actions) if action.key in keys]
+    shared = shared_steps(one.actions, other.actions)
     return Comparison(
         (one, other),
         names or ("first", "second"),
@@ -121,7 +121,7 @@ def _differing_kernels(one: Session, other: Session) -> tuple[str, ...]:
 
 
 def _last_graph_step(session: Session) -> str:
-    relay = [label for label, action in zip(session.labels, session.plan, strict=True) if action.level == "relay"]
+    relay = [label for label, action in zip(session.labels, session.actions, strict=True) if action.level == "relay"]
     return relay[-1] if relay else session.labels[-1]
 
 

@@ -20,7 +20,8 @@ from ..relay.ir.expr import Expr, Function, GlobalVar, as_function
 from ..runtime.device import Device, require_cpu
 from ..runtime.executor import GraphExecutor
 from ..runtime.ndarray import NDArray
-from .build import build_model
+from .build import plan_of
+from .build import run as run_plan
 
 _NATIVE: Final = ("graph", "aot", "vm")
 KINDS: Final = ("debug", *_NATIVE)
@@ -55,6 +56,7 @@ class Executor:
             function = bind_params_by_name(function, {k: v for k, v in self.params.items() if k in given})
         mod = self.mod.with_functions({"main": function})
         names = [param.name_hint for param in function.params]
+        plan = plan_of(mod, self.target)  # the contexts around `evaluate`, not those around the first call
         compiled: list[GraphExecutor] = []
 
         def run(*args: Any, **kwargs: Any) -> Any:
@@ -62,7 +64,7 @@ class Executor:
             if self.kind == "debug":
                 return _answer(interpret(mod, *values))
             if not compiled:
-                compiled.append(GraphExecutor(build_model(mod, self.target), self.device))
+                compiled.append(GraphExecutor(run_plan(plan, mod).compiled, self.device))
             for index, value in enumerate(values):  # by position: parameters may share a name
                 compiled[0].set_input(index, value)
             compiled[0].run()

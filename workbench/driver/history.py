@@ -1,6 +1,6 @@
 """The history of a compilation: steps over immutable programs, shared between sessions, computed once when looked at.
 
-A `Plan` is a tuple of `Action`s.  The history is a tree: the state after a plan's first n actions is a `Step`, found
+A plan stands for a tuple of `Action`s.  The history is a tree: the state after the first n actions is a `Step`, found
 by the keys of these actions, so two sessions that agree on a prefix share its steps, and the same command on the
 same state gives the same step.  Nothing in here knows what the actions do.
 """
@@ -19,6 +19,8 @@ from ..core.module import IRModule
 from ..core.node import traced_nodes
 from ..lower.entry import Lowered
 from ..tir.outside import Guard
+from .contents import Contents
+from .plan import CompilePlan
 
 
 @dataclass(frozen=True)
@@ -48,10 +50,6 @@ class Action:
     arguments: Mapping[str, Any]
     key: str
     run: Callable[[Stage | None], Stage]
-    saved: Mapping[str, str] = field(default_factory=dict)
-    """What a saved session keeps where the arguments are for reading only: traces as JSON by kernel."""
-    functions: Mapping[str, Any] = field(default_factory=dict)
-    """The functions of an edit, whose constants a saved session keeps."""
 
 
 @dataclass(frozen=True)
@@ -85,32 +83,44 @@ _OF_THIS_PROCESS: Final = ("pass", "lower", "schedule", "codegen")
 class History:
     """Steps by path.  Shared by all sessions that stem from one import."""
 
-    def __init__(self, guard: Guard | None = None) -> None:
+    def __init__(
+        self, root: Action | None = None, contents: Contents | None = None, guard: Guard | None = None
+    ) -> None:
+        """`root` imports the program; `contents` is what stands behind the plans' data."""
+        self._root = root
+        self.contents = contents if contents is not None else Contents()
         self.guard = guard
         """What the programs may call, where they came from a file."""
         self._steps: dict[str, Step] = {}
-        self._plans: dict[str, tuple[Action, ...]] = {}
+        self._plans: dict[str, CompilePlan] = {}
         self.known: dict[str, Any] = {}
         """Origins by step, filled by `origin_index` when they are asked for."""
 
     def __len__(self) -> int:
         return len(self._steps)
 
-    def note(self, plan: tuple[Action, ...]) -> None:
+    @property
+    def root(self) -> Action:
+        """What imports the program.  Raises `WorkbenchError` for a history of nothing."""
+        if self._root is None:
+            raise WorkbenchError("E-HISTORY-EMPTY", "this history has no program", fix="wb.open(...)")
+        return self._root
+
+    def note(self, plan: CompilePlan, actions: Sequence[Action]) -> None:
         """Remember a session's plan as a branch."""
-        if plan:
-            self._plans.setdefault(identities(plan)[-1], plan)
+        if actions:
+            self._plans.setdefault(identities(actions)[-1], plan)
 
     @property
-    def plans(self) -> tuple[tuple[Action, ...], ...]:
+    def plans(self) -> tuple[CompilePlan, ...]:
         """The plans of all sessions on this history, in the order in which they were made."""
         return tuple(self._plans.values())
 
-    def step(self, plan: tuple[Action, ...], index: int) -> Step:
-        """The step of `plan[index]`; it and those before it are computed if need be."""
+    def step(self, actions: Sequence[Action], index: int) -> Step:
+        """The step of `actions[index]`; it and those before it are computed if need be."""
         found: Step | None = None
         labels: dict[str, int] = {}
-        named = list(zip(plan, identities(plan[: index + 1]), strict=False))
+        named = list(zip(actions, identities(actions[: index + 1]), strict=False))
         for action, identity in progress.track(named, "pipeline", lambda pair: pair[0].name):
             labels[action.name] = count = labels.get(action.name, 0) + 1
             known = self._steps.get(identity)
@@ -123,9 +133,9 @@ class History:
             raise WorkbenchError("E-HISTORY-EMPTY", "a session has no steps")
         return found
 
-    def peek(self, plan: tuple[Action, ...], index: int) -> Step | None:
+    def peek(self, actions: Sequence[Action], index: int) -> Step | None:
         """The step if it has been computed already."""
-        return self._steps.get(identities(plan[: index + 1])[-1])
+        return self._steps.get(identities(actions[: index + 1])[-1])
 
     def _run(self, identity: str, label: str, action: Action, previous: Step | None) -> Step:
         if previous is not None and previous.error is not None:
@@ -157,10 +167,10 @@ class History:
         return Step(identity, label, action, previous, stage, spent, origins, tuple(log), error)
 
 
-def identities(plan: Sequence[Action]) -> list[str]:
-    """The ids of the steps of a plan, computed or not."""
+def identities(actions: Sequence[Action]) -> list[str]:
+    """The ids of the steps of actions in order, computed or not."""
     made: list[str] = []
-    for action in plan:
+    for action in actions:
         earlier = made[-1] if made else ""
         made.append(hashlib.sha256(f"{earlier}/{action.key}".encode()).hexdigest()[:16])
     return made

@@ -17,8 +17,10 @@ from ..schedule import Schedule as LoopSchedule
 from ..schedule.stages import Schedule as StageSchedule
 from ..target import Target
 from ..tir.nodes import PrimFunc
-from . import actions, pipeline
-from .history import Action, History
+from .actions import deciding, import_action
+from .contents import Contents
+from .history import History
+from .plan import CompilePlan, ProgramRef
 from .progress import with_progress
 from .session import Session
 
@@ -40,6 +42,7 @@ def open_session(
     PrimFunc, a tir or te schedule, or te tensors (inputs, then outputs).  `shape`: dynamic dimensions' extents by
     input name.  `params`: arrays bound to parameters by name.  `passes`: the relay passes to run instead of the
     default pipeline.  `target`: what is compiled for; left out, the one of `with Target(...)`, else this machine.
+    The settings of the `PassContext` around the call are the session's from now on.
     `assume`: values of inputs that the model is specialised for, by name; running it with others is refused.
     `allow_extern`: names of C functions and packed functions that a saved session may call; others than mathematics
     are refused, and "import_llvm" stands for native code in it.
@@ -61,9 +64,15 @@ def open_session(
     chosen = building_for(target)
     with origin.recording() as origins:
         module, source = _imported(x, shape, params, assume)
-    root = actions.import_action(module, source, origins, shape, isinstance(x, (str, os.PathLike)))
-    relay = tuple(passes) if passes is not None else pipeline.RELAY
-    return Session(History(), plan_for(root, chosen, relay), chosen, source)
+    given = {name: extents if isinstance(extents, int) else tuple(extents) for name, extents in (shape or {}).items()}
+    program = ProgramRef(
+        source, module.fingerprint(), isinstance(x, (str, os.PathLike)), tuple(given.items()), tuple(assume or ())
+    )
+    contents = Contents()
+    graph = None if passes is None else [contents.row_of(name, "relay") for name in passes]
+    root = import_action(module, program, origins)
+    plan = CompilePlan.of(program, root.level, chosen, graph)
+    return Session(History(root, contents), plan, deciding())
 
 
 def _refuse_for_saved(**given: Any) -> None:
@@ -77,18 +86,6 @@ def _refuse_for_saved(**given: Any) -> None:
             expected="wb.open(path)",
             fix="open it and change it: wb.open(path).rerun(target=..., passes=...)",
         )
-
-
-def plan_for(root: Action, target: Target, relay: Sequence[str | Pass]) -> tuple[Action, ...]:
-    """The actions that take an imported program to native code."""
-    from ..tir.transforms.pipeline import KERNEL_PIPELINE
-
-    loops = tuple(actions.pass_action(name, target, "tir") for name in KERNEL_PIPELINE)
-    last = (*loops, actions.codegen_action(target))
-    if root.level == "tir":
-        return (root, *last)
-    graph = tuple(actions.pass_action(name, target, "relay") for name in relay)
-    return (root, *graph, actions.lower_action(target), actions.schedule_action({}), *last)
 
 
 def _imported(x: Any, shape: Any, params: Any, assume: Any = None) -> tuple[IRModule, str]:

@@ -90,8 +90,8 @@ def index_of(session: Session) -> list[Known]:
     """The origins of each step computed so far; kept with the history, so each step is done once."""
     made: list[Known] = []
     cache = session.history.known
-    for index in range(len(session.plan)):
-        step = session.history.peek(session.plan, index)
+    for index in range(len(session.actions)):
+        step = session.history.peek(session.actions, index)
         if step is None:
             break
         known = cache.get(step.id)

@@ -197,7 +197,7 @@ def _expressions(function: r.Expr) -> list[tuple[Node, Keys]]:
     units: list[tuple[Node, Keys]] = []
     for node in post_order(function):
         if isinstance(node, (r.Expr, r.Clause)):
-            own = _own_key(node)
+            own = own_key(node)
             below = [whole[id(child)] for child in children(node) if id(child) in whole]
             near = tuple(_name_of(child) for child in children(node) if isinstance(child, r.Expr))
             whole[id(node)] = hash((own, tuple(below)))
@@ -206,7 +206,12 @@ def _expressions(function: r.Expr) -> list[tuple[Node, Keys]]:
     return units
 
 
-def _own_key(node: Node) -> Hashable:
+def whole_keys(function: r.Expr) -> dict[int, Hashable]:
+    """By identity of the expressions, a key of all that they hold."""
+    return {id(node): keys[0] for node, keys in _expressions(function)}
+
+
+def own_key(node: Node) -> Hashable:
     """What an expression is, without its operands."""
     if isinstance(node, r.Call) and isinstance(node.op, Operator):
         fields = tuple((name, repr(getattr(node.op, name))) for name in node.op.field_names)
@@ -228,4 +233,4 @@ def _name_of(node: Node) -> str:
     return type(node).__name__
 
 
-__all__ = ["Reattached", "reattach", "record"]
+__all__ = ["Reattached", "own_key", "reattach", "record", "whole_keys"]

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from dataclasses import replace as replace_field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -20,14 +21,17 @@ import numpy as np
 from .._lazy import views
 from ..codegen.backend import building_for
 from ..core.errors import WorkbenchError, nearest
-from ..core.module import IRModule
-from ..core.transform import PASSES, Pass
+from ..core.transform import Pass, PassInstrument
 from ..target import Target
-from . import actions, pipeline
+from . import pipeline
+from .actions import actions_of
 from .edit_check import require_sound
+from .edits import applicable, as_kernels, edit_row, functions_of, rescheduled
 from .history import Action, History, Step
+from .plan import CompilePlan, PassRow, ScheduleRow
 from .progress import with_progress
-from .text import constants_in, parse, parse_function, script, texts_of
+from .rebase import RebaseError
+from .text import texts_of
 from .view import ProgramView, StepHandle
 
 if TYPE_CHECKING:
@@ -42,28 +46,39 @@ class Session:
     """One path through a history; see the module's header.  Equal plans on one history share all their steps."""
 
     history: History
-    plan: tuple[Action, ...]
-    target: Target
-    source: str
-    """What was opened: a file's name or the class of the object."""
+    plan: CompilePlan
+    deciders: tuple[PassInstrument, ...] = ()
+    """Instruments of the context in which it was opened that decide which passes run; they make other steps."""
 
     def __post_init__(self) -> None:
-        self.history.note(self.plan)
+        self.history.note(self.plan, self.actions)
+
+    @property
+    def target(self) -> Target:
+        return self.plan.target
+
+    @property
+    def source(self) -> str:
+        """What was opened: a file's name or the class of the object."""
+        return self.plan.program.source
+
+    def _with(self, plan: CompilePlan) -> Session:
+        return Session(self.history, plan, self.deciders)
 
     # --- steps ---
+
+    @cached_property
+    def actions(self) -> tuple[Action, ...]:
+        """What the plan stands for, in order, not run."""
+        return actions_of(self.plan, self.history.root, self.history.contents, self.deciders)
 
     @property
     def labels(self) -> tuple[str, ...]:
         """The names of all steps, in order; a name that occurs again is numbered ("FoldConstant#2")."""
-        counts: dict[str, int] = {}
-        found: list[str] = []
-        for action in self.plan:
-            counts[action.name] = count = counts.get(action.name, 0) + 1
-            found.append(action.name if count == 1 else f"{action.name}#{count}")
-        return tuple(found)
+        return self.plan.labels
 
     def __len__(self) -> int:
-        return len(self.plan)
+        return len(self.actions)
 
     def __getitem__(self, which: str | int) -> StepHandle:
         """A step by name or position; it and those before it are computed now."""
@@ -79,22 +94,22 @@ class Session:
                     fix=nearest(which, self.labels),
                 )
             return self.labels.index(which)
-        if not -len(self.plan) <= which < len(self.plan):
-            raise WorkbenchError("E-STEP-UNKNOWN", f"there is no step {which}", expected=f"0 to {len(self.plan) - 1}")
-        return which % len(self.plan)
+        if not -len(self) <= which < len(self):
+            raise WorkbenchError("E-STEP-UNKNOWN", f"there is no step {which}", expected=f"0 to {len(self) - 1}")
+        return which % len(self)
 
     @property
     def steps(self) -> tuple[StepHandle, ...]:
         """All steps."""
-        return tuple(StepHandle(self, index) for index in range(len(self.plan)))
+        return tuple(StepHandle(self, index) for index in range(len(self)))
 
     @with_progress
     def step(self, index: int) -> Step:
-        return self.history.step(self.plan, index)
+        return self.history.step(self.actions, index)
 
     def _last(self, level: str) -> int:
         """The position of the last step of an IR level."""
-        found = [index for index, action in enumerate(self.plan) if action.level == level]
+        found = [index for index, action in enumerate(self.actions) if action.level == level]
         if not found:
             raise WorkbenchError("E-SESSION-LEVEL", f"this session has no {level} stage", found=", ".join(self.labels))
         return found[-1]
@@ -109,10 +124,7 @@ class Session:
     @property
     def tir(self) -> ProgramView:
         """The scheduled kernels and the entry, before the loop passes."""
-        named = [index for index, action in enumerate(self.plan) if action.kind == "schedule"]
-        edits = [index for index, action in enumerate(self.plan) if action.kind == "edit" and action.level == "tir"]
-        last = max([*named, *edits], default=0)
-        return StepHandle(self, last).program
+        return StepHandle(self, self.plan.loop_step()).program
 
     @property
     def codegen(self) -> ProgramView:
@@ -165,35 +177,53 @@ class Session:
         `replace`: passes of any level by the label of the step whose place they take; `insert`: passes by the label of
         the step after which they run.  The default target is this session's.
         """
-        from .open import plan_for
-
-        chosen = building_for(target) if target is not None else self.target
-        if passes is not None or target is not None:
-            relay = tuple(passes) if passes is not None else tuple(self._relay_passes())
-            plan = plan_for(self.plan[0], chosen, relay)
-        else:
-            plan = self.plan
-        plan = Session(self.history, plan, chosen, self.source)._with_passes(replace or {}, insert or {})
+        contents = self.history.contents
+        plan = self.plan if target is None else replace_field(self.plan, target=building_for(target))
+        if passes is not None:
+            plan = plan.with_graph([contents.row_of(chosen, "relay") for chosen in passes])
+        made = self._with(plan)
+        for label, chosen in (replace or {}).items():
+            made = made._replaced(label, chosen)
+        found = {label: made._index(label) for label in insert or {}}
+        for label, chosen in sorted((insert or {}).items(), key=lambda item: -found[item[0]]):
+            made = made._inserted(label, chosen)
+        known = {row.name for row in made.plan.rows if row.kind == "pass"}
         for name in disabled_pass or ():
-            if not any(action.name == name for action in plan):
+            if name not in known:
                 raise WorkbenchError(
                     "E-PASS-UNKNOWN", f"the pipeline has no pass {name!r}", fix=nearest(name, self.labels)
                 )
-        left_out = set(disabled_pass or ())
-        kept = tuple(action for action in plan if action.kind != "pass" or action.name not in left_out)
-        return Session(self.history, kept, chosen, self.source)
+        return made._with(made.plan.without_passes(tuple(disabled_pass or ())))
+
+    def _replaced(self, label: str, chosen: str | Pass) -> Session:
+        """With another pass in the place of the step of this label."""
+        index = self._index(label)
+        row = self.plan.rows[index - 1] if index else None
+        if row is None or row.kind != "pass":
+            kind = "import" if row is None else row.kind
+            raise WorkbenchError("E-PASS-UNKNOWN", f"step {label!r} is no pass", found=f"a step of kind {kind}")
+        return self._with(self.plan.with_row(index, self.history.contents.row_of(chosen, row.level)))
+
+    def _inserted(self, label: str, chosen: str | Pass) -> Session:
+        """With a further pass after the step of this label."""
+        index = self._index(label)
+        level = self.actions[index].level
+        if level == "native":
+            raise WorkbenchError("E-PASS-PLACE", "no pass runs after code generation", found=label)
+        return self._with(self.plan.after(index, self.history.contents.row_of(chosen, level)))
 
     def without(self, step: str | int) -> Session:
         """The session without one step: a pass or an edit."""
         index = self._index(step)
-        if self.plan[index].kind not in ("pass", "edit"):
+        kind = self.actions[index].kind
+        if kind not in ("pass", "edit"):
             raise WorkbenchError(
                 "E-PASS-UNKNOWN",
                 f"step {self.labels[index]!r} cannot be left out",
-                found=f"a step of kind {self.plan[index].kind}",
+                found=f"a step of kind {kind}",
                 expected="a pass or an edit",
             )
-        return Session(self.history, (*self.plan[:index], *self.plan[index + 1 :]), self.target, self.source)
+        return self._with(self.plan.without(index))
 
     def reload(self) -> Session:
         """The same plan with the passes as they are defined now.
@@ -201,33 +231,9 @@ class Session:
         A pass whose cell was run again with other code is run again, and everything after it; what comes before is
         taken from the history.
         """
-        plan = tuple(
-            actions.pass_action(action.name, self.target, action.level, action.arguments)
-            if action.kind == "pass" and action.name in PASSES
-            else action
-            for action in self.plan
-        )
-        return Session(self.history, plan, self.target, self.source)
-
-    def _with_passes(self, replace: Mapping[str, str | Pass], insert: Mapping[str, str | Pass]) -> tuple[Action, ...]:
-        """The plan with other passes at the steps of these labels, and further ones after them."""
-        plan = list(self.plan)
-        for label, made in replace.items():
-            index = self._index(label)
-            if plan[index].kind != "pass":
-                raise WorkbenchError(
-                    "E-PASS-UNKNOWN", f"step {label!r} is no pass", found=f"a step of kind {plan[index].kind}"
-                )
-            plan[index] = actions.pass_action(made, self.target, plan[index].level)
-        for label, made in sorted(insert.items(), key=lambda item: -self._index(item[0])):
-            index = self._index(label)
-            if plan[index].kind == "codegen":
-                raise WorkbenchError("E-PASS-PLACE", "no pass runs after code generation", found=label)
-            plan.insert(index + 1, actions.pass_action(made, self.target, plan[index].level))
-        return tuple(plan)
-
-    def _relay_passes(self) -> list[str]:
-        return [action.name for action in self.plan if action.kind == "pass" and action.level == "relay"]
+        contents = self.history.contents
+        rows = tuple(contents.reloaded(row) if isinstance(row, PassRow) else row for row in self.plan.rows)
+        return self._with(replace_field(self.plan, rows=rows))
 
     def edit(
         self,
@@ -240,40 +246,58 @@ class Session:
         """A session with something changed by hand; everything after it is computed anew.
 
         `relay`, `tir`: a whole script, an IRModule, or functions (or their texts) by name; put after the step `at`
-        (default: the last relay step; the schedules).  `te`: kernels by name, as te tensors or unscheduled
-        PrimFuncs.  `schedule`: schedules by kernel.
+        (default: the last relay step; the step that `session.tir` shows).  `te`: kernels by name, as te tensors or
+        unscheduled PrimFuncs.  `schedule`: schedules by kernel.
+
+        An edit is kept as what it changes.  When something before it changes later, it is made again on what comes
+        there; what does not apply stops there, and `rebase` drops it.
         """
         made = self
         if relay is not None:
-            made = made._edited("relay", relay, at or made.labels[made._last("relay")])
+            made = made._edited("relay", relay, made._index(at) if at else made._last("relay"))
         if te is not None:
-            made = made._edited("tir", _as_kernels(te), pipeline.LOWER)
+            made = made._edited("tir", as_kernels(te), made.plan.kernel_step())
         if schedule is not None:
             made = made._rescheduled(schedule)
         if tir is not None:
-            made = made._edited("tir", tir, at or pipeline.SCHEDULE)
+            made = made._edited("tir", tir, made._index(at) if at else made.plan.loop_step())
         return made
 
-    def _edited(self, level: str, change: Any, at: str) -> Session:
-        index = self._index(at)
-        program = self.step(index).stage.module
-        functions = _functions_of(change, program)
-        require_sound({name: made for name, made in functions.items() if name in program}, program, texts_of(change))
+    def _edited(self, level: str, change: Any, index: int) -> Session:
+        stage = self.step(index).stage
+        functions = functions_of(change, stage.module)
+        known = {name: made for name, made in functions.items() if name in stage.module}
+        require_sound(known, stage.module, texts_of(change))
         if self.history.guard is not None:
-            self.history.guard.note_typed(functions, program)
-        texts = {name: script(function) for name, function in functions.items()}
-        action = actions.edit_action(functions, level, texts)
-        return Session(
-            self.history, (*self.plan[: index + 1], action, *self.plan[index + 1 :]), self.target, self.source
-        )
+            self.history.guard.note_typed(functions, stage.module)
+        return self._with(self.plan.after(index, edit_row(level, functions, stage, self.history.contents)))
 
     def _rescheduled(self, schedules: Mapping[str, Schedule]) -> Session:
         index = self._index(pipeline.SCHEDULE)
-        earlier = self.step(index).stage.schedules
-        previous = self.plan[index].arguments
-        chosen = {name: earlier[name] for name in previous} | dict(schedules)
-        action = actions.schedule_action(chosen)
-        return Session(self.history, (*self.plan[:index], action, *self.plan[index + 1 :]), self.target, self.source)
+        self._required(pipeline.LOWER)
+        previous = self.step(index - 1)
+        if previous.error is not None:
+            raise previous.error
+        row = self.plan.rows[index - 1]
+        assert isinstance(row, ScheduleRow)
+        return self._with(self.plan.with_row(index, rescheduled(row, schedules, previous.stage)))
+
+    def rebase(self, keep: str = "applicable") -> Session:
+        """The session with every edit made anew on what comes before it, and without what does not apply there.
+
+        The only command that drops parts of an edit; `step.error.reports` say which.
+        """
+        if keep != "applicable":
+            raise WorkbenchError("E-REBASE-KEEP", f"nothing is kept as {keep!r}", expected='"applicable"')
+        made = self
+        for _ in range(len(self)):
+            stopped = next((step for step in map(made.step, range(len(made))) if step.error is not None), None)
+            if stopped is None or not isinstance(stopped.error, RebaseError):
+                return made
+            index = made.labels.index(stopped.label)
+            row = applicable(made.plan.rows[index - 1], stopped.error.reports, stopped.stage, self.history.contents)
+            made = made._with(made.plan.without(index) if row is None else made.plan.with_row(index, row))
+        return made
 
     # --- looking inside a step ---
 
@@ -384,35 +408,4 @@ class Session:
 
     def __repr__(self) -> str:
         trust = "" if self.history.guard is None else f", {self.history.guard}"
-        return f"Session({self.source!r}, {len(self.plan)} steps, target {str(self.target)!r}{trust})"
-
-
-def _functions_of(change: Any, program: IRModule) -> dict[str, Any]:
-    """The functions that an edit replaces, parsed where they are text; unchanged ones are left out."""
-    constants = constants_in(program)
-    if isinstance(change, str):
-        change = parse(change, constants)
-    if isinstance(change, IRModule):
-        change = dict(change.functions)
-    if not isinstance(change, Mapping):
-        raise WorkbenchError(
-            "E-EDIT-KIND",
-            "an edit is a script, an IRModule, or functions by name",
-            found=type(change).__name__,
-        )
-    parsed = {
-        name: parse_function(value, constants) if isinstance(value, str) else value for name, value in change.items()
-    }
-    from ..core.equal import same
-
-    return {name: value for name, value in parsed.items() if name not in program or not same(value, program[name])}
-
-
-def _as_kernels(change: Mapping[str, Any]) -> dict[str, Any]:
-    from ..te import create_prim_func
-    from ..tir.nodes import PrimFunc
-
-    return {
-        name: value if isinstance(value, PrimFunc) else create_prim_func(list(value), name=name)
-        for name, value in change.items()
-    }
+        return f"Session({self.source!r}, {len(self)} steps, target {str(self.target)!r}{trust})"

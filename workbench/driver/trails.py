@@ -97,7 +97,7 @@ class Provenance:
     @cached_property
     def _last(self) -> int:
         """The position of the last loop step, whose functions are compiled."""
-        found = [index for index, action in enumerate(self._session.plan) if action.level == "tir"]
+        found = [index for index, action in enumerate(self._session.actions) if action.level == "tir"]
         if not found:
             raise WorkbenchError(
                 "E-ORIGIN-NATIVE", "this session has no loop programs", fix="run the default pipeline, with Lower"
@@ -253,8 +253,8 @@ class Provenance:
         return self._expressions[kernel]
 
     def _laid_over(self, kernel: str) -> Mapping[int, Sources]:
-        lower = [index for index, action in enumerate(self._session.plan) if action.kind == "lower"]
-        edited = any(action.kind == "edit" and action.level == "tir" for action in self._session.plan)
+        lower = [index for index, action in enumerate(self._session.actions) if action.kind == "lower"]
+        edited = any(action.kind == "edit" and action.level == "tir" for action in self._session.actions)
         stage = self._session.step(lower[0]).stage if lower else None
         func = stage.module.functions.get(kernel) if stage is not None else None
         if edited or not isinstance(func, t.PrimFunc) or kernel == "main":

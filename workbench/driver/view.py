@@ -141,7 +141,7 @@ class StepHandle:
 
     def edit(self, change: Any) -> Session:
         """A session in which the program after this step is changed by hand; see `Session.edit`."""
-        level = self.session.plan[self.index].level
+        level = self.session.actions[self.index].level
         if level == "relay":
             return self.session.edit(relay=change, at=self.name)
         return self.session.edit(tir=change, at=self.name)

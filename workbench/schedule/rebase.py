@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from .errors import ScheduleError, require
 from .references import Reference, make_reference
+from .running import replayed
 from .state import ScheduleState
 from .trace import Step
 
@@ -81,11 +82,32 @@ def rebased(tail_of: Schedule, onto: Schedule, replay: Replay) -> Rebased:
         for name in step.results
         if name in second.named
     }
+    return _tail(first.steps, shared, onto, names, replay)
+
+
+def replay_tail(steps: tuple[Step, ...], shared: int, onto: Schedule) -> Rebased:
+    """The steps after the first `shared` ones, which stand for those of `onto`, one by one; see the module's header.
+
+    The first ones have the same primitives in the same order, so what they name is what `onto`'s steps have made.
+    """
+    state = onto.state
+    names = {
+        old: make_reference(new, state.named[new])
+        for theirs, own in zip(steps[:shared], state.steps, strict=False)
+        for old, new in zip(theirs.results, own.results, strict=True)
+        if new in state.named
+    }
+    return _tail(steps, shared, onto, names, replayed)
+
+
+def _tail(
+    steps: tuple[Step, ...], shared: int, onto: Schedule, names: dict[str, Reference], replay: Replay
+) -> Rebased:
     made = onto.copy()
     applied: list[int] = []
     dropped: list[Dropped] = []
     lost: dict[str, int] = {}
-    for number, step in enumerate(first.steps[shared:], shared + 1):
+    for number, step in enumerate(steps[shared:], shared + 1):
         missing = next((lost[name] for name in step.needed() if name in lost), None)
         if missing is not None:
             dropped.append(Dropped(number, step, f"needs what step {missing} made"))

@@ -77,13 +77,13 @@ class SessionModel:
         return PipelineView(f"{steps[-1].id}-{known}" if steps else "", steps, self.session.heading)
 
     def _summary(self, index: int) -> StepSummary:
-        action = self.session.plan[index]
-        step = self.session.history.peek(self.session.plan, index)
+        action = self.session.actions[index]
+        step = self.session.history.peek(self.session.actions, index)
         if step is None and action.level == "relay":
             step = self.session.step(index)
         if step is None:
             return StepSummary(
-                id=identities(self.session.plan[: index + 1])[-1],
+                id=identities(self.session.actions[: index + 1])[-1],
                 name=self.session.labels[index],
                 kind=_KINDS.get(action.kind, action.level),  # type: ignore[arg-type]
                 changed=False,
@@ -106,7 +106,7 @@ class SessionModel:
         )
 
     def _find(self, identity: str) -> tuple[str, Step]:
-        known = identities(self.session.plan)
+        known = identities(self.session.actions)
         if identity in known:
             index = known.index(identity)
             return self.session.labels[index], self.session.step(index)

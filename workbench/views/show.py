@@ -72,7 +72,7 @@ def session_bundle(session: Session) -> Bundle:
     """A summary of the steps; those not computed yet say so (looking must not cost a compilation)."""
     rows: list[tuple[str, str, str]] = []
     for index, label in enumerate(session.labels):
-        step = session.history.peek(session.plan, index)
+        step = session.history.peek(session.actions, index)
         if step is None:
             rows.append((label, "", "not run yet"))
         elif step.error is not None:

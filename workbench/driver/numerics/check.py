@@ -77,7 +77,7 @@ class Checker:
     @property
     def first_loop_step(self) -> int:
         """The position of the first step after the graph passes."""
-        return next((i for i, action in enumerate(self.session.plan) if action.level != "relay"), len(self.labels))
+        return next((i for i, action in enumerate(self.session.actions) if action.level != "relay"), len(self.labels))
 
     # --- the two ways to go through the steps ---
 
@@ -150,7 +150,7 @@ class Checker:
         if time.monotonic() > self.deadline:
             return StepCheck(label, "not run", note="the time is spent")
         try:
-            if self.session.plan[0].level != "relay":
+            if self.session.actions[0].level != "relay":
                 return self._function_step(step, label)
             if step.action.level == "relay":
                 return self._graph_step(step, index, label)

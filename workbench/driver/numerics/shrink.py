@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -23,8 +23,11 @@ from ...core.transform import PASSES
 from ...relay.ir import expr as r
 from ...relay.ir.operator import Operator
 from ...relay.ir.types import TensorType, TupleType, Type
-from .. import actions, pipeline
-from ..history import Action, History
+from .. import pipeline
+from ..actions import import_action
+from ..anchors import located
+from ..history import History
+from ..plan import Anchor, ProgramRef, ScheduleRow
 from .entry import Meaning
 from .forms import iterations
 from .whole import INTERPRETED_ITERATIONS
@@ -127,8 +130,7 @@ def _attempt(
     try:
         function = _smaller(meaning.function, shorter)
         module = _module(function)
-        plan, first = _plan(session, kernel, module)
-        made = type(session)(History(), plan, session.target, f"kernel {kernel}")
+        made, first = _alone(session, kernel, module)
         step = made.step(2)
         if step.error is not None or step.stage.lowered is None or len(step.stage.lowered.kernels) != 1:
             return None
@@ -200,29 +202,23 @@ def _module(function: r.Function) -> IRModule:
     return PASSES["InferType"]()(IRModule({"main": main}))
 
 
-def _plan(session: Session, kernel: str, module: IRModule) -> tuple[tuple[Action, ...], int]:
-    """The session's steps from lowering on, after an import of `module`."""
+def _alone(session: Session, kernel: str, module: IRModule) -> tuple[Session, int]:
+    """A session of the steps from lowering on, on `module`; and how many steps stood before them."""
     first = session.labels.index(pipeline.LOWER)
-    root = actions.import_action(module, f"kernel {kernel}", origin.OriginTable())
-    later: list[Action] = []
-    for action in session.plan[first:]:
-        if action.kind == "schedule":
-            later.append(_schedule(action, kernel))
-        elif action.kind == "edit":
-            raise WorkbenchError("E-NUMERICS-EDIT", "an edited kernel cannot be made smaller")
-        else:
-            later.append(action)
-    return (root, *later), first
-
-
-def _schedule(action: Action, kernel: str) -> Action:
-    """The schedules for a kernel alone: the trace that a person chose, or the default rules."""
-    chosen = action.saved.get(kernel)
-    if chosen is None:
-        return actions.schedule_action({})
-
-    def run(stage: Any) -> Any:
-        name = stage.lowered.kernels[0].name
-        return actions.traced_schedule_action({name: chosen}).run(stage)
-
-    return Action(action.name, "schedule", "tir", {}, action.key, run)
+    rows = session.plan.rows[first - 1 :]
+    if any(row.kind == "edit" for row in rows):
+        raise WorkbenchError("E-NUMERICS-EDIT", "an edited kernel cannot be made smaller")
+    program = ProgramRef(f"kernel {kernel}", module.fingerprint())
+    history = History(import_action(module, program, origin.OriginTable()), session.history.contents)
+    place = session.labels.index(pipeline.SCHEDULE)
+    row = session.plan.rows[place - 1]
+    assert isinstance(row, ScheduleRow)
+    plan = replace(session.plan, program=program, rows=rows).with_row(place - first + 1, replace(row, tails=()))
+    made = type(session)(history, plan, session.deciders)
+    lowered = made.step(1).stage.lowered
+    stage = session.step(place - 1).stage
+    mine = [tail for tail in row.tails if located(tail.at, stage)[0] == kernel]
+    if mine and lowered is not None:
+        tails = tuple(replace(tail, at=Anchor(lowered.kernels[0].name)) for tail in mine)
+        made = replace(made, plan=plan.with_row(place - first + 1, replace(row, tails=tails)))
+    return made, first

@@ -1,0 +1,186 @@
+"""The plan of a session: data, captured once, the same for a session, a saved file and a build without a history."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import workbench as wb
+from tests.driver.programs import small_model
+from workbench import WorkbenchError, relay
+from workbench.core.equal import same
+from workbench.core.instrument import PassTimingInstrument
+from workbench.core.transform import PassContext, PassInstrument
+from workbench.driver.build import run
+from workbench.driver.plan import PassSettings
+from workbench.frontend.onnx import from_onnx
+from workbench.target import Target
+
+
+def scaled_relu(alpha: float = 0.125) -> Any:
+    """leaky_relu(2 x), with something for every level to do."""
+    x = relay.var("x", shape=(4, 8))
+    return relay.Function([x], relay.nn.leaky_relu(relay.add(relay.multiply(x, relay.const(1.5)), x), alpha))
+
+
+class Skips(PassInstrument):
+    """Decides that a pass does not run."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def should_run(self, mod: Any, info: Any) -> bool:
+        return info.name != self.name
+
+
+CONTEXTS: dict[str, Callable[[], AbstractContextManager[Any]]] = {
+    "none": PassContext,
+    "level 0": lambda: PassContext(opt_level=0),
+    "level 1": lambda: PassContext(opt_level=1),
+    "level 2": lambda: PassContext(opt_level=2),
+    "level 3": lambda: PassContext(opt_level=3),
+    "without FuseOps": lambda: PassContext(opt_level=3, disabled_pass=["FuseOps"]),
+    "without FoldConstant and PackWeights": lambda: PassContext(disabled_pass=["FoldConstant", "PackWeights"]),
+    "level 1, PackWeights required": lambda: PassContext(opt_level=1, required_pass=["PackWeights", "FoldConstant"]),
+    "two operators a kernel": lambda: PassContext(config={"relay.FuseOps.max_depth": 2}),
+    "checked, unrolled": lambda: PassContext(
+        config={"tir.instrument_bound_checkers": True, "tir.UnrollLoop": {"auto_max_step": 8}}
+    ),
+    "timed": lambda: PassContext(instruments=[PassTimingInstrument()]),
+    "an instrument skips FoldScaleAxis": lambda: PassContext(instruments=[Skips("FoldScaleAxis")]),
+    "another target": lambda: Target("llvm -mcpu=x86-64"),
+}
+
+
+@pytest.mark.parametrize("name", CONTEXTS)
+def test_a_session_and_relay_build_have_the_same_kernels(name: str) -> None:
+    module, params = from_onnx(small_model())
+    with CONTEXTS[name]():
+        built = relay.build(module, params=params)
+        opened = wb.open(small_model())
+    # Outside of the context: what it said was heard when the session was opened.
+    compiled = opened.build()
+    assert [call.kernel for call in built.calls] == [call.kernel for call in compiled.calls]
+    for form in ("tir", "ll"):
+        for function in (*opened.kernels, "main"):
+            assert compiled.module.get_source(form, function) == built.module.get_source(form, function), function
+    assert compiled.module.get_source("ll") == built.module.get_source("ll")
+
+
+def test_contexts_make_a_difference() -> None:
+    opened = {}
+    for name, context in CONTEXTS.items():
+        with context():
+            opened[name] = wb.open(small_model())
+    labels = {name: session.labels for name, session in opened.items()}
+    assert labels["none"] == labels["level 3"] == labels["timed"]
+    assert "FoldScaleAxis" not in labels["level 2"] and "FoldConstant" in labels["level 2"]
+    assert "FoldConstant" not in labels["level 1"] and "PackWeights" in labels["level 1, PackWeights required"]
+    assert "FuseOps" not in labels["without FuseOps"] and "BoundCheck" in labels["checked, unrolled"]
+    assert len(opened["two operators a kernel"].kernels) > len(opened["none"].kernels)
+    assert len(opened["level 0"].kernels) > len(opened["without FuseOps"].kernels) > len(opened["none"].kernels)
+    assert str(opened["another target"].target) == str(Target("llvm -mcpu=x86-64"))
+    skipped = opened["an instrument skips FoldScaleAxis"]
+    assert not skipped["FoldScaleAxis"].changed and opened["none"]["FoldScaleAxis"].changed
+
+
+def test_a_context_around_a_command_changes_nothing() -> None:
+    session = wb.open(scaled_relu())
+    expected = session["Lower"].script()
+    with PassContext(opt_level=0, disabled_pass=["FuseOps"]), Target("llvm -mcpu=x86-64"):
+        again = wb.open(scaled_relu())
+        edited = session.edit(relay=session.relay.script().replace("alpha=0.125", "alpha=0.25"))
+        edited.build()
+    assert edited["Lower"].script().replace("0.25", "0.125") == expected
+    assert again.plan.settings == PassSettings(0, (), ("FuseOps",))
+
+
+def test_an_executor_is_built_under_the_context_in_which_it_was_made() -> None:
+    seen: list[str] = []
+
+    class Watch(PassInstrument):
+        def run_before_pass(self, mod: Any, info: Any) -> None:
+            seen.append(info.name)
+
+    module = wb.IRModule.from_expr(scaled_relu())
+    with PassContext(opt_level=3, disabled_pass=["FuseOps"]):
+        evaluate = relay.create_executor("graph", module).evaluate()
+    x = np.ones((4, 8), np.float32)
+    with PassContext(instruments=[Watch()]):
+        found = evaluate(x).numpy()
+    np.testing.assert_allclose(found, x * 2.5)
+    assert "SimplifyExpr" in seen and "FuseOps" not in seen
+
+
+def test_a_plan_is_data(tmp_path: Path) -> None:
+    with PassContext(config={"relay.FuseOps.max_depth": 2}, disabled_pass=["SimplifyExpr"]):
+        session = wb.open(scaled_relu())
+    kernel = session.kernels[0]
+    schedule = session.schedule(kernel)
+    schedule.annotate(schedule.get_loops(schedule.get_block(blocks(schedule)[0]))[0], "note", 1)
+    session = session.edit(schedule={kernel: schedule}).edit(relay=session.relay.script().replace("0.125", "0.25"))
+    assert {session.plan: 1}[session.rerun().plan] and session.plan != session.without("Edit").plan
+    json.dumps([row.to_json() for row in session.plan.rows])
+    session.save(str(tmp_path / "s.wb.json"))
+    back = wb.open(str(tmp_path / "s.wb.json"))
+    assert (back.plan.rows, back.plan.settings, back.target) == (
+        session.plan.rows, session.plan.settings, session.target,
+    )  # fmt: skip
+    stage = run(session.plan, session.step(0).stage.module)
+    for name, function in session.codegen.module.items():
+        assert same(stage.module[name], function) and same(back.codegen.module[name], function), name
+
+
+def blocks(schedule: Any) -> list[str]:
+    from workbench.core.node import pre_order
+    from workbench.tir.nodes import Block
+
+    return [node.name for node in pre_order(schedule.func) if isinstance(node, Block) and node.name != "root"]
+
+
+def test_a_session_that_an_instrument_decides_is_not_saved(tmp_path: Path) -> None:
+    with PassContext(instruments=[Skips("FoldConstant")]):
+        session = wb.open(scaled_relu())
+    assert not session["FoldConstant"].changed
+    with pytest.raises(WorkbenchError) as caught:
+        session.save(str(tmp_path / "s.wb.json"))
+    assert caught.value.code == "E-SAVE-INSTRUMENT" and "Skips" in caught.value.found
+
+
+def test_options_that_are_no_data_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(WorkbenchError) as caught, PassContext(config={"tir.add_lower_pass": [(1, print)]}):
+        wb.open(scaled_relu())
+    assert caught.value.code == "E-PLAN-CONFIG"
+    fskip = relay.transform.EliminateCommonSubexpr(fskip=lambda expr: False)
+    session = wb.open(scaled_relu(), passes=["InferType", fskip, "FuseOps"])
+    assert session.kernels
+    with pytest.raises(WorkbenchError) as caught:
+        session.save(str(tmp_path / "s.wb.json"))
+    assert caught.value.code == "E-SAVE-OPTION"
+
+
+def test_another_target_makes_other_steps_where_a_pass_asks_for_it() -> None:
+    x = relay.var("x", shape=(2, 64))
+    weights = relay.const(np.ones((64, 64), np.float32))
+    function = relay.Function([x], relay.nn.dense(x, weights))
+    session = wb.open(function, target="llvm -mcpu=skylake-avx512")
+    session.build()
+    narrow = session.rerun(target="llvm -mcpu=x86-64")
+    assert narrow.relay.script() == wb.open(function, target="llvm -mcpu=x86-64").relay.script()
+
+
+def test_a_loop_program_has_no_graph_passes() -> None:
+    from workbench import te
+
+    a = te.placeholder((8,), name="A")
+    tensors = [a, te.compute((8,), lambda i: a[i] * 2.0, name="B")]
+    for command in (lambda: wb.open(tensors, passes=["FuseOps"]), lambda: wb.open(tensors).rerun(passes=["FuseOps"])):
+        with pytest.raises(WorkbenchError) as caught:
+            command()
+        assert caught.value.code == "E-PASS-PLACE"

@@ -1,0 +1,99 @@
+"""What stands behind a plan's data: constants by fingerprint, functions by text, passes by row.
+
+A plan names things by content; a history keeps the things, so that a function that a person handed over is the very
+one that runs, and a pass whose cell has been run again since is still the pass that was chosen.  What is not there is
+made: a text is parsed, a pass looked up by name.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from ..core.errors import WorkbenchError, nearest
+from ..core.module import IRModule
+from ..core.tensor import Tensor
+from ..core.transform import PASSES, Pass
+from .function_memo import FunctionMemo
+from .plan import EditRow, PassRow, Row, pass_row
+from .text import constants_in, function_text, parse_function
+
+
+class Contents:
+    """See the module's header.  Shared by all sessions on a history; grows only."""
+
+    def __init__(self, constants: Mapping[str, Tensor] | None = None) -> None:
+        self.constants: dict[str, Tensor] = dict(constants or {})
+        self._functions: dict[str, Any] = {}
+        self._passes: dict[PassRow, Pass] = {}
+        self._memos: dict[str, FunctionMemo] = {}
+
+    def memo(self, key: str) -> FunctionMemo:
+        """What a pass made of single functions, by the key of its action."""
+        return self._memos.setdefault(key, FunctionMemo())
+
+    def text_of(self, name: str, function: Any) -> str:
+        """The text of a function, which from now on stands for this very function."""
+        text = function_text(name, function).text
+        if text not in self._functions:
+            self._functions[text] = function
+            self.constants.update(constants_in(IRModule({name: function})))
+        return text
+
+    def function(self, text: str) -> Any:
+        """The function of a text.  Raises `WorkbenchError` for a text that is none."""
+        if text not in self._functions:
+            self._functions[text] = parse_function(text, self.constants)
+        return self._functions[text]
+
+    def row_of(self, chosen: str | Pass, level: str) -> PassRow:
+        """The row of a pass given by name or as an object."""
+        made = _pass_named(chosen, {}) if isinstance(chosen, str) else chosen
+        row = pass_row(made, level)
+        self._passes.setdefault(row, made)
+        return row
+
+    def pass_of(self, row: PassRow) -> Pass:
+        """The pass of a row: the one that was chosen, else the one of this name."""
+        if row not in self._passes:
+            self._passes[row] = _pass_named(row.name, json.loads(row.options))
+        return self._passes[row]
+
+    def reloaded(self, row: PassRow) -> PassRow:
+        """The row with the pass of this name as it is defined now; one that no name stands for stays."""
+        if row.name not in PASSES:
+            return row
+        now = PASSES[row.name]
+        made = now if isinstance(now, Pass) else now(**self.pass_of(row).options)
+        return self.row_of(made, row.level)
+
+    def settled(self, row: Row) -> Row:
+        """A row from a file, with the pass of its name as it is today.
+
+        Raises `WorkbenchError` for a row that names an unknown pass or holds a text of no function.
+        """
+        self.constants_of(row)
+        return self.row_of(self.pass_of(row), row.level) if isinstance(row, PassRow) else row
+
+    def edited_functions(self, row: Row) -> list[tuple[str, Any]]:
+        """The functions that a person made, by the name that they had."""
+        deltas = row.deltas if isinstance(row, EditRow) else ()
+        return [(delta.at.name, self.function(delta.after)) for delta in deltas]
+
+    def constants_of(self, row: Row) -> dict[str, Tensor]:
+        """The constants that the functions of an edit name."""
+        if not isinstance(row, EditRow):
+            return {}
+        texts = [text for delta in row.deltas for text in (delta.before or delta.after, delta.after)]
+        functions = {str(number): self.function(text) for number, text in enumerate(texts)}
+        return constants_in(IRModule(functions))
+
+
+def _pass_named(name: str, options: Mapping[str, Any]) -> Pass:
+    if name not in PASSES:
+        raise WorkbenchError("E-PASS-UNKNOWN", f"there is no pass named {name!r}", fix=nearest(name, PASSES))
+    found = PASSES[name]
+    if options and isinstance(found, Pass):
+        raise WorkbenchError("E-PASS-OPTION", f"pass {name} has no options", found=", ".join(map(str, options)))
+    return found(**options)

@@ -1,0 +1,118 @@
+"""Rows for what a person changed by hand, from what they handed over; and what is left of a row after a conflict."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from ..core.equal import same
+from ..core.errors import WorkbenchError, nearest
+from ..core.module import IRModule
+from ..lower.provider import default_provider
+from .anchors import anchor, located
+from .contents import Contents
+from .history import Stage
+from .plan import EditRow, Row, ScheduleRow, TextDelta, TraceTail
+from .rebase import Rebased
+from .tails import trace_tail
+from .text import constants_in, parse, parse_function
+
+
+def functions_of(change: Any, program: IRModule) -> dict[str, Any]:
+    """The functions that an edit replaces, parsed where they are text; unchanged ones are left out."""
+    constants = constants_in(program)
+    if isinstance(change, str):
+        change = parse(change, constants)
+    if isinstance(change, IRModule):
+        change = dict(change.functions)
+    if not isinstance(change, Mapping):
+        raise WorkbenchError(
+            "E-EDIT-KIND",
+            "an edit is a script, an IRModule, or functions by name",
+            found=type(change).__name__,
+        )
+    parsed = {
+        name: parse_function(value, constants) if isinstance(value, str) else value for name, value in change.items()
+    }
+    return {name: value for name, value in parsed.items() if name not in program or not same(value, program[name])}
+
+
+def as_kernels(change: Mapping[str, Any]) -> dict[str, Any]:
+    """Unscheduled kernels from te tensors."""
+    from ..te import create_prim_func
+    from ..tir.nodes import PrimFunc
+
+    return {
+        name: value if isinstance(value, PrimFunc) else create_prim_func(list(value), name=name)
+        for name, value in change.items()
+    }
+
+
+def edit_row(level: str, functions: Mapping[str, Any], stage: Stage, contents: Contents) -> EditRow:
+    """The row of changed functions of a stage's program."""
+    return EditRow(
+        level,
+        tuple(
+            TextDelta(
+                anchor(name, stage),
+                contents.text_of(name, stage.module[name]) if name in stage.module else "",
+                contents.text_of(name, function),
+            )
+            for name, function in functions.items()
+        ),
+    )
+
+
+def rescheduled(row: ScheduleRow, schedules: Mapping[str, Any], stage: Stage) -> ScheduleRow:
+    """The row with other schedules by hand for some kernels; `stage` is the one before scheduling.
+
+    Raises `WorkbenchError` for a kernel that is not there, and for a schedule of another function.
+    """
+    kernels = {kernel.name: kernel for kernel in stage.lowered.kernels} if stage.lowered is not None else {}
+    made: dict[str, TraceTail] = {}
+    for name, schedule in schedules.items():
+        if not hasattr(schedule, "trace"):
+            raise WorkbenchError(
+                "E-EDIT-KIND",
+                f"the schedule of {name!r} is none",
+                found=type(schedule).__name__,
+                expected="what s.schedule(kernel) gives, changed",
+            )
+        if name not in kernels:
+            raise WorkbenchError("E-KERNEL-UNKNOWN", f"there is no kernel {name!r}", fix=nearest(name, kernels))
+        kernel = kernels[name]
+        made[name] = trace_tail(anchor(name, stage), schedule, kernel, default_provider(kernel))
+    kept = [tail for tail in row.tails if located(tail.at, stage)[0] not in made]
+    return replace(row, tails=(*kept, *made.values()))
+
+
+def applicable(row: Row, reports: Mapping[str, Rebased], stage: Stage, contents: Contents) -> Row | None:
+    """What of an edit's row applies, by the reports of its conflict; None where nothing of an edit of functions does.
+
+    `stage` is the one before the row's step.
+    """
+    if isinstance(row, ScheduleRow):
+        tails = [_applicable_tail(tail, reports[tail.at.name], stage) for tail in row.tails]
+        return replace(row, tails=tuple(tail for tail in tails if tail is not None))
+    assert isinstance(row, EditRow)
+    deltas: list[TextDelta] = []
+    for delta in row.deltas:
+        report = reports[delta.at.name]
+        if not report.dropped:
+            deltas.append(delta)
+        elif report.applied and report.name in stage.module:
+            before = contents.text_of(report.name, stage.module[report.name])
+            after = contents.text_of(report.name, report.result)
+            deltas.append(TextDelta(anchor(report.name, stage), before, after))
+    return replace(row, deltas=tuple(deltas)) if deltas else None
+
+
+def _applicable_tail(tail: TraceTail, report: Rebased, stage: Stage) -> TraceTail | None:
+    if not report.dropped:
+        return tail
+    if report.result is None or not report.applied:
+        return None
+    assert stage.lowered is not None
+    kernel = next(kernel for kernel in stage.lowered.kernels if kernel.name == report.name)
+    return trace_tail(anchor(report.name, stage), report.result, kernel, default_provider(kernel))

@@ -1,0 +1,359 @@
+"""What a session compiles, as data: the program, the target, the settings, and the row of steps with all edits.
+
+    plan = CompilePlan.of(ProgramRef("IRModule"), "relay")      # reads the contexts around it, once
+    plan.rows                                                   # (PassRow("InferType"), ..., CODEGEN)
+    [row.to_json() for row in plan.rows]                        # what a saved session holds
+
+Invariant: only `CompilePlan.of` reads the current Target and PassContext.  A plan is JSON-able and hashable; equal
+plans on equal programs give equal steps, live, from a file, and built without a history (`build.run`).  Edits are
+deltas: they hold what a person saw before and after, or the steps of a trace, never a function in place of another.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Final
+
+from ..core.errors import WorkbenchError, nearest
+from ..core.transform import PASSES, Pass, PassContext, PassInstrument
+from ..target import Target, as_target
+from ..tir.transforms.pipeline import CHECKED_PIPELINE, KERNEL_PIPELINE
+from . import pipeline
+
+BEST_LEVEL: Final = 3
+"""The level of a build where no context names one."""
+NEEDED: Final = frozenset({"InferType", "SimplifyInference", "FuseOps"})
+"""Graph passes that run whatever the level; FuseOps heeds it itself."""
+IMPORT: Final = "Import"
+
+
+@dataclass(frozen=True)
+class PassSettings:
+    """A PassContext as data."""
+
+    level: int = BEST_LEVEL
+    required: tuple[str, ...] = ()
+    disabled: tuple[str, ...] = ()
+    config: str = "{}"
+    """Options by name, as JSON."""
+
+    @staticmethod
+    def current() -> PassSettings:
+        """Those of the innermost context; a level that nobody names is the best."""
+        context = PassContext.current()
+        level = BEST_LEVEL if context.named_opt_level is None else context.named_opt_level
+        return PassSettings(level, context.required_pass, context.disabled_pass, _json(context.config, "PassContext"))
+
+    def context(self, instruments: Sequence[PassInstrument] = ()) -> PassContext:
+        """The context with these settings, watched by `instruments`."""
+        return PassContext(self.level, self.required, self.disabled, instruments, json.loads(self.config))
+
+    def to_json(self) -> dict[str, Any]:
+        return {**asdict(self), "config": json.loads(self.config)}
+
+    @staticmethod
+    def from_json(saved: Mapping[str, Any]) -> PassSettings:
+        return PassSettings(
+            int(saved["level"]),
+            _names(saved["required"]),
+            _names(saved["disabled"]),
+            _json(saved["config"], "settings"),
+        )
+
+
+def _json(value: Any, where: str) -> str:
+    """Canonical JSON; the classic API's tuples are lists."""
+    try:
+        return json.dumps(value, sort_keys=True)
+    except (TypeError, ValueError):
+        raise WorkbenchError(
+            "E-PLAN-CONFIG", "an option is no plain value", where=where, found=repr(value)[:120],
+            expected="numbers, texts, truth values, lists and dicts of them",
+        ) from None  # fmt: skip
+
+
+def _names(given: Any) -> tuple[str, ...]:
+    return tuple(str(name) for name in given)
+
+
+@dataclass(frozen=True)
+class ProgramRef:
+    """The program that is compiled: what it was opened from, and what it is by content."""
+
+    source: str
+    """A file's name or the class of the object."""
+    digest: str = ""
+    """The fingerprint of the imported module."""
+    file: bool = False
+    shape: tuple[tuple[str, Any], ...] = ()
+    """Extents by input or dimension."""
+    assume: tuple[str, ...] = ()
+    """Inputs whose values the program is specialised for."""
+
+
+# --- rows ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class PassRow:
+    """A pass with its options, as it stands in the pipeline."""
+
+    name: str
+    level: str
+    """relay or tir"""
+    options: str = "{}"
+    """As JSON; what JSON cannot hold is known by identity and cannot be saved."""
+    code: str = ""
+    """The key of the pass's code when it was chosen."""
+
+    @property
+    def kind(self) -> str:
+        return "pass"
+
+    def to_json(self) -> dict[str, Any]:
+        if _UNPLAIN in self.options:
+            raise WorkbenchError(
+                "E-SAVE-OPTION", f"an option of pass {self.name} cannot be saved", found=self.options[:120],
+                expected="plain values",
+            )  # fmt: skip
+        return {"kind": "pass", "name": self.name, "level": self.level, "options": json.loads(self.options)}
+
+
+_UNPLAIN: Final = "\\u0000object"
+
+
+def options_text(options: Mapping[str, Any]) -> str:
+    """Options as canonical JSON; a value that is not plain stands by its class and identity."""
+    return json.dumps(options, sort_keys=True, default=lambda value: f"\x00object {type(value).__name__} {id(value)}")
+
+
+@dataclass(frozen=True)
+class StageRow:
+    """Lowering or code generation."""
+
+    name: str
+    level: str
+
+    @property
+    def kind(self) -> str:
+        return "lower" if self.name == pipeline.LOWER else "codegen"
+
+    def to_json(self) -> dict[str, Any]:
+        return {"kind": self.kind}
+
+
+@dataclass(frozen=True)
+class Anchor:
+    """Which function an edit is of: a kernel by its fused function, else by its name among those named alike."""
+
+    name: str
+    fingerprint: str = ""
+    """Of the fused relay function of a kernel; empty for other functions."""
+    alike: int = 1
+    """How many kernels had this name up to its number."""
+
+
+@dataclass(frozen=True)
+class TextDelta:
+    """A function as it was and as a person made it."""
+
+    at: Anchor
+    before: str
+    """Empty where the function was not there."""
+    after: str
+
+
+@dataclass(frozen=True)
+class TraceTail:
+    """A schedule by hand: the trace, of which the first `shared` steps were the default's (0: on the bare kernel)."""
+
+    at: Anchor
+    trace: str
+    shared: int = 0
+
+
+@dataclass(frozen=True)
+class EditRow:
+    """Functions changed by hand at this place."""
+
+    level: str
+    deltas: tuple[TextDelta, ...]
+    name: str = field(default="Edit", init=False)
+
+    @property
+    def kind(self) -> str:
+        return "edit"
+
+    def to_json(self) -> dict[str, Any]:
+        return {"kind": "edit", "level": self.level, "deltas": [asdict(delta) for delta in self.deltas]}
+
+
+@dataclass(frozen=True)
+class ScheduleRow:
+    """The schedules of all kernels: the default rules', and those by hand."""
+
+    tails: tuple[TraceTail, ...] = ()
+    name: str = field(default=pipeline.SCHEDULE, init=False)
+    level: str = field(default="tir", init=False)
+
+    @property
+    def kind(self) -> str:
+        return "schedule"
+
+    def to_json(self) -> dict[str, Any]:
+        saved = [{**asdict(tail), "trace": json.loads(tail.trace)} for tail in self.tails]
+        return {"kind": "schedule", "tails": saved}
+
+
+Row = PassRow | StageRow | EditRow | ScheduleRow
+LOWER: Final = StageRow(pipeline.LOWER, "tir")
+CODEGEN: Final = StageRow(pipeline.CODEGEN, "native")
+
+
+# --- the plan -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class CompilePlan:
+    """See the module's header.  The import is not a row: steps are numbered from it, so row n makes step n + 1."""
+
+    program: ProgramRef
+    level: str
+    """Of the program: relay or tir"""
+    target: Target
+    settings: PassSettings
+    rows: tuple[Row, ...]
+
+    @staticmethod
+    def of(
+        program: ProgramRef,
+        level: str,
+        target: Target | str | None = None,
+        graph: Sequence[PassRow] | None = None,
+    ) -> CompilePlan:
+        """The plan for a program under the contexts around this call: the default pipeline, or `graph` as its passes.
+
+        Without `target` it is the current one, else this machine.
+        """
+        chosen = as_target(target)
+        settings = PassSettings.current()
+        if level == "tir":
+            if graph is not None:
+                raise no_graph()
+            return CompilePlan(program, level, chosen, settings, _loop_rows(settings))
+        allowed = [row for row in graph if row.name not in settings.disabled] if graph is not None else None
+        rows = tuple(allowed) if allowed is not None else _graph_rows(settings)
+        return CompilePlan(program, level, chosen, settings, (*rows, LOWER, ScheduleRow(), *_loop_rows(settings)))
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The names of all steps, the import first; a name that occurs again is numbered ("FoldConstant#2")."""
+        counts: dict[str, int] = {}
+        found: list[str] = []
+        for name in (IMPORT, *(row.name for row in self.rows)):
+            counts[name] = count = counts.get(name, 0) + 1
+            found.append(name if count == 1 else f"{name}#{count}")
+        return tuple(found)
+
+    # --- changes: each gives another plan ---
+
+    def after(self, step: int, row: Row) -> CompilePlan:
+        """With a row directly behind a step (0: the import)."""
+        return replace(self, rows=(*self.rows[:step], row, *self.rows[step:]))
+
+    def with_row(self, step: int, row: Row) -> CompilePlan:
+        """With another row for a step."""
+        return replace(self, rows=(*self.rows[: step - 1], row, *self.rows[step:]))
+
+    def without(self, step: int) -> CompilePlan:
+        """Without the row of a step."""
+        return replace(self, rows=(*self.rows[: step - 1], *self.rows[step:]))
+
+    def without_passes(self, names: Sequence[str]) -> CompilePlan:
+        """Without the passes of these names."""
+        return replace(self, rows=tuple(row for row in self.rows if row.kind != "pass" or row.name not in names))
+
+    def with_graph(self, passes: Sequence[PassRow]) -> CompilePlan:
+        """With other graph passes; edits of the graph stay behind the pass that they stood behind.
+
+        Where that pass is gone they stand behind the nearest one before it that is left; edits behind the last pass
+        stay behind the last.
+        """
+        if self.level != "relay":
+            raise no_graph()
+        old = [row for row in self.rows if row.level == "relay"]
+        places: list[list[Row]] = [[] for _ in range(len(passes) + 1)]
+        wanted = list(_numbered(passes))
+        place = 0
+        for (row, number), rest in zip(_numbered(old), range(len(old) - 1, -1, -1), strict=True):
+            if row.kind != "pass":
+                last = all(later.kind != "pass" for later in old[len(old) - rest :])
+                places[-1 if last else place].append(row)
+                continue
+            same = (position for position, (new, n) in enumerate(wanted, 1) if (new.name, n) == (row.name, number))
+            position = next(same, 0)
+            place = max(place, position)
+        rows: list[Row] = [*places[0]]
+        for chosen, edits in zip(passes, places[1:], strict=True):
+            rows += [chosen, *edits]
+        return replace(self, rows=(*rows, *(row for row in self.rows if row.level != "relay")))
+
+    def last_graph_step(self) -> int:
+        """The last step on the graph."""
+        return max((index for index, row in enumerate(self.rows, 1) if row.level == "relay"), default=0)
+
+    def kernel_step(self) -> int:
+        """The last step at which kernels are not scheduled yet."""
+        found = self._step_of(pipeline.SCHEDULE)
+        return found - 1
+
+    def loop_step(self) -> int:
+        """The last step before the pipeline's loop passes, or the last edit of loops where that is later."""
+        passes = [i for i, row in enumerate(self.rows, 1) if row.kind == "pass" and row.name in CHECKED_PIPELINE]
+        first = next(iter(passes), 0)
+        edits = [i for i, row in enumerate(self.rows, 1) if row.kind == "edit" and row.level == "tir"]
+        schedule = [i for i, row in enumerate(self.rows, 1) if row.kind == "schedule"]
+        return max([first - 1 if first else 0, *schedule, *edits], default=0)
+
+    def _step_of(self, name: str) -> int:
+        if name not in self.labels:
+            raise WorkbenchError(
+                "E-STEP-UNKNOWN", f"there is no step named {name!r}", found=", ".join(self.labels),
+                fix=nearest(name, self.labels),
+            )  # fmt: skip
+        return self.labels.index(name)
+
+
+def no_graph() -> WorkbenchError:
+    """A loop program has no graph passes."""
+    return WorkbenchError(
+        "E-PASS-PLACE", "a loop program has no graph passes", expected="loop passes: insert= and replace= by step"
+    )
+
+
+def _numbered(rows: Sequence[Row]) -> Iterator[tuple[Row, int]]:
+    """Rows, each with how many of its name stand before it."""
+    counts: dict[str, int] = {}
+    for row in rows:
+        counts[row.name] = counts.get(row.name, 0) + 1
+        yield row, counts[row.name]
+
+
+def _graph_rows(settings: PassSettings) -> tuple[PassRow, ...]:
+    """The passes of the default pipeline that the settings allow."""
+    context = settings.context()
+    rows = [pass_row(PASSES[name](), "relay") for name in pipeline.RELAY if name not in settings.disabled]
+    return tuple(row for row in rows if row.name in NEEDED or context.enabled(PASSES[row.name].info))
+
+
+def _loop_rows(settings: PassSettings) -> tuple[Row, ...]:
+    checked = json.loads(settings.config).get("tir.instrument_bound_checkers", False)
+    names = CHECKED_PIPELINE if checked else KERNEL_PIPELINE
+    return (*(pass_row(PASSES[name](), "tir") for name in names if name not in settings.disabled), CODEGEN)
+
+
+def pass_row(chosen: Pass, level: str) -> PassRow:
+    """The row of a pass."""
+    return PassRow(chosen.name, level, options_text(chosen.options), chosen.code_key)

@@ -1,0 +1,185 @@
+"""Edits on whatever comes before them now: what applies is applied, what does not is reported with its reason.
+
+    found = rebase_text("main", before, after, now)      # three versions of a function
+    found.result, found.applied, found.dropped
+
+A graph is merged by its expressions (`merge_graph`), a loop program by the lines of its text (`merge_lines`), a
+schedule by its steps (`schedule.rebase`).  Where nothing has changed beneath an edit its result is as it was made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from ..core.equal import same
+from ..core.errors import WorkbenchError
+from ..core.module import IRModule
+from ..core.node import FrozenMap
+from ..relay.ir.expr import Expr
+from ..tir.nodes import PrimFunc
+from .edit_check import require_sound
+from .merge_graph import merge_graph
+from .merge_lines import merge_lines
+from .text import function_text, parse_function
+
+CODE: Final = "E-EDIT-REBASE"
+
+
+@dataclass(frozen=True)
+class Dropped:
+    """A part of an edit that does not apply any more."""
+
+    where: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.why}"
+
+
+@dataclass(frozen=True)
+class Rebased:
+    """What became of an edit of one function."""
+
+    name: str
+    """The function's name now."""
+    result: Any
+    """With what applies; the function as it comes here where nothing does."""
+    applied: tuple[str, ...] = ()
+    dropped: tuple[Dropped, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        head = f"{self.name}: {len(self.applied)} of {len(self.applied) + len(self.dropped)} changes apply"
+        return "\n".join([head, *(f"  {item}" for item in (*self.dropped, *self.notes))])
+
+
+class RebaseError(WorkbenchError):
+    """An edit does not apply to what comes before it now; `reports` say what does and what does not."""
+
+    def __init__(self, reports: Mapping[str, Rebased], where: str) -> None:
+        """`reports` by the name of the function that the edit was made of."""
+        lost = [item for report in reports.values() for item in report.dropped]
+        kept = sum(len(report.applied) for report in reports.values())
+        super().__init__(
+            CODE,
+            f"{len(lost)} of {len(lost) + kept} changes by hand do not apply to what comes before them now",
+            where=where,
+            found="; ".join(map(str, lost)),
+            fix='make the edit again, or drop what does not apply: s.rebase(keep="applicable")',
+            kept="the edit, whole; the program before it",
+        )
+        self.reports = dict(reports)
+
+
+def rebase_text(name: str, before: Any, after: Any, now: Any, module: IRModule) -> Rebased:
+    """What a person made of `before`, made of `now`, a function of `module`.
+
+    Raises `WorkbenchError` for an edit that has to be refused even on its own base (other parameters).
+    """
+    after = renamed(after, name)
+    if same(renamed(before, name), now):
+        return Rebased(name, fitted(name, after, now), ("as it was made",))
+    if isinstance(now, PrimFunc) and isinstance(after, PrimFunc) and isinstance(before, PrimFunc):
+        found = _merged_loops(name, renamed(before, name), after, now)
+    elif isinstance(now, Expr) and isinstance(after, Expr) and isinstance(before, Expr):
+        merged = merge_graph(before, after, now)
+        dropped = tuple(Dropped(where, why) for where, why in merged.dropped)
+        found = Rebased(name, merged.result, merged.applied, dropped)
+    else:
+        return _lost(name, now, f"it is a {type(now).__name__} now")
+    if found.result is now:
+        return found
+    try:
+        require_sound({name: found.result}, module, {})
+        return replace(found, result=fitted(name, found.result, now))
+    except WorkbenchError as error:
+        return _lost(name, now, f"the merged function is not sound: {error.message}", len(found.applied))
+
+
+def _lost(name: str, now: Any, why: str, changes: int = 1) -> Rebased:
+    return Rebased(name, now, (), tuple(Dropped(f"function {name}", why) for _ in range(max(changes, 1))))
+
+
+def _merged_loops(name: str, before: PrimFunc, after: PrimFunc, now: PrimFunc) -> Rebased:
+    """By lines; attributes by themselves, since a kernel's target stands among them."""
+    bare = [function_text(name, _without_attributes(version)).text for version in (before, after, now)]
+    merged = merge_lines(*bare)
+    dropped = tuple(Dropped(where, why) for where, why in merged.dropped)
+    if not merged.applied and not dropped:
+        result = now
+    else:
+        try:
+            made = parse_function(merged.text)
+        except WorkbenchError as error:
+            return _lost(name, now, f"the merged text is no program: {error.message}", len(merged.applied))
+        result = made.replace(attrs=now.attrs)
+    attributes, lost = _merged_attributes(before.attrs, after.attrs, now.attrs)
+    changed = [key for key in attributes if attributes.get(key) != now.attrs.get(key)]
+    applied = (*merged.applied, *(f"attribute {key}" for key in changed))
+    result = result.replace(attrs=attributes) if changed or len(attributes) != len(now.attrs) else result
+    return Rebased(name, result, applied, (*dropped, *lost))
+
+
+def _without_attributes(function: PrimFunc) -> PrimFunc:
+    kept = {key: value for key, value in function.attrs.items() if key == "global_symbol"}
+    return function.replace(attrs=FrozenMap(kept))
+
+
+def _merged_attributes(before: Any, after: Any, now: Any) -> tuple[FrozenMap, tuple[Dropped, ...]]:
+    result, dropped = dict(now), []
+    for key in {**before, **after}:
+        was, wanted, found = before.get(key), after.get(key), now.get(key)
+        if was == wanted or wanted == found or (wanted is None and key not in after):
+            continue  # an attribute that the text leaves out is taken over, see `fitted`
+        if was == found:
+            result[key] = wanted
+        else:
+            dropped.append(Dropped(f"attribute {key}", f"it is {found!r} now, it was {was!r}"))
+    return FrozenMap(result), tuple(dropped)
+
+
+# --- what a function must be to stand in another's place ------------------------------------------------------------
+
+
+def renamed(function: Any, name: str) -> Any:
+    """A loop function under the name that it has in the module now."""
+    if not isinstance(function, PrimFunc) or function.attrs.get("global_symbol", name) == name:
+        return function
+    return function.replace(attrs=function.attrs.set("global_symbol", name))
+
+
+def fitted(name: str, function: Any, previous: Any) -> Any:
+    """A loop function in the place of another: attributes that it lacks are taken over; it is called in the same way.
+
+    Raises `WorkbenchError` when its parameters are others, since native code trusts them.
+    """
+    if not isinstance(function, PrimFunc) or not isinstance(previous, PrimFunc):
+        return function
+    found, expected = signature(function), signature(previous)
+    if found != expected:
+        raise WorkbenchError(
+            "E-EDIT-SIGNATURE",
+            f"{name} must keep its parameters",
+            found=", ".join(found),
+            expected=", ".join(expected),
+            kept="the function before the edit",
+        )
+    lacking = {key: value for key, value in previous.attrs.items() if key not in function.attrs}
+    return function.replace(attrs=FrozenMap({**lacking, **function.attrs})) if lacking else function
+
+
+def signature(function: PrimFunc) -> list[str]:
+    """The parameters' dtypes and shapes; symbolic extents are numbered, so that names do not matter."""
+    numbers: dict[int, int] = {}
+
+    def text(extent: Any) -> str:
+        value = getattr(extent, "value", None)
+        return f"v{numbers.setdefault(id(extent), len(numbers))}" if value is None else str(value)
+
+    shapes = (getattr(parameter, "shape", ()) for parameter in function.params)
+    return [
+        f"{parameter.dtype}[{', '.join(map(text, shape))}]"
+        for parameter, shape in zip(function.params, shapes, strict=True)
+    ]

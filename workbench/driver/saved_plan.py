@@ -1,0 +1,139 @@
+"""A plan's rows and settings out of a saved file, of version 1 or 2; what is damaged is refused by its place."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from ..core.errors import WorkbenchError
+from .plan import (
+    CODEGEN,
+    LOWER,
+    Anchor,
+    EditRow,
+    PassRow,
+    PassSettings,
+    Row,
+    ScheduleRow,
+    TextDelta,
+    TraceTail,
+    options_text,
+)
+
+if TYPE_CHECKING:
+    from .session import Session
+
+
+def damaged(found: str) -> WorkbenchError:
+    """The error for a file that is no whole session."""
+    return WorkbenchError(
+        "E-SAVED-DAMAGED", "this is not a whole saved session", found=found, kept="nothing was opened"
+    )
+
+
+def settings_from(saved: Any) -> PassSettings:
+    """The settings of a file; files of version 1 have none, and mean the best level."""
+    if saved is None:
+        return PassSettings()
+    try:
+        made = PassSettings.from_json(saved)
+        made.context()
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise damaged(f"settings: {error!r}") from None
+    return made
+
+
+def rows_from(saved: list[Any], version: int) -> tuple[Row, ...]:
+    """The rows of a file."""
+    return tuple(_row(one, f"plan[{index}]", version) for index, one in enumerate(saved))
+
+
+def _row(saved: Any, place: str, version: int) -> Row:
+    if not isinstance(saved, dict):
+        raise damaged(f"{place} is not an action")
+    kind, level = saved.get("kind"), str(saved.get("level", "relay"))
+    if level not in ("relay", "tir", "native"):
+        raise damaged(f"{place} works on {level[:40]!r}; there are relay, tir and native")
+    if kind == "pass":
+        return PassRow(_text(saved, "name", place), level, options_text(_mapping(saved, "options", place)))
+    if kind == "lower":
+        return LOWER
+    if kind == "codegen":
+        return CODEGEN
+    if kind == "schedule":
+        return ScheduleRow(_tails(saved, place, version))
+    if kind == "edit":
+        return EditRow(level, _deltas(saved, place, version))
+    raise damaged(f"{place} is of unknown kind {kind!r}")
+
+
+def _deltas(saved: dict[str, Any], place: str, version: int) -> tuple[TextDelta, ...]:
+    if version == 1:
+        texts = _mapping(saved, "functions", place)
+        return tuple(TextDelta(Anchor(str(name)), "", str(text)) for name, text in texts.items())
+    return tuple(
+        TextDelta(_anchor(one, where), _text(one, "before", where), _text(one, "after", where))
+        for one, where in _listed(saved, "deltas", place)
+    )
+
+
+def _tails(saved: dict[str, Any], place: str, version: int) -> tuple[TraceTail, ...]:
+    if version == 1:
+        traces = _mapping(saved, "traces", place)
+        return tuple(TraceTail(Anchor(str(name)), json.dumps(trace)) for name, trace in traces.items())
+    return tuple(
+        TraceTail(_anchor(one, where), json.dumps(_mapping(one, "trace", where)), _number(one, "shared", where))
+        for one, where in _listed(saved, "tails", place)
+    )
+
+
+def _anchor(saved: dict[str, Any], place: str) -> Anchor:
+    at = _mapping(saved, "at", place)
+    return Anchor(_text(at, "name", place), _text(at, "fingerprint", place), _number(at, "alike", place))
+
+
+def _listed(saved: dict[str, Any], key: str, place: str) -> list[tuple[dict[str, Any], str]]:
+    found = saved.get(key)
+    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+        raise damaged(f"{key} of {place} are no list of objects")
+    return [(one, f"{place}.{key}[{index}]") for index, one in enumerate(found)]
+
+
+def _text(saved: Mapping[str, Any], key: str, place: str) -> str:
+    found = saved.get(key)
+    if not isinstance(found, str):
+        raise damaged(f"{key} of {place} is no text")
+    return found
+
+
+def _number(saved: Mapping[str, Any], key: str, place: str) -> int:
+    found = saved.get(key)
+    if type(found) is not int or found < 0:
+        raise damaged(f"{key} of {place} is no count")
+    return found
+
+
+def _mapping(saved: Mapping[str, Any], key: str, place: str) -> dict[str, Any]:
+    found = saved.get(key, {})
+    if not isinstance(found, dict):
+        raise damaged(f"{key} of {place} are not given by name")
+    return found
+
+
+# --- version 1 ----------------------------------------------------------------------------------------------------
+
+
+def with_bases(session: Session) -> Session:
+    """A session of version 1, whose edits were whole functions, with edits as changes of what came before them."""
+    from .edits import edit_row
+
+    for index, row in enumerate(session.plan.rows, 1):
+        if isinstance(row, EditRow):
+            stage = session.step(index - 1).stage
+            contents = session.history.contents
+            functions = {delta.at.name: contents.function(delta.after) for delta in row.deltas}
+            made = edit_row(row.level, functions, stage, contents)
+            session = replace(session, plan=session.plan.with_row(index, made))
+    return session

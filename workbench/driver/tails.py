@@ -1,0 +1,83 @@
+"""Schedules by hand, as the steps of a trace after the default's, done again on today's kernel and today's default."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from ..core.errors import WorkbenchError
+from ..lower.kernel import Kernel
+from ..lower.provider import Provider
+from ..schedule import Schedule, Trace
+from ..schedule.rebase import replay_tail
+from ..tir.nodes import PrimFunc
+from .plan import Anchor, TraceTail
+from .rebase import Dropped, Rebased, signature
+
+SHORT = 80
+
+
+def trace_tail(at: Anchor, schedule: Any, kernel: Kernel, default: Schedule) -> TraceTail:
+    """What a person did to a kernel's schedule.  Raises `WorkbenchError` for a schedule of another function."""
+    if not isinstance(schedule, Schedule):
+        raise WorkbenchError(
+            "E-EDIT-KIND",
+            f"the schedule of {kernel.name!r} is none",
+            found=type(schedule).__name__,
+            expected="what s.schedule(kernel) gives, changed",
+        )
+    _require_same(schedule, kernel)
+    steps, first = schedule.trace.steps, default.trace.steps
+    shared = len(first) if steps[: len(first)] == first else 0
+    return TraceTail(at, json.dumps(json.loads(schedule.trace.as_json())), shared)
+
+
+def _require_same(schedule: Schedule, kernel: Kernel) -> None:
+    from ..core.equal import structural_equal
+
+    begun = schedule.first_state.func
+    if structural_equal(_bare(begun), _bare(kernel.func)) and not schedule.first_state.steps:
+        return
+    found, expected = signature(begun), signature(kernel.func)
+    same_call = found == expected
+    raise WorkbenchError(
+        "E-EDIT-SCHEDULE",
+        f"the schedule is of another function than kernel {kernel.name}",
+        where=f"schedule of kernel {kernel.name}",
+        found=f"one of {schedule.func_working_on}" if same_call else f"one with parameters {', '.join(found)}",
+        expected="one that begins with the kernel as it is before the Schedule step"
+        + ("" if same_call else f": {', '.join(expected)}"),
+        fix=f"sch = s.schedule({kernel.name!r}), change it, and hand that back",
+        kept="the session as it was",
+    )
+
+
+def _bare(function: PrimFunc) -> PrimFunc:
+    """Without the attributes that say where a function stands: its name and target."""
+    kept = {key: value for key, value in function.attrs.items() if key not in ("global_symbol", "target")}
+    return function.replace(attrs=type(function.attrs)(kept))
+
+
+def rebase_tail(tail: TraceTail, kernel: Kernel, provider: Provider) -> Rebased:
+    """The steps after the default's, on today's default where that has the same primitives in order.
+
+    Else the whole trace, on the bare kernel, with a note.
+    """
+    trace = Trace.from_json(tail.trace)
+    notes: tuple[str, ...] = ()
+    if tail.shared:
+        default = provider(kernel)
+        known, today = trace.steps[: tail.shared], default.trace.steps
+        if [step.primitive for step in known] == [step.primitive for step in today] and [
+            len(step.results) for step in known
+        ] == [len(step.results) for step in today]:
+            return _report(kernel, replay_tail(trace.steps, tail.shared, default), ())
+        notes = ("the default schedule is another one now: all steps are done on the bare kernel",)
+    return _report(kernel, replay_tail(trace.steps, 0, Schedule(kernel.func)), notes)
+
+
+def _report(kernel: Kernel, found: Any, notes: tuple[str, ...]) -> Rebased:
+    dropped = tuple(
+        Dropped(f"step {item.number}, {item.step.line()[:SHORT]}", item.reason) for item in found.dropped
+    )
+    return Rebased(kernel.name, found.schedule, tuple(map(str, found.applied)), dropped, notes)
