@@ -54,7 +54,7 @@ def build_model(
     chosen = building_for(target, target_host)
     module = bound_module(mod, params)
     with progress.task("build", 4) as task:
-        return run(plan_of(module, chosen), module, provider, task.advance).compiled
+        return run(plan_of(chosen), module, provider, task.advance).compiled
 
 
 def optimize(
@@ -64,14 +64,14 @@ def optimize(
     from .open import bound_module
 
     module = bound_module(mod, params)
-    plan = plan_of(module, target)
+    plan = plan_of(target)
     graph = tuple(row for row in plan.rows if row.level == "relay")
     return run(replace(plan, rows=graph), module).module, {}
 
 
-def plan_of(module: IRModule, target: Target | str | None = None) -> CompilePlan:
-    """The plan for a module without a history, under the contexts around this call."""
-    return CompilePlan.of(ProgramRef("IRModule"), actions.level_of(module), target)
+def plan_of(target: Target | str | None = None) -> CompilePlan:
+    """The plan of a build without a history, under the contexts around this call."""
+    return CompilePlan.of(ProgramRef("IRModule"), "relay", target)
 
 
 def run(

@@ -56,7 +56,7 @@ class Executor:
             function = bind_params_by_name(function, {k: v for k, v in self.params.items() if k in given})
         mod = self.mod.with_functions({"main": function})
         names = [param.name_hint for param in function.params]
-        plan = plan_of(mod, self.target)  # the contexts around `evaluate`, not those around the first call
+        plan = plan_of(self.target)  # the contexts around `evaluate`, not those around the first call
         compiled: list[GraphExecutor] = []
 
         def run(*args: Any, **kwargs: Any) -> Any:
