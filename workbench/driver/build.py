@@ -79,15 +79,17 @@ def run(
     module: IRModule,
     provider: Provider | None = None,
     advance: Callable[[], None] = lambda: None,
+    contents: Contents | None = None,
 ) -> Stage:
     """What a plan makes of a module, without a history; the same as a session's last step.
 
+    `contents` holds the constants that edits name; without edits there are none.
     `advance` is called after the graph passes, lowering, scheduling and code generation.  Raises the error of the
     first step that fails.
     """
     root = actions.import_action(module, plan.program, OriginTable())
     stage = Stage(module)
-    for action in actions.actions_of(plan, root, Contents(), actions.deciding(), provider)[1:]:
+    for action in actions.actions_of(plan, root, contents or Contents(), actions.deciding(), provider)[1:]:
         if action.kind == "lower":
             advance()
         try:

@@ -28,7 +28,6 @@ from ..core.limits import limits
 from ..core.plain_file import read_plain
 from ..core.tensor import Tensor, stated_shape
 from ..core.whole_file import write_whole
-from ..target import Target
 from ..tir.outside import Guard
 from . import pipeline
 from .actions import import_action
