@@ -219,3 +219,26 @@ def test_python_of_a_dynamic_model_names_the_shapes(tmp_path: Path, monkeypatch:
 def test_python_of_a_program_says_what_to_give_it() -> None:
     assert "wb.open(program" in small_session().to_python()
     compile(small_session().to_python(), "session.py", "exec")
+
+
+def test_python_of_a_session_with_everything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import onnx
+
+    onnx.save(small_model(), tmp_path / "small.onnx")
+    monkeypatch.chdir(tmp_path)
+    with wb.transform.PassContext(disabled_pass=["EliminateCommonSubexpr"], config={"relay.FuseOps.max_depth": 3}):
+        session = wb.open("small.onnx", target="llvm -mcpu=x86-64-v3")
+    kernel = next(name for name in session.kernels if "dense" in name)
+    session = session.edit(tir={kernel: session.tir[kernel].script().replace("T.serial(", "T.unroll(", 1)})
+    schedule = session.schedule(kernel)
+    schedule.annotate(schedule.get_loops(schedule.get_block("bias_add"))[-1], "note", 1)
+    session = session.edit(schedule={kernel: schedule})
+    session = session.edit(relay=session["InferType"].script().replace("R.nn.relu", "R.tanh"), at="InferType")
+    session = session.rerun(insert={"InferType": "FastMath", "LowerBlocks": "Simplify"}).without("UnrollLoop")
+    assert session["Codegen"].error is None, f"{session['Codegen'].error}"
+    text = session.to_python()
+    made: dict[str, Any] = {}
+    exec(compile(text, "session.py", "exec"), made)
+    assert made["s"].labels == session.labels and made["s"].plan.settings == session.plan.settings, text
+    for name in (*session.kernels, "main"):
+        assert same(made["s"].codegen[name].function, session.codegen[name].function), f"{name}:\n{text}"

@@ -44,6 +44,10 @@ OPTIONAL: Final = (
 Edit = Callable[[Any], Any]
 
 
+class _Broken(Exception):
+    """Edits that do not chain."""
+
+
 @dataclass
 class Figures:
     """Counts over all sequences."""
@@ -226,11 +230,17 @@ class Walk:
 
     def value(self, session: Any, site: int) -> Any:
         """What a site is now, by the edits of the plan; None where that is not known."""
-        sites = self.sites(session)
+        try:
+            sites = self.sites(session)
+        except _Broken:
+            return None
         return sites[site] if sites is not None else None
 
     def sites(self, session: Any) -> Sites | None:
-        """The sites after all edits of a plan; None where an edit was rewritten by `rebase`, or two do not chain."""
+        """The sites after all edits of a plan; None where an edit was rewritten by `rebase`.
+
+        Raises `_Broken` where an edit changes a site that is no more what it was: some step has to say so.
+        """
         sites = list(self.program.sites)
         for row in session.plan.rows:
             if isinstance(row, EditRow):
@@ -240,7 +250,7 @@ class Walk:
                 if change is not None:
                     site, old, new = change
                     if sites[site] != old:
-                        return None
+                        raise _Broken(f"site {site} is {sites[site]}, an edit says {old} -> {new}")
                     sites[site] = new
         return tuple(sites)
 
@@ -328,11 +338,23 @@ class Walk:
             self.problem("reloaded, the loops are others")
         if live != texts(stage.module):
             self.problem("built without a history, the loops are others")
+        for index, row in enumerate(session.plan.rows, 1):
+            if isinstance(row, EditRow) and not session.step(index).changed and not self.is_there(session, row, index):
+                self.problem(f"step {session.labels[index]} changes nothing: it was dropped in silence")
         self.compare(session, again)
         self.commute(session)
 
+    def is_there(self, session: Any, row: EditRow, index: int) -> bool:
+        """Whether what an edit marks is marked already by a schedule before it."""
+        module = session.step(index).stage.module
+        return self.changes.get(row) is None and any("T.unroll(" in text for text in texts(module).values())
+
     def compare(self, session: Any, again: Any) -> None:
-        sites = self.sites(session)
+        try:
+            sites = self.sites(session)
+        except _Broken as broken:
+            self.problem(f"no step says that an edit does not apply: {broken}")
+            return
         inputs = self.program.inputs()
         try:
             outputs, other = list(session.run(inputs).values()), list(again.run(inputs).values())

@@ -239,13 +239,8 @@ class CompilePlan:
         """
         chosen = as_target(target)
         settings = PassSettings.current()
-        if level == "tir":
-            if graph is not None:
-                raise no_graph()
-            return CompilePlan(program, level, chosen, settings, _loop_rows(settings))
-        allowed = [row for row in graph if row.name not in settings.disabled] if graph is not None else None
-        rows = tuple(allowed) if allowed is not None else _graph_rows(settings)
-        return CompilePlan(program, level, chosen, settings, (*rows, LOWER, ScheduleRow(), *_loop_rows(settings)))
+        plan = CompilePlan(program, level, chosen, settings, default_rows(level, settings))
+        return plan if graph is None else plan.with_graph([row for row in graph if row.name not in settings.disabled])
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -339,6 +334,13 @@ def _numbered(rows: Sequence[Row]) -> Iterator[tuple[Row, int]]:
     for row in rows:
         counts[row.name] = counts.get(row.name, 0) + 1
         yield row, counts[row.name]
+
+
+def default_rows(level: str, settings: PassSettings) -> tuple[Row, ...]:
+    """The default pipeline for a program of a level."""
+    if level == "tir":
+        return _loop_rows(settings)
+    return (*_graph_rows(settings), LOWER, ScheduleRow(), *_loop_rows(settings))
 
 
 def _graph_rows(settings: PassSettings) -> tuple[PassRow, ...]:

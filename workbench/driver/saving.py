@@ -29,10 +29,9 @@ from ..core.plain_file import read_plain
 from ..core.tensor import Tensor, stated_shape
 from ..core.whole_file import write_whole
 from ..tir.outside import Guard
-from . import pipeline
 from .actions import import_action
 from .contents import Contents
-from .history import Action, History
+from .history import History
 from .plan import CompilePlan, ProgramRef
 from .saved_plan import damaged, rows_from, settings_from, with_bases
 from .text import constants_in, parse, script
@@ -177,54 +176,3 @@ def _read(path: str) -> dict[str, Any]:
         if not isinstance(document.get(name), kind):
             raise damaged(f"field {name!r} is missing or not a {kind.__name__}")
     return document
-
-
-# --- as Python ----------------------------------------------------------------------------------------------------
-
-
-def to_python(session: Session) -> str:
-    """The lines of Python that make this session again from its source."""
-    root = session.actions[0].arguments
-    opened = repr(session.source) if root.get("file") else "program"
-    shape = f", shape={dict(root['shape'])!r}" if root.get("shape") else ""
-    relay = [action for action in session.actions if action.kind == "pass" and action.level == "relay"]
-    usual = tuple(action.name for action in relay) == pipeline.RELAY and not any(action.arguments for action in relay)
-    chosen = "" if usual or not relay else f", passes=[{', '.join(map(_pass_python, relay))}]"
-    lines = ["import workbench as wb"]
-    if any(action.arguments for action in relay) and not usual:
-        lines.append("from workbench.core.transform import PASSES")
-    if opened == "program":
-        lines.append(f"# program: what was opened, of kind {session.source}")
-    lines += ["", f"s = wb.open({opened}{shape}, target={str(session.target)!r}{chosen})", *_left_out(session)]
-    for label, action in zip(session.labels, session.actions, strict=True):
-        if action.kind == "edit":
-            before = session.labels[session.labels.index(label) - 1]
-            functions = ", ".join(f"{name!r}: {_quoted(text)}" for name, text in action.arguments.items())
-            lines.append(f"s = s.edit({action.level}={{{functions}}}, at={before!r})")
-        elif action.kind == "schedule":
-            for name, code in action.arguments.items():
-                lines += [
-                    f"sch = s.schedule({name!r}, default=False)",
-                    *code.rstrip().split("\n"),
-                    f"s = s.edit(schedule={{{name!r}: sch}})",
-                ]
-    return "\n".join(lines) + "\n"
-
-
-def _pass_python(action: Action) -> str:
-    options = ", ".join(f"{key}={value!r}" for key, value in action.arguments.items())
-    return f"PASSES[{action.name!r}]({options})" if options else repr(action.name)
-
-
-def _quoted(text: str) -> str:
-    """A text as a raw-looking literal of several lines where it can be."""
-    return repr(text) if "\\" in text or "'''" in text else f"'''{text}'''"
-
-
-def _left_out(session: Session) -> list[str]:
-    """The loop passes that the usual pipeline has and the session has not."""
-    from ..tir.transforms.pipeline import KERNEL_PIPELINE
-
-    there = {action.name for action in session.actions}
-    missing = [name for name in KERNEL_PIPELINE if name not in there]
-    return [f"s = s.rerun(disabled_pass={missing!r})"] if missing else []

@@ -390,7 +390,7 @@ class Session:
 
     def to_python(self) -> str:
         """The Python lines that make this session again."""
-        from .saving import to_python
+        from .as_python import to_python
 
         return to_python(self)
 

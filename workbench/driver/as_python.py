@@ -1,0 +1,124 @@
+"""A session as the lines of Python that make it again from its source: the contexts, the passes, the edits in order."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from ..core.errors import WorkbenchError
+from .anchors import located
+from .plan import CompilePlan, EditRow, PassRow, PassSettings, Row, ScheduleRow, default_rows
+from .text import function_text
+
+if TYPE_CHECKING:
+    from .session import Session
+
+
+def to_python(session: Session) -> str:
+    """The lines of Python that make this session again from its source."""
+    plan = session.plan
+    program = plan.program
+    graph = tuple(row for row in plan.rows if isinstance(row, PassRow) and row.level == "relay")
+    base = replace(plan, rows=default_rows(plan.level, plan.settings))
+    usual = tuple(row for row in base.rows if row.level == "relay")
+    arguments = [repr(program.source) if program.file else "program"]
+    if program.shape:
+        arguments.append(f"shape={dict(program.shape)!r}")
+    arguments.append(f"target={str(plan.target)!r}")
+    if plan.level == "relay" and list(map(_key, graph)) != list(map(_key, usual)):
+        arguments.append(f"passes=[{', '.join(map(_pass, graph))}]")
+        base = base.with_graph(graph)
+    if program.assume:
+        arguments.append(f"assume={{{', '.join(f'{name!r}: {name}' for name in program.assume)}}}")
+    opened = f"s = wb.open({', '.join(arguments)})"
+    body = [*_under(plan.settings, opened), *_changes(session, base)]
+    lines = ["import workbench as wb"]
+    if any("PASSES[" in line for line in body):
+        lines.append("from workbench.core.transform import PASSES")
+    if not program.file:
+        lines.append(f"# program: what was opened, of kind {program.source}")
+    lines += [f"# {name}: the value that the program was specialised for" for name in program.assume]
+    return "\n".join([*lines, "", *body]) + "\n"
+
+
+def _under(settings: PassSettings, opened: str) -> list[str]:
+    """The line that opens, under the settings where they are not the usual ones."""
+    given = {
+        "opt_level": (settings.level, PassSettings().level),
+        "required_pass": (list(settings.required), []),
+        "disabled_pass": (list(settings.disabled), []),
+        "config": (json.loads(settings.config), {}),
+    }
+    named = [f"{name}={value!r}" for name, (value, usual) in given.items() if value != usual]
+    return [f"with wb.transform.PassContext({', '.join(named)}):", f"    {opened}"] if named else [opened]
+
+
+def _key(row: Row) -> tuple[Any, ...]:
+    return (row.kind, row.name, row.options if isinstance(row, PassRow) else "")
+
+
+def _pass(row: PassRow) -> str:
+    options = ", ".join(f"{key}={value!r}" for key, value in json.loads(row.options).items())
+    return f"PASSES[{row.name!r}]({options})" if options else repr(row.name)
+
+
+def _changes(session: Session, made: CompilePlan) -> Iterator[str]:
+    """The commands that lead from a plan to the session's, from the first step to the last."""
+    wanted = session.plan.rows
+    for place, row in enumerate(wanted):
+        here = _key(row)
+        later = [index for index in range(place, len(made.rows)) if _key(made.rows[index]) == here]
+        if len(later) < sum(_key(other) == here for other in wanted[place:]) and later[:1] != [place]:
+            label = made.labels[place]
+            if isinstance(row, EditRow):
+                yield from _edit(session, row, place + 1, label)
+            elif isinstance(row, PassRow):
+                yield f"s = s.rerun(insert={{{label!r}: {_pass(row)}}})"
+            made, later = made.after(place, row), [place]
+        for _ in range(place, later[0]):
+            yield f"s = s.without({made.labels[place + 1]!r})"
+            made = made.without(place + 1)
+        if isinstance(row, ScheduleRow):
+            yield from _schedules(session, row, place + 1)
+    for _ in range(len(wanted), len(made.rows)):
+        yield f"s = s.without({made.labels[len(wanted) + 1]!r})"
+        made = made.without(len(wanted) + 1)
+
+
+def _edit(session: Session, row: EditRow, index: int, at: str) -> Iterator[str]:
+    """The edit as it came out, so that it is made on the very program that it is shown on."""
+    step = session.step(index)
+    texts = {delta.at.name: delta.after for delta in row.deltas}
+    if step.error is not None:
+        yield f"# step {step.label} does not apply: {step.error.code}"
+    elif step.previous is not None:
+        before, after = step.previous.stage.module, step.stage.module
+        changed = [name for name in after.names() if before.functions.get(name) is not after[name]]
+        texts = {name: function_text(name, after[name]).text for name in changed}
+    if texts:
+        functions = ", ".join(f"{name!r}: {_quoted(text)}" for name, text in texts.items())
+        yield f"s = s.edit({row.level}={{{functions}}}, at={at!r})"
+
+
+def _schedules(session: Session, row: ScheduleRow, index: int) -> Iterator[str]:
+    from ..schedule import Trace
+
+    for tail in row.tails:
+        step = session.step(index)
+        name, _ = located(tail.at, session.step(index - 1).stage)
+        try:
+            schedule = step.stage.schedules.get(name or "") if step.error is None else None
+            code = schedule.code() if schedule is not None else Trace.from_json(tail.trace).as_python()
+        except WorkbenchError as error:
+            yield f"# the schedule of {tail.at.name} cannot be read: {error.code}"
+            continue
+        yield f"sch = s.schedule({name or tail.at.name!r}, default=False)"
+        yield from code.rstrip().split("\n")
+        yield f"s = s.edit(schedule={{{name or tail.at.name!r}: sch}})"
+
+
+def _quoted(text: str) -> str:
+    """A text as a raw-looking literal of several lines where it can be."""
+    return repr(text) if "\\" in text or "'''" in text else f"'''{text}'''"
