@@ -14,7 +14,7 @@ import random
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -118,21 +118,47 @@ class Walk:
             self.count(kind, before, after)
             self.session = after
             self.earlier.append(after)
+        self.probe(self.session)
         self.judge(self.session)
+
+    def probe(self, session: Any) -> None:
+        """Each kind of change once above the edits that the session has; it is not gone on from."""
+        commands = [*self.reruns(), ("without", self.without)]
+        if not self.program.loops:
+            commands += [("relay", self.edit_relay), ("te", self.edit_te), ("schedule", self.edit_schedule)]
+        for kind, command in commands if self.error(session) is None else []:
+            try:
+                after = command(session)
+            except WorkbenchError:
+                continue
+            self.figures.commands[f"{kind} (probe)"] += 1
+            self.count(kind, session, after)
 
     def drawn(self) -> tuple[str, Edit]:
         """A command with its kind."""
         conflict = self.error(self.session)
-        if conflict is not None and self.random.random() < 0.6:
+        if conflict is not None and self.random.random() < 0.8:
             return self.random.choice([("rebase", lambda s: s.rebase(keep="applicable")), ("branch", self.branch)])
-        edits: list[tuple[str, Edit]] = [("tir", self.edit_tir), ("tir", self.edit_tir)]
+        edits: dict[str, Edit] = {"tir": self.edit_tir}
         if not self.program.loops:
-            edits += [("relay", self.edit_relay), ("te", self.edit_te), ("schedule", self.edit_schedule)] * 2
-        held = sum(isinstance(row, EditRow) for row in self.session.plan.rows)
-        if self.random.random() < (0.75 if held < 2 else 0.45):
-            return self.random.choice(edits)
-        return self.random.choice([*self.reruns(), ("without", self.without), ("save", self.saved),
-                                   ("branch", self.branch)])  # fmt: skip
+            edits |= {"relay": self.edit_relay, "te": self.edit_te, "schedule": self.edit_schedule}
+        held = self.held()
+        lacking = [kind for kind in edits if kind not in held]
+        if lacking and self.random.random() < (0.9 if len(lacking) > 1 else 0.5):
+            kind = self.random.choice(lacking)
+            return kind, edits[kind]
+        if self.random.random() < 0.1:
+            return self.random.choice([("save", self.saved), ("branch", self.branch)])
+        above = [*self.reruns(), ("without", self.without)]
+        above += [(kind, edits[kind]) for kind in ("relay", "te", "schedule") if kind in edits]
+        return self.random.choice(above)
+
+    def held(self) -> set[str]:
+        """The kinds of edits that the session has."""
+        found = {_level(self.session, index) for index, row in enumerate(self.session.plan.rows, 1)
+                 if isinstance(row, EditRow)}  # fmt: skip
+        tails = any(isinstance(row, ScheduleRow) and row.tails for row in self.session.plan.rows)
+        return found | ({"schedule"} if tails else set())
 
     def reruns(self) -> list[tuple[str, Edit]]:
         """Commands that change what lies above the edits."""
@@ -164,8 +190,11 @@ class Walk:
         return made
 
     def without(self, session: Any) -> Any:
-        rows = [index for index, row in enumerate(session.plan.rows, 1) if isinstance(row, EditRow)]
-        return session.without(self.random.choice(rows)) if rows else session.without(1)
+        """Without a pass or an edit that others stand below."""
+        rows = list(enumerate(session.plan.rows, 1))
+        passes = [index for index, row in rows if row.kind == "pass" and row.name in (*OPTIONAL, "InsertPolls")]
+        edits = [index for index, row in rows if isinstance(row, EditRow)]
+        return session.without(self.random.choice(edits[:1] if edits and self.random.random() < 0.3 else passes))
 
     def saved(self, session: Any) -> Any:
         return reopened(session)
@@ -181,17 +210,24 @@ class Walk:
 
     def edit_relay(self, session: Any) -> Any:
         steps = [index for index, action in enumerate(session.actions) if action.level == "relay"]
-        index = self.random.choice([steps[-1], self.random.choice(steps)])
+        index = self.random.choice([steps[-1], steps[min(1, len(steps) - 1)], self.random.choice(steps)])
         return self.of_text(session, "relay", index, "main")
 
     def edit_te(self, session: Any) -> Any:
         index = session.plan.kernel_step()
-        return self.of_text(session, "te", index, self.random.choice(session.kernels))
+        return self.of_text(session, "te", index, self.one_with_something(session, index, session.kernels, "te"))
 
     def edit_tir(self, session: Any) -> Any:
         index = session.plan.loop_step()
         names = [name for name in session.step(index).stage.module.names() if name != "main" or self.program.loops]
-        return self.of_text(session, "tir", index, self.random.choice(names))
+        return self.of_text(session, "tir", index, self.one_with_something(session, index, names, "tir"))
+
+    def one_with_something(self, session: Any, index: int, names: Sequence[str], level: str) -> str:
+        """A function in which there is a site, or a loop to mark."""
+        program = session[index].program
+        spelled = [self.spelled(session, site, level) for site in range(len(self.program.sites))]
+        found = [name for name in names if any(part in program[name].script() for part in (*spelled, "T.serial("))]
+        return self.random.choice(found or list(names))
 
     def of_text(self, session: Any, level: str, index: int, name: str) -> Any:
         """The session with a site changed in a function's text, or a loop marked."""
