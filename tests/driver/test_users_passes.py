@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import workbench as wb
-from workbench import relay
+from workbench import WorkbenchError, relay
 from workbench.core.transform import PASSES, PassContext, module_pass
 
 HEAD = """
 import numpy as np
-from workbench import relay
+from workbench import WorkbenchError, relay
 from workbench.core.transform import module_pass
 
 def adding(mod, number):
@@ -82,3 +82,21 @@ def test_a_pass_required_by_another_is_the_workbenchs() -> None:
         return mod
 
     assert added(opened(passes=[Needs, "FuseOps"])) == 0
+
+
+def test_a_saved_session_knows_its_pass_by_its_code(tmp_path: Any) -> None:
+    names: dict[str, Any] = {"__name__": "__main__"}
+    exec(compile(HEAD + CELLS["global"].format(5), "cell", "exec"), names)
+    session = opened(passes=[names["Adds"], "FuseOps"])
+    path = str(tmp_path / "s.wb.json")
+    session.save(path)
+    assert added(session) == added(wb.open(path)) == 5
+    exec(compile(CELLS["global"].format(6), "cell", "exec"), names)
+    with pytest.raises(WorkbenchError) as caught:
+        wb.open(path)
+    assert caught.value.code == "E-PASS-DIFFERS"
+    assert added(session) == 5 and added(session.reload()) == 6
+    PASSES.remove("Adds")
+    with pytest.raises(WorkbenchError) as caught:
+        wb.open(path)
+    assert caught.value.code == "E-PASS-UNKNOWN" and "cell" in caught.value.fix

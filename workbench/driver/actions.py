@@ -110,7 +110,7 @@ class _Around:
                     return replace(stage, module=made(stage.module))
                 return replace(stage, module=memo.run(made, stage.module))
 
-        return Action(row.name, "pass", row.level, dict(made.options), key, run)
+        return Action(row.name, "pass", row.level, dict(made.options), key, run, row.code)
 
     def _lower(self) -> Action:
         def run(stage: Stage | None) -> Stage:

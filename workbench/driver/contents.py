@@ -11,10 +11,9 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from ..core.errors import WorkbenchError, nearest
 from ..core.module import IRModule
 from ..core.tensor import Tensor
-from ..core.transform import PASSES, Pass
+from ..core.transform import PASSES, Pass, pass_named
 from .function_memo import FunctionMemo
 from .plan import EditRow, PassRow, Row, pass_row
 from .text import constants_in, function_text, parse_function
@@ -49,7 +48,7 @@ class Contents:
 
     def row_of(self, chosen: str | Pass, level: str) -> PassRow:
         """The row of a pass given by name or as an object."""
-        made = _pass_named(chosen, {}) if isinstance(chosen, str) else chosen
+        made = pass_named(chosen) if isinstance(chosen, str) else chosen
         row = pass_row(made, level)
         self._passes.setdefault(row, made)
         return row
@@ -57,7 +56,7 @@ class Contents:
     def pass_of(self, row: PassRow) -> Pass:
         """The pass of a row: the one that was chosen, else the one of this name."""
         if row not in self._passes:
-            self._passes[row] = _pass_named(row.name, json.loads(row.options))
+            self._passes[row] = pass_named(row.name, json.loads(row.options), row.own)
         return self._passes[row]
 
     def reloaded(self, row: PassRow) -> PassRow:
@@ -88,12 +87,3 @@ class Contents:
         texts = [text for delta in row.deltas for text in (delta.before or delta.after, delta.after)]
         functions = {str(number): self.function(text) for number, text in enumerate(texts)}
         return constants_in(IRModule(functions))
-
-
-def _pass_named(name: str, options: Mapping[str, Any]) -> Pass:
-    if name not in PASSES:
-        raise WorkbenchError("E-PASS-UNKNOWN", f"there is no pass named {name!r}", fix=nearest(name, PASSES))
-    found = PASSES[name]
-    if options and isinstance(found, Pass):
-        raise WorkbenchError("E-PASS-OPTION", f"pass {name} has no options", found=", ".join(map(str, options)))
-    return found(**options)

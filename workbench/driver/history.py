@@ -50,6 +50,8 @@ class Action:
     arguments: Mapping[str, Any]
     key: str
     run: Callable[[Stage | None], Stage]
+    code: str = ""
+    """The key of a pass's code."""
 
 
 @dataclass(frozen=True)

@@ -107,6 +107,8 @@ class PassRow:
     """As JSON; what JSON cannot hold is known by identity and cannot be saved."""
     code: str = ""
     """The key of the pass's code when it was chosen."""
+    own: str = ""
+    """The same for a user's pass; empty for the workbench's, which versions change and a name means."""
 
     @property
     def kind(self) -> str:
@@ -118,7 +120,8 @@ class PassRow:
                 "E-SAVE-OPTION", f"an option of pass {self.name} cannot be saved", found=self.options[:120],
                 expected="plain values",
             )  # fmt: skip
-        return {"kind": "pass", "name": self.name, "level": self.level, "options": json.loads(self.options)}
+        code = {"code": self.own} if self.own else {}
+        return {"kind": "pass", "name": self.name, "level": self.level, "options": json.loads(self.options), **code}
 
 
 _UNPLAIN: Final = "\\u0000object"
@@ -358,4 +361,4 @@ def _loop_rows(settings: PassSettings) -> tuple[Row, ...]:
 
 def pass_row(chosen: Pass, level: str) -> PassRow:
     """The row of a pass."""
-    return PassRow(chosen.name, level, options_text(chosen.options), chosen.code_key)
+    return PassRow(chosen.name, level, options_text(chosen.options), chosen.code_key, chosen.own_code_key)

@@ -57,7 +57,9 @@ def _row(saved: Any, place: str, version: int) -> Row:
     if level not in ("relay", "tir", "native"):
         raise damaged(f"{place} works on {level[:40]!r}; there are relay, tir and native")
     if kind == "pass":
-        return PassRow(_text(saved, "name", place), level, options_text(_mapping(saved, "options", place)))
+        options = options_text(_mapping(saved, "options", place))
+        own = _text(saved, "code", place) if "code" in saved else ""
+        return PassRow(_text(saved, "name", place), level, options, "", own)
     if kind == "lower":
         return LOWER
     if kind == "codegen":

@@ -25,8 +25,10 @@ from ..core import origin
 from ..core.dtype import DataType
 from ..core.errors import WorkbenchError
 from ..core.limits import limits
+from ..core.module import IRModule
 from ..core.plain_file import read_plain
 from ..core.tensor import Tensor, stated_shape
+from ..core.transform import PASSES, PassContext
 from ..core.whole_file import write_whole
 from ..tir.outside import Guard
 from .actions import import_action
@@ -127,7 +129,7 @@ def load(path: str, allow_extern: Sequence[str] = ()) -> Session:
     constants = _decoded(document["constants"])
     target = building_for(document["target"])
     with origin.recording() as origins:
-        module = parse(document["program"], constants)
+        module = _typed(parse(document["program"], constants))
     for key, value in document["attrs"].items():
         if not isinstance(value, list):
             raise damaged(f"attrs[{key[:40]!r}] is not a list")
@@ -144,6 +146,16 @@ def load(path: str, allow_extern: Sequence[str] = ()) -> Session:
     plan = CompilePlan(program, root.level, target, settings, rows)
     session = Session(History(root, contents, guard), plan)
     return with_bases(session) if document["version"] == 1 else session
+
+
+def _typed(module: IRModule) -> IRModule:
+    """The module with the types that it had when it was saved, since a user's pass may ask for them; as it is where it
+    has none."""
+    try:
+        with PassContext().applied():
+            return PASSES["InferType"]()(module)
+    except WorkbenchError:
+        return module
 
 
 def _read(path: str) -> dict[str, Any]:

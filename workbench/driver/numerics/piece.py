@@ -23,7 +23,7 @@ from ...core.node import post_order, rewrite
 from ...core.transform import PASSES, Pass
 from ...core.whole_file import write_whole
 from ...relay.ir import expr as r
-from ..history import Stage, key_of
+from ..history import Stage
 from ..text import constants_in, script
 from .blame import native_check
 from .compare import compare_all
@@ -155,7 +155,7 @@ def _call(step: Step) -> str:
     if action.kind != "pass" or action.name not in PASSES:
         return ""
     made: Pass = PASSES[action.name](**action.arguments)
-    same = action.key == key_of("pass", made.name, made.options, made.code_key)
+    same = action.code == made.code_key
     options = ", ".join(f"{name}={value!r}" for name, value in action.arguments.items())
     return f'PASSES["{action.name}"]({options})(module)' if same else ""
 
