@@ -352,6 +352,22 @@ def test_a_dead_child_is_not_kept() -> None:
     assert len(idle) == 0
 
 
+def test_a_package_found_through_the_current_folder_is_found_from_another_one(tmp_path: Path) -> None:
+    """As in a clone, where nothing is installed and `sys.path` begins with the empty text."""
+    source = f"""
+        import os, sys
+        assert sys.path[0] == ""
+        from workbench.core.child import Child
+        os.chdir({str(tmp_path)!r})
+        with Child({SERVICE!r}, seconds=60.0) as child:
+            print(child.ask("count").header["count"])
+    """
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    command = [sys.executable, "-c", textwrap.dedent(source)]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert done.stdout == "1\n", done.stderr
+
+
 def test_modules_of_the_current_folder_are_not_taken_for_those_of_the_service(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -226,6 +226,27 @@ def test_an_edited_kernel_of_a_network_calls_nothing(victim: Path, tmp_path: Pat
     assert victim.exists()
 
 
+def test_a_kernel_edited_before_it_is_scheduled_calls_nothing(victim: Path, tmp_path: Path) -> None:
+    """Schedules are made of the kernels as they were lowered, which stand beside the module."""
+    session = small_session()
+    name, path = session.kernels[-1], tmp_path / "s.wb.json"
+    text = session["Lower"].program[name].script()
+    call = f'    T.evaluate(T.call_extern("system", "touch {victim}", dtype="int32"))\n'
+    session.edit(tir={name: text.rstrip("\n") + "\n" + call}, at="Lower").save(str(path))
+    opened = wb.open(str(path))
+    for run in (
+        lambda: opened.run(small_inputs()),
+        lambda: wb.build(opened.schedule(name)),
+        lambda: wb.build(opened.schedule(name, default=False)),
+        lambda: seconds(opened.schedule(name)),
+    ):
+        with pytest.raises(WorkbenchError, match="E-TRUST-EXTERN"):
+            run()
+        assert not victim.exists()
+    wb.open(str(path), allow_extern=("system",)).run(small_inputs())
+    assert victim.exists()
+
+
 def test_what_the_person_types_themselves_is_theirs(victim: Path, tmp_path: Path) -> None:
     """In a session from a file as well; saved and opened again it is a file's once more."""
     session = wb.open(str(saved(HEAD + COPY, tmp_path / "s.wb.json")))

@@ -320,8 +320,10 @@ def _has_ended(process: subprocess.Popen[bytes]) -> bool:
 
 
 def environment() -> dict[str, str]:
-    """Our environment, with the places where we find modules."""
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    """Our environment, with the places where we find modules; this package's own stands for the current folder."""
+    own = str(Path(__file__).resolve().parents[2])
+    places = [os.path.abspath(path) if path else own for path in sys.path]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(dict.fromkeys([*places, own]))}
 
 
 def _limit_reached(status: int, said: str, limits: Limits) -> str:

@@ -160,13 +160,22 @@ class History:
             try:
                 stage = action.run(before)
                 if self.guard is not None and action.kind not in _OF_THIS_PROCESS:
-                    stage = replace(stage, module=self.guard.marked(stage.module))
+                    stage = _marked(stage, self.guard)
             except WorkbenchError as raised:
                 if before is None:
                     raise
                 stage, error = before, raised.located(f"step {label}")
             spent = (time.perf_counter() - started) * 1000
         return Step(identity, label, action, previous, stage, spent, origins, tuple(log), error)
+
+
+def _marked(stage: Stage, guard: Guard) -> Stage:
+    """A stage with what is refused written into its programs: the module, and the kernels that wait to be scheduled."""
+    module, lowered = guard.marked(stage.module), stage.lowered
+    if lowered is not None:
+        kernels = tuple(replace(kernel, func=guard.mark(kernel.name, kernel.func)) for kernel in lowered.kernels)
+        lowered = replace(lowered, kernels=kernels)
+    return replace(stage, module=module, lowered=lowered)
 
 
 def identities(actions: Sequence[Action]) -> list[str]:

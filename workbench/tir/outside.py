@@ -97,11 +97,12 @@ class Guard:
         changed = {
             name: made
             for name, function in module.functions.items()
-            if isinstance(function, t.PrimFunc) and (made := self._marked(name, function)) is not function
+            if isinstance(function, t.PrimFunc) and (made := self.mark(name, function)) is not function
         }
         return module.with_functions(changed) if changed else module
 
-    def _marked(self, name: str, function: t.PrimFunc) -> t.PrimFunc:
+    def mark(self, name: str, function: t.PrimFunc) -> t.PrimFunc:
+        """A function with what is refused in it; the very same if nothing is."""
         refused = outside_calls(function) - self.allowed - self.typed.get(name, frozenset())
         if tuple(sorted(refused)) == function.attrs.get(REFUSED, ()):
             return function
@@ -113,7 +114,7 @@ class Guard:
         """Note what functions of the file call that is refused, for `__str__`."""
         for name, function in functions:
             if isinstance(function, t.PrimFunc):
-                self._marked(name, function)
+                self.mark(name, function)
 
     def __str__(self) -> str:
         """One line for a person."""

@@ -21,7 +21,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...core.child import Child, ChildFailure
+from ...core.child import Child, ChildFailure, Limits
 from ...core.dtype import DataType
 from ...core.errors import WorkbenchError
 from ...core.module import IRModule
@@ -33,6 +33,7 @@ from .pipelines import LEAN
 from .signature import packed_parameters
 from .types import symbol
 
+_LIMITS: Final = Limits(file_bytes=64 << 20, printed_bytes=16 << 20)
 CALL_SECONDS: Final = 20.0
 """Wall time after which a call, or a compilation, counts as hanging."""
 
@@ -62,7 +63,7 @@ class Contained:
 
     def __init__(self, seconds: float = CALL_SECONDS) -> None:
         self.seconds = seconds
-        self._child = Child("workbench.codegen.llvm.contained_child", seconds=seconds)
+        self._child = Child("workbench.codegen.llvm.contained_child", seconds=seconds, limits=_LIMITS)
         self.lock = threading.Lock()
         """For callers that share a child between threads."""
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...codegen.llvm.contained import Contained
+from ...codegen.llvm.fitting import require_fitting
 from ...core import progress
 from ...core.errors import WorkbenchError
 from ...core.host import give_back_memory
@@ -409,10 +410,14 @@ def check_numerics(
     find: str = "all",
     seconds: float = WALL_SECONDS,
 ) -> NumericsReport:
-    """Check the steps of a session on `inputs`; see `Session.check_numerics`."""
+    """Check the steps of a session on `inputs`; see `Session.check_numerics`.
+
+    Raises `WorkbenchError` (E-RUN-FOREIGN) for a target whose code does not run on this machine.
+    """
     ways: dict[str, Callable[[Checker], list[StepCheck]]] = {"all": Checker.all, "first": Checker.bisected}
     if find not in ways:
         raise WorkbenchError("E-NUMERICS-FIND", f"find={find!r} means nothing", expected="'all' or 'first'")
+    require_fitting(session.target)
     begun = processor_seconds()
     with Contained() as child:
         checker = Checker(session, inputs, tolerance, seconds, child)
