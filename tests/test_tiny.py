@@ -96,11 +96,18 @@ def test_a_pass_is_left_out(session: wb.Session) -> None:
     close(unfused.run({"x": X})["y"], leaky(0.5))
 
 
+def refused_step(session: wb.Session, kernel: str) -> Any:
+    """Why the sum's own loop cannot run in parallel."""
+    schedule = session.schedule(kernel, default=False)
+    *_, reduction = schedule.get_loops(schedule.get_block("dense"))
+    return schedule.why_not("parallel", reduction)
+
+
 def test_an_illegal_step_is_refused_with_two_iterations(session: wb.Session, kernel: str) -> None:
     schedule = session.schedule(kernel, default=False)
     before = schedule.func
     *_, reduction = schedule.get_loops(schedule.get_block("dense"))
-    error = schedule.why_not("parallel", reduction)
+    error = refused_step(session, kernel)
     assert error is not None and "iteration" in error.found and error.fix
     with pytest.raises(wb.WorkbenchError, match=error.code):
         schedule.parallel(reduction)
@@ -128,10 +135,16 @@ def test_a_saved_session_is_the_same_session(session: wb.Session, kernel: str, t
     assert np.array_equal(again.run({"x": X})["y"], both.run({"x": X})["y"])
 
 
-def test_an_instruction_leads_back_to_its_node(session: wb.Session, kernel: str) -> None:
+def first_product(session: wb.Session, kernel: str) -> str:
+    """The line of the loop program and the nodes of the file behind the kernel's first multiplication."""
     lines = session.codegen[kernel].source("asm").splitlines()
-    number = next(number for number, line in enumerate(lines, 1) if "vfmadd" in line or "vmulps" in line)
-    assert "matmul" in str(session.provenance.line(kernel, number).onnx)
+    number = next(number for number, line in enumerate(lines, 1) if "vfmadd" in line or "mulps" in line)
+    place = session.provenance.line(kernel, number)
+    return f"line {place.line}: {', '.join(item.name for item in place.onnx)}"
+
+
+def test_an_instruction_leads_back_to_its_node(session: wb.Session, kernel: str) -> None:
+    assert first_product(session, kernel).endswith(": MatMul#0 ('matmul')")
 
 
 def test_the_numbers_of_every_step_are_checked(session: wb.Session) -> None:
