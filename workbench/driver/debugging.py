@@ -21,7 +21,7 @@ from ..core.breakpoints import Breakpoint
 from ..core.errors import WorkbenchError, nearest
 from ..core.module import IRModule
 from ..core.node import Node
-from ..relay.ir.brief import brief, changed_attributes
+from ..relay.ir.brief import brief
 from ..relay.ir.expr import Call, Expr
 from ..relay.ir.operator import Operator
 from .history import Step
@@ -214,5 +214,5 @@ def _nested(expr: Expr, depth: int = 3) -> str:
     name = getattr(expr.op, "name", "") or brief(expr.op)
     parts = [_nested(operand, depth - 1) for operand in expr.args] if depth else ["…"]
     if depth == 3 and isinstance(expr.op, Operator):
-        parts += [f"{key}={value!r}" for key, value in changed_attributes(expr.op).items()]
+        parts += [f"{key}={value!r}" for key, value in expr.op.changed_attributes.items()]
     return f"{name}({', '.join(parts)})"

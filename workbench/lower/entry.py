@@ -221,7 +221,6 @@ def _alone(call: r.Call, op: Operator) -> r.Function:
     """An operator that no fusion took, as a kernel of its own."""
     params = tuple(r.Var(f"p{index}", argument.checked_type) for index, argument in enumerate(call.args))
     body = r.Call(op, params)
-    body.set_type(call.checked_type)
     origin.derived(body, call)
     return r.Function(params, body, call.checked_type, (), FrozenMap({"Primitive": 1}))
 

@@ -17,10 +17,9 @@ import numpy as np
 from ..core.dtype import DataType
 from ..core.errors import WorkbenchError, nearest
 from ..core.tensor import Tensor
-from ..relay.ir.expr import Call, Constant, Expr, Tuple, TupleGetItem, const
-from ..relay.ir.infer_call import operator_type
+from ..relay.ir.expr import Call, Constant, Expr, Tuple, const
 from ..relay.ir.operator import OPERATORS, Operator
-from ..relay.ir.types import TensorType, TupleType, Type
+from ..relay.ir.types import TensorType, TupleType
 
 
 def call(which: str | type[Operator], *args: Any, **attributes: Any) -> Call:
@@ -35,34 +34,14 @@ def call(which: str | type[Operator], *args: Any, **attributes: Any) -> Call:
     if dynamic:
         return _dynamic_call(cls, operands, given, dynamic)
     op = cls(**{key: _attribute(value) for key, value in given.items()})
-    return typed(Call(op, _expressions(operands)))
+    return checked(Call(op, _expressions(operands)))
 
 
-def typed(made: Call) -> Call:
-    """The call with its type, when those of its operands are known.  Raises `WorkbenchError` when they do not fit."""
-    types = [type_of(operand) for operand in made.args]
-    if isinstance(made.op, Operator) and all(found is not None for found in types):
-        made.set_type(operator_type(made.op, [found for found in types if found is not None], made.args))
+def checked(made: Call) -> Call:
+    """The call; raises `WorkbenchError` where the operands are known and do not fit."""
+    if all(operand.type_or_none is not None for operand in made.args):
+        made.checked_type  # noqa: B018  (asked for its refusal)
     return made
-
-
-def type_of(value: Expr) -> Type | None:
-    """The type of an expression as far as it can be told without inference over a program."""
-    if value.type_or_none is not None:
-        return value.type_or_none
-    if isinstance(value, Tuple):
-        fields = [type_of(item) for item in value.fields]
-        known = tuple(found for found in fields if found is not None)
-        found = TupleType(known) if len(known) == len(fields) else None
-    elif isinstance(value, TupleGetItem):
-        whole = type_of(value.tuple_value)
-        inside = isinstance(whole, TupleType) and 0 <= value.index < len(whole.fields)
-        found = whole.fields[value.index] if inside and isinstance(whole, TupleType) else None
-    else:
-        return None
-    if found is not None:
-        value.set_type(found)
-    return found
 
 
 def _dynamic_call(cls: type[Operator], operands: list[Any], given: dict[str, Any], dynamic: list[str]) -> Call:
@@ -77,7 +56,7 @@ def _dynamic_call(cls: type[Operator], operands: list[Any], given: dict[str, Any
         )
     extra = [given[key] for key in _operand_names(form) if key in given]
     rest = {key: _attribute(value) for key, value in given.items() if key in form.field_names and key not in dynamic}
-    return typed(Call(form(**rest), _expressions([*operands, *extra])))
+    return checked(Call(form(**rest), _expressions([*operands, *extra])))
 
 
 def _attribute(value: Any) -> Any:
@@ -100,9 +79,7 @@ def _expression(value: Any, dtype: DataType | None) -> Expr:
     if isinstance(value, Expr):
         return value
     if isinstance(value, (list, tuple)) and any(isinstance(item, Expr) for item in value):
-        made = Tuple(tuple(_expression(item, dtype) for item in value))
-        type_of(made)
-        return made
+        return Tuple(tuple(_expression(item, dtype) for item in value))
     if isinstance(value, (bool, int, float, np.generic)) and dtype is not None:
         return const(value, dtype)
     if isinstance(value, (bool, int, float, np.generic, np.ndarray, list, Tensor)):
@@ -119,7 +96,7 @@ def _sequence(value: Any) -> list[Any]:
     """The tensors given for a parameter that takes any number."""
     if isinstance(value, Tuple):
         return list(value.fields)
-    return list(value) if isinstance(value, (list, tuple)) or isinstance(type_of(value), TupleType) else [value]
+    return list(value) if isinstance(value, (list, tuple)) or isinstance(value.type_or_none, TupleType) else [value]
 
 
 # --- signatures ---------------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from ..core.rewrite import Failure
 from ..relay.ir.expr import Call, Constant, Expr
 from ..relay.ir.operator import Operator
 from ..relay.ir.types import TensorType
-from .calls import call, typed
+from .calls import call
 
 Conditions = list[tuple[bool, str, str]]
 """What must hold: the verdict, the condition, and what was found."""
@@ -110,7 +110,7 @@ def _in_blocks(weight: Expr, lanes: int) -> tuple[Expr, str]:
 def _blocked(op: Operator, lanes: int, data: Expr, weight: Expr) -> Expr:
     """A two-dimensional convolution over a weight OIHW whose output channels are blocked."""
     blocks, layout = _in_blocks(weight, lanes)
-    return typed(Call(op.replace(kernel_layout=layout, channels=_shape(weight)[0]), (data, blocks)))
+    return Call(op.replace(kernel_layout=layout, channels=_shape(weight)[0]), (data, blocks))
 
 
 def _filled(op: Any, lanes: int, data: Expr, weight: Constant) -> Expr:

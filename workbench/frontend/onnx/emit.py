@@ -1,6 +1,6 @@
 """Relay expressions with types, as converters write them.
 
-Everything made here has its type at once, so that a converter may ask for shapes.
+What does not fit is refused when it is made; a converter may ask everything for its shape.
 
 >>> shape_of(scalar(1.0, "float32"))
 ()
@@ -51,7 +51,7 @@ def call(name: str, *operands: Expr, **attributes: Any) -> Expr:
             expected=", ".join(form.field_names), fix="give it",
         ) from None  # fmt: skip
     made = Call(op, operands)
-    made.set_type(op.infer(*(operand.checked_type for operand in operands)))
+    made.checked_type  # noqa: B018  (asked for its refusal)
     return made
 
 
@@ -61,10 +61,8 @@ def reshaped(value: Expr, shape: Sequence[int]) -> Expr:
 
 
 def pack(parts: Sequence[Expr]) -> Tuple:
-    """A tuple of expressions, with its type."""
-    made = Tuple(tuple(parts))
-    made.set_type(TupleType(tuple(part.checked_type for part in parts)))
-    return made
+    """A tuple of expressions."""
+    return Tuple(tuple(parts))
 
 
 def unpack(value: Expr) -> tuple[Expr, ...]:
@@ -73,12 +71,7 @@ def unpack(value: Expr) -> tuple[Expr, ...]:
         return value.fields
     kind = value.checked_type
     assert isinstance(kind, TupleType)
-    parts: list[Expr] = []
-    for index, part in enumerate(kind.fields):
-        item = TupleGetItem(value, index)
-        item.set_type(part)
-        parts.append(item)
-    return tuple(parts)
+    return tuple(TupleGetItem(value, index) for index in range(len(kind.fields)))
 
 
 def type_of(value: Expr) -> TensorType:

@@ -30,7 +30,6 @@ def if_(node: Site, condition: Any, *, then_branch: Any, else_branch: Any) -> tu
         )
     single = condition if rank_of(condition) == 0 else reshaped(condition, ())
     made = If(single, branches[0], branches[1])
-    made.set_type(branches[0].checked_type)
     return unpack(made) if len(then_branch.output) > 1 else (made,)
 
 

@@ -20,7 +20,7 @@ from ...core.node import FrozenMap, map_children, substitute
 from ...core.rewrite import Failure, Match, Rule, fired
 from ..ir import expr as e
 from ..ir.brief import brief
-from ..ir.infer import infer_type
+from ..ir.infer import infer_type, keep_type
 from ..ir.operator import Operator
 from ..ir.plan import expressions, operands, plain_operands
 from .facts import sequence, use_counts
@@ -142,7 +142,7 @@ def _rebuild(expr: e.Expr, groups: Mapping[int, Group], rule: Rule, replace: Cal
         started = time.perf_counter_ns()
         post = map_children(current, now)
         if post is not current:
-            _keep_type(post, current, now)
+            keep_type(post, current)
         answer = post
         if id(current) in groups:
             answer = _checked(replace(current, post, now), rule, current, id(current) in binders)
@@ -179,15 +179,6 @@ def _checked(answer: Any, rule: Rule, current: e.Expr, bound: bool) -> Any:
             nodes=(current,),
         )
     return answer
-
-
-def _keep_type(new: Any, old: Any, now: Callable[[Any], Any]) -> None:
-    """A node rebuilt from operands of the types they had has the type it had."""
-    if old.type_or_none is None or new.type_or_none is not None:
-        return
-    pairs = [(now(operand).type_or_none, operand.type_or_none) for operand in operands(old)]
-    if all(one is not None and one == other for one, other in pairs):
-        new.set_type(old.checked_type)
 
 
 # --- matches ------------------------------------------------------------------------------------------------------
@@ -285,8 +276,6 @@ def _cut_out(group: Group, attrs: FrozenMap, now: Callable[[Any], Any]) -> e.Cal
     named = attrs.set(PARTITIONED, _name(group.root, inner))
     function = e.Function(tuple(params), body, None, (), named)
     made = e.Call(function, tuple(now(argument) for argument in arguments))
-    if group.root.type_or_none is not None and all(param.type_or_none is not None for param in params):
-        infer_type(made)
     return made
 
 

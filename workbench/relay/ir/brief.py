@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...core.equal import data_equal
 from ...core.errors import shorten
 from . import expr as e
 from .operator import Operator
@@ -68,17 +67,7 @@ def _callee(op: Any) -> str:
     return "fn" if isinstance(op, e.Function) else operand(op)
 
 
-def changed_attributes(op: Operator) -> dict[str, Any]:
-    """The attributes of an operator whose values differ from their defaults."""
-    fields: Any = type(op).__dataclass_fields__  # type: ignore[attr-defined]
-    return {name: value for name, value in op.attributes.items() if not _is_default(fields[name], value)}
-
-
-def _is_default(field: Any, value: Any) -> bool:
-    return data_equal(value, field.default)
-
-
 def _attributes(op: Any) -> list[str]:
     if not isinstance(op, Operator):
         return []
-    return [f"{name}={value!r}" for name, value in changed_attributes(op).items()]
+    return [f"{name}={value!r}" for name, value in op.changed_attributes.items()]

@@ -28,7 +28,6 @@ from ...core.tensor import Tensor
 from ...core.text import DEDENT, INDENT, NEWLINE, Child, Piece, layout
 from . import expr as e
 from . import types as t
-from .brief import changed_attributes
 from .classic_parse import fromtext, parse_expr
 from .plan import LEAVES, Plan, Scope, bound_variables, plain_operands
 from .type_text import type_text
@@ -84,9 +83,16 @@ class _Printer:
         for variable in free_variables(root):
             if isinstance(variable, e.Var):
                 self._choose(variable)
+        self._ask_types()
         for expr in [root, *self.plan.order]:
             for variable in bound_variables(expr):
                 self._choose(variable)
+
+    def _ask_types(self) -> None:
+        """Tell what can be told, lets before their bodies: the text does not depend on who asked for types before."""
+        for expr in reversed(self.plan.order):
+            if isinstance(expr, e.Let):
+                expr.type_or_none  # noqa: B018  (asked so that the variable has a type)
 
     def _choose(self, variable: e.Var) -> None:
         if id(variable) in self.names:
@@ -208,7 +214,7 @@ class _Printer:
         types = f"[{', '.join(type_text(one) for one in call.type_args)}]" if call.type_args else ""
         if isinstance(call.op, e.Expr):
             return [Child(call.op), f"{types}(", *_separated(call.args), ")"]
-        values = [f"{key}={_attribute(value)}" for key, value in changed_attributes(call.op).items()]
+        values = [f"{key}={_attribute(value)}" for key, value in call.op.changed_attributes.items()]
         joined = (", " if call.args and values else "") + ", ".join(values)
         return [f"{call.op.name}{types}(", *_separated(call.args), joined, ")"]
 

@@ -1,18 +1,19 @@
 """Relay expressions.
 
 A program is a graph: an expression object used twice is computed once (sharing is part of the meaning).  `Let`
-makes the order explicit.  Every expression carries `checked_type` once inference has been there; it is a cache
-outside equality, right for as long as the expression lives, because expressions and the types of variables never
-change.
+makes the order explicit.  Every expression knows its type: `checked_type` is computed from those of its operands when
+it is first asked, and remembered.  What is remembered stands outside equality, text and pickles and is right for as
+long as the expression lives, because expressions and the types of variables never change.  Inference over a program
+(`infer_type`) finds the types of variables without annotation, and of what needs the module.
 
 >>> x = Var("x", TensorType((2, 3)))
->>> Tuple((x, x)).fields[0] is x
-True
+>>> Tuple((x, x)).checked_type
+(Tensor[(2, 3), float32], Tensor[(2, 3), float32])
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,42 +23,76 @@ from ...core.errors import WorkbenchError
 from ...core.node import EMPTY, FrozenMap, Node, node
 from ...core.tensor import Tensor
 from .operator import Operator
-from .types import TensorType, TupleType, Type, TypeVar
+from .operator_type import operator_type
+from .tell import Clock, all_told, same_type, tell, told
+from .types import FuncType, RefType, TensorType, TupleType, Type, TypeVar, scalar_type
 
 
 class Expr(Node):
     """The base of relay expressions.  Operators build calls: `x + y` is ``add(x, y)``."""
 
     __slots__ = ("inferred",)
-    inferred: Type
+    inferred: Type | int
+    """The type once it is known; else the tick at which it could not be told."""
     is_graph: ClassVar[bool] = True
 
     @property
     def checked_type(self) -> Type:
-        """The type found by inference.  Raises `WorkbenchError` before it has run."""
-        known = getattr(self, "inferred", None)
-        if known is None:
+        """The type.  Raises `WorkbenchError` if operands do not fit, or if more than the operands must be known."""
+        found = getattr(self, "inferred", None)
+        if isinstance(found, Type):
+            return found
+        tell(self, strict=True)
+        found = self.remembered_type
+        if found is None:
             raise WorkbenchError(
                 "E-TYPE-UNKNOWN",
                 "the type of this expression is not known yet",
                 found=repr(self),
                 fix="run InferType()(mod)",
             )
-        return known
+        return found
 
     @property
     def type_or_none(self) -> Type | None:
-        return getattr(self, "inferred", None)
+        """The type, or None where it cannot be told from the operands."""
+        found = getattr(self, "inferred", -1)
+        if not isinstance(found, Type) and found != Clock.ticks:
+            tell(self)
+        return self.remembered_type
+
+    @property
+    def remembered_type(self) -> Type | None:
+        """The type if it has been found already; nothing is computed."""
+        found = getattr(self, "inferred", None)
+        return found if isinstance(found, Type) else None
+
+    @property
+    def untold_at(self) -> int:
+        """The tick at which the type could not be told; -1 if that was not tried."""
+        found = getattr(self, "inferred", -1)
+        return found if isinstance(found, int) else -1
+
+    def asked_before(self) -> Sequence[Expr]:
+        """The expressions whose types this one's rule reads."""
+        return ()
+
+    def told_type(self) -> Type | None:
+        """The type by this expression's own rule from the remembered types of its operands; None where they do not
+        tell it, or where inference has more to check.
+        """
+        return None
+
+    def set_type(self, found: Type) -> None:
+        """Remember the type (of variables; of all else inference only)."""
+        object.__setattr__(self, "inferred", found)
+        Clock.ticks += 1
 
     def astext(self, show_meta_data: bool = False) -> str:
         """The classic text of this expression (`script` is the Python-syntax one)."""
         from .classic import astext
 
         return astext(self, show_meta_data)
-
-    def set_type(self, found: Type) -> None:
-        """Remember the inferred type (inference only)."""
-        object.__setattr__(self, "inferred", found)
 
     def __call__(self, *args: Expr) -> Call:
         return Call(self, tuple(args))
@@ -148,7 +183,7 @@ class Var(Expr):
 
     def __post_init__(self) -> None:
         if self.type_annotation is not None:
-            self.set_type(self.type_annotation)
+            object.__setattr__(self, "inferred", self.type_annotation)
 
 
 @node
@@ -167,7 +202,7 @@ class Constant(Expr):
     is_graph: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        self.set_type(TensorType(self.data.shape, self.data.dtype))
+        object.__setattr__(self, "inferred", TensorType(self.data.shape, self.data.dtype))
 
 
 @node
@@ -182,6 +217,21 @@ class Call(Expr):
         _as_tuples(self, "args", "type_args")
         if isinstance(self.op, type):  # the classic API calls operators without attributes by `op.get(name)`
             object.__setattr__(self, "op", self.op())
+
+    def asked_before(self) -> Sequence[Expr]:
+        return (self.op, *self.args) if isinstance(self.op, Expr) else self.args
+
+    def told_type(self) -> Type | None:
+        types = all_told(self.args)
+        if types is None:
+            return None
+        if isinstance(self.op, Operator):
+            return operator_type(self.op, types, self.args)
+        callee = told(self.op)
+        if not isinstance(callee, FuncType) or callee.type_params or self.type_args:
+            return None
+        fits = len(types) == len(callee.arg_types) and all(map(same_type, types, callee.arg_types))
+        return callee.ret_type if fits else None
 
     @property
     def attrs(self) -> Operator | None:
@@ -211,6 +261,15 @@ class Function(Expr):
         from .script import script
 
         return script(self)
+
+    def asked_before(self) -> Sequence[Expr]:
+        return (*self.params, self.body)
+
+    def told_type(self) -> Type | None:
+        types, result = all_told(self.params), told(self.body)
+        if types is None or result is None or (self.ret_type is not None and not same_type(self.ret_type, result)):
+            return None
+        return FuncType(types, result, self.type_params)
 
     @property
     def is_primitive(self) -> bool:
@@ -242,6 +301,18 @@ class Let(Expr):
     body: Expr
     binds: ClassVar[tuple[str, ...]] = ("var",)
 
+    def asked_before(self) -> Sequence[Expr]:
+        if self.var.remembered_type is None:
+            found = told(self.value)
+            if found is None:
+                return (self.value,)
+            self.var.set_type(found)
+        return (self.value, self.body)
+
+    def told_type(self) -> Type | None:
+        types = all_told((self.var, self.value, self.body))
+        return types[2] if types is not None and same_type(types[0], types[1]) else None
+
 
 @node
 class If(Expr):
@@ -251,6 +322,15 @@ class If(Expr):
     true_branch: Expr
     false_branch: Expr
 
+    def asked_before(self) -> Sequence[Expr]:
+        return (self.cond, self.true_branch, self.false_branch)
+
+    def told_type(self) -> Type | None:
+        types = all_told((self.cond, self.true_branch, self.false_branch))
+        if types is None or not same_type(types[0], scalar_type("bool")):
+            return None
+        return types[1] if same_type(types[1], types[2]) else None
+
 
 @node
 class Tuple(Expr):
@@ -259,11 +339,26 @@ class Tuple(Expr):
     def __post_init__(self) -> None:
         _as_tuples(self, "fields")
 
+    def asked_before(self) -> Sequence[Expr]:
+        return self.fields
+
+    def told_type(self) -> Type | None:
+        types = all_told(self.fields)
+        return None if types is None else TupleType(types)
+
 
 @node
 class TupleGetItem(Expr):
     tuple_value: Expr
     index: int
+
+    def asked_before(self) -> Sequence[Expr]:
+        return (self.tuple_value,)
+
+    def told_type(self) -> Type | None:
+        whole = told(self.tuple_value)
+        inside = isinstance(whole, TupleType) and 0 <= self.index < len(whole.fields)
+        return whole.fields[self.index] if inside and isinstance(whole, TupleType) else None
 
 
 @node
@@ -272,16 +367,38 @@ class RefCreate(Expr):
 
     value: Expr
 
+    def asked_before(self) -> Sequence[Expr]:
+        return (self.value,)
+
+    def told_type(self) -> Type | None:
+        held = told(self.value)
+        return None if held is None else RefType(held)
+
 
 @node
 class RefRead(Expr):
     ref: Expr
+
+    def asked_before(self) -> Sequence[Expr]:
+        return (self.ref,)
+
+    def told_type(self) -> Type | None:
+        cell = told(self.ref)
+        return cell.value if isinstance(cell, RefType) else None
 
 
 @node
 class RefWrite(Expr):
     ref: Expr
     value: Expr
+
+    def asked_before(self) -> Sequence[Expr]:
+        return (self.ref, self.value)
+
+    def told_type(self) -> Type | None:
+        cell, held = told(self.ref), told(self.value)
+        fits = isinstance(cell, RefType) and held is not None and same_type(cell.value, held)
+        return TupleType(()) if fits else None
 
 
 @node

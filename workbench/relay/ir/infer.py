@@ -4,7 +4,8 @@
 Operators answer for themselves (`Operator.infer`) once the types of their operands are known; what is not annotated
 is found by unification, and calls that had to wait are tried again until nothing changes.  A function with
 `type_params` is polymorphic: each use of its let-bound name or of the function in the module is instantiated anew.
-Expressions that have a type already are not visited again.
+Expressions that have a type already are not visited again, and most programs have one before (`Expr.checked_type`):
+what is left to do here are variables without annotation, polymorphism, recursion, and what the module tells.
 
 >>> from .expr import Tuple, Var
 >>> from .types import TensorType
@@ -30,11 +31,11 @@ from ...core.trampoline import Task, run
 from . import expr as e
 from . import types as t
 from .brief import brief
-from .infer_call import CallRules, operator_type
-from .types import FuncType, IncompleteType, Type
-from .unify import Unifier, is_complete
-
-__all__ = ["infer_type", "operator_type", "signature"]
+from .infer_call import CallRules
+from .operator import Operator
+from .plan import operands
+from .types import FuncType, IncompleteType, Type, is_complete
+from .unify import Unifier
 
 
 @overload
@@ -56,6 +57,26 @@ def infer_type(program: Any, mod: IRModule | None = None) -> Any:
     inference.root(program, "the expression")
     inference.finish()
     return program.checked_type
+
+
+def keep_type(new: Node, old: Node) -> None:
+    """Types that operands do not tell (of a match, of a polymorphic function's call) stay where those of operands do.
+
+    `new` is `old` rebuilt on other operands.  What they tell is left to be asked.
+    """
+    if not isinstance(new, e.Expr) or not isinstance(old, e.Expr) or _is_told(new):
+        return
+    known = old.remembered_type
+    if known is None or new.type_or_none is not None:
+        return
+    types = [[operand.type_or_none for operand in operands(expr)] for expr in (new, old)]
+    if None not in types[0] and types[0] == types[1]:
+        new.set_type(known)
+
+
+def _is_told(expr: e.Expr) -> bool:
+    plain = isinstance(expr, e.Call) and isinstance(expr.op, Operator)
+    return plain or isinstance(expr, (e.Tuple, e.TupleGetItem))
 
 
 def _infer_module(mod: IRModule) -> None:
@@ -120,11 +141,9 @@ class Inference(CallRules):
             raise error.located(place) from None
 
     def _names_changed_functions(self, program: e.Expr) -> bool:
-        if program.type_or_none is None:
-            return False
         for node in post_order(program):
-            if isinstance(node, e.GlobalVar) and node.type_or_none is not None:
-                if node.name_hint not in self.mod or node.type_or_none != self._global_type(node):
+            if isinstance(node, e.GlobalVar) and node.remembered_type is not None:
+                if node.name_hint not in self.mod or node.remembered_type != self._global_type(node):
                     return True
         return False
 
@@ -146,7 +165,7 @@ class Inference(CallRules):
         met = self.found.get(id(expr))
         if met is not None:
             return met[1]
-        cached = expr.type_or_none
+        cached = expr.remembered_type
         if cached is None or isinstance(expr, e.GlobalVar):
             return None
         if self.fresh and not isinstance(expr, e.Constant):

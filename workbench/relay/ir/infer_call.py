@@ -5,7 +5,6 @@ A rule whose operands are not known well enough yet answers None and is tried ag
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,59 +13,9 @@ from . import expr as e
 from . import types as t
 from .brief import brief
 from .operator import Operator
-from .types import FuncType, IncompleteType, Type
-from .unify import Mismatch, Unifier, bind_dimensions, is_complete, with_dimensions
-
-
-def operator_type(op: Operator, types: Sequence[Type], args: Sequence[e.Expr] = (), place: str = "") -> Type:
-    """The result type of an operator on operands of these (complete) types.
-
-    `args` are the operands themselves, for value-dependent operators and for messages.
-    Raises `WorkbenchError` that names the operator, the operand types and `place`.
-    """
-    _check_operands(op, types, place)
-    try:
-        return op.infer(*types)
-    except WorkbenchError as error:
-        error.nodes = error.nodes or tuple(args)
-        raise error.located(_where(op, types, place)) from None
-    except (TypeError, ValueError, AttributeError, IndexError, AssertionError) as error:
-        raise WorkbenchError(
-            "E-TYPE-OPERATOR",
-            f"{op.name} does not accept these operands: {error}",
-            where=_where(op, types, place),
-            nodes=tuple(args),
-        ) from error
-
-
-def _check_operands(op: Operator, types: Sequence[Type], place: str) -> None:
-    operands = type(op).operands()
-    many = any(operand.kind is inspect.Parameter.VAR_POSITIONAL for operand in operands)
-    single = [operand for operand in operands if operand.kind is not inspect.Parameter.VAR_POSITIONAL]
-    least = sum(operand.default is inspect.Parameter.empty for operand in single)
-    if least <= len(types) and (many or len(types) <= len(single)):
-        return
-    names = ", ".join(f"*{operand.name}" if operand not in single else operand.name for operand in operands)
-    raise WorkbenchError(
-        "E-TYPE-ARITY",
-        f"{op.name} takes {_count(least, None if many else len(single))}, not {len(types)}",
-        where=_where(op, types, place),
-        expected=f"{op.name}({names})",
-    )
-
-
-def _count(least: int, most: int | None) -> str:
-    if most is None:
-        return f"at least {least} operands"
-    return f"{least} operands" if least == most else f"{least} to {most} operands"
-
-
-def _where(op: Operator, types: Sequence[Type], place: str) -> str:
-    from .brief import changed_attributes
-
-    attributes = [f"{name}={value!r}" for name, value in changed_attributes(op).items()]
-    text = f"{op.name}({', '.join([*(repr(found) for found in types), *attributes])})"
-    return f"{text} in {place}" if place else text
+from .operator_type import check_operands, operator_type
+from .types import FuncType, IncompleteType, Type, is_complete
+from .unify import Mismatch, Unifier, bind_dimensions, with_dimensions
 
 
 class CallRules:
@@ -123,7 +72,7 @@ class CallRules:
 
     def _deduced(self, call: e.Call, op: Operator, types: list[Type]) -> list[Type]:
         """Operand types, those that are unknown from the operator's attributes where it can tell."""
-        _check_operands(op, types, self.place)
+        check_operands(op, types, self.place)
         told = op.deduce(*(None if isinstance(found, IncompleteType) else found for found in types))
         for index, (found, known) in enumerate(zip(types, told, strict=True)):
             if isinstance(found, IncompleteType) and known is not None:

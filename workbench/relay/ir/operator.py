@@ -28,6 +28,7 @@ from enum import Enum, IntEnum
 from functools import cache
 from typing import Any, ClassVar, TypeVar, dataclass_transform
 
+from ...core.equal import data_equal
 from ...core.errors import WorkbenchError
 from ...core.node import Node, node
 from ...core.table import Table
@@ -143,8 +144,6 @@ class Operator(Node):
     """How it stands to computing in a smaller float."""
     accumulates: ClassVar[bool] = False
     """True if it adds up or multiplies many values: float16 and bfloat16 are then computed in float32."""
-    value_dependent: ClassVar[tuple[int, ...]] = ()
-    """Operands whose *values* the result's type depends on; they must be constants."""
     parameters: ClassVar[tuple[str, ...]] = ()
     """Order of operands and attributes in a call (classic signatures); by default operands, then attributes."""
 
@@ -229,6 +228,12 @@ class Operator(Node):
         """Attribute values by name."""
         return {name: getattr(self, name) for name in type(self).field_names}
 
+    @property
+    def changed_attributes(self) -> dict[str, Any]:
+        """The attributes whose values differ from their defaults."""
+        defaults = _defaults(type(self))
+        return {name: value for name, value in self.attributes.items() if not data_equal(value, defaults[name])}
+
     @classmethod
     def operands(cls) -> tuple[inspect.Parameter, ...]:
         """The operands, from the signature of `infer`."""
@@ -238,6 +243,12 @@ class Operator(Node):
 @cache
 def _operands(cls: type[Operator]) -> tuple[inspect.Parameter, ...]:
     return tuple(inspect.signature(cls.infer).parameters.values())[1:]
+
+
+@cache
+def _defaults(cls: type[Operator]) -> dict[str, Any]:
+    fields: Any = dataclasses.fields(cls)  # type: ignore[arg-type]
+    return {field.name: field.default for field in fields}
 
 
 @cache

@@ -28,7 +28,7 @@ from ...core.tensor import Tensor
 from ...core.text import DEDENT, INDENT, NEWLINE, Child, Piece, Text, layout
 from . import expr as e
 from . import types as t
-from .brief import brief, changed_attributes
+from .brief import brief
 from .operator import Operator
 from .plan import LEAVES, Plan, Scope, bound_variables, expressions, operands, pattern_variables
 from .script_parse import parse
@@ -350,7 +350,7 @@ class _Printer:
             return [Child(call.op, "operand"), f"{given}(", *_separated(call.args), ")"]
         attributes = [
             f"{', ' if index or call.args else ''}{key}={value_script(value, self.names)}"
-            for index, (key, value) in enumerate(changed_attributes(call.op).items())
+            for index, (key, value) in enumerate(call.op.changed_attributes.items())
         ]
         return [f"{operator_text(call.op)}{given}(", *_separated(call.args), *attributes, ")"]
 

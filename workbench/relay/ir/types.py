@@ -17,7 +17,7 @@ from ...arith.nodes import IntImm, PrimExpr
 from ...core.dtype import DataType
 from ...core.equal import first_difference
 from ...core.errors import WorkbenchError
-from ...core.node import Node, node
+from ...core.node import Node, node, post_order
 
 
 class Type(Node):
@@ -73,6 +73,11 @@ class TensorType(Type):
     def __post_init__(self) -> None:
         object.__setattr__(self, "shape", tuple(_dimension(extent) for extent in self.shape))
         object.__setattr__(self, "dtype", DataType(self.dtype))
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, TensorType) and self.is_static and other.is_static:
+            return self.shape == other.shape and self.dtype == other.dtype
+        return Type.__eq__(self, other)
 
     def __hash__(self) -> int:
         return hash((len(self.shape), self.dtype))
@@ -213,3 +218,10 @@ def tuple_type(*items: Type | Sequence[Type]) -> TupleType:
     if len(items) == 1 and not isinstance(items[0], Type):
         return TupleType(tuple(items[0]))
     return TupleType(tuple(item for item in items if isinstance(item, Type)))
+
+
+def is_complete(found: Type) -> bool:
+    """True if nothing in the type is still unknown."""
+    if isinstance(found, TensorType):
+        return True
+    return not any(isinstance(part, IncompleteType) for part in post_order(found))

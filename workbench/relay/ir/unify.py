@@ -34,13 +34,6 @@ class Mismatch(Exception):
         self.left, self.right, self.reason = left, right, reason
 
 
-def is_complete(found: Type) -> bool:
-    """True if nothing in the type is still unknown."""
-    if isinstance(found, t.TensorType):
-        return True
-    return not any(isinstance(part, IncompleteType) for part in post_order(found))
-
-
 class Unifier:
     """What unknown types stand for, so far."""
 

@@ -18,8 +18,8 @@ from . import expr as e
 from . import types as t
 from .brief import brief
 from .infer import infer_type
-from .infer_call import operator_type
 from .operator import Operator
+from .operator_type import asked_type
 from .plan import LEAVES, Plan, Scope, bound_variables, common, pattern_variables, plain_operands
 
 
@@ -133,7 +133,7 @@ def _types_agree(subject: _Subject) -> Found:
             if any(found is None for found in types):
                 yield expr, f"{brief(expr)} has a type but an operand has none"
                 continue
-            found = operator_type(expr.op, [one for one in types if one is not None], expr.args)
+            found = asked_type(expr.op, [one for one in types if one is not None], expr.args)
             if found != expr.checked_type:
                 yield expr, f"{brief(expr)} is {found!r}, remembered as {expr.checked_type!r}"
     try:

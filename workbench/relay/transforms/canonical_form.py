@@ -16,8 +16,8 @@ from ...core.node import Node, map_children
 from ...core.trampoline import Task, run
 from ...core.transform import PassContext, function_pass
 from ..ir import expr as e
+from ..ir.infer import keep_type
 from ..ir.plan import LEAVES, Plan, Scope, expressions, plain_operands
-from .rules import keep_type
 
 BIND = rewrite.step("bind", "An expression gets a name, bound by let before its first use.")
 INLINE = rewrite.step("inline-let", "A let without effects becomes sharing in the graph.")
@@ -65,7 +65,7 @@ class Normalizer:
             bound.append((let.var, value))
             current = current.rest
         for variable, value in reversed(bound):
-            result = _let(variable, value, result)
+            result = e.Let(variable, value, result)
         return result
 
     def bind(self, statement: e.Expr) -> Task:
@@ -119,13 +119,6 @@ class Normalizer:
             made = map_children(expr, lambda child: renamed.get(id(child), child))
         keep_type(made, expr)
         return made
-
-
-def _let(variable: e.Var, value: e.Expr, body: e.Expr) -> e.Let:
-    made = e.Let(variable, value, body)
-    if body.type_or_none is not None:
-        made.set_type(body.checked_type)
-    return made
 
 
 @function_pass(opt_level=1, name="ToGraphNormalForm", required=["InferType"], applies_to=e.Function)

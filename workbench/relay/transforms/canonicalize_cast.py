@@ -46,7 +46,6 @@ def CanonicalizeCast(func: e.Function, mod: IRModule, ctx: PassContext) -> e.Fun
         for argument in new.args:
             own.setdefault(id(argument), _again(argument, casts))
         made = new.replace(args=tuple(own[id(argument)] for argument in new.args))
-        made.set_type(new.checked_type)
         rewrite.fired(COPY, old, made, started)
         return made
 
@@ -66,6 +65,4 @@ def _again(argument: e.Expr, casts: dict[int, e.Call]) -> e.Expr:
     cast = casts.get(id(argument))
     if cast is None:
         return argument
-    made = e.Call(cast.op, cast.args)
-    made.set_type(cast.checked_type)
-    return origin.derived(made, cast)
+    return origin.derived(e.Call(cast.op, cast.args), cast)

@@ -15,9 +15,10 @@ from ...core.module import IRModule
 from ...core.node import Node, map_children
 from ...core.transform import PassContext, function_pass
 from ..ir import expr as e
+from ..ir.infer import keep_type
 from ..ir.operator import Operator
 from ..ir.plan import Plan, Scope, common
-from .rules import enters, keep_type
+from .rules import enters
 
 MERGE = rewrite.step("merge-equal", "An expression equal to an earlier one is the earlier one.")
 

@@ -27,9 +27,10 @@ from ...topi.layout import parse
 from .. import op as relay
 from ..ir import expr as e
 from ..ir import types as t
+from ..ir.infer import keep_type
 from ..ir.operator import OPERATORS, Arrangement, Operator, Placed
 from ..ir.plan import LEAVES, expressions
-from .rules import is_kernel, keep_type
+from .rules import is_kernel
 
 ARRANGE = rewrite.step("arrange", "An operator computes on data whose axes lie in another order.")
 MOVE = rewrite.step("move", "Data is brought into the layout that an operator wants.")
@@ -136,7 +137,7 @@ class _Converter:
             if isinstance(placed, tuple):
                 item = e.TupleGetItem(whole.expr, old.index)
                 origin.derived(item, old)
-                return _Value(_typed(item), placed[old.index])
+                return _Value(item, placed[old.index])
         if isinstance(old, e.Call) and isinstance(old.op, Operator):
             started = time.perf_counter_ns()
             found = self._arrangement(old, old.op)
@@ -179,7 +180,7 @@ class _Converter:
         args = tuple(self._operand(argument, wanted) for argument, wanted in zip(old.args, found.operands, strict=True))
         if found.op is None:
             return _Value(args[0], found.result)
-        made = _typed(e.Call(found.op, args))
+        made = e.Call(found.op, args)
         origin.derived(made, old)
         rewrite.fired(ARRANGE, old, made, started)
         return _Value(made, found.result)
@@ -189,7 +190,7 @@ class _Converter:
         if isinstance(wanted, tuple):
             assert isinstance(argument, e.Tuple)
             made = e.Tuple(tuple(self.moved(item, each[at]) for at, item in enumerate(argument.fields)))
-            return _typed(origin.derived(made, argument))
+            return origin.derived(made, argument)
         return self.moved(argument, wanted)
 
     # --- moving data ---
@@ -203,10 +204,10 @@ class _Converter:
 
     def _plain_tuple(self, old: e.Expr, value: _Value) -> e.Expr:
         if None not in value.made:
-            fields = [_typed(e.TupleGetItem(value.expr, at)) for at in range(len(value.placed))]
+            fields = [e.TupleGetItem(value.expr, at) for at in range(len(value.placed))]
             moves = zip(fields, value.placed, strict=True)
             made = e.Tuple(tuple(_move(item, placed.now, placed.before) if placed else item for item, placed in moves))
-            value.made[None] = _typed(origin.derived(made, old))
+            value.made[None] = origin.derived(made, old)
         return value.made[None]
 
     def moved(self, old: e.Expr, wanted: Placed | None) -> e.Expr:
@@ -230,16 +231,6 @@ class _Converter:
         if now is not None and now.before == wanted.before:
             return _move(expr, now.now, wanted.now)
         return spread(self.plain(old) if now is not None else expr, wanted)
-
-
-def _typed(expr: e.Expr) -> Any:
-    """The expression with its type, if those of its operands are known; else the driver of passes finds it."""
-    from ...topi.calls import type_of, typed
-
-    if isinstance(expr, e.Call):
-        return typed(expr)
-    type_of(expr)
-    return expr
 
 
 def _move(expr: e.Expr, source: str, target: str) -> e.Expr:

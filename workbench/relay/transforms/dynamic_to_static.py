@@ -15,7 +15,6 @@ from ...core.module import IRModule
 from ...core.node import Node
 from ...core.rewrite import Failure, Match, RuleTable
 from ...core.transform import PassContext, function_pass
-from ...topi.calls import typed
 from ...topi.dynamic import DynamicForm
 from ..ir import expr as e
 from ..ir.brief import brief
@@ -53,7 +52,7 @@ def dynamic_to_static(m: Match) -> Any:
     arrays = {name: constant.data.numpy() for name, constant in zip(call.op.values, constants, strict=True)
               if isinstance(constant, e.Constant)}  # fmt: skip
     operands = tuple(argument for place, argument in enumerate(call.args) if place not in places)
-    return typed(e.Call(call.op.static(arrays), operands))
+    return e.Call(call.op.static(arrays), operands)
 
 
 TABLE = [*RULES, *FOLDING]

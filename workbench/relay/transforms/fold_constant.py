@@ -116,8 +116,11 @@ class RepeatedValue:
 
 
 def _repeated(op: Operator, args: tuple[e.Expr, ...]) -> Any:
+    values = [_single(argument) for argument in args]
+    if any(value is None for value in values):
+        return op.repeated(*values)  # says so at once, or needs no value
     with np.errstate(all="ignore"):
-        return op.repeated(*(_single(argument) for argument in args))
+        return op.repeated(*values)
 
 
 def _single(argument: e.Expr) -> Any:

@@ -17,11 +17,11 @@ from ...core.module import IRModule
 from ...core.node import FrozenMap, Node, map_children, substitute
 from ...core.transform import PassContext, function_pass
 from ..ir import expr as e
-from ..ir.infer import infer_type
+from ..ir.infer import keep_type
 from ..ir.operator import Operator
 from ..ir.plan import LEAVES, Plan, Scope, block_bodies, expressions, operands, plain_operands
 from .fusion_groups import Group, fuse_groups, is_inlined_scalar
-from .rules import is_kernel, keep_type, rebuild
+from .rules import is_kernel, rebuild
 
 FUSE = rewrite.step("fuse", "Operators that one loop nest can compute become one primitive function.")
 UNFUSE = rewrite.step("defuse", "A call of a primitive function is its body.")
@@ -129,7 +129,6 @@ class _Fuser:
         for expr in _depth_first(sink, own):
             if id(expr) in own:
                 inner[id(expr)] = map_children(expr, lambda child: inner.get(id(child), child))
-                keep_type(inner[id(expr)], expr)
             elif id(expr) not in inner and not is_inlined_scalar(expr):
                 param = e.Var(f"p{len(params)}", expr.checked_type)
                 inner[id(expr)] = param
@@ -141,7 +140,6 @@ class _Fuser:
         assert isinstance(body, e.Expr)
         function = e.Function(tuple(params), body, sink.checked_type, (), FrozenMap({"Primitive": 1}))
         call = e.Call(function, tuple(arguments))
-        infer_type(call)
         origin.derived(call, *members)
         for expr in members:
             origin.derived(inner[id(expr)], expr)

@@ -23,10 +23,11 @@ from ...core.node import FrozenMap, Node, map_children, substitute
 from ...core.transform import PassContext, module_pass
 from ..ir import expr as e
 from ..ir import types as t
+from ..ir.infer import keep_type
 from ..ir.plan import LEAVES, expressions, operands
 from .basic_blocks import basic_blocks
 from .inline import fresh_copy
-from .rules import is_kernel, keep_type
+from .rules import is_kernel
 
 LIFT = rewrite.step("lift-function", "A function inside another becomes one of the module; what it captures is passed.")
 

@@ -18,13 +18,13 @@ from ...core.errors import WorkbenchError
 from ...core.module import IRModule
 from ...core.node import Node, map_children
 from ...core.transform import PassContext, function_pass
-from ...topi.calls import type_of, typed
 from .. import op as relay
 from ..ir import expr as e
+from ..ir.infer import keep_type
 from ..ir.operator import Operator, Precision
 from ..ir.plan import LEAVES, expressions
 from ..ir.types import TensorType
-from .rules import is_kernel, keep_type
+from .rules import is_kernel
 
 CONVERT = rewrite.step("small-float", "An operator computes in a smaller float.")
 
@@ -87,9 +87,7 @@ class _Converter:
         if isinstance(old, LEAVES) or is_kernel(old):
             return old
         if isinstance(old, e.Tuple):
-            made = map_children(old, lambda child: self.done.get(id(child), child))
-            type_of(made)
-            return made
+            return map_children(old, lambda child: self.done.get(id(child), child))
         if isinstance(old, e.Call) and isinstance(old.op, Operator):
             started = time.perf_counter_ns()
             made = self.operated(old, old.op)
@@ -121,7 +119,7 @@ class _Converter:
                 nodes=(call,),
             )
         if follows and self._comes_small(call):
-            made = typed(e.Call(op, tuple(self.narrow(argument) for argument in call.args)))
+            made = e.Call(op, tuple(self.narrow(argument) for argument in call.args))
             self.is_small.add(id(made))
             return origin.derived(made, call)
         made = map_children(call, self.wide_child)
@@ -130,7 +128,7 @@ class _Converter:
 
     def _heavy(self, call: e.Call, op: Operator) -> e.Expr:
         wide = op.replace(out_dtype=str(WIDE))
-        made = typed(e.Call(wide, tuple(self.narrow(argument) for argument in call.args)))
+        made = e.Call(wide, tuple(self.narrow(argument) for argument in call.args))
         cast = relay.call("cast", made, dtype=str(self.small))
         self.is_small.add(id(cast))
         return origin.derived(cast, call)
@@ -151,9 +149,7 @@ class _Converter:
     def narrow(self, old: e.Expr) -> e.Expr:
         """The expression with its float32 in the small float."""
         if isinstance(old, e.Tuple):
-            made = e.Tuple(tuple(self.narrow(field) for field in old.fields))
-            type_of(made)
-            return origin.derived(made, old)
+            return origin.derived(e.Tuple(tuple(self.narrow(field) for field in old.fields)), old)
         made = self.done[id(old)]
         if id(made) in self.is_small or _dtype(old) != WIDE:
             return made
@@ -166,9 +162,7 @@ class _Converter:
             fields = tuple(self.wide(field) for field in old.fields)
             if all(a is b for a, b in zip(fields, old.fields, strict=True)):
                 return old
-            whole = e.Tuple(fields)
-            type_of(whole)
-            return origin.derived(whole, old)
+            return origin.derived(e.Tuple(fields), old)
         return self._cast(made, WIDE) if id(made) in self.is_small else made
 
     def _cast(self, made: e.Expr, dtype: DataType) -> e.Expr:

@@ -12,8 +12,8 @@ from ...core.node import Node, map_children
 from ...core.rewrite import Driver, Rule
 from ..ir import expr as e
 from ..ir.brief import brief
-from ..ir.infer import infer_type
-from ..ir.plan import LEAVES, expressions, operands
+from ..ir.infer import infer_type, keep_type
+from ..ir.plan import LEAVES, expressions
 from ..ir.types import Type
 from ..ir.unify import Mismatch, Unifier
 
@@ -25,20 +25,6 @@ def enters(node: Node) -> bool:
     )
 
 
-def keep_type(new: Node, old: Node) -> None:
-    """A node rebuilt from operands of equal types has the type it had.
-
-    With an operand whose type is not known yet it stays without one, and so does all that is built on it: the driver
-    of passes infers those types when the pass is done.
-    """
-    if not isinstance(new, e.Expr) or not isinstance(old, e.Expr):
-        return
-    if old.type_or_none is None or new.type_or_none is not None:
-        return
-    if all(operand.type_or_none is not None for operand in operands(new)):
-        new.set_type(old.checked_type)
-
-
 def rebuild(
     root: e.Function,
     visit: Callable[[e.Expr, e.Expr], e.Expr | None],
@@ -46,7 +32,7 @@ def rebuild(
 ) -> e.Function:
     """The function with `visit(old, new)` asked for each expression, operands first.
 
-    `new` is `old` on rebuilt operands, with the type that it had; the answer replaces it (None: `new` stays).
+    `new` is `old` on rebuilt operands; the answer replaces it (None: `new` stays).
     Not `into_kernels`: primitive functions inside stay as they are.
     """
     done: dict[int, Node] = {}
