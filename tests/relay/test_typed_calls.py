@@ -289,10 +289,12 @@ SETS_TYPES = {
 
 def test_types_are_set_by_inference_and_on_variables_only() -> None:
     package = Path(e.__file__).parent.parent.parent
+    files = {path: path.read_text(encoding="utf-8") for path in package.rglob("*.py")}
     found = {
         path.relative_to(package).as_posix()
-        for path in package.rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for path, text in files.items()
+        if "set_type(" in text
+        for node in ast.walk(ast.parse(text))
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "set_type"
     }
     assert found == set(SETS_TYPES)
