@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import textwrap
 import threading
 import time
@@ -16,7 +17,8 @@ from typing import Any
 
 import pytest
 
-import workbench
+import workbench as wb
+from workbench import te
 from workbench.core.child import Child, ChildFailure, Idle, Limits
 from workbench.core.errors import WorkbenchError
 
@@ -130,10 +132,21 @@ def test_a_service_that_cannot_be_imported_is_a_fault() -> None:
         assert "ModuleNotFoundError" in failure(child, "echo").detail
 
 
-def test_an_interpreter_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "executable", "/no/such/python")
+@pytest.mark.parametrize("lacking", ["interpreter", "folder for temporary files"])
+def test_a_child_that_cannot_be_started(lacking: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if lacking == "interpreter":
+        monkeypatch.setattr(sys, "executable", "/no/such/python")
+    else:
+        monkeypatch.setattr(tempfile, "tempdir", "/no/such/folder")
     with Child(SERVICE) as child:
         assert failure(child, "echo").kind == "absent"
+    with pytest.raises(WorkbenchError, match="E-CODEGEN-TRIAL"):
+        wb.build(loops(), target="llvm -mcpu=generic")
+
+
+def loops() -> Any:
+    a = te.placeholder((8,), name="A")
+    return te.create_prim_func([a, te.compute((8,), lambda i: a[i] + 1.0, name="B")], name="f")
 
 
 @pytest.mark.parametrize("do", ["sleep", "spin", "sleep_in_c"])
@@ -376,4 +389,15 @@ def test_modules_of_the_current_folder_are_not_taken_for_those_of_the_service(
     monkeypatch.setattr(sys, "path", [str(ROOT), *(path for path in sys.path if path)])
     with Child(SERVICE, seconds=60.0) as child:
         assert child.ask("count").header["count"] == 1
-    assert workbench.__file__.startswith(str(ROOT))
+    assert str(wb.__file__).startswith(str(ROOT))
+
+
+def test_children_are_held_in_one_place() -> None:
+    """Programs of others (a linker, dot, clang) are run and waited for; a Python process of ours is a `Child`."""
+    package = ROOT / "workbench"
+    starting = {
+        str(path.relative_to(package))
+        for path in package.rglob("*.py")
+        if any(word in path.read_text() for word in ("Popen(", "multiprocessing", "ProcessPool", "os.fork("))
+    }
+    assert starting == {"core/child.py"}

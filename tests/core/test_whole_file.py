@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import stat
 from collections.abc import Callable
@@ -143,3 +144,25 @@ def test_what_is_no_plain_file_is_refused(kind: str, tmp_path: Path) -> None:
         write_whole(path, "x")
     assert len(str(caught.value).splitlines()) <= 6
     assert sorted(os.listdir(tmp_path)) == before
+
+
+WRITES_OTHERWISE = {
+    "core/whole_file.py": "the one place",
+    "core/store.py": "the first publisher wins, in a folder that nobody else may write to",
+    "runtime/export.py": "in a folder of its own, made for the linker",
+    "contrib/clang.py": "in a folder of its own, made for the compiler",
+    "runtime/native/build.py": "in a folder of its own; it is run before the package is there",
+    "teach/predictions.py": "a line is added to a record",
+}
+
+
+def test_files_are_written_in_one_place() -> None:
+    package = Path(wb.__file__).parent
+    opened = r"""\bopen\((.*, *|)["'][wxa]b?\+?["']"""
+    pattern = re.compile(rf"\.write_text\(|\.write_bytes\(|os\.(replace|rename)\(|{opened}|\.tofile\(")
+    writing = {
+        str(path.relative_to(package))
+        for path in package.rglob("*.py")
+        if any(pattern.search(line) for line in path.read_text().splitlines())
+    }
+    assert writing == set(WRITES_OTHERWISE)

@@ -222,7 +222,7 @@ def test_an_edited_kernel_of_a_network_calls_nothing(victim: Path, tmp_path: Pat
         except WorkbenchError as error:
             assert len(str(error).splitlines()) <= 6
         assert not victim.exists()
-    hostile_kernel(tmp_path / "s.wb.json", victim, allow_extern=("system",)).run(small_inputs())
+    hostile_kernel(tmp_path / "s.wb.json", victim, allow_extern="system").run(small_inputs())
     assert victim.exists()
 
 

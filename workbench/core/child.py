@@ -178,9 +178,9 @@ class Child:
             return self._held.process
         self.close()
         self._killed, self._held.owner = False, os.getpid()
-        self._held.printed = tempfile.TemporaryFile("a+b")
         limits = json.dumps(asdict(self.limits))
         try:
+            self._held.printed = tempfile.TemporaryFile("a+b")
             self._held.process = subprocess.Popen(
                 [sys.executable, "-P", "-m", "workbench.core.serving", self.service, limits],
                 stdin=subprocess.PIPE,

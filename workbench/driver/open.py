@@ -34,7 +34,7 @@ def open_session(
     passes: Sequence[str | Pass] | None = None,
     time_limit: float | None = None,
     assume: Mapping[str, Any] | None = None,
-    allow_extern: Sequence[str] = (),
+    allow_extern: str | Sequence[str] = (),
 ) -> Session:
     """Open a model for looking at, changing and running it.
 
@@ -55,7 +55,7 @@ def open_session(
         from .saving import load
 
         _refuse_for_saved(shape=shape, target=target, params=params, passes=passes, assume=assume)
-        return load(str(x), allow_extern)
+        return load(str(x), (allow_extern,) if isinstance(allow_extern, str) else allow_extern)
     if allow_extern:
         raise WorkbenchError(
             "E-OPEN-EXTERN", "allow_extern= is for saved sessions: other programs are not held back",

@@ -123,6 +123,8 @@ def _judged(triple: str, cpu: str, features: str, abi: str) -> str:
     told = next((line for line in said.splitlines() if "not a recognized" in line or "LLVM ERROR" in line), "")
     if told:
         return shorten(told, 200)
+    if failure is not None and failure.kind == "absent":
+        raise WorkbenchError("E-CODEGEN-TRIAL", "no process can be started to try the processor", found=failure.detail)
     if failure is not None and failure.kind != "fault":  # a fault is Python's: an unknown triple, told where it is used
         return f"LLVM {failure.phrase} when it was tried: {failure.detail}"
     return ""
