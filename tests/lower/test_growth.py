@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import workbench as wb
-from tests.growing import RELAY
+from tests.growing import RELAY, TE
 from workbench import relay
 from workbench.core.node import written_size
 from workbench.driver.build import optimize
@@ -50,7 +50,7 @@ def test_sums_of_a_value_with_itself_stay_small() -> None:
 @pytest.mark.parametrize("name", ["concatenated", "concatenated_one", "stacked", "split"])
 def test_very_wide_operators_become_trees_of_equal_kernels(name: str) -> None:
     """Concat of 1,600 operands took more than 60 s."""
-    once, twice = scheduled_size(name, 320), scheduled_size(name, 640)
+    once, twice = scheduled_size(name, 128), scheduled_size(name, 256)
     assert twice < 2.3 * once < 100_000
 
 
@@ -73,3 +73,41 @@ def test_joins_and_splits_of_any_width_are_right(count: int) -> None:
     np.testing.assert_array_equal(found[0], np.concatenate(given, 1))
     np.testing.assert_array_equal(found[1], np.concatenate(given[::-1], 1))
     np.testing.assert_array_equal(found[2], np.stack([row[None] for row in values["whole"][::-1]], -1))
+
+
+def test_values_that_branches_share_are_computed_once() -> None:
+    """A chain of ten ifs was lowered 1,024 times."""
+    assert scheduled_size("branches", 24) < 2.3 * scheduled_size("branches", 12)
+    x, flag = relay.var("x", shape=(3,)), relay.var("flag", shape=(), dtype="bool")
+    shared = relay.tanh(x)
+    inner = relay.If(flag, relay.exp(shared), relay.negative(shared))
+    outer = relay.If(relay.logical_not(flag), relay.add(inner, shared), inner)
+    built = relay.build(relay.Function([x, flag], relay.Tuple([outer, shared])))
+    values = np.linspace(-1, 1, 3).astype("f")
+    for decided in (True, False):
+        first, second = built.run({"x": values, "flag": np.array(decided)}).values()
+        then = np.exp(np.tanh(values)) if decided else -np.tanh(values)
+        np.testing.assert_allclose(first, then if decided else then + np.tanh(values), rtol=1e-5)
+        np.testing.assert_allclose(second, np.tanh(values), rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["concatenated", "summed", "wide"])
+def test_twenty_thousand_operands_are_refused_by_a_named_limit(name: str) -> None:
+    module = wb.IRModule.from_expr(RELAY[name](20_000))
+    for build in (lambda: relay.build(module), lambda: wb.open(module)):
+        with pytest.raises(wb.WorkbenchError, match=r"wb\.limits\.operands") as caught:
+            build()
+        assert caught.value.where
+
+
+def test_expressions_that_double_are_refused_by_a_named_limit() -> None:
+    with pytest.raises(wb.WorkbenchError, match=r"wb\.limits\.function_nodes"):
+        wb.te.create_prim_func(TE["te_shared"](40))
+    tensors = TE["te_doubled"](40)
+    sch = wb.te.create_schedule(tensors[1].op)
+    operation = tensors[1].op
+    while operation.input_tensors[0].op.input_tensors:
+        operation = operation.input_tensors[0].op
+        sch[operation].compute_inline()
+    with pytest.raises(wb.WorkbenchError, match=r"wb\.limits\.inlined_nodes"):
+        wb.lower(sch, tensors)

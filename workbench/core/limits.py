@@ -24,6 +24,12 @@ class Limits:
     """bytes that an import may create beyond three times those that it read"""
     nodes: int = 1_000_000
     """nodes of an imported graph, functions inlined"""
+    operands: int = 4096
+    """operands of one operator, and parameters of one function, that are compiled"""
+    function_nodes: int = 1_000_000
+    """nodes of one function of loops, written out"""
+    inlined_nodes: int = 50_000
+    """nodes of one block into which others are inlined, written out"""
     unrolled_nodes: int = 5_000
     """nodes that unrolling one loop or recurrent layer may make, loops inside it included"""
     nesting: int = 64

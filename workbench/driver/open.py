@@ -123,11 +123,12 @@ def _imported(x: Any, shape: Any, params: Any, assume: Any = None) -> tuple[IRMo
 
 
 def _bound(module: IRModule, params: Mapping[str, Any] | None) -> IRModule:
-    if not params:
-        return module
     from ..relay.build_module import bind_params
+    from ..relay.transforms.wide import require_operands
 
-    return bind_params(module, params)
+    bound = bind_params(module, params) if params else module
+    require_operands(bound)
+    return bound
 
 
 def bound_module(program: Any, params: Mapping[str, Any] | None) -> IRModule:

@@ -32,6 +32,7 @@ from ..runtime.guards import Guard, guards_of
 from ..target import Target
 from ..tir import nodes as t
 from ..tir.build import decl_buffer, load, seq
+from .branches import shared_by_branches
 from .kernel import Kernel, kernel_name, make_kernel, tensor_types
 
 
@@ -90,6 +91,8 @@ class _Entry:
     temporaries: list[t.Buffer] = field(default_factory=list)
     calls: list[KernelCall | Choice] = field(default_factory=list)
     names: dict[str, int] = field(default_factory=dict)
+    shared: dict[int, tuple[r.Expr, ...]] = field(default_factory=dict)
+    """What the branches of each `If` read from around it."""
 
     def unique(self, name: str) -> str:
         """`name`, or with a number when it is taken."""
@@ -103,7 +106,7 @@ def lower_module(mod: IRModule, target: Target) -> Lowered:
     main = mod["main"]
     if not isinstance(main, r.Function):
         raise WorkbenchError("E-LOWER-MAIN", "main is not a relay function", found=type(main).__name__)
-    entry = _Entry(target)
+    entry = _Entry(target, shared=shared_by_branches(main))
     inputs: list[tuple[str, TensorType]] = []
     for parameter, name in zip(main.params, _input_names(main), strict=True):
         (tensor,) = tensor_types(parameter.checked_type, f"parameter {parameter.name_hint}")
@@ -161,18 +164,18 @@ def _needed(body: r.Expr, entry: _Entry) -> list[r.Expr]:
         elif id(current) not in seen and id(current) not in entry.values:
             seen.add(id(current))
             stack.append((current, True))
-            stack.extend((item, False) for item in reversed(_operands(current)))
+            stack.extend((item, False) for item in reversed(_operands(current, entry)))
     return order
 
 
-def _operands(current: r.Expr) -> tuple[r.Expr, ...]:
+def _operands(current: r.Expr, entry: _Entry) -> tuple[r.Expr, ...]:
     if isinstance(current, r.Call):
         return current.args
     if isinstance(current, r.Tuple):
         return current.fields
     if isinstance(current, r.TupleGetItem):
         return (current.tuple_value,)
-    return (current.cond,) if isinstance(current, r.If) else ()
+    return (current.cond, *entry.shared.get(id(current), ())) if isinstance(current, r.If) else ()
 
 
 def _choice(current: r.If, entry: _Entry) -> tuple[t.Buffer, ...]:

@@ -10,7 +10,7 @@ from ..analysis.tree import BlockSite, iter_ranges
 from ..arith import build
 from ..arith.nodes import PrimExpr, Var
 from ..core import origin
-from ..core.node import Node, children, pre_order, rewrite, traced_nodes
+from ..core.node import Node, children, post_order, pre_order, rewrite, traced_nodes
 from ..tir import nodes as t
 from .errors import refuse, require
 from .state import ScheduleState
@@ -106,6 +106,15 @@ def without_block(
     root = realize.block.replace(alloc_buffers=kept)
     origin.derived(root, realize.block)
     return func.replace(body=origin.derived(realize.replace(block=root), realize))
+
+
+def uses(root: Node, buffer: t.Buffer) -> int:
+    """How often the elements of a buffer are read in a program as it is written out."""
+    found: dict[int, int] = {}
+    for node in post_order(root):
+        own = isinstance(node, t.BufferLoad) and node.buffer is buffer
+        found[id(node)] = own + sum(found[id(child)] for child in children(node))
+    return found[id(root)]
 
 
 _BUFFERS: WeakKeyDictionary[t.Block, frozenset[int]] = WeakKeyDictionary()

@@ -127,8 +127,12 @@ def _axis_names(fcompute: Callable[..., Any], rank: int, starred_names: Sequence
 def _check_reductions(bodies: tuple[PrimExpr, ...], name: str) -> None:
     """A reduction is the whole of a body, not a part of it (tensors that a body reads are their own affair)."""
     stack: list[Any] = [child for body in bodies for child in children(body) if not isinstance(child, Tensor)]
+    seen: set[int] = set()  # what stands in several places is looked at once
     while stack:
         current = stack.pop()
+        if id(current) in seen:
+            continue
+        seen.add(id(current))
         if isinstance(current, Reduce):
             raise WorkbenchError(
                 "E-TE-REDUCE",

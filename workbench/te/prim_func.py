@@ -59,7 +59,8 @@ from typing import Any
 from ..arith import build as b
 from ..arith.nodes import FloatImm, IntImm, Var
 from ..core.errors import WorkbenchError
-from ..core.node import FrozenMap, post_order
+from ..core.limits import limits
+from ..core.node import FrozenMap, post_order, written_size
 from ..tir import nodes as t
 from ..tir.build import seq
 from .nodes import ComputeOp, ExternOp, Operation, PlaceholderOp, ScanOp, Tensor
@@ -91,7 +92,10 @@ def create_prim_func(args: Sequence[Any], index_dtype_override: str | None = Non
 
 def lowered(args: Sequence[Any], name: str = "main") -> Lowered:
     """`create_prim_func`, with the blocks and buffers of each operation."""
-    return _Lowering(args).function(name)
+    limits.check("operands", len(args), "the function's parameters", name)
+    made = _Lowering(args).function(name)
+    limits.check("function_nodes", written_size(made.func.body), "the function's expressions", name)
+    return made
 
 
 def _operations(tensors: list[Tensor]) -> list[Operation]:

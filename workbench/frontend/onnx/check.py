@@ -117,6 +117,8 @@ def check_graph(proto: Any, name: str, notes: list[str], outer: frozenset[str] =
     if isinstance(initializers, str):
         places = [str(index) for index, tensor in enumerate(proto.initializer) if tensor.name == initializers]
         raise _duplicate("initializer", initializers, where, f"initializers {' and '.join(places[:4])} of the graph")
+    free = len(proto.input) - len(initializers) if len(proto.input) > limits.operands else 0
+    limits.check("operands", free, "the graph with its inputs", where)
     inputs = tuple(claim_of(value, where) for value in proto.input)
     outputs = tuple(claim_of(value, where) for value in proto.output)
     nodes = tuple(node_record(node, index, where) for index, node in enumerate(proto.node))
@@ -194,9 +196,11 @@ def _dangling(message: str, name: str, known: Iterable[str], where: str) -> Work
 def node_record(proto: Any, index: int, where: str) -> NodeRecord:
     """The record of a NodeProto; attributes have different names."""
     check_time(where)
+    label = f"{shorten(proto.op_type, 60)}#{index}"
+    limits.check("operands", max(len(proto.input), len(proto.output)), f"{label} with its operands", where)
     attributes = _unique((attribute.name, attribute) for attribute in proto.attribute)
     if isinstance(attributes, str):
-        raise _duplicate("attribute", attributes, f"{where}, {shorten(proto.op_type, 60)}#{index}", "twice on one node")
+        raise _duplicate("attribute", attributes, f"{where}, {label}", "twice on one node")
     return NodeRecord(
         index,
         proto.op_type,

@@ -11,6 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
+from ...core.limits import limits
+from ...core.module import IRModule
+from ...core.node import post_order
 from ...core.rewrite import Match, RuleTable
 from .. import op as relay
 from ..ir import expr as e
@@ -21,6 +24,19 @@ WIDE: Final = 64
 """Most tensors that one operator joins, or cuts a tensor into."""
 
 RULES = RuleTable("wide")
+
+
+def require_operands(mod: IRModule) -> None:
+    """Refuse operators and functions with more operands than are compiled (`wb.limits.operands`)."""
+    for name, func in mod.items():
+        if not isinstance(func, e.Function):
+            continue
+        limits.check("operands", len(func.params), "a function with its parameters", name)
+        for node in post_order(func.body):
+            if isinstance(node, (e.Call, e.Tuple)):
+                fields = node.args if isinstance(node, e.Call) else node.fields
+                if len(fields) > limits.operands:
+                    limits.check("operands", len(fields), f"a {type(node).__name__.lower()} with its operands", name)
 
 
 def _grouped(count: int) -> list[slice]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from ...core.limits import limits
+from ...core.node import written_size
 from ...tir import nodes as t
 from ..blocks import require_intermediate, require_regular, require_whole_domain
 from ..errors import require
 from ..exact import doubting, settle_inline
-from ..inlining import plain_variables, replace_loads, require_loads_in_blocks, single_store, without_block
+from ..inlining import plain_variables, replace_loads, require_loads_in_blocks, single_store, uses, without_block
 from ..kinds import require_still_independent
 from ..references import BlockRV
 from ..registry import primitive
@@ -43,7 +45,18 @@ def compute_inline(state: ScheduleState, block: BlockRV) -> Change[None]:
         raise working.doubts[0]  # the other writers would be left without their buffer
     require_loads_in_blocks(state, store.buffer, [site, *readers])
     changed: dict[str, t.Block] = {}
+    size = written_size(store.value)
     for reader in readers:
+        grown = uses(reader.block.body, store.buffer) * size + written_size(reader.block.body)
+        require(
+            grown <= limits.inlined_nodes,
+            "E-SCHEDULE-INLINE-SIZE",
+            f"{reader.name} would become too large with {site.name} inlined",
+            found=f"{grown:,} nodes: what is read several times is computed several times",
+            expected=f"at most {limits.inlined_nodes:,} (wb.limits.inlined_nodes)",
+            fix="leave this stage in a buffer, or move it with compute_at",
+            nodes=(site.block, reader.block),
+        )
         made = replace_loads(reader.block, store.buffer, store.value, variables, site)
         assert isinstance(made, t.Block)
         changed[reader.name] = made

@@ -7,9 +7,10 @@ mean, pooling    rows in parallel; vectors where the innermost spatial iterator 
 from __future__ import annotations
 
 from ...analysis.tree import BlockSite
-from ...core.node import Node, children, post_order, written_size
+from ...core.node import written_size
 from ...tir import nodes as t
 from ..errors import ScheduleError
+from ..inlining import uses
 from ..references import BlockRV, LoopRV
 from ..schedule import Schedule
 from .shapes import (
@@ -81,20 +82,11 @@ def _outgrows(site: BlockSite, readers: list[BlockSite]) -> bool:
     copies = 0
     for reader in readers:
         body = reader.block.body
-        uses = _uses(body, buffer)
-        copies += uses
-        if uses * size + written_size(body) > EXPRESSION_NODES:
+        found = uses(body, buffer)
+        copies += found
+        if found * size + written_size(body) > EXPRESSION_NODES:
             return True
     return (copies - 1) * size > COPIED_NODES
-
-
-def _uses(root: Node, buffer: t.Buffer) -> int:
-    """How often the elements of a buffer are read in a program as it is written out."""
-    found: dict[int, int] = {}
-    for node in post_order(root):
-        own = isinstance(node, t.BufferLoad) and node.buffer is buffer
-        found[id(node)] = own + sum(found[id(child)] for child in children(node))
-    return found[id(root)]
 
 
 def blockwise(schedule: Schedule, machine: Machine) -> None:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from ...core.limits import limits
 from ...core.module import IRModule
+from ...core.node import written_size
 from ...core.transform import PASSES, PassContext
 from .. import nodes as t
 
@@ -35,6 +37,10 @@ CHECKED_PIPELINE: Final[tuple[str, ...]] = (
 """The same with bound checks and poisoned buffers, chosen by the option ``tir.instrument_bound_checkers``."""
 
 
+_GROWING: Final = ("UnrollLoop",)
+"""Passes after which a program may be many times as large."""
+
+
 def pipeline() -> tuple[str, ...]:
     """The pipeline under the current `PassContext`."""
     checked = PassContext.current().config.get("tir.instrument_bound_checkers", False)
@@ -50,6 +56,9 @@ def lower_module(mod: IRModule) -> IRModule:
         chosen = PASSES[name]()
         if name not in context.disabled_pass:
             made = chosen(made)
+        if name in _GROWING:
+            for where, func in made.items():
+                limits.check("function_nodes", written_size(func.body), "the function's loops, unrolled,", where)
     return mod.with_functions(dict(made.items()))
 
 
