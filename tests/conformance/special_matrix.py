@@ -27,6 +27,7 @@ from workbench.relay.ir.operator import OPERATORS, Example, Operator
 from workbench.relay.ir.types import TensorType, TupleType
 from workbench.tir.interpret import interpret
 from workbench.topi.calls import call
+from workbench.topi.widen import tensor_expression
 
 SPECIAL: dict[str, tuple[str, ...]] = {
     "NaN": ("nan",), "infinity": ("inf",), "minus infinity": ("-inf",), "all": ("nan", "inf", "-inf"),
@@ -164,7 +165,7 @@ def native(op: Operator, case: Case) -> list[np.ndarray]:
 
 def loops(op: Operator, case: Case) -> list[np.ndarray]:
     """By the loop interpreter, on results that held something else before."""
-    func, arguments = as_function(op, list(case.inputs))
+    func, arguments = as_function(op, list(case.inputs), tensor_expression)
     results = arguments[len(_arrays(case)) :]
     for item in results:
         item[...] = 1 if item.dtype == bool else 77

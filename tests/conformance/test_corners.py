@@ -94,3 +94,27 @@ def test_dynamic_quantisation(values: list[float]) -> None:
     check(model, given, wanted)
     if any(values):
         agree(onnxruntime(model, given), wanted)
+
+
+@pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
+@pytest.mark.parametrize(("operator", "gates"), [("RNN", 1), ("GRU", 3), ("LSTM", 4)])
+def test_sequences_of_no_length(operator: str, gates: int, direction: str) -> None:
+    """The state after no step is the initial one, as the recurrence says.
+
+    onnxruntime answers zeros there; the standard's reference takes no notice of lengths at all.  The rest agrees.
+    """
+    random = np.random.default_rng(0)
+    steps, batch, inputs, hidden = 4, 3, 2, 5
+    count = 2 if direction == "bidirectional" else 1
+    shapes = [(steps, batch, inputs), (count, gates * hidden, inputs), (count, gates * hidden, hidden),
+              (count, 2 * gates * hidden)]  # fmt: skip
+    x, w, r, b = (random.standard_normal(shape).astype(np.float32) for shape in shapes)
+    states = [random.standard_normal((count, batch, hidden)).astype(np.float32) for _ in range(1 + (gates == 4))]
+    operands = [x, w, r, b, np.array([0, 4, 2], np.int32), *states]
+    kinds = ["float32"] * (1 + len(states))
+    model, given = one_node(operator, operands, kinds, opset=14, hidden_size=hidden, direction=direction)
+    wanted = onnxruntime(model, given)
+    for last, initial in zip(wanted[1:], states, strict=True):
+        assert not last[:, 0].any()
+        last[:, 0] = initial[:, 0]
+    check(model, given, wanted, 1e-5)

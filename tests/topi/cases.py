@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -60,10 +60,16 @@ def computed(op: Operator, inputs: list[Any]) -> tuple[list[np.ndarray], list[te
     return evaluate(outputs, given), outputs, given
 
 
-def as_function(op: Operator, inputs: list[Any]) -> tuple[PrimFunc, list[np.ndarray]]:
-    """The operator as a loop function in block form, with the arguments to call it on."""
+def as_function(
+    op: Operator, inputs: list[Any], compute: Callable[[Operator, list[Any]], Any] | None = None
+) -> tuple[PrimFunc, list[np.ndarray]]:
+    """The operator as a loop function in block form, with the arguments to call it on.
+
+    `compute` makes its tensors (`topi.widen.tensor_expression`); by default its own `compute` does.
+    """
     given: dict[te.Tensor, np.ndarray] = {}
-    outputs = flat(op.compute(*(_placeholder(value, f"x{at}", given) for at, value in enumerate(inputs))))
+    operands = [_placeholder(value, f"x{at}", given) for at, value in enumerate(inputs)]
+    outputs = flat(compute(op, operands) if compute else op.compute(*operands))
     kept = [
         tensor
         if isinstance(tensor.op, te.ComputeOp)

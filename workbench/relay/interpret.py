@@ -285,6 +285,9 @@ class Interpreter:
         assert isinstance(op, Operator)
         if self.float64:
             op = _wide(op)
+        empty = _without_elements(call.type_or_none)
+        if empty is not None:
+            return self._typed(call, empty, call.type_or_none)
         try:
             result = op.reference(*arguments)
         except NotImplementedError:
@@ -391,6 +394,16 @@ def _matches(pattern: e.Pattern, value: Any, frame: Frame) -> bool:
                 return False
             todo.extend(zip(current.patterns, found.fields, strict=True))
     return True
+
+
+def _without_elements(kind: t.Type | None) -> Any:
+    """The value of a type whose tensors have no elements; None for others."""
+    if isinstance(kind, t.TupleType):
+        parts = tuple(_without_elements(field) for field in kind.fields)
+        return parts if parts and all(part is not None for part in parts) else None
+    if isinstance(kind, t.TensorType) and kind.is_static and kind.size == 0:
+        return np.zeros(kind.concrete_shape, kind.dtype.to_numpy())
+    return None
 
 
 def _wide(op: Operator) -> Operator:

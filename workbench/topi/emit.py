@@ -77,11 +77,12 @@ def row_major(indices: Sequence[Any], shape: Sequence[Any]) -> Any:
 
 
 def unravel(position: Any, shape: Sequence[Any]) -> list[Any]:
-    """The indices of the element at `position` in memory order."""
+    """The indices of the element at `position` in memory order (of an empty tensor: anything, as none is read)."""
     found: list[Any] = []
     for axis in range(len(shape) - 1, -1, -1):
-        found.append(position if axis == 0 else position % shape[axis])
-        position = position // shape[axis]
+        extent = 1 if isinstance(shape[axis], int) and shape[axis] == 0 else shape[axis]
+        found.append(position if axis == 0 else position % extent)
+        position = position // extent
     return found[::-1]
 
 

@@ -16,6 +16,7 @@ from ..core.dtype import DataType
 from ..relay.ir.operator import Fusion, Operator, attribute, bad, example, operator
 from ..relay.ir.types import TensorType
 from . import attributes as convert
+from .clip_cast import cast_numpy
 from .emit import injective
 from .samples import floats, ints
 from .shapes import refuse, tensor
@@ -37,8 +38,8 @@ class Full(Operator):
         return TensorType(self.shape, DataType(self.dtype or kind.dtype))
 
     def reference(self, fill_value: np.ndarray) -> np.ndarray:
-        dtype = DataType(self.dtype or fill_value.dtype.name).to_numpy()
-        return np.full(self.shape, fill_value.astype(dtype), dtype)
+        dtype = DataType(self.dtype or fill_value.dtype.name)
+        return np.full(self.shape, cast_numpy(np.asarray(fill_value), dtype), dtype.to_numpy())
 
     def compute(self, fill_value: Any) -> Any:
         dtype = DataType(self.dtype or fill_value.dtype)

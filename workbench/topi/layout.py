@@ -66,7 +66,16 @@ class Layout:
         return None if factor is None else self.axes.index((letter, factor))
 
     def extent(self, shape: Sequence[Dimension], letter: str) -> Dimension:
-        """The extent of a whole axis in a tensor of this layout (filled-up elements included)."""
+        """The extent of a whole axis in a tensor of this layout (filled-up elements included).
+
+        Raises `WorkbenchError` where the blocks of the tensor have another size.
+        """
+        inner = self.inner_of(letter)
+        if inner is not None and isinstance(shape[inner], int) and shape[inner] != self.factors[letter]:
+            raise WorkbenchError(
+                "E-LAYOUT", f"a tensor of layout {self.text} has blocks of {self.factors[letter]} along {letter}",
+                found=f"{shape[inner]} in {tuple(shape)}",
+            )  # fmt: skip
         return multiply(shape[self.index_of(letter)], self.factors.get(letter, 1))
 
 

@@ -129,6 +129,8 @@ class Conv2D(Operator):
         bad(floats(1, 3, 6, 6), floats(4, 3, 3, 3), channels=5, error="channels"),
         bad(floats(1, 3, 6, 6), floats(4, 3, 3, 3), groups=2, error="groups"),
         bad(floats(1, 3, 6, 6), ints(4, 3, 3, 3), error="different dtypes"),
+        bad(floats(1, 3, 5, 5), floats(2, 3, 3, 3, 5), kernel_layout="OIHW4o", error="blocks of 4"),
+        bad(floats(1, 2, 5, 5, 3), floats(8, 8, 3, 3), data_layout="NCHW4c", error="blocks of 4"),
     )  # fmt: skip
 
     def geometry(self, data: Any, weight: Any) -> Geometry:

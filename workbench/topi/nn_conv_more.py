@@ -60,6 +60,7 @@ class SpatialConv(Operator):
         if own.channels is not None and own.channels != out:
             refuse(self, "E-TYPE-SHAPE", "weight does not have that many channels", found=out, expected=own.channels)
         kernel = tuple(known(self, extent, "the kernel's size") for extent in weight[2:])
+        check_positive(self, kernel=kernel)
         if own.kernel_size is not None and own.kernel_size != kernel:
             refuse(self, "E-TYPE-SHAPE", "weight does not have kernel_size", found=kernel, expected=own.kernel_size)
         return out, kernel
@@ -123,7 +124,7 @@ def _grouped(op: Any, data: np.ndarray) -> np.ndarray:
 def _convolved_numpy(op: Any, data: np.ndarray, weight: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     strides, dilation, before, after = op.steps()
     wide = _grouped(op, np.pad(data, ((0, 0), (0, 0), *zip(before, after, strict=True))))
-    taps = weight.reshape(op.groups, -1, *weight.shape[1:])
+    taps = weight.reshape(op.groups, weight.shape[0] // op.groups, *weight.shape[1:])
     total = np.zeros((shape[0], op.groups, taps.shape[1], *shape[2:]), data.dtype)
     for tap in np.ndindex(*weight.shape[2:]):
         cut = tuple(
@@ -137,7 +138,7 @@ def _convolved_numpy(op: Any, data: np.ndarray, weight: np.ndarray, shape: tuple
 def _transposed_numpy(op: Any, data: np.ndarray, weight: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     strides, dilation, before, after = op.steps()
     points = _grouped(op, data)
-    taps = weight.reshape(op.groups, -1, *weight.shape[1:])
+    taps = weight.reshape(op.groups, weight.shape[0] // op.groups, *weight.shape[1:])
     full = [extent + front + back for extent, front, back in zip(shape[2:], before, after, strict=True)]
     total = np.zeros((shape[0], op.groups, taps.shape[2], *full), data.dtype)
     for tap in np.ndindex(*weight.shape[2:]):

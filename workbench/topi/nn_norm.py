@@ -406,6 +406,7 @@ class LocalResponseNorm(Operator):
     alpha: float = attribute(1e-5, "scale", convert=convert.real)
     beta: float = attribute(0.75, "exponent", convert=convert.real)
     fusion = Fusion.OPAQUE
+    accumulates = True
     precision = Precision.NEVER
     parameters = ("data", "size", "axis", "bias", "alpha", "beta")
     examples = (

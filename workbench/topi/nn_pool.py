@@ -78,6 +78,7 @@ class Pool(Operator):
         kind = tensor(self, data, "data", len(layouts.parse(own.layout).axes))
         if self.average and not kind.dtype.is_float:
             refuse(self, "E-TYPE-DTYPE", "data must be of a float dtype", found=kind.dtype)
+        _some_elements(self, kind, self.axes())
         return TensorType(self.shape(kind.shape), kind.dtype)
 
     def reference(self, data: np.ndarray) -> np.ndarray:
@@ -305,6 +306,12 @@ class AvgPool3D(Pool):
     examples = _examples3
 
 
+def _some_elements(op: Operator, kind: TensorType, axes: tuple[int, ...]) -> None:
+    """Refuse planes without elements: neither a mean nor a greatest value is there."""
+    if 0 in (kind.shape[axis] for axis in axes):
+        refuse(op, "E-TYPE-EMPTY", "a plane without elements cannot be pooled", found=kind)
+
+
 class GlobalPool(Operator):
     """The base of pooling over the whole plane; the plane's axes stay with extent 1."""
 
@@ -324,6 +331,7 @@ class GlobalPool(Operator):
         kind = tensor(self, data, "data", len(layouts.parse(own.layout).axes))
         if self.average and not kind.dtype.is_float:
             refuse(self, "E-TYPE-DTYPE", "data must be of a float dtype", found=kind.dtype)
+        _some_elements(self, kind, self.axes())
         return TensorType(tuple(1 if at in self.axes() else extent for at, extent in enumerate(kind.shape)), kind.dtype)
 
     def reference(self, data: np.ndarray) -> np.ndarray:
@@ -405,6 +413,7 @@ class AdaptivePool(Operator):
         kind = tensor(self, data, "data", len(layouts.parse(own.layout).axes))
         if not kind.dtype.is_float:
             refuse(self, "E-TYPE-DTYPE", "data must be of a float dtype", found=kind.dtype)
+        _some_elements(self, kind, self.axes())
         return TensorType(self.shape(kind.shape), kind.dtype)
 
     def reference(self, data: np.ndarray) -> np.ndarray:
@@ -417,7 +426,7 @@ class AdaptivePool(Operator):
                 cut[axis] = slice(*adaptive_window(at, data.shape[axis], size))
                 put[axis] = at
             part = data[tuple(cut)]
-            result[tuple(put)] = part.mean(axes) if self.average else part.max(axes)
+            result[tuple(put)] = part.mean(axes, dtype=np.float64) if self.average else part.max(axes)
         return result
 
     def compute(self, data: Any) -> Any:

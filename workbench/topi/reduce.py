@@ -280,7 +280,7 @@ class Variance(Reduction):
             data.shape, lambda *i: deviation(*i) * deviation(*i), name="variance_square", tag="injective"
         )
         summed = reduce_tensor(square, axes, bool(self.keepdims), te.sum, "variance_total")
-        divisor = count - build.const(1, data.dtype) if self.unbiased else count
+        divisor = build.maximum(count - build.const(1, data.dtype), 0) if self.unbiased else count
         return te.compute(summed.shape, lambda *i: build.truncdiv(summed(*i), divisor), name="variance", tag="elemwise")
 
 

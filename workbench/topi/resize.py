@@ -130,6 +130,8 @@ class Resize2D(Operator):
     def infer(self, data: TensorType) -> TensorType:
         kind = tensor(self, data, "data", 4)
         check_positive(self, size=self.size)
+        if 0 in (kind.shape[axis] for axis in PLACES[self.layout][:2]):
+            refuse(self, "E-TYPE-EMPTY", "an image without pixels cannot be resized", found=kind)
         if not kind.dtype.is_float and self.method != "nearest_neighbor":
             refuse(self, "E-TYPE-DTYPE", "data must be of a float dtype", found=kind.dtype)
         return TensorType(self._shape(kind.shape), self.out_dtype or kind.dtype)

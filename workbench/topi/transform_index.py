@@ -19,7 +19,7 @@ from . import arrange
 from . import attributes as convert
 from .emit import injective, type_of
 from .samples import floats, ints
-from .shapes import Shape, known, normalized_axis, refuse, tensor, text, unify
+from .shapes import Shape, known, normalized_axis, product, refuse, tensor, text, unify
 
 
 def slice_bounds(extent: int, begin: int | None, end: int | None, stride: int) -> tuple[int, int]:
@@ -182,11 +182,13 @@ class Take(Operator):
         kind, where = tensor(self, data, "data"), tensor(self, indices, "indices")
         _integers(self, where)
         if self.axis is None:
+            _some_elements(self, product(kind.shape), where)
             return TensorType(where.shape, kind.dtype)
         axis = normalized_axis(self, self.axis, len(kind.shape))
         batch = self._batch(axis, len(where.shape))
         for at in range(batch):
             unify(self, kind.shape[at], where.shape[at], "shared axes")
+        _some_elements(self, kind.shape[axis], where)
         return TensorType((*kind.shape[:axis], *where.shape[batch:], *kind.shape[axis + 1 :]), kind.dtype)
 
     def _batch(self, axis: int, rank: int) -> int:
@@ -233,6 +235,12 @@ def _integers(op: Operator, kind: TensorType) -> None:
         refuse(op, "E-TYPE-DTYPE", "indices must be integers", found=kind.dtype, fix='cast them to "int64"')
 
 
+def _some_elements(op: Operator, extent: Dimension, indices: TensorType) -> None:
+    """Refuse to pick elements where there are none."""
+    if extent == 0 and isinstance(extent, int) and not (indices.is_static and indices.size == 0):
+        refuse(op, "E-TYPE-EMPTY", "an axis without elements has none to pick", found=indices, expected="no indices")
+
+
 @operator("gather")
 class Gather(Operator):
     """data with its index along `axis` replaced by `indices`; both have one rank (ONNX GatherElements).
@@ -265,6 +273,7 @@ class Gather(Operator):
         for at, (extent, count) in enumerate(zip(kind.shape, where.shape, strict=True)):
             if at != axis and isinstance(extent, int) and isinstance(count, int) and count > extent:
                 refuse(self, "E-TYPE-SHAPE", f"indices exceed data on axis {at}", found=f"{count} of {extent}")
+        _some_elements(self, kind.shape[axis], where)
         return TensorType(where.shape, kind.dtype)
 
     def reference(self, data: np.ndarray, indices: np.ndarray) -> np.ndarray:
@@ -319,6 +328,8 @@ class GatherNd(Operator):
         width = self.width(kind.shape, where.shape)
         for at in range(self.batch_dims):
             unify(self, kind.shape[at], where.shape[at + 1], "shared axes")
+        for extent in kind.shape[self.batch_dims : self.batch_dims + width]:
+            _some_elements(self, extent, where)
         return TensorType((*where.shape[1:], *kind.shape[self.batch_dims + width :]), kind.dtype)
 
     def reference(self, data: np.ndarray, indices: np.ndarray) -> np.ndarray:
@@ -326,7 +337,13 @@ class GatherNd(Operator):
         spread = [np.arange(data.shape[at]).reshape([-1 if axis == at else 1 for axis in range(indices.ndim - 1)])
                   for at in range(batch)]  # fmt: skip
         picked = [in_range_numpy(part, data.shape[batch + m]) for m, part in enumerate(indices)]
-        return np.asarray(data[(*spread, *picked)])
+        found = np.asarray(data[(*spread, *picked)])
+        if picked:
+            return found
+        batches = data.shape[:batch]  # tuples without numbers: each picks all of its batch
+        lead = (*batches, *(1,) * (indices.ndim - 1 - batch))
+        whole = data.reshape(*lead, *data.shape[batch:])
+        return np.ascontiguousarray(np.broadcast_to(whole, (*indices.shape[1:], *data.shape[batch:])))
 
     def compute(self, data: Any, indices: Any) -> Any:
         batch, width = self.batch_dims, self.width(data.shape, indices.shape)
