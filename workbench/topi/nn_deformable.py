@@ -16,8 +16,8 @@ from ..relay.ir.operator import Fusion, Operator, attribute, bad, example, opera
 from ..relay.ir.types import TensorType
 from . import attributes as convert
 from .samples import floats
-from .sampling import bilinear, bilinear_numpy, some_pixels
-from .shapes import float_dtype, known_shape, refuse, same_dtype, tensor
+from .sampling import NO_PIXELS, bilinear, bilinear_numpy
+from .shapes import float_dtype, known_shape, refuse, same_dtype, some_elements, tensor
 
 
 @operator("nn.deformable_conv2d")
@@ -70,7 +70,7 @@ class DeformableConv2D(Operator):
         dtype = same_dtype(self, *kinds)
         float_dtype(self, kinds[0], "data")
         n, channels, h, w = known_shape(self, data, "data")
-        some_pixels(self, kinds[0], 2)
+        some_elements(self, kinds[0], (2, 3), NO_PIXELS)
         outputs, per_group, kh, kw = known_shape(self, weight, "weight")
         if per_group * self.groups != channels or outputs % self.groups or channels % self.deformable_groups:
             refuse(self, "E-TYPE-SHAPE", "channels do not fit the weight and groups", found=f"{channels} channels")

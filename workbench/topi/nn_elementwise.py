@@ -177,7 +177,7 @@ class Pad(Operator):
         )
 
     def _extent(self, extent: Dimension, before: int, after: int) -> Dimension:
-        if self.pad_mode == "edge" and extent == 0 and max(before, after) > 0:
+        if self.pad_mode == "edge" and isinstance(extent, int) and extent == 0 and max(before, after) > 0:
             refuse(self, "E-TYPE-PAD", "an axis without elements has no edge", found=f"{(before, after)} on 0")
         if self.pad_mode == "reflect" and isinstance(extent, int) and max(before, after) >= extent:
             refuse(

@@ -19,7 +19,7 @@ from . import attributes as convert
 from . import layout as layouts
 from .nn_conv import check_positive, window_extent
 from .samples import floats, ints
-from .shapes import Shape, known, refuse, tensor, whole
+from .shapes import Shape, known, refuse, some_elements, tensor, whole
 
 _OUT_LAYOUTS = ("", "NCW", "NWC", "NCHW", "NHWC", "NCDHW", "NDHWC")
 
@@ -78,7 +78,7 @@ class Pool(Operator):
         kind = tensor(self, data, "data", len(layouts.parse(own.layout).axes))
         if self.average and not kind.dtype.is_float:
             refuse(self, "E-TYPE-DTYPE", "data must be of a float dtype", found=kind.dtype)
-        _some_elements(self, kind, self.axes())
+        some_elements(self, kind, self.axes(), "a plane without elements cannot be pooled")
         return TensorType(self.shape(kind.shape), kind.dtype)
 
     def reference(self, data: np.ndarray) -> np.ndarray:
@@ -306,12 +306,6 @@ class AvgPool3D(Pool):
     examples = _examples3
 
 
-def _some_elements(op: Operator, kind: TensorType, axes: tuple[int, ...]) -> None:
-    """Refuse planes without elements: neither a mean nor a greatest value is there."""
-    if 0 in (kind.shape[axis] for axis in axes):
-        refuse(op, "E-TYPE-EMPTY", "a plane without elements cannot be pooled", found=kind)
-
-
 class GlobalPool(Operator):
     """The base of pooling over the whole plane; the plane's axes stay with extent 1."""
 
@@ -331,7 +325,7 @@ class GlobalPool(Operator):
         kind = tensor(self, data, "data", len(layouts.parse(own.layout).axes))
         if self.average and not kind.dtype.is_float:
             refuse(self, "E-TYPE-DTYPE", "data must be of a float dtype", found=kind.dtype)
-        _some_elements(self, kind, self.axes())
+        some_elements(self, kind, self.axes(), "a plane without elements cannot be pooled")
         return TensorType(tuple(1 if at in self.axes() else extent for at, extent in enumerate(kind.shape)), kind.dtype)
 
     def reference(self, data: np.ndarray) -> np.ndarray:
@@ -413,7 +407,7 @@ class AdaptivePool(Operator):
         kind = tensor(self, data, "data", len(layouts.parse(own.layout).axes))
         if not kind.dtype.is_float:
             refuse(self, "E-TYPE-DTYPE", "data must be of a float dtype", found=kind.dtype)
-        _some_elements(self, kind, self.axes())
+        some_elements(self, kind, self.axes(), "a plane without elements cannot be pooled")
         return TensorType(self.shape(kind.shape), kind.dtype)
 
     def reference(self, data: np.ndarray) -> np.ndarray:

@@ -20,7 +20,7 @@ from .clip_cast import cast_numpy, cast_scalar
 from .emit import elementwise, injective, stage_name
 from .nn_conv import check_positive
 from .samples import floats
-from .shapes import Shape, floor_divide, multiply, refuse, tensor
+from .shapes import Shape, floor_divide, multiply, refuse, some_elements, tensor
 
 PLACES = {"NCHW": (2, 3, 1), "NHWC": (1, 2, 3)}
 """Places of height, width and channels by layout."""
@@ -130,8 +130,7 @@ class Resize2D(Operator):
     def infer(self, data: TensorType) -> TensorType:
         kind = tensor(self, data, "data", 4)
         check_positive(self, size=self.size)
-        if 0 in (kind.shape[axis] for axis in PLACES[self.layout][:2]):
-            refuse(self, "E-TYPE-EMPTY", "an image without pixels cannot be resized", found=kind)
+        some_elements(self, kind, PLACES[self.layout][:2], "an image without pixels cannot be resized")
         if not kind.dtype.is_float and self.method != "nearest_neighbor":
             refuse(self, "E-TYPE-DTYPE", "data must be of a float dtype", found=kind.dtype)
         return TensorType(self._shape(kind.shape), self.out_dtype or kind.dtype)

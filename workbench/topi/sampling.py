@@ -20,16 +20,13 @@ from . import attributes as convert
 from .nn_conv import check_positive
 from .resize import cubic_weights
 from .samples import floats
-from .shapes import float_dtype, known_shape, refuse, same_dtype, tensor, unify
+from .shapes import float_dtype, known_shape, refuse, same_dtype, some_elements, tensor, unify
 
 _OFFSETS = {"nearest": (0,), "bilinear": (0, 1), "bicubic": (-1, 0, 1, 2)}
 _ALPHA = -0.75
 
 
-def some_pixels(op: Operator, kind: TensorType, first: int) -> None:
-    """Refuse images without pixels, of whose axes from `first` on some is empty: there is nothing to read."""
-    if any(extent == 0 for extent in kind.shape[first:] if isinstance(extent, int)):
-        refuse(op, "E-TYPE-EMPTY", "an image without pixels cannot be read", found=kind)
+NO_PIXELS = "an image without pixels cannot be read"
 
 
 @operator("image.grid_sample")
@@ -63,7 +60,7 @@ class GridSample(Operator):
         float_dtype(self, places, "grid")
         if places.shape[1] != len(kind.shape) - 2:
             refuse(self, "E-TYPE-SHAPE", "grid needs one coordinate for each spatial axis", found=places.shape)
-        some_pixels(self, kind, 2)
+        some_elements(self, kind, range(2, len(kind.shape)), NO_PIXELS)
         batch = unify(self, kind.shape[0], places.shape[0], "the batches of data and grid")
         return TensorType((batch, kind.shape[1], *places.shape[2:]), kind.dtype)
 
@@ -324,7 +321,7 @@ class RoiAlign(Operator):
         if regions.shape[1] != 5:
             refuse(self, "E-TYPE-SHAPE", "a region is five numbers", found=regions.shape, expected="(regions, 5)")
         known_shape(self, kind, "data")
-        some_pixels(self, kind, 2 if regions.shape[0] == 0 else 0)
+        some_elements(self, kind, (0, 2, 3), NO_PIXELS)
         return TensorType((regions.shape[0], kind.shape[1], *self.pooled_size), kind.dtype)
 
     def _starts(self, low: Any, high: Any, bins: int, number: Any, greatest: Any) -> tuple[Any, Any]:

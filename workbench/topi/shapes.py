@@ -206,3 +206,9 @@ def text(shape: Shape) -> str:
 
 def _name(extent: AnyValue) -> str:
     return str(extent) if isinstance(extent, int) else getattr(extent, "name", repr(extent))
+
+
+def some_elements(op: Operator, kind: TensorType, axes: Iterable[int], message: str) -> None:
+    """Refuse a tensor of which one of `axes` is known to be empty."""
+    if any(extent == 0 for extent in (kind.shape[axis] for axis in axes) if isinstance(extent, int)):
+        refuse(op, "E-TYPE-EMPTY", message, found=kind)

@@ -237,7 +237,7 @@ def _integers(op: Operator, kind: TensorType) -> None:
 
 def _some_elements(op: Operator, extent: Dimension, indices: TensorType) -> None:
     """Refuse to pick elements where there are none."""
-    if extent == 0 and isinstance(extent, int) and not (indices.is_static and indices.size == 0):
+    if isinstance(extent, int) and extent == 0 and not (indices.is_static and indices.size == 0):
         refuse(op, "E-TYPE-EMPTY", "an axis without elements has none to pick", found=indices, expected="no indices")
 
 
