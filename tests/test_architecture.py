@@ -26,6 +26,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("te",),
     ("topi",),
     ("relay", "analysis"),
+    ("tir.transforms",),
     ("schedule",),
     ("lower",),
     ("codegen",),
@@ -302,7 +303,9 @@ def test_tracked_files_name_no(pattern: re.Pattern[str]) -> None:
 # What an operator is stands in its class in topi/, and what a foreign one becomes in its frontend.  Loop IR knows no
 # relay operator: "exp" and "max" are scalar functions there.
 SPEAKS_OF_OPERATORS = ("topi", "frontend")
-KNOWS_SCALARS_ONLY = ("core", "arith", "target", "runtime", "tir", "te", "analysis", "schedule", "codegen")
+KNOWS_SCALARS_ONLY = (
+    *("core", "arith", "target", "runtime", "tir", "te", "analysis", "tir.transforms", "schedule", "codegen"),
+)
 
 # Collections of names elsewhere, each with the reason why it is no fact about operators.
 NAMED_TOGETHER: dict[tuple[str, frozenset[str]], str] = {

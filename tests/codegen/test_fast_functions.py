@@ -9,7 +9,7 @@ import pytest
 
 from tests.codegen.support import build
 from tests.codegen.test_values import unary
-from workbench.tir.transforms.fast_functions import ERROR_BOUND
+from workbench.arith.intrinsics import ERROR_BOUND
 
 EXACT = {"fast_exp": np.exp, "fast_tanh": np.tanh, "fast_erf": np.vectorize(math.erf, otypes=["float64"])}
 RANGES = {

@@ -30,7 +30,9 @@ from .node import Node
 from .table import Table
 from .time_limit import check_time
 
-PASSES: Table[Any] = Table("pass", filled_by=("workbench.relay.transforms", "workbench.tir.transforms"))
+PASSES: Table[Any] = Table(
+    "pass", filled_by=("workbench.relay.transforms.all_passes", "workbench.tir.transforms.all_passes")
+)
 """Every pass by name: a factory that takes the pass's options."""
 
 

@@ -216,7 +216,7 @@ def lower(
     `program` is a te schedule (with its `args`, placeholders and outputs), te tensors, a PrimFunc, a `tir.Schedule` or
     an IRModule of PrimFuncs.  The text is the simple one in either mode.
     """
-    from ..tir.transforms import lower_module as lower_loops
+    from ..tir.transforms.pipeline import lower_module as lower_loops
 
     _require_no_binds(binds)
     return lower_loops(_loop_module(program, args, name))

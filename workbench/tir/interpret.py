@@ -28,8 +28,8 @@ from . import nodes as t
 from .interpreting.machine import Machine, Pointer, Returned, Storage
 from .interpreting.numbers import wrap
 from .interpreting.statements import Checks, Compiled, compile_function, shape_variables
+from .op import writes_through
 from .outside import require_allowed
-from .transforms.flatten_buffer import writes_through
 
 _compiled: WeakKeyDictionary[t.PrimFunc, dict[Checks, Compiled]] = WeakKeyDictionary()
 

@@ -20,6 +20,11 @@ from .build import indices, listed
 HANDLE = DataType("handle")
 
 
+def writes_through(address: Call) -> bool:
+    """Whether an address (``T.address_of``, ``T.access_ptr``) may be written through."""
+    return address.op == "address_of" or "w" in getattr(address.args[1], "value", "w")
+
+
 def address_of(load: Any) -> PrimExpr:
     """The address of an element: ``address_of(A[i, j])``; of a buffer's first, given the buffer."""
     element = _first(load) if isinstance(load, t.Buffer) else load

@@ -3,7 +3,7 @@
     topi.nn.relu(x), topi.add(x, y), topi.sum(x, axis=1)
 
 Functions are made from the classes: `topi.NAME(tensors..., attributes...)` checks types as relay does and answers
-the operator's tensor expression.  Importing this package fills `relay.ir.operator.OPERATORS`.
+the operator's tensor expression.  `all_operators` imports them all.
 """
 
 from __future__ import annotations
@@ -11,43 +11,6 @@ from __future__ import annotations
 import importlib
 from types import SimpleNamespace
 from typing import Any
-
-from . import (
-    algorithm,
-    binary,
-    clip_cast,
-    compare,
-    dynamic,
-    fast_math,
-    fill,
-    layout,
-    nn_conv,
-    nn_conv_more,
-    nn_deformable,
-    nn_dense,
-    nn_elementwise,
-    nn_norm,
-    nn_pool,
-    nn_pool_indices,
-    reduce,
-    resize,
-    sampling,
-    scatter,
-    space_batch,
-    transform_index,
-    transform_join,
-    transform_like,
-    transform_shape,
-    unary,
-)
-
-MODULES = (
-    unary, clip_cast, binary, compare, reduce, transform_shape, transform_join, fill, transform_index, layout,
-    transform_like, algorithm, scatter, nn_conv, nn_conv_more, nn_dense, nn_norm, nn_pool, nn_elementwise, resize,
-    nn_pool_indices, sampling, nn_deformable,
-    fast_math, dynamic, space_batch,
-)  # fmt: skip
-"""The modules that declare operators."""
 
 
 def __getattr__(name: str) -> Any:

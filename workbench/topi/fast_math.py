@@ -1,6 +1,6 @@
 """Fast variants of exp, tanh, erf and softmax: what they mean is exact, what is compiled has a stated error.
 
-`error_bound` is the greatest relative error of the compiled kernel for float32 (see `tir.transforms.fast_functions`).
+`error_bound` is the greatest relative error of the compiled kernel for float32 (`arith.intrinsics.ERROR_BOUND`).
 They come in by the pass FastMath, or by name: `relay.fast_exp(x)`.
 
 >>> FastExp.error_bound
@@ -13,9 +13,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..arith.intrinsics import ERROR_BOUND
 from ..relay.ir.operator import Fusion, Operator, Precision, bad, example, operator
 from ..relay.ir.types import TensorType
-from ..tir.transforms.fast_functions import ERROR_BOUND
 from . import arrange
 from .nn_norm import AXIS, infer_along, softmax_compute
 from .samples import floats, ints

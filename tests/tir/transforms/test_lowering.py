@@ -16,9 +16,8 @@ from workbench.core.node import pre_order
 from workbench.core.transform import PASSES, PassContext
 from workbench.tir import nodes as t
 from workbench.tir.script import parse, script
-from workbench.tir.transforms import lower
 from workbench.tir.transforms.linear import difference, multiple_of
-from workbench.tir.transforms.pipeline import CHECKED_PIPELINE, KERNEL_PIPELINE
+from workbench.tir.transforms.pipeline import CHECKED_PIPELINE, KERNEL_PIPELINE, lower
 from workbench.tir.transforms.storage_plan import Life, place
 
 TILED_MATMUL = """

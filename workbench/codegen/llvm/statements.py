@@ -96,7 +96,7 @@ class BodyEmitter(ExpressionEmitter):
                 "E-CODEGEN-STMT",
                 f"the llvm backend has no code for {type(stmt).__name__}",
                 nodes=(stmt,),
-                fix="lower the function first: workbench.tir.transforms.lower",
+                fix="lower the function first: workbench.tir.transforms.pipeline.lower",
             )
         self.begin_statement()
         return emitter(self, stmt)

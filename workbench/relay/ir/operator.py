@@ -36,7 +36,7 @@ from .types import TensorType, Type
 
 C = TypeVar("C", bound="type[Operator]")
 
-OPERATORS: Table[type[Operator]] = Table("operator", filled_by=("workbench.topi",))
+OPERATORS: Table[type[Operator]] = Table("operator", filled_by=("workbench.topi.all_operators",))
 """Every operator class by name."""
 
 

@@ -1,6 +1,6 @@
 """fast_exp, fast_tanh and fast_erf of float32: about half the arithmetic of the exact ones, with a stated error.
 
-`ERROR_BOUND` holds the greatest relative error over all inputs whose exact result is a normal number.  exp answers
+`arith.intrinsics.ERROR_BOUND` has their greatest relative errors where the result is a normal number.  exp answers
 about 2**-126 and 2**127 beyond the range of normal results (no zero, no infinity); tanh and erf answer at most 1 in
 size.  NaN gives NaN.  Method: exp splits off a power of two, a polynomial of degree 4 does the rest; tanh and erf are
 odd rational functions up to where they are 1.  The coefficients are our own minimax fits (weighted least squares,
@@ -17,9 +17,6 @@ from ...arith import nodes as n
 from ...arith.build import const
 from ...core.dtype import DataType
 from .float_functions import Lets, polynomial, power_of_two
-
-ERROR_BOUND: Final[dict[str, float]] = {"fast_exp": 1e-5, "fast_tanh": 3e-6, "fast_erf": 1e-5}
-"""Greatest relative error."""
 
 EXACT: Final[dict[str, str]] = {"fast_exp": "exp", "fast_tanh": "tanh", "fast_erf": "erf"}
 """What each approximates; used for float64, and by targets that have instructions of their own."""

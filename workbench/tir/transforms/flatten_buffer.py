@@ -19,6 +19,7 @@ from ...core.node import FrozenMap, pre_order, rewrite
 from ...core.transform import function_pass
 from .. import nodes as t
 from ..build import seq
+from ..op import writes_through
 from .align_storage import align_storage
 
 
@@ -203,11 +204,6 @@ def written_names(func: t.PrimFunc, mod: Any = None) -> tuple[str, ...]:
         elif isinstance(node, n.Call) and node.op == "access_ptr" and writes_through(node):
             found.update(id(load.buffer) for load in node.args if isinstance(load, t.BufferLoad))
     return tuple(param.name for param in func.params if isinstance(param, t.Buffer) and id(param) in found)
-
-
-def writes_through(address: n.Call) -> bool:
-    """Whether an address (``T.address_of``, ``T.access_ptr``) may be written through."""
-    return address.op == "address_of" or "w" in getattr(address.args[1], "value", "w")
 
 
 def _read_arguments(call: n.Call, mod: Any) -> list[n.PrimExpr]:
