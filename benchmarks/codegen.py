@@ -1,0 +1,183 @@
+"""Code generation against that of another checkout: LLVM's time a kernel, the kernels' speed, builds of whole models.
+
+    git worktree add ../old 4caf3bf
+    python -m benchmarks.codegen --against ../old [--rounds N] [SUBJECT...]
+
+Subjects are kernels (`matmul`: 1024 x 1024 by 1024 x 1024; `conv`: 64 to 64 channels, 3 x 3, 56 x 56; weights are
+constants) and models of `benchmarks.models`.  Both sides run in processes of their own, in turn; times are of the
+processor, children included, without a cache; the least of the rounds is quoted, since others share the machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve()
+KERNELS = ("matmul", "conv")
+MODELS = ("resnet50", "efficientnet_lite0", "minilm")
+
+
+# --- one side, in a process of its own: it imports the checkout that PYTHONPATH names ---
+
+
+def child(subject: str) -> None:
+    """Answer each line of standard input with one round's figures."""
+    sys.path[:] = [path for path in sys.path if path != str(HERE.parent)]
+    measure = _kernel(subject) if subject in KERNELS else None
+    for _ in sys.stdin:
+        print(json.dumps(measure() if measure is not None else _model(subject)), flush=True)
+        if measure is None:
+            return  # a build is cold once
+
+
+def _kernel(subject: str) -> Callable[[], dict[str, float]]:
+    """Milliseconds of LLVM for the kernel's module, and of one call of the kernel."""
+    import numpy as np
+
+    import workbench as wb
+    from workbench.codegen.llvm import machine
+    from workbench.runtime import set_num_threads
+
+    set_num_threads(1)
+    data = np.random.default_rng(0).standard_normal(_SHAPES[subject]).astype("float32")
+    session = wb.open(_program(subject), shape={"x": data.shape})
+    name = next(name for name in session.kernels if name.startswith("fused"))
+    job = machine.job_of(session.codegen[name].source("ll"), session.target)
+    compiled = session.build()
+    compiled.run({"x": data})
+
+    def measure() -> dict[str, float]:
+        found = {"LLVM": _time(lambda: machine.compile_job(job)), "run": 1e9}
+        for _ in range(5):
+            found["run"] = min(found["run"], _time(lambda: compiled.run({"x": data})))
+        return found
+
+    return measure
+
+
+_SHAPES: dict[str, tuple[int, ...]] = {"matmul": (1024, 1024), "conv": (1, 64, 56, 56)}
+
+
+def _program(subject: str) -> Any:
+    import numpy as np
+
+    from workbench import relay
+    from workbench.core.module import IRModule
+
+    draw = np.random.default_rng(1).standard_normal
+    x = relay.var("x", shape=_SHAPES[subject])
+    if subject == "matmul":
+        body = relay.nn.dense(x, relay.const(draw((1024, 1024)).astype("float32")))
+    else:
+        body = relay.nn.conv2d(x, relay.const(draw((64, 64, 3, 3)).astype("float32")), padding=(1, 1))
+    return IRModule.from_expr(relay.Function([x], body))
+
+
+def _model(subject: str) -> dict[str, float]:
+    """Milliseconds of a build from the file to linked code, and of code generation alone."""
+    from benchmarks.models import _model_and_inputs
+
+    model, inputs = _model_and_inputs(subject)
+    import workbench as wb
+
+    begun = _processor()
+    session = wb.open(model, shape={name: array.shape for name, array in inputs.items()})
+    last = max(index for index, action in enumerate(session.plan) if action.level == "tir")
+    session.step(last)
+    lowered = _processor()
+    session.build()
+    done = _processor()
+    return {"build": (done - begun) * 1e3, "code generation": (done - lowered) * 1e3}
+
+
+def _time(call: Callable[[], Any]) -> float:
+    before = time.process_time()
+    call()
+    return (time.process_time() - before) * 1e3
+
+
+def _processor() -> float:
+    """Seconds of this process and of all below it, those that still wait for work among them."""
+    spent = sum(
+        usage.ru_utime + usage.ru_stime
+        for usage in map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    )
+    ticks = os.sysconf("SC_CLK_TCK")
+    for entry in Path("/proc").iterdir() if Path("/proc/self/stat").exists() else ():
+        try:
+            fields = (entry / "stat").read_text().rpartition(")")[2].split() if entry.name.isdigit() else []
+        except OSError:
+            continue
+        if fields and int(fields[1]) == os.getpid():
+            spent += sum(map(int, fields[11:15])) / ticks
+    return spent
+
+
+# --- both sides ---
+
+
+def _start(folder: Path, subject: str) -> subprocess.Popen[str]:
+    environment = os.environ | {"PYTHONPATH": str(folder), "WORKBENCH_CACHE": "off", "OMP_NUM_THREADS": "1"}
+    return subprocess.Popen(
+        [sys.executable, str(HERE), "--child", subject],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=folder, env=environment,
+    )  # fmt: skip
+
+
+def _round(process: subprocess.Popen[str]) -> dict[str, float]:
+    assert process.stdin is not None and process.stdout is not None
+    process.stdin.write("go\n")
+    process.stdin.flush()
+    line = process.stdout.readline()
+    if not line:
+        raise SystemExit("one side stopped; see its message above")
+    return json.loads(line)
+
+
+def _measured(sides: dict[str, Path], subject: str, rounds: int) -> dict[str, dict[str, float]]:
+    """By side, the least of each figure."""
+    best: dict[str, dict[str, float]] = {side: {} for side in sides}
+    running = {side: _start(folder, subject) for side, folder in sides.items()} if subject in KERNELS else {}
+    for _ in range(rounds):
+        for side, folder in sides.items():
+            process = running.get(side) or _start(folder, subject)
+            for name, value in _round(process).items():
+                best[side][name] = min(value, best[side].get(name, value))
+            if side not in running:
+                process.communicate()
+    for process in running.values():
+        process.communicate()
+    return best
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(prog="python -m benchmarks.codegen", description=__doc__)
+    options.add_argument("subjects", nargs="*", default=[*KERNELS, *MODELS])
+    options.add_argument("--against", type=Path, help="another checkout of the workbench")
+    options.add_argument("--rounds", type=int, default=5)
+    options.add_argument("--child", help=argparse.SUPPRESS)
+    chosen = options.parse_args()
+    if chosen.child:
+        return child(chosen.child)
+    sides = {"here": HERE.parent.parent}
+    if chosen.against:
+        sides["there"] = chosen.against.resolve()
+    print(f"{'':<38}{'here ms':>12}{'there ms':>12}{'ratio':>8}")
+    for subject in chosen.subjects:
+        best = _measured(sides, subject, chosen.rounds)
+        for name, value in best["here"].items():
+            other = best.get("there", {}).get(name, float("nan"))
+            print(f"{subject + ', ' + name:<38}{value:>12.1f}{other:>12.1f}{value / other:>8.2f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
