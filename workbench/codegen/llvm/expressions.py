@@ -21,7 +21,7 @@ from ...tir import nodes as t
 from . import calls, conversions
 from .addresses import Place, Terms, place_of, pointer_to, terms_of
 from .arithmetic import COMPARE_CODES, divide, min_max
-from .facts import Facts, has_explicit_vectors
+from .facts import Facts, has_explicit_vectors, needs_one_pass
 from .numbering import Numbering
 from .registers import Registers
 from .types import BOOL, HANDLE, INDEX, Value, constant, is_constant, llvm_type, splat
@@ -45,6 +45,8 @@ class ExpressionEmitter:
         self.facts = facts
         self.lean = has_explicit_vectors(body)
         """Whether LLVM's loop passes are spared: vectors are explicit, and places are computed where they are bound."""
+        self.one_pass = needs_one_pass(body)
+        """Whether small loops are written out here; else LLVM does so, and splits loops before."""
         self.numbering = Numbering(writer, facts.written(body))
         self.registers = Registers(self)
         self.columns: Mapping[int, int] = {}
@@ -268,6 +270,9 @@ def _arithmetic(op: str) -> Callable[[ExpressionEmitter, Any], Emission]:
     return emit
 
 
+_COMPARE: dict[str, Callable[[int, int], bool]] = {
+    "EQ": operator.eq, "NE": operator.ne, "LT": operator.lt, "LE": operator.le, "GT": operator.gt, "GE": operator.ge,
+}  # fmt: skip
 _FOLD: dict[str, Callable[[int, int], int]] = {"add": operator.add, "sub": operator.sub, "mul": operator.mul}
 
 
@@ -313,6 +318,8 @@ def _not_nan(expr: n.PrimExpr) -> bool:
 def _compare(self: ExpressionEmitter, node: Any) -> Emission:
     a = yield node.a
     b = yield node.b
+    if a.dtype == INDEX and a.text.lstrip("-").isdigit() and b.text.lstrip("-").isdigit():
+        return Value(constant(_COMPARE[type(node).__name__](int(a.text), int(b.text)), BOOL), BOOL)
     floats, signed, unsigned = COMPARE_CODES[type(node).__name__]
     if a.dtype.is_float:
         return self.assign(node.dtype, f"fcmp {floats} {a.typed}, {b.text}")

@@ -140,10 +140,10 @@ class Facts:
             found = self._multiples[id(index)] = multiple_of(index)
         return found
 
-    def written_out(self, loop: t.For, lean: bool) -> range | None:
+    def written_out(self, loop: t.For, small: bool) -> range | None:
         """The values of a loop's counter if its body is emitted once for each; None if it stays a loop.
 
-        In lean functions also of a small loop that the program leaves a loop: what its iterations share is read once.
+        With `small` also of a small loop that the program leaves a loop: what its iterations share is read once.
         """
         if not (isinstance(loop.min, n.IntImm) and isinstance(loop.extent, n.IntImm)):
             return None
@@ -153,7 +153,7 @@ class Facts:
             return None
         if extent == 1:
             return range(begin, begin + 1)
-        if self.copies(loop) <= MAX_COPIES if not serial else lean and self._is_small(loop):
+        if self.copies(loop) <= MAX_COPIES if not serial else small and self._is_small(loop):
             return range(begin, begin + max(0, extent))
         return None
 
@@ -221,6 +221,25 @@ def has_explicit_vectors(body: t.Stmt) -> bool:
             elif not _has_vector(stmt):
                 return False
     return True
+
+
+def needs_one_pass(body: t.Stmt) -> bool:
+    """Whether a function is done after one pass of LLVM: its vectors are explicit, and no loop is to be split.
+
+    A condition that a reduction loop does not change is taken out of it by LLVM (loop unswitching, O3 only).
+    """
+    loops = (stmt for stmt in _statements(body) if isinstance(stmt, t.For) and _is_innermost(stmt))
+    return has_explicit_vectors(body) and not any(_has_condition(loop) for loop in loops if not _unrolls(loop))
+
+
+def _has_condition(loop: t.For) -> bool:
+    inside = {id(stmt.var) for stmt in _statements(loop.body) if isinstance(stmt, t.For)}
+    conditions = (stmt.condition for stmt in _statements(loop.body) if isinstance(stmt, t.IfThenElse))
+    return any(
+        isinstance(node, n.Var) and id(node) not in inside
+        for condition in conditions if not condition.dtype.is_vector
+        for node in pre_order(condition)
+    )  # fmt: skip
 
 
 def _is_innermost(loop: t.For) -> bool:

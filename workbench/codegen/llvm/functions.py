@@ -12,7 +12,7 @@ from typing import Any
 from ...arith import nodes as n
 from ...core.errors import WorkbenchError, nearest
 from ...tir import nodes as t
-from .facts import Facts, has_explicit_vectors
+from .facts import Facts, needs_one_pass
 from .pipelines import ATTRIBUTE
 from .places import SourcePlace
 from .signature import emit_signature
@@ -34,7 +34,7 @@ def emit_kernel(
     module.defined.add(symbol)
     scope = module.subprogram(symbol, source_file) if lines is not None else None
     noalias = bool(func.attrs.get("noalias", True))
-    lean = f" {ATTRIBUTE}" if has_explicit_vectors(func.body) else ""
+    lean = f" {ATTRIBUTE}" if needs_one_pass(func.body) else ""
     header = f"define i32 @{symbol}({', '.join(_parameters(func, noalias))}) nounwind{lean}"
     writer = FunctionWriter(module, header, scope)
 

@@ -176,12 +176,13 @@ def _optimised(llvm: Any, job: Job, context: Any, machine: Any) -> Any:
         return pipelines.optimised(llvm, job.text, context, machine, 0 if job.optimised else job.optimise)
     except RuntimeError as error:
         message = str(error).strip()
-        raise WorkbenchError(
-            "E-CODEGEN-IR",
-            f"LLVM refuses the generated code: {message.splitlines()[-1] if message else 'no reason'}",
-            found=_quoted_line(job.text, message),
-            fix="report this with the function's script(); it is a fault of the workbench",
-        ) from None
+    # Outside of the handler: an error kept as context would keep modules alive, beyond the context they belong to.
+    raise WorkbenchError(
+        "E-CODEGEN-IR",
+        f"LLVM refuses the generated code: {message.splitlines()[-1] if message else 'no reason'}",
+        found=_quoted_line(job.text, message),
+        fix="report this with the function's script(); it is a fault of the workbench",
+    )
 
 
 def _quoted_line(text: str, message: str) -> str:

@@ -12,7 +12,7 @@ from ...arith import nodes as n
 from ...core.equal import free_variables
 from ...core.errors import WorkbenchError
 from ...tir import nodes as t
-from .facts import has_explicit_vectors
+from .facts import needs_one_pass
 from .pipelines import ATTRIBUTE
 from .types import HANDLE, INDEX, INT32, Value, llvm_type
 from .writer import FunctionWriter
@@ -76,7 +76,7 @@ def _outline(
     parameters += ["i64 %first", "i64 %last"]
     module = self.writer.module
     scope = _scope(self, stmt, name)
-    lean = f" {ATTRIBUTE}" if has_explicit_vectors(stmt) else ""
+    lean = f" {ATTRIBUTE}" if needs_one_pass(stmt) else ""
     header = f"define internal void @{name}({', '.join(parameters)}) nounwind{lean}"
     writer = FunctionWriter(module, header, scope, returns_status=False)
     inner = BodyEmitter(

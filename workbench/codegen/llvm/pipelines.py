@@ -1,8 +1,8 @@
 """What LLVM does with a module's text before it generates code.
 
-Functions whose vectors are explicit are emitted lean (attribute ``"lean"``): one pass takes what is left of local
-buffers into registers.  The others, loops over scalars, go through LLVM's own pipeline, which vectorises them; they are
-optimised in a module of their own and joined with the rest again.
+Functions with the attribute ``"lean"`` need one pass, which takes what is left of local buffers into registers.  The
+others, loops over scalars or with conditions, go through LLVM's own pipeline, which vectorises and splits them; they
+are optimised in a module of their own and joined with the rest again.
 
     module = optimised(llvm, text, context, machine, LEAN)
 
@@ -16,10 +16,8 @@ from typing import Any, Final
 
 LEAN: Final = -1
 """The level of what `run` executes, unless the target names another."""
-SCALAR_LEVEL: Final = 1
-"""LLVM's level for modules without lean functions: higher ones take longer and make them no faster."""
-BESIDE_LEVEL: Final = 3
-"""LLVM's level for the loops over scalars beside lean functions, which mostly copy under conditions: O3 splits them."""
+FULL: Final = 3
+"""LLVM's level for functions that are not lean."""
 _FUNCTION: Final = re.compile(r"^define ([^\n]*) @([\w.$]+)\((.*?)\) ([^\n]*)\{\n.*?^\}\n", re.MULTILINE | re.DOTALL)
 _PARAMETER: Final = re.compile(r" %[\w.]+(?=,|$)")
 ATTRIBUTE: Final = '"lean"'
@@ -34,16 +32,12 @@ def optimised(llvm: Any, text: str, context: Any, machine: Any, level: int) -> A
         return module
     functions = list(_FUNCTION.finditer(text))
     scalar = [found for found in functions if ATTRIBUTE not in found[4]]
-    if len(scalar) == len(functions):
-        module = _parsed(llvm, text, context, machine)
-        _run_pipeline(llvm, module, machine, SCALAR_LEVEL)
-        return module
     names = {found[2] for found in scalar}
     module = _parsed(llvm, _without(text, functions, names) if scalar else text, context, machine)
     _run_lean(llvm, module, machine)
     if scalar:
         rest = _parsed(llvm, _without(text, functions, {found[2] for found in functions} - names), context, machine)
-        _run_pipeline(llvm, rest, machine, BESIDE_LEVEL)
+        _run_pipeline(llvm, rest, machine, FULL)
         module.link_in(rest)
         for found in scalar:
             if found[1].startswith("internal"):

@@ -223,6 +223,11 @@ def _if(self: BodyEmitter, stmt: t.IfThenElse) -> Emission:
     if condition.dtype.is_vector:
         yield from _masked_if(self, stmt, condition)
         return
+    if condition.text in ("true", "false"):
+        chosen = stmt.then_case if condition.text == "true" else stmt.else_case
+        if chosen is not None:
+            yield chosen
+        return
     writer, registers = self.writer, self.registers
     then, done = writer.fresh("then"), writer.fresh("done")
     otherwise = writer.fresh("else") if stmt.else_case is not None else done
@@ -343,7 +348,7 @@ def _steps(self: BodyEmitter, loop: t.For, extent: Value, begin: Value) -> range
     """The values of the counter if the body is emitted once for each, rather than left to LLVM."""
     if not (extent.text.isdigit() and begin.text.lstrip("-").isdigit()):
         return None
-    steps = self.facts.written_out(loop, self.lean)
+    steps = self.facts.written_out(loop, self.one_pass)
     if steps is None and loop.kind is t.ForKind.UNROLLED and self.facts.copies(loop) * int(extent.text) <= MAX_COPIES:
         return range(int(begin.text), int(begin.text) + int(extent.text))  # its extent is a number by now
     return steps

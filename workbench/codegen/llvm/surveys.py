@@ -95,7 +95,7 @@ def _accesses(emitter: ExpressionEmitter, root: t.Stmt, wanted: frozenset[int], 
                         yield _Access(load.buffer, index, False, guarded or chosen, unrolled)
         inner, conditional = unrolled, guarded or isinstance(stmt, (t.IfThenElse, t.While))
         if isinstance(stmt, t.For):
-            steps = emitter.facts.written_out(stmt, emitter.lean)
+            steps = emitter.facts.written_out(stmt, emitter.one_pass)
             if steps is None:
                 bound.add(id(stmt.var))
                 conditional = conditional or (stmt is not root and not _surely_runs(stmt))
