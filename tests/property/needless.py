@@ -1,6 +1,8 @@
 """Needless refusals: what legality refuses although it is legal, by brute force on small shapes.
 
-    python -m tests.property.needless [SEEDS]        # the table
+    python -m tests.property.needless [SEEDS]                 # the table
+    python -m tests.property.needless SEEDS generated          # that of generated programs
+    python -m tests.property.needless SEEDS listed examples    # and an example of each kind
 
 Random schedules are asked random questions.  What legality refuses (an `IllegalError`) is done all the same with
 ``unsafe=True``, and the result is run in several orders on several inputs: races are told by elements, wrong orders
@@ -21,8 +23,9 @@ import numpy as np
 
 from tests.property.counting import unfinished_reads
 from tests.property.drawing import References, random_call, scheduled
-from tests.property.schedule_checks import lowered, shuffled
-from tests.property.schedule_programs import Case, drawn
+from tests.property.program_generator import generated
+from tests.property.schedule_checks import Source, listed, lowered, shuffled
+from tests.property.schedule_programs import Case
 from workbench.core.errors import WorkbenchError
 from workbench.schedule import PRIMITIVES, Schedule, ScheduleError
 from workbench.schedule.errors import IllegalError
@@ -104,10 +107,15 @@ def _wide(case: Case, seed: int) -> list[np.ndarray]:
     return arrays
 
 
-def ask(seed: int, asked: Asked) -> None:
+def of_its_own(rng: random.Random, seed: int) -> Case:
+    """A generated program for each seed."""
+    return generated(seed)
+
+
+def ask(seed: int, asked: Asked, source: Source = listed) -> None:
     """Random questions about a random schedule."""
     rng = random.Random(seed)
-    case = drawn(rng)
+    case = source(rng, seed)
     if case.sizes:
         return
     sch = Schedule(case.func)
@@ -157,21 +165,22 @@ def _kind(refusal: ScheduleError) -> str:
     return " ".join(word for word in refusal.found.split() if not any(c.isdigit() for c in word))[:60]
 
 
-def measured(seeds: range) -> Asked:
+def measured(seeds: range, source: Source = listed) -> Asked:
     """The counts over seeds."""
     asked = Asked()
     for seed in seeds:
-        ask(seed, asked)
+        ask(seed, asked, source)
     return asked
 
 
 def main(arguments: list[str]) -> int:
     """See the module's header."""
-    asked = measured(range(int(arguments[0]) if arguments else 600))
+    source = of_its_own if "generated" in arguments else listed
+    asked = measured(range(int(arguments[0]) if arguments else 600), source)
     print(asked)
     for crash in asked.crashes[:5]:
         print(crash, end="\n\n")
-    if len(arguments) > 1:
+    if "examples" in arguments:
         for kind, example in asked.examples.items():
             print("=" * 100, kind, example, sep="\n")
     return 1 if asked.share > 0.05 or asked.crashes else 0

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from workbench.driver.build import build
-from workbench.schedule import Schedule
+from workbench.schedule import Schedule, ScheduleError
 from workbench.tir import nodes as t
 from workbench.tir.interpret import interpret
 from workbench.tir.script import parse
@@ -158,3 +158,36 @@ def main(X: T.Buffer((4,), "float32"), Y: T.Buffer((4,), "float32")):
     x, y = np.array([-1, 2, -3, 4], "float32"), np.zeros(4, "float32")
     build(func)(x, y)
     np.testing.assert_array_equal(y, np.abs(x) + 1)
+
+
+@pytest.mark.parametrize(
+    ("loop", "first", "second"),
+    [
+        ("T.serial(4)", "i", "i"), ("T.serial(2, 5)", "i % 4", "0"), ("T.serial(1, 6)", "i", "0"),
+        ("T.serial(4)", "i", "i % 2"),
+    ],
+)
+def test_a_block_that_leaves_elements_out_writes_no_more_elsewhere(loop: str, first: str, second: str) -> None:
+    """A diagonal, and loops that begin late, were taken for the whole domain: moved, the block wrote all of it."""
+    func = function(f"""
+@T.prim_func
+def main(X: T.Buffer((4, 4), "float32"), Y: T.Buffer((4,), "float32"), B: T.Buffer((4, 4), "float32")):
+    for i in {loop}:
+        with T.block("make"):
+            vi = T.axis.spatial(4, {first})
+            vj = T.axis.spatial(4, {second})
+            T.where(i < 4)
+            T.reads(X[vi, vj])
+            T.writes(B[vi, vj])
+            B[vi, vj] = X[vi, vj] * T.float32(2)
+    for i in T.serial(4):
+        with T.block("use"):
+            vi = T.axis.spatial(4, i)
+            T.reads(B[0:4, 0:4])
+            T.writes(Y[vi])
+            Y[vi] = B[vi, 0]
+""")
+    schedule = Schedule(func)
+    with pytest.raises(ScheduleError) as caught:
+        schedule.compute_at("make", schedule.get_loops("use")[0])
+    assert "make at (" in caught.value.found  # what would run that does not run now

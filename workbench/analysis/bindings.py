@@ -31,9 +31,11 @@ class Digit:
 
 @dataclass
 class Source:
-    """What digits are taken from: a loop variable or a fused index, in 0 ... extent - 1."""
+    """What digits are taken from: a loop variable or a fused index, which takes `extent` values, from 0 on."""
 
     extent: int | None
+    shifted: bool = False
+    """Whether it begins elsewhere than with 0 (or that is not known)."""
     digits: list[Digit] = field(default_factory=list[Digit])
 
     def is_made_up(self) -> bool:
@@ -48,15 +50,19 @@ class Source:
         return self.extent is not None and position >= self.extent
 
     def is_divided_evenly(self) -> bool:
-        """True if the digits take all combinations of their values."""
-        if len(self.digits) <= 1:
-            return True
-        position = 1
-        for digit in sorted(self.digits, key=lambda digit: digit.lower):
-            if digit.lower != position or self.extent is None:
+        """True if the digits take all combinations of their values, each of them all that it can have."""
+        ordered = sorted(self.digits, key=lambda digit: digit.lower)
+        begin = position = ordered[0].lower if ordered else 1
+        for digit in ordered:
+            if digit.lower != position:
                 return False
-            position *= 1 if digit.extent is None else digit.extent
-        return self.extent is not None and self.extent % position == 0
+            if digit.extent is None:  # all that is left
+                alone = len(ordered) == 1
+                if self.shifted:
+                    return alone and digit.lower == 1
+                return digit is ordered[-1] and (alone or (self.extent is not None and self.extent % digit.lower == 0))
+            position *= digit.extent
+        return not ordered or (self.extent is not None and self.extent > position - begin)
 
 
 @dataclass(frozen=True)
@@ -78,6 +84,8 @@ class _Radix:
         self.ranges = ranges
         self.inner = {id(loop.var): extent_of(loop) for loop in inner}
         self.still = {id(loop.var) for loop in inner if extent_of(loop) == 1 and _is_zero(loop.min)}
+        self.begins = {id(loop.var): loop.min for loop in inner if not _is_zero(loop.min)}
+        """Where the loops begin that do not begin with 0."""
         self.sources: dict[Any, Source] = {}
         self.limits = limits
         self.ok = True
@@ -141,7 +149,8 @@ class _Radix:
         if atom is not None:
             if not atom.is_var or id(atom.expr) not in self.inner:
                 return None
-            return self.sources.setdefault(atom.key, Source(self.inner[id(atom.expr)]))
+            known = Source(self.inner[id(atom.expr)], id(atom.expr) in self.begins)
+            return self.sources.setdefault(atom.key, known)
         assert form is not None
         if form.key in self.sources:
             return self.sources[form.key]
@@ -153,7 +162,22 @@ class _Radix:
         limit = self.limits.get(form.key)
         if limit is not None and (extent is None or limit < extent):
             extent = limit
-        return self.sources.setdefault(form.key, Source(extent))
+        return self.sources.setdefault(form.key, Source(extent, not form.variables.isdisjoint(self.begins)))
+
+    def base(self, form: Affine) -> int | None:
+        """The least value of a form with no negative factors, its digits taken from 0 on; None if that is not known.
+
+        Digits of loops that begin elsewhere are even only where they take all remainders, 0 among them.
+        """
+        units, total = form.grouped()
+        for factor, unit in units:
+            if unit.atom is not None and unit.atom.is_var:
+                begin = self.begins.get(id(unit.atom.expr), 0)
+                value = getattr(begin, "value", begin)
+                if not isinstance(value, int):
+                    return None
+                total += factor * value
+        return total
 
 
 def _is_zero(expr: PrimExpr) -> bool:
@@ -191,7 +215,7 @@ def binding_facts(site: BlockSite, inner: Sequence[t.For] | None = None) -> Bind
         if not radix.ok:
             return BindingFacts(False, False, guards_only(site))
         used |= form.variables
-        covers = covers and dense and _covers(iter_var, form, span, conditions, ranges)
+        covers = covers and dense and _covers(iter_var, form, span, conditions, ranges, radix.base(form))
     trivial = {id(loop.var) for loop in loops if extent_of(loop) == 1}
     complete = all(source.is_made_up() for source in radix.sources.values())
     even = all(source.is_divided_evenly() for source in radix.sources.values())
@@ -218,12 +242,19 @@ def writes_box(site: BlockSite, region: t.BufferRegion, inner: Sequence[t.For]) 
     return all(source.is_made_up() and source.is_divided_evenly() for source in sources) and guards_only(site)
 
 
-def _covers(iter_var: t.IterVar, form: Affine, span: int | None, conditions: dict[Any, Affine], ranges: Ranges) -> bool:
+def _covers(
+    iter_var: t.IterVar,
+    form: Affine,
+    span: int | None,
+    conditions: dict[Any, Affine],
+    ranges: Ranges,
+    base: int | None,
+) -> bool:
     """Whether a dense form starts at the domain's minimum and ends at its end, with the guards' help."""
     begin = Affine.of(iter_var.dom.min, ranges)
     extent = Affine.of(iter_var.dom.extent, ranges)
-    units, offset = form.grouped()
-    if any(factor < 0 for factor, _ in units) or begin.value is None or offset != begin.value:
+    units, _ = form.grouped()
+    if any(factor < 0 for factor, _ in units) or begin.value is None or base != begin.value:
         return False
     if extent.value is not None and span is not None:
         if span == extent.value:

@@ -54,7 +54,7 @@ def is_filled(region: t.BufferRegion, values: dict[Any, n.PrimExpr], inner: set[
             variables = variables_of(atom)
             if not variables & inner:
                 continue
-            if not variables <= inner:
+            if not variables <= inner or not _takes_all(atom, simplifier):
                 return False
             digits.append(digit_of(atom))
             bound = simplifier.bound(atom)
@@ -62,6 +62,24 @@ def is_filled(region: t.BufferRegion, values: dict[Any, n.PrimExpr], inner: set[
         if not _without_gaps(spans):
             return False
     return all(_independent(one, other, simplifier) for i, one in enumerate(digits) for other in digits[:i])
+
+
+def _takes_all(atom: n.PrimExpr, simplifier: Simplifier) -> bool:
+    """Whether an atom takes all values between its bounds while the loops run: i % 4 does not where i is 2, 3 or 4."""
+    if isinstance(atom, n.Var):
+        return True
+    if isinstance(atom, n.Cast):
+        return atom.dtype.is_integer and _takes_all(atom.value, simplifier)
+    digit = digit_of(atom)
+    if digit.source is atom:
+        return False
+    terms = linear(digit.source).terms.values()
+    if not all(_takes_all(part, simplifier) for part, _ in terms):
+        return False
+    bounds = [(abs(count), simplifier.bound(part)) for part, count in terms]
+    spans = [(factor, float(bound.high) - float(bound.low)) for factor, bound in bounds]
+    count = 1 + sum(factor * span for factor, span in spans)
+    return _without_gaps(spans) and (digit.high == inf or count > digit.high - digit.low)
 
 
 def _without_gaps(spans: list[tuple[int, float]]) -> bool:

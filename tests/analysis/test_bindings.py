@@ -1,0 +1,129 @@
+"""What is shown of bindings holds: `covers`, `injective` and `writes_box` against all points of random loops."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from dataclasses import dataclass
+
+import pytest
+
+from workbench.analysis.bindings import binding_facts, writes_box
+from workbench.analysis.coverage import fills_domain, runs_everywhere
+from workbench.analysis.tree import Tree
+from workbench.arith.simplify import Simplifier
+from workbench.tir import nodes as t
+from workbench.tir.script import parse, script
+from workbench.tir.transforms.distinct import tells_apart
+from workbench.tir.transforms.filled import is_filled
+
+SEEDS = 400
+NIGHTLY = 20_000
+
+
+Points = set[tuple[int, ...]]
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A function of one block."""
+
+    func: t.PrimFunc
+    every: list[tuple[int, ...]]
+    """The values of its iterators at each point of its loops."""
+    runs: list[tuple[int, ...]]
+    """Those where it runs."""
+    domain: Points
+
+    @property
+    def box(self) -> Points:
+        """The points in the box around all that the loops reach."""
+        sides = (range(min(axis), max(axis) + 1) for axis in zip(*self.every, strict=True))
+        return set(itertools.product(*sides))
+
+
+def drawn(rng: random.Random) -> Drawn:
+    lows, count = (0, 0, 0, 1, 2, 3), rng.choice((1, 2, 2))
+    loops = [(f"i{number}", rng.choice(lows), rng.randint(1, 6)) for number in range(count)]
+    values = [_value(rng, loops) for _ in range(rng.choice((1, 1, 2)))]
+    points = [
+        dict(zip((name for name, _, _ in loops), point, strict=True))
+        for point in itertools.product(*(range(low, low + extent) for _, low, extent in loops))
+    ]
+    every = [tuple(eval(value, dict(point)) for value in values) for point in points]
+    extents = [max(1, max(at[axis] for at in every) + rng.choice((1, 1, 1, 0, 2))) for axis in range(len(values))]
+    where = [f"{value} < {extent}" for value, extent in zip(values, extents, strict=True)]
+    where += [f"0 <= {value}" for value in values if min(at[values.index(value)] for at in every) < 0]
+    if rng.random() < 0.2:
+        where.append(f"{rng.choice(loops)[0]} < {rng.randint(1, 6)}")
+    runs = [at for at, point in zip(every, points, strict=True) if all(eval(one, dict(point)) for one in where)]
+    func = _function(loops, values, extents, where if len(runs) < len(every) or rng.random() < 0.2 else [])
+    domain = set(itertools.product(*map(range, extents)))
+    return Drawn(func, every, runs, domain)
+
+
+def _value(rng: random.Random, loops: list[tuple[str, int, int]]) -> str:
+    name, low, extent = rng.choice(loops)
+    other, _, size = rng.choice(loops)
+    number = rng.randint(2, 4)
+    both = f"{name} * {size} + {other}"
+    return rng.choice((
+        name, name, f"{name} - {low}", f"{name} // {number}", f"{name} % {number}", f"({name} - {low}) % {number}",
+        both, f"({both}) // {number}", f"({both}) % {number}",
+        f"{low + extent - 1} - {name}", f"({name} + 1) // {number}", f"{name} // {number} + {other}",
+    ))  # fmt: skip
+
+
+def _function(
+    loops: list[tuple[str, int, int]], values: list[str], extents: list[int], where: list[str]
+) -> t.PrimFunc:
+    shape = ", ".join(map(str, extents)) + ","
+    lines = ["@T.prim_func", f'def main(B: T.Buffer(({shape}), "int32")):']
+    for number, (name, low, extent) in enumerate(loops):
+        lines.append("    " * (number + 1) + f"for {name} in T.serial({low}, {low + extent}):")
+    inner = "    " * (len(loops) + 1)
+    lines.append(inner + 'with T.block("b"):')
+    for number, (value, extent) in enumerate(zip(values, extents, strict=True)):
+        lines.append(inner + f"    v{number} = T.axis.spatial({extent}, {value})")
+    if where:
+        lines.append(inner + f"    T.where({' and '.join(where)})")
+    lines.append(inner + f"    B[{', '.join(f'v{number}' for number in range(len(values)))}] = 1")
+    func = parse("\n".join(lines))
+    assert isinstance(func, t.PrimFunc)
+    return func
+
+
+def problem(seed: int) -> str:
+    """What is shown and does not hold; empty if there is none."""
+    made = drawn(random.Random(seed))
+    site = Tree.of(made.func).blocks["b"]
+    facts, region, simplifier = binding_facts(site), site.block.writes[0], Simplifier()
+    for loop in site.loops:
+        simplifier.bind_range(loop.var, loop.min, loop.extent)
+    values = {item.var: value for item, value in site.bindings}
+    runs, inner = set(made.runs), {id(loop.var) for loop in site.loops}
+    wrong = [
+        name
+        for name, shown, holds in (
+            ("covers", facts.covers, runs == made.domain),
+            ("injective", facts.injective, len(runs) == len(made.runs)),
+            ("runs_everywhere", runs_everywhere(site), runs == made.domain),
+            ("fills_domain", fills_domain(site), runs == made.domain),
+            ("writes_box", writes_box(site, region, site.loops), runs >= made.domain & made.box),
+            ("is_filled", is_filled(region, values, inner, simplifier), set(made.every) == made.box),
+            ("tells_apart", tells_apart(list(values.values()), site.loops), len(set(made.every)) == len(made.every)),
+        )
+        if shown and not holds
+    ]
+    return f"seed {seed}: {wrong} of\n{script(made.func)}" if wrong else ""
+
+
+@pytest.mark.parametrize("begin", range(0, SEEDS, 100))
+def test_what_is_shown_of_bindings_holds(begin: int) -> None:
+    assert [text for text in map(problem, range(begin, begin + 100)) if text] == []
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("begin", range(SEEDS, NIGHTLY, 980))
+def test_what_is_shown_of_many_bindings_holds(begin: int) -> None:
+    assert [text for text in map(problem, range(begin, begin + 980)) if text] == []
