@@ -15,10 +15,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from . import progress
@@ -27,160 +24,19 @@ from .code_names import Keyed, is_own
 from .errors import InternalError, WorkbenchError, nearest
 from .module import IRModule
 from .node import Node
+from .pass_context import PassContext, PassInfo, PassInstrument
 from .table import Table
 from .time_limit import check_time
+
+__all__ = [
+    "PASSES", "Pass", "PassContext", "PassInfo", "PassInstrument", "Sequential", "defined_in", "each_function",
+    "function_pass", "module_pass", "pass_named",
+]  # fmt: skip
 
 PASSES: Table[Any] = Table(
     "pass", filled_by=("workbench.relay.transforms.all_passes", "workbench.tir.transforms.all_passes")
 )
 """Every pass by name: a factory that takes the pass's options."""
-
-
-class PassInstrument:
-    """What is told about every pass.  Subclass and override what is of interest (all do nothing here)."""
-
-    def enter_pass_ctx(self) -> None:
-        """The context it was given to is entered."""
-
-    def exit_pass_ctx(self) -> None:
-        """That context is left."""
-
-    def should_run(self, mod: IRModule, info: PassInfo) -> bool:
-        """False skips the pass (required passes run anyway)."""
-        return True
-
-    def run_before_pass(self, mod: IRModule, info: PassInfo) -> None:
-        """The pass is about to run on `mod`."""
-
-    def run_after_pass(self, mod: IRModule, info: PassInfo) -> None:
-        """The pass has made `mod`."""
-
-
-@dataclass(frozen=True)
-class PassInfo:
-    """What is known of a pass before it runs."""
-
-    name: str
-    opt_level: int = 0
-    required: tuple[str, ...] = ()
-    traceable: bool = False
-
-
-class PassContext:
-    """The settings under which passes run; use it with `with`.
-
-    `opt_level`: passes of a higher level are skipped; not named, it is that of the context around (2 outside of any).
-    `required_pass` run whatever their level, `disabled_pass` never.
-    `config` holds options by dotted name ("relay.FuseOps.max_depth"), checked against `CONFIG_OPTIONS`.
-    """
-
-    def __init__(
-        self,
-        opt_level: int | None = None,
-        required_pass: Sequence[str] | None = None,
-        disabled_pass: Sequence[str] | None = None,
-        instruments: Sequence[PassInstrument] | None = None,
-        config: dict[str, Any] | None = None,
-        trace: Any = None,
-    ) -> None:
-        self.named_opt_level = opt_level
-        """The level that was named, here or by the context around; None where nobody named one: then a build, which
-        wants the best code, takes 3, and passes called by themselves the classic 2."""
-        self._own_opt_level = opt_level
-        self.required_pass = tuple(required_pass or ())
-        self.disabled_pass = tuple(disabled_pass or ())
-        self.instruments = tuple(instruments or ())
-        self.config = dict(config or {})
-        self.trace = trace
-        self._tokens: list[Any] = []
-        for key in self.config:
-            CONFIG_OPTIONS[key]
-
-    @property
-    def opt_level(self) -> int:
-        """Passes of a higher level are skipped."""
-        return 2 if self.named_opt_level is None else self.named_opt_level
-
-    @staticmethod
-    def current() -> PassContext:
-        """The innermost context, or the default one."""
-        return _current.get() or _DEFAULT
-
-    @staticmethod
-    def list_configs() -> dict[str, str]:
-        """The names of options with their meaning."""
-        return dict(CONFIG_OPTIONS)
-
-    def override_instruments(self, instruments: Sequence[PassInstrument] | None) -> None:
-        """Replace the instruments: the old ones are left, the new ones entered."""
-        self._exit_instruments()
-        self.instruments = tuple(instruments or ())
-        self._enter_instruments()
-
-    def _enter_instruments(self) -> None:
-        """Enter all; where one fails, those entered before are left, and the context has no instruments any more."""
-        entered: list[PassInstrument] = []
-        try:
-            for instrument in self.instruments:
-                instrument.enter_pass_ctx()
-                entered.append(instrument)
-        except BaseException:
-            self.instruments = ()
-            for instrument in entered:
-                instrument.exit_pass_ctx()
-            raise
-
-    def _exit_instruments(self) -> None:
-        """Leave all; where one fails, the context has no instruments any more."""
-        try:
-            for instrument in self.instruments:
-                instrument.exit_pass_ctx()
-        except BaseException:
-            self.instruments = ()
-            raise
-
-    def enabled(self, info: PassInfo) -> bool:
-        """Whether a pass runs here, by name and level."""
-        if info.name in self.disabled_pass:
-            return False
-        return info.name in self.required_pass or info.opt_level <= self.opt_level
-
-    @contextmanager
-    def applied(self) -> Iterator[None]:
-        """These settings as the current ones; the instruments are told of passes only, not of entering and leaving."""
-        token = _current.set(self)
-        try:
-            yield
-        finally:
-            _current.reset(token)
-
-    def __enter__(self) -> PassContext:
-        self._enter_instruments()
-        if self._own_opt_level is None:
-            self.named_opt_level = PassContext.current().named_opt_level
-        self._tokens.append(_current.set(self))
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        _current.reset(self._tokens.pop())
-        self._exit_instruments()
-
-
-CONFIG_OPTIONS: Table[str] = Table("pass option", filled_by=())
-for _name, _meaning in {
-    "relay.FuseOps.max_depth": "most operators in one fused function (default 64)",
-    "relay.ToMixedPrecision.keep_orig_output_dtype": "cast results back to the float that they had (default false)",
-    "relay.fallback_device_type": "device of unannotated expressions; accepted for the classic API",
-    "tir.UnrollLoop": "dict: auto_max_step, explicit_unroll",
-    "tir.disable_vectorize": "run vectorized loops as serial ones",
-    "tir.instrument_bound_checkers": "check every load and store against its buffer",
-    "tir.add_lower_pass": "list of (phase, pass) to run among the tir passes",
-    "tir.noalias": "assume that buffer parameters do not overlap (default true)",
-}.items():
-    CONFIG_OPTIONS.register(_name, _meaning, module=__name__)
-
-_current: ContextVar[PassContext | None] = ContextVar("workbench_pass_context", default=None)
-_DEFAULT = PassContext()
 
 
 class Pass(Keyed):
