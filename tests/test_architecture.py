@@ -140,6 +140,25 @@ def test_imports_only_point_down() -> None:
     assert layer_violations() == []
 
 
+MOST_LATE_IMPORTS = 183
+"""Relative imports inside functions; this number only goes down."""
+
+
+def late_imports(path: Path) -> Iterator[int]:
+    """The lines of relative imports inside functions."""
+    tree = ast.parse(path.read_text(encoding="utf-8"), str(path))
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    inside = (node for function in functions for node in ast.walk(function))
+    yield from sorted({node.lineno for node in inside if isinstance(node, ast.ImportFrom) and node.level})
+
+
+def test_imports_stand_at_the_top() -> None:
+    paths = [path for path in python_files() if path.name != "_lazy.py"]
+    found = {relative(path): len(list(late_imports(path))) for path in paths}
+    worst = sorted(((count, name) for name, count in found.items() if count), reverse=True)[:10]
+    assert sum(found.values()) <= MOST_LATE_IMPORTS, worst
+
+
 def test_every_module_has_a_layer() -> None:
     top = {"workbench"} | {f"workbench.{path.stem}" for path in PACKAGE.glob("_*.py")}
     modules = {module_name(path) for path in python_files()} - top

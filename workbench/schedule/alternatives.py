@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from itertools import permutations
 
 from ..analysis.dependence import Conflict
+from ..analysis.reduction_loops import reduce_variables
 from ..analysis.tree import BlockSite
 from ..arith.nodes import Var
 from ..tir import nodes as t
@@ -280,8 +281,6 @@ def _after_cache_write(case: Case) -> Iterator[Proposal]:
 
 def _reductions_inwards(case: Case) -> Iterator[Proposal]:
     """Producers are finished inside a loop once their reduction loops stand inside of it."""
-    from ..analysis.reduction_loops import reduce_variables
-
     if case.error.code != "E-SCHEDULE-UNFINISHED":
         return
     chain = case.chain(case.given(LoopRV))

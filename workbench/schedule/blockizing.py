@@ -16,9 +16,10 @@ from ..analysis.regions import Bound, union
 from ..analysis.tree import BlockSite
 from ..arith import build
 from ..arith.nodes import PrimExpr, Var
-from ..core.node import substitute
+from ..core.node import pre_order, substitute
 from ..tir import nodes as t
 from ..tir.build import nest
+from ..tir.script import script
 from .errors import refuse
 from .surgery import Names
 
@@ -188,8 +189,6 @@ def _tiles(site: BlockSite, iter_var: t.IterVar, value: PrimExpr, steps: Affine,
 
 
 def _undivided(site: BlockSite, iter_var: t.IterVar, value: PrimExpr, why: str) -> Exception:
-    from ..tir.script import script
-
     return refuse(
         CODE, f"cannot take a tile out of {site.name} along {iter_var.var.name}", found=f"{script(value)}: {why}",
         expected=f"{iter_var.var.name} = outer * tile + inner, of the loops outside and inside",
@@ -205,8 +204,6 @@ def _accumulated(block: t.Block, mapping: dict[Any, Any]) -> tuple[t.BufferRegio
 
 
 def _loads(body: t.Stmt) -> list[t.BufferLoad]:
-    from ..core.node import pre_order
-
     return [node for node in pre_order(body) if isinstance(node, t.BufferLoad)]
 
 

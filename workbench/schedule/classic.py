@@ -14,6 +14,7 @@ from typing import Any
 
 from ..core.errors import nearest
 from ..tir import nodes as t
+from ..tir.verify import verify
 from .errors import ScheduleError, refuse, require
 from .history import History
 from .references import BlockRV, ExprRV, LoopRV, Reference
@@ -69,8 +70,6 @@ class Settings:
     def check(self, func: t.PrimFunc) -> None:
         """Raises `WorkbenchError` if the function is broken and that is to be looked for."""
         if self.verify:
-            from ..tir.verify import verify
-
             verify(func)
 
 

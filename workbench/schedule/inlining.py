@@ -10,7 +10,7 @@ from ..analysis.tree import BlockSite, iter_ranges
 from ..arith import build
 from ..arith.nodes import PrimExpr, Var
 from ..core import origin
-from ..core.node import Node, children, post_order, pre_order, rewrite, traced_nodes
+from ..core.node import Node, children, post_order, pre_order, rewrite, substitute, traced_nodes
 from ..tir import nodes as t
 from .errors import refuse, require
 from .state import ScheduleState
@@ -60,8 +60,6 @@ def _not_plain(site: BlockSite, verb: str) -> Exception:
 
 def replace_loads(root: Node, buffer: t.Buffer, value: PrimExpr, variables: Mapping[int, int], site: BlockSite) -> Node:
     """Loads of `buffer` replaced by `value` with the iterators at the loads' indices."""
-    from ..core.node import substitute
-
     by_identity = {id(item.var): item.var for item in site.block.iter_vars}
     fixed = {item.var: item.dom.min for item in site.block.iter_vars if id(item.var) not in variables}
 

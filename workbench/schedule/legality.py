@@ -23,8 +23,9 @@ from ..analysis.reduction_loops import (
     spatial_variables,
     steps_through_both,
 )
-from ..analysis.tree import BlockSite, Tree, extent_of
+from ..analysis.tree import BlockSite, Tree, extent_of, nodes_under
 from ..arith import nodes as a
+from ..arith.intrinsics import INTRINSICS
 from ..tir import nodes as t
 from .errors import IllegalError, illegal
 from .reductions import reduction_operator
@@ -105,9 +106,6 @@ def blocks_under(state: ScheduleState, stmt: t.Stmt) -> tuple[BlockSite, ...]:
 
 
 def _has_effects(block: t.Block) -> bool:
-    from ..analysis.tree import nodes_under
-    from ..arith.intrinsics import INTRINSICS
-
     for node in nodes_under(block):
         if isinstance(node, a.Call):
             entry = INTRINSICS.get(node.op)

@@ -28,6 +28,7 @@ from ..core.dtype import DataType
 from ..core.equal import same
 from ..core.node import Node, children, post_order, rewrite, substitute
 from ..tir import nodes as t
+from ..tir.build import seq
 from .combining import Flaws, flaws_of
 
 _OPERATORS: dict[type, str] = {
@@ -332,8 +333,6 @@ def _has_loads(expr: PrimExpr) -> bool:
 
 def stored(buffers: Sequence[t.Buffer], values: Sequence[PrimExpr], indices: tuple[PrimExpr, ...]) -> t.Stmt:
     """Stores of several values at once: each is computed before any is stored (as te writes tuple reductions)."""
-    from ..tir.build import seq
-
     if len(buffers) == 1:
         return t.BufferStore(buffers[0], values[0], indices)
     held = [Var(f"{buffer.name}_value", buffer.dtype) for buffer in buffers]

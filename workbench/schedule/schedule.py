@@ -18,11 +18,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from .._lazy import sweep, views
+from ..analysis.summary import facts
 from ..core.errors import nearest
 from ..core.module import IRModule, key_name
 from ..core.node import FrozenMap
 from ..tir import nodes as t
+from ..tir.script import script
 from .arguments import Factor, checked
+from .bulk import drop_targets, legal_moves
 from .classic import ClassicSchedule, Settings
 from .errors import ScheduleError, refuse, require
 from .history import Branches, History
@@ -31,6 +34,7 @@ from .references import BlockRV, ExprRV, LoopRV, Reference, make_reference
 from .registry import PRIMITIVES, Primitive, accepted
 from .running import bound, replayed, run
 from .state import ScheduleState
+from .suggest import suggest
 from .trace import Step, Trace
 
 if TYPE_CHECKING:
@@ -101,8 +105,6 @@ class Schedule(ClassicSchedule):
 
     def script(self) -> str:
         """The text of the function worked on."""
-        from ..tir.script import script
-
         return script(self.func)
 
     @property
@@ -120,8 +122,6 @@ class Schedule(ClassicSchedule):
 
     def facts(self, target: Any = None, sizes: Mapping[str, int] | None = None) -> Any:
         """What the program touches, computes and needs, for `target`: see `workbench.analysis.facts`."""
-        from ..analysis.summary import facts
-
         return facts(self, target, sizes)
 
     def sweep(
@@ -250,8 +250,6 @@ class Schedule(ClassicSchedule):
 
         All are decided from one dependence relation; each answer is None or the `ScheduleError`.
         """
-        from .bulk import legal_moves
-
         return legal_moves(self.state, self._block_name(block))
 
     def drop_targets(self, block: BlockRV | str) -> list[DropTarget]:
@@ -259,8 +257,6 @@ class Schedule(ClassicSchedule):
 
         Each answer is None or the `ScheduleError`.
         """
-        from .bulk import drop_targets
-
         return drop_targets(self.state, self._block_name(block))
 
     def _block_name(self, block: BlockRV | str) -> str:
@@ -324,8 +320,6 @@ class Schedule(ClassicSchedule):
         for suggestion in sch.suggest(sch.why_not("vectorize", k)):
             print(suggestion.text, suggestion.steps)
         """
-        from .suggest import suggest
-
         return suggest(error, limit)
 
     # --- replaying ---

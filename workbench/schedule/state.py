@@ -17,6 +17,7 @@ from ..core.equal import fingerprint
 from ..core.errors import nearest
 from ..core.node import EMPTY, FrozenMap
 from ..tir import nodes as t
+from ..tir.script import text
 from .errors import IllegalError, refuse, require
 from .references import INLINE, ROOT, BlockRV, ExprRV, LoopRV, Reference, Target
 from .sampling import FIRST_SEED
@@ -86,8 +87,6 @@ class ScheduleState:
     @cached_property
     def printed(self) -> Any:
         """The text of the function with the places of its nodes; refusals underline in it."""
-        from ..tir.script import text
-
         return text(self.func)
 
     @cached_property

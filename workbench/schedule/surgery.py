@@ -12,11 +12,11 @@ from typing import Any
 from ..analysis.affine import Affine, Ranges
 from ..analysis.conditions import below, conjuncts, holds
 from ..analysis.regions import detect
-from ..analysis.tree import iter_ranges, loop_ranges, statements_in
+from ..analysis.tree import Tree, iter_ranges, loop_ranges, statements_in
 from ..arith import build
 from ..arith.nodes import PrimExpr, Var
 from ..core import origin
-from ..core.node import substitute
+from ..core.node import children, substitute
 from ..tir import nodes as t
 from ..tir.build import seq
 from .errors import refuse
@@ -105,8 +105,6 @@ def simplified(expr: PrimExpr, ranges: Ranges) -> PrimExpr:
 
 
 def _size(expr: PrimExpr) -> int:
-    from ..core.node import children
-
     count, stack = 0, [expr]
     while stack:
         count += 1
@@ -175,8 +173,6 @@ def tidy_realize(realize: t.BlockRealize, loops: Sequence[t.For]) -> t.BlockReal
 
 def tidied(func: t.PrimFunc, names: Iterable[str] | None = None) -> t.PrimFunc:
     """`func` with the bindings and predicates of the named blocks (default all) simplified."""
-    from ..analysis.tree import Tree
-
     tree = Tree.of(func)
     changes: dict[int, Replacement] = {}
     for name in tree.blocks if names is None else [name for name in names if name in tree.blocks]:

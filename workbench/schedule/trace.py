@@ -15,6 +15,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from .arguments import ResultName
+from .errors import refuse
+from .registry import DECISION, PRIMITIVES
 
 if TYPE_CHECKING:
     from .schedule import Schedule
@@ -45,8 +47,6 @@ class Step:
     @property
     def is_sampler(self) -> bool:
         """Whether the step draws something."""
-        from .registry import DECISION, PRIMITIVES
-
         entry = PRIMITIVES.get(self.primitive)
         return entry is not None and DECISION in entry.annotations
 
@@ -94,16 +94,12 @@ class Step:
 
 def _spread_arguments(name: str) -> list[str]:
     """The parameters of a primitive that are given one by one: ``*loops``."""
-    from .registry import PRIMITIVES
-
     entry = PRIMITIVES.get(name)
     return [] if entry is None else [item.name for item in entry.parameters if item.kind is item.VAR_POSITIONAL]
 
 
 def _answers_list(name: str) -> bool:
     import typing
-
-    from .registry import PRIMITIVES
 
     entry = PRIMITIVES.get(name)
     return entry is None or typing.get_origin(entry.results) is list
@@ -194,8 +190,6 @@ class Trace:
 
     def simplified(self, remove_postproc: bool = False) -> Trace:
         """Without getters and samplers whose results no later step uses."""
-        from .registry import PRIMITIVES
-
         used: set[str] = set()
         kept: list[Step] = []
         for step in reversed(_before_postproc(self.steps) if remove_postproc else self.steps):
@@ -207,8 +201,6 @@ class Trace:
         return Trace(kept[::-1], function=self.function)
 
     def _index(self, inst: Step) -> int:
-        from .errors import refuse
-
         for number, step in enumerate(self.steps):
             if step is inst or step == inst:
                 return number

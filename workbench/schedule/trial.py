@@ -15,6 +15,7 @@ from ..tir import nodes as t
 from .errors import Attempt, ScheduleError
 from .references import BlockRV, LoopRV, Reference, make_reference
 from .registry import PRIMITIVES
+from .running import run
 from .state import ScheduleState
 
 
@@ -26,8 +27,6 @@ class Trial:
 
     def do(self, primitive: str, **arguments: Any) -> Any:
         """The results of a primitive.  Raises `ScheduleError`."""
-        from .running import run
-
         self.state, made = run(self.state, PRIMITIVES[primitive], arguments)
         return made
 

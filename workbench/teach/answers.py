@@ -18,7 +18,9 @@ import numpy as np
 
 from ..core.errors import WorkbenchError
 from ..core.module import IRModule
+from ..relay.ir.script_parse import parse as parse_relay
 from ..schedule import Schedule, Trace
+from ..te import create_prim_func
 from ..tir import nodes as t
 from ..tir.script import parse, script
 from .exercise import Exercise
@@ -77,8 +79,6 @@ def _tensors(exercise: Exercise, shapes: Mapping[str, int], answer: Any) -> Outc
 
 
 def _function(tensors: Any) -> t.PrimFunc:
-    from ..te import create_prim_func
-
     return create_prim_func(list(tensors))
 
 
@@ -151,6 +151,4 @@ def read_back(exercise: Exercise, shapes: Mapping[str, int], outcome: Mapping[st
 
 
 def _module(text: str) -> Any:
-    from ..relay.ir.script_parse import parse as parse_relay
-
     return parse_relay(text)

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING, Final
 
+from ..core.errors import WorkbenchError
 from ..views.html import text_html, visible
 
 if TYPE_CHECKING:
@@ -82,8 +83,6 @@ def report_text(report: Report) -> str:
 
 
 def _error_lines(error: BaseException) -> list[str]:
-    from ..core.errors import WorkbenchError
-
     return str(error).split("\n") if isinstance(error, WorkbenchError) else [f"{type(error).__name__}: {error}"]
 
 

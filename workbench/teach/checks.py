@@ -20,6 +20,9 @@ import numpy as np
 from ..core.equal import first_difference, structural_equal
 from ..core.errors import WorkbenchError
 from ..tir import nodes as t
+from ..tir.script import script
+from ..views.html import difference_lines
+from .answers import plain
 from .exercise import Check, Verdict
 from .work import Unmet, Work
 
@@ -83,8 +86,6 @@ def value_is(
     """The answer is the value of `truth(start, shapes)`, which is computed, not kept; numbers up to `tolerance`."""
 
     def run(work: Work) -> Verdict:
-        from .answers import plain
-
         expected = plain(truth(work.start, work.shapes))
         if work.value is None:
             return Verdict(False, "there is no answer yet")
@@ -166,9 +167,6 @@ def same_program(target: Callable[..., Any], points: int = 1) -> Check:
     """The program is that of `target(**shapes)` up to names."""
 
     def run(work: Work) -> Verdict:
-        from ..tir.script import script
-        from ..views.html import difference_lines
-
         wanted = target(**work.shapes)
         if structural_equal(work.function, wanted):
             return Verdict(True, "the program is the one asked for")

@@ -13,9 +13,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from .. import te, tir, topi
+from ..analysis import dependence
 from ..core.errors import WorkbenchError
 from ..core.serving import Action
+from ..schedule.registry import PRIMITIVES
+from .answers import produce
+from .course import exercises, exercises_of
 from .exercise import Exercise, find
+from .source import answer_of
+from .tasks import judged
 
 _STARTS: Final = (
     "subprocess.",
@@ -48,8 +55,6 @@ def actions() -> Mapping[str, Action]:
 
 
 def _exercise(request: Mapping[str, Any]) -> Exercise:
-    from .course import exercises, exercises_of
-
     return find(exercises_of(request["course"]) if request["course"] else exercises(), request["exercise"])
 
 
@@ -58,9 +63,6 @@ def _exercise(request: Mapping[str, Any]) -> Exercise:
 
 def run_answer(request: Mapping[str, Any], frames: Sequence[bytearray]) -> tuple[dict[str, Any], list[bytes]]:
     """{"outcome": ...} of an answer, or {"failed": reason}."""
-    from .answers import produce
-    from .source import answer_of
-
     exercise = _exercise(request)
     shapes = exercise.shapes_of(request["student"])
     _load_beforehand()
@@ -76,10 +78,6 @@ def run_answer(request: Mapping[str, Any], frames: Sequence[bytearray]) -> tuple
 def _load_beforehand() -> None:
     """What answers and checks load on first use, since loading is confined later."""
     import ctypes
-
-    from .. import te, tir, topi
-    from ..analysis import dependence
-    from ..schedule.registry import PRIMITIVES
 
     dependence.available()
     assert ctypes and te and tir and topi and len(PRIMITIVES)
@@ -160,8 +158,6 @@ def _shown(path: Any) -> str:
 
 def judge(request: Mapping[str, Any], frames: Sequence[bytearray]) -> tuple[dict[str, Any], list[bytes]]:
     """The report on an outcome, as data.  No answer has run in this process."""
-    from .tasks import judged
-
     report = judged(_exercise(request), request["student"], request["outcome"])
     checks = [
         {"name": r.check.name, "passed": r.verdict.passed, "points": r.points, "of": r.check.points,

@@ -15,6 +15,12 @@ import typer
 
 from ..core.errors import WorkbenchError
 from ..core.whole_file import write_whole
+from . import report as made
+from .contain import Limits
+from .course import NOTEBOOKS, exercises, exercises_of
+from .grade import Mark, Marks
+from .grade import grade as mark_all
+from .release import release as write
 
 if TYPE_CHECKING:
     from .exercise import Exercise
@@ -36,8 +42,6 @@ def release(
     student: Annotated[str, typer.Option(help="fix the shapes of one student")] = "",
 ) -> None:
     """Write notebooks without solutions, templates of the answers, and tests for otter; nbgrader's metadata is in."""
-    from .release import release as write
-
     chosen = _exercises(lesson, course)
     books = {} if course else _notebooks(notebooks, [exercise.lesson for exercise in chosen])
     for path in write(output, chosen, books, student, str(course) if course else ""):
@@ -56,10 +60,6 @@ def grade(
     jobs: Annotated[int, typer.Option(min=1, max=64, help="answers graded side by side")] = 1,
 ) -> None:
     """Run every answer in a contained process and write the marks, each with its reason."""
-    from .contain import Limits
-    from .grade import Mark
-    from .grade import grade as mark_all
-
     def say(mark: Mark) -> None:
         typer.echo(f"{mark.student:<24} {mark.exercise:<8} {mark.points} of {mark.of}  {mark.reason}")
 
@@ -77,9 +77,6 @@ def report(
     html: Annotated[Path | None, typer.Option("--html", help="write a page, too")] = None,
 ) -> None:
     """Print for each exercise how many solved it and what failed most often."""
-    from . import report as made
-    from .grade import Marks
-
     try:
         read = Marks.from_json(marks.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
@@ -90,8 +87,6 @@ def report(
 
 
 def _exercises(lessons: Sequence[str] | None, course: Path | None) -> tuple[Exercise, ...]:
-    from .course import exercises, exercises_of
-
     known = exercises_of(course) if course is not None else exercises()
     wanted = [lesson.zfill(2) for lesson in lessons or ()]
     there = list(dict.fromkeys(exercise.lesson for exercise in known))
@@ -103,8 +98,6 @@ def _exercises(lessons: Sequence[str] | None, course: Path | None) -> tuple[Exer
 
 def _notebooks(folder: Path | None, lessons: Sequence[str]) -> dict[str, Path]:
     """The notebooks of lessons, where they are to be had: beside a clone, in the package, or here."""
-    from .course import NOTEBOOKS
-
     package = Path(__file__).resolve().parent.parent
     places = (
         [folder] if folder is not None else [package.parent / "notebooks", package / "notebooks", Path("notebooks")]

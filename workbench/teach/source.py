@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..core.errors import WorkbenchError
+from .tasks import HEADER
 
 CELL = "answer-"
 """The cell of a notebook that holds an answer has the nbgrader id `answer-ID`."""
@@ -74,6 +75,4 @@ def _in_notebook(path: Path, exercise: str) -> str | None:
 
 
 def _header() -> str:
-    from .tasks import HEADER
-
     return HEADER

@@ -27,6 +27,7 @@ from ..tir import nodes as t
 from . import card
 from .answers import Outcome, produce, read_back, start_of
 from .checks import verdict_of
+from .course import exercises
 from .exercise import Check, Exercise, Verdict, find
 from .hints import ladder, refused_ladder
 from .work import Work
@@ -225,8 +226,6 @@ def task(exercise: str | Exercise, student: str | None = None) -> Task:
     `student` is by default WORKBENCH_STUDENT; without it the shapes are those of the lesson's text.  The same call
     gives the same task again, so that hints go on from cell to cell.
     """
-    from .course import exercises
-
     chosen = exercise if isinstance(exercise, Exercise) else find(exercises(), exercise)
     name = os.environ.get("WORKBENCH_STUDENT", "") if student is None else student
     chosen.shapes_of(name)  # refuses what is no name

@@ -20,6 +20,7 @@ from ..arith.nodes import IntImm
 from ..core.errors import WorkbenchError
 from ..core.node import substitute
 from ..schedule import Schedule
+from ..schedule.registry import PRIMITIVES
 from ..tir import nodes as t
 from ..tir.interpret import interpret
 from ..tir.transforms.lower_blocks import lower_blocks
@@ -55,8 +56,6 @@ class Work:
     @property
     def steps(self) -> tuple[Any, ...]:
         """The steps of the schedule that do something (no getters)."""
-        from ..schedule.registry import PRIMITIVES
-
         if self.schedule is None:
             return ()
         return tuple(step for step in self.schedule.trace if PRIMITIVES[step.primitive].category != "get")

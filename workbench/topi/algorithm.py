@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from .. import te
 from ..arith import build
 from ..core.dtype import DataType
 from ..relay.ir.operator import Fusion, Operator, Precision, attribute, bad, example, operator
@@ -21,7 +22,8 @@ from . import attributes as convert
 from . import loops
 from .emit import injective, stage_name
 from .samples import bools, floats, ints
-from .shapes import normalized_axis, refuse, tensor
+from .shapes import normalized_axis, product, refuse, tensor
+from .transform_shape import reshape_tensor
 from .unary import check_accepts
 
 _AXIS = attribute(-1, "axis that is ordered", convert=convert.integer)
@@ -38,8 +40,6 @@ def order_of(data: np.ndarray, axis: int, ascend: bool) -> np.ndarray:
 
 def ranks(data: Any, axis: int, ascend: bool, name: str) -> Any:
     """The te stage with the place of each element in the ordered axis."""
-    from .. import te
-
     k = te.reduce_axis((0, data.shape[axis]), name="k")
 
     def element(*i: Any) -> Any:
@@ -63,8 +63,6 @@ def _precedes(a: Any, b: Any, ascend: bool) -> Any:
 
 def places(rank: Any, count: Any, axis: int, name: str) -> Any:
     """The te stage with the position of the element of each place (the inverse of `ranks`)."""
-    from .. import te
-
     k = te.reduce_axis((0, rank.shape[axis]), name="k")
     shape = (*rank.shape[:axis], count, *rank.shape[axis + 1 :])
 
@@ -229,8 +227,6 @@ class Scan(Operator):
         if own.axis is not None:
             normalized_axis(self, own.axis, len(kind.shape))
             return TensorType(kind.shape, own.dtype or kind.dtype)
-        from .shapes import product
-
         return TensorType((product(kind.shape),), own.dtype or kind.dtype)
 
     def reference(self, data: np.ndarray) -> np.ndarray:
@@ -251,9 +247,6 @@ class Scan(Operator):
         return loops.scan(data, self.infer(data), axis, own.exclusive, self.neutral == 1)
 
     def compute(self, data: Any) -> Any:
-        from .. import te
-        from .transform_shape import reshape_tensor
-
         own: Any = self
         kind = self.infer(TensorType(data.shape, data.dtype))
         flat = reshape_tensor(self, data, kind.shape, "flattened") if own.axis is None else data

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from .. import te
 from ..arith import build
 from ..relay.ir.operator import Operator
 from ..relay.ir.types import TensorType
@@ -26,8 +27,6 @@ def stage_name(op: Operator) -> str:
 
 def elementwise(op: Operator, function: Callable[..., Any], *tensors: Any, tag: str = "elemwise") -> Any:
     """function(a[i...], b[i...], ...) over tensors of one shape."""
-    from .. import te
-
     return te.compute(
         tensors[0].shape, lambda *i: function(*(tensor(*i) for tensor in tensors)), name=stage_name(op), tag=tag
     )
@@ -35,8 +34,6 @@ def elementwise(op: Operator, function: Callable[..., Any], *tensors: Any, tag: 
 
 def broadcast(op: Operator, function: Callable[..., Any], shape: Sequence[Any], *tensors: Any) -> Any:
     """function(a, b, ...) with operands stretched to `shape` by NumPy's rule."""
-    from .. import te
-
     def element(*i: Any) -> Any:
         return function(*(stretched(tensor, i, shape) for tensor in tensors))
 
@@ -63,8 +60,6 @@ def is_one(extent: Any) -> bool:
 
 def injective(op: Operator, shape: Sequence[Any], function: Callable[..., Any], name: str = "") -> Any:
     """A tensor whose elements are read from elsewhere."""
-    from .. import te
-
     return te.compute(shape, function, name=name or stage_name(op), tag="injective")
 
 

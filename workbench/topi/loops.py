@@ -17,6 +17,7 @@ from typing import Any
 
 from ..relay.ir.types import TensorType
 from ..tir.nodes import PrimFunc
+from ..tir.script import parse
 
 _JOIN = {
     "update": "{new}", "add": "{old} + {new}", "mul": "{old} * {new}", "min": "T.min({old}, {new})",
@@ -35,8 +36,6 @@ def _whole(name: str, kind: TensorType) -> str:
 
 
 def _parsed(name: str, parameters: Sequence[tuple[str, TensorType]], body: Sequence[str]) -> PrimFunc:
-    from ..tir.script import parse
-
     head = f"def {name}({', '.join(_buffer(*item) for item in parameters)}):"
     made: Any = parse("\n".join(["@T.prim_func", head, *(_INDENT + line for line in body)]) + "\n")
     return made

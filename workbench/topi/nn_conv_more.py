@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from .. import te
 from ..arith import build
 from ..core.dtype import DataType
 from ..relay.ir.operator import ChannelAxes, Fusion, Operator, Precision, attribute, bad, example, operator
@@ -154,16 +155,12 @@ def _transposed_numpy(op: Any, data: np.ndarray, weight: np.ndarray, shape: tupl
 
 
 def _reduce_axes(kernel: tuple[int, ...], channels: Any) -> tuple[Any, list[Any]]:
-    from .. import te
-
     return te.reduce_axis((0, channels), name="rc"), [
         te.reduce_axis((0, size), name=f"r{at}") for at, size in enumerate(kernel)
     ]
 
 
 def _convolved(op: Any, data: Any, weight: Any) -> Any:
-    from .. import te
-
     strides, dilation, before, after = op.steps()
     out, kernel = op.sizes(data.shape, weight.shape)
     per_group, dtype = weight.shape[1], result_dtype(op.out_dtype, data.dtype)
@@ -182,8 +179,6 @@ def _convolved(op: Any, data: Any, weight: Any) -> Any:
 
 
 def _transposed(op: Any, data: Any, weight: Any) -> Any:
-    from .. import te
-
     strides, dilation, before, _ = op.steps()
     out, kernel = op.sizes(data.shape, weight.shape)
     outputs, dtype = out // op.groups, result_dtype(op.out_dtype, data.dtype)
@@ -339,8 +334,6 @@ class Dilate(Operator):
         return result
 
     def compute(self, data: Any) -> Any:
-        from .. import te
-
         def element(*i: Any) -> Any:
             tests = [(index % step).equal(0) for index, step in zip(i, self.strides, strict=True) if step > 1]
             value = data(*(index // step for index, step in zip(i, self.strides, strict=True)))

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import te
 from ..arith import build
 from ..relay.ir.operator import Fusion, Operator, attribute, bad, example, operator
 from ..relay.ir.types import TensorType
@@ -115,8 +116,6 @@ class DeformableConv2D(Operator):
         return found.reshape(n, outputs, rows, columns).astype(data.dtype)
 
     def compute(self, data: Any, offset: Any, weight: Any, mask: Any = None) -> Any:
-        from .. import te
-
         n, channels, height, width = data.shape
         outputs, per_group, kh, kw = weight.shape
         rows, columns = offset.shape[2:]

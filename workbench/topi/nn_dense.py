@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import te
 from ..arith import build
 from ..core.dtype import DataType
 from ..relay.ir.operator import ChannelAxes, Fusion, Operator, Precision, attribute, bad, example, operator
@@ -18,7 +19,7 @@ from . import arrange, packing
 from . import attributes as convert
 from . import layout as layouts
 from .deduce import along_axis, dense_weight
-from .emit import stage_name
+from .emit import batch_indices, stage_name
 from .nn_conv import accumulating, result_dtype
 from .samples import floats, ints
 from .shapes import broadcast, known, normalized_axis, product, refuse, same_dtype, tensor, text, unify
@@ -36,8 +37,6 @@ def product_numpy(op: Operator, a: np.ndarray, b: np.ndarray, out_dtype: str) ->
 
 def product_stage(op: Operator, shape: Any, extent: Any, out_dtype: str, left: Any, right: Any, name: str = "") -> Any:
     """The te stage sum over k of left(i..., k) * right(i..., k); both answer expressions."""
-    from .. import te
-
     k = te.reduce_axis((0, extent), name="k")
     stage = name or stage_name(op)
 
@@ -164,8 +163,6 @@ class DensePack(Operator):
         return product_numpy(self, data, plain.T, self.out_dtype)
 
     def compute(self, data: Any, weight: Any) -> Any:
-        from .. import te
-
         units, block = self.sizes(weight.shape)
         shape = (*data.shape[:-1], weight.shape[0], block)
         packed = product_stage(
@@ -293,8 +290,6 @@ class BatchMatMul(Operator):
         return product_numpy(self, a, b, self.out_dtype)
 
     def compute(self, tensor_a: Any, tensor_b: Any) -> Any:
-        from .emit import batch_indices
-
         shape, _, _ = self._sizes(tensor_a.shape, tensor_b.shape)
         k = tensor_a.shape[-2 if self.transpose_a else -1]
 
@@ -344,8 +339,6 @@ class BiasAdd(Operator):
         return data + bias.reshape([-1 if at == axis else 1 for at in range(data.ndim)])
 
     def compute(self, data: Any, bias: Any) -> Any:
-        from .. import te
-
         axis = normalized_axis(self, self.axis, len(data.shape))
         return te.compute(data.shape, lambda *i: data(*i) + bias(i[axis]), name="bias_add", tag="broadcast")
 

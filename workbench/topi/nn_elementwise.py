@@ -11,12 +11,15 @@ from typing import Any
 import numpy as np
 
 from ..arith import build
+from ..relay.ir.expr import Tuple
 from ..relay.ir.operator import Fusion, Operator, Precision, attribute, bad, example, operator
 from ..relay.ir.types import Dimension, TensorType, TupleType, Type
 from . import arrange
 from . import attributes as convert
+from . import calls as relay
 from .deduce import along_axis
 from .emit import elementwise, injective
+from .functions import composed
 from .samples import bools, floats, ints
 from .shapes import add, float_dtype, normalized_axis, refuse, same_dtype, tensor, unify
 from .unary import Unary
@@ -120,14 +123,9 @@ class Dropout(Operator):
         return data, np.ones_like(data)
 
     def decompose(self, data: Any) -> Any:
-        from ..relay.ir.expr import Tuple
-        from . import calls as relay
-
         return Tuple((data, relay.call("ones_like", data)))
 
     def compute(self, data: Any) -> Any:
-        from .functions import composed
-
         return composed(self, data)
 
 

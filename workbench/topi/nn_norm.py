@@ -12,12 +12,16 @@ from typing import Any
 
 import numpy as np
 
+from .. import te
 from ..arith import build
+from ..relay.ir.expr import Tuple, const
 from ..relay.ir.operator import Fusion, Operator, Precision, attribute, bad, example, operator
 from ..relay.ir.types import TensorType, TupleType, Type
 from . import arrange
 from . import attributes as convert
+from . import calls as relay
 from .deduce import along_axis
+from .functions import composed
 from .reduce import reduce_tensor
 from .samples import floats, ints, positive
 from .shapes import float_dtype, normalized_axes, normalized_axis, same_dtype, tensor, unify
@@ -41,8 +45,6 @@ def infer_along(op: Operator, data: TensorType) -> TensorType:
 
 def _softmax_stages(op: Any, data: Any, name: str, power: str = "exp") -> tuple[int, Any, Any, Any]:
     """(axis, greatest, exponentials by the intrinsic `power`, their sum)."""
-    from .. import te
-
     axis = axis_of(op, len(data.shape))
     greatest = reduce_tensor(data, (axis,), True, te.max, f"{name}_max")
     raised = te.compute(
@@ -56,8 +58,6 @@ def _softmax_stages(op: Any, data: Any, name: str, power: str = "exp") -> tuple[
 
 def softmax_compute(op: Any, data: Any, power: str) -> Any:
     """The stages of softmax with the exponential function `power`."""
-    from .. import te
-
     axis, _, raised, total = _softmax_stages(op, data, "softmax", power)
     return te.compute(
         data.shape, lambda *i: raised(*i) / total(*i[:axis], 0, *i[axis + 1 :]),
@@ -119,8 +119,6 @@ class LogSoftmax(Operator):
         return shifted - np.log(np.sum(np.exp(shifted), self.axis, keepdims=True))
 
     def compute(self, data: Any) -> Any:
-        from .. import te
-
         axis, greatest, _, total = _softmax_stages(self, data, "log_softmax")
 
         def element(*i: Any) -> Any:
@@ -137,15 +135,11 @@ class LogSoftmax(Operator):
 
 def along(values: Any, axis: int, rank: int) -> Any:
     """A relay vector with new axes so that it stands along `axis` of a tensor."""
-    from . import calls as relay
-
     return relay.call("expand_dims", values, axis=1, num_newaxis=rank - axis - 1) if axis < rank - 1 else values
 
 
 def scaled(op: Any, data: Any, gamma: Any, beta: Any, axis: int, rank: int) -> Any:
     """data * gamma + beta, as far as the operator asks for them."""
-    from . import calls as relay
-
     if op.scale:
         data = relay.call("multiply", data, along(gamma, axis, rank))
     return relay.call("add", data, along(beta, axis, rank)) if op.center else data
@@ -209,9 +203,6 @@ class BatchNorm(Operator):
         return found.astype(data.dtype, copy=False), moving_mean, moving_var
 
     def decompose(self, data: Any, gamma: Any, beta: Any, moving_mean: Any, moving_var: Any) -> Any:
-        from ..relay.ir.expr import Tuple, const
-        from . import calls as relay
-
         kind: TensorType = data.checked_type
         rank = len(kind.shape)
         axis = axis_of(self, rank)
@@ -227,8 +218,6 @@ class BatchNorm(Operator):
         return Tuple((relay.call("add", found, along(offset, axis, rank)), moving_mean, moving_var))
 
     def compute(self, *operands: Any) -> Any:
-        from .functions import composed
-
         return composed(self, *operands)
 
     def flops(self, data: TensorType, *vectors: TensorType) -> int:
@@ -243,9 +232,6 @@ def _standardised(data: np.ndarray, axes: tuple[int, ...], epsilon: float) -> np
 
 def _standardise(data: Any, axes: tuple[int, ...], epsilon: float) -> Any:
     """Relay for (data - mean) / sqrt(variance + epsilon) over `axes`."""
-    from ..relay.ir.expr import const
-    from . import calls as relay
-
     mean = relay.call("mean", data, axis=axes, keepdims=True)
     centred = relay.call("subtract", data, mean)
     variance = relay.call("mean", relay.call("multiply", centred, centred), axis=axes, keepdims=True)
@@ -294,8 +280,6 @@ class LayerNorm(Operator):
         return scaled(self, _standardise(data, (axis,), self.epsilon), gamma, beta, axis, rank)
 
     def compute(self, *operands: Any) -> Any:
-        from .functions import composed
-
         return composed(self, *operands)
 
     def flops(self, data: TensorType, *vectors: TensorType) -> int:
@@ -344,8 +328,6 @@ class InstanceNorm(Operator):
         return scaled(self, _standardise(data, self.axes(rank), self.epsilon), gamma, beta, axis_of(self, rank), rank)
 
     def compute(self, *operands: Any) -> Any:
-        from .functions import composed
-
         return composed(self, *operands)
 
     def flops(self, data: TensorType, *vectors: TensorType) -> int:
@@ -380,16 +362,11 @@ class L2Normalize(Operator):
         return data / np.sqrt(np.maximum(total, np.asarray(self.eps, data.dtype)))
 
     def decompose(self, data: Any) -> Any:
-        from ..relay.ir.expr import const
-        from . import calls as relay
-
         total = relay.call("sum", relay.call("multiply", data, data), axis=self.axis, keepdims=True)
         least = relay.call("maximum", total, const(self.eps, data.checked_type.dtype))
         return relay.call("divide", data, relay.call("sqrt", least))
 
     def compute(self, *operands: Any) -> Any:
-        from .functions import composed
-
         return composed(self, *operands)
 
     def flops(self, data: TensorType) -> int:
@@ -434,8 +411,6 @@ class LocalResponseNorm(Operator):
         return np.ascontiguousarray(np.moveaxis(found, -1, axis)).astype(data.dtype)
 
     def compute(self, data: Any) -> Any:
-        from .. import te
-
         axis, (before, _) = axis_of(self, len(data.shape)), self.window()
         k = te.reduce_axis((0, self.size), name="k")
 

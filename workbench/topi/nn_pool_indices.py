@@ -11,12 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from .. import te
 from ..arith import build
 from ..core.dtype import DataType
 from ..relay.ir.operator import Fusion, Operator, attribute, bad, example, operator
 from ..relay.ir.types import TensorType, TupleType
 from . import attributes as convert
 from .emit import row_major
+from .reduce import arg_reducer
 from .samples import floats, ints
 from .shapes import known_shape, refuse, tensor
 from .unary import check_accepts
@@ -101,9 +103,6 @@ class MaxPoolIndices(Operator):
         return values, places
 
     def compute(self, data: Any) -> Any:
-        from .. import te
-        from .reduce import arg_reducer
-
         rank = len(data.shape) - 2
         gaps, before, _ = self._window(rank)
         taps = [te.reduce_axis((0, size), name=f"r{at}") for at, size in enumerate(self.pool_size)]

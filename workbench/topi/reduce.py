@@ -14,13 +14,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from .. import te
 from ..arith import build
 from ..core.dtype import DataType
 from ..relay.ir.operator import Fusion, Operator, Precision, attribute, bad, example, operator
 from ..relay.ir.types import TensorType
 from . import arrange
 from . import attributes as convert
-from .emit import stage_name
+from .emit import row_major, stage_name
 from .samples import bools, floats, ints
 from .shapes import Shape, normalized_axes, product, refuse, tensor, whole
 from .unary import check_accepts
@@ -60,8 +61,6 @@ class Reduction(Operator):
         return np.asarray(found).astype(data.dtype, copy=False)
 
     def compute(self, data: Any) -> Any:
-        from .. import te
-
         reducer = {"sum": te.sum, "max": te.max, "min": te.min, "prod": te.prod, "all": te.all, "any": te.any}
         return reduce_tensor(
             data, self.axes(len(data.shape)), bool(self.keepdims), reducer[self.reducer], stage_name(self)
@@ -89,8 +88,6 @@ def reduced_shape(shape: Shape, axes: tuple[int, ...], keepdims: bool) -> Shape:
 
 def reduce_tensor(data: Any, axes: tuple[int, ...], keepdims: bool, reducer: Any, name: str) -> Any:
     """The te stage that reduces `axes` of a tensor."""
-    from .. import te
-
     if not axes:
         return te.compute(data.shape, lambda *i: data(*i), name=name, tag="elemwise")
     reduced = {axis: te.reduce_axis((0, data.shape[axis]), name=f"k{axis}") for axis in axes}
@@ -239,8 +236,6 @@ class Mean(Reduction):
         return np.asarray(found).astype(data.dtype)
 
     def compute(self, data: Any) -> Any:
-        from .. import te
-
         axes = self.axes(len(data.shape))
         total = reduce_tensor(data, axes, bool(self.keepdims), te.sum, "mean_sum")
         count = build.cast(data.dtype, extent_of(data, axes))
@@ -267,8 +262,6 @@ class Variance(Reduction):
         return np.asarray(found).astype(data.dtype)
 
     def compute(self, data: Any) -> Any:
-        from .. import te
-
         axes = self.axes(len(data.shape))
         count = build.cast(data.dtype, extent_of(data, axes))
         total = reduce_tensor(data, axes, True, te.sum, "variance_sum")
@@ -305,8 +298,6 @@ class LogSumExp(Reduction):
         return found if self.keepdims else np.squeeze(found, axes)
 
     def compute(self, data: Any) -> Any:
-        from .. import te
-
         axes = self.axes(len(data.shape))
         most = reduce_tensor(data, axes, True, te.max, "logsumexp_max")
         # Infinity less infinity is no number: an infinite maximum is not subtracted.
@@ -371,9 +362,6 @@ class ArgReduction(Operator):
         return flat.shape[-1] - 1 - self._first(flat[..., ::-1])
 
     def compute(self, data: Any) -> Any:
-        from .. import te
-        from .emit import row_major
-
         own: Any = self
         axes = self.axes(len(data.shape))
         reduced = {axis: te.reduce_axis((0, data.shape[axis]), name=f"k{axis}") for axis in axes}
@@ -392,8 +380,6 @@ class ArgReduction(Operator):
 
 
 def arg_reducer(greatest: bool, last: bool) -> Any:
-    from .. import te
-
     def combine(a: Any, b: Any) -> tuple[Any, Any]:
         better = (a[1] > b[1]) if greatest else (a[1] < b[1])
         equal = a[1].equal(b[1])

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import te
 from ..arith import build
 from ..core.dtype import DataType
 from ..relay.ir.operator import Fusion, Operator, Precision, attribute, bad, example, operator
@@ -173,8 +174,6 @@ class Resize2D(Operator):
 
 def _interpolated(data: Any, axis: int, pixels: np.ndarray, weights: np.ndarray, name: str) -> Any:
     """The te stage that mixes source pixels along one axis, with pixels and weights from small tables."""
-    from .. import te
-
     shape = (*data.shape[:axis], len(pixels), *data.shape[axis + 1 :])
     exact = weights.shape[1] == 1
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import te
 from ..arith import build
 from ..relay.ir.operator import Fusion, Operator, attribute, bad, example, operator
 from ..relay.ir.types import TensorType
@@ -107,8 +108,6 @@ class GridSample(Operator):
         return np.moveaxis(cubic_weights(share.reshape(-1), _ALPHA).reshape(*share.shape, 4), -1, -1)
 
     def compute(self, data: Any, grid: Any) -> Any:
-        from .. import te
-
         rank, extents = len(data.shape) - 2, data.shape[2:]
         offsets = _OFFSETS[self.method]
         out = grid.shape[2:]
@@ -144,8 +143,6 @@ class GridSample(Operator):
         return te.compute((*data.shape[:2], *out), element, name="grid_sample", tag="comm_reduce")
 
     def _place(self, at: Any, extent: int) -> Any:
-        from .. import te
-
         one = build.const(1.0, at.dtype)
         if self.align_corners:
             place = (at + one) * build.const((extent - 1) / 2, at.dtype)
@@ -214,8 +211,6 @@ def _reflected_numpy(x: np.ndarray, low: float, high: float) -> np.ndarray:
 
 def _reflected(x: Any, low: float, high: float) -> Any:
     """`x` mirrored at `low` and `high` until it lies between them."""
-    from .. import te
-
     def number(value: float) -> Any:
         return build.const(value, x.dtype)
 
@@ -237,8 +232,6 @@ def bilinear(read: Any, y: Any, x: Any, extents: tuple[Any, Any], edge: str) -> 
     `edge` "zero": pixels outside are 0; "region": places up to one pixel outside count as on the edge (He et al., Mask
     R-CNN, 2017).
     """
-    from .. import te
-
     dtype = y.dtype
     height, width = extents
 
@@ -352,8 +345,6 @@ class RoiAlign(Operator):
         return result.astype(data.dtype)
 
     def compute(self, data: Any, rois: Any) -> Any:
-        from .. import te
-
         rows, columns = self.pooled_size
         per = self.sample_ratio
         a, b = te.reduce_axis((0, per), name="a"), te.reduce_axis((0, per), name="b")

@@ -13,12 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from .. import te
 from ..arith import build
 from ..relay.ir.operator import Fusion, Operator, attribute, bad, example, operator
 from ..relay.ir.types import TensorType
 from . import attributes as convert
 from . import loops
-from .emit import injective
+from .emit import injective, row_major, unravel
 from .samples import floats, ints
 from .shapes import normalized_axis, refuse, same_dtype, tensor, text, unify, unify_shapes
 from .transform_index import counted_back
@@ -45,8 +46,6 @@ def written(data: np.ndarray, where: tuple[Any, ...], updates: np.ndarray, mode:
 
 def combined(mode: str, hits: Any, update: Any, axes: list[Any]) -> Any:
     """The reduction of the updates that hit an element, neutral where none does."""
-    from .. import te
-
     reducers = {"add": te.sum, "mul": te.prod, "min": te.min, "max": te.max}
     neutral = {
         "add": lambda dtype: build.const(0, dtype), "mul": lambda dtype: build.const(1, dtype), "min": te.max_value,
@@ -105,8 +104,6 @@ class ScatterElements(Operator):
         return loops.scatter_elements(data, indices, updates, axis, self.reduction)
 
     def compute(self, data: Any, indices: Any, updates: Any) -> Any:
-        from .. import te
-
         axis = normalized_axis(self, self.axis, len(data.shape))
         k = te.reduce_axis((0, indices.shape[axis]), name="k")
 
@@ -192,8 +189,6 @@ class ScatterNd(Operator):
         return loops.scatter_nd(data, indices, updates, self.width(indices.shape, len(data.shape)), self.mode)
 
     def compute(self, data: Any, indices: Any, updates: Any) -> Any:
-        from .. import te
-
         width = self.width(indices.shape, len(data.shape))
         outer = indices.shape[1:]
         taps = [te.reduce_axis((0, extent), name=f"k{at}") for at, extent in enumerate(outer)]
@@ -204,8 +199,6 @@ class ScatterNd(Operator):
             return te.all(*tests)
 
         if self.mode == "update":
-            from .emit import row_major, unravel
-
             def last(*i: Any) -> Any:
                 return te.max(build.select(hit(i), row_major(at, outer), build.const(-1)), axis=taps)
 

@@ -17,7 +17,7 @@ from ..relay.ir.types import Any as AnyDimension
 from ..relay.ir.types import Dimension, TensorType
 from . import arrange
 from . import attributes as convert
-from .emit import injective, type_of
+from .emit import injective, row_major, type_of, unravel
 from .samples import floats, ints
 from .shapes import Shape, known, normalized_axis, product, refuse, tensor, text, unify
 
@@ -212,8 +212,6 @@ class Take(Operator):
         return np.stack(flat).reshape(*shared, *flat[0].shape)
 
     def compute(self, data: Any, indices: Any) -> Any:
-        from .emit import row_major, unravel
-
         if self.axis is None:
             total = row_major([extent - 1 for extent in data.shape], data.shape) + 1
             return injective(self, indices.shape,

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import te
 from ..arith import build
 from ..core.dtype import DataType
 from ..relay.ir.operator import Fusion, Operator, attribute, bad, example, operator
@@ -20,7 +21,9 @@ from ..relay.ir.types import TensorType
 from . import attributes as convert
 from . import calls as relay
 from .clip_cast import cast_numpy, cast_scalar
+from .emit import broadcast as stretched
 from .emit import elementwise, injective
+from .reduce import reduce_tensor
 from .samples import bools, floats, ints
 from .shapes import Shape, broadcast, normalized_axes, product, refuse, same_dimension, tensor, text
 from .transform_shape import reshape_tensor
@@ -151,8 +154,6 @@ class BroadcastToLike(Operator):
         return np.array(np.broadcast_to(data, shape_like.shape))
 
     def compute(self, data: Any, shape_like: Any) -> Any:
-        from .emit import broadcast as stretched
-
         return stretched(self, lambda value: value, shape_like.shape, data)
 
     def decompose(self, data: Any, shape_like: Any) -> Any:
@@ -179,9 +180,6 @@ def _collapsed(op: Operator, data: Shape, target: Shape) -> tuple[int, ...]:
 
 
 def _collapse_tensor(op: Operator, data: Any, target: Shape) -> Any:
-    from .. import te
-    from .reduce import reduce_tensor
-
     axes = _collapsed(op, data.shape, target)
     return reshape_tensor(op, reduce_tensor(data, axes, True, te.sum, "collapse_sum"), target, "collapse_reshape")
 

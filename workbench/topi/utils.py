@@ -9,6 +9,7 @@ from typing import Any
 from ..arith.analyzer import Analyzer
 from ..arith.nodes import IntImm
 from ..core.errors import WorkbenchError
+from .tag import is_injective
 
 
 def get_const_int(expr: Any) -> int:
@@ -71,8 +72,6 @@ def traverse_inline(s: Any, final_op: Any, callback: Callable[[Any], None]) -> N
     Broadcast and elementwise stages (by tag, or by having neither a reduction nor another consumer that keeps them)
     are inlined unless they are outputs.
     """
-    from .tag import is_injective
-
     visited: set[int] = set()
     waiting = [final_op]
     while waiting:

@@ -10,7 +10,7 @@ from ...analysis.conditions import conjuncts
 from ...analysis.isl_text import NotAffine
 from ...analysis.reduction_loops import initialises_first, reduce_variables, runs_once, spatial_variables
 from ...analysis.regions import detect
-from ...analysis.tree import BlockSite, LoopSite, iter_ranges
+from ...analysis.tree import BlockSite, LoopSite, Tree, iter_ranges
 from ...arith import build
 from ...arith.nodes import PrimExpr, Var
 from ...core import origin
@@ -66,8 +66,6 @@ def decompose_reduction(state: ScheduleState, block: BlockRV, loop: LoopRV) -> C
     update = _update_block(site.block)
     changes: dict[int, Replacement] = {id(site.block): update}
     func = replaced(state.func, changes)
-    from ...analysis.tree import Tree
-
     now = Tree.of(func).loops[id(target.loop.var)].loop
     func = replaced(func, {id(now): (initial, now)})
     require_still_independent(state, func, [region.buffer for region in site.block.writes])

@@ -9,7 +9,7 @@ from ...analysis.tree import BlockSite, extent_of, iter_ranges
 from ...arith import build
 from ...arith.nodes import PrimExpr, Var
 from ...core import origin
-from ...core.node import post_order, substitute
+from ...core.node import post_order, rewrite, substitute
 from ...tir import nodes as t
 from ..arguments import Factor
 from ..errors import refuse, require
@@ -133,8 +133,6 @@ class _Parts:
 
     def _copied(self, offset: int) -> t.Stmt:
         """The body with fresh variables and block names, and without initialisations that belong to earlier parts."""
-        from ...core.node import rewrite
-
         fresh: dict[Var, PrimExpr] = {}
         kept = {site.name: not self._is_later(site, offset) for site in self.sites}
         for node in post_order(self.old.body):

@@ -8,7 +8,8 @@ from ...analysis.tree import BlockSite
 from ...arith import build
 from ...arith.nodes import Var
 from ...core import origin
-from ...core.node import Node, rewrite, substitute
+from ...core.equal import same
+from ...core.node import Node, post_order, rewrite, substitute
 from ...tir import nodes as t
 from ..blocks import require_intermediate, require_regular
 from ..errors import refuse, require
@@ -82,9 +83,6 @@ def reverse_compute_inline(state: ScheduleState, block: BlockRV) -> Change[None]
 
 def _only_load(state: ScheduleState, site: BlockSite, store: t.BufferStore) -> t.BufferLoad:
     """The load, all at one place, of the one intermediate buffer that the block consumes alone."""
-    from ...core.equal import same
-    from ...core.node import post_order
-
     own = {id(buffer) for buffer in state.tree.root.alloc_buffers}
     loads = [node for node in post_order(store.value) if isinstance(node, t.BufferLoad)]
     inner = [load for load in loads if id(load.buffer) in own and len(state.tree.readers(load.buffer)) == 1]
@@ -127,8 +125,6 @@ def _written_last(state: ScheduleState, buffer: t.Buffer) -> int:
 
 
 def _loads(expr: Node) -> list[t.BufferLoad]:
-    from ...core.node import post_order
-
     return [node for node in post_order(expr) if isinstance(node, t.BufferLoad)]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ...core.node import substitute
 from ...tir import nodes as t
 from ..arguments import Index
+from ..blocks import written_buffer
 from ..errors import require
 from ..references import BlockRV
 from ..registry import primitive
@@ -20,8 +21,6 @@ def set_scope(state: ScheduleState, block: BlockRV, buffer_index: Index, storage
 
     Raises `ScheduleError`: no such buffer, a parameter of the function.
     """
-    from ..blocks import written_buffer
-
     old = written_buffer(state, block, buffer_index)
     require(
         all(old is not parameter for parameter in state.func.params),

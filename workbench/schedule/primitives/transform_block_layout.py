@@ -11,7 +11,7 @@ from ...analysis.tree import BlockSite
 from ...arith import build
 from ...arith.nodes import PrimExpr, Var
 from ...core import origin
-from ...core.node import substitute
+from ...core.node import rewrite, substitute
 from ...tir import nodes as t
 from ...tir.build import nest
 from ...tir.index_map import IndexMap
@@ -184,8 +184,6 @@ def _transformed(
 
 def _tidied(stmt: t.Stmt, ranges: Ranges) -> t.Stmt:
     """The indices of accesses simplified."""
-    from ...core.node import rewrite
-
     def post(node: object) -> t.BufferLoad | t.BufferStore | None:
         if not isinstance(node, (t.BufferLoad, t.BufferStore)):
             return None

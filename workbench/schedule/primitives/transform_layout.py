@@ -7,6 +7,7 @@ from ...arith import build
 from ...arith.nodes import PrimExpr, Var
 from ...core import origin
 from ...core.errors import WorkbenchError
+from ...core.node import substitute
 from ...tir import nodes as t
 from ...tir.build import nest, point_region
 from ...tir.index_map import IndexMap
@@ -137,8 +138,6 @@ def _padded(
 
 def _pad_nest(buffer: t.Buffer, inverse: IndexMap, missing: PrimExpr, value: PrimExpr, names: Names) -> t.Stmt:
     """Loops over a buffer and a block that writes its padding."""
-    from ...core.node import substitute
-
     loops = [(Var(names.fresh(f"ax{number}")), extent) for number, extent in enumerate(buffer.shape)]
     iter_vars = tuple(
         t.IterVar(Var(f"v{number}"), t.Range(build.const(0), extent), t.IterKind.SPATIAL)

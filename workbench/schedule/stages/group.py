@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ...tir.nodes import IterVar
 from .calls import Call, called
 from .relations import Attach
+from .stage import Stage
 
 if TYPE_CHECKING:
     from .schedule import Schedule
@@ -26,8 +27,6 @@ class Group:
 
     @property
     def stages(self) -> list[Stage]:
-        from .stage import Stage
-
         return [Stage(self._schedule, key) for key in self.members]
 
     def compute_at(self, parent: Stage, scope: IterVar) -> None:

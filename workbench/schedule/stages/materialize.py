@@ -27,6 +27,7 @@ from ...te.prim_func import lowered
 from ...tir import nodes as t
 from ...tir.index_map import IndexMap, index_map_of
 from ...tir.nodes import IterKind, IterVar
+from ...tir.script import script
 from ...tir.tensor_intrin import registered_name
 from ..errors import ScheduleError
 from ..references import BlockRV, LoopRV
@@ -401,8 +402,6 @@ def _why_no_loops(parent: StageRecord) -> str:
 
 
 def _text(value: Any) -> str:
-    from ...tir.script import script
-
     return value if isinstance(value, str) else script(value)
 
 

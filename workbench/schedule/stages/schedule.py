@@ -26,6 +26,7 @@ from . import graph
 from .calls import Call, called, refused
 from .graph import GraphCall
 from .group import Group
+from .materialize import default_arguments, materialized
 from .relations import StageRecord, first_record, names
 from .stage import Stage
 
@@ -190,8 +191,6 @@ class Schedule:
 
         Raises `StageError` for the first call, in canonical order, that the engine refuses.
         """
-        from .materialize import default_arguments, materialized
-
         given = tuple(args) if args is not None else default_arguments(self._recorded)
         looked = self._looked
         if looked is None or looked[0] is not self._recorded or looked[2] != name or not _alike(looked[1], given):

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ...te.nodes import Operation
 from ...tir.nodes import IterVar
 from .calls import Call, called, refused
+from .layout import transformed
 from .relations import Attach, MarkKind, Relation, StageRecord, names
 
 if TYPE_CHECKING:
@@ -271,8 +272,6 @@ class Stage:
 
     def transform_layout(self, mapping_function: Callable[..., Any]) -> list[IterVar]:
         """Store the result under other indices, and loop in their order; the new loops, outermost first."""
-        from .layout import transformed
-
         call = self._call("transform_layout", [mapping_function])
         self._require_computed(call)
         made = transformed(self.record, mapping_function, call)

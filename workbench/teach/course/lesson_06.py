@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 
 from ... import te
+from ...analysis.tree import extent_of
 from ...arith import build
+from ...schedule import Schedule
 from ..checks import at_most_steps, legal, same_numbers, value_is
 from ..exercise import Exercise
 from ..loop_checks import loop_order, parallel, vectorized
@@ -40,9 +42,6 @@ def vector_add(n: int) -> Any:
 
 def idle_iterations(func: Any, shapes: Any) -> int:
     """Iterations that do nothing after the loop of C is split by 8: what the new loops run, less what there is."""
-    from ...analysis.tree import extent_of
-    from ...schedule import Schedule
-
     sch = Schedule(func)
     loops = sch.split(sch.get_loops("C")[0], factors=[None, 8])
     run = int(np.prod([extent_of(sch.get(loop)) or 0 for loop in loops]))

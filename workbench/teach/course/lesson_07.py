@@ -13,7 +13,7 @@ from ..checks import holds, legal, same_numbers, value_is
 from ..exercise import Exercise
 from ..loop_checks import parallel, vectorized
 from ..stage_checks import inside, scratch_at_most
-from ..work import Work
+from ..work import Work, run
 
 STEPS = ("parallel i", "parallel j", "reorder j, i")
 
@@ -113,8 +113,6 @@ def in_order(check: Any) -> Any:
 def _recurrence_numbers(work: Work) -> Any:
     """The program still computes the recurrence, run one iteration after another."""
     inputs, outputs = work.numbers
-    from ..work import run
-
     _, expected = run(work.start)
     return all((one == other).all() for one, other in itertools.zip_longest(outputs, expected)) and len(inputs) == 1
 
