@@ -100,7 +100,8 @@ def split_wide(m: Match) -> Any:
     count = cuts if isinstance(cuts, int) else len(cuts) + 1
     if count <= WIDE or not isinstance(kind, TensorType) or not kind.is_static:
         return None
-    axis = split.op.axis % len(kind.shape)
+    axis = int(split.op.axis) % len(kind.shape)
     extent = kind.concrete_shape[axis]
-    borders = [at * (extent // cuts) for at in range(cuts)] if isinstance(cuts, int) else [0, *map(int, cuts)]
+    equal = isinstance(cuts, int)
+    borders: list[int] = [at * (extent // cuts) for at in range(cuts)] if equal else [0, *map(int, cuts)]
     return e.Tuple(tuple(_parts(x, [*borders, extent], axis)))
