@@ -125,7 +125,8 @@ class Walk:
         """Each kind of change once above the edits that the session has; it is not gone on from."""
         commands = [*self.reruns(), ("without", self.without)]
         if not self.program.loops:
-            commands += [("relay", self.edit_relay), ("te", self.edit_te), ("schedule", self.edit_schedule)]
+            commands += [("relay", self.edit_relay)] * 4
+            commands += [("te", self.edit_te), ("schedule", self.edit_schedule)]
         for kind, command in commands if self.error(session) is None else []:
             try:
                 after = command(session)
@@ -177,6 +178,8 @@ class Walk:
 
         def replaced(session: Any) -> Any:
             steps = [row.name for row in session.plan.rows if row.kind == "pass" and row.name in OPTIONAL]
+            if not steps:
+                raise WorkbenchError("E-DRAWN", "no pass is left to replace")
             label = steps[int(share * 991) % len(steps)]
             row = session.plan.rows[session.labels.index(label) - 1]
             return session.rerun(replace={label: "Simplify" if row.level == "tir" else chosen})
@@ -194,7 +197,11 @@ class Walk:
         rows = list(enumerate(session.plan.rows, 1))
         passes = [index for index, row in rows if row.kind == "pass" and row.name in (*OPTIONAL, "InsertPolls")]
         edits = [index for index, row in rows if isinstance(row, EditRow)]
-        return session.without(self.random.choice(edits[:1] if edits and self.random.random() < 0.3 else passes))
+        if edits and (not passes or self.random.random() < 0.3):
+            return session.without(edits[0])
+        if not passes:
+            raise WorkbenchError("E-DRAWN", "nothing is left to leave out")
+        return session.without(self.random.choice(passes))
 
     def saved(self, session: Any) -> Any:
         return reopened(session)
@@ -210,7 +217,9 @@ class Walk:
 
     def edit_relay(self, session: Any) -> Any:
         steps = [index for index, action in enumerate(session.actions) if action.level == "relay"]
-        index = self.random.choice([steps[-1], steps[min(1, len(steps) - 1)], self.random.choice(steps)])
+        first = steps[min(1, len(steps) - 1)]
+        edited = any(isinstance(row, EditRow) for row in session.plan.rows)
+        index = self.random.choice([first, first, self.random.choice(steps)] if edited else [steps[-1], first])
         return self.of_text(session, "relay", index, "main")
 
     def edit_te(self, session: Any) -> Any:
