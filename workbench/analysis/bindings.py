@@ -1,8 +1,8 @@
-"""How the loops around a block bind its iterators: one to one, covering the domain, and what an element gives away.
+"""The map from the loops around a block to its iterators: whether it is injective, and whether it is onto the domain.
 
 The method is that of mixed radix numbers: an iterator bound to ``8 * io + ii`` with ``ii`` in 0 ... 7 takes every
-value once.  A *digit* is ``(source // lower) % extent`` of a loop variable or of a fused index; loops are recovered
-from iterators when the digits of each one make it up again.
+value once.  A *digit* is ``(source // lower) % extent`` of a loop variable or of a fused index.  The map is injective
+when the iterators hold all digits of every loop variable.
 
 Invariant: answers are sound, not complete: False means "not shown".
 """

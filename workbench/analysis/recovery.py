@@ -1,9 +1,10 @@
-"""What the place of an element gives away: which loops have equal values at any two accesses to it.
+"""Loops along which every dependence has distance zero: the quick tier of the dependence test, without isl.
 
-An axis indexed by ``8 * i + r`` with r in 0 ... 7 tells i; if every loop's digits are told so, iterations of that loop
-touch different elements and may run in any order.  This first tier of legality decides all regular programs at once.
+An index ``8 * i + r`` with r in 0 ... 7 is injective in i: the element determines i.  Where each access to a buffer
+determines a loop's value in the same way, two accesses to one element lie in the same iteration of this loop.  So the
+loop carries no dependence, and its iterations may run in any order.
 
-Invariant: answers are sound, not complete: a loop that is left out is "not shown".
+Invariant: answers are sound, not complete: a loop that is left out may carry a dependence or not.
 """
 
 from __future__ import annotations
@@ -41,10 +42,11 @@ def touches(sites: Iterable[BlockSite]) -> dict[int, list[Touch]]:
 
 
 def recovered(loops: Sequence[t.For], touched: Sequence[Touch]) -> set[int]:
-    """Which of `loops` have equal values at any two accesses to one element (identities of their variables).
+    """The loops of `loops` that have equal values at any two accesses to one element (identities of their variables).
 
-    Loops outside `loops` that all accesses share stand still.  An axis whose index is ``c * u + rest`` with the rest
-    spread over less than ``c`` gives ``u`` away; a loop is known once the units it is made of are.
+    Loops outside `loops` that all accesses share have one value.  An axis whose index is ``c * u + rest``, where the
+    rest takes values in an interval shorter than ``c``, determines ``u``; a loop is determined when all digits of its
+    variable are.
     """
     known: set[int] = set()
     indices: list[list[_Index]] | None = None
@@ -103,7 +105,7 @@ def _is_recovered(
 
 
 def _made_up_once(source: Source) -> bool:
-    """Like `is_made_up`, with a digit that is given away twice counted once."""
+    """Like `is_made_up`; a digit that two axes determine counts once."""
     distinct: dict[tuple[int, int | None], Digit] = {(d.lower, d.extent): d for d in source.digits}
     if (1, None) in distinct:
         return True
@@ -113,7 +115,7 @@ def _made_up_once(source: Source) -> bool:
 def _units_given(
     loop: t.For, running: list[frozenset[int]], touched: Sequence[Touch], indices: list[_Index]
 ) -> list[tuple[int, int | None]]:
-    """The digits of `loop` that one axis gives away."""
+    """The digits of `loop` that the index of one axis determines."""
     shapes: list[dict[tuple[int, int | None], tuple[int, Affine, Affine]]] = []
     for touch, index, relaxed in zip(touched, indices, running, strict=True):
         shapes.append(_digit_shapes(loop, relaxed, touch.site.ranges, index))
@@ -128,7 +130,7 @@ def _units_given(
 
 
 def _fits(factor: int, rests: list[tuple[Affine, Affine]], touch: Touch, base: Affine) -> bool:
-    """True if all rests lie within one stretch shorter than `factor`."""
+    """True if all rests lie in one interval shorter than `factor`."""
     ranges = touch.site.ranges
     least, most = 0, 0
     for low, high in rests:

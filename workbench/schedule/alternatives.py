@@ -25,7 +25,7 @@ _LENGTHS = (16, 8, 4, 2)
 
 
 def proposals(case: Case) -> Iterator[Proposal]:
-    """All that the rules know for a refused call."""
+    """All proposals of the rules for a refused call, the nearest first."""
     if case.error.code == "E-SCHEDULE-CONSUMED":
         yield from _what_became_of_it(case)
         return
@@ -69,7 +69,7 @@ def _other_values(case: Case) -> Iterator[Proposal]:
 
 
 def _defaults(case: Case) -> Iterator[Proposal]:
-    """Without the arguments that could be left out."""
+    """The same step with its optional arguments at their defaults."""
     entry = PRIMITIVES[case.attempt.primitive]
     for item in entry.parameters:
         if item.default is not item.empty and item.name in case.attempt.arguments:
@@ -81,7 +81,7 @@ def _same(value: object, given: object) -> bool:
 
 
 def _other_loops(case: Case) -> Iterator[Proposal]:
-    """The same on another loop of the nest, the nearest first."""
+    """The same step on another loop of the nest, the nearest first."""
     for name, value in case.attempt.arguments.items():
         if isinstance(value, LoopRV):
             for loop in _nearest(case.chain(value), value.target):
@@ -112,7 +112,7 @@ def _another_kind_of_loop(case: Case) -> Iterator[Proposal]:
 
 
 def _split_off(case: Case) -> Iterator[Proposal]:
-    """Iterations that depend on those `distance` away are independent in stretches of that length."""
+    """Strip-mining: where dependences have distance d, d consecutive iterations are independent of each other."""
     loop: LoopRV = case.given(LoopRV)
     conflict = case.error.witness
     if not isinstance(conflict, Conflict):
@@ -135,7 +135,7 @@ def _split_then(case: Case, loop: LoopRV, length: int) -> Plan:
 
 
 def _rfactor(case: Case) -> Iterator[Proposal]:
-    """Partial results for each iteration of a reduction loop are independent."""
+    """Reduction factoring: partial results, one for each iteration of a reduction loop, are independent."""
     loop: LoopRV = case.given(LoopRV)
     if "rfactor" not in PRIMITIVES:
         return
@@ -162,7 +162,7 @@ def _split_for_extent(case: Case) -> Iterator[Proposal]:
 
 
 def _other_orders(case: Case) -> Iterator[Proposal]:
-    """The orders of the same loops, those most like the one wanted first."""
+    """Permutations of the same loops, the closest to the one asked for first."""
     wanted: tuple[LoopRV, ...] = tuple(next(iter(case.attempt.arguments.values()), ()))
     if not 2 <= len(wanted) <= 5:
         return
@@ -188,7 +188,7 @@ def _ordered(case: Case, loops: Sequence[LoopRV]) -> Plan:
 
 
 def _split_then_reorder(case: Case) -> Iterator[Proposal]:
-    """With a stretch of the carrying loop split off, its inner part may move where the whole may not."""
+    """Strip-mine the loop that carries the dependence: its inner part may be interchanged where the loop may not."""
     conflict = case.error.witness
     wanted: tuple[LoopRV, ...] = tuple(next(iter(case.attempt.arguments.values()), ()))
     if not isinstance(conflict, Conflict):
@@ -208,7 +208,7 @@ def _split_then_reorder(case: Case) -> Iterator[Proposal]:
 
 
 def _nest_order(case: Case) -> Iterator[Proposal]:
-    """The loops in the order in which they stand, moved next to each other where others stand between."""
+    """The loops in their order in the program, made perfectly nested where other loops stand between."""
     wanted: tuple[LoopRV, ...] = tuple(next(iter(case.attempt.arguments.values()), ()))
     loops = case.state.tree.loops
     if len(wanted) < 2 or any(id(loop.target) not in loops for loop in wanted):
@@ -280,7 +280,7 @@ def _after_cache_write(case: Case) -> Iterator[Proposal]:
 
 
 def _reductions_inwards(case: Case) -> Iterator[Proposal]:
-    """Producers are finished inside a loop once their reduction loops stand inside of it."""
+    """Loop interchange: with the producer's reduction loops inside the target loop, its values are complete there."""
     if case.error.code != "E-SCHEDULE-UNFINISHED":
         return
     chain = case.chain(case.given(LoopRV))
@@ -306,7 +306,7 @@ def _reductions_inwards(case: Case) -> Iterator[Proposal]:
 
 
 def _move_instead(case: Case) -> Iterator[Proposal]:
-    """Where a block cannot disappear into another, it can often stand next to it."""
+    """Where inlining is illegal, computing the block at a loop of its consumer is often legal."""
     block: BlockRV = case.given(BlockRV)
     site, tree = case.state.block(block), case.state.tree
     other = "reverse_compute_inline" if case.attempt.primitive == "compute_inline" else "compute_inline"

@@ -236,7 +236,7 @@ class FunctionWriter:
         return Value(name, dtype), line
 
     def segment(self) -> list[Line]:
-        """A place here that takes further instructions later; one that is not reached is left out."""
+        """A place at this point where instructions can be put later; they are dropped if it is unreachable."""
         found: list[Line] = []
         if not self.terminated:
             self.lines.append(found)

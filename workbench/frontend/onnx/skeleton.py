@@ -1,4 +1,4 @@
-"""Large weights stay in the file until they are wanted: a model is parsed without them.
+"""Parsing a model without its large weights, which are read from the file when they are first used.
 
 Protobuf parses a file in one call, which for hundreds of MiB takes seconds that Ctrl-C cannot interrupt, and twice the
 memory.  So the outer encoding is walked first; the raw data of each large initializer is cut out, and a ticket put in

@@ -1,8 +1,8 @@
 """Finding all matches of a pattern in a program, and replacing them or cutting them out as functions.
 
-Matches are found from the results inwards, so that of overlapping ones the outermost counts.  A match whose inner
-expressions are used outside of it is none: what replaces its root would leave them behind.  Each replacement is logged
-as a firing (`core.rewrite.logging`) and derives from what was matched.
+Matches are sought from the results towards the inputs, so that of overlapping ones the outermost is taken.  A match
+is not replaced if an expression inside it, other than its root, is also used outside: that use would still need it.
+Each replacement is logged as a firing (`core.rewrite.logging`) and derives from what was matched.
 """
 
 from __future__ import annotations
@@ -315,7 +315,7 @@ def _inside(root: e.Expr, inner: Mapping[int, e.Expr]) -> list[e.Expr]:
 
 
 def _embeds(pattern: Any, node: Any, match: Match) -> bool:
-    """Whether a constant belongs into the function: the pattern asked for a constant there, or for this one."""
+    """Whether a constant becomes part of the function: the pattern names a constant at this place."""
     if not isinstance(node, e.Constant):
         return False
     if isinstance(pattern, AltPattern):

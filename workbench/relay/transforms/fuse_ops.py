@@ -152,12 +152,12 @@ def _is_operator(expr: e.Expr) -> bool:
 
 
 def _flows(expr: e.Expr) -> bool:
-    """Whether an expression can stand in a kernel: what it reads may stay inside."""
+    """Whether an expression can be part of a kernel, so that its operands need not be stored to memory."""
     return _is_operator(expr) or isinstance(expr, (e.Tuple, e.TupleGetItem))
 
 
 def _inside_kernels(plan: Plan) -> set[int]:
-    """Primitive functions that are there already, with all that is in them."""
+    """The expressions of primitive functions that an earlier fusion made; they are left as they are."""
     found: set[int] = set()
     for expr in plan.order:
         if isinstance(expr, e.Function) and expr.is_primitive:

@@ -1,10 +1,9 @@
-"""Which loops carry values from one iteration to the next, so that a buffer must be allocated outside of them.
+"""Flow dependences that a loop carries through a buffer: its live range spans iterations, so it is allocated outside.
 
     for i: B[i] = A[i]; C[i] = B[i - 1] + B[i]      # carries B
     for i: for j: B[j] = A[i, j];  for j: C[i, j] = B[j] * 2      # every iteration reads only what it has written
 
-Invariant: the answer "nothing is carried" is proved; boxes that are read are as large as can be, those written as
-small.
+Invariant: "not carried" is proved: what is read is over-approximated by a box, what is written under-approximated.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Whether a block's iterators tell the iterations of some loops apart: no two of them have the same values.
+"""Whether the map from the iterations of some loops to a block's iterators is injective.
 
-for i, j: vi = i * 4 + j                       # j < 4: told apart; j < 5: not shown
-for f: vi = f // 3; vj = f % 3                 # told apart: together the digits are f
-for t, i: vi = i                               # not: each value comes again for every t
+for i, j: vi = i * 4 + j                       # j < 4: injective; j < 5: not shown
+for f: vi = f // 3; vj = f % 3                 # injective: the two digits determine f
+for t, i: vi = i                               # not injective: each value occurs for every t
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .linear import Linear, linear
 
 
 def tells_apart(values: Sequence[n.PrimExpr], loops: Sequence[t.For]) -> bool:
-    """Whether no two iterations of `loops` have the same `values`; loops around them stand still."""
+    """Whether no two iterations of `loops`, in one iteration of the loops around, have the same `values`."""
     simplifier = Simplifier()
     for loop in loops:
         simplifier.bind_range(loop.var, loop.min, loop.extent)
@@ -27,16 +27,16 @@ def tells_apart(values: Sequence[n.PrimExpr], loops: Sequence[t.For]) -> bool:
 
 
 class _Known:
-    """The loop variables that are told from numbers whose values are known."""
+    """The loop variables that numbers with given values determine."""
 
     def __init__(self, simplifier: Simplifier, unknown: set[int]) -> None:
         self.simplifier = simplifier
         self.unknown = unknown
         self.digits: dict[Any, dict[float, Digit]] = {}
-        """Known parts of numbers, by the number and the place where they begin."""
+        """Digits whose values are determined, by their number and the place where they begin."""
 
     def all_from(self, numbers: list[Linear]) -> bool:
-        """Whether all variables are told from `numbers`."""
+        """Whether `numbers` determine all variables."""
         while numbers and self.unknown:
             left = [number for number in numbers if not self._is_read(number)]
             left += [linear(source) for source in self._completed()]

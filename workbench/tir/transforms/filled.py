@@ -1,4 +1,4 @@
-"""Whether a block fills the box around all that it writes while loops run.
+"""Whether the elements that a block writes while loops run are a whole box, without gaps (the access map is onto it).
 
 for i, j: B[i * 4 + j] = ...        # j < 4: filled; j < 3: gaps
 for i: B[i // 2, i % 2] = ...       # filled: different digits of one number
@@ -37,12 +37,12 @@ class Digit:
 
 
 def is_filled(region: t.BufferRegion, values: dict[Any, n.PrimExpr], inner: set[int], simplifier: Simplifier) -> bool:
-    """Whether a region of single elements fills the box around it while the loops of `inner` run.
+    """Whether a written region of one element takes every place of its bounding box while the loops of `inner` run.
 
-    Larger regions hold what a block may write, not what it surely writes.
+    A region of several elements is what a block may write, not what it surely writes: False.
 
-    Along each axis the inner terms must be mixed radix numbers without gaps; what stands in several axes must be
-    different digits of one number.
+    Along each axis the terms of the inner loops must be the digits of a mixed radix number without gaps; terms of
+    different axes must be different digits of one number, or of independent ones.
     """
     digits: list[Digit] = []
     for axis in region.region:
@@ -93,7 +93,7 @@ def _without_gaps(spans: list[tuple[int, float]]) -> bool:
 
 
 def digit_of(atom: n.PrimExpr) -> Digit:
-    """An atom as a part of a number; all of it if it is no quotient and no remainder.
+    """An atom as a digit of a number: the whole number if the atom is no quotient and no remainder.
 
     A remainder inside a quotient only bounds the part where the places divide one another: x % 12 // 3 is x // 3 % 4,
     but x % 10 // 3 is a part of the number x % 10.
