@@ -138,9 +138,16 @@ def _function(function: FunctionType) -> Taken:
 
 
 def _code(code: CodeType) -> Taken:
+    return _digest_of(code), ()
+
+
+@lru_cache(maxsize=8192)
+def _digest_of(code: CodeType) -> str:
+    """A code object never changes, nor do its constants: it is looked through once, however often it is asked for."""
     counts = (code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags)
     names = (code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)
-    return f"{code.co_code.hex()} {code.co_exceptiontable.hex()} {counts} {names}", code.co_consts
+    constants = _Walk(code.co_consts).key
+    return f"{code.co_code.hex()} {code.co_exceptiontable.hex()} {counts} {names} {constants}"
 
 
 def _has_contents(cell: Any) -> bool:
