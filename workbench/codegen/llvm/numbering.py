@@ -171,9 +171,6 @@ class Numbering:
         return 0
 
     def _share(self, line: Line, scope: Scope) -> None:
-        """An instruction is wanted at another place of the program as well: its location is what they share."""
-        writer = self.writer
-        if scope.place is None:
-            return
-        same = line.line == writer.line
-        line.move(writer.module.location(scope.place, writer.line if same else 0), writer.line if same else 0)
+        """An instruction is wanted at another place, too: its line stays, its scope is where it stands."""
+        if scope.place is not None:
+            line.move(self.writer.module.location(scope.place, line.line), line.line)
