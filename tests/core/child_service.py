@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from workbench.core import frames as messages
@@ -85,6 +86,8 @@ def do_exit(request: Request, frames: Frames) -> Any:
 
 
 def do_sleep(request: Request, frames: Frames) -> Any:
+    if "inside" in request:
+        Path(request["inside"]).touch()
     time.sleep(request.get("seconds", 1000))
     return {}, []
 

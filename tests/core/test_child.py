@@ -261,20 +261,21 @@ def test_the_child_ends_when_its_parent_leaves() -> None:
 
 
 @pytest.mark.parametrize("ignoring", [False, True], ids=["usual", "the caller ignores SIGINT"])
-def test_ctrl_c_ends_the_wait_and_the_child(ignoring: bool) -> None:
+def test_ctrl_c_ends_the_wait_and_the_child(ignoring: bool, tmp_path: Path) -> None:
     """Also where the process that started ours ignores SIGINT, as a script does for its background jobs."""
-    body = """
+    inside = tmp_path / "inside"
+    body = f"""
         signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
-            print("asking", flush=True)
-            child.ask("sleep")
+            child.ask("sleep", {{"inside": {str(inside)!r}}})
         except KeyboardInterrupt:
             print("interrupted", child.alive, flush=True)
     """
     start: Callable[[], object] | None = (lambda: signal.signal(signal.SIGINT, signal.SIG_IGN)) if ignoring else None
     process = python(body, preexec_fn=start)
     pid = int(first_line(process))
-    assert first_line(process) == "asking"
+    while not inside.exists():  # the child has the request, so the parent waits for its answer
+        time.sleep(0.01)
     process.send_signal(signal.SIGINT)
     assert first_line(process) == "interrupted False"
     assert process.wait(60) == 0 and gone(pid)
