@@ -400,6 +400,7 @@ def _if_then_else(self: ExpressionEmitter, node: n.Call) -> Emission:
     condition = yield node.args[0]
     if condition.dtype.is_vector:
         return (yield from _masked_choice(self, node, condition))
+    self.registers.before_arms(node.args[1:])
     writer = self.writer
     then, otherwise, done = writer.fresh("then"), writer.fresh("else"), writer.fresh("done")
     before = writer.segment()

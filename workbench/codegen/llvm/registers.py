@@ -15,10 +15,11 @@ length, and their constants are equal modulo this length.  An access of another 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from ...arith import nodes as n
 from ...tir import nodes as t
 from ...tir.transforms.small_floats import is_small
 from .addresses import Place, pointer_to
@@ -156,6 +157,15 @@ class Registers:
             value = emitter.assign(value.dtype, f"select {mask.typed}, {value.typed}, {before.typed}")
         kept.held[place.constant] = Held(value, True, place, align, emitter.writer.position)
         return True
+
+    def before_arms(self, arms: Sequence[n.PrimExpr]) -> None:
+        """Before the branch to arms of an expression: memory holds what they may read, since a store inside of an arm
+        would not have happened where the other one is taken."""
+        for arm in arms:
+            for load, _ in self._emitter.facts.loads(arm):
+                kept = self._kept.get(id(load.buffer))
+                if kept is not None:
+                    self._write_back(kept)
 
     def _write_back(self, kept: Kept, constants: tuple[int, ...] | None = None) -> None:
         """Make memory hold what is held; it stays known."""
