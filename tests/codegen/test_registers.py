@@ -53,7 +53,8 @@ class Program:
     def block(self, depth: int, bound: list[str], count: int) -> None:
         margin = "    " * depth
         for _ in range(count):
-            kind = self.random.choice(["store", "store", "lanes", "out", "loop", "if"] if depth < 4 else ["store", "lanes"])
+            kinds = ["store", "store", "lanes", "out", *(["loop", "if"] if depth < 4 else [])]
+            kind = self.random.choice(kinds)
             if kind == "store":
                 self.lines.append(f"{margin}acc[{self.place(bound)}] = {self.value(bound)}")
             elif kind == "lanes":
