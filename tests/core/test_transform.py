@@ -231,3 +231,14 @@ def test_a_pass_that_cannot_be_compared_says_why():
     with pytest.raises(WorkbenchError, match="E-PASS-DIFFERS") as caught:
         pass_named("Locked", {}, Locked.own_code_key)
     assert "lock" in caught.value.found
+
+
+def test_a_context_entered_again_takes_no_level_with_it() -> None:
+    without = PassContext(disabled_pass=["SimplifyExpr"])
+    with without:
+        with PassContext(opt_level=0):
+            with without:
+                assert without.opt_level == 0
+            assert PassContext.current().opt_level == 0
+        assert without.named_opt_level is None and PassContext.current() is without
+    assert without.named_opt_level is None

@@ -375,3 +375,38 @@ def test_comparing_two_sessions() -> None:
     assert compared.kernels[0] < compared.kernels[1]
     assert compared.greatest_difference < 1e-5 and "FuseOps" in compared.differing_steps
     assert min(compared.milliseconds) > 0 and "kernels" in str(compared)
+
+
+def test_threads_may_use_one_session_and_one_context() -> None:
+    """The target and the settings that a session enters are no thread's own."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    session = wb.open(small_model(), target="llvm -mcpu=x86-64")
+    inputs = small_inputs()
+    expected = wb.open(small_model(), target="llvm -mcpu=x86-64").run(inputs)
+
+    def work(_: int) -> tuple[Any, Any]:
+        found = session.rerun(disabled_pass=["FuseOps"]).run(inputs), session.run(inputs)
+        return found, wb.Target.current()
+
+    with ThreadPoolExecutor(4) as pool:
+        for (unfused, found), target in pool.map(work, range(8)):
+            assert target is None
+            for name, value in expected.items():
+                np.testing.assert_allclose(found[name], value, rtol=1e-6)
+                np.testing.assert_allclose(unfused[name], value, rtol=1e-4)
+
+
+def test_an_edit_after_code_generation_is_refused() -> None:
+    session = small_session()
+    kernel = session.kernels[0]
+    with pytest.raises(wb.WorkbenchError, match="E-PASS-PLACE"):
+        session.edit(tir={kernel: session["Codegen"].program[kernel].script()}, at="Codegen")
+
+
+def test_an_edit_goes_where_it_is_said_also_to_the_first_step() -> None:
+    session = small_session()
+    text = session["Import"].program.script().replace("R.nn.relu", "R.nn.leaky_relu")
+    assert session.edit(relay=text, at=0).labels[:2] == ("Import", "Edit")
+    with pytest.raises(wb.WorkbenchError, match="E-STEP-UNKNOWN"):
+        session.edit(relay=text, at="")

@@ -63,18 +63,30 @@ class PassContext:
         config: dict[str, Any] | None = None,
         trace: Any = None,
     ) -> None:
-        self.named_opt_level = opt_level
-        """The level that was named, here or by the context around; None where nobody named one: then a build, which
-        wants the best code, takes 3, and passes called by themselves the classic 2."""
         self._own_opt_level = opt_level
         self.required_pass = tuple(required_pass or ())
         self.disabled_pass = tuple(disabled_pass or ())
         self.instruments = tuple(instruments or ())
         self.config = dict(config or {})
         self.trace = trace
-        self._tokens: list[Any] = []
         for key in self.config:
             CONFIG_OPTIONS[key]
+
+    @property
+    def named_opt_level(self) -> int | None:
+        """The level that was named, here or by a context around this one.
+
+        None where nobody named one: then a build, which wants the best code, takes 3, and passes called by themselves
+        the classic 2.
+        """
+        named = self._own_opt_level
+        inside = False
+        for context in reversed(_entered.get()):
+            if named is not None:
+                break
+            inside = inside or context is self
+            named = context._own_opt_level if inside else None
+        return named
 
     @property
     def opt_level(self) -> int:
@@ -84,7 +96,8 @@ class PassContext:
     @staticmethod
     def current() -> PassContext:
         """The innermost context, or the default one."""
-        return _current.get() or _DEFAULT
+        entered = _entered.get()
+        return entered[-1] if entered else _DEFAULT
 
     @staticmethod
     def list_configs() -> dict[str, str]:
@@ -128,21 +141,19 @@ class PassContext:
     @contextmanager
     def applied(self) -> Iterator[None]:
         """These settings as the current ones; the instruments are told of passes only, not of entering and leaving."""
-        token = _current.set(self)
+        _entered.set((*_entered.get(), self))
         try:
             yield
         finally:
-            _current.reset(token)
+            _entered.set(_entered.get()[:-1])
 
     def __enter__(self) -> PassContext:
         self._enter_instruments()
-        if self._own_opt_level is None:
-            self.named_opt_level = PassContext.current().named_opt_level
-        self._tokens.append(_current.set(self))
+        _entered.set((*_entered.get(), self))
         return self
 
     def __exit__(self, *exception: object) -> None:
-        _current.reset(self._tokens.pop())
+        _entered.set(_entered.get()[:-1])
         self._exit_instruments()
 
 
@@ -159,5 +170,6 @@ for _name, _meaning in {
 }.items():
     CONFIG_OPTIONS.register(_name, _meaning, module=__name__)
 
-_current: ContextVar[PassContext | None] = ContextVar("workbench_pass_context", default=None)
+_entered: ContextVar[tuple[PassContext, ...]] = ContextVar("workbench_pass_context", default=())
+"""The contexts entered, the innermost last.  It holds no token: threads may enter one context at once."""
 _DEFAULT = PassContext()

@@ -241,7 +241,7 @@ class Session:
         te: Mapping[str, Any] | None = None,
         tir: Any = None,
         schedule: Mapping[str, Schedule] | None = None,
-        at: str | None = None,
+        at: str | int | None = None,
     ) -> Session:
         """A session with something changed by hand; everything after it is computed anew.
 
@@ -254,16 +254,21 @@ class Session:
         """
         made = self
         if relay is not None:
-            made = made._edited("relay", relay, made._index(at) if at else made._last("relay"))
+            made = made._edited("relay", relay, made._index(at) if at is not None else made._last("relay"))
         if te is not None:
             made = made._edited("tir", as_kernels(te), made.plan.kernel_step())
         if schedule is not None:
             made = made._rescheduled(schedule)
         if tir is not None:
-            made = made._edited("tir", tir, made._index(at) if at else made.plan.loop_step())
+            made = made._edited("tir", tir, made._index(at) if at is not None else made.plan.loop_step())
         return made
 
     def _edited(self, level: str, change: Any, index: int) -> Session:
+        if self.actions[index].kind == "codegen":
+            raise WorkbenchError(
+                "E-PASS-PLACE", "no edit comes after code generation", found=self.labels[index], expected="one before",
+                fix=f"edit(..., at={self.labels[index - 1]!r})", kept="the session as it was",
+            )  # fmt: skip
         stage = self.step(index).stage
         functions = functions_of(change, stage.module)
         known = {name: made for name, made in functions.items() if name in stage.module}

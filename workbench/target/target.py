@@ -35,7 +35,8 @@ from .tables import (
     Processor,
 )
 
-_current: ContextVar[Target | None] = ContextVar("workbench_target", default=None)
+_entered: ContextVar[tuple[Target, ...]] = ContextVar("workbench_target", default=())
+"""The targets entered with `with`, the innermost last.  It holds no token: threads may enter one target at once."""
 
 
 _LONGEST = 4096
@@ -58,7 +59,7 @@ class Target:
     Raises `WorkbenchError` (E-TARGET-*) for an unknown kind, tag or option, naming the nearest spelling.
     """
 
-    __slots__ = ("_kind", "_tokens", "host", "kind", "options")
+    __slots__ = ("_kind", "host", "kind", "options")
     kind: KindName
     options: Mapping[str, Any]
     host: Target | None
@@ -71,7 +72,6 @@ class Target:
         put(self, "_kind", KINDS[kind])
         put(self, "options", {name: options[name] for name in OPTION_ORDER if name in options})
         put(self, "host", None if chosen is None else chosen if isinstance(chosen, Target) else Target(chosen))
-        put(self, "_tokens", [])
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise WorkbenchError("E-TARGET-FROZEN", "a target is a value; make another one", found=f"target.{name} = ...")
@@ -270,17 +270,18 @@ class Target:
     @staticmethod
     def current(allow_none: bool = True) -> Target | None:
         """The innermost target entered with `with`.  Raises when there is none and `allow_none` is false."""
-        found = _current.get()
+        entered = _entered.get()
+        found = entered[-1] if entered else None
         if found is None and not allow_none:
             raise WorkbenchError("E-TARGET-NONE", "no target is set", fix='use `with Target("llvm"):` or pass target=')
         return found
 
     def __enter__(self) -> Target:
-        self._tokens.append(_current.set(self))
+        _entered.set((*_entered.get(), self))
         return self
 
     def __exit__(self, *exception: object) -> None:
-        _current.reset(self._tokens.pop())
+        _entered.set(_entered.get()[:-1])
 
     @staticmethod
     def list_kinds() -> list[str]:
