@@ -410,3 +410,31 @@ def test_an_edit_goes_where_it_is_said_also_to_the_first_step() -> None:
     assert session.edit(relay=text, at=0).labels[:2] == ("Import", "Edit")
     with pytest.raises(wb.WorkbenchError, match="E-STEP-UNKNOWN"):
         session.edit(relay=text, at="")
+
+
+MISUSED: dict[str, tuple[str, Any]] = {
+    "a pass that is none": ("E-PASS-KIND", lambda s, k: s.rerun(insert={"FuseOps": None})),
+    "a plain function": ("E-PASS-KIND", lambda s, k: s.rerun(passes=["InferType", len])),
+    "a number as a kernel": ("E-EDIT-KIND", lambda s, k: s.edit(te={k: 3})),
+    "no step": ("E-STEP-UNKNOWN", lambda s, k: s[None]),
+    "a slice": ("E-STEP-UNKNOWN", lambda s, k: s[1:3]),
+    "half a step": ("E-STEP-UNKNOWN", lambda s, k: s[1.5]),
+    "a number as a name": ("E-KERNEL-UNKNOWN", lambda s, k: s.schedule(0)),
+    "inputs without names": ("E-RUN-INPUT", lambda s, k: s.run([1])),
+    "extents of a program": ("E-OPEN-ARGUMENT", lambda s, k: wb.open(s.relay.module, shape={"x": (1, 2)})),
+    "constants of loops": ("E-OPEN-ARGUMENT", lambda s, k: wb.open(s.tir[k].function, params={"p0": 1})),
+}
+
+
+@pytest.mark.parametrize("what", MISUSED)
+def test_what_a_session_cannot_do_is_one_error(what: str) -> None:
+    code, misuse = MISUSED[what]
+    session = small_session()
+    with pytest.raises(WorkbenchError) as caught:
+        misuse(session, session.kernels[0])
+    assert caught.value.code == code and caught.value.expected + caught.value.fix
+
+
+def test_one_disabled_pass_may_be_named_by_itself() -> None:
+    session = small_session()
+    assert session.rerun(disabled_pass="SimplifyExpr").labels == session.rerun(disabled_pass=["SimplifyExpr"]).labels

@@ -11,6 +11,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from ..core.errors import WorkbenchError
 from ..core.module import IRModule
 from ..core.tensor import Tensor
 from ..core.transform import PASSES, Pass, pass_named
@@ -49,6 +50,12 @@ class Contents:
     def row_of(self, chosen: str | Pass, level: str) -> PassRow:
         """The row of a pass given by name or as an object."""
         made = pass_named(chosen) if isinstance(chosen, str) else chosen
+        if not isinstance(made, Pass):
+            raise WorkbenchError(
+                "E-PASS-KIND", "this is no pass", found=repr(made)[:80],
+                expected="the name of a pass, or what @function_pass and @module_pass make",
+                fix="a pass with options is called first: MyPass(option=1)",
+            )  # fmt: skip
         row = pass_row(made, level)
         self._passes.setdefault(row, made)
         return row

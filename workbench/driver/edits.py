@@ -40,9 +40,16 @@ def functions_of(change: Any, program: IRModule) -> dict[str, Any]:
 
 def as_kernels(change: Mapping[str, Any]) -> dict[str, Any]:
     """Unscheduled kernels from te tensors."""
-    from ..te import create_prim_func
+    from ..te import Tensor, create_prim_func
     from ..tir.nodes import PrimFunc
 
+    for name, value in change.items():
+        tensors = isinstance(value, (list, tuple)) and all(isinstance(item, Tensor) for item in value)
+        if not (isinstance(value, PrimFunc) or (tensors and value)):
+            raise WorkbenchError(
+                "E-EDIT-KIND", f"the kernel {name!r} is none", found=type(value).__name__,
+                expected="te tensors (inputs, then outputs) or a PrimFunc",
+            )  # fmt: skip
     return {
         name: value if isinstance(value, PrimFunc) else create_prim_func(list(value), name=name)
         for name, value in change.items()

@@ -75,6 +75,19 @@ def open_session(
     return Session(History(root, contents), plan, deciding())
 
 
+def _require_heard(x: Any, shape: Any, params: Any) -> None:
+    """Refuse what would be passed over in silence: extents where a program states its own, constants of loops."""
+    file = isinstance(x, (str, os.PathLike, bytes)) or hasattr(x, "SerializeToString")
+    graph = file or isinstance(x, (IRModule, Expr))
+    for name, given, heard in (("shape", shape, file), ("params", params, graph)):
+        if given and not heard:
+            raise WorkbenchError(
+                "E-OPEN-ARGUMENT", f"{name}= is not for what is opened here", found=type(x).__name__,
+                expected="an ONNX model" if name == "shape" else "an ONNX model or a graph",
+                fix="write the extents in the program" if name == "shape" else "make it an input of the program",
+            )  # fmt: skip
+
+
 def _refuse_for_saved(**given: Any) -> None:
     """A saved session says itself what it is: nothing that is asked of it is passed over in silence."""
     named = [name for name, value in given.items() if value is not None]
@@ -90,6 +103,7 @@ def _refuse_for_saved(**given: Any) -> None:
 
 def _imported(x: Any, shape: Any, params: Any, assume: Any = None) -> tuple[IRModule, str]:
     """The program that `x` stands for, and a name for it."""
+    _require_heard(x, shape, params)
     if assume and not (isinstance(x, (str, os.PathLike, bytes)) or hasattr(x, "SerializeToString")):
         raise WorkbenchError(
             "E-OPEN-ASSUME", "assume= is for models from files", found=type(x).__name__, expected="an ONNX model",

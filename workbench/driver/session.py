@@ -94,8 +94,9 @@ class Session:
                     fix=nearest(which, self.labels),
                 )
             return self.labels.index(which)
-        if not -len(self) <= which < len(self):
-            raise WorkbenchError("E-STEP-UNKNOWN", f"there is no step {which}", expected=f"0 to {len(self) - 1}")
+        if not isinstance(which, int) or not -len(self) <= which < len(self):
+            expected = f"a label, or a number from 0 to {len(self) - 1}"
+            raise WorkbenchError("E-STEP-UNKNOWN", f"there is no step {which!r}", expected=expected)
         return which % len(self)
 
     @property
@@ -146,7 +147,10 @@ class Session:
         step = self._required(pipeline.SCHEDULE)
         schedules = step.stage.schedules
         if kernel not in schedules:
-            raise WorkbenchError("E-KERNEL-UNKNOWN", f"there is no kernel {kernel!r}", fix=nearest(kernel, schedules))
+            raise WorkbenchError(
+                "E-KERNEL-UNKNOWN", f"there is no kernel {kernel!r}", expected="one of session.kernels",
+                fix=nearest(str(kernel), schedules),
+            )  # fmt: skip
         if default:
             return schedules[kernel].copy()
         from ..schedule import Schedule
@@ -178,6 +182,7 @@ class Session:
         the step after which they run.  The default target is this session's.
         """
         contents = self.history.contents
+        disabled_pass = (disabled_pass,) if isinstance(disabled_pass, str) else disabled_pass
         plan = self.plan if target is None else replace_field(self.plan, target=building_for(target))
         if passes is not None:
             plan = plan.with_graph([contents.row_of(chosen, "relay") for chosen in passes])
@@ -332,6 +337,10 @@ class Session:
 
     def run(self, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
         """Run the native code on arrays by input name; outputs by name."""
+        if not isinstance(inputs, Mapping):
+            raise WorkbenchError(
+                "E-RUN-INPUT", "inputs are given by name", found=type(inputs).__name__, expected='{"x": array, ...}'
+            )
         return self.build().run(inputs)
 
     @with_progress
