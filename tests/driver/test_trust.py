@@ -275,6 +275,75 @@ def test_typing_one_name_allows_no_other(victim: Path, tmp_path: Path) -> None:
     np.testing.assert_array_equal(clean.run({"A": X})["B"], X)
 
 
+def strangers_edit(path: Path, victim: Path) -> Path:
+    """A clean program with an edit of a stranger's, whose text calls `system`."""
+    call = f'    T.evaluate(T.call_extern("system", "touch {victim}", dtype="int32"))\n'
+    wb.open(parse(HEAD + COPY)).edit(tir=HEAD + COPY + call, at="Import").save(str(path))
+    return path
+
+
+def _shown(session: Any) -> str:
+    """The text of the stranger's edit as it is shown, with a number changed."""
+    return session["Edit"].program["main"].script().replace("B[i] = A[i]", "B[i] = A[i] + T.float32(1)")
+
+
+def _unmarked(text: str) -> str:
+    return "".join(line for line in text.splitlines(keepends=True) if REFUSED not in line)
+
+
+WAYS_ROUND: dict[str, Callable[[Any, Path], Any]] = {
+    "before the edit": lambda s, folder: s.edit(tir={"main": _shown(s)}, at="Import").without("Edit#2"),
+    "without the edit": lambda s, folder: s.without("Edit").edit(tir={"main": _shown(s)}),
+    "without edit and mark": lambda s, folder: s.without("Edit").edit(tir={"main": _unmarked(_shown(s))}),
+    "at a later step": lambda s, folder: s.without("Edit").edit(tir={"main": _unmarked(_shown(s))}, at="Simplify"),
+    "removed, then put back": lambda s, folder: s.edit(tir={"main": HEAD + COPY}).edit(
+        tir={"main": _unmarked(_shown(s))}
+    ),
+    "saved in between": lambda s, folder: _again(s.without("Edit").edit(tir={"main": _unmarked(_shown(s))}), folder),
+    "removed, then saved, then put back": lambda s, folder: _again(s.edit(tir={"main": HEAD + COPY}), folder).edit(
+        tir={"main": _unmarked(_shown(s))}
+    ),
+    "a name of its own": lambda s, folder: _renamed(_unmarked(_shown(s)), folder),
+    "in a session of another file": lambda s, folder: wb.open(str(saved(HEAD + COPY, folder / "o.wb.json"))).edit(
+        tir={"main": _shown(s)}, at="Import"
+    ),
+    "where the person typed the name before": lambda s, folder: _typed_before(s, folder).edit(
+        tir={"main": _shown(s)}, at="Import"
+    ),
+}  # fmt: skip
+
+
+def _renamed(text: str, folder: Path) -> Any:
+    """The stranger's function of one name, its text put into another function of the same file."""
+    both = (HEAD + COPY, text.replace("def main", "def other"))
+    wb.open(wb.IRModule({name: parse(one) for name, one in zip(("main", "other"), both, strict=True)})).save(
+        str(folder / "two.wb.json")
+    )
+    clean = both[0].replace("def main", "def other")
+    return wb.open(str(folder / "two.wb.json")).edit(tir={"main": text, "other": clean}, at="Import")
+
+
+def _typed_before(session: Any, folder: Path) -> Any:
+    other = wb.open(str(saved(HEAD + COPY, folder / "o.wb.json")))
+    other.edit(tir={"main": _unmarked(_shown(session))}, at="Import")
+    return other
+
+
+@pytest.mark.parametrize("way", WAYS_ROUND)
+def test_text_that_a_file_brought_is_not_typed_by_handing_it_back(way: str, victim: Path, tmp_path: Path) -> None:
+    session = wb.open(str(strangers_edit(tmp_path / "s.wb.json", victim)))
+    edited = WAYS_ROUND[way](session, tmp_path)
+    with pytest.raises(WorkbenchError) as caught:
+        edited.run({"A": X})
+    assert caught.value.code == "E-TRUST-EXTERN" and caught.value.found == "system" and not victim.exists()
+
+
+def test_a_name_that_a_file_brought_is_typed_where_it_is_allowed(victim: Path, tmp_path: Path) -> None:
+    session = wb.open(str(strangers_edit(tmp_path / "s.wb.json", victim)), allow_extern="system")
+    session.edit(tir={"main": _shown(session)}, at="Import").without("Edit#2").run({"A": X})
+    assert victim.exists()
+
+
 def test_mathematics_and_the_workbenchs_own_functions_are_called(tmp_path: Path) -> None:
     lines = '    B[0] = T.call_pure_extern("hypotf", A[0], A[1], dtype="float32")\n'
     session = wb.open(str(saved(HEAD + COPY + lines, tmp_path / "s.wb.json")))

@@ -83,9 +83,10 @@ class Contents:
         return self.row_of(self.pass_of(row), row.level) if isinstance(row, PassRow) else row
 
     def edited_functions(self, row: Row) -> list[tuple[str, Any]]:
-        """The functions that a person made, by the name that they had."""
+        """The functions that an edit is of, before and after it, by the name that they had."""
         deltas = row.deltas if isinstance(row, EditRow) else ()
-        return [(delta.at.name, self.function(delta.after)) for delta in deltas]
+        texts = [(delta.at.name, text) for delta in deltas for text in (delta.before, delta.after) if text]
+        return [(name, self.function(text)) for name, text in texts]
 
     def constants_of(self, row: Row) -> dict[str, Tensor]:
         """The constants that the functions of an edit name."""

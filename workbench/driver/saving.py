@@ -142,7 +142,7 @@ def load(path: str, allow_extern: Sequence[str] = ()) -> Session:
     guard = Guard(os.path.basename(path), frozenset(allow_extern))
     for row in rows:
         guard.see(contents.edited_functions(row))
-    guard.marked(module)
+    guard.see(module.functions.items())
     plan = CompilePlan(program, root.level, target, settings, rows)
     session = Session(History(root, contents, guard), plan)
     return with_bases(session) if document["version"] == 1 else session

@@ -83,14 +83,20 @@ class Guard:
     """By function: names that this person wrote into it since."""
     refused: dict[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
     """By function: names refused so far."""
+    brought: frozenset[str] = frozenset()
+    """Names that a file brought, in whatever function of whatever row: nobody types them, they are allowed or not."""
 
     def note_typed(self, changed: Mapping[str, object], before: IRModule) -> None:
-        """A person changes functions: the names that are new in them are theirs."""
+        """A person changes functions: the names that are new in them are theirs, but for those that a file brought.
+
+        Text that was shown goes round: what says of itself that names in it are refused came from a file as well.
+        """
         for name, function in changed.items():
             earlier = before[name] if name in before else None
             if isinstance(function, t.PrimFunc):
                 old = outside_calls(earlier) if isinstance(earlier, t.PrimFunc) else frozenset[str]()
                 self.typed[name] = self.typed.get(name, frozenset()) | (outside_calls(function) - old)
+                self.brought |= outside_calls(function).intersection(function.attrs.get(REFUSED, ()))
 
     def marked(self, module: IRModule) -> IRModule:
         """The module with what is refused written into its loop functions; the very same if nothing is."""
@@ -103,7 +109,8 @@ class Guard:
 
     def mark(self, name: str, function: t.PrimFunc) -> t.PrimFunc:
         """A function with what is refused in it; the very same if nothing is."""
-        refused = outside_calls(function) - self.allowed - self.typed.get(name, frozenset())
+        typed = self.typed.get(name, frozenset()) - self.brought
+        refused = outside_calls(function) - self.allowed - typed
         if tuple(sorted(refused)) == function.attrs.get(REFUSED, ()):
             return function
         self.refused[name] = refused
@@ -111,9 +118,10 @@ class Guard:
         return function.replace(attrs=FrozenMap({**kept, REFUSED: tuple(sorted(refused))} if refused else kept))
 
     def see(self, functions: Iterable[tuple[str, object]]) -> None:
-        """Note what functions of the file call that is refused, for `__str__`."""
+        """Note what functions of the file call, and what of it is refused, for `__str__`."""
         for name, function in functions:
             if isinstance(function, t.PrimFunc):
+                self.brought |= outside_calls(function)
                 self.mark(name, function)
 
     def __str__(self) -> str:
