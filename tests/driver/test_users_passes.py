@@ -10,7 +10,7 @@ import pytest
 
 import workbench as wb
 from workbench import WorkbenchError, relay
-from workbench.core.transform import PASSES, PassContext, module_pass
+from workbench.core.transform import PASSES, PassContext, Sequential, module_pass
 
 HEAD = """
 import numpy as np
@@ -100,3 +100,11 @@ def test_a_saved_session_knows_its_pass_by_its_code(tmp_path: Any) -> None:
     with pytest.raises(WorkbenchError) as caught:
         wb.open(path)
     assert caught.value.code == "E-PASS-UNKNOWN" and "cell" in caught.value.fix
+
+
+def test_passes_of_other_passes_are_other_passes() -> None:
+    names: dict[str, Any] = {"__name__": "__main__"}
+    exec(compile(HEAD + CELLS["captured array"].format(2), "cell", "exec"), names)
+    session = opened()
+    chosen = [Sequential([names["made"](np.float32([number]))]) for number in (2, 3)]
+    assert [added(session.rerun(insert={"FuseOps": each})) for each in chosen] == [2, 3]

@@ -218,6 +218,10 @@ class Sequential(Pass):
         self.passes = tuple(passes)
         super().__init__(PassInfo(name, opt_level, tuple(required or ())), self._run_all, {})
 
+    def key_parts(self) -> tuple[Any, ...]:
+        """What it depends on: its passes, in order."""
+        return *super().key_parts(), self.passes
+
     def _run_all(self, mod: IRModule, context: PassContext) -> IRModule:
         for step in progress.track(self.passes, "passes", lambda chosen: chosen.name):
             if not context.enabled(step.info):
