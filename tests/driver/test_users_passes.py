@@ -102,9 +102,74 @@ def test_a_saved_session_knows_its_pass_by_its_code(tmp_path: Any) -> None:
     assert caught.value.code == "E-PASS-UNKNOWN" and "cell" in caught.value.fix
 
 
+def changing(how: str) -> tuple[Any, Any]:
+    """(a pass that adds what stands beside it, how to change that)."""
+    names: dict[str, Any] = {"__name__": "__main__"}
+    exec(compile(HEAD + CELLS["global"].format(2), "cell", "exec"), names)
+    chosen = names["Adds"]
+    if how == "a pass of passes":
+        chosen = Sequential([names["Adds"]])
+    if how == "named like one of the workbench":
+        exec(compile(CELLS["global"].format(2).replace("Adds", "FoldConstant"), "cell", "exec"), names)
+        chosen = names["FoldConstant"]
+    if how == "a list in a closure":
+        exec(compile(CELLS["captured array"].format(2).replace("np.array([2.0])", "[2]"), "cell", "exec"), names)
+        held = [2]
+        return names["made"](held), lambda number: held.__setitem__(0, number)
+    return chosen, lambda number: names.update(NUMBER=number)
+
+
+CHANGES = ("a global", "a pass of passes", "named like one of the workbench", "a list in a closure")
+
+
+@pytest.mark.parametrize("how", CHANGES)
+def test_a_pass_that_changed_before_it_ran_is_not_run_as_the_one_that_was_chosen(how: str) -> None:
+    chosen, change = changing(how)
+    session = opened()
+    first = session.rerun(insert={"FuseOps": chosen})
+    label = first.labels[first.labels.index("FuseOps") + 1]
+    change(3)
+    for look in (lambda: first.run({}), first.build):
+        with pytest.raises(WorkbenchError) as caught:
+            look()
+        assert caught.value.code == "E-PASS-CHANGED" and label in caught.value.where, caught.value
+        assert len(str(caught.value).splitlines()) <= 6 and "s.reload()" in caught.value.fix
+    assert added(first.reload()) == 3
+    change(2)
+    assert added(session.rerun(insert={"FuseOps": chosen})) == added(first) == 2
+    change(3)
+    assert added(first) == 2, "it has run"
+    assert added(first.reload()) == added(session.rerun(insert={"FuseOps": chosen})) == 3
+
+
 def test_passes_of_other_passes_are_other_passes() -> None:
     names: dict[str, Any] = {"__name__": "__main__"}
     exec(compile(HEAD + CELLS["captured array"].format(2), "cell", "exec"), names)
     session = opened()
     chosen = [Sequential([names["made"](np.float32([number]))]) for number in (2, 3)]
     assert [added(session.rerun(insert={"FuseOps": each})) for each in chosen] == [2, 3]
+
+
+def test_the_later_of_two_passes_of_one_code_is_run() -> None:
+    names: dict[str, Any] = {"__name__": "__main__"}
+    exec(compile(HEAD + CELLS["captured array"].format(2), "cell", "exec"), names)
+    old, new = [2], [2]
+    session = opened()
+    session.rerun(passes=[names["made"](old), "FuseOps"])
+    old[0] = 3
+    assert added(session.rerun(passes=[names["made"](new), "FuseOps"])) == 2
+
+
+def test_a_pass_that_notes_what_it_sees_runs_as_often_as_it_is_asked_to() -> None:
+    seen: list[int] = []
+
+    @module_pass(name="Notes")
+    def Notes(mod: Any, ctx: PassContext) -> Any:
+        seen.append(len(mod.functions))
+        return mod
+
+    session = opened().rerun(insert={"InferType": Notes, "FuseOps": Notes})
+    assert added(session) == added(session.rerun(target="llvm -mcpu=x86-64")) == 0
+    assert len(seen) == 4
+    session.debug("Notes")
+    assert len(seen) == 5

@@ -59,7 +59,7 @@ def test_errors_are_as_long_as_asked_for() -> None:
 
 def test_masks_verify_each_step(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[t.PrimFunc] = []
-    monkeypatch.setattr("workbench.tir.verify.verify", seen.append)
+    monkeypatch.setattr("workbench.schedule.classic.verify", seen.append)
     Schedule(matmul()).get_block("C")
     assert not seen
     sch = Schedule(matmul(), debug_mask="all")

@@ -147,6 +147,14 @@ class Pass(Keyed):
         """The code's key of a user's pass; none of the workbench's, which versions change and a name means."""
         return "" if is_own(defined_in(self)) else self.code_key
 
+    @property
+    def may_change(self) -> bool:
+        """Whether the code's key may be another one later and tells so: a user's pass that reads nothing without a key.
+
+        A pass that is made of passes may be of both.
+        """
+        return (isinstance(self, Sequential) or not is_own(defined_in(self))) and not without_key(self._run)
+
     def differs(self, code: str) -> WorkbenchError:
         """The refusal to take this pass for another one of its name, whose code's key is given."""
         nameless = without_key(self._run)

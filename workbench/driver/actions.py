@@ -16,7 +16,7 @@ from typing import Any
 from ..core import origin
 from ..core.errors import WorkbenchError, nearest
 from ..core.module import IRModule
-from ..core.transform import PASSES, PassContext, PassInstrument
+from ..core.transform import PASSES, Pass, PassContext, PassInstrument
 from ..lower import Lowered, lower_module, schedule_kernels
 from ..lower.provider import Provider, default_provider, override
 from ..tir.nodes import PrimFunc
@@ -24,7 +24,7 @@ from ..tir.transforms.pipeline import CHECKED_PIPELINE
 from . import reattach
 from .anchors import located
 from .contents import Contents
-from .history import Action, Stage, key_of
+from .history import Action, OfTheMoment, Stage, key_of
 from .plan import IMPORT, CompilePlan, EditRow, PassRow, ProgramRef, ScheduleRow
 from .rebase import Rebased, RebaseError, rebase_text
 from .tails import rebase_tail
@@ -105,12 +105,28 @@ class _Around:
 
         def run(stage: Stage | None) -> Stage:
             assert stage is not None
-            with self.entered() as instruments:
+            with self.entered() as instruments, self._unchanged(row, made):
                 if memo is None or instruments:
                     return replace(stage, module=made(stage.module))
                 return replace(stage, module=memo.run(made, stage.module))
 
         return Action(row.name, "pass", row.level, dict(made.options), key, run, row.code)
+
+    @contextmanager
+    def _unchanged(self, row: PassRow, made: Pass) -> Iterator[None]:
+        """Run a pass that reads what it read when it was chosen: its step is known by that."""
+        if not made.may_change:
+            yield
+            return
+        before = made.code_key
+        if self.contents.chosen_code(before) != self.contents.chosen_code(row.code):
+            raise OfTheMoment(
+                "E-PASS-CHANGED", f"pass {row.name} reads something that changed after the pass was chosen",
+                found=f"the code {before}", expected=f"the code {row.code}",
+                fix="take the pass as it is now: s.reload()", kept="the steps before it",
+            )  # fmt: skip
+        yield
+        self.contents.note_run(before, made.code_key)
 
     def _lower(self) -> Action:
         def run(stage: Stage | None) -> Stage:

@@ -11,10 +11,11 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from ..core.code_names import is_own
 from ..core.errors import WorkbenchError
 from ..core.module import IRModule
 from ..core.tensor import Tensor
-from ..core.transform import PASSES, Pass, pass_named
+from ..core.transform import PASSES, Pass, defined_in, pass_named
 from .function_memo import FunctionMemo
 from .plan import EditRow, PassRow, Row, pass_row
 from .text import constants_in, function_text, parse_function
@@ -28,6 +29,7 @@ class Contents:
         self._functions: dict[str, Any] = {}
         self._passes: dict[PassRow, Pass] = {}
         self._memos: dict[str, FunctionMemo] = {}
+        self._chosen: dict[str, str] = {}
 
     def memo(self, key: str) -> FunctionMemo:
         """What a pass made of single functions, by the key of its action."""
@@ -57,8 +59,18 @@ class Contents:
                 fix="a pass with options is called first: MyPass(option=1)",
             )  # fmt: skip
         row = pass_row(made, level)
-        self._passes.setdefault(row, made)
+        self._passes[row] = made  # of two with one code the later one: the other's data may have changed since
         return row
+
+    def chosen_code(self, code: str) -> str:
+        """The code's key of a pass as it was before runs of its own changed what it reads, such as a list it fills."""
+        return self._chosen.get(code, code)
+
+    def note_run(self, before: str, after: str) -> None:
+        """A run of a pass changed what the pass reads itself, and with it the key of its code."""
+        chosen = self.chosen_code(before)
+        if after != chosen:
+            self._chosen.setdefault(after, chosen)
 
     def pass_of(self, row: PassRow) -> Pass:
         """The pass of a row: the one that was chosen, else the one of this name."""
@@ -67,9 +79,9 @@ class Contents:
         return self._passes[row]
 
     def reloaded(self, row: PassRow) -> PassRow:
-        """The row with the pass of this name as it is defined now; one that no name stands for stays."""
-        if row.name not in PASSES:
-            return row
+        """The row with the pass of this name as it is defined now; one that has no name is the same, keyed anew."""
+        if row.name not in PASSES or (row.own and is_own(defined_in(PASSES[row.name]))):
+            return self.row_of(self.pass_of(row), row.level)
         now = PASSES[row.name]
         made = now if isinstance(now, Pass) else now(**self.pass_of(row).options)
         return self.row_of(made, row.level)

@@ -23,6 +23,10 @@ from .contents import Contents
 from .plan import CompilePlan
 
 
+class OfTheMoment(WorkbenchError):
+    """An error of what is around a step at this moment, not of the step: it is not kept, so that it may go away."""
+
+
 @dataclass(frozen=True)
 class Stage:
     """What flows from step to step: the program, and what later stages need to know of earlier ones."""
@@ -129,7 +133,8 @@ class History:
             if known is None:
                 label = action.name if count == 1 else f"{action.name}#{count}"
                 known = self._run(identity, label, action, found)
-                self._steps[identity] = known
+                if not isinstance(known.error, OfTheMoment):
+                    self._steps[identity] = known
             found = known
         if found is None:
             raise WorkbenchError("E-HISTORY-EMPTY", "a session has no steps")

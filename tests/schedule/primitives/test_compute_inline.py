@@ -9,6 +9,7 @@ from tests.schedule import odd_programs as q
 from tests.schedule import programs as p
 from tests.schedule.harness import Program, Steps, check_refusal, check_steps
 from workbench.arith import build
+from workbench.core.limits import limits
 from workbench.schedule import Schedule
 
 
@@ -42,3 +43,8 @@ REFUSALS: dict[str, tuple[Program, Steps, str]] = {
 @pytest.mark.parametrize("name", REFUSALS)
 def test_refusal(name: str, golden: Golden) -> None:
     check_refusal(golden, *REFUSALS[name])
+
+
+def test_refusal_of_expressions_beyond_the_limit(golden: Golden, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "inlined_nodes", 8)
+    check_refusal(golden, p.chain, lambda s: s.compute_inline("two"), "E-SCHEDULE-INLINE-SIZE")
