@@ -16,6 +16,7 @@ import pytest
 import workbench as wb
 from tests.driver.programs import small_inputs, small_session
 from workbench import tir
+from workbench.codegen.llvm.imported import texts
 from workbench.contrib import clang
 from workbench.core.errors import WorkbenchError
 from workbench.core.transform import PASSES
@@ -371,6 +372,39 @@ def test_a_trace_from_a_file_brings_no_code() -> None:
         Trace.from_json(text)
     assert "line" in caught.value.where
     assert Trace.from_json(text, allow_code=True).steps == schedule.trace.steps
+
+
+def scheduled_with_code(session: Any, victim: Path) -> Any:
+    """A schedule by hand that brings native code: a C function."""
+    kernel = session.kernels[-1]
+    schedule = session.schedule(kernel)
+    loop = schedule.get_loops("softmax_sum")[-1]
+    schedule.annotate(loop, "pragma_import_llvm", c_code(victim).replace("\\n", "\n"))
+    return session.edit(schedule={kernel: schedule})
+
+
+def test_native_code_in_a_schedule_is_the_persons_own_or_allowed(victim: Path, tmp_path: Path) -> None:
+    mine, path = scheduled_with_code(small_session(), victim), str(tmp_path / "s.wb.json")
+    kernel = mine.kernels[-1]
+    mine.build()
+    assert texts(mine.codegen.module) == (c_code(victim).replace("\\n", "\n"),)
+    mine.save(path)
+    opened = wb.open(path)
+    assert "refused: import_llvm" in repr(opened), "said before any step is computed"
+    small_session().save(str(tmp_path / "clean.wb.json"))
+    for session in (opened, scheduled_with_code(wb.open(str(tmp_path / "clean.wb.json")), victim)):
+        with pytest.raises(WorkbenchError) as caught:
+            session.build()
+        assert caught.value.code == "E-TRUST-EXTERN" and "allow_extern=('import_llvm',)" in caught.value.fix
+        assert kernel in caught.value.message and "Schedule" in caught.value.where
+        assert len(str(caught.value).splitlines()) <= 6
+    allowed = wb.open(path, allow_extern=("import_llvm",))
+    assert "refused" not in repr(allowed)
+    for name, value in mine.run(small_inputs()).items():
+        np.testing.assert_array_equal(allowed.run(small_inputs())[name], value)
+    text = mine.tir[kernel].script()
+    with pytest.raises(WorkbenchError, match="E-TRUST-EXTERN"):
+        opened.edit(schedule={kernel: small_session().schedule(kernel)}).edit(tir={kernel: text}).build()
 
 
 def test_allowing_is_for_files() -> None:

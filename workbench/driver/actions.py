@@ -176,7 +176,7 @@ class _Around:
                 known = nearest(tail.at.name, kernels)
                 raise WorkbenchError("E-KERNEL-UNKNOWN", f"there is no kernel {tail.at.name!r}", fix=known)
             if name is not None:
-                report = rebase_tail(tail, kernels[name], self.provider or default_provider)
+                report = rebase_tail(tail, kernels[name], self.provider or default_provider, self.contents.guard)
             assert report is not None
             reports[tail.at.name] = report
         _refuse_lost(reports, row.name)
@@ -233,7 +233,7 @@ def _code(trace: str) -> str:
     from ..schedule import Trace
 
     try:
-        return Trace.from_json(trace).as_python()
+        return Trace.from_json(trace, allow_code=True).as_python()  # only shown
     except WorkbenchError:  # a damaged file: the step says so
         return json.loads(trace) if trace.startswith('"') else trace
 

@@ -16,6 +16,7 @@ from ..core.errors import WorkbenchError
 from ..core.module import IRModule
 from ..core.tensor import Tensor
 from ..core.transform import PASSES, Pass, defined_in, pass_named
+from ..tir.outside import Guard
 from .function_memo import FunctionMemo
 from .plan import EditRow, PassRow, Row, pass_row
 from .text import constants_in, function_text, parse_function
@@ -24,7 +25,9 @@ from .text import constants_in, function_text, parse_function
 class Contents:
     """See the module's header.  Shared by all sessions on a history; grows only."""
 
-    def __init__(self, constants: Mapping[str, Tensor] | None = None) -> None:
+    def __init__(self, constants: Mapping[str, Tensor] | None = None, guard: Guard | None = None) -> None:
+        self.guard = guard
+        """What the programs may call, where they came from a file."""
         self.constants: dict[str, Tensor] = dict(constants or {})
         self._functions: dict[str, Any] = {}
         self._passes: dict[PassRow, Pass] = {}

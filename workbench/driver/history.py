@@ -89,14 +89,10 @@ _OF_THIS_PROCESS: Final = ("pass", "lower", "schedule", "codegen")
 class History:
     """Steps by path.  Shared by all sessions that stem from one import."""
 
-    def __init__(
-        self, root: Action | None = None, contents: Contents | None = None, guard: Guard | None = None
-    ) -> None:
+    def __init__(self, root: Action | None = None, contents: Contents | None = None) -> None:
         """`root` imports the program; `contents` is what stands behind the plans' data."""
         self._root = root
         self.contents = contents if contents is not None else Contents()
-        self.guard = guard
-        """What the programs may call, where they came from a file."""
         self._steps: dict[str, Step] = {}
         self._plans: dict[str, CompilePlan] = {}
         self.known: dict[str, Any] = {}
@@ -104,6 +100,11 @@ class History:
 
     def __len__(self) -> int:
         return len(self._steps)
+
+    @property
+    def guard(self) -> Guard | None:
+        """What the programs may call, where they came from a file."""
+        return self.contents.guard
 
     @property
     def root(self) -> Action:

@@ -30,11 +30,11 @@ from ..core.plain_file import read_plain
 from ..core.tensor import Tensor, stated_shape
 from ..core.transform import PASSES, PassContext
 from ..core.whole_file import write_whole
-from ..tir.outside import Guard
+from ..tir.outside import IMPORT_LLVM, Guard
 from .actions import import_action
 from .contents import Contents
 from .history import History
-from .plan import CompilePlan, ProgramRef
+from .plan import CompilePlan, ProgramRef, ScheduleRow
 from .saved_plan import damaged, rows_from, settings_from, with_bases
 from .text import constants_in, parse, script
 
@@ -137,14 +137,17 @@ def load(path: str, allow_extern: Sequence[str] = ()) -> Session:
     program = ProgramRef(document["source"], module.fingerprint())
     root = import_action(module, program, origins)
     settings = settings_from(document.get("settings"))
-    contents = Contents(constants)
-    rows = tuple(map(contents.settled, rows_from(document["plan"], document["version"])))
     guard = Guard(os.path.basename(path), frozenset(allow_extern))
+    contents = Contents(constants, guard)
+    rows = tuple(map(contents.settled, rows_from(document["plan"], document["version"])))
     for row in rows:
         guard.see(contents.edited_functions(row))
+        for tail in row.tails if isinstance(row, ScheduleRow) else ():
+            if IMPORT_LLVM in tail.trace:
+                guard.see_native_code(tail.at.name)
     guard.see(module.functions.items())
     plan = CompilePlan(program, root.level, target, settings, rows)
-    session = Session(History(root, contents, guard), plan)
+    session = Session(History(root, contents), plan)
     return with_bases(session) if document["version"] == 1 else session
 
 

@@ -10,7 +10,9 @@ from ..lower.kernel import Kernel
 from ..lower.provider import Provider
 from ..schedule import Schedule, Trace
 from ..schedule.rebase import replay_tail
+from ..schedule.trace_json import has_code
 from ..tir.nodes import PrimFunc
+from ..tir.outside import NATIVE_CODE, Guard, not_allowed
 from .plan import Anchor, TraceTail
 from .rebase import Dropped, Rebased, signature
 
@@ -58,12 +60,16 @@ def _bare(function: PrimFunc) -> PrimFunc:
     return function.replace(attrs=type(function.attrs)(kept))
 
 
-def rebase_tail(tail: TraceTail, kernel: Kernel, provider: Provider) -> Rebased:
+def rebase_tail(tail: TraceTail, kernel: Kernel, provider: Provider, guard: Guard | None = None) -> Rebased:
     """The steps after the default's, on today's default where that has the same primitives in order.
 
-    Else the whole trace, on the bare kernel, with a note.
+    Else the whole trace, on the bare kernel, with a note.  Raises `WorkbenchError` (E-TRUST-EXTERN) for native code in
+    a session from a file, where `guard` does not allow it.
     """
-    trace = Trace.from_json(tail.trace)
+    trace = Trace.from_json(tail.trace, allow_code=True)
+    if guard is not None and NATIVE_CODE not in guard.allowed and any(has_code(step.arguments) for step in trace.steps):
+        message = f"the schedule of kernel {kernel.name} brings native code into a session that came from a file"
+        raise not_allowed(message, (NATIVE_CODE,))
     notes: tuple[str, ...] = ()
     if tail.shared:
         default = provider(kernel)

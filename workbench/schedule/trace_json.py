@@ -171,7 +171,7 @@ def read(text: str, allow_code: bool = False) -> Trace:
     known: dict[str, Reference] = {}
     steps = tuple(_step(reader, row, known) for row in fields["steps"].value)
     for step, row in zip(steps, fields["steps"].value, strict=True):
-        if not allow_code and _has_code(step.arguments):
+        if not allow_code and has_code(step.arguments):
             reader.fail(
                 "the trace carries native code",
                 row.offset,
@@ -182,12 +182,12 @@ def read(text: str, allow_code: bool = False) -> Trace:
     return Trace(steps, fields["function"].value)
 
 
-def _has_code(value: Any) -> bool:
+def has_code(value: Any) -> bool:
     """Whether the annotation that imports native code is named anywhere in a value."""
     if isinstance(value, dict):
-        return any(_has_code(item) for pair in value.items() for item in pair)
+        return any(has_code(item) for pair in value.items() for item in pair)
     if isinstance(value, tuple):
-        return any(_has_code(item) for item in value)
+        return any(has_code(item) for item in value)
     return value == IMPORT_LLVM
 
 

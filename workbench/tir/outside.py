@@ -12,7 +12,7 @@ frozenset({'system'})
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -61,14 +61,20 @@ def require_allowed(function: t.PrimFunc, name: str = "") -> None:
     refused = function.attrs.get(REFUSED, ())
     names = sorted(outside_calls(function).intersection(refused)) if refused else []
     if names:
-        raise WorkbenchError(
-            "E-TRUST-EXTERN",
-            f"{name or function.attrs.get('global_symbol', 'main')} came from a file and calls functions outside of it",
-            found=", ".join(names),
-            expected="mathematics, and functions that you allow by name",
-            fix=f"read the program; if you trust it: wb.open(path, allow_extern={tuple(names)!r})",
-            kept="none of them was called",
-        )
+        found = name or function.attrs.get("global_symbol", "main")
+        raise not_allowed(f"{found} came from a file and calls functions outside of it", names)
+
+
+def not_allowed(message: str, names: Sequence[str]) -> WorkbenchError:
+    """The refusal of what names functions that nobody allowed, in a session from a file."""
+    return WorkbenchError(
+        "E-TRUST-EXTERN",
+        message,
+        found=", ".join(names),
+        expected="mathematics, and functions that you allow by name",
+        fix=f"read the program; if you trust it: wb.open(path, allow_extern={tuple(names)!r})",
+        kept="none of them was called",
+    )
 
 
 @dataclass
@@ -123,6 +129,12 @@ class Guard:
             if isinstance(function, t.PrimFunc):
                 self.brought |= outside_calls(function)
                 self.mark(name, function)
+
+    def see_native_code(self, name: str) -> None:
+        """Note that the file's schedule of a kernel brings native code."""
+        self.brought |= {NATIVE_CODE}
+        if NATIVE_CODE not in self.allowed:
+            self.refused[name] = self.refused.get(name, frozenset()) | {NATIVE_CODE}
 
     def __str__(self) -> str:
         """One line for a person."""
