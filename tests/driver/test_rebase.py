@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -112,6 +113,56 @@ def test_a_schedule_that_does_not_apply_stops_there_and_is_dropped_by_command() 
         gone.rebase(keep="nothing")
 
 
+def two_relus(swapped: bool) -> Any:
+    x, y = relay.var("x", shape=(64,)), relay.var("y", shape=(128,))
+    small, large = relay.nn.relu(x), relay.nn.relu(y)
+    return relay.Function([x, y], relay.Tuple([large, small] if swapped else [small, large]))
+
+
+def split_by(session: Any, kernel: str, factor: int) -> Any:
+    schedule = session.schedule(kernel, default=False)
+    schedule.split(schedule.get_loops(schedule.get_block("relu"))[0], factors=[None, factor])
+    return session.edit(schedule={kernel: schedule})
+
+
+def test_schedules_of_kernels_that_changed_names_both_stay(tmp_path: Path) -> None:
+    session = split_by(wb.open(two_relus(False)), "fused_nn_relu", 2)
+    swapped = session.edit(relay=wb.IRModule.from_expr(two_relus(True)), at="Import")
+    both = split_by(swapped, "fused_nn_relu", 4)
+    both.save(str(tmp_path / "s.wb.json"))
+    for made in (both, wb.open(str(tmp_path / "s.wb.json"))):
+        scripts = [made["Schedule"].program[name].script() for name in ("fused_nn_relu", "fused_nn_relu_1")]
+        assert "T.grid(32, 4)" in scripts[0] and "T.grid(32, 2)" in scripts[1]
+        (action,) = (action for action in made.actions if action.kind == "schedule")
+        assert set(action.arguments) == {"fused_nn_relu", "fused_nn_relu#2"}
+    again = split_by(both, "fused_nn_relu_1", 8)
+    assert len(again.plan.rows[again.labels.index("Schedule") - 1].tails) == 2, "scheduled again, the tail is another"
+    scripts = [again["Schedule"].program[name].script() for name in ("fused_nn_relu", "fused_nn_relu_1")]
+    assert "T.grid(32, 4)" in scripts[0] and "T.grid(8, 8)" in scripts[1]
+
+
+def test_two_schedules_that_come_to_be_of_one_kernel_are_refused() -> None:
+    def program(alpha: float) -> Any:
+        x = relay.var("x", shape=(64,))
+        return relay.Function([x], relay.nn.leaky_relu(x, alpha))
+
+    def by(session: Any, factor: int) -> Any:
+        schedule = session.schedule("fused_nn_leaky_relu", default=False)
+        schedule.split(schedule.get_loops(schedule.get_block("leaky_relu"))[0], factors=[None, factor])
+        return session.edit(schedule={"fused_nn_leaky_relu": schedule})
+
+    one, other = by(wb.open(program(0.125)), 2), by(wb.open(program(0.25)), 4)
+    place = one.labels.index("Schedule")
+    row = one.plan.rows[place - 1]
+    both = replace(row, tails=(*row.tails, *other.plan.rows[place - 1].tails))
+    session = replace(one, plan=one.plan.with_row(place, both))
+    error = session["Schedule"].error
+    assert error is not None and error.code == "E-EDIT-REBASE" and "two edits" in error.found, f"{error}"
+    kept = session.rebase(keep="applicable")
+    assert kept["Schedule"].error is None and len(kept.plan.rows[place - 1].tails) == 1
+    assert "T.grid(32, 2)" in kept["Schedule"].program["fused_nn_leaky_relu"].script()
+
+
 # --- rerun keeps edits ----------------------------------------------------------------------------------------------
 
 RERUNS: dict[str, Callable[[Any], Any]] = {
@@ -191,7 +242,7 @@ def test_two_changes_of_one_place_are_a_conflict_with_a_report() -> None:
     error = changed["Edit#2"].error
     assert error is not None and error.code == "E-EDIT-REBASE", f"{error}"
     report: Any = error
-    assert report.reports[kernel].dropped and "0.25" in error.found and "0.5" in error.found
+    assert report.reports[0].name == kernel and report.reports[0].dropped and "0.25" in error.found and "0.5" in error.found
     assert changed.plan.rows == changed.rerun().plan.rows, "nothing is dropped"
     kept = changed.rebase(keep="applicable")
     assert answer(kept) == pytest.approx(-1.6) and kept.labels.count("Edit#2") == 0

@@ -8,7 +8,8 @@ Every action runs under the plan's own target and settings; instruments are thos
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -26,7 +27,7 @@ from .anchors import located
 from .contents import Contents
 from .history import Action, OfTheMoment, Stage, key_of
 from .plan import IMPORT, CompilePlan, EditRow, PassRow, ProgramRef, ScheduleRow
-from .rebase import Rebased, RebaseError, rebase_text
+from .rebase import Rebased, RebaseError, rebase_text, second_of
 from .tails import rebase_tail
 
 
@@ -161,7 +162,7 @@ class _Around:
                 module, schedules = schedule_kernels(stage.module, stage.lowered.kernels, provider)
             return replace(stage, module=module, schedules=schedules)
 
-        arguments = {tail.at.name: _code(tail.trace) for tail in row.tails}
+        arguments = _by_name((tail.at.name, _code(tail.trace)) for tail in row.tails)
         parts = [part for tail in row.tails for part in (tail.at, tail.shared, tail.trace)]
         return Action(row.name, "schedule", "tir", arguments, key_of("schedule", *parts, self.key), run)
 
@@ -169,18 +170,20 @@ class _Around:
         """The schedules by hand, each on today's kernel.  Raises `RebaseError` where one does not apply."""
         assert stage.lowered is not None
         kernels = {kernel.name: kernel for kernel in stage.lowered.kernels}
-        reports: dict[str, Rebased] = {}
+        reports: list[Rebased] = []
         for tail in row.tails:
             name, report = located(tail.at, stage)
             if name not in kernels and not tail.at.fingerprint:
                 known = nearest(tail.at.name, kernels)
                 raise WorkbenchError("E-KERNEL-UNKNOWN", f"there is no kernel {tail.at.name!r}", fix=known)
             if name is not None:
-                report = rebase_tail(tail, kernels[name], self.provider or default_provider, self.contents.guard)
+                report = second_of(name, "kernel", reports)
+                provider = self.provider or default_provider
+                report = report or rebase_tail(tail, kernels[name], provider, self.contents.guard)
             assert report is not None
-            reports[tail.at.name] = report
+            reports.append(report)
         _refuse_lost(reports, row.name)
-        return {report.name: report.result for report in reports.values()}
+        return {report.name: report.result for report in reports}
 
     def _edit(self, row: EditRow) -> Action:
         def run(stage: Stage | None) -> Stage:
@@ -191,13 +194,13 @@ class _Around:
                 reattach.record(function, stage.module[name], name)
             return replace(stage, module=stage.module.with_functions(changed), lowered=_with_kernels(stage, changed))
 
-        arguments = {delta.at.name: delta.after for delta in row.deltas}
+        arguments = _by_name((delta.at.name, delta.after) for delta in row.deltas)
         parts = [part for delta in row.deltas for part in (delta.at, delta.before, delta.after)]
         return Action(row.name, "edit", row.level, arguments, key_of("edit", row.level, *parts), run)
 
     def _edited(self, row: EditRow, stage: Stage) -> dict[str, Any]:
         """The edited functions by name, on today's.  Raises `RebaseError` where one does not apply."""
-        reports: dict[str, Rebased] = {}
+        reports: list[Rebased] = []
         for delta in row.deltas:
             name, report = located(delta.at, stage)
             if name is None and not delta.before:
@@ -206,11 +209,13 @@ class _Around:
             if name is not None:
                 now = stage.module[name]
                 before = self.contents.function(delta.before) if delta.before else now
-                report = rebase_text(name, before, self.contents.function(delta.after), now, stage.module)
+                report = second_of(name, "function", reports)
+                after = self.contents.function(delta.after)
+                report = report or rebase_text(name, before, after, now, stage.module)
             assert report is not None
-            reports[delta.at.name] = report
+            reports.append(report)
         _refuse_lost(reports, row.name)
-        return {report.name: report.result for report in reports.values()}
+        return {report.name: report.result for report in reports}
 
 
 def decides(instrument: PassInstrument) -> bool:
@@ -223,10 +228,21 @@ def deciding() -> tuple[PassInstrument, ...]:
     return tuple(item for item in PassContext.current().instruments if decides(item))
 
 
-def _refuse_lost(reports: Mapping[str, Rebased], step: str) -> None:
-    if any(report.dropped for report in reports.values()):
-        names = ", ".join(name for name, found in reports.items() if found.dropped)
+def _refuse_lost(reports: Sequence[Rebased], step: str) -> None:
+    lost = [report.name for report in reports if report.dropped]
+    if lost:
+        names = ", ".join(dict.fromkeys(lost))
         raise RebaseError(reports, f"step {step}, {names}")
+
+
+def _by_name(parts: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """The parts of a row by the name that their function had; one that occurs again is numbered ("relu#2")."""
+    found: dict[str, str] = {}
+    counts: Counter[str] = Counter()
+    for name, part in parts:
+        counts[name] += 1
+        found[name if counts[name] == 1 else f"{name}#{counts[name]}"] = part
+    return found
 
 
 def _code(trace: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -94,18 +94,17 @@ def rescheduled(row: ScheduleRow, schedules: Mapping[str, Any], stage: Stage) ->
     return replace(row, tails=(*kept, *made.values()))
 
 
-def applicable(row: Row, reports: Mapping[str, Rebased], stage: Stage, contents: Contents) -> Row | None:
+def applicable(row: Row, reports: Sequence[Rebased], stage: Stage, contents: Contents) -> Row | None:
     """What of an edit's row applies, by the reports of its conflict; None where nothing of an edit of functions does.
 
-    `stage` is the one before the row's step.
+    `stage` is the one before the row's step; the reports are in the order of the row.
     """
     if isinstance(row, ScheduleRow):
-        tails = [_applicable_tail(tail, reports[tail.at.name], stage) for tail in row.tails]
+        tails = [_applicable_tail(tail, report, stage) for tail, report in zip(row.tails, reports, strict=True)]
         return replace(row, tails=tuple(tail for tail in tails if tail is not None))
     assert isinstance(row, EditRow)
     deltas: list[TextDelta] = []
-    for delta in row.deltas:
-        report = reports[delta.at.name]
+    for delta, report in zip(row.deltas, reports, strict=True):
         if not report.dropped:
             deltas.append(delta)
         elif report.applied and report.name in stage.module:

@@ -9,7 +9,7 @@ schedule by its steps (`schedule.rebase`).  Where nothing has changed beneath an
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -58,10 +58,10 @@ class Rebased:
 class RebaseError(WorkbenchError):
     """An edit does not apply to what comes before it now; `reports` say what does and what does not."""
 
-    def __init__(self, reports: Mapping[str, Rebased], where: str) -> None:
-        """`reports` by the name of the function that the edit was made of."""
-        lost = [item for report in reports.values() for item in report.dropped]
-        kept = sum(len(report.applied) for report in reports.values())
+    def __init__(self, reports: Sequence[Rebased], where: str) -> None:
+        """`reports` one by one as the parts of the row, since names of kernels are counters and change owners."""
+        lost = [item for report in reports for item in report.dropped]
+        kept = sum(len(report.applied) for report in reports)
         super().__init__(
             CODE,
             f"{len(lost)} of {len(lost) + kept} changes by hand do not apply to what comes before them now",
@@ -70,7 +70,15 @@ class RebaseError(WorkbenchError):
             fix='make the edit again, or drop what does not apply: s.rebase(keep="applicable")',
             kept="the edit, whole; the program before it",
         )
-        self.reports = dict(reports)
+        self.reports = tuple(reports)
+
+
+def second_of(name: str, kind: str, reports: Sequence[Rebased]) -> Rebased | None:
+    """The report of an edit of a function that an earlier part of the row is of already; None for the first."""
+    if not any(report.name == name and report.result is not None for report in reports):
+        return None
+    why = "two edits of one step are of it now; the earlier one is kept"
+    return Rebased(name, None, (), (Dropped(f"{kind} {name}", why),))
 
 
 def rebase_text(name: str, before: Any, after: Any, now: Any, module: IRModule) -> Rebased:
