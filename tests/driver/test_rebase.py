@@ -242,7 +242,8 @@ def test_two_changes_of_one_place_are_a_conflict_with_a_report() -> None:
     error = changed["Edit#2"].error
     assert error is not None and error.code == "E-EDIT-REBASE", f"{error}"
     report: Any = error
-    assert report.reports[0].name == kernel and report.reports[0].dropped and "0.25" in error.found and "0.5" in error.found
+    assert report.reports[0].name == kernel and report.reports[0].dropped
+    assert "0.25" in error.found and "0.5" in error.found
     assert changed.plan.rows == changed.rerun().plan.rows, "nothing is dropped"
     kept = changed.rebase(keep="applicable")
     assert answer(kept) == pytest.approx(-1.6) and kept.labels.count("Edit#2") == 0

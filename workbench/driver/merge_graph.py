@@ -1,16 +1,16 @@
 """Three versions of a relay function, merged by expressions: a person's changes of `before`, made on `now`.
 
-Every expression of the two later versions gets the label of its counterpart in `before`, found by `reattach`, or a
-label of its own.  A version is then a table from label to what the expression is and the labels of its operands, and
+Every expression of the two later versions gets the label of its counterpart in `before`, found by `counterparts`, or
+a label of its own.  A version is then a table from label to what the expression is and the labels of its operands, and
 tables merge field by field: what one side left alone is the other's.  Which order the text has does not matter, and a
 numbering that shifted is no change.
 
-Invariant: a counterpart that is not the only candidate is none, so nothing is merged by a guess.
+Invariants: a counterpart that is not the only candidate is none, so nothing is merged by a guess; every change that
+the edit made is applied or dropped with a reason.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -19,10 +19,17 @@ from ..core.node import Node, children, post_order, rewrite
 from ..relay.ir import expr as r
 from ..relay.ir.operator import Operator
 from . import reattach
+from .counterparts import counterparts
 
 Label = int | tuple[str, int]
 """The position of an expression in `before`; else the version and the position there."""
-_OWN: Final = "itself"
+Change = tuple[Label | str, int]
+"""An expression and the place of its operand that is another; or one of the marks below."""
+_OWN: Final = -1
+"""The expression itself is another, or new."""
+_ALL: Final = -2
+"""The expression has more or fewer operands."""
+_ROOT: Final = "the result"
 
 
 @dataclass(frozen=True)
@@ -34,6 +41,8 @@ class MergedGraph:
     """The changed expressions."""
     dropped: tuple[tuple[str, str], ...]
     """(the expression, why its change does not apply)"""
+    made: int
+    """How many changes the edit made; each of them is applied or dropped."""
 
 
 @dataclass(frozen=True)
@@ -56,11 +65,11 @@ class _Version:
 def merge_graph(before: r.Expr, after: r.Expr, now: r.Expr) -> MergedGraph:
     """See the module's header.  The function as it is `now` where nothing applies."""
     base = _version(before, {}, "before")
-    mine = _version(after, _counterparts(after, before), "after")
-    theirs = _version(now, _counterparts(now, before), "now")
+    mine = _version(after, counterparts(after, before), "after")
+    theirs = _version(now, counterparts(now, before), "now")
     merge = _Merge(base, mine, theirs)
     merge.run()
-    return MergedGraph(merge.built(), tuple(merge.applied), tuple(merge.dropped))
+    return MergedGraph(merge.built(), tuple(merge.applied.values()), tuple(merge.dropped.values()), len(merge.made))
 
 
 # --- versions as tables ---------------------------------------------------------------------------------------------
@@ -91,22 +100,21 @@ def _version(function: r.Expr, counterparts: dict[int, int], name: str) -> _Vers
     return made
 
 
-def _counterparts(new: r.Expr, old: r.Expr) -> dict[int, int]:
-    """For expressions of `new`, the position of their counterpart in `old`; weak likeness counts where it is unique."""
-    positions = {id(node): position for position, node in enumerate(_parts(old))}
-    whole_new, whole_old = reattach.whole_keys(new), reattach.whole_keys(old)
-    pairs = reattach.reattach(new, old).pairs
-    certain = [(one, other) for one, other in pairs if whole_new[id(one)] == whole_old[id(other)]]
-    sure_new, sure_old = {id(one) for one, _ in certain}, {id(other) for _, other in certain}
-    left_new = Counter(reattach.own_key(node) for node in _parts(new) if id(node) not in sure_new)
-    left_old = Counter(reattach.own_key(node) for node in _parts(old) if id(node) not in sure_old)
-    found = {id(one): positions[id(other)] for one, other in certain}
-    for one, other in pairs:
-        mine, theirs = reattach.own_key(one), reattach.own_key(other)
-        if id(one) not in sure_new and left_new[mine] == left_old[mine] and left_new[theirs] == left_old[theirs]:
-            found[id(one)] = positions[id(other)]
-        elif id(one) not in sure_new and mine != theirs and left_new[mine] == 1 and left_old[theirs] == 1:
-            found[id(one)] = positions[id(other)]
+def _changes(base: _Version, mine: _Version) -> dict[Change, str]:
+    """All that an edit changed, each as text."""
+    found: dict[Change, str] = {}
+    if mine.root != base.root:
+        found[_ROOT, 0] = "the result"
+    for label, wanted in mine.table.items():
+        was = base.table.get(label)
+        if was is None or wanted.own != was.own:
+            found[label, _OWN] = _shown(wanted.node)
+        if was is not None and len(was.operands) != len(wanted.operands):
+            found[label, _ALL] = f"the operands of {_shown(wanted.node)}"
+        elif was is not None:
+            pairs = enumerate(zip(was.operands, wanted.operands, strict=True))
+            places = [place for place, (one, other) in pairs if one != other]
+            found.update({(label, place): f"an operand of {_shown(wanted.node)}" for place in places})
     return found
 
 
@@ -114,31 +122,45 @@ def _counterparts(new: r.Expr, old: r.Expr) -> dict[int, int]:
 
 
 class _Merge:
-    """One merge; `run` fills the merged table."""
+    """One merge; `run` fills the merged table.  Every change that the edit made ends in `applied` or in `dropped`."""
 
     def __init__(self, base: _Version, mine: _Version, theirs: _Version) -> None:
         self.base, self.mine, self.theirs = base, mine, theirs
         self.table: dict[Label, tuple[Any, tuple[Label, ...]]] = {}
         """The node whose own part is taken, and the merged operands."""
         self.root: Label = theirs.root
-        self.applied: list[str] = []
-        self.dropped: list[tuple[str, str]] = []
-        self.lost: list[tuple[str, str]] = []
+        self.made = _changes(base, mine)
+        self.applied: dict[Change, str] = {}
+        self.dropped: dict[Change, tuple[str, str]] = {}
+        self.lost: list[str] = []
         """What the edit builds on and that is gone: then nothing of it applies."""
 
     def run(self) -> None:
-        """Merge what the result needs, from the root on; so what nothing uses any more is no conflict."""
-        self.root = self._edge("the result", self.base.root, self.mine.root, self.theirs.root)
+        """Merge what the result needs, from the root on; a change of what nothing needs any more is dropped."""
+        self.root = self._edge((_ROOT, 0), self.base.root, self.mine.root, self.theirs.root)
         stack = [self.root]
         while stack:
             label = stack.pop()
             if label not in self.table:
                 self.table[label] = self._definition(label)
                 stack.extend(self.table[label][1])
-        if self.lost:
-            with_them = [(change, "it goes with the others") for change in self.applied]
-            self.dropped = [*self.dropped, *self.lost, *with_them]
-            self.applied = []
+        for change in self.made:
+            if self.lost:
+                self._drop(change, f"{self.lost[0]} is not there any more")
+            elif change not in self.applied and change not in self.dropped:
+                self._drop(change, "nothing in what comes before is this expression for certain")
+
+    def _apply(self, change: Change) -> None:
+        self.applied[change] = self.made[change]
+
+    def _drop(self, change: Change, why: str) -> None:
+        self.applied.pop(change, None)
+        self.dropped.setdefault(change, (self.made[change], why))
+
+    def _of(self, label: Label) -> list[Change]:
+        """The changes of the operands of an expression."""
+        places = range(max(1, len(self.mine.table[label].operands)))
+        return [change for change in ((label, place) for place in (_ALL, *places)) if change in self.made]
 
     def _definition(self, label: Label) -> tuple[Any, tuple[Label, ...]]:
         was, wanted, found = (version.table.get(label) for version in (self.base, self.mine, self.theirs))
@@ -149,39 +171,48 @@ class _Merge:
             chosen = found if wanted is None else wanted
             assert chosen is not None
             if was is None and wanted is not None:
-                self.applied.append(_shown(wanted.node))
+                self._apply((label, _OWN))
             return chosen.node, chosen.operands
         if found is None:
-            self.lost.append((_shown(wanted.node), f"{_shown(was.node)} is not there any more"))
+            self.lost.append(_shown(was.node))
             return wanted.node, wanted.operands
-        return self._merged(was, wanted, found)
+        return self._merged(label, was, wanted, found)
 
-    def _merged(self, was: _Definition, wanted: _Definition, found: _Definition) -> tuple[Any, tuple[Label, ...]]:
+    def _merged(
+        self, label: Label, was: _Definition, wanted: _Definition, found: _Definition
+    ) -> tuple[Any, tuple[Label, ...]]:
         node = found.node
         if wanted.own != was.own:
             if found.own not in (was.own, wanted.own):
-                self.dropped.append((_shown(wanted.node), f"{_shown(was.node)} is {_shown(found.node)} now"))
-                return found.node, found.operands
+                why = f"{_shown(was.node)} is {_shown(found.node)} now"
+                return self._kept(found, [(label, _OWN), *self._of(label)], why)
             node = wanted.node
-            self.applied.append(_shown(wanted.node))
+            self._apply((label, _OWN))
         if wanted.operands == was.operands and len(found.operands) == len(_operands(node)):
             return node, found.operands
         if not len(was.operands) == len(wanted.operands) == len(found.operands):
-            if found.operands == was.operands:
-                self.applied.append(_shown(wanted.node))
+            if found.operands == was.operands and found.own in (was.own, wanted.own):
+                for change in self._of(label):
+                    self._apply(change)
                 return wanted.node, wanted.operands
-            self.dropped.append((_shown(wanted.node), f"its operands are others now: {_shown(found.node)}"))
-            return found.node, found.operands
-        edges = zip(was.operands, wanted.operands, found.operands, strict=True)
-        return node, tuple(self._edge(f"an operand of {_shown(wanted.node)}", *labels) for labels in edges)
+            own: list[Change] = [(label, _OWN)] if wanted.own != was.own else []
+            return self._kept(found, [*own, *self._of(label)], f"its operands are others now: {_shown(found.node)}")
+        edges = enumerate(zip(was.operands, wanted.operands, found.operands, strict=True))
+        return node, tuple(self._edge((label, place), *labels) for place, labels in edges)
 
-    def _edge(self, where: str, was: Label, wanted: Label, found: Label) -> Label:
-        if wanted in (was, found):
+    def _kept(self, found: _Definition, changes: list[Change], why: str) -> tuple[Any, tuple[Label, ...]]:
+        """The expression as it is now, without these changes."""
+        for change in changes:
+            self._drop(change, why)
+        return found.node, found.operands
+
+    def _edge(self, change: Change, was: Label, wanted: Label, found: Label) -> Label:
+        if wanted == was:
             return found
-        if found == was:
-            self.applied.append(where)
+        if wanted == found or found == was:
+            self._apply(change)
             return wanted
-        self.dropped.append((where, "what comes before has changed it as well"))
+        self._drop(change, "what comes before has changed it as well")
         return found
 
     def built(self) -> Any:

@@ -93,6 +93,9 @@ def rebase_text(name: str, before: Any, after: Any, now: Any, module: IRModule) 
         found = _merged_loops(name, renamed(before, name), after, now)
     elif isinstance(now, Expr) and isinstance(after, Expr) and isinstance(before, Expr):
         merged = merge_graph(before, after, now)
+        assert len(merged.applied) + len(merged.dropped) == merged.made, "a change was neither applied nor reported"
+        if not merged.made and not same(before, after):
+            return _lost(name, now, "the change is of no expression, and what comes before is another function now")
         dropped = tuple(Dropped(where, why) for where, why in merged.dropped)
         found = Rebased(name, merged.result, merged.applied, dropped)
     else:

@@ -1,0 +1,91 @@
+"""Edits of one of several equal parts of a program: carried to that part, or a conflict, never made on another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import workbench as wb
+from workbench import relay
+
+Build = Callable[[Any], Any]
+
+
+def leaky(operand: Any, alpha: float = 0.125) -> Any:
+    return relay.nn.leaky_relu(operand, alpha)
+
+
+def program(build: Build) -> Any:
+    x = relay.var("x", shape=(4,))
+    return wb.IRModule.from_expr(relay.Function([x], build(x)))
+
+
+def carried(before: Build, after: Build, now: Build) -> Any:
+    """The session of an edit whose base is another program now."""
+    return wb.open(program(before)).edit(relay=program(after), at="Import").edit(relay=program(now), at="Import")
+
+
+def in_a_row(first: float = 0.125, second: float = 0.125) -> Build:
+    return lambda x: leaky(leaky(x, first), second)
+
+
+def side_by_side(alpha: float = 0.125) -> Build:
+    return lambda x: relay.Tuple([leaky(relay.exp(x), alpha), leaky(relay.exp(relay.negative(x)))])
+
+
+CONFLICTS: dict[str, tuple[Build, Build, Build]] = {
+    "one of a row is gone": (in_a_row(), in_a_row(second=0.5), leaky),
+    "the row is gone": (in_a_row(), in_a_row(second=0.5), relay.tanh),
+    "one of a row is gone, its operand too": (in_a_row(), in_a_row(second=0.5), lambda x: leaky(relay.abs(x))),
+    "both stand elsewhere": (
+        side_by_side(),
+        side_by_side(0.5),
+        lambda x: relay.Tuple([leaky(relay.sqrt(relay.negative(x))), leaky(relay.sqrt(x))]),
+    ),
+    "the edited one is gone": (
+        side_by_side(),
+        side_by_side(0.5),
+        lambda x: relay.Tuple([leaky(relay.exp(relay.negative(x)))]),
+    ),
+    "the other one is gone and one changed": (
+        side_by_side(),
+        side_by_side(0.5),
+        lambda x: relay.Tuple([leaky(relay.exp(relay.abs(x)))]),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CONFLICTS)
+def test_a_change_of_an_expression_that_cannot_be_told_is_a_conflict(name: str) -> None:
+    session = carried(*CONFLICTS[name])
+    error = session["Edit#2"].error
+    assert error is not None and error.code == "E-EDIT-REBASE" and "0.5" in error.found, f"{error}"
+    assert "0.5" not in session.rebase()["InferType"].script()
+
+
+CARRIED: dict[str, tuple[Build, Build, Build, Build]] = {
+    "below both": (in_a_row(), in_a_row(first=0.5), lambda x: in_a_row()(relay.abs(x)), lambda x: leaky(leaky(
+        relay.abs(x), 0.5))),
+    "between them": (in_a_row(), in_a_row(second=0.5), lambda x: leaky(relay.abs(leaky(x))), lambda x: leaky(
+        relay.abs(leaky(x)), 0.5)),
+    "above both": (in_a_row(), in_a_row(first=0.5), lambda x: relay.abs(in_a_row()(x)), lambda x: relay.abs(leaky(
+        leaky(x, 0.5)))),
+    "what is left is the edited one with all that it holds": (in_a_row(), in_a_row(first=0.5), leaky, lambda x: leaky(
+        x, 0.5)),
+    "beside it": (
+        side_by_side(),
+        side_by_side(0.5),
+        lambda x: relay.Tuple([leaky(relay.exp(x)), leaky(relay.exp(relay.abs(x)))]),
+        lambda x: relay.Tuple([leaky(relay.exp(x), 0.5), leaky(relay.exp(relay.abs(x)))]),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CARRIED)
+def test_a_change_of_one_of_equal_expressions_is_carried_to_it(name: str) -> None:
+    before, after, now, merged = CARRIED[name]
+    session = carried(before, after, now)
+    assert session["Edit#2"].error is None, f"{session['Edit#2'].error}"
+    assert session["Edit#2"].script() == wb.open(program(merged))["Import"].script()

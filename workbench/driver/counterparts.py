@@ -1,0 +1,161 @@
+"""Which expression of one version of a graph is which of another, where that is certain.
+
+    positions = counterparts(now, before)     # by identity of an expression of `now`: its position in `before`
+
+Equal expressions are told apart by where they stand: those with the same operands are the same, and so are those
+that are the same operand of the same users, unless that user has another operand like it or the versions have other
+numbers of them.  Pairs found serve to find their neighbours.  An expression that others are like and that nothing
+around tells apart has no counterpart.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Sequence
+
+from ..core.node import Node, children, post_order
+from ..relay.ir import expr as r
+from ..relay.ir.operator import Operator
+from . import reattach
+
+Users = tuple[tuple[int, int], ...]
+"""(position of a user, place of the operand) for all users of an expression."""
+
+
+class _Graph:
+    """The expressions of a version by position, operands first."""
+
+    def __init__(self, function: r.Expr) -> None:
+        self.nodes: list[Node] = [node for node in post_order(function) if isinstance(node, (r.Expr, r.Clause))]
+        self.positions = {id(node): position for position, node in enumerate(self.nodes)}
+        whole = reattach.whole_keys(function)
+        self.whole = [whole[id(node)] for node in self.nodes]
+        self.own = [reattach.own_key(node) for node in self.nodes]
+        self.kind = [_kind(node) for node in self.nodes]
+        self.operands = [self._below(node) for node in self.nodes]
+        users: list[list[tuple[int, int]]] = [[] for _ in self.nodes]
+        for position, operands in enumerate(self.operands):
+            for place, operand in enumerate(operands):
+                users[operand].append((position, place))
+        self.users: list[Users] = [tuple(found) for found in users]
+
+    def _below(self, node: Node) -> tuple[int, ...]:
+        return tuple(self.positions[id(child)] for child in children(node) if id(child) in self.positions)
+
+    def alone(self, position: int, keys: Sequence[Hashable]) -> bool:
+        """Whether no user of an expression has another operand of the same key."""
+        return all(
+            sum(keys[other] == keys[position] for other in self.operands[user]) == 1
+            for user, _ in self.users[position]
+        )
+
+
+def _kind(node: Node) -> Hashable:
+    """What an expression is, without its parameters."""
+    named = isinstance(node, r.Call) and isinstance(node.op, Operator)
+    return (type(node).__name__, node.op.name if named else "")  # type: ignore[union-attr]
+
+
+def counterparts(new: r.Expr, old: r.Expr) -> dict[int, int]:
+    """See the module's header."""
+    search = _Search(_Graph(new), _Graph(old))
+    search.run(reattach.reattach(new, old).pairs)
+    return {id(search.new.nodes[one]): other for one, other in search.partner.items()}
+
+
+class _Search:
+    """The pairs found so far, from which more are found."""
+
+    def __init__(self, new: _Graph, old: _Graph) -> None:
+        self.new, self.old = new, old
+        self.partner: dict[int, int] = {}
+        self.taken: set[int] = set()
+        counts = Counter(new.own), Counter(old.own)
+        self.same_count = {key for key, count in counts[0].items() if counts[1][key] == count}
+
+    def run(self, likely: Sequence[tuple[Node, Node]]) -> None:
+        """Pair by what is the only one of its kind, then along operands and users, then what only resembles."""
+        self._only(self.new.whole, self.old.whole)
+        self._only(self.new.own, self.old.own)
+        self._pair(len(self.new.nodes) - 1, len(self.old.nodes) - 1)  # the functions themselves
+        self._spread(self.new.own, self.old.own)
+        self._spread(self.new.kind, self.old.kind)
+        self._spread(self.new.own, self.old.own)
+        for one, other in likely:
+            mine, theirs = self.new.positions[id(one)], self.old.positions[id(other)]
+            if self._resembles(mine, theirs):
+                self._pair(mine, theirs)
+        self._spread(self.new.own, self.old.own)
+
+    def _pair(self, one: int, other: int) -> bool:
+        if one in self.partner or other in self.taken or type(self.new.nodes[one]) is not type(self.old.nodes[other]):
+            return False
+        self.partner[one] = other
+        self.taken.add(other)
+        return True
+
+    def _only(self, ours: Sequence[Hashable], theirs: Sequence[Hashable]) -> None:
+        """Pair what only one on each side has."""
+        mine, other = _unique(ours), _unique(theirs)
+        for key, position in mine.items():
+            if position >= 0 and other.get(key, -1) >= 0:
+                self._pair(position, other[key])
+
+    def _spread(self, ours: Sequence[Hashable], theirs: Sequence[Hashable]) -> None:
+        """Pair by the operands and by the users of what is paired, until nothing more is found."""
+        up = _unique([(key, below) for key, below in zip(theirs, self.old.operands, strict=True)])
+        own_up = _unique([(key, below) for key, below in zip(ours, self.new.operands, strict=True)])
+        standing = enumerate(zip(theirs, self.old.users, strict=True))
+        down = {(key, frozenset(users)): place for place, (key, users) in standing}
+        found = True
+        while found:
+            found = False
+            for position in range(len(self.new.nodes)):
+                if position not in self.partner:
+                    found |= self._by_operands(position, ours, own_up, up)
+            for position in reversed(range(len(self.new.nodes))):
+                if position not in self.partner:
+                    found |= self._by_users(position, ours, theirs, down)
+
+    def _by_operands(
+        self, position: int, ours: Sequence[Hashable], own: dict[Hashable, int], known: dict[Hashable, int]
+    ) -> bool:
+        below = self.new.operands[position]
+        if not below or own[ours[position], below] < 0:
+            return False
+        other = known.get((ours[position], tuple(self.partner.get(operand, -1) for operand in below)), -1)
+        return other >= 0 and self._pair(position, other)
+
+    def _by_users(
+        self,
+        position: int,
+        ours: Sequence[Hashable],
+        theirs: Sequence[Hashable],
+        known: dict[tuple[Hashable, frozenset[tuple[int, int]]], int],
+    ) -> bool:
+        users = self.new.users[position]
+        other = known.get((ours[position], frozenset((self.partner.get(user, -1), place) for user, place in users)))
+        if not users or other is None or not (self.new.alone(position, ours) and self.old.alone(other, theirs)):
+            return False
+        counted = self.new.own[position] in self.same_count or self.new.own[position] != self.old.own[other]
+        return counted and self._pair(position, other)
+
+    def _resembles(self, one: int, other: int) -> bool:
+        """Whether two are the only ones left that are as they are, and have the same operands or users."""
+        if one in self.partner or other in self.taken:
+            return False
+        left_new = (self.new.own[at] for at in range(len(self.new.nodes)) if at not in self.partner)
+        left_old = (self.old.own[at] for at in range(len(self.old.nodes)) if at not in self.taken)
+        if Counter(left_new)[self.new.own[one]] != 1 or Counter(left_old)[self.old.own[other]] != 1:
+            return False
+        below = tuple(self.partner.get(operand, -1) for operand in self.new.operands[one])
+        users = {(self.partner.get(user, -1), place) for user, place in self.new.users[one]}
+        return (bool(below) and below == self.old.operands[other]) or users == set(self.old.users[other])
+
+
+def _unique(keys: Sequence[Hashable]) -> dict[Hashable, int]:
+    """The position of each key; -1 where several have it."""
+    found: dict[Hashable, int] = {}
+    for position, key in enumerate(keys):
+        found[key] = -1 if key in found else position
+    return found
