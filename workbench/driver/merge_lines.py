@@ -3,6 +3,9 @@
 Lines are compared without their indentation, which follows whoever changed it, so a loop put around lines does not
 stand against a change within them.  (Khanna, Kunal, Pierce, "A formal investigation of diff3", 2007.)
 
+Lines that read alike are not the same line for that: where a line at a change could be another one in the version
+that did not change it (`line_identity`), the change is a conflict, never a guess.
+
 >>> merge_lines("a\\nb\\nc", "a\\nB\\nc", "x\\na\\nb\\nc").text
 'x\\na\\nB\\nc\\n'
 """
@@ -12,6 +15,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+
+from .line_identity import Identity
 
 
 @dataclass(frozen=True)
@@ -45,13 +50,18 @@ def merge_lines(before: str, after: str, now: str) -> MergedLines:
     base, wanted, found = (_lines(text) for text in (before, after, now))
     keys = [line.strip() for line in base]
     mine, theirs = _changes(keys, wanted), _changes(keys, found)
+    same_found, same_wanted = Identity(base, found), Identity(base, wanted)
+    in_found, in_wanted = _aligned(keys, theirs), _aligned(keys, mine)
+    unsure = any(_unsure(change, in_wanted, same_wanted) for change in theirs)
     applied: list[str] = []
     dropped: list[tuple[str, str]] = []
     chosen = list(theirs)
     for change in mine:
         met = [other for other in theirs if change.meets(other)]
         shown = _shown(keys, change)
-        if all(_same_lines(other, change) and (other.low, other.high) == (change.low, change.high) for other in met):
+        if not met and (unsure or _unsure(change, in_found, same_found)):
+            dropped.append((shown, "which of several like lines it is about cannot be told any more"))
+        elif all(_same_lines(other, change) and (other.low, other.high) == (change.low, change.high) for other in met):
             applied.append(shown)
             if not met:
                 chosen.append(change)
@@ -72,6 +82,30 @@ def _changes(base: Sequence[str], other: Sequence[str]) -> list[_Change]:
         for tag, low, high, begin, end in matcher.get_opcodes()
         if tag != "equal"
     ]
+
+
+def _aligned(base: Sequence[str], changes: Sequence[_Change]) -> list[int | None]:
+    """For each line of the base its number in the version that these changes make; None for those that they replace."""
+    numbers: list[int | None] = []
+    shift = 0
+    for change in changes:
+        numbers += [index + shift for index in range(len(numbers), change.low)]
+        numbers += [None] * (change.high - change.low)
+        shift += len(change.lines) - (change.high - change.low)
+    return numbers + [index + shift for index in range(len(numbers), len(base))]
+
+
+def _unsure(change: _Change, numbers: Sequence[int | None], same: Identity) -> bool:
+    """Whether a line at a change may be another one in the other version than the one with which it is aligned.
+
+    These are the lines that it replaces; for an insertion the lines before and behind it.
+    """
+    near = range(change.low, change.high) if change.high > change.low else (change.low - 1, change.low)
+    return any(
+        numbers[index] is not None and not same.sure(index, numbers[index])
+        for index in near
+        if 0 <= index < len(numbers)
+    )
 
 
 def _same_lines(one: _Change, other: _Change) -> bool:
