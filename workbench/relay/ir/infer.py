@@ -143,7 +143,10 @@ class Inference(CallRules):
     def _names_changed_functions(self, program: e.Expr) -> bool:
         for node in post_order(program):
             if isinstance(node, e.GlobalVar) and node.remembered_type is not None:
-                if node.name_hint not in self.mod or node.remembered_type != self._global_type(node):
+                if node.name_hint not in self.mod:
+                    if program.remembered_type is not None:
+                        return True  # it was typed with a module that had the function
+                elif node.remembered_type != self._global_type(node):
                     return True
         return False
 
