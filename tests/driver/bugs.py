@@ -427,8 +427,8 @@ def _one_lane(good: Any) -> Any:
 
 
 def _far_away(good: Any) -> Any:
-    def address(self: Any, buffer: t.Buffer, index: Value) -> str:
-        found = good(self, buffer, index)
+    def address(self: Any, buffer: t.Buffer, place: Any) -> str:
+        found = good(self, buffer, place)
         if buffer.name != "pool_max":
             return found
         from workbench.codegen.llvm.types import HANDLE
@@ -490,7 +490,7 @@ CODEGEN = (
     Bug("numbers are assumed where a NaN is", "parallel", "Codegen", "kernel",
         patch=function_of(expressions, "min_max", _ordered)),
     Bug("an address far away", "wide", "Codegen", "max_pool", verdicts=("crashed",),
-        patch=function_of(expressions.ExpressionEmitter, "address", _far_away)),
+        patch=function_of(memory, "pointer_to", _far_away)),
     Bug("text that LLVM refuses", "wide", "Codegen", "LLVM", verdicts=("failed",),
         patch=function_of(expressions, "_opcode", _in_float32_only("fsbu"))),
 )  # fmt: skip
