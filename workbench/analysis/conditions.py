@@ -8,6 +8,7 @@ True
 
 from __future__ import annotations
 
+from ..arith import build
 from ..arith import nodes as a
 from ..arith.nodes import PrimExpr
 from .affine import Affine, Ranges
@@ -15,15 +16,8 @@ from .affine import Affine, Ranges
 
 def conjuncts(predicate: PrimExpr) -> list[PrimExpr]:
     """The conditions that `predicate` joins by `and`, in order, without those that are constantly true."""
-    found: list[PrimExpr] = []
-    stack = [predicate]
-    while stack:
-        current = stack.pop()
-        if isinstance(current, a.And):
-            stack.extend((current.b, current.a))
-        elif not (isinstance(current, a.IntImm) and current.value):
-            found.append(current)
-    return found
+    parts = build.conjuncts(predicate)
+    return [part for part in parts if not (isinstance(part, a.IntImm) and part.value)]
 
 
 def below(condition: PrimExpr, ranges: Ranges) -> Affine | None:

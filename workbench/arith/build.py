@@ -365,6 +365,19 @@ def all_of(*conditions: Any) -> PrimExpr:
     return result
 
 
+def conjuncts(condition: PrimExpr) -> list[PrimExpr]:
+    """The conditions that `condition` joins by `and`, in order; the inverse of `all_of`."""
+    found: list[PrimExpr] = []
+    pending = [condition]
+    while pending:
+        current = pending.pop()
+        if isinstance(current, n.And):
+            pending += [current.b, current.a]
+        else:
+            found.append(current)
+    return found
+
+
 def any_of(*conditions: Any) -> PrimExpr:
     """True when some condition holds (of none: false)."""
     result: PrimExpr = const(False)

@@ -14,7 +14,7 @@ stands in front of the loops (`LowerBlocks`); an executor that runs it in the fi
 from __future__ import annotations
 
 from ..arith import nodes as n
-from ..arith.build import all_of, any_of, const, less_equal
+from ..arith.build import all_of, any_of, conjuncts, const, less_equal
 from ..core.node import EMPTY, pre_order
 from . import nodes as t
 
@@ -51,7 +51,7 @@ def _inits(
 ) -> t.Stmt:
     """The init alone, over the loops that are no reduction's."""
     block = realize.block
-    conditions = [part for part in _conjuncts(realize.predicate) if not any(_uses(part, step) for step in driving)]
+    conditions = [part for part in conjuncts(realize.predicate) if not any(_uses(part, step) for step in driving)]
     assert block.init is not None
     alone = t.Block(
         f"{block.name}_init", tuple(iterator for iterator, _ in kept), (), block.writes, (), None, block.init, EMPTY
@@ -68,15 +68,3 @@ def _surely_runs(loop: t.For) -> bool:
 
 def _uses(expr: n.PrimExpr, loop: t.For) -> bool:
     return any(part is loop.var for part in pre_order(expr))
-
-
-def _conjuncts(condition: n.PrimExpr) -> list[n.PrimExpr]:
-    found: list[n.PrimExpr] = []
-    pending = [condition]
-    while pending:
-        expr = pending.pop()
-        if isinstance(expr, n.And):
-            pending += [expr.b, expr.a]
-        else:
-            found.append(expr)
-    return found

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...arith import nodes as n
-from ...arith.build import all_of, cast, equal, logical_and
+from ...arith.build import all_of, cast, conjuncts, equal, logical_and
 from ...core.node import EMPTY, FrozenMap, Node, children, pre_order, rewrite, substitute
 from ...core.trampoline import Task, run
 from ...core.transform import function_pass
@@ -216,14 +216,7 @@ def _buffers(stmt: t.Stmt) -> set[t.Buffer]:
 
 def _without_first_iteration(condition: n.PrimExpr, loop: t.For) -> n.PrimExpr | None:
     """`condition` with its part ``loop.var == loop.min`` taken out; None if it is not a conjunction holding that."""
-    parts: list[n.PrimExpr] = []
-    pending = [condition]
-    while pending:
-        expr = pending.pop()
-        if isinstance(expr, n.And):
-            pending += [expr.b, expr.a]
-        else:
-            parts.append(expr)
+    parts = conjuncts(condition)
     kept = [part for part in parts if not _is_first(part, loop)]
     if len(kept) == len(parts) or any(_uses(part, loop.var) for part in kept):
         return None
