@@ -79,6 +79,13 @@ def rescheduled(row: ScheduleRow, schedules: Mapping[str, Any], stage: Stage) ->
     kernels = {kernel.name: kernel for kernel in stage.lowered.kernels} if stage.lowered is not None else {}
     made: dict[str, TraceTail] = {}
     for name, schedule in schedules.items():
+        if not hasattr(schedule, "trace"):
+            raise WorkbenchError(
+                "E-EDIT-KIND",
+                f"the schedule of {name!r} is none",
+                found=type(schedule).__name__,
+                expected="what s.schedule(kernel) gives, changed",
+            )
         if name not in kernels:
             raise WorkbenchError("E-KERNEL-UNKNOWN", f"there is no kernel {name!r}", fix=nearest(name, kernels))
         kernel = kernels[name]
