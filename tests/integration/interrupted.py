@@ -15,18 +15,17 @@ import signal
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 
 from workbench.core import progress
 
 
 def children() -> list[str]:
-    """Process ids of the children of this process."""
-    tasks = Path("/proc/self/task").iterdir()
-    return [child for task in tasks for child in (task / "children").read_text().split()]
+    """Process ids of the children of this process.  Threads may end meanwhile: /proc's list by thread is not read."""
+    return [str(child.pid) for child in psutil.Process().children()]
 
 
 def earlier_session() -> Any:
