@@ -32,8 +32,8 @@ test: $(STAMP)  ## every test, the linter, browser and notebooks included
 smoke: $(STAMP)  ## the core, under a minute
 	$(PYTEST) $(PARALLEL) -m "not browser and not notebook and not slow and not nightly" $(SMOKE)
 
-nightly: $(STAMP)  ## long property tests, fuzzing, soak
-	WORKBENCH_HYPOTHESIS=nightly $(PYTEST) $(PARALLEL) -m "nightly or not nightly"
+nightly: $(STAMP)  ## long property tests, fuzzing, soak: one table; a night that was cut goes on
+	WORKBENCH_HYPOTHESIS=nightly $(PYTEST) $(PARALLEL) -m "nightly or not nightly" --night --timeout 1800
 
 bench: $(STAMP)  ## speed against peers, in the same run, as ratios
 	$(BIN)/python -m benchmarks

@@ -17,6 +17,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.nightly import Night
+
 TESTS = Path(__file__).resolve().parent
 GOLDEN = TESTS / "golden"
 ONE_WORKER_FOLDERS = ("browser", "notebooks")
@@ -33,7 +35,10 @@ CACHE = "WORKBENCH_CACHE_DIR"
 
 def pytest_configure(config: pytest.Config) -> None:
     """A cache of compiled code for this run alone, shared by its workers and the processes that tests start."""
-    if hasattr(config, "workerinput"):
+    worker = hasattr(config, "workerinput")
+    if config.getoption("--night"):
+        config.pluginmanager.register(Night(keeping=not worker))
+    if worker:
         return
     os.environ[CACHE] = tempfile.mkdtemp(prefix="workbench-tests-")
     os.environ.pop("WORKBENCH_CACHE", None)
@@ -47,6 +52,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="write golden texts, compare nothing")
+    parser.addoption("--night", action="store_true", help="keep results by commit and print one table: `make nightly`")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.analysis.naive_cache import naive_accesses, naive_misses
+from tests.nightly import examples
 from tests.property.drawing import scheduled
 from tests.schedule import programs as p
 from workbench.analysis.cache import CacheLevel, CacheReport, level_misses, misses, simulate_cache
@@ -28,7 +29,7 @@ levels = st.builds(
 )
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(st.lists(st.integers(0, 1200), max_size=300), st.lists(levels, min_size=1, max_size=3))
 def test_any_trace_as_a_cache_of_lists(addresses: list[int], caches: list[CacheLevel]) -> None:
     found = misses(np.array(addresses, np.int64), caches)

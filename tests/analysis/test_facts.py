@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import workbench as wb
 from tests.analysis.naive_cache import naive_accesses
+from tests.nightly import examples
 from tests.property.drawing import scheduled
 from tests.schedule import programs as p
 from workbench import te, tir
@@ -121,7 +122,7 @@ def test_registers_of_a_micro_kernel(rows: int, columns: int, sums: int, operand
 # --- reuse --------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(st.lists(st.integers(0, 12), max_size=80))
 def test_distances_by_brute_force(lines: list[int]) -> None:
     expected: list[int] = []

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.nightly import examples
 from workbench.arith import build
 from workbench.arith import nodes as n
 from workbench.arith.evaluate import evaluate
@@ -114,7 +115,7 @@ def test_symbolic_extents_pass_through():
     assert isinstance(found, IterMap) and found.sums[0].base is N
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(st.integers(0, 10**9))
 def test_random_splits_and_fusions_are_judged_rightly(seed):
     """Fuse some loops, split the results, drop or repeat some: whatever is said must be so."""
@@ -144,7 +145,7 @@ def test_random_splits_and_fusions_are_judged_rightly(seed):
     assert exact or True
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(st.integers(0, 10**9))
 def test_what_split_and_fuse_make_is_always_found(seed):
     """Completeness: even splits and fusions alone always give a bijection that is found."""

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.nightly import examples
 from workbench.arith import build
 from workbench.arith import nodes as n
 from workbench.arith.evaluate import evaluate
@@ -104,7 +105,7 @@ def _samples(seed: int):
     return [{variable: chance.randint(*RANGES[variable]) for variable in RANGES} for _ in range(12)]
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 @given(_expressions(), st.integers(0, 1000))
 def test_random_expressions_keep_their_value(expr, seed):
     simplifier = Simplifier(RANGES)
@@ -117,7 +118,7 @@ def test_random_expressions_keep_their_value(expr, seed):
         assert bound.low <= found <= bound.high
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(_conditions(), st.integers(0, 1000))
 def test_random_conditions_keep_their_value(expr, seed):
     simplifier = Simplifier(RANGES)
@@ -128,14 +129,14 @@ def test_random_conditions_keep_their_value(expr, seed):
         assert all(evaluate(expr, values) for values in _samples(seed))
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(_expressions())
 def test_simplifying_again_changes_nothing(expr):
     once = simplify(expr, RANGES)
     assert simplify(once, RANGES) is once
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(_conditions(), _expressions(), st.integers(0, 1000))
 def test_assumed_conditions_are_used_soundly(condition, expr, seed):
     made = Simplifier(RANGES).assuming(condition).simplify(expr)

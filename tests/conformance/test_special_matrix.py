@@ -47,7 +47,8 @@ def test_sample(part: int) -> None:
 @pytest.mark.nightly
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("name", NAMES)
-def test_all(name: str) -> None:
+def test_all(name: str, record_property) -> None:
+    record_property("cases", len(judged(name)))
     assert wrong(judged(name)) == []
 
 

@@ -44,7 +44,8 @@ def test_interrupt(whole: dict[str, float], what: str, share: float) -> None:
 
 @pytest.mark.nightly
 @pytest.mark.timeout(3600)
-def test_threads_of_100_processes() -> None:
+def test_threads_of_100_processes(record_property) -> None:
+    record_property("processes", 100)
     failures = [found for at in range(100) if (found := fresh("threads", SWITCHES[at % 3])["failures"])]
     assert failures == []
 
@@ -52,9 +53,10 @@ def test_threads_of_100_processes() -> None:
 @pytest.mark.nightly
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("what", ["module", "line", "signal"])
-def test_interrupts_at_100_moments(whole: dict[str, float], what: str) -> None:
+def test_interrupts_at_100_moments(whole: dict[str, float], what: str, record_property) -> None:
     rng = random.Random(what)
     moments = [1 + whole[what] * rng.random() if what != "signal" else whole[what] * rng.random() for _ in range(100)]
     runs = [(moment, fresh(what, str(moment))) for moment in moments]
+    record_property("interrupted", sum(found["caught"] for _, found in runs))
     assert [(moment, found["failures"]) for moment, found in runs if found["failures"]] == []
     assert sum(found["caught"] for _, found in runs) >= 90

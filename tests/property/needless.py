@@ -63,9 +63,13 @@ class Asked:
 
         Primitives that legality never refused anything ask nothing of it, and do not count.
         """
+        return self.needless.total() / max(1, self.questions)
+
+    @property
+    def questions(self) -> int:
+        """The legal questions that `share` is of."""
         asking = {*self.needless, *self.rightly, *self.not_affine}
-        needless = self.needless.total()
-        return needless / max(1, needless + sum(self.accepted[name] for name in asking))
+        return self.needless.total() + sum(self.accepted[name] for name in asking)
 
     def __str__(self) -> str:
         lines = [f"{'primitive':24} accepted  needless  not affine  rightly refused  by structure"]

@@ -65,6 +65,17 @@ class Figures:
     """Pairs of edit and rerun of which one order was refused or stopped with a report."""
     problems: list[str] = field(default_factory=list)
 
+    def counts(self) -> dict[str, int]:
+        """The figures in a line."""
+        return {
+            "sequences": self.sequences,
+            "commands": self.commands.total(),
+            "outputs compared": self.computed,
+            "edits below a change": self.below.total(),
+            "carried": self.carried.total(),
+            "fewest of a pair": min(self.below.values(), default=0),
+        }
+
     def __str__(self) -> str:
         share = sum(self.carried.values()) / max(1, sum(self.below.values()))
         rows = [
@@ -323,7 +334,8 @@ class Walk:
     def count(self, kind: str, before: Any, after: Any) -> None:
         """Which edits stood below the change, and which of them were carried over it."""
         if kind in ("relay", "te", "tir", "schedule"):
-            fork = next(i for i, (a, b) in enumerate(zip(before.plan.rows, after.plan.rows, strict=False)) if a != b)
+            pairs = zip(before.plan.rows, after.plan.rows, strict=False)
+            fork = next((i for i, (a, b) in enumerate(pairs) if a != b), len(after.plan.rows))  # else: as it was before
         elif kind in ("target", "passes", "disabled", "insert", "replace", "without"):
             rows = zip(before.plan.rows, after.plan.rows, strict=False)
             fork = 0 if kind == "target" else next((i for i, (a, b) in enumerate(rows) if a != b), len(after.plan.rows))

@@ -76,6 +76,12 @@ class Summary:
         """What both came to."""
         return Summary(*(getattr(self, item.name) + getattr(other, item.name) for item in fields(self)))
 
+    def tell(self, told: Callable[[str, object], None]) -> None:
+        """Tell the counts to pytest's `record_property`."""
+        told("schedules", self.seeds)
+        told("primitives applied", self.legal.total())
+        told("compiled and run", self.compiled)
+
     def __str__(self) -> str:
         legal, refused = self.legal.total(), self.refused.total()
         return (
@@ -316,12 +322,12 @@ def _compile(summary: Summary, waiting: list[Checked]) -> None:
     waiting.clear()
 
 
-def findings(begin: int, count: int) -> list[str]:
-    """What does not hold of `count` seeds from `begin` on.  A run in which next to nothing is applied is one, too."""
+def checked_seeds(begin: int, count: int) -> Summary:
+    """`count` seeds from `begin` on.  A run in which next to nothing is applied fails, too."""
     made = run_seeds(range(begin, begin + count))
     if not made.failures and made.legal.total() < count:
         made.failures.append(f"too few primitives applied: {made}")
-    return made.failures
+    return made
 
 
 def main(arguments: list[str]) -> int:

@@ -27,8 +27,12 @@ def test_schedules_of_generated_programs_keep_the_meaning(program: int) -> None:
 @pytest.mark.nightly
 @pytest.mark.timeout(1_200)
 @pytest.mark.parametrize("begin", range(len(EVERY_RUN), NIGHTLY, CHUNK))
-def test_schedules_of_many_generated_programs_keep_the_meaning(begin: int) -> None:
-    assert checked_programs(range(begin, min(begin + CHUNK, NIGHTLY))).failures == []
+def test_schedules_of_many_generated_programs_keep_the_meaning(begin: int, record_property) -> None:
+    programs = range(begin, min(begin + CHUNK, NIGHTLY))
+    made = checked_programs(programs)
+    record_property("programs", len(programs))
+    made.tell(record_property)
+    assert made.failures == []
 
 
 def test_generated_programs_are_well_formed() -> None:

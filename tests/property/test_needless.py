@@ -29,8 +29,10 @@ def test_few_refusals_are_needless() -> None:
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("begin", range(NIGHTLY.start, NIGHTLY.stop, 250))
-def test_few_of_many_refusals_are_needless(begin: int) -> None:
+def test_few_of_many_refusals_are_needless(begin: int, record_property) -> None:
     asked = measured(range(begin, begin + 250))
+    record_property("needless refusals", asked.needless.total())
+    record_property("legal questions", asked.questions)
     assert asked.crashes == []
     assert asked.share <= 2 * MOST, str(asked)
 

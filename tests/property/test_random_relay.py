@@ -45,13 +45,17 @@ def test_random_programs(begin: int) -> None:
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("begin", range(0, PROGRAMS, CHUNK))
-def test_random_programs_all_compiled(begin: int) -> None:
-    assert findings(begin, compiled_every=1)[0] == []
+def test_random_programs_all_compiled(begin: int, record_property) -> None:
+    told, ran = findings(begin, compiled_every=1)
+    record_property("programs", CHUNK)
+    record_property("ran compiled", ran)
+    assert told == []
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("begin", range(PROGRAMS, NIGHTLY, CHUNK))
-def test_more_random_programs(begin: int) -> None:
+def test_more_random_programs(begin: int, record_property) -> None:
+    record_property("programs", CHUNK)
     assert findings(begin, compiled_every=0, passes=4)[0] == []
 
 

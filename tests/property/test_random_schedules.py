@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.property.schedule_checks import findings
+from tests.property.schedule_checks import checked_seeds
 
 CHUNK = 50
 EVERY_RUN = 1_000
@@ -18,10 +18,12 @@ NIGHTLY_CHUNK = 250
 
 @pytest.mark.parametrize("begin", range(0, EVERY_RUN // 2, CHUNK))
 def test_random_schedules_keep_the_meaning(begin: int) -> None:
-    assert findings(begin, CHUNK) == []
+    assert checked_seeds(begin, CHUNK).failures == []
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("begin", range(EVERY_RUN, NIGHTLY // 2, NIGHTLY_CHUNK))
-def test_many_random_schedules_keep_the_meaning(begin: int) -> None:
-    assert findings(begin, NIGHTLY_CHUNK) == []
+def test_many_random_schedules_keep_the_meaning(begin: int, record_property) -> None:
+    made = checked_seeds(begin, NIGHTLY_CHUNK)
+    made.tell(record_property)
+    assert made.failures == []

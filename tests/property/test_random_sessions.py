@@ -27,8 +27,10 @@ def test_random_sessions(begin: int) -> None:
 
 @pytest.mark.nightly
 @pytest.mark.timeout(7200)
-def test_five_hundred_random_sessions() -> None:
+def test_five_hundred_random_sessions(record_property) -> None:
     figures = walked(0, NIGHTLY)
+    for name, count in figures.counts().items():
+        record_property(name, count)
     assert figures.problems == [], str(figures)
     assert sum(figures.carried.values()) >= 0.6 * sum(figures.below.values()), str(figures)
     seldom = {key: figures.below[key] for key in pairs(figures) if figures.below[key] < MOST_OFTEN}

@@ -13,6 +13,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+from tests.nightly import examples
 from tests.property.drawing import scheduled
 from tests.property.schedule_programs import MAKERS, drawn
 from workbench.core.equal import structural_equal
@@ -127,8 +128,7 @@ class History(RuleBasedStateMachine):
             assert all(other.fingerprint() == done[-1] for other, done, _ in self.others)
 
 
-_NIGHTLY = settings.default is not None and settings.default.max_examples >= 2000
-History.TestCase.settings = settings(max_examples=300 if _NIGHTLY else 25, stateful_step_count=25)
+History.TestCase.settings = settings(max_examples=examples(25), stateful_step_count=25)
 test_histories_keep_the_laws = History.TestCase
 
 

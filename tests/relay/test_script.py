@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from tests.nightly import examples
 from tests.relay.generate import programs
 from tests.relay.programs import chain, let_chain, list_module, mixed_function, network, sum_module
 from workbench import relay
@@ -40,7 +41,7 @@ def test_programs_read_back(make, golden) -> None:
     golden(assert_round_trip(make()), suffix=".py")
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(function=programs())
 def test_random_programs_read_back(function: e.Function) -> None:
     assert_round_trip(function)

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.nightly import examples
 from workbench.arith import nodes as n
 from workbench.arith.intrinsics import INTRINSICS
 from workbench.arith.nodes import Var
@@ -164,7 +165,7 @@ def wrapped(value, kind):
     return (value - low) % (high - low + 1) + low
 
 
-@settings(max_examples=120)
+@settings(max_examples=examples(120))
 @given(st.sampled_from(INTEGERS), st.data(), st.sampled_from([1, 4]))
 def test_integers_wrap(kind, data, lanes):
     low, high = DataType(kind).limits()
@@ -188,7 +189,7 @@ def test_integers_wrap(kind, data, lanes):
 FLOATS = {"float32": np.float32, "float64": np.float64, "float16": np.float16, "bfloat16": ml_dtypes.bfloat16}
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(
     st.sampled_from(sorted(FLOATS)),
     st.floats(width=32),

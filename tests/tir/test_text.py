@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.nightly import examples
 from tests.tir.programs import Programs
 from workbench.arith import build
 from workbench.arith import nodes as n
@@ -61,7 +62,7 @@ def assert_round_trip(function):
     return shown
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(st.integers(0, 10**9))
 def test_random_programs_round_trip(seed):
     assert_round_trip(Programs(seed).function())
@@ -408,7 +409,7 @@ def test_junk_gives_the_one_error(junk):
     assert all(len(line) < 500 for line in str(caught.value).split("\n"))
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(st.integers(0, 10**9))
 def test_damaged_text_is_read_or_refused(seed):
     chance = random.Random(seed)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.nightly import examples
 from tests.relay.generate import assert_close, inputs_of
 from tests.relay.programs import weights
 from workbench import relay
@@ -192,7 +193,7 @@ def parallel_programs(draw: Callable[[Any], Any]) -> e.Function:
     return e.Function((x,), data)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(function=parallel_programs())
 def test_random_branches(function: e.Function) -> None:
     mod = infer_type(IRModule({"main": function}))
@@ -202,7 +203,7 @@ def test_random_branches(function: e.Function) -> None:
     assert_close(interpret(made, *inputs), interpret(mod, *inputs))
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(units=st.lists(st.integers(1, 3), min_size=2, max_size=5), to_batch=st.booleans())
 def test_random_products(units: list[int], to_batch: bool) -> None:
     mod = typed(attention(*units))

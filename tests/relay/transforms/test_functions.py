@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from tests.nightly import examples
 from tests.relay.generate import assert_close, inputs_of, programs
 from tests.relay.programs import list_module, sum_module
 from workbench import relay
@@ -117,7 +118,7 @@ def test_meaning_stays(name: str) -> None:
     assert_close(interpret(chosen(mod), *inputs), interpret(mod, *inputs), 0.0)
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(function=programs())
 def test_lifted_programs_have_no_closures(function: e.Function) -> None:
     mod = infer_type(IRModule({"main": function}))

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from tests.nightly import examples
 from tests.relay.generate import flat, inputs_of, programs
 from tests.relay.programs import network, network_input, weights
 from workbench import relay
@@ -51,7 +52,7 @@ def test_results_keep_their_float_if_asked() -> None:
     assert mixed(mod)["main"].checked_type == mod["main"].checked_type
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(function=programs())
 def test_random_programs(function: e.Function) -> None:
     mod = infer_type(IRModule({"main": function}))

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.nightly import examples
 from tests.relay.generate import assert_close, inputs_of, programs
 from tests.relay.programs import chain, let_chain, network, network_input
 from workbench.core.equal import fingerprint, same
@@ -90,7 +91,7 @@ def assert_reads_back(mod: IRModule) -> None:
 
 
 @pytest.mark.parametrize("name", PASSES)
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(function=programs())
 def test_pass_keeps_meaning(name: str, function: Function) -> None:
     mod = typed(function)
@@ -100,7 +101,7 @@ def test_pass_keeps_meaning(name: str, function: Function) -> None:
     assert_reads_back(made)
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(function=programs(), names=st.lists(st.sampled_from(sorted(PASSES)), min_size=2, max_size=6))
 def test_any_order_of_passes_keeps_meaning(function: Function, names: list[str]) -> None:
     mod = typed(function)
@@ -108,7 +109,7 @@ def test_any_order_of_passes_keeps_meaning(function: Function, names: list[str])
     assert_close(interpret(run_passes(mod, names), *inputs), interpret(mod, *inputs), 1e-4)
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(function=programs())
 def test_normal_forms_are_inverse(function: Function) -> None:
     graph = run_passes(typed(function), ["ToGraphNormalForm"])
@@ -116,7 +117,7 @@ def test_normal_forms_are_inverse(function: Function) -> None:
     assert fingerprint(again["main"]) == fingerprint(graph["main"])
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(function=programs(control=False))
 def test_defuse_undoes_fuse(function: Function) -> None:
     mod = typed(function)

@@ -1,0 +1,135 @@
+"""What a nightly run adds: more random examples, and one table of what every sweep did.
+
+    make nightly        # the rest of a night that was cut, if nothing has changed since
+
+Results are kept by commit under `.nightly`.  A test that passed on this commit, with no file changed, is not run again,
+so that the table is of one state however often the night was cut.  A sweep tells its counts by pytest's
+`record_property(name, number)`; those of its parts are added.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from hypothesis import settings
+
+ROOT: Final = Path(__file__).resolve().parents[1]
+KEPT: Final = ROOT / ".nightly"
+
+
+def examples(count: int) -> int:
+    """How many random examples a property gets: `count`, more in a nightly run by the profile's measure."""
+    assert settings.default is not None
+    return count * settings.default.max_examples // 100
+
+
+@dataclass
+class Result:
+    """How a test went."""
+
+    test: str
+    sweep: bool
+    """Whether it runs at night only."""
+    outcome: str
+    seconds: float
+    told: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def row(self) -> str:
+        """Where it stands in the table: a sweep by its function, all others by their folder."""
+        return self.test.partition("[")[0] if self.sweep else "/".join(self.test.split("/")[:2])
+
+
+def state() -> tuple[str, bool]:
+    """(the commit, whether the files are as it says)."""
+
+    def git(*words: str) -> str:
+        return subprocess.run(("git", *words), cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
+
+    return git("rev-parse", "--short=12", "HEAD"), not git("status", "--porcelain")
+
+
+class Night:
+    """The plugin: keeps results by commit, leaves out what has passed, prints the table."""
+
+    def __init__(self, keeping: bool) -> None:
+        self.commit, self.clean = state()
+        self.keeping = keeping
+        self.path = KEPT / f"{self.commit}.jsonl"
+        self.results = {result.test: result for result in read(self.path)} if self.clean else {}
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
+        """Leave out what has passed on this commit."""
+
+        def passed(item: pytest.Item) -> bool:
+            result = self.results.get(_name(item.nodeid))
+            return result is not None and result.outcome == "passed"
+
+        config.hook.pytest_deselected(items=[item for item in items if passed(item)])
+        items[:] = [item for item in items if not passed(item)]
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Keep a result: that of the call, or of a setup that did not come to it."""
+        if not self.keeping or (report.when != "call" and report.outcome == "passed"):
+            return
+        told = {name: float(value) for name, value in report.user_properties}
+        test = _name(report.nodeid)
+        made = Result(test, "nightly" in report.keywords, str(report.outcome), report.duration, told)
+        self.results[test] = made
+        if self.clean:
+            self.path.parent.mkdir(exist_ok=True)
+            with self.path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(asdict(made)) + "\n")
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """The table, last."""
+        if self.keeping:
+            terminalreporter.section("the night")
+            for line in table(f"{self.commit}{'' if self.clean else ', with changes'}", list(self.results.values())):
+                terminalreporter.write_line(line)
+
+
+def _name(nodeid: str) -> str:
+    """A test's name without the group that xdist adds; parameters may hold the sign as well."""
+    return re.sub(r"@[^\]]*$", "", nodeid)
+
+
+def read(path: Path) -> Iterator[Result]:
+    """The results kept of a commit; a line that a cut left unfinished is passed over."""
+    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
+        try:
+            yield Result(**json.loads(line))
+        except ValueError:
+            continue
+
+
+def table(commit: str, results: list[Result]) -> list[str]:
+    """A line for each sweep and each folder of other tests."""
+    rows: dict[tuple[bool, str], list[Result]] = {}
+    for result in results:
+        rows.setdefault((not result.sweep, result.row), []).append(result)
+    width = max((len(name) for _, name in rows), default=0)
+    lines = [f"commit {commit}", f"{'':{width}}  passed  failed  skipped  minutes  counted"]
+    for (_, name), found in sorted(rows.items()):
+        lines.append(f"{name:{width}}  {_counted(found)}")
+    whole = [replace(result, told={}) for result in results]
+    return [*lines, f"{'all':{width}}  {_counted(whole)}"]
+
+
+def _counted(results: list[Result]) -> str:
+    outcomes = Counter(result.outcome for result in results)
+    told: Counter[str] = Counter()
+    for result in results:
+        told.update({name: int(value) for name, value in result.told.items()})
+    minutes = sum(result.seconds for result in results) / 60
+    counts = ", ".join(f"{name} {value:,}" for name, value in told.items())
+    return f"{outcomes['passed']:6}  {outcomes['failed']:6}  {outcomes['skipped']:7}  {minutes:7.1f}  {counts}".rstrip()

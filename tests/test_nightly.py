@@ -1,0 +1,63 @@
+"""The table of a night: what passed on this commit is kept, added up and not run again."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tests.nightly import Night, Result, read, table
+
+
+def report(name: str, outcome: str, **told: int) -> Any:
+    return SimpleNamespace(
+        nodeid=name, outcome=outcome, when="call", duration=30.0, keywords={"nightly": 1} if told else {},
+        user_properties=list(told.items()),
+    )  # fmt: skip
+
+
+@pytest.fixture
+def night(tmp_path: Path) -> Night:
+    made = Night(keeping=True)
+    made.path, made.clean, made.results = tmp_path / "night" / "commit.jsonl", True, {}
+    return made
+
+
+def test_parts_of_a_sweep_are_added(night: Night) -> None:
+    night.pytest_runtest_logreport(report("tests/property/test_a.py::sweep[0]@group.py", "passed", programs=3))
+    night.pytest_runtest_logreport(report("tests/property/test_a.py::sweep[x@1]", "failed", programs=1_400))
+    night.pytest_runtest_logreport(report("tests/tir/test_b.py::one@browser", "passed"))
+    assert table("abc", list(night.results.values())) == [
+        "commit abc",
+        "                                 passed  failed  skipped  minutes  counted",
+        "tests/property/test_a.py::sweep       1       1        0      1.0  programs 1,403",
+        "tests/tir                             1       0        0      0.5",
+        "all                                   2       1        0      1.5",
+    ]  # fmt: skip
+
+
+def test_what_passed_is_not_run_again(night: Night) -> None:
+    for name, outcome in (("a", "passed"), ("b", "failed"), ("c", "skipped")):
+        night.pytest_runtest_logreport(report(name, outcome))
+    night.path.write_text(night.path.read_text() + '{"test": "d", "sw')
+    again = {result.test: result for result in read(night.path)}
+    assert again == night.results and set(again) == {"a", "b", "c"}
+    items = [SimpleNamespace(nodeid=name) for name in "abcd"]
+    left_out: list[Any] = []
+    config = SimpleNamespace(hook=SimpleNamespace(pytest_deselected=lambda items: left_out.extend(items)))
+    night.pytest_collection_modifyitems(config, items)  # type: ignore[arg-type]
+    assert [item.nodeid for item in items] == ["b", "c", "d"] and [item.nodeid for item in left_out] == ["a"]
+
+
+def test_changed_files_are_not_kept_for_a_commit(night: Night) -> None:
+    night.clean = False
+    night.pytest_runtest_logreport(report("a", "passed"))
+    assert not night.path.exists() and list(night.results) == ["a"]
+
+
+def test_a_result_is_a_line_of_json(night: Night) -> None:
+    night.pytest_runtest_logreport(report("a", "passed", programs=2))
+    assert Result(**json.loads(night.path.read_text())) == night.results["a"]
