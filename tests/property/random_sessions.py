@@ -135,6 +135,8 @@ class Walk:
     def probe(self, session: Any) -> None:
         """Each kind of change once above the edits that the session has; it is not gone on from."""
         commands = [*self.reruns(), ("without", self.without)]
+        if "relay" in self.held():  # few passes stand above such edits, so more are drawn
+            commands += [item for item in self.reruns() if item[0] == "replace"] * 2 + [("without", self.without)] * 2
         if not self.program.loops:
             commands += [("relay", self.edit_relay)] * 4
             commands += [("te", self.edit_te), ("schedule", self.edit_schedule)]

@@ -11,7 +11,7 @@ from tests.property.needless import Asked, legal_by_brute_force, measured
 from tests.property.schedule_programs import drawn
 from workbench.schedule import Schedule
 
-MOST = 0.05
+MOST = 0.03
 EVERY_RUN = range(2_000, 2_300)
 NIGHTLY = range(10_000, 13_000)
 

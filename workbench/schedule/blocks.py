@@ -107,19 +107,21 @@ def require_leaf(state: ScheduleState, site: BlockSite, verb: str) -> None:
     )
 
 
-def require_regular(state: ScheduleState, site: BlockSite, verb: str) -> None:
+def require_regular(state: ScheduleState, site: BlockSite, verb: str, *, later: bool = True) -> None:
     """Refuse a block unless each element it writes has one value that does not depend on when it is computed.
 
     It must be the only writer of its buffers, write each element at one point of its spatial iterators, read nothing
     of its own (its reduction apart), and nothing that is written after it or that it shares with other writers.
+
+    Without `later`, the caller looks after what is written later: a block that stays where it is does not care.
     """
     require_leaf(state, site, verb)
-    for why in _irregularities(state, site):
+    for why in _irregularities(state, site, later):
         _irregular(state, site, verb, why)
     _require_pure(state, site, verb)
 
 
-def _irregularities(state: ScheduleState, site: BlockSite) -> Iterator[str]:
+def _irregularities(state: ScheduleState, site: BlockSite, later: bool) -> Iterator[str]:
     """What makes a block's values depend on when they are computed."""
     block = site.block
     kinds = {iter_var.kind for iter_var in block.iter_vars}
@@ -141,17 +143,22 @@ def _irregularities(state: ScheduleState, site: BlockSite) -> Iterator[str]:
             yield f"{buffer.name} has other writers too"
     if any(region.buffer is buffer for region in block.reads for buffer in written):
         yield "it reads what it writes"
-    yield from _read_too_early(state, site)
+    yield from _read_too_early(state, site, later)
 
 
-def _read_too_early(state: ScheduleState, site: BlockSite) -> Iterator[str]:
+def runs_wholly_after(writer: BlockSite, site: BlockSite) -> bool:
+    """Whether a block begins when all iterations of another are over."""
+    return writer.order > site.order and not any(loop is other for loop in site.loops for other in writer.loops)
+
+
+def _read_too_early(state: ScheduleState, site: BlockSite, later: bool) -> Iterator[str]:
     for region in site.block.writes:
         for reader in state.tree.readers(region.buffer):
             if _is_unfinished(site, reader):
                 yield f"{reader.name} reads it before it is finished"
     for region in site.block.reads:
         for writer in state.tree.writers(region.buffer):
-            if writer.order > site.order and meets_later_writer(site, region, writer):
+            if later and writer.order > site.order and meets_later_writer(site, region, writer):
                 yield f"it reads {region.buffer.name}, which {writer.name} writes later"
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..analysis.affine import Affine, Ranges, variables_of
+from ..analysis.bindings import writes_box
 from ..analysis.coverage import fills_domain
+from ..analysis.regions import hull
 from ..analysis.tree import BlockSite, Tree, iter_ranges
 from ..arith import build
 from ..arith.nodes import PrimExpr, Var
@@ -159,6 +161,32 @@ def require_covering(state: ScheduleState, site: BlockSite) -> None:
         fix="cache before splitting or moving",
         nodes=(site.block,),
     )
+
+
+def filled_box(state: ScheduleState, site: BlockSite, region: t.BufferRegion) -> Box:
+    """The box that a block has filled when its loops are over: all of its domain, or what they run through of it."""
+    declared = written_box(site.block, region)
+    if not fills_domain(site):
+        box = _box_of_loops(site, region, declared)
+        if box is not None:
+            return box
+        require_covering(state, site)
+    return declared
+
+
+def _box_of_loops(site: BlockSite, region: t.BufferRegion, declared: Box) -> Box | None:
+    """What the loops run through of the declared box, where they leave nothing out and its ends are numbers."""
+    if not writes_box(site, region, site.loops):
+        return None
+    found: Box = []
+    bounds = hull(region, site, frozenset(id(loop.var) for loop in site.loops), site.ranges)
+    for bound, (least, count) in zip(bounds, declared, strict=True):
+        begin, length = Affine.of(least, Ranges()).value, Affine.of(count, Ranges()).value
+        if bound is None or bound.low.value is None or bound.high.value is None or begin is None or length is None:
+            return None
+        low, high = max(bound.low.value, begin), min(bound.high.value, begin + length - 1)
+        found.append((build.const(low), build.const(high - low + 1)))
+    return found
 
 
 def copy_block(

@@ -20,6 +20,16 @@ def test_local(golden: Golden) -> None:
     check_steps(golden, p.plain_matmul, steps)
 
 
+def test_one_part_of_a_partitioned_producer(golden: Golden) -> None:
+    """Its copy is of the rows that it writes; the other part's are not touched."""
+
+    def steps(sch: Schedule) -> None:
+        sch.loop_partition(sch.get_loops("one")[0], factors=[2, None])
+        sch.cache_write("one_1", 0, "local")
+
+    check_steps(golden, p.chain, steps)
+
+
 def shared_cache(sch: Schedule) -> Any:
     sch.compute_at("C", sch.get_loops("D")[0])
     return sch.cache_write("C", 0, "local")

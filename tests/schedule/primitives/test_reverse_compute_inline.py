@@ -6,8 +6,10 @@ import pytest
 
 from tests.conftest import Golden
 from tests.schedule import programs as p
-from tests.schedule.harness import Program, Steps, check_refusal, check_steps
+from tests.schedule.harness import Program, Steps, check_numbers, check_refusal, check_steps
 from workbench.schedule import Schedule
+from workbench.tir import nodes as t
+from workbench.tir.script import parse
 
 
 def test_last(golden: Golden) -> None:
@@ -17,12 +19,50 @@ def test_last(golden: Golden) -> None:
     check_steps(golden, p.chain, steps)
 
 
+def overwritten(*, same_loop: bool, reads: str = "K[vi]") -> t.PrimFunc:
+    """K keeps what A was before it is overwritten; `reads` is what is read last."""
+    loop = "" if same_loop else "    for i in T.serial(6):\n"
+    return parse(f"""
+@T.prim_func
+def main(A: T.Buffer((6,), "float32"), X: T.Buffer((6,), "float32"), Y: T.Buffer((6,), "float32")):
+    K = T.alloc_buffer((6,), "float32")
+    for i in T.serial(6):
+        with T.block("keep"):
+            vi = T.axis.spatial(6, i)
+            T.reads(A[vi])
+            T.writes(K[vi])
+            K[vi] = A[vi] * T.float32(2)
+{loop}        with T.block("overwrite"):
+            vi = T.axis.spatial(6, i)
+            T.reads(X[vi])
+            T.writes(A[vi])
+            A[vi] = X[vi] + T.float32(1)
+{loop}        with T.block("use"):
+            vi = T.axis.spatial(6, i)
+            T.reads({", ".join(sorted({"K[vi]", reads}))})
+            T.writes(Y[vi])
+            Y[vi] = K[vi] - {reads}
+""")
+
+
+@pytest.mark.parametrize("same_loop", [True, False])
+def test_the_producer_stays_before_what_overwrites_its_input(same_loop: bool) -> None:
+    func = overwritten(same_loop=same_loop)
+    sch = Schedule(func)
+    sch.reverse_compute_inline("use")
+    check_numbers(func, sch.func)
+
+
 REFUSALS: dict[str, tuple[Program, Steps, str]] = {
     "no input": (p.chain, lambda s: s.reverse_compute_inline("one"), "E-SCHEDULE-INLINE-INPUT"),
     "reads": (p.chain, lambda s: s.reverse_compute_inline("three"), "E-SCHEDULE-INLINE-READS"),
     "into reduction": (p.matmul, lambda s: s.reverse_compute_inline("D"), "E-SCHEDULE-INLINE-FORM"),
+    "overwritten between": (
+        lambda: overwritten(same_loop=False, reads="A[vi]"), lambda s: s.reverse_compute_inline("use"),
+        "E-SCHEDULE-PRODUCER-LATE",
+    ),
     "index": (p.reshaped, lambda s: s.reverse_compute_inline("flat"), "E-SCHEDULE-INLINE-INDEX"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", REFUSALS)

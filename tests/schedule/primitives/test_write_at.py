@@ -25,6 +25,14 @@ def test_machine_code_agrees_with_numpy() -> None:
     check_matmul(by_rows)
 
 
+def test_one_part_of_a_partitioned_producer(golden: Golden) -> None:
+    def steps(sch: Schedule) -> None:
+        sch.loop_partition(sch.get_loops("one")[0], factors=[2, None])
+        sch.write_at(sch.get_loops("one_1")[0], "one_1", 0, "local")
+
+    check_steps(golden, p.chain, steps)
+
+
 REFUSALS: dict[str, tuple[Any, Any, str]] = {
     "the reduction loop": (
         p.plain_matmul, lambda s: s.write_at(s.get_loops("C")[2], "C", 0, "local"), "E-SCHEDULE-UNFINISHED",

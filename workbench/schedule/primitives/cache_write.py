@@ -9,16 +9,7 @@ from ...core.node import substitute
 from ...tir import nodes as t
 from ..arguments import Index
 from ..blocks import require_regular, written_buffer
-from ..caching import (
-    Box,
-    allocating,
-    cache_buffer,
-    copy_block,
-    placed_after,
-    require_alone_in_loops,
-    require_covering,
-    written_box,
-)
+from ..caching import Box, allocating, cache_buffer, copy_block, filled_box, placed_after, require_alone_in_loops
 from ..exact import doubting, settle
 from ..kinds import require_still_independent
 from ..legality import require_legal
@@ -54,11 +45,10 @@ def cache_write(
     consumers = chosen_readers(state, old, site, consumer_blocks) if consumer_blocks else []
     parameter = any(old is item for item in state.func.params)
     require_alone_in_loops(working, site, old, () if parameter else consumers)
-    require_covering(state, site)
     names = Names(state.tree.names())
     new = cache_buffer(old, storage_scope, names)
     region = next(region for region in site.block.writes if region.buffer is old)
-    box = written_box(site.block, region)
+    box = filled_box(state, site, region)
     _require_after(working, site, consumers)
     if parameter and consumers:
         _require_whole(working, site, old, box)

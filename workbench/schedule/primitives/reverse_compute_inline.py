@@ -11,7 +11,7 @@ from ...core import origin
 from ...core.equal import same
 from ...core.node import Node, post_order, rewrite, substitute
 from ...tir import nodes as t
-from ..blocks import require_intermediate, require_regular
+from ..blocks import require_intermediate, require_regular, runs_wholly_after
 from ..errors import refuse, require
 from ..inlining import plain_variables, require_loads_in_blocks, single_store, without_block
 from ..kinds import require_still_independent
@@ -31,7 +31,7 @@ def reverse_compute_inline(state: ScheduleState, block: BlockRV) -> Change[None]
     Raises `ScheduleError`: several producers or consumers, a producer that reduces, indices that are not plain.
     """
     site = state.block(block)
-    require_regular(state, site, "inline")
+    require_regular(state, site, "inline", later=False)
     store = single_store(site, "inline")
     load = _only_load(state, site, store)
     producer = _producer(state, site, load.buffer)
@@ -140,15 +140,16 @@ def _producer(state: ScheduleState, site: BlockSite, buffer: t.Buffer) -> BlockS
             nodes=(site.block,),
         )
     producer = writers[0]
-    require_regular(state, producer, "inline into")
+    require_regular(state, producer, "inline into", later=False)
     require_intermediate(state, producer, "inline into")
     require_loads_in_blocks(state, buffer, [site, producer])
     for region in site.block.reads:
         for writer in state.tree.writers(region.buffer):
             shared = any(loop is other for loop in producer.loops for other in writer.loops)
+            before = writer.order < producer.order and not shared
             require_legal(
                 state,
-                writer is producer or (writer.order < producer.order and not shared),
+                writer is producer or before or runs_wholly_after(writer, site),
                 "E-SCHEDULE-PRODUCER-LATE",
                 f"{site.name} also reads {region.buffer.name}, which is not finished before {producer.name} runs",
                 found=f"{writer.name} runs beside or after {producer.name}",
