@@ -20,12 +20,14 @@ from ..core.module import IRModule
 from ..core.transform import PASSES, Pass, PassContext, PassInstrument
 from ..lower import Lowered, lower_module, schedule_kernels
 from ..lower.provider import Provider, default_provider, override
+from ..schedule import Trace
 from ..tir.nodes import PrimFunc
 from ..tir.transforms.pipeline import CHECKED_PIPELINE
 from . import reattach
 from .anchors import located
 from .contents import Contents
 from .history import Action, OfTheMoment, Stage, key_of
+from .native import compile_stage
 from .plan import IMPORT, CompilePlan, EditRow, PassRow, ProgramRef, ScheduleRow
 from .rebase import Rebased, RebaseError, rebase_text, second_of
 from .tails import rebase_tail
@@ -140,8 +142,6 @@ class _Around:
 
     def _codegen(self) -> Action:
         def run(stage: Stage | None) -> Stage:
-            from .build import compile_stage
-
             assert stage is not None
             with self.entered():
                 return replace(stage, compiled=compile_stage(stage, self.plan.target))
@@ -246,8 +246,6 @@ def _by_name(parts: Iterable[tuple[str, str]]) -> dict[str, str]:
 
 
 def _code(trace: str) -> str:
-    from ..schedule import Trace
-
     try:
         return Trace.from_json(trace, allow_code=True).as_python()  # only shown
     except WorkbenchError:  # a damaged file: the step says so

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..core.errors import WorkbenchError
+from ..schedule import Trace
 from .anchors import located
 from .plan import CompilePlan, EditRow, PassRow, PassSettings, Row, ScheduleRow, default_rows
 from .text import function_text
@@ -103,8 +104,6 @@ def _edit(session: Session, row: EditRow, index: int, at: str) -> Iterator[str]:
 
 
 def _schedules(session: Session, row: ScheduleRow, index: int) -> Iterator[str]:
-    from ..schedule import Trace
-
     for tail in row.tails:
         step = session.step(index)
         name, _ = located(tail.at, session.step(index - 1).stage)

@@ -21,6 +21,7 @@ from ..core.breakpoints import Breakpoint
 from ..core.errors import WorkbenchError, nearest
 from ..core.module import IRModule
 from ..core.node import Node
+from ..relay.interpret import interpret
 from ..relay.ir.brief import brief
 from ..relay.ir.expr import Call, Expr
 from ..relay.ir.operator import Operator
@@ -178,8 +179,6 @@ def _excess(found: np.ndarray, expected: np.ndarray, tolerance: float) -> float:
 
 
 def _outputs(module: IRModule, inputs: Mapping[str, Any]) -> list[np.ndarray]:
-    from ..relay.interpret import interpret
-
     names = [parameter.name_hint for parameter in module["main"].params]
     missing = [name for name in names if name not in inputs]
     if missing:

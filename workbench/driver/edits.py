@@ -10,6 +10,8 @@ from ..core.equal import same
 from ..core.errors import WorkbenchError, nearest
 from ..core.module import IRModule
 from ..lower.provider import default_provider
+from ..te import Tensor, create_prim_func
+from ..tir.nodes import PrimFunc
 from .anchors import anchor, located
 from .contents import Contents
 from .history import Stage
@@ -40,9 +42,6 @@ def functions_of(change: Any, program: IRModule) -> dict[str, Any]:
 
 def as_kernels(change: Mapping[str, Any]) -> dict[str, Any]:
     """Unscheduled kernels from te tensors."""
-    from ..te import Tensor, create_prim_func
-    from ..tir.nodes import PrimFunc
-
     for name, value in change.items():
         tensors = isinstance(value, (list, tuple)) and all(isinstance(item, Tensor) for item in value)
         if not (isinstance(value, PrimFunc) or (tensors and value)):

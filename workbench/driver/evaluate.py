@@ -15,8 +15,9 @@ from ..codegen.backend import building_for
 from ..core.errors import WorkbenchError, nearest
 from ..core.module import IRModule
 from ..relay.build_module import bind_params_by_name
+from ..relay.expr_functor import bind
 from ..relay.interpret import interpret
-from ..relay.ir.expr import Expr, Function, GlobalVar, as_function
+from ..relay.ir.expr import Expr, Function, GlobalVar, as_function, const
 from ..runtime.device import Device, require_cpu
 from ..runtime.executor import GraphExecutor
 from ..runtime.ndarray import NDArray
@@ -39,8 +40,6 @@ class Executor:
         `binds` gives values to free variables of `expr`.
         """
         if binds and isinstance(expr, Expr):
-            from ..relay.expr_functor import bind
-
             expr = bind(expr, {variable: _constant(value) for variable, value in binds.items()})
         if isinstance(expr, GlobalVar):
             expr = self.mod[expr]
@@ -99,8 +98,6 @@ def _answer(value: Any) -> Any:
 
 
 def _constant(value: Any) -> Expr:
-    from ..relay.ir.expr import const
-
     return value if isinstance(value, Expr) else const(value.numpy() if hasattr(value, "numpy") else value)
 
 

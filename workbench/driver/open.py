@@ -12,15 +12,19 @@ from ..core.errors import WorkbenchError
 from ..core.module import IRModule
 from ..core.time_limit import time_limit as boxed
 from ..core.transform import Pass
+from ..frontend.onnx import from_onnx
 from ..relay.ir.expr import Expr
 from ..schedule import Schedule as LoopSchedule
 from ..schedule.stages import Schedule as StageSchedule
 from ..target import Target
+from ..te import Tensor, create_prim_func
 from ..tir.nodes import PrimFunc
 from .actions import deciding, import_action
 from .contents import Contents
 from .history import History
+from .loading import load
 from .plan import CompilePlan, ProgramRef
+from .programs import with_params
 from .progress import with_progress
 from .session import Session
 
@@ -52,8 +56,6 @@ def open_session(
         with boxed(time_limit, "opening the model", "give more time: wb.open(..., time_limit=seconds)"):
             return open_session(x, shape, target, params, passes, assume=assume, allow_extern=allow_extern)
     if isinstance(x, (str, os.PathLike)) and str(x).endswith(".wb.json"):
-        from .saving import load
-
         _refuse_for_saved(shape=shape, target=target, params=params, passes=passes, assume=assume)
         return load(str(x), (allow_extern,) if isinstance(allow_extern, str) else allow_extern)
     if allow_extern:
@@ -110,45 +112,23 @@ def _imported(x: Any, shape: Any, params: Any, assume: Any = None) -> tuple[IRMo
             fix="bind the values: params={name: array}",
         )  # fmt: skip
     if isinstance(x, IRModule):
-        return _bound(x, params), "IRModule"
+        return with_params(x, params), "IRModule"
     if isinstance(x, Expr):
-        return _bound(IRModule.from_expr(x), params), "relay function"
+        return with_params(IRModule.from_expr(x), params), "relay function"
     if isinstance(x, PrimFunc):
         name = str(x.attrs.get("global_symbol", "main"))
         return IRModule({name: x}), "PrimFunc"
     if isinstance(x, (LoopSchedule, StageSchedule)):
         return (x if isinstance(x, LoopSchedule) else x.to_schedule()).mod, "schedule"
     if isinstance(x, (list, tuple)):
-        from ..te import Tensor, create_prim_func
-
         if x and all(isinstance(item, Tensor) for item in x):
             return IRModule({"main": create_prim_func(list(x), name="main")}), "te tensors"
     if isinstance(x, (str, os.PathLike, bytes)) or hasattr(x, "SerializeToString"):
-        from ..frontend.onnx import from_onnx
-
         module, held = from_onnx(x, shape=dict(shape) if shape else None, assume=assume)
         name = os.path.basename(str(x)) if isinstance(x, (str, os.PathLike)) else "ONNX model"
-        return _bound(module, {**held, **(params or {})}), name
+        return with_params(module, {**held, **(params or {})}), name
     raise WorkbenchError(
         "E-OPEN-KIND",
         f"a {type(x).__name__} cannot be opened",
         expected="an ONNX path or model, an IRModule or function of it, a schedule, te tensors, a saved session",
     )
-
-
-def _bound(module: IRModule, params: Mapping[str, Any] | None) -> IRModule:
-    from ..relay.build_module import bind_params
-    from ..relay.transforms.wide import require_operands
-
-    bound = bind_params(module, params) if params else module
-    require_operands(bound)
-    return bound
-
-
-def bound_module(program: Any, params: Mapping[str, Any] | None) -> IRModule:
-    """A relay module or function as a module, with `params` bound in as constants."""
-    if isinstance(program, Expr):
-        program = IRModule.from_expr(program)
-    if not isinstance(program, IRModule):
-        raise WorkbenchError("E-BUILD-KIND", f"a {type(program).__name__} cannot be built", expected="a relay module")
-    return _bound(program, params)

@@ -18,6 +18,7 @@ from ..runtime.device import cpu
 from ..target import Target
 from ..tir.nodes import PrimFunc
 from ..tir.script import parse
+from .build import build
 
 _LOCAL = 12
 """Accumulators: two units with a latency of four to five cycles need ten; sixteen registers leave room for twelve."""
@@ -78,8 +79,6 @@ def peak_flops(target: Target | str = "llvm", dtype: str = "float32", repeat: in
     The best of `repeat` runs of about a millisecond each.  Raises `WorkbenchError` for a target that is not this
     machine, or another dtype.
     """
-    from .build import build
-
     chosen = building_for(target)
     program = peak_program(chosen, dtype)
     library = build(program, target=chosen)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..core.errors import WorkbenchError
+from .edits import edit_row
 from .plan import (
     CODEGEN,
     LOWER,
@@ -129,8 +130,6 @@ def _mapping(saved: Mapping[str, Any], key: str, place: str) -> dict[str, Any]:
 
 def with_bases(session: Session) -> Session:
     """A session of version 1, whose edits were whole functions, with edits as changes of what came before them."""
-    from .edits import edit_row
-
     for index, row in enumerate(session.plan.rows, 1):
         if isinstance(row, EditRow):
             stage = session.step(index - 1).stage

@@ -3,8 +3,7 @@
     {"format": "workbench-session", "version": 2, "target": ..., "settings": ..., "source": ..., "program": <script>,
      "constants": {fingerprint: {dtype, shape, data | fill}}, "plan": [{"kind": "pass", "name": ..., ...}, ...]}
 
-Loading imports the program from its text, replays the plan lazily, and refuses a file that was damaged.  Files of
-version 1 are opened too (`saved_plan`); their edits were whole functions.
+`loading` opens them again, files of version 1 too.
 """
 
 from __future__ import annotations
@@ -12,39 +11,22 @@ from __future__ import annotations
 import base64
 import io
 import json
-import math
-import os
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import IO, TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from ..codegen.backend import building_for
-from ..core import origin
-from ..core.dtype import DataType
 from ..core.errors import WorkbenchError
-from ..core.limits import limits
-from ..core.module import IRModule
-from ..core.plain_file import read_plain
-from ..core.tensor import Tensor, stated_shape
-from ..core.transform import PASSES, PassContext
+from ..core.tensor import Tensor
 from ..core.whole_file import write_whole
-from ..tir.outside import IMPORT_LLVM, Guard
-from .actions import import_action
-from .contents import Contents
-from .history import History
-from .plan import CompilePlan, ProgramRef, ScheduleRow
-from .saved_plan import damaged, rows_from, settings_from, with_bases
-from .text import constants_in, parse, script
+from .text import constants_in, script
 
 if TYPE_CHECKING:
     from .session import Session
 
 FORMAT: Final = "workbench-session"
 VERSION: Final = 2
-MOST_BYTES: Final = 16 << 30
-"""Largest file that is opened."""
 
 
 def save(session: Session, path: str) -> None:
@@ -91,103 +73,3 @@ def _encode(data: Tensor) -> dict[str, Any]:
         return saved | {"fill": base64.b64encode(np.ascontiguousarray(data.fill_value).tobytes()).decode()}
     packed = zlib.compress(np.ascontiguousarray(data.numpy()).tobytes(), 1)
     return saved | {"data": base64.b64encode(packed).decode()}
-
-
-def _decoded(saved: Mapping[str, Any]) -> dict[str, Tensor]:
-    """All constants by fingerprint; together they are held to the bounds of one, since they are packed."""
-    made: dict[str, Tensor] = {}
-    for key, one in saved.items():
-        made[key] = _decode(one, key)
-        held = sum(data.nbytes for data in made.values() if data.fill_value is None)
-        limits.check("tensor_bytes", held, "the constants of the session together")
-    return made
-
-
-def _decode(saved: Any, key: str) -> Tensor:
-    try:
-        dtype, shape = DataType(saved["dtype"]), stated_shape(saved["shape"])
-        size = math.prod(shape) * dtype.bytes
-        limits.check("tensor_bytes", size, f"constant {key[:12]}")
-        if "fill" in saved:
-            made = Tensor.full(shape, np.frombuffer(base64.b64decode(saved["fill"]), dtype.to_numpy())[0], dtype)
-        else:
-            unpacker = zlib.decompressobj()
-            raw = unpacker.decompress(base64.b64decode(saved["data"]), size + 1)
-            made = Tensor.of(np.frombuffer(raw, dtype.to_numpy()).reshape(shape))
-    except (KeyError, TypeError, ValueError, IndexError, zlib.error) as error:
-        raise damaged(f"constant {key[:12]}: {error}") from None
-    if made.fingerprint != key:
-        raise damaged(f"constant {key[:12]} does not have the contents that its name says")
-    return made
-
-
-def load(path: str, allow_extern: Sequence[str] = ()) -> Session:
-    """The session of a file made by `save`; what it may call outside of itself is in `tir.outside`."""
-    from .session import Session
-
-    document = _read(path)
-    constants = _decoded(document["constants"])
-    target = building_for(document["target"])
-    with origin.recording() as origins:
-        module = _typed(parse(document["program"], constants))
-    for key, value in document["attrs"].items():
-        if not isinstance(value, list):
-            raise damaged(f"attrs[{key[:40]!r}] is not a list")
-        module = module.with_attr(str(key), tuple(map(str, value)))
-    program = ProgramRef(document["source"], module.fingerprint())
-    root = import_action(module, program, origins)
-    settings = settings_from(document.get("settings"))
-    guard = Guard(os.path.basename(path), frozenset(allow_extern))
-    contents = Contents(constants, guard)
-    rows = tuple(map(contents.settled, rows_from(document["plan"], document["version"])))
-    for row in rows:
-        guard.see(contents.edited_functions(row))
-        for tail in row.tails if isinstance(row, ScheduleRow) else ():
-            if IMPORT_LLVM in tail.trace:
-                guard.see_native_code(tail.at.name)
-    guard.see(module.functions.items())
-    plan = CompilePlan(program, root.level, target, settings, rows)
-    session = Session(History(root, contents), plan)
-    return with_bases(session) if document["version"] == 1 else session
-
-
-def _typed(module: IRModule) -> IRModule:
-    """The module with the types that it had when it was saved, since a user's pass may ask for them; as it is where it
-    has none."""
-    try:
-        with PassContext().applied():
-            return PASSES["InferType"]()(module)
-    except WorkbenchError:
-        return module
-
-
-def _read(path: str) -> dict[str, Any]:
-    try:
-        document = json.loads(read_plain(path, MOST_BYTES).decode("utf-8"))
-    except OSError as error:
-        raise WorkbenchError("E-SAVED-READ", f"cannot read {path}", found=str(error)) from None
-    except (ValueError, RecursionError) as error:
-        raise damaged(str(error)[:200]) from None
-    expected = {
-        "format": str,
-        "version": int,
-        "target": str,
-        "source": str,
-        "program": str,
-        "attrs": dict,
-        "constants": dict,
-        "plan": list,
-    }
-    if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise damaged("no workbench session in it")
-    if type(document.get("version")) is not int or document["version"] not in (1, VERSION):
-        raise WorkbenchError(
-            "E-SAVED-VERSION",
-            "saved by another version",
-            found=str(document.get("version")),
-            expected=f"1 or {VERSION}",
-        )
-    for name, kind in expected.items():
-        if not isinstance(document.get(name), kind):
-            raise damaged(f"field {name!r} is missing or not a {kind.__name__}")
-    return document

@@ -22,23 +22,30 @@ from .._lazy import views
 from ..codegen.backend import building_for
 from ..core.errors import WorkbenchError, nearest
 from ..core.transform import Pass, PassInstrument
+from ..schedule import Schedule
 from ..target import Target
 from . import pipeline
 from .actions import actions_of
+from .as_python import to_python
+from .branches import Branches
+from .debugging import debug
 from .edit_check import require_sound
 from .edits import applicable, as_kernels, edit_row, functions_of, rescheduled
 from .history import Action, History, Step
+from .llvm_passes import llvm_passes
+from .numerics.check import check_numerics
 from .plan import CompilePlan, PassRow, ScheduleRow
 from .progress import with_progress
+from .provenance import became, origins
 from .rebase import RebaseError
+from .saving import save
 from .text import texts_of
+from .trails import Provenance
 from .view import ProgramView, StepHandle
 
 if TYPE_CHECKING:
-    from ..schedule import Schedule
     from .llvm_passes import LlvmPasses
-    from .numerics import NumericsReport
-    from .trails import Provenance
+    from .numerics.report import NumericsReport
 
 
 @dataclass(frozen=True)
@@ -153,8 +160,6 @@ class Session:
             )  # fmt: skip
         if default:
             return schedules[kernel].copy()
-        from ..schedule import Schedule
-
         assert step.previous is not None
         return Schedule(step.previous.stage.module[kernel])
 
@@ -318,15 +323,11 @@ class Session:
         ("nn.conv2d"), a class's name ("TupleGetItem"), or a function of a node.  `action`: "keep" only collects the
         stops; "debug" opens the Python debugger inside the rule; a function is called with each stop.
         """
-        from .debugging import debug
-
         return debug(self._required(self.labels[self._index(step)]), rule, node, action)
 
     @property
     def branches(self) -> Any:
         """All sessions that were made from the same import, as a tree: print it, or take one with `[number]`."""
-        from .branches import Branches
-
         return Branches(self)
 
     # --- running ---
@@ -356,8 +357,6 @@ class Session:
             report.first_wrong, report.tensor      # the step, and the tensor with index, found, expected, ulp
             report.save_test("test_it.py")         # the smallest failing piece, when something is wrong
         """
-        from .numerics import check_numerics
-
         return check_numerics(self, inputs, tolerance, find, seconds)
 
     # --- provenance ---
@@ -367,21 +366,15 @@ class Session:
 
         `call`: for what lies in a shared kernel, the number of one call of it in the entry.
         """
-        from .provenance import origins
-
         return origins(self, thing, call)
 
     def became(self, thing: Any) -> dict[str, tuple[Any, ...]]:
         """What `thing` became, by step."""
-        from .provenance import became
-
         return became(self, thing)
 
     @cached_property
     def provenance(self) -> Provenance:
         """The whole chain, down to lines of assembly and back: ``s.provenance.line("fused_nn_dense", 41).onnx``."""
-        from .trails import Provenance
-
         return Provenance(self)
 
     def llvm_passes(self, kernel: str) -> LlvmPasses:
@@ -390,22 +383,16 @@ class Session:
         They are recorded in a child process.  Raises `WorkbenchError` for an unknown kernel, and when the record
         would be longer than `limits.llvm_seconds` or `limits.llvm_bytes`.
         """
-        from .llvm_passes import llvm_passes
-
         return llvm_passes(self, kernel)
 
     # --- saving and showing ---
 
     def save(self, path: str) -> None:
         """Write the session (program, plan, edits) to one JSON file that `wb.open` reads."""
-        from .saving import save
-
         save(self, path)
 
     def to_python(self) -> str:
         """The Python lines that make this session again."""
-        from .as_python import to_python
-
         return to_python(self)
 
     def show(self) -> Any:

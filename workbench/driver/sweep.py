@@ -25,6 +25,7 @@ from ..core.errors import WorkbenchError, nearest
 from ..schedule import LoopRV, Schedule, ScheduleError, Step, Trace
 from ..target import Target, as_target
 from ..tir.nodes import Buffer, PrimFunc
+from .build import build
 
 Measure = str | Callable[[Schedule], float]
 MEASURES: Final = {"cycles": "cycles (cache model)", "misses": "misses of L1 (cache model)", "time": "seconds"}
@@ -247,8 +248,6 @@ def _measuring(measure: Measure, target: Target) -> Callable[[Schedule], float]:
 
 def seconds(schedule: Schedule, target: Any = None) -> float:
     """Seconds of one run of a schedule's function, built for this machine: the least of five means."""
-    from .build import build
-
     name = schedule.func_working_on
     function = schedule.func
     built = build(function, target=as_target(target), name=name)

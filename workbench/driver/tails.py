@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from ..core.equal import structural_equal
 from ..core.errors import WorkbenchError
 from ..lower.kernel import Kernel
 from ..lower.provider import Provider
@@ -35,8 +36,6 @@ def trace_tail(at: Anchor, schedule: Any, kernel: Kernel, default: Schedule) -> 
 
 
 def _require_same(schedule: Schedule, kernel: Kernel) -> None:
-    from ..core.equal import structural_equal
-
     begun = schedule.first_state.func
     if structural_equal(_bare(begun), _bare(kernel.func)) and not schedule.first_state.steps:
         return

@@ -22,7 +22,7 @@ from ..core.source import ParseError
 from ..core.tensor import Tensor
 from ..core.text import Text
 from ..relay.ir import script as relay_script
-from ..relay.ir.expr import Expr
+from ..relay.ir.expr import Constant, Expr
 from ..relay.ir.types import TypeData
 from ..tir import script as tir_script
 from ..tir.nodes import PrimFunc
@@ -147,6 +147,4 @@ def _defined_name(source: str, begin: int) -> str:
 
 def constants_in(program: IRModule) -> dict[str, Tensor]:
     """The tensors of a module's constants by fingerprint, as `parse` wants them."""
-    from ..relay.ir.expr import Constant
-
     return {node.data.fingerprint: node.data for node in program.nodes() if isinstance(node, Constant)}

@@ -11,6 +11,7 @@ from .._lazy import views
 from ..core.errors import WorkbenchError
 from ..core.module import IRModule
 from ..core.text import Text
+from .debugging import after_rewrites, first_wrong_rewrite
 from .history import Step
 from .text import function_text, script
 
@@ -148,14 +149,10 @@ class StepHandle:
 
     def after_rewrites(self, count: int) -> ProgramView:
         """The program when only the first `count` rewrites of this step's rules have happened."""
-        from .debugging import after_rewrites
-
         return ProgramView(replace(self.step, stage=replace(self.step.stage, module=after_rewrites(self.step, count))))
 
     def first_wrong_rewrite(self, inputs: Mapping[str, Any], tolerance: float = 1e-3) -> Any:
         """The first rewrite of this graph step after which the program computes something else; None if none does."""
-        from .debugging import first_wrong_rewrite
-
         return first_wrong_rewrite(self.step, inputs, tolerance)
 
     def show(self) -> Any:

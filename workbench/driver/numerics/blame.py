@@ -21,6 +21,7 @@ from ...core.errors import WorkbenchError
 from ...core.module import IRModule
 from ...core.transform import PASSES
 from ...tir import nodes as t
+from ...tir.interpret import interpret
 from .compare import Gap, compare_all
 from .entry import EntryMachine
 from .forms import LEAST, is_flat, iterations
@@ -93,8 +94,6 @@ def native_check(small: SmallKernel, index: int, child: Contained, checker: Chec
 
 def interpreted_check(small: SmallKernel, function: t.PrimFunc, tolerance: float, races: bool = False) -> KernelCheck:
     """The small kernel in the checking interpreter."""
-    from ...tir.interpret import interpret
-
     outputs = small.outputs(small.first)
     arrays = [*(np.array(array) for array in small.inputs), *outputs]
     if is_flat(function):

@@ -15,6 +15,7 @@ from ...core.module import IRModule
 from ...lower.entry import Lowered
 from ...target import Target
 from ...tir import nodes as t
+from ...tir.interpret import interpret
 from ...tir.transforms.flatten_buffer import written_names
 from .forms import flat_form, is_flat, iterations, optimisation_level
 
@@ -126,8 +127,6 @@ def _shapes(parameters: Sequence[Any], given: dict[str, np.ndarray]) -> list[tup
 
 
 def _interpreted(module: IRModule, function: t.PrimFunc, given: dict[str, np.ndarray]) -> list[np.ndarray]:
-    from ...tir.interpret import interpret
-
     _, written = argument_names(function)
     arrays: list[np.ndarray] = []
     bound: dict[int, int] = {}

@@ -1,0 +1,123 @@
+"""Native code of the last loop step: a model when it was lowered from a graph, else its functions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..codegen.backend import backend_of
+from ..core.dtype import DataType
+from ..core.errors import WorkbenchError
+from ..core.module import IRModule
+from ..core.tensor import Tensor
+from ..lower.entry import Lowered
+from ..runtime.model import CompiledModel, KernelCall, TensorSpec
+from ..runtime.module import Module
+from ..target import Target
+from ..tir.nodes import Buffer, PrimFunc
+from .history import Stage
+
+
+def compile_stage(stage: Stage, target: Target) -> Any:
+    """Native code of a session's last loop step: a model when it was lowered from a graph, else its functions."""
+    if stage.lowered is None:
+        return CompiledFunctions(backend_of(target).compile_module(stage.module, target).module(), stage.module)
+    return compiled_model(stage.module, stage.lowered, target)
+
+
+def compiled_model(module: IRModule, lowered: Lowered, target: Target) -> CompiledModel:
+    """Compile the loop functions of a lowered model."""
+    names = lowered.output_names or tuple(f"output_{index}" for index in range(len(lowered.outputs)))
+    # Of the kernels as they were lowered: in a session the module's own are flat by now.
+    shapes = {
+        kernel.name: tuple(_buffer_spec(parameter).concrete_shape for parameter in kernel.func.params)
+        for kernel in lowered.kernels
+    }
+    renamed = {f"output_{index}": name for index, name in enumerate(names)}
+    return CompiledModel(
+        name="default",
+        module=backend_of(target).compile_module(module, target).module(),
+        inputs=tuple(TensorSpec(name, tensor.concrete_shape, tensor.dtype) for name, tensor in lowered.inputs),
+        outputs=tuple(
+            TensorSpec(name, tensor.concrete_shape, tensor.dtype)
+            for name, tensor in zip(names, lowered.outputs, strict=True)
+        ),
+        constants=tuple((TensorSpec(name, data.shape, data.dtype), stored(data)) for name, data in lowered.constants),
+        temporaries=tuple(_buffer_spec(buffer) for buffer in lowered.temporaries),
+        guards=lowered.guards,
+        calls=tuple(
+            KernelCall(
+                call.kernel,
+                call.label,
+                tuple(renamed.get(buffer.name, buffer.name) for buffer in call.buffers),
+                shapes[call.kernel],
+            )
+            for call in lowered.calls
+        ),
+    )
+
+
+def stored(data: Tensor) -> np.ndarray:
+    """A constant as one compact array; a lazy fill is written out here, once."""
+    return np.require(data.numpy(), requirements="C")  # ascontiguousarray would make scalars one-dimensional
+
+
+def _buffer_spec(buffer: Buffer) -> TensorSpec:
+    return TensorSpec(buffer.name, tuple(getattr(extent, "value", -1) for extent in buffer.shape), buffer.dtype)
+
+
+class CompiledFunctions:
+    """Compiled loop functions in a session: `run` fills the outputs, which are the buffers that are written."""
+
+    def __init__(self, module: Module, program: IRModule) -> None:
+        self.module = module
+        self.program = program
+        self.entry = "main" if "main" in program else program.names()[0]
+
+    def __getitem__(self, name: str) -> Any:
+        return self.module[name]
+
+    def run(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        """Run the only (or "main") function on arrays by parameter name; written parameters may be left out."""
+        name = self.entry
+        function = self.program[name]
+        written = set(function.attrs.get("written", ()))
+        arguments: dict[str, Any] = {}
+        for parameter in function.params:
+            if parameter.name in inputs:
+                arguments[parameter.name] = inputs[parameter.name]
+            elif parameter.name in written:
+                spec = _packed_spec(function, parameter.name)
+                arguments[parameter.name] = np.zeros(spec.shape, spec.dtype.to_numpy())
+            else:
+                raise WorkbenchError("E-RUN-INPUT", f"input {parameter.name!r} is missing")
+        self.module[name](*arguments.values())
+        return {key: value for key, value in arguments.items() if key in written}
+
+    def run_arrays(self, arrays: Sequence[Any]) -> list[Any]:
+        """Outputs in order, from the inputs in order."""
+        function = self.program[self.entry]
+        written = set(function.attrs.get("written", ()))
+        names = [parameter.name for parameter in function.params if parameter.name not in written]
+        return list(self.run(dict(zip(names, arrays, strict=False))).values())
+
+    def get_source(self, fmt: str = "ll", name: str | None = None) -> str:
+        return self.module.get_source(fmt, name)
+
+    def export_library(self, file_name: str) -> None:
+        self.module.export_library(file_name)
+
+
+def _packed_spec(function: PrimFunc, name: str) -> TensorSpec:
+    """Shape and dtype of a parameter as callers see it, from the signature that FlattenBuffer wrote."""
+    position = [parameter.name for parameter in function.params].index(name)
+    dtype, _, extents = function.attrs["signature"][position].partition("[")
+    try:
+        shape = tuple(int(extent) for extent in extents.rstrip("]").split(",") if extent.strip())
+    except ValueError:
+        raise WorkbenchError(
+            "E-RUN-OUTPUT", f"output {name!r} has a symbolic shape", fix="give an array for it"
+        ) from None
+    return TensorSpec(name, shape, DataType(dtype.strip()))
