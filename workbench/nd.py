@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from .runtime import ndarray
+
 
 def __getattr__(name: str) -> Any:
-    from .runtime import ndarray
-
     return getattr(ndarray, name)

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from .runtime import cpu
+
 
 def assert_allclose(actual: Any, desired: Any, rtol: float = 1e-7, atol: float = 1e-7) -> None:
     """Equality of arrays up to tolerances, shapes included; raises AssertionError that shows the worst elements."""
@@ -24,6 +26,4 @@ def _array(value: Any) -> Any:
 
 def enabled_targets() -> list[tuple[str, Any]]:
     """Targets that compile and run here, with their devices."""
-    from .runtime import cpu
-
     return [("llvm", cpu(0))]

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..core.errors import WorkbenchError
 from ..target import as_target
 from .cache import CacheReport, simulate_cache
 from .fact import Fact
@@ -72,8 +73,6 @@ def facts(program: Any, target: Any = None, sizes: Mapping[str, int] | None = No
 
 
 def _simulated(func: Any, target: Any) -> CacheReport | None:
-    from ..core.errors import WorkbenchError
-
     try:
         return simulate_cache(func, target)
     except WorkbenchError as error:

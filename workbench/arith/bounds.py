@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from ..core.dtype import DataType
+from ..core.node import pre_order
 from .forms import EVERYTHING, FINITE, UNBOUNDED, Form, Interval
 from .nodes import PrimExpr, Var
 from .simplify import Range, Simplifier
@@ -95,8 +96,6 @@ def _constant_domains(domains: Mapping[Var, tuple[PrimExpr, PrimExpr]]) -> dict[
 
 def _mentions(s: Simplifier, number: int, relaxed: Mapping[int, object]) -> bool:
     """Whether an atom is made of a relaxed variable."""
-    from ..core.node import pre_order
-
     stack = [number]
     variables = {id(s.atoms.table[other].expr) for other in relaxed}
     while stack:

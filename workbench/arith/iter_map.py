@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..core.node import substitute
+from ..core.node import pre_order, substitute
 from . import nodes as n
 from .build import add, const, convert
 from .forms import Form, Unit
@@ -295,6 +295,4 @@ class _Detector:
 
 
 def _mentions(expr: PrimExpr, variables: set[int]) -> bool:
-    from ..core.node import pre_order
-
     return any(id(node) in variables for node in pre_order(expr))

@@ -10,6 +10,7 @@ from ..core.node import Node
 from . import build
 from . import nodes as n
 from .forms import EVERYTHING, Form, Interval
+from .intrinsics import INTRINSICS
 from .matching import BOOL, Made, equal_trees, instance, lanewise, match, operands
 from .nodes import PrimExpr, Var
 from .rules import REWRITES, Rule
@@ -391,8 +392,6 @@ def opaque(s: Simplifier, node: PrimExpr, bound: Interval | None = None) -> Made
 
 
 def _is_pure(node: n.Call) -> bool:
-    from .intrinsics import INTRINSICS
-
     entry = INTRINSICS.get(node.op)
     return entry is not None and entry.pure
 

@@ -13,8 +13,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from .._lazy import classic_text_of, display, function_of, global_var, script_of
 from .equal import fingerprint, same, structural_equal
 from .errors import WorkbenchError, nearest
+from .flat import Bundle, flatten, unflatten_module
 from .node import EMPTY, FrozenMap, Node, post_order
 
 
@@ -51,8 +53,6 @@ class IRModule:
     @classmethod
     def from_expr(cls, expr: Node, functions: Mapping[Any, Node] | None = None) -> IRModule:
         """A module whose "main" is `expr` (a bare relay expression becomes a function of its free variables)."""
-        from .._lazy import function_of
-
         return cls({**(functions or {}), "main": function_of(expr)})
 
     # --- reading ---
@@ -101,8 +101,6 @@ class IRModule:
 
     def get_global_var(self, name: str) -> Any:
         """A reference to the function `name` for use in calls.  Raises `WorkbenchError` if there is none."""
-        from .._lazy import global_var
-
         self[name]
         return global_var(name)
 
@@ -141,8 +139,6 @@ class IRModule:
         return self.copy()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        from .flat import flatten, unflatten_module
-
         return (unflatten_module, (flatten(_as_node(self.state)),))
 
     # --- comparing and showing ---
@@ -159,20 +155,14 @@ class IRModule:
 
     def script(self) -> str:
         """The text of the module, which parses back to it."""
-        from .._lazy import script_of
-
         return script_of(self)
 
     def astext(self, show_meta_data: bool = False) -> str:
         """Relay's classic text."""
-        from .._lazy import classic_text_of
-
         return classic_text_of(self)
 
     def show(self) -> None:
         """Display the module, highlighted, in a notebook or terminal."""
-        from .._lazy import display
-
         display(self)
 
     def __str__(self) -> str:
@@ -197,6 +187,4 @@ def _parts(state: ModuleState) -> tuple[FrozenMap, ...]:
 
 
 def _as_node(state: ModuleState) -> Node:
-    from .flat import Bundle
-
     return Bundle(state.functions, state.types, state.attrs)

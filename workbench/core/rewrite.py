@@ -29,7 +29,7 @@ from typing import Any, Protocol
 
 from . import breakpoints, origin
 from .code_names import Keyed
-from .errors import WorkbenchError
+from .errors import WorkbenchError, nearest
 from .limits import limits
 from .node import Node, children, map_children, post_order
 from .time_limit import check_time
@@ -203,8 +203,6 @@ class RuleTable(Sequence[Rule], Keyed):
             for rule in self._rules:
                 if rule.name == index:
                     return rule
-            from .errors import nearest
-
             names = [rule.name for rule in self._rules]
             raise WorkbenchError("E-RULE-UNKNOWN", f"{self.name} has no rule {index!r}", fix=nearest(index, names))
         return self._rules[index]

@@ -28,6 +28,7 @@ from ..core.tensor import Tensor
 from ..relay.ir import expr as r
 from ..relay.ir.operator import Operator
 from ..relay.ir.types import TensorType
+from ..relay.op import call as call_operator
 from ..runtime.guards import Guard, guards_of
 from ..target import Target
 from ..tir import nodes as t
@@ -370,8 +371,6 @@ def _outputs(
 
 
 def _copy_call(source: t.Buffer, target: t.Buffer, entry: _Entry) -> KernelCall:
-    from ..relay.op import call as call_operator
-
     tensor = TensorType(source.shape, source.dtype)  # type: ignore[arg-type]
     parameter = r.Var("source", tensor)
     function = r.Function((parameter,), call_operator("copy", parameter), tensor, (), FrozenMap({"Primitive": 1}))

@@ -12,6 +12,7 @@ from ..core import origin, progress
 from ..core.errors import WorkbenchError
 from ..core.module import IRModule
 from ..core.time_limit import check_time
+from ..schedule import rules
 from .kernel import Kernel
 
 if TYPE_CHECKING:
@@ -22,8 +23,6 @@ Provider = Callable[[Kernel], "Schedule"]
 
 def default_provider(kernel: Kernel) -> Schedule:
     """The rules of `schedule.rules`, from the target's capabilities; no search."""
-    from ..schedule import rules
-
     return rules.default(kernel)
 
 

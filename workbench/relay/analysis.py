@@ -22,6 +22,8 @@ from .ir.infer import infer_type
 from .ir.operator import Operator
 from .ir.plan import LEAVES, Plan, bound_variables, expressions, operands
 from .ir.verify import verify, well_formed
+from .transforms.fuse_ops import FuseOps
+from .transforms.infer_type import InferType
 
 __all__ = [
     "Feature",
@@ -258,9 +260,6 @@ def get_total_mac_number(expr: e.Expr) -> int:
 
 def extract_fused_functions(mod: IRModule) -> dict[str, e.Function]:
     """The functions that FuseOps makes of a module's main, by a name of their own; equal ones once."""
-    from .transforms.fuse_ops import FuseOps
-    from .transforms.infer_type import InferType
-
     fused = mod if _kernels(mod) else FuseOps()(InferType()(mod))
     found: list[e.Function] = []
     for function in _kernels(fused):

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 from ..core.errors import WorkbenchError
+from ..core.host import read_text
 from ..core.plain_file import open_plain
 
 MAGIC: Final = b"WORKBENCH-LIB-2\n"
@@ -160,8 +161,6 @@ def runs_here(triple: str) -> bool:
 
 def host_features() -> frozenset[str]:
     """CPU features of this machine by LLVM's names; empty where they are not known."""
-    from ..core.host import read_text
-
     for line in read_text(Path("/proc/cpuinfo")).splitlines():
         key, _, value = line.partition(":")
         if key.strip() in ("flags", "Features"):

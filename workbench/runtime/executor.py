@@ -20,7 +20,7 @@ from .model import CompiledModel, as_argument, conform
 from .ndarray import NDArray, numpy_of
 from .profiling import KernelTime, ProfileReport
 from .threads import limit_run
-from .timing import BenchmarkResult, measure
+from .timing import BenchmarkResult, evaluator, measure
 
 
 class GraphExecutor:
@@ -146,8 +146,6 @@ class GraphExecutor:
         return self
 
     def time_evaluator(self, func_name: str, dev: Device | None = None, **options: Any) -> Callable[..., Any]:
-        from .timing import evaluator
-
         require_cpu(dev)
         return evaluator(self[func_name], **options)
 

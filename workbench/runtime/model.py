@@ -21,6 +21,7 @@ import numpy as np
 
 from ..core.dtype import DataType
 from ..core.errors import WorkbenchError, nearest
+from .dlpack import tensor_of
 from .guards import Guard, check_guards
 from .module import Module
 from .ndarray import NDArray, numpy_of
@@ -240,6 +241,4 @@ def as_argument(array: np.ndarray) -> Any:
     """An array in the form that packed functions take fastest; read-only and small-float arrays are wrapped."""
     if array.flags.writeable and array.dtype.kind in "iuf" and array.dtype.isbuiltin == 1:
         return array
-    from .dlpack import tensor_of
-
     return tensor_of(array)

@@ -17,6 +17,7 @@ import numpy as np
 from ..core.dtype import DataType
 from ..core.errors import WorkbenchError
 from .device import Device, cpu, device, require_cpu
+from .dlpack import tensor_of
 
 
 class NDArray:
@@ -92,8 +93,6 @@ class NDArray:
 
     def __tvm_ffi_object__(self) -> Any:
         if self._tensor is None:
-            from .dlpack import tensor_of
-
             self._tensor = tensor_of(self._array)
         return self._tensor
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from ..core.errors import WorkbenchError, nearest
 from . import builtin
+from .dlpack import PLAIN_KINDS, tensor_of
 from .ndarray import NDArray
 
 _NATIVE_ERROR: Final = re.compile(r"(E-[A-Z]+(?:-[A-Z]+)+) (.*)", re.DOTALL)
@@ -58,8 +59,6 @@ class PackedFunc:
 
     def _converted(self, args: tuple[Any, ...]) -> list[Any] | None:
         """Arguments with the arrays wrapped that NumPy does not export; None if there are none."""
-        from .dlpack import PLAIN_KINDS, tensor_of
-
         made = list(args)
         changed = False
         for position, argument in enumerate(args):

@@ -6,6 +6,7 @@ The pool starts with what this process may use (affinity, cgroup quota; ``WORKBE
 from __future__ import annotations
 
 from ..core.errors import require
+from ..core.host import usable_threads
 from ..core.limits import limits
 from ..core.time_limit import check_time, seconds_left
 from .native import library
@@ -22,8 +23,6 @@ def set_num_threads(count: int) -> None:
     require(isinstance(count, int) and 0 <= count <= 256, "E-THREADS", "threads are 0 to 256", found=repr(count))
     runtime = library()
     if runtime is not None:
-        from ..core.host import usable_threads
-
         runtime.set_num_threads(count or usable_threads())
 
 

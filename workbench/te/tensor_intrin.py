@@ -22,6 +22,7 @@ from ..arith.nodes import PrimExpr
 from ..core.errors import WorkbenchError
 from ..core.node import FrozenMap
 from ..tir import nodes as t
+from ..tir.op import decl_buffer
 from ..tir.tensor_intrin import TensorIntrin
 from .nodes import ComputeOp, Operation, PlaceholderOp, Tensor, several
 from .prim_func import create_prim_func
@@ -84,8 +85,6 @@ def _in_order(inputs: list[Tensor], used: list[Tensor]) -> list[Tensor]:
 
 
 def _buffer(tensor: Tensor, given: Mapping[Any, t.Buffer], options: dict[str, Any]) -> t.Buffer:
-    from ..tir.op import decl_buffer
-
     own = given.get((id(tensor.op), tensor.value_index))
     return own if own is not None else decl_buffer(tensor.shape, tensor.dtype, tensor.name, **options)
 

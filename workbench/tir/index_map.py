@@ -34,6 +34,8 @@ from ..arith.simplify import Simplifier
 from ..core.errors import WorkbenchError
 from ..core.node import pre_order, substitute
 from . import array_values
+from .script import script
+from .text.names import sanitized
 
 CODE: Final = "E-TIR-INDEX-MAP"
 TEXT_LIMIT: Final = 4_000
@@ -72,8 +74,6 @@ class IndexMap:
 
         Outputs may be nested in tuples.  Raises `WorkbenchError` E-TIR-INDEX-MAP if it is none.
         """
-        from .text.names import sanitized
-
         names = _parameter_names(mapping_function, ndim)
         variables = tuple(Var(sanitized(name)) for name in names)
         try:
@@ -446,8 +446,6 @@ def _checked_output(output: Any, variables: Sequence[Var]) -> PrimExpr:
 
 
 def _node_text(node: Any) -> str:
-    from .script import script
-
     return f"{type(node).__name__} {script(node)}"[:60]
 
 
@@ -457,8 +455,6 @@ def _constant(extent: Any) -> int | None:
 
 
 def _shown(extent: Any) -> str:
-    from .script import script
-
     return str(extent) if not isinstance(extent, PrimExpr) else script(extent)
 
 

@@ -24,6 +24,7 @@ from ..core.errors import WorkbenchError, nearest
 from ..core.node import Node, pre_order
 from . import nodes as t
 from .scopes import BIND, UNBIND, events, parts
+from .script import text
 
 CODE: Final = "E-TIR-VERIFY"
 HIDDEN: Final = "hidden_buffer_access"
@@ -101,8 +102,6 @@ def verify(function: t.PrimFunc) -> None:
 
 def _place(function: t.PrimFunc, nodes: tuple[Node, ...]) -> str:
     """Function and line of the text where a problem stands."""
-    from .script import text
-
     name = function.attrs.get("global_symbol", "main")
     try:
         shown = text(function)

@@ -9,12 +9,12 @@ from collections.abc import Callable
 from html import escape
 from typing import Any, Final
 
-from ..analysis.cache import CacheReport
-from ..analysis.footprint import Footprints
-from ..analysis.iterations import IterationPoints
-from ..analysis.loop_trees import LoopTree
-from ..analysis.reuse import Reuse
-from ..analysis.rooflines import Roofline
+from ..analysis.cache import CacheReport, simulate_cache
+from ..analysis.footprint import Footprints, footprints
+from ..analysis.iterations import IterationPoints, iteration_points
+from ..analysis.loop_trees import LoopTree, loop_tree
+from ..analysis.reuse import Reuse, reuse_distance
+from ..analysis.rooflines import Roofline, roofline
 from ..analysis.summary import Facts
 from ..core.errors import WorkbenchError, nearest
 from ..driver.sweep import Sweep
@@ -80,38 +80,26 @@ def _facts_html(facts: Facts) -> str:
 
 
 def _tree(program: Any) -> str:
-    from ..analysis.loop_trees import loop_tree
-
     return tree_svg(loop_tree(program))
 
 
 def _iterations(program: Any) -> str:
-    from ..analysis.iterations import iteration_points
-
     return iterations_svg(iteration_points(program))
 
 
 def _footprints(program: Any) -> str:
-    from ..analysis.footprint import footprints
-
     return footprint_svg(footprints(program))
 
 
 def _cache(program: Any) -> str:
-    from ..analysis.cache import simulate_cache
-
     return cache_svg(simulate_cache(program))
 
 
 def _reuse(program: Any) -> str:
-    from ..analysis.reuse import reuse_distance
-
     return reuse_svg(reuse_distance(program))
 
 
 def _roofline(program: Any) -> str:
-    from ..analysis.rooflines import roofline
-
     return roofline_svg(roofline(program))
 
 

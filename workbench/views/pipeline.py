@@ -13,6 +13,7 @@ from ..core.transform import PASSES, defined_in
 from ..driver.history import identities
 from ..driver.text import script
 from ..relay.ir.expr import Call, Expr
+from ..relay.ir.script import expression_text
 from ..tir.nodes import PrimFunc, Stmt
 from .diff import line_hunks
 from .html import short_constants
@@ -264,8 +265,6 @@ def _brief(node: Any) -> str:
 
 def _fragment(node: Any) -> str:
     """A piece of a program as text: the expression with its nearest operands."""
-    from ..relay.ir.script import expression_text
-
     if isinstance(node, Expr):
         return short_constants(expression_text(node))
     return script(node) if isinstance(node, Node) else html.escape(repr(node))

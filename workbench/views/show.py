@@ -11,11 +11,13 @@ import sys
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from .._lazy import llvm_screen, pipeline_screen, schedule_screen
 from ..core.module import IRModule
 from ..driver.text import function_text, script
 from ..relay.ir.expr import Function
 from .graph import graph_svg
 from .html import difference_html, difference_lines, plain, program_html, text_html, visible
+from .numerics import numerics_bundle
 from .provenance import listing, listing_text
 
 if TYPE_CHECKING:
@@ -91,8 +93,6 @@ def session_bundle(session: Session) -> Bundle:
 
 def report_bundle(report: Any) -> Bundle:
     """A numerics report: a line a step."""
-    from .numerics import numerics_bundle
-
     return numerics_bundle(report)
 
 
@@ -101,8 +101,6 @@ def show_session(session: Session) -> Any:
     if not in_notebook():
         print(session_bundle(session)["text/plain"])
         return None
-    from .._lazy import pipeline_screen
-
     screen = pipeline_screen(session, session_bundle(session)["text/html"])
     return screen if screen is not None else _display(session_bundle(session))
 
@@ -122,8 +120,6 @@ def show_llvm_passes(passes: LlvmPasses) -> Any:
     if not in_notebook():
         print(bundle["text/plain"])
         return None
-    from .._lazy import llvm_screen
-
     screen = llvm_screen(passes, bundle["text/html"])
     return screen if screen is not None else _display(bundle)
 
@@ -134,8 +130,6 @@ def show_schedule(schedule: Schedule) -> Any:
     if not in_notebook():
         print(bundle["text/plain"])
         return None
-    from .._lazy import schedule_screen
-
     screen = schedule_screen(schedule, bundle["text/html"])
     return screen if screen is not None else _display(bundle)
 

@@ -16,14 +16,16 @@ from weakref import WeakKeyDictionary
 
 from ...core.errors import WorkbenchError
 from ...core.module import IRModule
+from ...runtime import symbols as c_symbols
 from ...runtime.module import CodeUnit, Module
+from ...runtime.native import library, why_missing
 from ...runtime.packed import PackedFunc, packed_at
 from ...target import Target
 from ...tir import nodes as t
 from ...tir.outside import require_allowed
 from ...tir.transforms.pipeline import lower_module
 from ...tir.verify import verify
-from . import imported, machine
+from . import cache, imported, jit, machine
 from .external import extern_names
 from .fitting import require_fitting, why_foreign
 from .functions import emit_kernel, emit_wrapper
@@ -118,10 +120,8 @@ class Artefact:
         if form == "tir":
             return self.sources.get(name, "")
         if form in ("asm", "s", "ll-opt"):
-            from .cache import compile_cached
-
             job = machine.job_of(self.texts[name], self.target, "ll" if form == "ll-opt" else "asm")
-            return compile_cached([job])[0].decode()
+            return cache.compile_cached([job])[0].decode()
         raise WorkbenchError("E-SOURCE-FORM", f"there is no source of form {form!r}", expected="tir, ll, ll-opt, asm")
 
 
@@ -143,11 +143,9 @@ class LlvmBackend:
 
         Raises `WorkbenchError` for what cannot be lowered or emitted; nothing is then kept.
         """
-        from .cache import compile_cached
-
         made = self.emit_module(mod, target, debug)
         jobs = [machine.job_of(text, made.target) for text in made.texts.values()]
-        made.objects.update(zip(made.texts, compile_cached(jobs), strict=True))
+        made.objects.update(zip(made.texts, cache.compile_cached(jobs), strict=True))
         for number, text in enumerate(made.imports):
             made.objects[f"import {number}"] = imported.object_code(text, made.target)
         return made
@@ -248,10 +246,6 @@ def emit_unit(
 
 
 def _link(artefact: Artefact) -> Any:
-    from ...runtime import symbols as c_symbols
-    from ...runtime.native import library, why_missing
-    from . import jit
-
     require_fitting(artefact.target)
     runtime = library()
     if runtime is None:

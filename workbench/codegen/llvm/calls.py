@@ -13,7 +13,7 @@ from ...arith import nodes as n
 from ...core.dtype import DataType
 from ...core.errors import WorkbenchError
 from . import conversions, external
-from .arithmetic import known_integer, self_intrinsic, suffix
+from .arithmetic import divide, known_integer, self_intrinsic, suffix
 from .external import name_argument
 from .types import BOOL, INDEX, INT32, Value, constant, llvm_type
 
@@ -106,8 +106,6 @@ def _sigmoid(self: ExpressionEmitter, node: n.Call, arguments: list[Value]) -> V
 def _fmod(self: ExpressionEmitter, node: n.Call, arguments: list[Value]) -> Value:
     a, b = arguments
     if not a.dtype.is_float:
-        from .arithmetic import divide
-
         return divide(self, "Mod", a, b)
     return self.assign(a.dtype, f"frem {a.typed}, {b.text}")
 

@@ -22,6 +22,7 @@ from . import calls, conversions
 from .addresses import Place, Terms, place_of, pointer_to, terms_of
 from .arithmetic import COMPARE_CODES, divide, min_max
 from .facts import Facts, has_explicit_vectors, needs_one_pass
+from .memory import load
 from .numbering import Numbering
 from .registers import Registers
 from .types import BOOL, HANDLE, INDEX, Value, constant, is_constant, llvm_type, splat
@@ -355,8 +356,6 @@ def choose(self: ExpressionEmitter, condition: Value, yes: Value, no: Value) -> 
 
 
 def _load(self: ExpressionEmitter, node: t.BufferLoad) -> Emission:
-    from .memory import load
-
     index = node.indices[0] if node.indices else n.IntImm(0, INDEX)
     plain = index.base if isinstance(index, n.Ramp) else index.value if isinstance(index, n.Broadcast) else index
     if not plain.dtype.is_vector:

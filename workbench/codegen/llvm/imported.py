@@ -18,6 +18,7 @@ from ...target.host import architecture
 from ...tir import nodes as t
 from ...tir.outside import IMPORT_LLVM, require_allowed
 from . import machine
+from .cache import compile_cached
 
 
 def texts(mod: IRModule) -> tuple[str, ...]:
@@ -50,8 +51,6 @@ def object_code(text: str, target: Target) -> bytes:
 
 
 def _compiled(text: str, target: Target) -> bytes:
-    from .cache import compile_cached
-
     binding: Any = machine._binding()
     try:
         binding.parse_assembly(text)

@@ -14,6 +14,7 @@ from typing import Any, Final
 from ...core.child import Child, ChildFailure
 from ...core.errors import WorkbenchError, shorten
 from ...target import Target
+from ...target.host import processor as host
 from ...target.tables import PROCESSORS
 from . import pipelines
 from .pipelines import LEAN
@@ -132,8 +133,6 @@ def _judged(triple: str, cpu: str, features: str, abi: str) -> str:
 
 def needed_features(target: Target) -> str:
     """CPU features beyond the baseline that code for `target` may use, separated by commas (x86 only)."""
-    from ...target.host import processor as host
-
     if target.architecture != "x86_64":
         return ""
     named = [word[1:] for word in target.features if word.startswith("+")]

@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 
 from ...core.node import pre_order
 from ...tir import nodes as t
+from ...tir.script import text
 
 
 class SourcePlace(NamedTuple):
@@ -44,8 +45,6 @@ def printed(func: t.PrimFunc, name: str, expressions: bool = False) -> tuple[str
 
     With `expressions` also of the expressions in stores, calls and assertions.
     """
-    from ...tir.script import text
-
     found = text(func, name if name.isidentifier() else None)
     starts: dict[int, int] = {}
     loops: dict[int, t.For | t.While] = {}

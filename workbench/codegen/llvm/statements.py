@@ -15,6 +15,7 @@ from ...tir import nodes as t
 from .expressions import ExpressionEmitter
 from .facts import MAX_COPIES, Facts
 from .memory import store
+from .parallel import parallel_loop
 from .places import EXPRESSION, SourcePlace
 from .registers import State
 from .types import BOOL, HANDLE, INDEX, INT32, Value, llvm_type, memory_type
@@ -271,8 +272,6 @@ def _masked_if(self: BodyEmitter, stmt: t.IfThenElse, condition: Value) -> Emiss
 
 def _for(self: BodyEmitter, stmt: t.For) -> Emission:
     if stmt.kind is t.ForKind.PARALLEL:
-        from .parallel import parallel_loop
-
         parallel_loop(self, stmt)
         return
     if stmt.kind in (t.ForKind.VECTORIZED, t.ForKind.THREAD_BINDING):

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from ...core.dtype import DataType
 from ...core.errors import WorkbenchError, nearest, shorten
 from ...core.limits import limits
 from ...core.time_limit import check_time
@@ -260,8 +261,6 @@ def claim_of(value: Any, where: str) -> ValueClaim:
         kind = f"tensor of {FOREIGN[stated.elem_type]}"
     elif dtype is None and stated.elem_type:
         kind = f"tensor of unknown element type {stated.elem_type}"
-    from ...core.dtype import DataType
-
     typed = DataType(dtype) if dtype else None
     if not stated.HasField("shape"):
         return ValueClaim(value.name, typed, None, kind)

@@ -17,6 +17,7 @@ from ...core.tensor import Tensor
 from ...core.time_limit import time_limit
 from ...relay.ir.expr import Expr, Function
 from ...relay.ir.types import TensorType
+from ...runtime import ndarray
 from ...runtime.guards import ATTRIBUTE
 from . import emit
 from .check import check_model
@@ -65,8 +66,6 @@ def from_onnx(
     )
     if not found.params:
         return found.module, {}
-    from ...runtime import ndarray
-
     return found.module, {name: ndarray.array(tensor.numpy()) for name, tensor in found.params.items()}
 
 

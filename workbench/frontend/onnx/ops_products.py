@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from ...relay.ir.expr import Constant, Expr, Var
-from .emit import call, dtype_of, like, rank_of, reshaped, shape_of
+from .emit import call, constant, dtype_of, like, rank_of, reshaped, shape_of
 from .ops_elementwise import cast
 from .site import Site
 from .table import onnx_op
@@ -160,8 +160,6 @@ def _einsum_terms(node: Site, equation: str, operands: tuple[Expr, ...]) -> tupl
 
 def _diagonals(term: str, operand: Expr) -> tuple[str, Expr]:
     """A letter that occurs twice takes the diagonal, by masking and summing."""
-    from .emit import constant
-
     for letter in sorted(set(term)):
         while term.count(letter) > 1:
             first, second = term.index(letter), term.rindex(letter)

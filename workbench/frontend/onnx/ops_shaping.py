@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ...core.dtype import DataType
 from ...core.limits import limits
 from ...core.tensor import Tensor
 from ...relay.ir.expr import Constant, Expr
@@ -45,8 +46,6 @@ def checked_shape(node: Site, shape: Sequence[int], dtype: str, what: str) -> tu
         raise node.refuse(f"{what} has a negative dimension", str(tuple(shape)), "dimensions of at least 0")
     if len(shape) > limits.rank:
         raise node.refuse(f"{what} has too many dimensions", str(len(shape)), f"at most {limits.rank} (wb.limits.rank)")
-    from ...core.dtype import DataType
-
     limits.check("tensor_bytes", math.prod(shape) * DataType(dtype).bytes, f"{node.record.label}: {what}", node.where)
     return tuple(shape)
 

@@ -22,6 +22,7 @@ from ...core.code_names import is_own
 from ...core.errors import WorkbenchError
 from ...core.table import imported
 from ...relay.ir.operator import OPERATORS, Operator
+from .emit import call
 from .limits import OPSETS
 from .records import domain_of
 
@@ -126,8 +127,6 @@ def one_to_one(cls: type[Operator]) -> Callable[..., Any]:
     """A converter that hands operands and attributes on as they are."""
 
     def convert(node: Any, *operands: Any, **attributes: Any) -> Any:
-        from .emit import call
-
         return call(cls.name, *operands, **attributes)
 
     return convert

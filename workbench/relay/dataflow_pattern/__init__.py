@@ -18,6 +18,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..ir import types as t
+from ..op import get
 from .patterns import (
     AltPattern,
     AttrPattern,
@@ -76,8 +77,6 @@ __all__ = [
 
 def is_op(op_name: str) -> ExprPattern:
     """The operator of that name; call it with patterns of its operands.  Raises `WorkbenchError` for an unknown one."""
-    from ..op import get
-
     return ExprPattern(get(op_name))
 
 

@@ -25,7 +25,8 @@ from ..ir import expr as e
 from ..ir import types as t
 from ..ir.brief import brief
 from ..ir.operator import Operator
-from .facts import attribute_of, equal_values, expression_type, lazy_uses, same_expression, sequence
+from ..op import get
+from .facts import attribute_of, equal_values, expression_type, lazy_uses, pattern_text, same_expression, sequence
 
 
 class DFPattern:
@@ -121,14 +122,10 @@ class DFPattern:
         return found
 
     def __repr__(self) -> str:
-        from .facts import pattern_text
-
         return pattern_text(self)
 
 
 def _operator(name: str) -> ExprPattern:
-    from ..op import get
-
     return ExprPattern(get(name))
 
 

@@ -22,7 +22,7 @@ from ..ir import expr as e
 from ..ir.brief import brief
 from ..ir.infer import infer_type, keep_type
 from ..ir.operator import Operator
-from ..ir.plan import expressions, operands, plain_operands
+from ..ir.plan import bound_variables, expressions, operands, plain_operands
 from .facts import sequence, use_counts
 from .patterns import AltPattern, ConstantPattern, ExprPattern, require_pattern
 
@@ -155,8 +155,6 @@ def _rebuild(expr: e.Expr, groups: Mapping[int, Group], rule: Rule, replace: Cal
 
 
 def _binders(expr: e.Expr) -> set[int]:
-    from ..ir.plan import bound_variables
-
     return {id(variable) for node in expressions(expr) for variable in bound_variables(node)}
 
 

@@ -29,6 +29,7 @@ from . import expr as e
 from . import types as t
 from .classic_tokens import Tokens
 from .operator import OPERATORS, Operator
+from .script_parse import parse
 from .script_read import Environment
 
 _MOST_NESTED = 150
@@ -43,8 +44,6 @@ def fromtext(text: str, constants: Sequence[Tensor] | None = None) -> IRModule:
     """
     given: Any = text
     if isinstance(given, str) and given.lstrip().startswith(("@I.", "@R.")):
-        from .script_parse import parse
-
         found = parse(text, {tensor.fingerprint: tensor for tensor in constants or ()})
         return found if isinstance(found, IRModule) else IRModule({"main": e.as_function(found)})
     return _guarded(text, constants, _Parser.module)

@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..._lazy import relay_binary, relay_cast, relay_unary
 from ...core.equal import free_variables
 from ...core.errors import WorkbenchError
 from ...core.node import EMPTY, FrozenMap, Node, node
@@ -137,8 +138,6 @@ class Expr(Node):
         return _binary("greater_equal", self, other)
 
     def astype(self, dtype: str) -> Expr:
-        from ..._lazy import relay_cast
-
         return relay_cast(self, dtype)
 
     def __getitem__(self, index: int) -> Expr:
@@ -161,14 +160,10 @@ def _as_tuples(made: Node, *names: str) -> None:
 
 
 def _binary(name: str, a: Any, b: Any) -> Expr:
-    from ..._lazy import relay_binary
-
     return relay_binary(name, a, b)
 
 
 def _unary(name: str, a: Expr) -> Expr:
-    from ..._lazy import relay_unary
-
     return relay_unary(name, a)
 
 

@@ -24,6 +24,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, overload
 
+from ...arith.nodes import Var
 from ...core.errors import WorkbenchError, nearest
 from ...core.module import IRModule
 from ...core.node import Node, post_order
@@ -413,8 +414,6 @@ class Inference(CallRules):
 
 def _dimensions_of(program: e.Expr) -> list[Node]:
     """Variables in the types of the root's parameters: inside it they stand for themselves."""
-    from ...arith.nodes import Var
-
     if not isinstance(program, e.Function):
         return []
     held = [param.type_annotation for param in program.params if param.type_annotation is not None]

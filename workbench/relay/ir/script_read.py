@@ -22,6 +22,7 @@ from ...core.errors import WorkbenchError, nearest
 from ...core.node import FrozenMap
 from ...core.tensor import Tensor
 from . import types as t
+from .operator import Fusion
 
 _CODE = "E-RELAY-PARSE"
 
@@ -322,8 +323,6 @@ class ValueReader:
 
 
 def _enums() -> list[type[enum.Enum]]:
-    from .operator import Fusion
-
     return [t.Kind, Fusion]
 
 

@@ -12,7 +12,6 @@ from .stage import Stage
 
 if TYPE_CHECKING:
     from .schedule import Schedule
-    from .stage import Stage
 
 
 class Group:

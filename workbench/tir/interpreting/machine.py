@@ -16,6 +16,7 @@ from ...core.dtype import DataType
 from ...core.errors import WorkbenchError, shorten
 from ...core.node import Node
 from .. import nodes as t
+from ..script import text
 
 
 class Storage:
@@ -54,8 +55,6 @@ class Site:
     loops: tuple[str, ...] = ()
 
     def where(self) -> str:
-        from ..script import text
-
         return f"{self.function}: {shorten(text(self.node).text.strip().split(chr(10))[0], 160)}"
 
     def around(self, values: Sequence[Any]) -> str:

@@ -17,6 +17,7 @@ from ...core.dtype import DataType
 from ...core.errors import WorkbenchError
 from ...core.node import EMPTY, FrozenMap
 from ...core.source import Source
+from ...target import Target
 from .. import nodes as t
 from .constants import AXES, LOOPS
 from .parse_expr import ExprParser, Scope, check_rank, index_trees
@@ -171,8 +172,6 @@ class StmtParser(ExprParser):
         return self.expr(tree, scope)
 
     def _target(self, tree: ast.Call) -> Any:
-        from ...target import Target
-
         try:
             return Target(self.constant(tree.args[0], str, "a target in quotes"))
         except WorkbenchError as error:
