@@ -11,7 +11,14 @@ WORKERS ?= 2
 PYTEST := $(BIN)/python -m pytest
 PARALLEL := -n $(WORKERS) --dist loadgroup
 NATIVE := $(wildcard workbench/runtime/native/*.c workbench/runtime/native/*.h)
-SMOKE := $(wildcard tests/test_architecture.py tests/test_lint.py tests/core tests/arith tests/target tests/te tests/tir tests/relay tests/schedule)
+# Whole folders of the core, and of every other stage what is quick.
+SMOKE_FOLDERS := core arith target te tir relay schedule
+SMOKE_FILES := test_tiny test_architecture test_lint frontend/onnx/test_errors frontend/onnx/test_tensors \
+    frontend/onnx/test_guards lower/test_arguments lower/test_branches analysis/test_affine analysis/test_dependence \
+    codegen/test_statements codegen/test_text codegen/test_fast_functions runtime/test_calls driver/test_session \
+    driver/test_history driver/test_text views/test_schema views/test_diff ui/test_protocol ui/test_screens \
+    teach/test_checks
+SMOKE := $(SMOKE_FOLDERS:%=tests/%) $(SMOKE_FILES:%=tests/%.py)
 
 .PHONY: lab test smoke nightly bench conformance lint frontend wheel clean install
 
@@ -29,7 +36,7 @@ lab: $(STAMP)  ## open JupyterLab on the course
 test: $(STAMP)  ## every test, the linter, browser and notebooks included
 	$(PYTEST) $(PARALLEL)
 
-smoke: $(STAMP)  ## the core, under a minute
+smoke: $(STAMP)  ## the core and a part of every stage, under a minute
 	$(PYTEST) $(PARALLEL) -m "not browser and not notebook and not slow and not nightly" $(SMOKE)
 
 nightly: $(STAMP)  ## long property tests, fuzzing, soak: one table; a night that was cut goes on
