@@ -264,6 +264,43 @@ def test_a_conflict_in_part_of_an_edit_keeps_the_rest() -> None:
     assert "alpha=0.5" in script and "a_min=-3.0" in script
 
 
+def chain(*names: str, alpha: float = 0.125) -> Any:
+    """Operators of one argument in a row, leaky_relu with its alpha; "pair" gives a second result."""
+    x = body = relay.var("x", shape=(4, 8))
+    for name in names:
+        if name == "pair":
+            body = relay.Tuple([body, relay.nn.leaky_relu(x, alpha)])
+        else:
+            body = relay.nn.leaky_relu(body, alpha) if name == "leaky_relu" else getattr(relay, name)(body)
+    return wb.IRModule.from_expr(relay.Function([x], body))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "now"),
+    [
+        (("tanh", "leaky_relu", "exp"), ("tanh", "exp"), ("tanh", "leaky_relu", "exp")),
+        (("leaky_relu",), (), ("leaky_relu",)),
+        (("leaky_relu", "tanh", "exp"), ("exp",), ("leaky_relu", "tanh", "exp")),
+        (("tanh", "leaky_relu", "exp"), ("tanh", "sigmoid", "exp"), ("tanh", "leaky_relu", "exp")),
+        (("tanh", "leaky_relu", "exp"), ("tanh", "exp"), ("tanh", "log", "leaky_relu", "exp")),
+        (("tanh", "pair"), ("tanh",), ("tanh", "pair")),
+    ],
+)
+def test_an_expression_that_one_side_deletes_and_the_other_changes_is_a_conflict(
+    before: Any, after: Any, now: Any
+) -> None:
+    session = wb.open(chain(*before), passes=["InferType"])
+    edited = session.edit(relay=chain(*after), at="InferType")
+    assert edited["Edit"].error is None
+    changed = edited.edit(relay=chain(*now, alpha=0.5), at="Import")
+    error = changed["Edit#2"].error
+    assert error is not None and error.code == "E-EDIT-REBASE", changed["Edit#2"].script()
+    assert "nn.leaky_relu(alpha=0.125)" in error.found and "nn.leaky_relu(alpha=0.5) now" in error.found, error.found
+    assert "alpha=0.5" in changed.rebase().relay.script()
+    other = session.edit(relay=chain(*now, alpha=0.5), at="InferType").edit(relay=chain(*after), at="Import")
+    assert other["Edit#2"].error is not None, "the other way round"
+
+
 def test_kernels_are_found_by_what_they_compute() -> None:
     x = relay.var("x", shape=(4, 8))
     inner = relay.nn.softmax(relay.nn.leaky_relu(relay.nn.softmax(x), 0.125))
@@ -303,6 +340,24 @@ def test_kernels_are_found_by_what_they_compute() -> None:
 def test_lines_are_merged(after: str, now: str, merged: str) -> None:
     found = merge_lines("a\nb\nc", after, now)
     assert found.text == merged + "\n" and not found.dropped
+
+
+def test_an_operand_put_before_a_deleted_expression_is_a_conflict() -> None:
+    session = wb.open(chain("tanh", "leaky_relu", "exp"), passes=["InferType"])
+    edited = session.edit(relay=chain("tanh", "exp"), at="InferType")
+    error = edited.edit(relay=chain("tanh", "log", "leaky_relu", "exp"), at="Import")["Edit#2"].error
+    assert error is not None and "nn.leaky_relu(alpha=0.125) of other operands now" in error.found
+    beside = edited.edit(relay=chain("sigmoid", "leaky_relu", "exp"), at="Import")
+    assert beside["Edit#2"].error is None and "leaky" not in beside.relay.script(), "what stays may change"
+
+
+@pytest.mark.parametrize("text", ["aba", "abab", "aab", "abcab"])
+def test_a_line_that_one_side_deletes_and_the_other_changes_is_never_lost(text: str) -> None:
+    places = range(len(text))
+    for low, high, changed in [(a, b, c) for a in places for b in places for c in range(a, b + 1)]:
+        after, now = text[:low] + text[high + 1 :], text[:changed] + "X" + text[changed + 1 :]
+        found = merge_lines("\n".join(text), "\n".join(after), "\n".join(now))
+        assert found.dropped or "X" in found.text, (after, now)
 
 
 @pytest.mark.parametrize(("after", "now"), [("a\nB\nc", "a\nX\nc"), ("a\nc", "a\nX\nc"), ("a\nx\nb\nc", "a\ny\nb\nc")])

@@ -171,17 +171,17 @@ class _Around:
         assert stage.lowered is not None
         kernels = {kernel.name: kernel for kernel in stage.lowered.kernels}
         reports: list[Rebased] = []
-        for tail in row.tails:
-            name, report = located(tail.at, stage)
-            if name not in kernels and not tail.at.fingerprint:
+        for part, tail in enumerate(row.tails):
+            names, lost = located(tail.at, stage)
+            if not (tail.at.fingerprint or (names and names[0] in kernels)):
                 known = nearest(tail.at.name, kernels)
                 raise WorkbenchError("E-KERNEL-UNKNOWN", f"there is no kernel {tail.at.name!r}", fix=known)
-            if name is not None:
-                report = second_of(name, "kernel", reports)
+            for name in names:
                 provider = self.provider or default_provider
+                report = second_of(name, "kernel", reports)
                 report = report or rebase_tail(tail, kernels[name], provider, self.contents.guard)
-            assert report is not None
-            reports.append(report)
+                reports.append(replace(report, part=part))
+            reports += [replace(lost, part=part)] if lost is not None else []
         _refuse_lost(reports, row.name)
         return {report.name: report.result for report in reports}
 
@@ -201,19 +201,19 @@ class _Around:
     def _edited(self, row: EditRow, stage: Stage) -> dict[str, Any]:
         """The edited functions by name, on today's.  Raises `RebaseError` where one does not apply."""
         reports: list[Rebased] = []
-        for delta in row.deltas:
-            name, report = located(delta.at, stage)
-            if name is None and not delta.before:
+        for part, delta in enumerate(row.deltas):
+            names, lost = located(delta.at, stage)
+            if not names and not delta.before:
                 hint = nearest(delta.at.name, stage.module.names())
                 raise WorkbenchError("E-EDIT-FUNCTION", f"there is no function {delta.at.name!r} here", fix=hint)
-            if name is not None:
+            for name in names:
                 now = stage.module[name]
                 before = self.contents.function(delta.before) if delta.before else now
                 report = second_of(name, "function", reports)
                 after = self.contents.function(delta.after)
                 report = report or rebase_text(name, before, after, now, stage.module)
-            assert report is not None
-            reports.append(report)
+                reports.append(replace(report, part=part))
+            reports += [replace(lost, part=part)] if lost is not None else []
         _refuse_lost(reports, row.name)
         return {report.name: report.result for report in reports}
 

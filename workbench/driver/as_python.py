@@ -106,16 +106,17 @@ def _edit(session: Session, row: EditRow, index: int, at: str) -> Iterator[str]:
 def _schedules(session: Session, row: ScheduleRow, index: int) -> Iterator[str]:
     for tail in row.tails:
         step = session.step(index)
-        name, _ = located(tail.at, session.step(index - 1).stage)
-        try:
-            schedule = step.stage.schedules.get(name or "") if step.error is None else None
-            code = schedule.code() if schedule is not None else Trace.from_json(tail.trace).as_python()
-        except WorkbenchError as error:
-            yield f"# the schedule of {tail.at.name} cannot be read: {error.code}"
-            continue
-        yield f"sch = s.schedule({name or tail.at.name!r}, default=False)"
-        yield from code.rstrip().split("\n")
-        yield f"s = s.edit(schedule={{{name or tail.at.name!r}: sch}})"
+        names, _ = located(tail.at, session.step(index - 1).stage)
+        for name in names or (tail.at.name,):
+            try:
+                schedule = step.stage.schedules.get(name) if step.error is None else None
+                code = schedule.code() if schedule is not None else Trace.from_json(tail.trace).as_python()
+            except WorkbenchError as error:
+                yield f"# the schedule of {name} cannot be read: {error.code}"
+                continue
+            yield f"sch = s.schedule({name!r}, default=False)"
+            yield from code.rstrip().split("\n")
+            yield f"s = s.edit(schedule={{{name!r}: sch}})"
 
 
 def _quoted(text: str) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 from ..core.equal import same
 from ..core.errors import WorkbenchError, nearest
 from ..core.module import IRModule
+from ..lower.kernel import Kernel
 from ..lower.provider import default_provider
 from ..te import Tensor, create_prim_func
 from ..tir.nodes import PrimFunc
@@ -17,7 +18,7 @@ from .contents import Contents
 from .history import Stage
 from .plan import EditRow, Row, ScheduleRow, TextDelta, TraceTail
 from .rebase import Rebased
-from .tails import trace_tail
+from .tails import rebase_tail, trace_tail
 from .text import constants_in, parse, parse_function
 
 
@@ -89,35 +90,61 @@ def rescheduled(row: ScheduleRow, schedules: Mapping[str, Any], stage: Stage) ->
             raise WorkbenchError("E-KERNEL-UNKNOWN", f"there is no kernel {name!r}", fix=nearest(name, kernels))
         kernel = kernels[name]
         made[name] = trace_tail(anchor(name, stage), schedule, kernel, default_provider(kernel))
-    kept = [tail for tail in row.tails if located(tail.at, stage)[0] not in made]
+    kept = [part for tail in row.tails for part in _without(tail, made, stage, kernels)]
     return replace(row, tails=(*kept, *made.values()))
+
+
+def _without(
+    tail: TraceTail, made: Mapping[str, TraceTail], stage: Stage, kernels: Mapping[str, Kernel]
+) -> list[TraceTail]:
+    """A schedule by hand without the kernels that have another one; on what it is of besides it stays as it comes out.
+
+    It is of several where calls that shared a kernel have kernels of their own now.
+    """
+    names, _ = located(tail.at, stage)
+    if not set(names) & set(made):
+        return [tail]
+    rest = [kernels[name] for name in names if name not in made and name in kernels]
+    found = [(kernel, rebase_tail(tail, kernel, default_provider)) for kernel in rest]
+    return [
+        trace_tail(anchor(kernel.name, stage), report.result, kernel, default_provider(kernel))
+        for kernel, report in found
+    ]
 
 
 def applicable(row: Row, reports: Sequence[Rebased], stage: Stage, contents: Contents) -> Row | None:
     """What of an edit's row applies, by the reports of its conflict; None where nothing of an edit of functions does.
 
-    `stage` is the one before the row's step; the reports are in the order of the row.
+    `stage` is the one before the row's step; each report says of which part of the row it is.
     """
+    parts = row.tails if isinstance(row, ScheduleRow) else row.deltas if isinstance(row, EditRow) else ()
+    by_part = [[report for report in reports if report.part == number] for number in range(len(parts))]
     if isinstance(row, ScheduleRow):
-        tails = [_applicable_tail(tail, report, stage) for tail, report in zip(row.tails, reports, strict=True)]
-        return replace(row, tails=tuple(tail for tail in tails if tail is not None))
+        tails = [
+            kept for tail, mine in zip(row.tails, by_part, strict=True) for kept in _applicable_tails(tail, mine, stage)
+        ]
+        return replace(row, tails=tuple(tails))
     assert isinstance(row, EditRow)
     deltas: list[TextDelta] = []
-    for delta, report in zip(row.deltas, reports, strict=True):
-        if not report.dropped:
+    for delta, mine in zip(row.deltas, by_part, strict=True):
+        if not any(report.dropped for report in mine):
             deltas.append(delta)
-        elif report.applied and report.name in stage.module:
-            before = contents.text_of(report.name, stage.module[report.name])
-            after = contents.text_of(report.name, report.result)
-            deltas.append(TextDelta(anchor(report.name, stage), before, after))
+            continue
+        for report in mine:
+            if report.applied and report.name in stage.module:
+                before = contents.text_of(report.name, stage.module[report.name])
+                after = contents.text_of(report.name, report.result)
+                deltas.append(TextDelta(anchor(report.name, stage), before, after))
     return replace(row, deltas=tuple(deltas)) if deltas else None
 
 
-def _applicable_tail(tail: TraceTail, report: Rebased, stage: Stage) -> TraceTail | None:
-    if not report.dropped:
-        return tail
-    if report.result is None or not report.applied:
-        return None
+def _applicable_tails(tail: TraceTail, reports: Sequence[Rebased], stage: Stage) -> list[TraceTail]:
+    if not any(report.dropped for report in reports):
+        return [tail]
     assert stage.lowered is not None
-    kernel = next(kernel for kernel in stage.lowered.kernels if kernel.name == report.name)
-    return trace_tail(anchor(report.name, stage), report.result, kernel, default_provider(kernel))
+    kernels = {kernel.name: kernel for kernel in stage.lowered.kernels}
+    return [
+        trace_tail(anchor(one.name, stage), one.result, kernels[one.name], default_provider(kernels[one.name]))
+        for one in reports
+        if one.result is not None and (one.applied or not one.dropped)
+    ]

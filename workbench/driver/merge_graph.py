@@ -192,6 +192,9 @@ class _Merge:
             return node, found.operands
         if not len(was.operands) == len(wanted.operands) == len(found.operands):
             if found.operands == was.operands and found.own in (was.own, wanted.own):
+                gone = next(filter(None, map(self._deleted, (o for o in was.operands if o not in wanted.operands))), "")
+                if gone:
+                    return self._kept(found, self._of(label), gone)
                 for change in self._of(label):
                     self._apply(change)
                 return wanted.node, wanted.operands
@@ -209,11 +212,30 @@ class _Merge:
     def _edge(self, change: Change, was: Label, wanted: Label, found: Label) -> Label:
         if wanted == was:
             return found
-        if wanted == found or found == was:
+        gone = self._deleted(was) if wanted != found == was else ""
+        if wanted == found or (found == was and not gone):
             self._apply(change)
             return wanted
-        self._drop(change, "what comes before has changed it as well")
+        self._drop(change, gone or "what comes before has changed it as well")
         return found
+
+    def _deleted(self, label: Label) -> str:
+        """Why an expression that the edit leaves out cannot go: it, or what goes with it, has been changed before.
+
+        Else the edit would win over that change, and nobody would hear of it.
+        """
+        stack, seen = [label], {label}
+        while stack:
+            current = stack.pop()
+            if current in self.mine.table:
+                continue
+            was, found = self.base.table[current], self.theirs.table.get(current)
+            if found is not None and (found.own, found.operands) != (was.own, was.operands):
+                what = _shown(found.node) if found.own != was.own else f"{_shown(found.node)} of other operands"
+                return f"it leaves out {_shown(was.node)}, which is {what} now"
+            stack.extend(operand for operand in was.operands if operand not in seen)
+            seen.update(was.operands)
+        return ""
 
     def built(self) -> Any:
         """The merged function; the one of now where nothing of the edit applies."""

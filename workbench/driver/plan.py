@@ -156,6 +156,10 @@ class Anchor:
     """Of the fused relay function of a kernel; empty for other functions."""
     alike: int = 1
     """How many kernels had this name up to its number."""
+    calls: int = 0
+    """How many calls shared a kernel; 0 where that is not known (files of earlier versions)."""
+    others: tuple[tuple[str, int], ...] = ()
+    """Where several calls share a kernel: the other kernels of the program, by fingerprint, and their calls."""
 
 
 @dataclass(frozen=True)

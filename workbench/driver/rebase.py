@@ -49,6 +49,8 @@ class Rebased:
     applied: tuple[str, ...] = ()
     dropped: tuple[Dropped, ...] = ()
     notes: tuple[str, ...] = ()
+    part: int = 0
+    """Which part of its row it is of; a part has several reports where its kernel has become several."""
 
     def __str__(self) -> str:
         head = f"{self.name}: {len(self.applied)} of {len(self.applied) + len(self.dropped)} changes apply"
@@ -59,7 +61,7 @@ class RebaseError(WorkbenchError):
     """An edit does not apply to what comes before it now; `reports` say what does and what does not."""
 
     def __init__(self, reports: Sequence[Rebased], where: str) -> None:
-        """`reports` one by one as the parts of the row, since names of kernels are counters and change owners."""
+        """`reports` in the order of the parts of the row: names of kernels are counters, and change owners."""
         lost = [item for report in reports for item in report.dropped]
         kept = sum(len(report.applied) for report in reports)
         super().__init__(

@@ -217,7 +217,7 @@ def _alone(session: Session, kernel: str, module: IRModule) -> tuple[Session, in
     made = type(session)(history, plan, session.deciders)
     lowered = made.step(1).stage.lowered
     stage = session.step(place - 1).stage
-    mine = [tail for tail in row.tails if located(tail.at, stage)[0] == kernel]
+    mine = [tail for tail in row.tails if kernel in located(tail.at, stage)[0]]
     if mine and lowered is not None:
         tails = tuple(replace(tail, at=Anchor(lowered.kernels[0].name)) for tail in mine)
         made = replace(made, plan=plan.with_row(place - first + 1, replace(row, tails=tails)))
