@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -357,6 +358,39 @@ def test_a_prim_func_and_te_tensors_open_as_sessions() -> None:
         with pytest.raises(WorkbenchError) as caught:
             session.relay  # noqa: B018
         assert caught.value.code == "E-SESSION-LEVEL"
+
+
+def _scaled(factor: float) -> list[Any]:
+    """te tensors: A, then exp(A) * factor."""
+    a = te.placeholder((8, 16), name="A")
+    b = te.compute((8, 16), lambda i, j: te.exp(a[i, j]), name="B")
+    return [a, te.compute((8, 16), lambda i, j: b[i, j] * factor, name="C")]
+
+
+@pytest.mark.parametrize("name", ["main", "twice"])
+def test_te_tensors_are_scheduled_and_edited_like_kernels(name: str, tmp_path: Path) -> None:
+    opened = _scaled(2.0) if name == "main" else te.create_prim_func(_scaled(2.0), name=name)
+    session = wb.open(opened)
+    x = {"A": np.linspace(-1, 1, 128, dtype=np.float32).reshape(8, 16)}
+    assert session.kernels == (name,) and "Schedule" not in session.labels
+    schedule = session.schedule(name)
+    assert not schedule.trace.steps
+    schedule.compute_inline(schedule.get_block("B"))
+    schedule.vectorize(schedule.get_loops(schedule.get_block("C"))[1])
+    scheduled = session.edit(schedule={name: schedule})
+    assert scheduled.labels[:2] == ("Import", "Schedule") and "T.vectorized(16)" in scheduled.tir[name].script()
+    assert len(scheduled.schedule(name).trace.steps) == len(schedule.trace.steps)
+    edited = scheduled.edit(tir={name: scheduled.tir[name].script().replace("2.0", "4.0")})
+    other = scheduled.edit(te={name: _scaled(3.0)})
+    assert other.labels[:3] == ("Import", "Edit", "Schedule") and "T.vectorized(16)" in other.tir[name].script()
+    edited.save(str(tmp_path / "s.wb.json"))
+    for made, factor in ((edited, 4.0), (wb.open(str(tmp_path / "s.wb.json")), 4.0), (other, 3.0)):
+        np.testing.assert_allclose(made.run(x)["C"], np.exp(x["A"]) * factor, rtol=1e-5)
+    assert "sch = s.schedule" in edited.to_python()
+    assert edited.check_numerics(x).first_wrong == "Edit"
+    assert scheduled.check_numerics(x), f"{scheduled.check_numerics(x)}"
+    compared = wb.compare(session, edited, x, repeat=1)
+    assert compared.kernels == (1, 1) and compared.differing_kernels == (name,)
 
 
 def test_a_relay_function_opens_with_parameters() -> None:

@@ -137,9 +137,8 @@ class Walk:
         commands = [*self.reruns(), ("without", self.without)]
         if "relay" in self.held():  # few passes stand above such edits, so more are drawn
             commands += [item for item in self.reruns() if item[0] == "replace"] * 2 + [("without", self.without)] * 2
-        if not self.program.loops:
-            commands += [("relay", self.edit_relay)] * 4
-            commands += [("te", self.edit_te), ("schedule", self.edit_schedule)]
+        commands += [] if self.program.loops else [("relay", self.edit_relay)] * 4
+        commands += [("te", self.edit_te), ("schedule", self.edit_schedule)]
         for kind, command in commands if self.error(session) is None else []:
             try:
                 after = command(session)
@@ -153,9 +152,8 @@ class Walk:
         conflict = self.error(self.session)
         if conflict is not None and self.random.random() < 0.8:
             return self.random.choice([("rebase", lambda s: s.rebase(keep="applicable")), ("branch", self.branch)])
-        edits: dict[str, Edit] = {"tir": self.edit_tir}
-        if not self.program.loops:
-            edits |= {"relay": self.edit_relay, "te": self.edit_te, "schedule": self.edit_schedule}
+        edits: dict[str, Edit] = {"tir": self.edit_tir, "te": self.edit_te, "schedule": self.edit_schedule}
+        edits |= {} if self.program.loops else {"relay": self.edit_relay}
         held = self.held()
         lacking = [kind for kind in edits if kind not in held]
         if lacking and self.random.random() < (0.9 if len(lacking) > 1 else 0.5):
@@ -433,7 +431,7 @@ class Walk:
 
     def commute(self, session: Any) -> None:
         """An edit of a site and a rerun, in both orders."""
-        kinds = ["tir"] if self.program.loops else ["relay", "te", "tir"]
+        kinds = ["te", "tir"] if self.program.loops else ["relay", "te", "tir"]
         level = self.random.choice(kinds)
         name, rerun = self.random.choice(self.reruns())
         state = self.random.getstate()
@@ -464,11 +462,12 @@ class Walk:
         old, new = self.value(session, self.random.choice(numbers)), self.fresh.pop()
 
         def edit(made: Any) -> Any:
-            place = {"te": "kernel_step", "tir": "loop_step", "relay": "last_graph_step"}[level]
-            module = made.step(getattr(made.plan, place)()).stage.module
+            plan = made.plan
+            graph = max((step for step, row in enumerate(plan.rows, 1) if row.level == "relay"), default=0)
+            place = {"te": plan.kernel_step, "tir": plan.loop_step, "relay": lambda: graph}[level]()
             found = {}
-            for name in module.names():
-                text = made[getattr(made.plan, place)()].program[name].script()
+            for name in made.step(place).stage.module.names():
+                text = made[place].program[name].script()
                 if _spelled(old, level) in text:
                     found[name] = text.replace(_spelled(old, level), _spelled(new, level))
             if not found:

@@ -19,7 +19,8 @@ from ..core.errors import WorkbenchError, nearest
 from ..core.module import IRModule
 from ..core.transform import PASSES, Pass, PassContext, PassInstrument
 from ..lower import Lowered, lower_module, schedule_kernels
-from ..lower.provider import Provider, default_provider, override
+from ..lower.kernel import Kernel
+from ..lower.provider import Provider, override
 from ..schedule import Trace
 from ..tir.nodes import PrimFunc
 from ..tir.transforms.pipeline import CHECKED_PIPELINE
@@ -154,22 +155,24 @@ class _Around:
     def _schedule(self, row: ScheduleRow) -> Action:
         def run(stage: Stage | None) -> Stage:
             assert stage is not None
-            if stage.lowered is None:
-                return stage
             with self.entered():
-                chosen = self._by_hand(row, stage)
-                provider = override(chosen, self.provider or default_provider)
-                module, schedules = schedule_kernels(stage.module, stage.lowered.kernels, provider)
+                kernels = stage.kernels(self.plan.target)
+                chosen = self._by_hand(row, stage, kernels)
+                provider = override(chosen, self._otherwise(stage))
+                wanted = [kernel for name, kernel in kernels.items() if stage.lowered is not None or name in chosen]
+                module, schedules = schedule_kernels(stage.module, tuple(wanted), provider)
             return replace(stage, module=module, schedules=schedules)
 
         arguments = _by_name((tail.at.name, _code(tail.trace)) for tail in row.tails)
         parts = [part for tail in row.tails for part in (tail.at, tail.shared, tail.trace)]
         return Action(row.name, "schedule", "tir", arguments, key_of("schedule", *parts, self.key), run)
 
-    def _by_hand(self, row: ScheduleRow, stage: Stage) -> dict[str, Any]:
+    def _otherwise(self, stage: Stage) -> Provider:
+        """What schedules the kernels that nobody scheduled by hand."""
+        return self.provider or stage.default_schedule
+
+    def _by_hand(self, row: ScheduleRow, stage: Stage, kernels: Mapping[str, Kernel]) -> dict[str, Any]:
         """The schedules by hand, each on today's kernel.  Raises `RebaseError` where one does not apply."""
-        assert stage.lowered is not None
-        kernels = {kernel.name: kernel for kernel in stage.lowered.kernels}
         reports: list[Rebased] = []
         for part, tail in enumerate(row.tails):
             names, lost = located(tail.at, stage)
@@ -177,9 +180,8 @@ class _Around:
                 known = nearest(tail.at.name, kernels)
                 raise WorkbenchError("E-KERNEL-UNKNOWN", f"there is no kernel {tail.at.name!r}", fix=known)
             for name in names:
-                provider = self.provider or default_provider
                 report = second_of(name, "kernel", reports)
-                report = report or rebase_tail(tail, kernels[name], provider, self.contents.guard)
+                report = report or rebase_tail(tail, kernels[name], self._otherwise(stage), self.contents.guard)
                 reports.append(replace(report, part=part))
             reports += [replace(lost, part=part)] if lost is not None else []
         _refuse_lost(reports, row.name)

@@ -10,7 +10,7 @@ from ..core.equal import same
 from ..core.errors import WorkbenchError, nearest
 from ..core.module import IRModule
 from ..lower.kernel import Kernel
-from ..lower.provider import default_provider
+from ..target import Target
 from ..te import Tensor, create_prim_func
 from ..tir.nodes import PrimFunc
 from .anchors import anchor, located
@@ -71,12 +71,12 @@ def edit_row(level: str, functions: Mapping[str, Any], stage: Stage, contents: C
     )
 
 
-def rescheduled(row: ScheduleRow, schedules: Mapping[str, Any], stage: Stage) -> ScheduleRow:
+def rescheduled(row: ScheduleRow, schedules: Mapping[str, Any], stage: Stage, target: Target) -> ScheduleRow:
     """The row with other schedules by hand for some kernels; `stage` is the one before scheduling.
 
     Raises `WorkbenchError` for a kernel that is not there, and for a schedule of another function.
     """
-    kernels = {kernel.name: kernel for kernel in stage.lowered.kernels} if stage.lowered is not None else {}
+    kernels = stage.kernels(target)
     made: dict[str, TraceTail] = {}
     for name, schedule in schedules.items():
         if not hasattr(schedule, "trace"):
@@ -89,7 +89,7 @@ def rescheduled(row: ScheduleRow, schedules: Mapping[str, Any], stage: Stage) ->
         if name not in kernels:
             raise WorkbenchError("E-KERNEL-UNKNOWN", f"there is no kernel {name!r}", fix=nearest(name, kernels))
         kernel = kernels[name]
-        made[name] = trace_tail(anchor(name, stage), schedule, kernel, default_provider(kernel))
+        made[name] = trace_tail(anchor(name, stage), schedule, kernel, stage.default_schedule(kernel))
     kept = [part for tail in row.tails for part in _without(tail, made, stage, kernels)]
     return replace(row, tails=(*kept, *made.values()))
 
@@ -105,14 +105,14 @@ def _without(
     if not set(names) & set(made):
         return [tail]
     rest = [kernels[name] for name in names if name not in made and name in kernels]
-    found = [(kernel, rebase_tail(tail, kernel, default_provider)) for kernel in rest]
+    found = [(kernel, rebase_tail(tail, kernel, stage.default_schedule)) for kernel in rest]
     return [
-        trace_tail(anchor(kernel.name, stage), report.result, kernel, default_provider(kernel))
+        trace_tail(anchor(kernel.name, stage), report.result, kernel, stage.default_schedule(kernel))
         for kernel, report in found
     ]
 
 
-def applicable(row: Row, reports: Sequence[Rebased], stage: Stage, contents: Contents) -> Row | None:
+def applicable(row: Row, reports: Sequence[Rebased], stage: Stage, contents: Contents, target: Target) -> Row | None:
     """What of an edit's row applies, by the reports of its conflict; None where nothing of an edit of functions does.
 
     `stage` is the one before the row's step; each report says of which part of the row it is.
@@ -120,10 +120,9 @@ def applicable(row: Row, reports: Sequence[Rebased], stage: Stage, contents: Con
     parts = row.tails if isinstance(row, ScheduleRow) else row.deltas if isinstance(row, EditRow) else ()
     by_part = [[report for report in reports if report.part == number] for number in range(len(parts))]
     if isinstance(row, ScheduleRow):
-        tails = [
-            kept for tail, mine in zip(row.tails, by_part, strict=True) for kept in _applicable_tails(tail, mine, stage)
-        ]
-        return replace(row, tails=tuple(tails))
+        kernels = stage.kernels(target)
+        kept = (_applicable_tails(tail, mine, stage, kernels) for tail, mine in zip(row.tails, by_part, strict=True))
+        return replace(row, tails=tuple(tail for some in kept for tail in some))
     assert isinstance(row, EditRow)
     deltas: list[TextDelta] = []
     for delta, mine in zip(row.deltas, by_part, strict=True):
@@ -138,13 +137,13 @@ def applicable(row: Row, reports: Sequence[Rebased], stage: Stage, contents: Con
     return replace(row, deltas=tuple(deltas)) if deltas else None
 
 
-def _applicable_tails(tail: TraceTail, reports: Sequence[Rebased], stage: Stage) -> list[TraceTail]:
+def _applicable_tails(
+    tail: TraceTail, reports: Sequence[Rebased], stage: Stage, kernels: Mapping[str, Kernel]
+) -> list[TraceTail]:
     if not any(report.dropped for report in reports):
         return [tail]
-    assert stage.lowered is not None
-    kernels = {kernel.name: kernel for kernel in stage.lowered.kernels}
     return [
-        trace_tail(anchor(one.name, stage), one.result, kernels[one.name], default_provider(kernels[one.name]))
+        trace_tail(anchor(one.name, stage), one.result, kernels[one.name], stage.default_schedule(kernels[one.name]))
         for one in reports
         if one.result is not None and (one.applied or not one.dropped)
     ]

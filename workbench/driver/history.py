@@ -18,6 +18,11 @@ from ..core.errors import WorkbenchError
 from ..core.module import IRModule
 from ..core.node import traced_nodes
 from ..lower.entry import Lowered
+from ..lower.kernel import Kernel
+from ..lower.provider import default_provider
+from ..schedule import Schedule
+from ..target import Target
+from ..tir.nodes import PrimFunc
 from ..tir.outside import Guard
 from .contents import Contents
 from .plan import CompilePlan
@@ -37,6 +42,17 @@ class Stage:
     """Schedules by kernel name, after the Schedule step."""
     compiled: Any = None
     """Native code, after the Codegen step."""
+
+    def kernels(self, target: Target) -> dict[str, Kernel]:
+        """What can be scheduled, by name: the kernels of a lowered graph, else the functions of a loop program."""
+        if self.lowered is not None:
+            return {kernel.name: kernel for kernel in self.lowered.kernels}
+        functions = {name: item for name, item in self.module.functions.items() if isinstance(item, PrimFunc)}
+        return {name: Kernel(name, function, target, None, "") for name, function in functions.items()}
+
+    def default_schedule(self, kernel: Kernel) -> Schedule:
+        """The schedule that a kernel gets where nobody made one: the rules'; a function of a loop program has none."""
+        return default_provider(kernel) if self.lowered is not None else Schedule(kernel.func)
 
 
 @dataclass(frozen=True)

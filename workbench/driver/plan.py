@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final
 
-from ..core.errors import WorkbenchError, nearest
+from ..core.errors import WorkbenchError
 from ..core.transform import PASSES, Pass, PassContext, PassInstrument
 from ..target import Target, as_target
 from ..tir.transforms.pipeline import CHECKED_PIPELINE, KERNEL_PIPELINE
@@ -302,30 +302,37 @@ class CompilePlan:
             rows += [chosen, *edits]
         return replace(self, rows=(*rows, *(row for row in self.rows if row.level != "relay")))
 
-    def last_graph_step(self) -> int:
-        """The last step on the graph."""
-        return max((index for index, row in enumerate(self.rows, 1) if row.level == "relay"), default=0)
+    def schedule_row(self) -> tuple[int, ScheduleRow | None]:
+        """The step of the schedules and its row.
+
+        A loop program, whose functions come as they are, has none until one is made by hand; then the step is the one
+        that it would be.  Raises `WorkbenchError` for a plan without lowering.
+        """
+        for index, row in enumerate(self.rows, 1):
+            if isinstance(row, ScheduleRow):
+                return index, row
+        if self.level != "tir":
+            raise WorkbenchError(
+                "E-STEP-UNKNOWN", f"there is no step named {pipeline.SCHEDULE!r}", found=", ".join(self.labels),
+                expected="a plan that lowers its graph",
+            )  # fmt: skip
+        return self._first_pass() or max(1, len(self.rows)), None
 
     def kernel_step(self) -> int:
         """The last step at which kernels are not scheduled yet."""
-        found = self._step_of(pipeline.SCHEDULE)
-        return found - 1
+        return self.schedule_row()[0] - 1
 
     def loop_step(self) -> int:
         """The last step before the pipeline's loop passes, or the last edit of loops where that is later."""
-        passes = [i for i, row in enumerate(self.rows, 1) if row.kind == "pass" and row.name in CHECKED_PIPELINE]
-        first = next(iter(passes), 0)
+        first = self._first_pass()
         edits = [i for i, row in enumerate(self.rows, 1) if row.kind == "edit" and row.level == "tir"]
         schedule = [i for i, row in enumerate(self.rows, 1) if row.kind == "schedule"]
         return max([first - 1 if first else 0, *schedule, *edits], default=0)
 
-    def _step_of(self, name: str) -> int:
-        if name not in self.labels:
-            raise WorkbenchError(
-                "E-STEP-UNKNOWN", f"there is no step named {name!r}", found=", ".join(self.labels),
-                fix=nearest(name, self.labels),
-            )  # fmt: skip
-        return self.labels.index(name)
+    def _first_pass(self) -> int:
+        """The step of the pipeline's first loop pass; 0 where there is none."""
+        found = (i for i, row in enumerate(self.rows, 1) if row.kind == "pass" and row.name in CHECKED_PIPELINE)
+        return next(found, 0)
 
 
 def no_graph() -> WorkbenchError:

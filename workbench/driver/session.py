@@ -31,7 +31,7 @@ from .branches import Branches
 from .debugging import debug
 from .edit_check import require_sound
 from .edits import applicable, as_kernels, edit_row, functions_of, rescheduled
-from .history import Action, History, Step
+from .history import Action, History, Stage, Step
 from .llvm_passes import llvm_passes
 from .numerics.check import check_numerics
 from .plan import CompilePlan, PassRow, ScheduleRow
@@ -141,31 +141,34 @@ class Session:
 
     @property
     def kernels(self) -> tuple[str, ...]:
-        """Names of the kernels."""
-        lowered = self._required(pipeline.LOWER).stage.lowered
-        return tuple(kernel.name for kernel in lowered.kernels) if lowered is not None else ()
+        """Names of the kernels; of te tensors and other loop programs, of their functions."""
+        return tuple(self._before_schedule().kernels(self.target))
 
     def schedule(self, kernel: str, default: bool = True) -> Schedule:
         """The schedule of a kernel: a handle on an immutable state, so that changing it leaves the session alone.
 
         Hand it back with `edit(schedule={kernel: schedule})`.  Without `default` it is an empty one, on the kernel as
-        it was before any choice.
+        it was before any choice; so is that of a function of a loop program that nobody has scheduled.
         """
-        step = self._required(pipeline.SCHEDULE)
-        schedules = step.stage.schedules
-        if kernel not in schedules:
+        index, row = self.plan.schedule_row()
+        schedules = self._required(index).stage.schedules if row is not None else {}
+        kernels = self._before_schedule().kernels(self.target)
+        if kernel not in kernels:
             raise WorkbenchError(
                 "E-KERNEL-UNKNOWN", f"there is no kernel {kernel!r}", expected="one of session.kernels",
-                fix=nearest(str(kernel), schedules),
+                fix=nearest(str(kernel), kernels),
             )  # fmt: skip
-        if default:
+        if default and kernel in schedules:
             return schedules[kernel].copy()
-        assert step.previous is not None
-        return Schedule(step.previous.stage.module[kernel])
+        return Schedule(kernels[kernel].func)
 
-    def _required(self, name: str) -> Step:
+    def _before_schedule(self) -> Stage:
+        """What is scheduled."""
+        return self._required(self.plan.kernel_step()).stage
+
+    def _required(self, which: str | int) -> Step:
         """A computed step whose failure is the caller's."""
-        step = self.step(self._index(name))
+        step = self.step(self._index(which))
         if step.error is not None:
             raise step.error
         return step
@@ -288,14 +291,10 @@ class Session:
         return self._with(self.plan.after(index, edit_row(level, functions, stage, self.history.contents)))
 
     def _rescheduled(self, schedules: Mapping[str, Schedule]) -> Session:
-        index = self._index(pipeline.SCHEDULE)
-        self._required(pipeline.LOWER)
-        previous = self.step(index - 1)
-        if previous.error is not None:
-            raise previous.error
-        row = self.plan.rows[index - 1]
-        assert isinstance(row, ScheduleRow)
-        return self._with(self.plan.with_row(index, rescheduled(row, schedules, previous.stage)))
+        index, row = self.plan.schedule_row()
+        plan = self.plan if row is not None else self.plan.after(index - 1, ScheduleRow())
+        made = rescheduled(row or ScheduleRow(), schedules, self._before_schedule(), self.target)
+        return self._with(plan.with_row(index, made))
 
     def rebase(self, keep: str = "applicable") -> Session:
         """The session with every edit made anew on what comes before it, and without what does not apply there.
@@ -310,7 +309,8 @@ class Session:
             if stopped is None or not isinstance(stopped.error, RebaseError):
                 return made
             index = made.labels.index(stopped.label)
-            row = applicable(made.plan.rows[index - 1], stopped.error.reports, stopped.stage, self.history.contents)
+            edit, reports = made.plan.rows[index - 1], stopped.error.reports
+            row = applicable(edit, reports, stopped.stage, self.history.contents, self.target)
             made = made._with(made.plan.without(index) if row is None else made.plan.with_row(index, row))
         return made
 
