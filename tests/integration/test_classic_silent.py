@@ -11,9 +11,13 @@ import workbench as tvm
 from workbench import relay, tir
 from workbench.contrib import graph_executor
 from workbench.core.dtype import DataType
+from workbench.core.equal import same
 from workbench.core.errors import WorkbenchError
 from workbench.relay.interpret import interpret
 from workbench.script import tir as T
+from workbench.tir.interpret import interpret as interpret_loops
+from workbench.tir.script import parse as tir_parse
+from workbench.tir.script import script
 
 A, B = np.array([5, 6], np.float32), np.array([1, 2], np.float32)
 
@@ -55,14 +59,76 @@ def test_names_that_a_number_would_take_keep_their_owner() -> None:
     np.testing.assert_array_equal(next(iter(found.values())), A - B * A)
 
 
-def test_a_value_is_not_returned_as_a_status() -> None:
-    @T.prim_func
-    def add(u: T.int32, v: T.int32):  # type: ignore[no-untyped-def]
-        T.evaluate(T.ret(u + v))
+RETURNED = [
+    ("int32", (3, -4), -1), ("int8", (100, 27), 127), ("bool", (True, False), True), ("int64", (2**40, 1), 2**40 + 1),
+    ("uint32", (2**31, 1), 2**31 + 1), ("float32", (0.5, 0.25), 0.75), ("float64", (0.1, 0.2), 0.1 + 0.2),
+]  # fmt: skip
 
+
+@pytest.mark.parametrize(("dtype", "given", "wanted"), RETURNED)
+def test_a_function_returns_a_value(dtype: str, given: tuple[Any, Any], wanted: Any) -> None:
+    text = f"""
+@T.prim_func
+def add(u: T.{dtype}, v: T.{dtype}):
+    if v == u:
+        T.evaluate(T.ret(u))
+    T.evaluate(T.ret({"u or v" if dtype == "bool" else "u + v"}))
+"""
+    function = tir_parse(text)
+    assert same(tir_parse(script(function)), function)
+    run = tvm.build(function)["add"]
+    for arguments, answer in ((given, wanted), ((given[0], given[0]), given[0])):
+        found = run(*arguments)
+        assert found == answer and type(found) is type(answer), (dtype, arguments, found)
+        assert interpret_loops(function, *arguments) == answer
+    assert tvm.open(function).run({"u": given[0], "v": given[1]})["return"] == wanted
+
+
+def test_a_value_is_returned_from_within_a_loop_that_took_memory() -> None:
+    @T.prim_func
+    def first_above(A: T.Buffer((64,), "float32"), least: T.float32):  # type: ignore[no-untyped-def]
+        twice = T.alloc_buffer((64,), "float32")
+        for i in T.serial(64):
+            with T.block("double"):
+                vi = T.axis.spatial(64, i)
+                twice[vi] = A[vi] * T.float32(2)
+        for i in T.serial(64):
+            with T.block("find"):
+                vi = T.axis.spatial(64, i)
+                if twice[vi] > least:
+                    T.evaluate(T.ret(vi))
+        T.evaluate(T.ret(T.int32(-1)))
+
+    run, given = tvm.build(first_above)["first_above"], np.arange(64, dtype=np.float32)
+    for least in (0.0, 31.0, 125.0, 126.0):
+        found = next((i for i in range(64) if 2 * given[i] > least), -1)
+        assert run(given, least) == found == interpret_loops(first_above, given, least)
+
+
+@pytest.mark.parametrize(
+    ("body", "fix"),
+    [
+        ("for i in T.parallel(4):\n        T.evaluate(T.ret(v))", "serial"),
+        ("T.evaluate(T.ret(T.Cast('uint64', v)))", "cast"),
+        ("T.evaluate(T.ret(T.address_of(A[0])))", "buffer"),
+    ],
+)
+def test_what_cannot_be_returned_is_refused(body: str, fix: str) -> None:
+    function = tir_parse(f"@T.prim_func\ndef f(A: T.Buffer((4,), 'float32'), v: T.int32):\n    {body}\n")
     with pytest.raises(WorkbenchError) as caught:
-        tvm.build(add)
-    assert caught.value.code == "E-CODEGEN-RETURN" and "buffer" in caught.value.fix
+        tvm.build(function)
+    assert caught.value.code == "E-CODEGEN-RETURN" and fix in caught.value.fix
+
+
+def test_a_function_that_returns_a_value_is_not_called_by_another() -> None:
+    module = tvm.IRModule({
+        "value": tir_parse("@T.prim_func\ndef value(v: T.int32):\n    T.evaluate(T.ret(v))\n"),
+        "main": tir_parse("@T.prim_func\ndef main(v: T.int32):\n    T.evaluate(T.call_tir('value', v))\n"),
+    })  # fmt: skip
+    with pytest.raises(WorkbenchError, match="E-CODEGEN-RETURN"):
+        tvm.build(module)
+    with pytest.raises(WorkbenchError, match="returns a value"):
+        interpret_loops(module["main"], 3, module=module)
 
 
 def test_leaving_a_function_early() -> None:

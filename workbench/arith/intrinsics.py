@@ -129,7 +129,7 @@ def _define_effects() -> None:
         Intrinsic("call_packed", None, Result.GIVEN, "(name, argument...): a PackedFunc by name", None, pure=False),
         Intrinsic("poll_cancel", 0, Result.VOID, "return early when the call was cancelled", None, pure=False),
         Intrinsic("prefetch", 1, Result.VOID, "hint that an element is read soon: (BufferLoad)", None, pure=False),
-        Intrinsic("ret", 1, Result.VOID, "return a status from the function", None, pure=False),
+        Intrinsic("ret", 1, Result.VOID, "leave the function; its packed call answers the value", None, pure=False),
     ]
     for entry in entries:
         INTRINSICS.register(entry.name, entry, module=__name__)

@@ -80,7 +80,10 @@ class CompiledFunctions:
         return self.module[name]
 
     def run(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
-        """Run the only (or "main") function on arrays by parameter name; written parameters may be left out."""
+        """Run the only (or "main") function on arrays by parameter name; written parameters may be left out.
+
+        What it returns by ``T.ret`` stands under "return".
+        """
         name = self.entry
         function = self.program[name]
         written = set(function.attrs.get("written", ()))
@@ -93,8 +96,9 @@ class CompiledFunctions:
                 arguments[parameter.name] = np.zeros(spec.shape, spec.dtype.to_numpy())
             else:
                 raise WorkbenchError("E-RUN-INPUT", f"input {parameter.name!r} is missing")
-        self.module[name](*arguments.values())
-        return {key: value for key, value in arguments.items() if key in written}
+        answer = self.module[name](*arguments.values())
+        returned = {} if answer is None else {"return": np.asarray(answer)}  # no parameter can have this name
+        return {**{key: value for key, value in arguments.items() if key in written}, **returned}
 
     def run_arrays(self, arrays: Sequence[Any]) -> list[Any]:
         """Outputs in order, from the inputs in order."""

@@ -41,8 +41,8 @@ def interpret(
     check_regions: bool = False,
     check_races: bool = False,
     max_steps: int | None = None,
-) -> int:
-    """Run `function`; arrays that it writes are changed in place.  Answers the status (0 unless ``T.ret`` says so).
+) -> Any:
+    """Run `function`; arrays that it writes are changed in place.  Answers what ``T.ret`` returns, else 0.
 
     `arguments` are an array a buffer (of its dtype and shape) and a number a scalar, in the parameters' order; shape
     variables are bound from the arrays.  Calls of ``T.call_tir`` go to functions of `module`.  Raises
@@ -56,17 +56,17 @@ def interpret(
     bound.refuse_overlaps(written)
     machine = Machine(runner.call, max_steps if max_steps is not None else limits.interpreter_steps)
     compiled = runner.compiled(function, called=False)
-    status = _run(compiled, machine, [*bound.values(), *bound.shape_values()])
+    value = _run(compiled, machine, [*bound.values(), *bound.shape_values()])
     bound.write_back(written)
-    return status
+    return value
 
 
-def _run(compiled: Compiled, machine: Machine, values: Sequence[Any]) -> int:
+def _run(compiled: Compiled, machine: Machine, values: Sequence[Any]) -> Any:
     try:
         with np.errstate(all="ignore"):
             compiled.run(machine, *values)
     except Returned as returned:
-        return returned.status
+        return returned.value.item() if isinstance(returned.value, np.generic) else returned.value
     except RecursionError:
         raise WorkbenchError("E-TIR-INTERPRET", "functions call each other without end") from None
     return 0
@@ -109,9 +109,12 @@ class _Runner:
         for parameter, argument in zip(function.params, arguments, strict=False):
             if isinstance(parameter, t.Buffer):
                 _check_pointer(name, parameter, argument, known)
-        status = _run(compiled, machine, arguments)
-        if status:
-            raise Returned(status)
+        if _run(compiled, machine, arguments):
+            raise WorkbenchError(
+                "E-TIR-CALL", f"{name} returns a value by T.ret, which T.call_tir has no place for",
+                expected="results in buffers", fix="store the value in a buffer of one element that is a parameter",
+                nodes=(function,),
+            )  # fmt: skip
 
 
 def called_function(module: IRModule | None, name: str) -> t.PrimFunc:

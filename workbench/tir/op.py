@@ -214,7 +214,7 @@ def likely(cond: Any, span: Any = None) -> PrimExpr:
 
 
 def ret(val: Any, span: Any = None) -> PrimExpr:
-    """Leave the function with a status."""
+    """Leave the function; its packed call answers `val` (None where all that a function returns is 0)."""
     return b.call("ret", val)
 
 

@@ -25,7 +25,7 @@ from ...tir import nodes as t
 from ...tir.outside import require_allowed
 from ...tir.transforms.pipeline import lower_module
 from ...tir.verify import verify
-from . import cache, imported, jit, machine
+from . import cache, imported, jit, machine, returns
 from .external import extern_names
 from .fitting import require_fitting, why_foreign
 from .functions import emit_kernel, emit_wrapper
@@ -160,6 +160,7 @@ class LlvmBackend:
         chosen = Target(target)
         lowered = lower_module(mod)
         functions = {name: func for name, func in lowered.items() if isinstance(func, t.PrimFunc)}
+        returns.require_uncalled(functions, contained=is_unsafe(mod))
         symbols = {name: symbol(name) for name in functions}
         exported = {name: f"__tvm_ffi_{exported_name(name)}" for name in functions}
         features = machine.needed_features(chosen)

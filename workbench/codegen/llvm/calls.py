@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, cast
 from ...arith import nodes as n
 from ...core.dtype import DataType
 from ...core.errors import WorkbenchError
-from . import conversions, external
+from . import conversions, external, returns
 from .arithmetic import divide, known_integer, self_intrinsic, suffix
 from .external import name_argument
 from .types import BOOL, INDEX, INT32, Value, constant, llvm_type
@@ -224,19 +224,7 @@ def _poll(self: ExpressionEmitter, node: n.Call, arguments: list[Value]) -> Valu
 
 
 def _ret(self: ExpressionEmitter, node: n.Call, arguments: list[Value]) -> Value:
-    value = node.args[0]
-    if not isinstance(value, n.IntImm) or value.value != 0:
-        raise WorkbenchError(
-            "E-CODEGEN-RETURN",
-            "a compiled function gives its results in buffers, not by T.ret",
-            found="T.ret of a value",
-            expected="T.ret(0): leave the function",
-            fix="store the value in a buffer of one element that is a parameter",
-            nodes=(node,),
-        )
-    _body(self).return_status(
-        arguments[0].text if arguments[0].dtype == INT32 else conversions.cast(self, arguments[0], INT32).text
-    )
+    returns.emit_return(_body(self), node, arguments[0])
     return Value("0", INT32)
 
 

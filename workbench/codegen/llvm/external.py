@@ -198,6 +198,13 @@ def call_packed(self: ExpressionEmitter, node: n.Call, arguments: list[Value]) -
     return status
 
 
+def store_any(self: ExpressionEmitter, address: str, argument: n.PrimExpr, value: Value) -> None:
+    """Write a number as a packed value."""
+    kind, bits = _any(self, argument, value)
+    for place, field in enumerate((f"i32 {kind}", "i32 0", bits)):
+        _store(self, ANY, address, f"i64 0, i32 {place}", field)
+
+
 def _any(self: ExpressionEmitter, argument: n.PrimExpr, value: Value) -> tuple[int, str]:
     """(kind of value, its eight bytes) of an argument."""
     dtype = value.dtype

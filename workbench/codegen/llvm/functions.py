@@ -1,7 +1,7 @@
 """Emitting whole functions: the kernel, and the packed wrapper around it.
 
 A kernel is ``i32 @symbol(ptr context, parameters...)``.  The wrapper ``__tvm_ffi_<name>`` lets the runtime check and
-unpack the arguments against a constant signature, calls the kernel and turns its status into the packed result.
+unpack the arguments against a constant signature, calls the kernel and turns its status into that of the packed call.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from ...tir import nodes as t
 from .facts import Facts, needs_one_pass
 from .pipelines import ATTRIBUTE
 from .places import SourcePlace
+from .returns import RESULT, answers
 from .signature import emit_signature
 from .statements import BodyEmitter
 from .types import INDEX, Value, llvm_type
@@ -35,7 +36,9 @@ def emit_kernel(
     scope = module.subprogram(symbol, source_file) if lines is not None else None
     noalias = bool(func.attrs.get("noalias", True))
     lean = f" {ATTRIBUTE}" if needs_one_pass(func.body) else ""
-    header = f"define i32 @{symbol}({', '.join(_parameters(func, noalias))}) nounwind{lean}"
+    answering = answers(func)
+    given = [*_parameters(func, noalias), *([f"ptr noalias {RESULT}"] if answering else [])]
+    header = f"define i32 @{symbol}({', '.join(given)}) nounwind{lean}"
     writer = FunctionWriter(module, header, scope)
 
     def kernel_symbol(wanted: str, call: n.Call) -> str:
@@ -49,6 +52,7 @@ def emit_kernel(
     body = BodyEmitter(
         writer, "%context", kernels=kernel_symbol, lines=lines or {}, base_name=symbol, facts=facts, body=func.body
     )
+    body.answers = answering
     for position, param in enumerate(func.params):
         if isinstance(param, t.Buffer):
             body.pointers[id(param)] = (f"%p{position}", max(1, param.dtype.bytes))
@@ -121,6 +125,9 @@ def emit_wrapper(
         kinds.append("ptr" if isinstance(param, t.Buffer) else llvm_type(param.dtype))
         lines += _unpack(position, param)
         arguments.append(f"{kinds[-1]} %x{position}")
+    if answers(func):
+        kinds.append("ptr")
+        arguments.append(f"ptr {RESULT}")
     module.declare(symbol, f"declare i32 @{symbol}({', '.join(['ptr', *kinds])})")
     lines += [
         f"  %status = call i32 @{symbol}({', '.join(arguments)})",

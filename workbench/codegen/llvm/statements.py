@@ -53,6 +53,8 @@ class BodyEmitter(ExpressionEmitter):
         self.stack_bytes = 0
         self.arena: str | None = None
         self.vector_condition: Value | None = None
+        self.answers = False
+        """Whether the function has a packed result to fill."""
 
     def run(self, stmt: t.Stmt) -> None:
         """Emit a statement and all inside it."""

@@ -41,8 +41,8 @@ class Pointer:
 class Returned(Exception):
     """``T.ret`` was reached."""
 
-    def __init__(self, status: int) -> None:
-        self.status = status
+    def __init__(self, value: Any) -> None:
+        self.value = value
 
 
 @dataclass(frozen=True)
@@ -99,9 +99,9 @@ class Machine:
             )
 
     @staticmethod
-    def finish(status: int) -> NoReturn:
-        """Leave the function with a status."""
-        raise Returned(status)
+    def finish(value: Any) -> NoReturn:
+        """Leave the function with a value."""
+        raise Returned(value)
 
     # --- failures ---
 
