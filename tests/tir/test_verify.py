@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from workbench import build
 from workbench.arith import nodes as n
 from workbench.arith.nodes import Var
 from workbench.core.dtype import DataType
@@ -197,3 +198,27 @@ def test_twenty_thousand_terms_are_verified():
     for _ in range(20_000):
         expr = n.Add(expr, n.FloatImm(1.0))
     verify(t.PrimFunc((A,), store(A, expr, 0, 0)))
+
+
+NO_CASTS = [
+    ("reinterpret", "int64", "handle"), ("reinterpret", "handle", "int64"), ("reinterpret", "int32", "float64"),
+    ("reinterpret", "int8", "bool"), ("reinterpret", "bool", "int8"), ("reinterpret", "int32", "void"),
+    ("reinterpret", "int8x4", "float32x2"), ("Cast", "int64", "handle"), ("Cast", "handle", "int64"),
+    ("Cast", "int32", "void"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "source", "target"), NO_CASTS)
+def test_what_is_no_number_of_so_many_bits_is_not_one_by_a_cast(kind: str, source: str, target: str) -> None:
+    given = Var("v", DataType(source))
+    value = n.Cast(DataType(target), given) if kind == "Cast" else n.Call(DataType(target), kind, (given,))
+    function = t.PrimFunc((given,), t.Evaluate(value))
+    with pytest.raises(WorkbenchError) as caught:
+        build(function)
+    assert caught.value.code == "E-TIR-VERIFY" and source in caught.value.message and target in caught.value.message
+
+
+@pytest.mark.parametrize(("source", "target"), [("int32", "float32"), ("int8x4", "int32"), ("uint16", "bfloat16")])
+def test_bits_are_another_dtype_of_as_many(source: str, target: str) -> None:
+    value = n.Call(DataType(target), "reinterpret", (Var("v", DataType(source)),))
+    assert problems(t.PrimFunc((value.args[0],), t.Evaluate(value))) == []

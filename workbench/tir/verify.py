@@ -20,6 +20,7 @@ from ..arith.forms import FINITE
 from ..arith.intrinsics import ADDRESSES, INTRINSICS, NAMED_CALLS, Result
 from ..arith.nodes import PrimExpr, Var
 from ..arith.simplify import Simplifier
+from ..core.dtype import DataType
 from ..core.errors import WorkbenchError, nearest
 from ..core.node import Node, pre_order
 from . import nodes as t
@@ -211,6 +212,8 @@ def _vectors(facts: Facts) -> Findings:
     for node in facts.of_class(n.Cast):
         if node.dtype.lanes != node.value.dtype.lanes:
             yield f"a cast from {node.value.dtype} to {node.dtype} changes the lanes", node
+        elif node.value.dtype != node.dtype and not (_is_number(node.value.dtype) and _is_number(node.dtype)):
+            yield f"a cast from {node.value.dtype} to {node.dtype}, of which one is no number", node
 
 
 def _conditions(facts: Facts) -> Findings:
@@ -238,6 +241,8 @@ def _calls(facts: Facts) -> Findings:
             yield f"{node.op} of {', '.join(argument.dtype for argument in node.args)}", node
         elif node.op == "if_then_else":
             yield from _choice(node)
+        elif node.op == "reinterpret":
+            yield from _bits(node)
         elif node.op in NAMED_CALLS and not _names_a_function(node):
             yield f"{node.op} names its function by text first", node
         elif node.op in ADDRESSES and not isinstance(node.args[0], t.BufferLoad):
@@ -252,6 +257,20 @@ def _choice(node: n.Call) -> Findings:
         yield f"the condition of if_then_else is a {condition.dtype}", node
     if not node.dtype == a.dtype == b.dtype:
         yield f"if_then_else of {a.dtype} and {b.dtype} is declared {node.dtype}", node
+
+
+def _bits(node: n.Call) -> Findings:
+    source, target = node.args[0].dtype, node.dtype
+    if source == target:
+        return
+    if source.is_bool or target.is_bool or not (_is_number(source) and _is_number(target)):
+        yield f"reinterpret of {source} as {target}: a handle, a bool and void are no numbers of so many bits", node
+    elif source.bytes != target.bytes:
+        yield f"reinterpret of {source} as {target}, which has {8 * target.bytes} bits, not {8 * source.bytes}", node
+
+
+def _is_number(dtype: DataType) -> bool:
+    return not dtype.is_handle and dtype != "void"
 
 
 def _names_a_function(node: n.Call) -> bool:

@@ -33,7 +33,8 @@ class Facts:
     """Facts of one function, computed when asked for and kept."""
 
     def __init__(self, body: t.Stmt, noalias: bool) -> None:
-        self._noalias = noalias
+        self.noalias = noalias
+        """Whether buffers that are parameters do not overlap."""
         self._written: dict[int, frozenset[int]] = {}
         self._touched: dict[int, frozenset[int]] = {}
         self._loads: dict[int, tuple[tuple[t.BufferLoad, bool], ...]] = {}
@@ -49,7 +50,7 @@ class Facts:
 
     def written(self, stmt: t.Stmt) -> frozenset[int] | None:
         """The buffers that a statement may write, by identity; None where buffers may overlap."""
-        if not self._noalias:
+        if not self.noalias:
             return None
         known = self._written
         stack: list[tuple[t.Stmt, bool]] = [(stmt, False)]

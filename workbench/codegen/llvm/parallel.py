@@ -1,7 +1,7 @@
 """Outlining parallel loops.
 
-The body becomes a function of its own with `noalias` parameters; a small launcher unpacks the closure and calls it
-once a chunk, and `parallel_for` of the context runs launchers on the pool.
+The body becomes a function of its own, with `noalias` parameters where the function's are; a small launcher unpacks
+the closure and calls it once a chunk, and `parallel_for` of the context runs launchers on the pool.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def _outline(
 
     parameters = ["ptr %context", f"{llvm_type(begin.dtype)} %offset"]
     for position, (variable, value) in enumerate(captured):
-        noalias = " noalias" if isinstance(variable, t.Buffer) else ""
+        noalias = " noalias" if isinstance(variable, t.Buffer) and self.facts.noalias else ""
         parameters.append(f"{llvm_type(value.dtype)}{noalias} %c{position}")
     parameters += ["i64 %first", "i64 %last"]
     module = self.writer.module

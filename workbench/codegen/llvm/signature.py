@@ -31,6 +31,8 @@ class Parameter:
     dtype: DataType
     shape: tuple[int | str, ...] | None
     written: bool = False
+    alone: bool = True
+    """What is written may not overlap another argument."""
 
 
 def packed_parameters(func: t.PrimFunc, written: frozenset[str] | None = None) -> tuple[Parameter, ...]:
@@ -38,13 +40,13 @@ def packed_parameters(func: t.PrimFunc, written: frozenset[str] | None = None) -
     entries = func.attrs.get("signature")
     if entries is None:
         raise WorkbenchError("E-CODEGEN-SIGNATURE", "the function is not lowered", fix="run FlattenBuffer first")
-    names = func.attrs.get("written", ())
+    names, alone = func.attrs.get("written", ()), bool(func.attrs.get("noalias", True))
     return tuple(
-        _read(param.name, text, param.name in names) for param, text in zip(func.params, entries, strict=False)
+        _read(param.name, text, param.name in names, alone) for param, text in zip(func.params, entries, strict=False)
     )
 
 
-def _read(name: str, text: str, written: bool) -> Parameter:
+def _read(name: str, text: str, written: bool, alone: bool) -> Parameter:
     found = _ENTRY.match(text)
     if found is None:
         raise WorkbenchError("E-CODEGEN-SIGNATURE", "a signature entry is malformed", found=text[:80])
@@ -53,7 +55,7 @@ def _read(name: str, text: str, written: bool) -> Parameter:
         return Parameter(name, DataType(dtype), None)
     words = [word.strip() for word in inside.split(",") if word.strip()]
     shape = tuple(int(word) if word.lstrip("-").isdigit() else word for word in words)
-    return Parameter(name, DataType(dtype), shape, written)
+    return Parameter(name, DataType(dtype), shape, written, alone)
 
 
 def emit_signature(
@@ -91,7 +93,8 @@ def _argument(module: ModuleWriter, parameter: Parameter, slots: dict[str, int],
     )
     kind, bits = dlpack_code(dtype)
     code = kind | bits << 8 | 1 << 16
-    return f"{{ ptr {shown}, ptr @{name}, i32 {BUFFER}, i32 {len(extents)}, i32 {code}, i32 {int(parameter.written)} }}"
+    written = (1 if parameter.alone else 2) if parameter.written else 0
+    return f"{{ ptr {shown}, ptr @{name}, i32 {BUFFER}, i32 {len(extents)}, i32 {code}, i32 {written} }}"
 
 
 def dlpack_code(dtype: DataType) -> tuple[int, int]:

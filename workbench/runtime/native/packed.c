@@ -188,7 +188,7 @@ static int check_scalar(const wb_function* function, int32_t index, const any* g
 
 static int check_overlaps(const wb_function* function, const any* arguments, const int64_t* slots) {
   for (int32_t index = 0; index < function->count; ++index) {
-    if (!function->arguments[index].written) continue;
+    if (function->arguments[index].written != WB_WRITTEN_ALONE) continue;
     const char* begin = (const char*)(intptr_t)slots[index];
     const char* end = begin + tensor_bytes(tensor_of(function, arguments, index));
     for (int32_t other = 0; other < function->count; ++other) {

@@ -54,6 +54,7 @@ struct wb_context {
 /* --- packed calls (the tvm-ffi calling convention) --- */
 
 enum { WB_BUFFER = 0, WB_INT = 1, WB_FLOAT = 2 };
+enum { WB_WRITTEN_ALONE = 1, WB_WRITTEN = 2 }; /* may not, or may, overlap another argument */
 
 typedef struct {
   const char* name;
@@ -61,7 +62,7 @@ typedef struct {
   int32_t kind;
   int32_t rank;
   int32_t dtype; /* DLPack: code | bits << 8 | lanes << 16 */
-  int32_t written;
+  int32_t written; /* 0, WB_WRITTEN_ALONE or WB_WRITTEN */
 } wb_argument;
 
 typedef struct {

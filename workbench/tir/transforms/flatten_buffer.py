@@ -73,11 +73,15 @@ def flat_buffer(buffer: t.Buffer) -> t.Buffer:
 
 @function_pass(name="FlattenBuffer", applies_to=t.PrimFunc)
 def FlattenBuffer(func: t.PrimFunc, mod: Any, ctx: Any) -> t.PrimFunc:
-    """Make every buffer access one-dimensional and write the signature down."""
-    return flatten(func, mod)
+    """Make every buffer access one-dimensional and write the signature down.
+
+    The option ``tir.noalias`` and the classic attribute of that name become the attribute ``noalias`` where they say
+    that buffers may overlap.
+    """
+    return flatten(func, mod, bool(ctx.config.get("tir.noalias", True)))
 
 
-def flatten(func: t.PrimFunc, mod: Any = None) -> t.PrimFunc:
+def flatten(func: t.PrimFunc, mod: Any = None, noalias: bool = True) -> t.PrimFunc:
     """`func` with one-dimensional accesses and a ``signature``; unchanged if it has one already."""
     if "signature" in func.attrs:
         return func
@@ -103,6 +107,8 @@ def flatten(func: t.PrimFunc, mod: Any = None) -> t.PrimFunc:
 
     body = rewrite(func.body, post, lambda node: node if isinstance(node, t.Buffer) else None)
     attrs = func.attrs.set("signature", signature).set("written", written_names(func, mod))
+    if not (noalias and attrs.get("tir.noalias", True)):
+        attrs = attrs.set("noalias", False)
     new_params = tuple(flattened(param) if isinstance(param, t.Buffer) else param for param in params)
     return func.replace(params=new_params, body=seq(checks, body), attrs=attrs)
 

@@ -28,6 +28,7 @@ from .carried import carries
 from .constant_fold import fold
 from .distinct import tells_apart
 from .overlap import writes_overlap
+from .pragmas import under_pragmas
 
 _PLAIN_LOOPS = (t.ForKind.SERIAL, t.ForKind.UNROLLED)
 
@@ -105,7 +106,7 @@ def _lower_realize(realize: t.BlockRealize, placed: _Placement) -> Task:
         iterator.var: cast(iterator.var.dtype, value)
         for iterator, value in zip(block.iter_vars, realize.iter_values, strict=True)
     }
-    made = substitute(made, values)
+    made = under_pragmas(block, substitute(made, values))
     predicate = substitute(realize.predicate, values)
     return made if _is_true(predicate) else t.IfThenElse(predicate, made)
 

@@ -19,6 +19,7 @@ from ...core.node import Node, post_order, pre_order, rewrite, substitute
 from ...core.transform import function_pass
 from .. import nodes as t
 from ..build import seq
+from .pragmas import has_pragmas
 
 
 @function_pass(name="Simplify", applies_to=t.PrimFunc)
@@ -54,7 +55,7 @@ def _is_nothing(stmt: t.Stmt) -> bool:
 
 
 def _without_unit_loops(func: t.PrimFunc) -> t.PrimFunc:
-    """Loops that run exactly once become their body, unless they are bound to threads."""
+    """Loops that run exactly once become their body, unless they are bound to threads or have a pragma."""
     values: dict[Any, n.PrimExpr] = {}
     for node in pre_order(func):
         if isinstance(node, t.For) and _runs_once(node):
@@ -71,7 +72,7 @@ def _without_unit_loops(func: t.PrimFunc) -> t.PrimFunc:
 
 def _runs_once(loop: t.For) -> bool:
     unit = isinstance(loop.extent, n.IntImm) and loop.extent.value == 1
-    return unit and loop.kind is not t.ForKind.THREAD_BINDING
+    return unit and loop.kind is not t.ForKind.THREAD_BINDING and not has_pragmas(loop.annotations)
 
 
 def simplified(expr: n.PrimExpr) -> n.PrimExpr:

@@ -20,6 +20,7 @@ from .. import nodes as t
 from ..build import seq
 from .constant_fold import folded_with
 from .copies import fresh_copy
+from .pragmas import has_pragmas, under_pragmas
 
 MAX_STATEMENTS: Final = 4
 """Statements that a loop may become."""
@@ -45,7 +46,7 @@ def _unroll(stmt: t.Stmt, limit: int) -> Task:
         rebuilt = stmt.replace(body=body)
         if not _wanted(stmt, leaves, limit):
             return rebuilt, leaves
-        return _copies(rebuilt), leaves * stmt.extent.value  # type: ignore[attr-defined]
+        return under_pragmas(stmt, _copies(rebuilt)), leaves * stmt.extent.value  # type: ignore[attr-defined]
     if isinstance(stmt, t.SeqStmt):
         parts: list[t.Stmt] = []
         total = 0
@@ -69,7 +70,7 @@ def _wanted(loop: t.For, leaves: int, limit: int) -> bool:
     if not isinstance(loop.extent, n.IntImm):
         return False
     if loop.kind in (t.ForKind.SERIAL, t.ForKind.UNROLLED) and loop.extent.value == 1:
-        return True
+        return not has_pragmas(loop.annotations)
     return loop.kind is t.ForKind.UNROLLED and leaves * loop.extent.value <= limit
 
 

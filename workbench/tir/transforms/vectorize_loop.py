@@ -23,6 +23,7 @@ from .. import nodes as t
 from ..build import seq
 from .constant_fold import fold
 from .copies import fresh_copy
+from .pragmas import under_pragmas
 from .vectorize_expr import Lanes, Scalarise
 
 
@@ -55,7 +56,7 @@ def _visit(stmt: t.Stmt, disabled: bool) -> Task:
     lanes = made.extent.value if isinstance(made.extent, n.IntImm) else 0
     if disabled or not 1 < lanes <= 256:
         return made.replace(kind=t.ForKind.SERIAL)
-    return (yield _stmt(made.body, made, Lanes(made.var, made.min, lanes)))
+    return under_pragmas(made, (yield _stmt(made.body, made, Lanes(made.var, made.min, lanes))))
 
 
 def _serial(stmt: t.Stmt, loop: t.For) -> t.Stmt:
