@@ -242,3 +242,25 @@ def test_a_context_entered_again_takes_no_level_with_it() -> None:
             assert PassContext.current().opt_level == 0
         assert without.named_opt_level is None and PassContext.current() is without
     assert without.named_opt_level is None
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"relay.FuseOps.max_depth": "x"}, {"relay.FuseOps.max_depth": -1}, {"relay.FuseOps.max_depth": 1.5},
+        {"relay.FuseOps.max_depth": True}, {"tir.UnrollLoop": 8}, {"tir.UnrollLoop": {"auto_max_step": float("inf")}},
+        {"tir.UnrollLoop": {"auto_step": 8}}, {"tir.noalias": "no"}, {"tir.disable_vectorize": 2},
+        {"tir.add_lower_pass": print},
+    ],
+)  # fmt: skip
+def test_an_option_takes_the_values_that_it_knows(config):
+    with pytest.raises(WorkbenchError) as caught:
+        PassContext(config=config)
+    assert caught.value.code == "E-PASS-CONFIG" and next(iter(config)) in caught.value.message
+    assert caught.value.expected and caught.value.found
+
+
+@pytest.mark.parametrize("level", ["3", 2.0, float("inf"), True])
+def test_a_level_is_a_whole_number(level):
+    with pytest.raises(WorkbenchError, match="E-PASS-CONFIG"):
+        PassContext(opt_level=level)

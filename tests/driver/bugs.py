@@ -22,7 +22,7 @@ from workbench.core.module import IRModule
 from workbench.core.node import pre_order, rewrite, substitute
 from workbench.core.tensor import Tensor
 from workbench.core.transform import PASSES, Pass, PassContext, PassInfo
-from workbench.driver import actions
+from workbench.driver import actions, history
 from workbench.relay.ir import expr as r
 from workbench.relay.ir.operator import Operator
 from workbench.schedule import Schedule
@@ -354,8 +354,8 @@ def scheduling(change: Callable[[Any], Any]) -> Callable[[pytest.MonkeyPatch], N
     """The default schedule of every kernel is wrong."""
 
     def patch(monkeypatch: pytest.MonkeyPatch) -> None:
-        good = actions.default_provider
-        monkeypatch.setattr(actions, "default_provider", lambda kernel: Schedule(change(good(kernel).func)))
+        good = history.default_provider
+        monkeypatch.setattr(history, "default_provider", lambda kernel: Schedule(change(good(kernel).func)))
 
     return patch
 

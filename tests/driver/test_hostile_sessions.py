@@ -5,11 +5,12 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import math
 import os
 import sys
 import time
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from workbench import relay
 from workbench.core.errors import InternalError, WorkbenchError
 from workbench.core.limits import limits
 from workbench.core.tensor import Tensor
+from workbench.core.transform import PassContext
 
 
 @pytest.fixture(scope="module")
@@ -116,6 +118,69 @@ def test_a_hostile_session_is_one_error(name: str, document: dict[str, Any], tmp
     assert time.process_time() - started < 5
     assert not isinstance(caught.value, InternalError), str(caught.value)
     assert len(str(caught.value).split("\n")) <= 6 and len(str(caught.value)) < 2500
+
+
+ODD: tuple[Any, ...] = (math.inf, -math.inf, math.nan, -1, 0, 1e308, 2**70, 0.5, True, "7", None, [], [3], {}, {"a": 1})
+
+
+@pytest.fixture(scope="module")
+def edited(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """A saved session with something of everything: settings, a constant, edits of graph and loops, a schedule."""
+    x = relay.var("x", shape=(4, 8))
+    body = relay.nn.leaky_relu(relay.nn.dense(x, relay.const(np.ones((8, 8), np.float32))), 0.125)
+    with PassContext(3, config={"tir.UnrollLoop": {"auto_max_step": 8}, "relay.FuseOps.max_depth": 16}):
+        session = wb.open(relay.Function([x], body))
+    session = session.edit(relay=session.relay.script().replace("alpha=0.125", "alpha=0.25"))
+    (kernel,) = session.kernels
+    schedule = session.schedule(kernel, default=False)
+    _, inner = schedule.split(schedule.get_loops(schedule.get_block("leaky_relu"))[1], factors=[None, 4])
+    schedule.annotate(inner, "note", 2)
+    session = session.edit(schedule={kernel: schedule})
+    session = session.edit(tir={kernel: session.tir[kernel].script().replace("0.25", "0.5")})
+    path = tmp_path_factory.mktemp("saved") / "e.wb.json"
+    session.save(str(path))
+    return json.loads(path.read_text())
+
+
+def leaves(node: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:
+    if isinstance(node, (dict, list)):
+        for key, value in node.items() if isinstance(node, dict) else enumerate(node):
+            yield from leaves(value, (*path, key))
+    else:
+        yield path, node
+
+
+def walked_with(document: dict[str, Any], place: tuple[Any, ...], odd: Any, path: Path) -> None:
+    """Open the file with another value at a place, and compute all steps but native code."""
+    changed = json.loads(json.dumps(document))
+    holder = changed
+    for key in place[:-1]:
+        holder = holder[key]
+    holder[place[-1]] = odd
+    path.write_text(json.dumps(changed))
+    try:
+        session = wb.open(str(path))
+        errors = [session.step(index).error for index in range(len(session) - 1)]
+    except WorkbenchError as error:
+        errors = [error]
+    told = f"{odd!r} at {place}: {errors[-1]}"
+    assert not any(isinstance(error, InternalError) for error in errors), told
+
+
+def test_odd_numbers_in_a_saved_session_are_one_error(edited: dict[str, Any], tmp_path: Path) -> None:
+    numbers = [place for place, value in leaves(edited) if isinstance(value, (int, float))]
+    assert len(numbers) > 15
+    for number, place in enumerate(numbers):
+        for odd in ODD if place[0] == "settings" else (ODD[number % len(ODD)],):
+            walked_with(edited, place, odd, tmp_path / "odd.wb.json")
+
+
+@pytest.mark.nightly
+@pytest.mark.timeout(3600)
+def test_odd_values_everywhere_in_a_saved_session_are_one_error(edited: dict[str, Any], tmp_path: Path) -> None:
+    for place, _ in leaves(edited):
+        for odd in ODD:
+            walked_with(edited, place, odd, tmp_path / "odd.wb.json")
 
 
 def test_many_bombs_together_are_held_to_one_bound(document: dict[str, Any], tmp_path: Path) -> None:

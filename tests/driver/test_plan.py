@@ -13,7 +13,7 @@ import pytest
 
 import workbench as wb
 from tests.driver.programs import small_model
-from workbench import WorkbenchError, relay
+from workbench import WorkbenchError, relay, te
 from workbench.core.equal import same
 from workbench.core.instrument import PassTimingInstrument
 from workbench.core.transform import PassContext, PassInstrument
@@ -157,6 +157,9 @@ def test_options_that_are_no_data_are_refused(tmp_path: Path) -> None:
     with pytest.raises(WorkbenchError) as caught, PassContext(config={"tir.add_lower_pass": [(1, print)]}):
         wb.open(scaled_relu())
     assert caught.value.code == "E-PLAN-CONFIG"
+    a = te.placeholder((4,), name="A")
+    with pytest.raises(WorkbenchError, match="rerun"), PassContext(config={"tir.add_lower_pass": [(1, "Simplify")]}):
+        wb.build([a, te.compute((4,), lambda i: a[i] + 1.0, name="B")])
     fskip = relay.transform.EliminateCommonSubexpr(fskip=lambda expr: False)
     session = wb.open(scaled_relu(), passes=["InferType", fskip, "FuseOps"])
     assert session.kernels

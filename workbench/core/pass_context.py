@@ -6,12 +6,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
+from .errors import WorkbenchError
 from .module import IRModule
 from .table import Table
 
@@ -69,8 +70,12 @@ class PassContext:
         self.instruments = tuple(instruments or ())
         self.config = dict(config or {})
         self.trace = trace
-        for key in self.config:
-            CONFIG_OPTIONS[key]
+        if opt_level is not None and type(opt_level) is not int:
+            raise WorkbenchError(
+                "E-PASS-CONFIG", "an optimisation level is a whole number", where="PassContext(opt_level=...)",
+                found=repr(opt_level)[:80], expected="0, 1, 2, 3",
+            )  # fmt: skip
+        _require_config(self.config)
 
     @property
     def named_opt_level(self) -> int | None:
@@ -102,7 +107,7 @@ class PassContext:
     @staticmethod
     def list_configs() -> dict[str, str]:
         """The names of options with their meaning."""
-        return dict(CONFIG_OPTIONS)
+        return {name: option.meaning for name, option in CONFIG_OPTIONS.items()}
 
     def override_instruments(self, instruments: Sequence[PassInstrument] | None) -> None:
         """Replace the instruments: the old ones are left, the new ones entered."""
@@ -157,18 +162,62 @@ class PassContext:
         self._exit_instruments()
 
 
-CONFIG_OPTIONS: Table[str] = Table("pass option", filled_by=())
-for _name, _meaning in {
-    "relay.FuseOps.max_depth": "most operators in one fused function (default 64)",
-    "relay.ToMixedPrecision.keep_orig_output_dtype": "cast results back to the float that they had (default false)",
-    "relay.fallback_device_type": "device of unannotated expressions; accepted for the classic API",
-    "tir.UnrollLoop": "dict: auto_max_step, explicit_unroll",
-    "tir.disable_vectorize": "run vectorized loops as serial ones",
-    "tir.instrument_bound_checkers": "check every load and store against its buffer",
-    "tir.add_lower_pass": "list of (phase, pass) to run among the tir passes",
-    "tir.noalias": "assume that buffer parameters do not overlap (default true)",
-}.items():
-    CONFIG_OPTIONS.register(_name, _meaning, module=__name__)
+def _is_count(value: Any) -> bool:
+    return type(value) is int and value >= 0
+
+
+def _is_flag(value: Any) -> bool:
+    return isinstance(value, bool) or (type(value) is int and value in (0, 1))
+
+
+_UNROLL: Final[dict[str, Callable[[Any], bool]]] = {
+    "auto_max_step": _is_count, "auto_max_depth": _is_count, "auto_max_extent": _is_count,
+    "explicit_unroll": _is_flag, "unroll_local_access": _is_flag,
+}  # fmt: skip
+
+
+def _is_unrolling(value: Any) -> bool:
+    return isinstance(value, dict) and all(key in _UNROLL and _UNROLL[key](item) for key, item in value.items())
+
+
+@dataclass(frozen=True)
+class ConfigOption:
+    """An option by dotted name: what it does, and which values it takes."""
+
+    meaning: str
+    expected: str
+    fits: Callable[[Any], bool]
+
+
+_COUNT: Final = ("a whole number from 0 on", _is_count)
+_FLAG: Final = ("True or False", _is_flag)
+CONFIG_OPTIONS: Table[ConfigOption] = Table("pass option", filled_by=())
+for _name, _meaning, (_expected, _fits) in (
+    ("relay.FuseOps.max_depth", "most operators in one fused function (default 64)", _COUNT),
+    ("relay.ToMixedPrecision.keep_orig_output_dtype", "cast results back to the float that they had (default false)",
+     _FLAG),
+    ("relay.fallback_device_type", "device of unannotated expressions; accepted for the classic API", _COUNT),
+    ("tir.UnrollLoop", "dict: auto_max_step, explicit_unroll",
+     ("a dict: auto_max_step (a count), explicit_unroll (True or False)", _is_unrolling)),
+    ("tir.disable_vectorize", "run vectorized loops as serial ones", _FLAG),
+    ("tir.instrument_bound_checkers", "check every load and store against its buffer", _FLAG),
+    ("tir.add_lower_pass", "known, and refused: a session takes passes by rerun(insert=...)",
+     ("nothing", lambda value: isinstance(value, (list, tuple)))),
+    ("tir.noalias", "assume that buffer parameters do not overlap (default true)", _FLAG),
+):  # fmt: skip
+    CONFIG_OPTIONS.register(_name, ConfigOption(_meaning, _expected, _fits), module=__name__)
+
+
+def _require_config(config: Mapping[str, Any]) -> None:
+    """Refuse unknown options and values that they do not take."""
+    for key, value in config.items():
+        option = CONFIG_OPTIONS[key]
+        if not option.fits(value):
+            raise WorkbenchError(
+                "E-PASS-CONFIG", f"option {key} does not take this value", where="PassContext(config=...)",
+                found=repr(value)[:80], expected=option.expected,
+            )  # fmt: skip
+
 
 _entered: ContextVar[tuple[PassContext, ...]] = ContextVar("workbench_pass_context", default=())
 """The contexts entered, the innermost last.  It holds no token: threads may enter one context at once."""

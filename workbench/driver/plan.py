@@ -55,11 +55,12 @@ class PassSettings:
 
     @staticmethod
     def from_json(saved: Mapping[str, Any]) -> PassSettings:
+        """The settings of a file.  Raises `ValueError` for what is none."""
+        level, config = saved["level"], saved["config"]
+        if type(level) is not int or not isinstance(config, dict):
+            raise ValueError(f"level {level!r:.40}, config of kind {type(config).__name__}")
         return PassSettings(
-            int(saved["level"]),
-            _names(saved["required"]),
-            _names(saved["disabled"]),
-            _json(saved["config"], "settings"),
+            level, _names(saved["required"]), _names(saved["disabled"]), _json(config, "settings")
         )
 
 
@@ -75,7 +76,9 @@ def _json(value: Any, where: str) -> str:
 
 
 def _names(given: Any) -> tuple[str, ...]:
-    return tuple(str(name) for name in given)
+    if not isinstance(given, list) or not all(isinstance(name, str) for name in given):
+        raise ValueError(f"names of passes are {given!r:.40}")
+    return tuple(given)
 
 
 @dataclass(frozen=True)

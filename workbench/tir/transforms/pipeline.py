@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from ...core.errors import WorkbenchError
 from ...core.limits import limits
 from ...core.module import IRModule
 from ...core.node import written_size
@@ -52,6 +53,11 @@ def lower_module(mod: IRModule) -> IRModule:
     todo = {name: func for name, func in mod.items() if isinstance(func, t.PrimFunc) and "signature" not in func.attrs}
     made = IRModule(todo)
     context = PassContext.current()
+    if context.config.get("tir.add_lower_pass"):
+        raise WorkbenchError(
+            "E-PASS-CONFIG", "tir.add_lower_pass is not carried out", where="PassContext(config=...)",
+            fix="take a session: wb.open(function).rerun(insert={step: pass})",
+        )  # fmt: skip
     for name in pipeline():
         chosen = PASSES[name]()
         if name not in context.disabled_pass:
