@@ -19,6 +19,8 @@ GOLDEN_FOR = "1.23.2"
 """The onnx version whose cases the golden texts list."""
 LEAST_SHARE = 0.85
 PARTS = 12
+EVERY_RUN = (2, 5, 8, 11)
+"""The parts that every run has; each takes every twelfth case."""
 
 
 def listed(outcomes: Sequence[Outcome]) -> str:
@@ -37,7 +39,9 @@ def listed(outcomes: Sequence[Outcome]) -> str:
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.parametrize(
+    "part", [pytest.param(part, marks=() if part in EVERY_RUN else pytest.mark.nightly) for part in range(PARTS)]
+)
 def test_compiled(part: int, golden) -> None:
     """Every case in native code; a claimed one passes, one that is not claimed does not."""
     chosen = cases()[part::PARTS]
