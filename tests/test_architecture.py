@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import graphlib
+import importlib
 import re
 import statistics
 import subprocess
@@ -44,7 +46,7 @@ RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 FACADES = {"contrib", "ir", "nd", "script", "testing", "transform"}
 
 # Names that point upward on purpose stand in these files, as strings that are loaded on first use.
-LAZY_TABLES = {"workbench/__init__.py", "workbench/_lazy.py", "workbench/tir/__init__.py"}
+LAZY_TABLES = {"workbench/__init__.py", "workbench/_lazy.py", "workbench/te/__init__.py", "workbench/tir/__init__.py"}
 
 # A heavy package is imported below one folder (or in one file) only.
 HEAVY = {
@@ -140,7 +142,7 @@ def test_imports_only_point_down() -> None:
     assert layer_violations() == []
 
 
-MOST_LATE_IMPORTS = 71
+MOST_LATE_IMPORTS = 54
 """Relative imports inside functions; this number only goes down."""
 
 
@@ -405,3 +407,121 @@ def test_loop_programs_know_no_operators() -> None:
 def test_tables_of_operators_are_found(code: str) -> None:
     operators = frozenset({"add", "nn.relu"})
     assert {named for _, named in operators_named_together(ast.parse(code), operators)} == {operators}
+
+
+# --- what an import waits for -----------------------------------------------------------------------------------------
+
+
+def imported_on_loading(tree: ast.AST, package: str) -> Iterator[tuple[int, str, str]]:
+    """(line, module, name or "") of what is imported as a file is loaded: not in functions, not for type checkers."""
+    left = [tree]
+    while left:
+        node = left.pop()
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            continue
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            left += node.orelse
+            continue
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name, "") for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package.split(".")[: package.count(".") + 2 - node.level] if node.level else []
+            module = ".".join([*above, *filter(None, [node.module])])
+            yield from ((node.lineno, module, alias.name) for alias in node.names)
+        left += ast.iter_child_nodes(node)
+
+
+def loading(sources: dict[str, tuple[str, bool]]) -> Iterator[tuple[str, int, str, str]]:
+    """(module, line, module that it imports, name or "") of all sources: text, and whether it is a package's."""
+    for own, (text, is_package) in sources.items():
+        for line, module, name in imported_on_loading(ast.parse(text), own if is_package else own.rpartition(".")[0]):
+            yield own, line, module, name
+
+
+def package_sources() -> dict[str, tuple[str, bool]]:
+    files = ((path.read_text(encoding="utf-8"), path) for path in python_files())
+    return {module_name(path): (text, path.name == "__init__.py") for text, path in files}
+
+
+def waits(sources: dict[str, tuple[str, bool]]) -> dict[str, set[str]]:
+    """By module, which others its import waits for: those that it imports, and the packages around them and itself."""
+    wanted: dict[str, set[str]] = {own: {own} for own in sources}
+    for own, _, module, name in loading(sources):
+        wanted[own].add(f"{module}.{name}" if f"{module}.{name}" in sources else module)
+    return {
+        own: {one.rsplit(".", cut)[0] for one in ones for cut in range(one.count(".") + 1)} & set(sources) - {own}
+        for own, ones in wanted.items()
+    }
+
+
+def circle(sources: dict[str, tuple[str, bool]]) -> list[str]:
+    """Modules whose imports wait for each other; none if there are none."""
+    try:
+        graphlib.TopologicalSorter(waits(sources)).prepare()
+    except graphlib.CycleError as error:
+        return error.args[1]
+    return []
+
+
+def test_no_imports_wait_for_each_other() -> None:
+    """`import package.module` waits for the package first: an `__init__` that imports a module of its own, itself or by
+    others, makes a circle as much as two modules do that import each other.
+
+    Of two threads that begin at two points of a circle, Python shows one a half-made module.
+    """
+    assert circle(package_sources()) == []
+
+
+@pytest.mark.parametrize(
+    ("package", "module", "other"),
+    [
+        ("from .m import x", "", ""), ("from . import m", "", ""), ("import p.m", "", ""), ("from .o import x", "", ""),
+        ("", "from . import o", "from . import m"), ("", "from .o import x", "import p.m"),
+        ("class C:\n    from .m import x", "", ""), ("try:\n    from .m import x\nexcept E:\n    pass", "", ""),
+    ],
+)  # fmt: skip
+def test_circles_of_imports_are_found(package: str, module: str, other: str) -> None:
+    assert circle({"p": (package, True), "p.m": (module, False), "p.o": (other, False)})
+
+
+@pytest.mark.parametrize(
+    ("package", "module", "other"),
+    [
+        ("def f():\n    from .m import x", "", ""), ("", "from . import o", ""), ("import json", "from . import x", ""),
+        ("if TYPE_CHECKING:\n    from .m import x", "", ""), ("", "from .o import x", "def f():\n    from .m import x"),
+    ],
+)  # fmt: skip
+def test_what_makes_no_circle(package: str, module: str, other: str) -> None:
+    assert circle({"p": (package, True), "p.m": (module, False), "p.o": (other, False)}) == []
+
+
+def test_names_come_from_the_modules_that_define_them() -> None:
+    """Within the workbench nothing is imported by a package's late name: that would be an import that nobody sees."""
+    sources = package_sources()
+    wrong = []
+    for own, line, module, name in loading(sources):
+        text, is_package = sources.get(module, ("", False))
+        if is_package and name and f"{module}.{name}" not in sources and name not in defined(ast.parse(text)):
+            wrong.append(f"{own}:{line}: {name} from {module}")
+    assert wrong == []
+
+
+def defined(tree: ast.Module) -> set[str]:
+    """What a file defines itself."""
+    named = {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    assigned = (node for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))
+    return named | {node.id for node in assigned}
+
+
+LATE = sorted(name for name, (text, is_package) in package_sources().items() if is_package and "_NAMES" in text)
+
+
+@pytest.mark.parametrize("package", LATE)
+def test_late_names_are_there(package: str) -> None:
+    """Each loads, and none is called like a module, whose import would put the module in its place."""
+    loaded = importlib.import_module(package)
+    for name, (_, attribute) in loaded._NAMES.items():
+        is_module = f"{package}.{name}" in package_sources()
+        assert attribute is None or not is_module, name
+        assert getattr(loaded, name) is not None
+        assert name in dir(loaded)

@@ -40,13 +40,13 @@ def relay_cast(expr: Any, dtype: str) -> Any:
 
 
 def relay_binary(name: str, a: Any, b: Any) -> Any:
-    from .relay.op import binary
+    from .relay.op.build import binary
 
     return binary(name, a, b)
 
 
 def relay_unary(name: str, a: Any) -> Any:
-    from .relay.op import unary
+    from .relay.op.build import unary
 
     return unary(name, a)
 
@@ -104,13 +104,6 @@ def schedule_screen(schedule: Any, fallback_html: str) -> Any:
     from .views.schedule import EditorModel
 
     return ScheduleEditor(EditorModel(schedule), fallback_html)
-
-
-def te_schedules() -> Any:
-    """`schedule.stages`: te schedules, which stand above te."""
-    from .schedule import stages
-
-    return stages
 
 
 def lower_program(*args: Any, **options: Any) -> Any:

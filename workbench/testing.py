@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .runtime import cpu
+from .runtime.devices import cpu
 
 
 def assert_allclose(actual: Any, desired: Any, rtol: float = 1e-7, atol: float = 1e-7) -> None:

@@ -15,8 +15,7 @@ from workbench import teach
 from workbench.core.errors import WorkbenchError
 from workbench.teach.course import NOTEBOOKS, exercises, exercises_of
 from workbench.teach.release import answer_metadata, check_metadata, otter_test, release, student_book, template
-from workbench.teach.source import answer_of
-from workbench.teach.tasks import HEADER
+from workbench.teach.source import HEADER, answer_of
 
 ROOT = Path(__file__).resolve().parents[2]
 OWN = """

@@ -8,36 +8,23 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import Any
+from ..core.late_names import late_names, names_of
 
-_NAMES: dict[str, str] = {
-    "CacheLevel": "workbench.target.memory",
-    "access_patterns": "workbench.analysis.patterns",
-    "calculate_allocated_bytes": "workbench.analysis.operations",
-    "estimate_tir_flops": "workbench.analysis.operations",
-    "facts": "workbench.analysis.summary",
-    "flops": "workbench.analysis.operations",
-    "footprints": "workbench.analysis.footprint",
-    "iteration_points": "workbench.analysis.iterations",
-    "loop_tree": "workbench.analysis.loop_trees",
-    "register_use": "workbench.analysis.registers",
-    "reuse_distance": "workbench.analysis.reuse",
-    "roofline": "workbench.analysis.rooflines",
-    "simulate_cache": "workbench.analysis.cache",
-    "trace_of": "workbench.analysis.trace",
-    "vector_widths": "workbench.analysis.patterns",
-}
-"""Public names and the module of each."""
-
+_NAMES = names_of(
+    {
+        "workbench.target.memory": "CacheLevel",
+        ".cache": "simulate_cache",
+        ".footprint": "footprints",
+        ".iterations": "iteration_points",
+        ".loop_trees": "loop_tree",
+        ".operations": "calculate_allocated_bytes estimate_tir_flops flops",
+        ".patterns": "access_patterns vector_widths",
+        ".registers": "register_use",
+        ".reuse": "reuse_distance",
+        ".rooflines": "roofline",
+        ".summary": "facts",
+        ".trace": "trace_of",
+    }
+)
 __all__ = sorted(_NAMES)  # pyright: ignore[reportUnsupportedDunderAll]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _NAMES:
-        raise AttributeError(f"module 'workbench.analysis' has no attribute {name!r}")
-    return getattr(importlib.import_module(_NAMES[name]), name)
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *_NAMES])
+__getattr__, __dir__ = late_names(__name__, _NAMES)

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 from ..core.errors import WorkbenchError
-from ..target import as_target
 from ..target.memory import CacheLevel
+from ..target.target import as_target
 from .cycles import Cycles, estimate
 from .fact import Fact, bytes_text, table
 from .trace import LIMIT, AccessTrace, trace_of

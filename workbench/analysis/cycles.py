@@ -19,8 +19,8 @@ from math import prod
 
 import numpy as np
 
-from ..target import Target
 from ..target.memory import Nominal
+from ..target.target import Target
 from ..tir import nodes as t
 from .fact import Fact
 from .instances import variables_in

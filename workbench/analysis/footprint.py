@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..core.errors import WorkbenchError
-from ..target import as_target
 from ..target.memory import CacheLevel
+from ..target.target import as_target
 from ..tir import nodes as t
 from ..tir.array_values import Loader, values
 from .element_sets import Around, Touched, split_guards, touched, union_count

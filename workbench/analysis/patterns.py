@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..target import Target, as_target
+from ..target.target import Target, as_target
 from ..tir import nodes as t
 from ..tir.script import script
 from .affine import Affine, Ranges

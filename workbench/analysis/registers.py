@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-from ..target import Target, as_target
+from ..target.target import Target, as_target
 from ..tir import nodes as t
 from .cycles import innermost, kept_in_registers
 from .fact import Fact, table

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..core.node import pre_order
-from ..target import as_target
+from ..target.target import as_target
 from ..tir import nodes as t
 from .fact import Fact, bytes_text
 from .footprint import footprints

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..core.errors import WorkbenchError
-from ..target import as_target
+from ..target.target import as_target
 from .cache import CacheReport, simulate_cache
 from .fact import Fact
 from .footprint import Footprints, footprints

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from ..core.errors import WorkbenchError
-from ..target import Target, as_target
+from ..target.target import Target, as_target
 from .llvm.backend import LlvmBackend
 from .llvm.backend import backend as llvm
 

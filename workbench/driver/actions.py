@@ -18,10 +18,10 @@ from ..core import origin
 from ..core.errors import WorkbenchError, nearest
 from ..core.module import IRModule
 from ..core.transform import PASSES, Pass, PassContext, PassInstrument
-from ..lower import Lowered, lower_module, schedule_kernels
+from ..lower.entry import Lowered, lower_module
 from ..lower.kernel import Kernel
-from ..lower.provider import Provider, override
-from ..schedule import Trace
+from ..lower.provider import Provider, override, schedule_kernels
+from ..schedule.trace import Trace
 from ..tir.nodes import PrimFunc
 from ..tir.transforms.pipeline import CHECKED_PIPELINE
 from . import reattach

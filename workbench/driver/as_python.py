@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..core.errors import WorkbenchError
-from ..schedule import Trace
+from ..schedule.trace import Trace
 from .anchors import located
 from .plan import CompilePlan, EditRow, PassRow, PassSettings, Row, ScheduleRow, default_rows
 from .text import function_text

@@ -19,7 +19,7 @@ from ..core.transform import PassContext
 from ..lower.provider import Provider
 from ..runtime.model import CompiledModel
 from ..runtime.module import Module
-from ..target import Target
+from ..target.target import Target
 from ..tir.transforms.pipeline import lower_module as lower_loops
 from . import actions
 from .contents import Contents

@@ -23,6 +23,7 @@ import typer
 
 from ..core.errors import WorkbenchError, nearest
 from ..core.whole_file import write_whole
+from ..frontend.onnx.model import from_onnx
 
 ModelPath = Annotated[Path, typer.Argument(help="an ONNX file", metavar="MODEL")]
 AnyModelPath = Annotated[Path, typer.Argument(help="an ONNX file, or a library that `compile` wrote", metavar="MODEL")]
@@ -231,7 +232,6 @@ def _refuse_library(path: Path) -> None:
 
 def _built(path: Path, shapes: Mapping[str, Sequence[int]], target: str) -> Any:
     """The compiled model of an ONNX file."""
-    from ..frontend.onnx import from_onnx
     from .build import build_model
 
     module, params = _with_shapes(shapes, lambda given: from_onnx(str(path), shape=dict(given) or None))
@@ -252,8 +252,8 @@ def _with_shapes(shapes: Mapping[str, Any], use: Callable[[Mapping[str, Any]], A
 
 
 def _loaded_or_built(path: Path, shapes: Mapping[str, Sequence[int]], target: str, threads: int) -> Any:
-    from ..runtime import load_module
     from ..runtime.model import CompiledModel
+    from ..runtime.module import load_module
     from ..runtime.threads import set_num_threads
 
     set_num_threads(threads)
@@ -351,7 +351,7 @@ def _summary(times: Sequence[float]) -> dict[str, Any]:
 def _machine(target: str) -> dict[str, Any]:
     from ..codegen.llvm import machine
     from ..runtime.threads import num_threads
-    from ..target import Target
+    from ..target.target import Target
 
     cpu, _ = machine.processor_of(Target(target))
     features = machine.needed_features(Target(target)).split(",")

@@ -10,8 +10,9 @@ from ..core.equal import same
 from ..core.errors import WorkbenchError, nearest
 from ..core.module import IRModule
 from ..lower.kernel import Kernel
-from ..target import Target
-from ..te import Tensor, create_prim_func
+from ..target.target import Target
+from ..te.nodes import Tensor
+from ..te.prim_func import create_prim_func
 from ..tir.nodes import PrimFunc
 from .anchors import anchor, located
 from .contents import Contents

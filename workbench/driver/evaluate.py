@@ -18,7 +18,7 @@ from ..relay.build_module import bind_params_by_name
 from ..relay.expr_functor import bind
 from ..relay.interpret import interpret
 from ..relay.ir.expr import Expr, Function, GlobalVar, as_function, const
-from ..runtime.device import Device, require_cpu
+from ..runtime.devices import Device, require_cpu
 from ..runtime.executor import GraphExecutor
 from ..runtime.ndarray import NDArray
 from .build import plan_of

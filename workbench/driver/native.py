@@ -15,7 +15,7 @@ from ..core.tensor import Tensor
 from ..lower.entry import Lowered
 from ..runtime.model import CompiledModel, KernelCall, TensorSpec
 from ..runtime.module import Module
-from ..target import Target
+from ..target.target import Target
 from ..tir.nodes import Buffer, PrimFunc
 from .history import Stage
 

@@ -12,12 +12,13 @@ from ..core.errors import WorkbenchError
 from ..core.module import IRModule
 from ..core.time_limit import time_limit as boxed
 from ..core.transform import Pass
-from ..frontend.onnx import from_onnx
+from ..frontend.onnx.model import from_onnx
 from ..relay.ir.expr import Expr
-from ..schedule import Schedule as LoopSchedule
-from ..schedule.stages import Schedule as StageSchedule
-from ..target import Target
-from ..te import Tensor, create_prim_func
+from ..schedule.schedule import Schedule as LoopSchedule
+from ..schedule.stages.schedule import Schedule as StageSchedule
+from ..target.target import Target
+from ..te.nodes import Tensor
+from ..te.prim_func import create_prim_func
 from ..tir.nodes import PrimFunc
 from .actions import deciding, import_action
 from .contents import Contents

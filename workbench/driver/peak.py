@@ -14,8 +14,8 @@ import numpy as np
 from ..codegen.backend import building_for
 from ..core.dtype import DataType
 from ..core.errors import WorkbenchError
-from ..runtime.device import cpu
-from ..target import Target
+from ..runtime.devices import cpu
+from ..target.target import Target
 from ..tir.nodes import PrimFunc
 from ..tir.script import parse
 from .build import build

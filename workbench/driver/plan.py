@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from ..core.errors import WorkbenchError
 from ..core.transform import PASSES, Pass, PassContext, PassInstrument
-from ..target import Target, as_target
+from ..target.target import Target, as_target
 from ..tir.transforms.pipeline import CHECKED_PIPELINE, KERNEL_PIPELINE
 from . import pipeline
 

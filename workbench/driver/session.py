@@ -22,8 +22,8 @@ from .._lazy import views
 from ..codegen.backend import building_for
 from ..core.errors import WorkbenchError, nearest
 from ..core.transform import Pass, PassInstrument
-from ..schedule import Schedule
-from ..target import Target
+from ..schedule.schedule import Schedule
+from ..target.target import Target
 from . import pipeline
 from .actions import actions_of
 from .as_python import to_python

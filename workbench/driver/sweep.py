@@ -22,8 +22,11 @@ import numpy as np
 from ..analysis.cache import simulate_cache
 from ..analysis.fact import Fact, table
 from ..core.errors import WorkbenchError, nearest
-from ..schedule import LoopRV, Schedule, ScheduleError, Step, Trace
-from ..target import Target, as_target
+from ..schedule.errors import ScheduleError
+from ..schedule.references import LoopRV
+from ..schedule.schedule import Schedule
+from ..schedule.trace import Step, Trace
+from ..target.target import Target, as_target
 from ..tir.nodes import Buffer, PrimFunc
 from .build import build
 

@@ -9,8 +9,9 @@ from ..core.equal import structural_equal
 from ..core.errors import WorkbenchError
 from ..lower.kernel import Kernel
 from ..lower.provider import Provider
-from ..schedule import Schedule, Trace
 from ..schedule.rebase import replay_tail
+from ..schedule.schedule import Schedule
+from ..schedule.trace import Trace
 from ..schedule.trace_json import has_code
 from ..tir.nodes import PrimFunc
 from ..tir.outside import NATIVE_CODE, Guard, not_allowed

@@ -5,14 +5,6 @@
 
 from __future__ import annotations
 
-from typing import Any
+from ..core.late_names import late_names
 
-
-def __getattr__(name: str) -> Any:
-    import importlib
-
-    if name == "from_onnx":
-        return importlib.import_module(".onnx", __name__).from_onnx
-    if name == "onnx":
-        return importlib.import_module(".onnx", __name__)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__, __dir__ = late_names(__name__, {"from_onnx": (".onnx", "from_onnx"), "onnx": (".onnx", None)})

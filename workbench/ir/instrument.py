@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from ..core import instrument
+
 
 def __getattr__(name: str) -> Any:
-    from ..core import instrument
-
     return getattr(instrument, name)

@@ -4,16 +4,24 @@
 the entry that calls them); `schedule_kernels` asks a provider for the schedule of each kernel.
 """
 
+from __future__ import annotations
+
 import sys
 from types import ModuleType
 from typing import Any
 
 from .._lazy import lower_program
-from .entry import Lowered, lower_module
-from .kernel import Kernel
-from .provider import Provider, schedule_kernels
+from ..core.late_names import late_names, names_of
 
-__all__ = ["Kernel", "Lowered", "Provider", "lower_module", "schedule_kernels"]
+_NAMES = names_of(
+    {
+        ".entry": "Lowered lower_module",
+        ".kernel": "Kernel",
+        ".provider": "Provider schedule_kernels",
+    }
+)
+__all__ = sorted(_NAMES)  # pyright: ignore[reportUnsupportedDunderAll]
+__getattr__, __dir__ = late_names(__name__, _NAMES)
 
 
 class _Callable(ModuleType):

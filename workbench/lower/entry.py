@@ -28,11 +28,11 @@ from ..core.tensor import Tensor
 from ..relay.ir import expr as r
 from ..relay.ir.operator import Operator
 from ..relay.ir.types import TensorType
-from ..relay.op import call as call_operator
 from ..runtime.guards import Guard, guards_of
-from ..target import Target
+from ..target.target import Target
 from ..tir import nodes as t
 from ..tir.build import decl_buffer, load, seq
+from ..topi.calls import call as call_operator
 from .branches import shared_by_branches
 from .kernel import Kernel, kernel_name, make_kernel, tensor_types
 

@@ -14,7 +14,7 @@ from ..core.tensor import Tensor
 from ..relay.ir import expr as r
 from ..relay.ir.operator import Operator
 from ..relay.ir.types import TensorType, TupleType, Type
-from ..target import Target
+from ..target.target import Target
 from ..tir import nodes as t
 from ..topi.widen import tensor_expression
 

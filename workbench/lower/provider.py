@@ -12,18 +12,18 @@ from ..core import origin, progress
 from ..core.errors import WorkbenchError
 from ..core.module import IRModule
 from ..core.time_limit import check_time
-from ..schedule import rules
+from ..schedule.rules.default_rules import default
 from .kernel import Kernel
 
 if TYPE_CHECKING:
-    from ..schedule import Schedule
+    from ..schedule.schedule import Schedule
 
 Provider = Callable[[Kernel], "Schedule"]
 
 
 def default_provider(kernel: Kernel) -> Schedule:
     """The rules of `schedule.rules`, from the target's capabilities; no search."""
-    return rules.default(kernel)
+    return default(kernel)
 
 
 def override(chosen: Mapping[str, Schedule], otherwise: Provider = default_provider) -> Provider:

@@ -12,6 +12,8 @@ from __future__ import annotations
 import importlib
 import typing  # its Any would stand for the class of unknown dimensions, a public name here
 
+from ..core.late_names import Names, late_names
+
 _EXPRESSIONS = (
     "Expr", "Var", "GlobalVar", "Constant", "Call", "Function", "Let", "If", "Tuple", "TupleGetItem", "RefCreate",
     "RefRead", "RefWrite", "Constructor", "Match", "Clause", "Pattern", "PatternWildcard", "PatternVar",
@@ -21,7 +23,7 @@ _TYPES = (
     "Type", "TensorType", "TupleType", "FuncType", "TypeVar", "RefType", "GlobalTypeVar", "TypeCall", "TypeData",
     "IncompleteType", "Any", "scalar_type",
 )  # fmt: skip
-_NAMES: dict[str, tuple[str, str | None]] = {
+_NAMES: Names = {
     **{name: ("workbench.relay.ir.expr", name) for name in _EXPRESSIONS},
     **{name: ("workbench.relay.ir.types", name) for name in _TYPES},
     "TypeKind": ("workbench.relay.ir.types", "Kind"),
@@ -54,24 +56,14 @@ _NAMES: dict[str, tuple[str, str | None]] = {
     "parse": ("workbench.relay.ir.classic", "fromtext"),
     "fromtext": ("workbench.relay.ir.classic", "fromtext"),
     "parse_expr": ("workbench.relay.ir.classic", "parse_expr"),
-    "interpret": ("workbench.relay.interpret", "interpret"),
+    "interpret": ("workbench.relay.interpret", None),
 }
 """Public names: module, and attribute of it (None: the module itself)."""
 
+_named, __dir__ = late_names(__name__, _NAMES)
+
 
 def __getattr__(name: str) -> typing.Any:
-    if name.startswith("_"):
-        raise AttributeError(f"module 'workbench.relay' has no attribute {name!r}")
-    if name not in _NAMES:
-        from .op import builder
-
-        return builder("", name)
-    module, attribute = _NAMES[name]
-    loaded = importlib.import_module(module)
-    value = loaded if attribute is None else getattr(loaded, attribute)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *_NAMES])
+    if name in _NAMES or name.startswith("_"):
+        return _named(name)
+    return importlib.import_module("workbench.relay.op.build").builder("", name)

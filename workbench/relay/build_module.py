@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..core.errors import WorkbenchError, nearest
+from ..core.late_names import late_names
 from ..core.module import IRModule
 from ..core.node import substitute
 from ..core.tensor import Tensor
@@ -52,10 +53,10 @@ def bind_params(mod: IRModule, params: Mapping[str, Any]) -> IRModule:
     return mod.with_functions({"main": bind_params_by_name(mod["main"], params)})
 
 
-def __getattr__(name: str) -> Any:
-    """`build` and `create_executor`, under their classic place."""
-    if name in ("build", "create_executor"):
-        from .. import relay
-
-        return getattr(relay, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__, __dir__ = late_names(
+    __name__,
+    {
+        "build": ("workbench.driver.build", "build_model"),
+        "create_executor": ("workbench.driver.evaluate", "create_executor"),
+    },
+)

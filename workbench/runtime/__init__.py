@@ -3,32 +3,20 @@
 Over the open tvm-ffi calling convention; everything of it is imported at first use.
 """
 
-from .device import Device, cpu, cuda, device, gpu
-from .model import CompiledModel, KernelCall, TensorSpec
-from .module import CodeUnit, Module, load_module
-from .ndarray import NDArray
-from .packed import PackedFunc, convert_function, get_global_func, register_func
-from .threads import num_threads, set_num_threads
-from .timing import BenchmarkResult
+from __future__ import annotations
 
-__all__ = [
-    "BenchmarkResult",
-    "CodeUnit",
-    "CompiledModel",
-    "Device",
-    "KernelCall",
-    "Module",
-    "NDArray",
-    "PackedFunc",
-    "TensorSpec",
-    "convert_function",
-    "cpu",
-    "cuda",
-    "device",
-    "get_global_func",
-    "gpu",
-    "load_module",
-    "num_threads",
-    "register_func",
-    "set_num_threads",
-]
+from ..core.late_names import late_names, names_of
+
+_NAMES = names_of(
+    {
+        ".devices": "Device cpu cuda device gpu",
+        ".model": "CompiledModel KernelCall TensorSpec",
+        ".module": "CodeUnit Module load_module",
+        ".ndarray": "NDArray",
+        ".packed": "PackedFunc convert_function get_global_func register_func",
+        ".threads": "num_threads set_num_threads",
+        ".timing": "BenchmarkResult",
+    }
+)
+__all__ = sorted(_NAMES)  # pyright: ignore[reportUnsupportedDunderAll]
+__getattr__, __dir__ = late_names(__name__, _NAMES)

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..core.errors import WorkbenchError, nearest
 from ..core.whole_file import write_whole
-from .device import Device, cpu, require_cpu
+from .devices import Device, cpu, require_cpu
 from .model import CompiledModel, as_argument, conform
 from .ndarray import NDArray, numpy_of
 from .profiling import KernelTime, ProfileReport

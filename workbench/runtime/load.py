@@ -15,7 +15,7 @@ from .export import CONSTANTS_SYMBOL
 from .guards import Guard
 from .model import CompiledModel, KernelCall, TensorSpec
 from .module import Module
-from .native import library as native_runtime
+from .native.loader import library as native_runtime
 from .packed import PackedFunc
 
 _PREFIX = "__tvm_ffi_"

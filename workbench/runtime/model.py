@@ -22,6 +22,7 @@ import numpy as np
 from ..core.dtype import DataType
 from ..core.errors import WorkbenchError, nearest
 from .dlpack import tensor_of
+from .export import export_library
 from .guards import Guard, check_guards
 from .module import Module
 from .ndarray import NDArray, numpy_of
@@ -194,8 +195,6 @@ class CompiledModel:
         self, file_name: str | Path, *, fcompile: Any = None, addons: Sequence[str] | None = None
     ) -> Path:
         """Write the model (code, constants, description) as one shared library; `load_module` gives it back."""
-        from .export import export_library
-
         arrays = [array for _, array in self.constants]
         return export_library(Path(file_name), self.module.code, {"model": self.describe()}, arrays)
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from ..core.errors import WorkbenchError, nearest
 from ..core.whole_file import write_whole
-from .device import Device, require_cpu
+from .devices import Device, require_cpu
 from .packed import PackedFunc
 from .timing import BenchmarkResult, evaluator
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..core.dtype import DataType
 from ..core.errors import WorkbenchError
-from .device import Device, cpu, device, require_cpu
+from .devices import Device, cpu, device, require_cpu
 from .dlpack import tensor_of
 
 

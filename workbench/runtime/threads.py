@@ -9,7 +9,7 @@ from ..core.errors import require
 from ..core.host import usable_threads
 from ..core.limits import limits
 from ..core.time_limit import check_time, seconds_left
-from .native import library
+from .native.loader import library
 
 
 def num_threads() -> int:

@@ -1,28 +1,20 @@
 """Schedules: immutable states, named steps, exact legality.  `Schedule` is the classic `tir.Schedule`."""
 
-from .classic import StmtSRef, has_block, is_output_block
-from .errors import ScheduleError
-from .references import BlockRV, ExprRV, LoopRV
-from .registry import PRIMITIVES, primitive
-from .schedule import Schedule
-from .state import Change, ScheduleState
-from .suggesting_maps import suggest_index_map
-from .trace import Step, Trace
+from __future__ import annotations
 
-__all__ = [
-    "PRIMITIVES",
-    "BlockRV",
-    "Change",
-    "ExprRV",
-    "LoopRV",
-    "Schedule",
-    "ScheduleError",
-    "ScheduleState",
-    "Step",
-    "StmtSRef",
-    "Trace",
-    "has_block",
-    "is_output_block",
-    "primitive",
-    "suggest_index_map",
-]
+from ..core.late_names import late_names, names_of
+
+_NAMES = names_of(
+    {
+        ".classic": "StmtSRef has_block is_output_block",
+        ".errors": "ScheduleError",
+        ".references": "BlockRV ExprRV LoopRV",
+        ".registry": "PRIMITIVES primitive",
+        ".schedule": "Schedule",
+        ".state": "Change ScheduleState",
+        ".suggesting_maps": "suggest_index_map",
+        ".trace": "Step Trace",
+    }
+)
+__all__ = sorted(_NAMES)  # pyright: ignore[reportUnsupportedDunderAll]
+__getattr__, __dir__ = late_names(__name__, _NAMES)

@@ -65,7 +65,7 @@ def accepted(annotation: Any) -> tuple[type, ...]:
     return tuple(kind for part in typing.get_args(annotation) for kind in accepted(part))
 
 
-PRIMITIVES: Table[Primitive] = Table("schedule primitive", filled_by=("workbench.schedule.primitives",))
+PRIMITIVES: Table[Primitive] = Table("schedule primitive", filled_by=("workbench.schedule.primitives.all_primitives",))
 
 
 def primitive(

@@ -19,7 +19,7 @@ from ..arith.nodes import PrimExpr, Var
 from ..core.node import Node, children, pre_order, rewrite, substitute
 from ..tir import nodes as t
 from ..tir.script import script
-from ..tir.tensor_intrin import TensorIntrin
+from ..tir.tensor_intrin.registry import TensorIntrin
 from .errors import refuse
 from .surgery import Names
 

@@ -1,22 +1,13 @@
 """What code is made for: `Target`, its parsing, its capabilities."""
 
-from typing import Any
+from __future__ import annotations
 
-from .target import Target, tag_names
+from ..core.late_names import late_names, names_of
 
-__all__ = ["Target", "as_target", "cuda", "llvm", "tag_names"]
-
-
-def as_target(target: Any) -> Target:
-    """A target given as text or value; without one the ambient target, else the host."""
-    return Target(target) if target is not None else Target.current() or Target("llvm")
-
-
-def llvm(options: str = "") -> Target:
-    """The CPU target with these options: ``llvm("-mcpu=znver5")``."""
-    return Target(f"llvm {options}".strip())
-
-
-def cuda(model: str = "", arch: str = "") -> Target:
-    """The CUDA target; `arch` as in "sm_90"."""
-    return Target({"kind": "cuda", **({"model": model} if model else {}), **({"arch": arch} if arch else {})})
+_NAMES = names_of(
+    {
+        ".target": "Target as_target cuda llvm tag_names",
+    }
+)
+__all__ = sorted(_NAMES)  # pyright: ignore[reportUnsupportedDunderAll]
+__getattr__, __dir__ = late_names(__name__, _NAMES)

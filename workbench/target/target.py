@@ -395,3 +395,18 @@ def _whole(name: str, raw: Any) -> int:
     if value < 0 or (value == 0 and name == "num-cores"):
         raise WorkbenchError("E-TARGET-VALUE", f"-{name} takes a positive number", found=repr(raw)[:80])
     return value
+
+
+def as_target(target: Any) -> Target:
+    """A target given as text or value; without one the ambient target, else the host."""
+    return Target(target) if target is not None else Target.current() or Target("llvm")
+
+
+def llvm(options: str = "") -> Target:
+    """The CPU target with these options: ``llvm("-mcpu=znver5")``."""
+    return Target(f"llvm {options}".strip())
+
+
+def cuda(model: str = "", arch: str = "") -> Target:
+    """The CUDA target; `arch` as in "sm_90"."""
+    return Target({"kind": "cuda", **({"model": model} if model else {}), **({"arch": arch} if arch else {})})

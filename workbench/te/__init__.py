@@ -3,189 +3,36 @@
 Classic names; `create_prim_func` makes loop IR of them.
 """
 
-from typing import Any
+from __future__ import annotations
 
-from .._lazy import te_schedules
-from ..arith.build import (
-    add,
-    cast,
-    const,
-    floordiv,
-    floormod,
-    if_then_else,
-    indexdiv,
-    indexmod,
-    multiply,
-    select,
-    subtract,
-    truncdiv,
-    truncmod,
+from ..core.late_names import late_names, names_of
+
+_NAMES = names_of(
+    {
+        "workbench.arith.build": (
+            "add cast const floordiv floormod if_then_else indexdiv indexmod multiply select subtract truncdiv truncmod"
+        ),
+        "workbench.tir.index_map": "AXIS_SEPARATOR",
+        "workbench.tir.op": "decl_buffer div",
+        ".build": (
+            "all any comm_reducer compute max max_value min min_value placeholder prod reduce_axis "
+            "size_var sum thread_axis var"
+        ),
+        ".external": "extern extern_primfunc",
+        ".math": (
+            "abs acos acosh asin asinh atan atan2 atanh ceil cos cosh erf exp exp2 floor fmod isfinite "
+            "isinf isnan log log1p log2 log10 nearbyint popcount power round rsqrt sigmoid sin sinh "
+            "sqrt tan tanh trunc"
+        ),
+        ".nodes": (
+            "CommReducer ComputeOp ExternOp Operation PlaceholderOp ProducerLoad Reduce ScanOp Tensor TensorSlice"
+        ),
+        ".prim_func": "create_prim_func",
+        ".scanning": "scan",
+        ".tags": "tag_scope",
+        ".tensor_intrin": "decl_tensor_intrin",
+        "workbench.schedule.stages": "Schedule Stage create_schedule",
+    }
 )
-from ..tir.index_map import AXIS_SEPARATOR
-from ..tir.op import decl_buffer, div
-from .build import (
-    all,
-    any,
-    comm_reducer,
-    compute,
-    max,
-    max_value,
-    min,
-    min_value,
-    placeholder,
-    prod,
-    reduce_axis,
-    size_var,
-    sum,
-    thread_axis,
-    var,
-)
-from .external import extern, extern_primfunc
-from .math import (
-    abs,
-    acos,
-    acosh,
-    asin,
-    asinh,
-    atan,
-    atan2,
-    atanh,
-    ceil,
-    cos,
-    cosh,
-    erf,
-    exp,
-    exp2,
-    floor,
-    fmod,
-    isfinite,
-    isinf,
-    isnan,
-    log,
-    log1p,
-    log2,
-    log10,
-    nearbyint,
-    popcount,
-    power,
-    round,
-    rsqrt,
-    sigmoid,
-    sin,
-    sinh,
-    sqrt,
-    tan,
-    tanh,
-    trunc,
-)
-from .nodes import (
-    CommReducer,
-    ComputeOp,
-    ExternOp,
-    Operation,
-    PlaceholderOp,
-    ProducerLoad,
-    Reduce,
-    ScanOp,
-    Tensor,
-    TensorSlice,
-)
-from .prim_func import create_prim_func
-from .scanning import scan
-from .tags import tag_scope
-from .tensor_intrin import decl_tensor_intrin
-
-__all__ = [
-    "AXIS_SEPARATOR",
-    "CommReducer",
-    "ComputeOp",
-    "ExternOp",
-    "Operation",
-    "PlaceholderOp",
-    "ProducerLoad",
-    "Reduce",
-    "ScanOp",
-    "Tensor",
-    "TensorSlice",
-    "abs",
-    "acos",
-    "acosh",
-    "add",
-    "all",
-    "any",
-    "asin",
-    "asinh",
-    "atan",
-    "atan2",
-    "atanh",
-    "cast",
-    "ceil",
-    "comm_reducer",
-    "compute",
-    "const",
-    "cos",
-    "cosh",
-    "create_prim_func",
-    "decl_buffer",
-    "decl_tensor_intrin",
-    "div",
-    "erf",
-    "exp",
-    "exp2",
-    "extern",
-    "extern_primfunc",
-    "floor",
-    "floordiv",
-    "floormod",
-    "fmod",
-    "if_then_else",
-    "indexdiv",
-    "indexmod",
-    "isfinite",
-    "isinf",
-    "isnan",
-    "log",
-    "log1p",
-    "log2",
-    "log10",
-    "max",
-    "max_value",
-    "min",
-    "min_value",
-    "multiply",
-    "nearbyint",
-    "placeholder",
-    "popcount",
-    "power",
-    "prod",
-    "reduce_axis",
-    "round",
-    "rsqrt",
-    "scan",
-    "select",
-    "sigmoid",
-    "sin",
-    "sinh",
-    "size_var",
-    "sqrt",
-    "subtract",
-    "sum",
-    "tag_scope",
-    "tan",
-    "tanh",
-    "thread_axis",
-    "trunc",
-    "truncdiv",
-    "truncmod",
-    "var",
-]  # fmt: skip
-
-
-_SCHEDULES = ("Schedule", "Stage", "create_schedule")
-"""Classic names of what stands above te; they load on first use."""
-
-
-def __getattr__(name: str) -> Any:
-    if name in _SCHEDULES:
-        return getattr(te_schedules(), name)
-    raise AttributeError(f"module 'workbench.te' has no attribute {name!r}")
+__all__ = sorted(_NAMES)  # pyright: ignore[reportUnsupportedDunderAll]
+__getattr__, __dir__ = late_names(__name__, _NAMES)

@@ -23,7 +23,7 @@ from ..core.errors import WorkbenchError
 from ..core.node import FrozenMap
 from ..tir import nodes as t
 from ..tir.op import decl_buffer
-from ..tir.tensor_intrin import TensorIntrin
+from ..tir.tensor_intrin.registry import TensorIntrin
 from .nodes import ComputeOp, Operation, PlaceholderOp, Tensor, several
 from .prim_func import create_prim_func
 from .scanning import operands

@@ -19,8 +19,9 @@ import numpy as np
 from ..core.errors import WorkbenchError
 from ..core.module import IRModule
 from ..relay.ir.script_parse import parse as parse_relay
-from ..schedule import Schedule, Trace
-from ..te import create_prim_func
+from ..schedule.schedule import Schedule
+from ..schedule.trace import Trace
+from ..te.prim_func import create_prim_func
 from ..tir import nodes as t
 from ..tir.script import parse, script
 from .exercise import Exercise

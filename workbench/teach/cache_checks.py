@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from ..analysis.cache import CacheReport, simulate_cache
 from ..core.errors import WorkbenchError
-from ..schedule import Schedule
+from ..schedule.schedule import Schedule
 from ..target.memory import CacheLevel
 from .checks import Bound, bound_of, verdict_of
 from .exercise import Check, Verdict

@@ -16,9 +16,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from ..core.errors import WorkbenchError
-from ..schedule import Schedule, ScheduleError
+from ..schedule.errors import ScheduleError
 from ..schedule.references import BlockRV, LoopRV, make_reference
 from ..schedule.registry import PRIMITIVES, Primitive
+from ..schedule.schedule import Schedule
 from ..schedule.suggest import suggest
 from .checks import verdict_of
 from .exercise import Check, Exercise, Verdict

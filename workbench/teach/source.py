@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from ..core.errors import WorkbenchError
-from .tasks import HEADER
 
+HEADER = "import numpy as np\n\nimport workbench as wb\nfrom workbench import te, tir, topi\n\n\n"
+"""The first lines of every file of answers."""
 CELL = "answer-"
 """The cell of a notebook that holds an answer has the nbgrader id `answer-ID`."""
 LIMIT = 200_000

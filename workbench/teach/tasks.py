@@ -22,7 +22,7 @@ from typing import Any
 
 from ..core.errors import WorkbenchError
 from ..core.whole_file import write_whole
-from ..schedule import Schedule
+from ..schedule.schedule import Schedule
 from ..tir import nodes as t
 from . import card
 from .answers import Outcome, produce, read_back, start_of
@@ -30,10 +30,8 @@ from .checks import verdict_of
 from .course import exercises
 from .exercise import Check, Exercise, Verdict, find
 from .hints import ladder, refused_ladder
+from .source import HEADER, answer_of
 from .work import Work
-
-HEADER = "import numpy as np\n\nimport workbench as wb\nfrom workbench import te, tir, topi\n\n\n"
-"""The first lines of every file of answers."""
 
 
 @dataclass(frozen=True)
@@ -264,8 +262,6 @@ def _steps(schedule: Schedule) -> str:
 
 def _stands_alone(exercise: Exercise, student: str, source: str) -> None:
     """Refuse an answer that needs names of its notebook, which would be missing where it is graded."""
-    from .source import answer_of
-
     try:
         missing = check(exercise, answer_of(source, exercise.id), student).refused
     except NameError as error:
@@ -281,8 +277,6 @@ def _stands_alone(exercise: Exercise, student: str, source: str) -> None:
 
 
 def _unedited(exercise: Exercise) -> Any:
-    from .source import answer_of
-
     return answer_of(HEADER + exercise.unedited(), exercise.id)
 
 

@@ -19,8 +19,8 @@ from ..arith import build
 from ..arith.nodes import IntImm
 from ..core.errors import WorkbenchError
 from ..core.node import substitute
-from ..schedule import Schedule
 from ..schedule.registry import PRIMITIVES
+from ..schedule.schedule import Schedule
 from ..tir import nodes as t
 from ..tir.interpret import interpret
 from ..tir.transforms.lower_blocks import lower_blocks

@@ -6,8 +6,7 @@ The public names of the stage, among them the classic ones that stand for parts 
 
 from __future__ import annotations
 
-import importlib
-import typing  # its Any would stand for the class of unknown dimensions, a public name here
+from ..core.late_names import Names, late_names
 
 _EXPRESSIONS = (
     "PrimExpr", "Var", "IntImm", "FloatImm", "StringImm", "Cast", "Add", "Sub", "Mul", "Div", "Mod", "FloorDiv",
@@ -36,7 +35,7 @@ _CALLS = (
     "nextafter", "reinterpret", "ret",
 )  # fmt: skip
 
-_NAMES: dict[str, tuple[str, str | None]] = {
+_NAMES: Names = {
     **{name: ("workbench.arith.nodes", name) for name in _EXPRESSIONS},
     **{name: ("workbench.tir.nodes", name) for name in _STATEMENTS},
     **{name: ("workbench.arith.build", name) for name in _MAKERS},
@@ -57,16 +56,4 @@ _NAMES: dict[str, tuple[str, str | None]] = {
 }
 """Public names: module, and attribute of it (None: the module itself)."""
 
-
-def __getattr__(name: str) -> typing.Any:
-    if name not in _NAMES:
-        raise AttributeError(f"module 'workbench.tir' has no attribute {name!r}")
-    module, attribute = _NAMES[name]
-    loaded = importlib.import_module(module)
-    value = loaded if attribute is None else getattr(loaded, attribute)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *_NAMES])
+__getattr__, __dir__ = late_names(__name__, _NAMES)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import te
-from ..target import Target
+from ..target.target import Target
 from .utils import traverse_inline
 
 Outputs = te.Tensor | Sequence[te.Tensor]

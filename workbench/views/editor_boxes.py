@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from ..core.errors import WorkbenchError
-from ..schedule import Schedule
 from ..schedule.references import BlockRV, LoopRV, Reference, make_reference
+from ..schedule.schedule import Schedule
 from ..tir import nodes as t
 from .schema import TreeNode
 

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from itertools import islice
 from typing import Annotated, Any, Final, Literal
 
-from ..schedule import Schedule
 from ..schedule.arguments import Between
 from ..schedule.errors import ScheduleError
 from ..schedule.references import BlockRV, LoopRV, Reference
 from ..schedule.registry import PRIMITIVES, Primitive
+from ..schedule.schedule import Schedule
 from ..tir import nodes as t
 from .editor_boxes import key_of
 from .schema import Parameter, ParameterKind

@@ -14,8 +14,9 @@ from ..analysis.instances import variables_in
 from ..analysis.programs import loop_function
 from ..analysis.tree import Tree
 from ..arith.nodes import Var
-from ..schedule import Schedule, Step
 from ..schedule.arguments import ResultName
+from ..schedule.schedule import Schedule
+from ..schedule.trace import Step
 from ..tir import nodes as t
 from ..tir.script import script
 from .svg import BLUE, GREY, ORANGE, SKY, box, label, line, picture, text_width

@@ -13,10 +13,10 @@ from typing import Any
 
 from ..analysis.flow import effort
 from ..core.errors import WorkbenchError
-from ..schedule import Schedule
 from ..schedule.errors import IllegalError, ScheduleError
 from ..schedule.references import Reference
 from ..schedule.registry import PRIMITIVES
+from ..schedule.schedule import Schedule
 from ..schedule.suggest import Suggestion
 from .editor_boxes import boxes_of, key_of, meant, referenced, tree_of
 from .editor_forms import (

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ..driver.session import Session
     from ..driver.trails import Provenance
     from ..driver.view import TextDifference
-    from ..schedule import Schedule
+    from ..schedule.schedule import Schedule
 
 Bundle = dict[str, str]
 _DRAWN = 45_000

@@ -18,9 +18,9 @@ from ...core.errors import WorkbenchError
 from ...core.module import IRModule
 from ...runtime import symbols as c_symbols
 from ...runtime.module import CodeUnit, Module
-from ...runtime.native import library, why_missing
+from ...runtime.native.loader import library, why_missing
 from ...runtime.packed import PackedFunc, packed_at
-from ...target import Target
+from ...target.target import Target
 from ...tir import nodes as t
 from ...tir.outside import require_allowed
 from ...tir.transforms.pipeline import lower_module

@@ -25,7 +25,7 @@ from ...core.child import Child, ChildFailure, Limits
 from ...core.dtype import DataType
 from ...core.errors import WorkbenchError
 from ...core.module import IRModule
-from ...target import Target
+from ...target.target import Target
 from ...tir import nodes as t
 from ...tir.verify import verify
 from .machine import Job, job_of

@@ -13,7 +13,7 @@ import numpy as np
 from ...core.dtype import DataType
 from ...core.errors import WorkbenchError
 from ...core.serving import Action
-from ...runtime.native import library as native_runtime
+from ...runtime.native.loader import library as native_runtime
 from ...runtime.packed import PackedFunc, packed_at
 from ...runtime.timing import measure
 from . import jit

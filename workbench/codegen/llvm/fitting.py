@@ -14,8 +14,8 @@ from typing import Final
 
 from ...core.errors import WorkbenchError
 from ...runtime.artifact import runs_here
-from ...target import Target
 from ...target.host import architecture
+from ...target.target import Target
 from . import machine
 
 _EMITTED: Final = (

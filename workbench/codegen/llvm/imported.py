@@ -13,8 +13,8 @@ from ...core.errors import WorkbenchError
 from ...core.module import IRModule
 from ...core.node import pre_order
 from ...runtime.symbols import OBJECT_MARK
-from ...target import Target
 from ...target.host import architecture
+from ...target.target import Target
 from ...tir import nodes as t
 from ...tir.outside import IMPORT_LLVM, require_allowed
 from . import machine

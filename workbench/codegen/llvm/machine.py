@@ -13,9 +13,9 @@ from typing import Any, Final
 
 from ...core.child import Child, ChildFailure
 from ...core.errors import WorkbenchError, shorten
-from ...target import Target
 from ...target.host import processor as host
 from ...target.tables import PROCESSORS
+from ...target.target import Target
 from . import pipelines
 from .pipelines import LEAN
 

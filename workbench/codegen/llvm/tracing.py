@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ...target import Target
+from ...target.target import Target
 from . import machine
 from .assembly_lines import loops_by_line, read_assembly
 from .lines import Spot, completed, read_llvm

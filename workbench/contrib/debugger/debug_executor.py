@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...core.errors import WorkbenchError
-from ...runtime.device import Device
+from ...runtime.devices import Device
 from ...runtime.executor import DebugExecutor, GraphExecutor
 from ...runtime.model import CompiledModel
 

@@ -8,8 +8,16 @@
 a child process, `whole` whole programs there; `compare` says what is equal, `report` what is answered.
 """
 
-from .check import check_numerics
-from .compare import WrongTensor
-from .report import KernelCheck, NumericsReport, StepCheck
+from __future__ import annotations
 
-__all__ = ["KernelCheck", "NumericsReport", "StepCheck", "WrongTensor", "check_numerics"]
+from ...core.late_names import late_names, names_of
+
+_NAMES = names_of(
+    {
+        ".check": "check_numerics",
+        ".compare": "WrongTensor",
+        ".report": "KernelCheck NumericsReport StepCheck",
+    }
+)
+__all__ = sorted(_NAMES)  # pyright: ignore[reportUnsupportedDunderAll]
+__getattr__, __dir__ = late_names(__name__, _NAMES)

@@ -13,7 +13,7 @@ from ...core.child import ChildFailure
 from ...core.errors import WorkbenchError
 from ...core.module import IRModule
 from ...lower.entry import Lowered
-from ...target import Target
+from ...target.target import Target
 from ...tir import nodes as t
 from ...tir.interpret import interpret
 from ...tir.transforms.flatten_buffer import written_names

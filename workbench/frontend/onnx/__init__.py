@@ -6,8 +6,16 @@
 The `onnx` package is imported when a model is, not before.
 """
 
-from .model import ImportedModel, from_onnx, import_model
-from .support import coverage
-from .table import onnx_op
+from __future__ import annotations
 
-__all__ = ["ImportedModel", "coverage", "from_onnx", "import_model", "onnx_op"]
+from ...core.late_names import late_names, names_of
+
+_NAMES = names_of(
+    {
+        ".model": "ImportedModel from_onnx import_model",
+        ".support": "coverage",
+        ".table": "onnx_op",
+    }
+)
+__all__ = sorted(_NAMES)  # pyright: ignore[reportUnsupportedDunderAll]
+__getattr__, __dir__ = late_names(__name__, _NAMES)

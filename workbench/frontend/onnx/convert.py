@@ -31,6 +31,7 @@ from .functions import function_record, substituted
 from .inputs import Known, input_types
 from .records import FunctionRecord, GraphRecord, ModelRecord, NodeRecord, ValueClaim, kept_name
 from .site import Site
+from .support import unsupported_error
 from .table import converter_for
 from .tensors import TensorReader, to_tensor
 
@@ -278,8 +279,6 @@ class Importer:
         opset = opsets.get(record.domain, 1)
         proto = schema.body_of(record, opset, _standard_types(operands), place)
         if proto is None:
-            from .support import unsupported_error
-
             raise unsupported_error({(record.domain, record.op_type, opset): [record.label]}, self.name)
         function = function_record(proto, record.op_type, proto.opset_import)
         function = replace(

@@ -11,6 +11,7 @@ from typing import Any
 
 from ...core.errors import WorkbenchError, shorten
 from ...core.limits import limits
+from .order import computable_order
 from .records import FunctionRecord, NodeRecord, domain_of
 
 Key = tuple[str, str]
@@ -39,7 +40,6 @@ def check_functions(proto: Any, name: str) -> dict[Key, FunctionRecord]:
 def function_record(function: Any, name: str, imports: Any) -> FunctionRecord:
     """The record of a FunctionProto, its nodes in a computable order."""
     from .check import node_record, opset_versions
-    from .order import computable_order
 
     where = shorten(f"{name}: function '{function.name}'", 120)
     nodes = tuple(node_record(node, index, where) for index, node in enumerate(function.node))

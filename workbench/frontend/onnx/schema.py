@@ -14,6 +14,7 @@ from typing import Any
 
 from ...core.errors import WorkbenchError, nearest, shorten
 from .records import NodeRecord
+from .tensors import DTYPES
 
 _VARIADIC = 2**31 - 1
 
@@ -165,8 +166,6 @@ def standard_refusal(record: NodeRecord, opset: int, types: Sequence[tuple[str, 
         return ""
     from onnx import checker, defs, helper, shape_inference
 
-    from .tensors import DTYPES
-
     numbers = {name: number for number, name in DTYPES.items()}
     given = {
         name: helper.make_tensor_type_proto(numbers[known[0]], known[1])
@@ -235,8 +234,6 @@ def body_of(
     """The FunctionProto that defines the node, for operands of these (dtype, shape); None if there is none."""
     import onnx
     from onnx import defs, helper
-
-    from .tensors import DTYPES
 
     signature = signature_of(record.op_type, record.domain, opset)
     if signature is None:

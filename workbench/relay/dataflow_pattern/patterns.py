@@ -25,7 +25,7 @@ from ..ir import expr as e
 from ..ir import types as t
 from ..ir.brief import brief
 from ..ir.operator import Operator
-from ..op import get
+from ..op.build import get
 from .facts import attribute_of, equal_values, expression_type, lazy_uses, pattern_text, same_expression, sequence
 
 

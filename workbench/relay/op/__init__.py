@@ -11,15 +11,17 @@ Tensor[(2, 3), float32]
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
-from ...topi.calls import call
-from .build import binary, builder, get, unary
+from ...core.late_names import late_names, names_of
 
-__all__ = ["binary", "builder", "call", "get", "unary"]
+_NAMES = names_of({"workbench.topi.calls": "call", ".build": "binary builder get unary"})
+__all__ = sorted(_NAMES)  # pyright: ignore[reportUnsupportedDunderAll]
+_named, __dir__ = late_names(__name__, _NAMES)
 
 
 def __getattr__(name: str) -> Any:
-    if name.startswith("_"):
-        raise AttributeError(name)
-    return builder("", name)
+    if name in _NAMES or name.startswith("_"):
+        return _named(name)
+    return importlib.import_module("workbench.relay.op.build").builder("", name)

@@ -5,35 +5,16 @@
 Each network is a module with `get_net(...)` (a function) and `get_workload(...)` (a module and random weights).
 """
 
-from . import (
-    dcgan,
-    densenet,
-    dqn,
-    init,
-    layers,
-    lenet,
-    mlp,
-    mobilenet,
-    resnet,
-    squeezenet,
-    vgg,
-)
-from .helpers import run_infer_type, run_opt_pass
-from .init import create_workload
+from __future__ import annotations
 
-__all__ = [
-    "create_workload",
-    "dcgan",
-    "densenet",
-    "dqn",
-    "init",
-    "layers",
-    "lenet",
-    "mlp",
-    "mobilenet",
-    "resnet",
-    "run_infer_type",
-    "run_opt_pass",
-    "squeezenet",
-    "vgg",
-]
+from ...core.late_names import Names, late_names
+
+_NETWORKS = ("dcgan", "densenet", "dqn", "lenet", "mlp", "mobilenet", "resnet", "squeezenet", "vgg")
+_NAMES: Names = {
+    **{name: (f".{name}", None) for name in (*_NETWORKS, "init", "layers")},
+    "create_workload": (".init", "create_workload"),
+    "run_infer_type": (".helpers", "run_infer_type"),
+    "run_opt_pass": (".helpers", "run_opt_pass"),
+}
+__all__ = sorted(_NAMES)  # pyright: ignore[reportUnsupportedDunderAll]
+__getattr__, __dir__ = late_names(__name__, _NAMES)

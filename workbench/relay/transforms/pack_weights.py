@@ -15,7 +15,7 @@ from ...core.module import IRModule
 from ...core.node import Node
 from ...core.rewrite import Failure, Match, Rule, RuleTable
 from ...core.transform import PassContext, function_pass
-from ...target import Target
+from ...target.target import Target
 from .. import op as relay
 from ..ir import expr as e
 from ..ir.brief import brief

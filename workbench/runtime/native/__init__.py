@@ -4,6 +4,14 @@
 runs here, which `why_missing()` explains (E-RUN-NATIVE).
 """
 
-from .loader import NativeRuntime, library, why_missing
+from __future__ import annotations
 
-__all__ = ["NativeRuntime", "library", "why_missing"]
+from ...core.late_names import late_names, names_of
+
+_NAMES = names_of(
+    {
+        ".loader": "NativeRuntime library why_missing",
+    }
+)
+__all__ = sorted(_NAMES)  # pyright: ignore[reportUnsupportedDunderAll]
+__getattr__, __dir__ = late_names(__name__, _NAMES)

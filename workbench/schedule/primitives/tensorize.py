@@ -8,7 +8,7 @@ from ...core.errors import nearest
 from ...core.node import pre_order
 from ...tir import nodes as t
 from ...tir.script import script
-from ...tir.tensor_intrin import TENSOR_INTRINSICS
+from ...tir.tensor_intrin.registry import TENSOR_INTRINSICS
 from ..blockizing import Blockized, blockized
 from ..errors import refuse, require
 from ..references import BlockRV, LoopRV

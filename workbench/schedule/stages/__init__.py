@@ -3,8 +3,16 @@
 stages record -> materialize: graph calls, inlining, places and loops (consumers first), kinds of loops, initialisations
 """
 
-from .calls import Call, StageError
-from .schedule import Schedule, create_schedule
-from .stage import Stage
+from __future__ import annotations
 
-__all__ = ["Call", "Schedule", "Stage", "StageError", "create_schedule"]
+from ...core.late_names import late_names, names_of
+
+_NAMES = names_of(
+    {
+        ".calls": "Call StageError",
+        ".schedule": "Schedule create_schedule",
+        ".stage": "Stage",
+    }
+)
+__all__ = sorted(_NAMES)  # pyright: ignore[reportUnsupportedDunderAll]
+__getattr__, __dir__ = late_names(__name__, _NAMES)

@@ -28,7 +28,7 @@ from ...tir import nodes as t
 from ...tir.index_map import IndexMap, index_map_of
 from ...tir.nodes import IterKind, IterVar
 from ...tir.script import script
-from ...tir.tensor_intrin import registered_name
+from ...tir.tensor_intrin.registry import registered_name
 from ..errors import ScheduleError
 from ..references import BlockRV, LoopRV
 from ..schedule import Schedule

@@ -9,7 +9,7 @@ import numpy as np
 from ... import te
 from ...analysis.tree import extent_of
 from ...arith import build
-from ...schedule import Schedule
+from ...schedule.schedule import Schedule
 from ..checks import at_most_steps, legal, same_numbers, value_is
 from ..exercise import Exercise
 from ..loop_checks import loop_order, parallel, vectorized

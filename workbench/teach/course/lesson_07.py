@@ -7,7 +7,7 @@ from typing import Any
 
 from ... import te
 from ...core.errors import WorkbenchError
-from ...schedule import Schedule
+from ...schedule.schedule import Schedule
 from ...tir.script import parse
 from ..checks import holds, legal, same_numbers, value_is
 from ..exercise import Exercise

@@ -8,7 +8,7 @@ import numpy as np
 
 from ... import te
 from ...analysis.footprint import footprints
-from ...schedule import Schedule
+from ...schedule.schedule import Schedule
 from ..cache_checks import CACHE, misses_at_most
 from ..checks import at_most_steps, legal, same_numbers, value_is
 from ..exercise import Exercise

@@ -17,7 +17,7 @@ from ...core.dtype import DataType
 from ...core.errors import WorkbenchError
 from ...core.node import EMPTY, FrozenMap
 from ...core.source import Source
-from ...target import Target
+from ...target.target import Target
 from .. import nodes as t
 from .constants import AXES, LOOPS
 from .parse_expr import ExprParser, Scope, check_rank, index_trees

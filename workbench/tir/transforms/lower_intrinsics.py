@@ -18,7 +18,7 @@ from ...arith.build import cast
 from ...core.dtype import DataType
 from ...core.node import rewrite
 from ...core.transform import function_pass
-from ...target import Target
+from ...target.target import Target
 from .. import nodes as t
 from . import small_floats
 from .fast_functions import EXACT, FAST
