@@ -9,14 +9,14 @@ Invariant: without doubts nothing is asked; with doubts a program passes only on
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from ..analysis.flow import Difference, difference, inline_difference
 from ..analysis.flow_model import Alias
-from ..analysis.isl_text import NotAffine
 from ..analysis.reduction_loops import initialises_first
 from ..analysis.tree import BlockSite, Tree
+from ..analysis.verdict import Verdict, exactly
 from ..tir import nodes as t
 from .errors import IllegalError
 from .legality import forbid, reduction_operator, require_independent
@@ -47,14 +47,16 @@ def settle(
     after = replace(state, functions=state.functions.set(state.working, func), doubts=None)
     now: Tree = after.tree
     names = {name for tree in (state.tree, now) for name in _updates(tree)}
-    if _decide(state, working, lambda: difference(state.tree, now, names, copies, aliases)):
+    verdict = exactly(lambda: difference(state.tree, now, names, copies, aliases))
+    if _settled(state, working.doubts, verdict):
         require_concurrent(after, loops)
 
 
 def settle_inline(state: ScheduleState, working: ScheduleState, producer: BlockSite) -> None:
     """Like `settle`, for a block whose value is computed where it is read."""
     if working.doubts:
-        _decide(state, working, lambda: inline_difference(state.tree, producer, _updates(state.tree)))
+        verdict = exactly(lambda: inline_difference(state.tree, producer, _updates(state.tree)))
+        _settled(state, working.doubts, verdict)
 
 
 def settle_plainly(state: ScheduleState, working: ScheduleState) -> None:
@@ -63,21 +65,16 @@ def settle_plainly(state: ScheduleState, working: ScheduleState) -> None:
         forbid(state, doubt)
 
 
-def _decide(state: ScheduleState, working: ScheduleState, question: Callable[[], Difference | None]) -> bool:
-    """True where the exact tier shows that nothing changes; else the doubts are refused (or noted, if unsafe)."""
-    doubts: list[IllegalError] = working.doubts or []
-    try:
-        found = question()
-    except NotAffine as problem:
-        for doubt in doubts:
-            doubt.found = f"{doubt.found}; not decided exactly: {problem}"
-            forbid(state, doubt)
-        return False
-    if found is None:
+def _settled(state: ScheduleState, doubts: Sequence[IllegalError], verdict: Verdict[Difference]) -> bool:
+    """True where it is proven that nothing changes; else the doubts are refused (or noted, if unsafe)."""
+    if verdict.answer:
         return True
-    doubts[0].found = f"{doubts[0].found}: {found.text()}"
-    doubts[0].witness = found
+    if verdict.witness is not None:
+        doubts[0].found = f"{doubts[0].found}: {verdict.why}"
+        doubts[0].witness = verdict.witness
     for doubt in doubts:
+        if verdict.answer is None:
+            doubt.found = f"{doubt.found}; not decided exactly: {verdict.why}"
         forbid(state, doubt)
     return False
 

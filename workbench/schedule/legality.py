@@ -2,18 +2,20 @@
 
 Two tiers: first the block algebra (`analysis.bindings.recovered`: which loops an element's place gives away), which
 decides all regular programs at once; then exact dependences (`analysis.dependence`), which also give the witness.
-What cannot be shown legal is refused: every such refusal is an `IllegalError` that goes through `forbid`, where
-``unsafe=True`` turns it into a note.
+The questions (`independent`, `reorderable`, `mergeable`) answer with a `Verdict`; `require_proven` lets pass what is
+proven.  What cannot be shown legal is refused: every such refusal is an `IllegalError` that goes through `forbid`,
+where ``unsafe=True`` turns it into a note.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from ..analysis import dependence
-from ..analysis.dependence import Conflict, NotAffine
+from ..analysis.dependence import Conflict
 from ..analysis.recovery import Touch, recovered, touches
 from ..analysis.reduction_loops import (
     adds_once,
@@ -24,6 +26,7 @@ from ..analysis.reduction_loops import (
     steps_through_both,
 )
 from ..analysis.tree import BlockSite, Tree, extent_of, nodes_under
+from ..analysis.verdict import Verdict, exactly, proven, undecided
 from ..arith import nodes as a
 from ..arith.intrinsics import INTRINSICS
 from ..tir import nodes as t
@@ -58,6 +61,44 @@ def require_legal(
     """`forbid` unless `condition` holds."""
     if not condition:
         forbid(state, illegal(code, message, found=found, expected=expected, fix=fix, nodes=nodes))
+
+
+def require_proven(
+    state: ScheduleState, verdict: Verdict[Conflict], refuted: str, unproven: str, fix: str, nodes: Sequence[t.For]
+) -> None:
+    """`forbid` what is not proven: with the message `refuted` where there is a witness, else with `unproven`."""
+    if verdict.answer:
+        return
+    if verdict.witness is None:
+        return forbid(
+            state,
+            illegal(
+                "E-SCHEDULE-UNPROVEN",
+                unproven,
+                found=verdict.why,
+                expected="accesses whose independence can be shown",
+                fix=fix,
+                nodes=nodes,
+            ),
+        )
+    error = illegal(
+        "E-SCHEDULE-DEPENDENCE",
+        refuted,
+        found=verdict.why,
+        expected="iterations that do not touch what another one writes",
+        fix=fix,
+        nodes=(*nodes, *verdict.witness.statements()),
+    )
+    error.witness = verdict.witness
+    forbid(state, error)
+
+
+def _by_dependences(question: Callable[[], Conflict | None]) -> Verdict[Conflict]:
+    """The verdict of exact dependences, asked where the block algebra does not decide."""
+    if not dependence.available():
+        return undecided("form", "the accesses are not of a simple form, and islpy is not installed")
+    verdict = exactly(question)
+    return verdict if verdict.answer is not None else replace(verdict, why=f"not affine: {verdict.why}")
 
 
 def blocks_under(state: ScheduleState, stmt: t.Stmt) -> tuple[BlockSite, ...]:
@@ -127,31 +168,43 @@ def require_independent(
         return
     across = loop.is_cross_thread if across is None else across
     sites = blocks_under(state, loop)
+    act = _act(verb, loop)
+    require_proven(
+        state,
+        independent(state, loop, sites, private, across),
+        f"cannot {act}: its iterations depend on each other",
+        f"cannot show that it is legal to {act}",
+        _independence_fix(loop, sites, across),
+        (loop,),
+    )
+
+
+def independent(
+    state: ScheduleState, loop: t.For, sites: Sequence[BlockSite], private: bool, across: bool
+) -> Verdict[Conflict]:
+    """Whether the iterations of `loop`, around the blocks `sites`, may run in any order; see `require_independent`."""
     suspects: dict[int, list[Touch]] = {}
     for buffer, touched in touches(sites).items():
         if id(loop.var) not in recovered([loop], touched) and not (across and _are_combined(loop, *touched)):
             suspects[buffer] = touched
     if not suspects:
-        return
-    fix = _independence_fix(loop, sites, across)
-    if not dependence.available():
-        why = "the accesses are not of a simple form, and islpy is not installed"
-        return forbid(state, _unproven(loop, verb, suspects, why, fix))
-    skip = frozenset(touches(sites)) - frozenset(suspects)
-    try:
+        return proven("form")
+
+    def conflict() -> Conflict | None:
+        skip = frozenset(touches(sites)) - frozenset(suspects)
         if private:
             skip |= frozenset(
                 buffer
                 for buffer, touched in suspects.items()
                 if _is_private(state, loop, touched[0].region.buffer, sites)
             )
-        combined = partial(_are_combined, loop) if across else None
-        conflict = dependence.carried(loop, sites, skip, combined)
-    except NotAffine as problem:
-        return forbid(state, _unproven(loop, verb, suspects, f"not affine: {problem}", fix))
-    if conflict is not None:
-        message = f"cannot {_act(verb, loop)}: its iterations depend on each other"
-        forbid(state, _in_conflict(message, conflict, loop, fix))
+        return dependence.carried(loop, sites, skip, partial(_are_combined, loop) if across else None)
+
+    verdict = _by_dependences(conflict)
+    if verdict.answer is not None:
+        return verdict
+    buffer = next(iter(suspects.values()))[0].region.buffer
+    return replace(verdict, why=f"{buffer.name} is written inside; {verdict.why}")
 
 
 def _are_combined(loop: t.For, *touched: Touch) -> bool:
@@ -191,38 +244,26 @@ def _act(verb: str, loop: t.For) -> str:
     return verb.format(loop.var.name) if "{}" in verb else f"{verb} {loop.var.name}"
 
 
-def _unproven(loop: t.For, verb: str, suspects: dict[int, list[Touch]], why: str, fix: str) -> IllegalError:
-    touched = next(iter(suspects.values()))
-    return illegal(
-        "E-SCHEDULE-UNPROVEN",
-        f"cannot show that it is legal to {_act(verb, loop)}",
-        found=f"{touched[0].region.buffer.name} is written inside; {why}",
-        expected="accesses whose independence can be shown",
-        fix=fix,
-        nodes=(loop,),
-    )
-
-
-def _in_conflict(message: str, conflict: Conflict, loop: t.For, fix: str) -> IllegalError:
-    error = illegal(
-        "E-SCHEDULE-DEPENDENCE",
-        message,
-        found=conflict.text(),
-        expected="iterations that do not touch what another one writes",
-        fix=fix,
-        nodes=(loop, *conflict.statements()),
-    )
-    error.witness = conflict
-    return error
-
-
 # --- reorder ------------------------------------------------------------------------------------------------------
 
 
 def require_reorderable(state: ScheduleState, before: Sequence[t.For], after: Sequence[t.For]) -> tuple[str, ...]:
     """Refuse unless the loops `before` (a chain) may run in the order `after`; remarks on reassociated sums."""
-    sites = blocks_under(state, before[0])
-    doubtful = False
+    verdict = reorderable(before, after, blocks_under(state, before[0]))
+    names = f"({', '.join(loop.var.name for loop in after)})"
+    require_proven(
+        state,
+        verdict,
+        f"the order {names} runs dependent iterations the wrong way round",
+        f"cannot show that the order {names} is legal",
+        "keep the order of the loops that carry the dependence",
+        before if verdict.witness is None else before[:1],
+    )
+    return verdict.remarks
+
+
+def reorderable(before: Sequence[t.For], after: Sequence[t.For], sites: Sequence[BlockSite]) -> Verdict[Conflict]:
+    """Whether the loops `before`, around the blocks `sites`, may run in the order `after`; sums may be reassociated."""
     sums: list[str] = []
     for touched in touches(sites).values():
         known = recovered(list(before), touched)
@@ -233,10 +274,8 @@ def require_reorderable(state: ScheduleState, before: Sequence[t.For], after: Se
         if all(touch.site is site for touch in touched) and _sums_over(site, left, before):
             sums.append(touched[0].region.buffer.name)
         else:
-            doubtful = True
-    if doubtful:
-        sums = _exact_reorder(state, before, after, sites)
-    return tuple(SUMS.format(name) for name in sums)
+            return _exactly_reorderable(before, after, sites)
+    return proven("form", tuple(SUMS.format(name) for name in sums))
 
 
 def require_mergeable(
@@ -254,36 +293,27 @@ def require_mergeable(
     for count in counts:
         parts.append([site for stmt in stmts[:count] for site in tree.under(stmt)])
         stmts = stmts[count:]
+    names = ", ".join(loop.var.name for loop in given)
+    require_proven(
+        state,
+        mergeable(merged, parts),
+        f"cannot merge {names}: an iteration of a later nest would come before one that it depends on",
+        f"cannot show that {names} may be merged",
+        "merge loops further out, or move one block with compute_at or reverse_compute_at",
+        given,
+    )
+
+
+def mergeable(merged: Sequence[t.For], parts: Sequence[Sequence[BlockSite]]) -> Verdict[Conflict]:
+    """Whether the nest `merged`, with `parts` in its innermost body, computes what a nest for each part would."""
     sites = [site for part in parts for site in part]
     if all(
         all(id(loop.var) in known for loop in merged)
         for touched in touches(sites).values()
         for known in [recovered(list(merged), touched)]
     ):
-        return
-    names = ", ".join(loop.var.name for loop in given)
-    fix = "merge loops further out, or move one block with compute_at or reverse_compute_at"
-    why, conflict = "the accesses are not of a simple form, and islpy is not installed", None
-    try:
-        conflict = dependence.overtaken(merged, parts) if dependence.available() else None
-        why = "" if dependence.available() else why
-    except NotAffine as problem:
-        why = f"not affine: {problem}"
-    require_legal(
-        state,
-        not why,
-        "E-SCHEDULE-UNPROVEN",
-        f"cannot show that {names} may be merged",
-        found=why,
-        expected="accesses whose independence can be shown",
-        fix=fix,
-        nodes=given,
-    )
-    if conflict is not None:
-        message = f"cannot merge {names}: an iteration of a later nest would come before one that it depends on"
-        error = _in_conflict(message, conflict, given[0], fix)
-        error.nodes = (*given, *conflict.statements())
-        forbid(state, error)
+        return proven("form")
+    return _by_dependences(lambda: dependence.overtaken(merged, parts))
 
 
 def _same_loops(after: Sequence[t.For], left: Sequence[t.For], known: set[int]) -> bool:
@@ -301,28 +331,10 @@ def _sums_over(site: BlockSite, left: Sequence[t.For], chain: Sequence[t.For]) -
     return all(id(loop.var) in only_reduced for loop in left)
 
 
-def _exact_reorder(
-    state: ScheduleState, before: Sequence[t.For], after: Sequence[t.For], sites: Sequence[BlockSite]
-) -> list[str]:
-    fix = "keep the order of the loops that carry the dependence"
-    names = f"({', '.join(loop.var.name for loop in after)})"
-
-    def unproven(why: str) -> list[str]:
-        require_legal(
-            state,
-            False,
-            "E-SCHEDULE-UNPROVEN",
-            f"cannot show that the order {names} is legal",
-            found=why,
-            expected="accesses whose independence can be shown",
-            fix=fix,
-            nodes=before,
-        )
-        return []
-
-    if not dependence.available():
-        return unproven("the accesses are not of a simple form, and islpy is not installed")
-    sums: list[str] = []
+def _exactly_reorderable(
+    before: Sequence[t.For], after: Sequence[t.For], sites: Sequence[BlockSite]
+) -> Verdict[Conflict]:
+    sums: set[str] = set()
 
     def excused(one: Touch, other: Touch) -> bool:
         site = one.site
@@ -331,15 +343,11 @@ def _exact_reorder(
         if site.block.init is not None and (steps_through_both(site, before) or not initialises_first(site)):
             return False  # the iteration that initialises may not be the first of its sum any more
         if any(region.buffer is one.region.buffer for region in site.block.writes):
-            sums.append(one.region.buffer.name)
+            sums.add(one.region.buffer.name)
             return True
         return False
 
-    try:
-        conflict = dependence.violated(before, after, sites, excused)
-    except NotAffine as problem:
-        return unproven(f"not affine: {problem}")
-    if conflict is not None:
-        message = f"the order {names} runs dependent iterations the wrong way round"
-        forbid(state, _in_conflict(message, conflict, before[0], fix))
-    return sorted(set(sums))
+    verdict = _by_dependences(lambda: dependence.violated(before, after, sites, excused))
+    if verdict.answer is None:
+        return verdict
+    return replace(verdict, remarks=tuple(SUMS.format(name) for name in sorted(sums)))
