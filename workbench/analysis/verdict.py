@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Generic, Literal, Protocol, TypeVar
+from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from .isl_text import NotAffine
 
@@ -48,7 +48,7 @@ class Verdict(Generic[W]):
         raise TypeError("a verdict has three answers: ask for verdict.answer")
 
 
-def proven(tier: Tier, remarks: tuple[str, ...] = ()) -> Verdict[W]:
+def proven(tier: Tier, remarks: tuple[str, ...] = ()) -> Verdict[Any]:
     return Verdict(True, tier, remarks=remarks)
 
 
@@ -56,7 +56,7 @@ def refuted(tier: Tier, witness: W) -> Verdict[W]:
     return Verdict(False, tier, witness.text(), witness)
 
 
-def undecided(tier: Tier, why: str) -> Verdict[W]:
+def undecided(tier: Tier, why: str) -> Verdict[Any]:
     return Verdict(None, tier, why)
 
 
