@@ -1,6 +1,7 @@
 """A fresh process whose first uses meet: eight threads at once, or an interrupt in the middle and then a whole build.
 
     python -m tests.integration.first_use threads SECONDS   # between switches of threads
+    python -m tests.integration.first_use modules SEED      # every module, in an order of its own, from eight threads
     python -m tests.integration.first_use module N          # interrupted at the N-th line of module bodies
     python -m tests.integration.first_use line N            # ... at the N-th line within functions
     python -m tests.integration.first_use signal SECONDS    # ... by a signal, after so much processor time
@@ -10,13 +11,17 @@ answers one line of JSON.  Nothing of the compiler is loaded before the first bu
 
 from __future__ import annotations
 
+import importlib
 import json
+import random
 import signal
 import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -96,17 +101,43 @@ def said(build: Callable[[], bool]) -> list[str]:
 
 def from_threads(count: int = 8) -> list[str]:
     """Each kind of build from two threads, all let go at once."""
-    start, failures = threading.Barrier(count), []
+    return at_once([partial(said, BUILDS[at % len(BUILDS)]) for at in range(count)])
 
-    def work(build: Callable[[], bool]) -> None:
+
+def at_once(works: Sequence[Callable[[], list[str]]]) -> list[str]:
+    """What went wrong in any of these, a thread each, all let go at once."""
+    start, failures = threading.Barrier(len(works)), []
+
+    def run(work: Callable[[], list[str]]) -> None:
         start.wait()
-        failures.extend(said(build))
+        failures.extend(work())
 
-    threads = [threading.Thread(target=work, args=(BUILDS[at % len(BUILDS)],)) for at in range(count)]
+    threads = [threading.Thread(target=run, args=(work,)) for work in works]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
+    return failures
+
+
+def every_module(seed: int, count: int = 8) -> list[str]:
+    """All modules of the workbench, imported in a random order by several threads."""
+    folder = Path(wb.__file__).parent
+    files = sorted(path.relative_to(folder.parent).with_suffix("") for path in folder.rglob("*.py"))
+    names = [".".join(path.parts).removesuffix(".__init__") for path in files]
+    random.Random(seed).shuffle(names)
+    return at_once([partial(imported, names[at::count]) for at in range(count)])
+
+
+def imported(names: Sequence[str]) -> list[str]:
+    """What went wrong in these imports; that something of others is not installed is not wrong."""
+    failures = []
+    for name in names:
+        try:
+            importlib.import_module(name)
+        except Exception as error:
+            if not isinstance(error, ModuleNotFoundError) or str(error.name).startswith("workbench"):
+                failures.append(f"{name}: {traceback.format_exc()[-1500:]}")
     return failures
 
 
@@ -155,6 +186,9 @@ def main() -> None:
     if what == "threads":
         sys.setswitchinterval(number)
         print(json.dumps({"failures": from_threads()}), flush=True)
+    elif what == "modules":
+        sys.setswitchinterval(0.00001)
+        print(json.dumps({"failures": every_module(int(number))}), flush=True)
     else:
         print(json.dumps(interrupted(what, number)), flush=True)
 

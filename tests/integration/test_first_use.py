@@ -36,6 +36,11 @@ def test_threads() -> None:
     assert fresh("threads", SWITCHES[-1])["failures"] == []
 
 
+@pytest.mark.parametrize("seed", ["1", "2"])
+def test_every_module(seed: str) -> None:
+    assert fresh("modules", seed)["failures"] == []
+
+
 @pytest.mark.parametrize(("what", "share"), [("module", 0.6), ("line", 0.03)])
 def test_interrupt(whole: dict[str, float], what: str, share: float) -> None:
     found = fresh(what, str(whole[what] * share))
@@ -48,6 +53,12 @@ def test_threads_of_100_processes(record_property) -> None:
     record_property("processes", 100)
     failures = [found for at in range(100) if (found := fresh("threads", SWITCHES[at % 3])["failures"])]
     assert failures == []
+
+
+@pytest.mark.nightly
+@pytest.mark.timeout(3600)
+def test_every_module_in_100_orders() -> None:
+    assert [found for seed in range(100) if (found := fresh("modules", str(seed))["failures"])] == []
 
 
 @pytest.mark.nightly
