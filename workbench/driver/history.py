@@ -20,8 +20,8 @@ from ..core.node import traced_nodes
 from ..lower.entry import Lowered
 from ..lower.kernel import Kernel
 from ..lower.provider import default_provider
-from ..schedule import Schedule
-from ..target import Target
+from ..schedule.schedule import Schedule
+from ..target.target import Target
 from ..tir.nodes import PrimFunc
 from ..tir.outside import Guard
 from .contents import Contents
