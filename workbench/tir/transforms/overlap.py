@@ -20,8 +20,10 @@ from ...core.errors import WorkbenchError
 from ...core.node import substitute
 from .. import nodes as t
 from ..array_values import values
+from .boxes import Box, box_of, coefficients
 from .carried import realizes
-from .linear import linear, structure
+from .filled import variables_of
+from .linear import Linear, linear, structure
 
 Values = dict[Any, n.PrimExpr]
 Chain = list[t.For | t.BlockRealize]
@@ -44,6 +46,8 @@ def writes_overlap(loop: t.For, buffer: t.Buffer, around: Sequence[t.For]) -> bo
         chain = [*chains[outside], *(step for step in loops if all(step is not other for other in seen)), realize]
         chains[realize] = chain
         writes += [(region, chain) for region in realize.block.writes if region.buffer is buffer]
+    if _are_tiles(writes, loop, around):
+        return False
     begin: Values = {}
     for outer in around:
         begin[outer.var] = substitute(outer.min, begin)
@@ -55,6 +59,59 @@ def writes_overlap(loop: t.For, buffer: t.Buffer, around: Sequence[t.For]) -> bo
         return _meet_anywhere(writes, loop, [*around, loop])
     except WorkbenchError:
         return False  # an index or a condition that is looked up
+
+
+# --- tiles --------------------------------------------------------------------------------------------------------
+
+
+def _are_tiles(writes: Sequence[tuple[t.BufferRegion, Chain]], loop: t.For, around: Sequence[t.For]) -> bool:
+    """Whether all that an iteration of `loop` writes surely lies in a tile of its own, the loops in `around` standing
+    still: cheap, and true of most kernels.
+
+        for i: for j in range(7): B[i // 8, i % 8 * 7 + j] = ...        # tiles of 1 x 7
+    """
+    count = _number(loop.extent)
+    boxes = [_box(region, chain, loop, around) for region, chain in writes]
+    if not boxes or count is None or count > MOST_POINTS:
+        return False
+    iterations = {id(loop.var): np.arange(count)}
+    own = {id(loop.var)}
+    tiles: list[np.ndarray] = []
+    for spans in zip(*boxes, strict=True):
+        moving, still = Linear(), Linear()
+        for key, (atom, coefficient) in spans[0].fixed.terms.items():
+            variables = variables_of(atom)
+            if not variables <= own and variables & own:
+                return False  # it moves otherwise in other iterations of the loops around
+            (moving if variables & own else still).add(key, atom, coefficient)
+        if any(coefficients(span.fixed) != coefficients(spans[0].fixed) for span in spans):
+            return False
+        size = max(span.high for span in spans) - min(span.low for span in spans) + 1
+        if not moving.terms or not size < np.inf:
+            continue
+        try:
+            begins = values(moving.expression(), iterations)
+        except WorkbenchError:
+            return False  # an index that is looked up
+        begins = begins - begins.min()
+        if not (begins % int(size)).any():
+            tiles.append(begins // int(size))
+    return bool(tiles) and len(set(zip(*(tile.tolist() for tile in tiles), strict=True))) == count
+
+
+def _box(region: t.BufferRegion, chain: Chain, loop: t.For, around: Sequence[t.For]) -> Box:
+    """What a block may write in an iteration of `loop`."""
+    simplifier, inner, known = Simplifier(), set[int](), Values()
+    for outer in (*around, loop):
+        simplifier.bind_range(outer.var, outer.min, outer.extent)
+    for step in chain:
+        if isinstance(step, t.For):
+            simplifier.bind_range(step.var, step.min, step.extent)
+            inner.add(id(step.var))
+        else:
+            pairs = zip(step.block.iter_vars, step.iter_values, strict=True)
+            known.update({item.var: substitute(value, known) for item, value in pairs})
+    return box_of(region, known, inner, simplifier, Simplifier(), written=False)
 
 
 # --- every point --------------------------------------------------------------------------------------------------
@@ -69,9 +126,20 @@ def _meet_anywhere(writes: Sequence[tuple[t.BufferRegion, Chain]], loop: t.For, 
             found.append(_written(region, chain, fixed, counts))
     if not found:
         return False
-    points = np.unique(np.concatenate(found), axis=0)  # what stands still, the iteration of the loop, the element
-    at = len(fixed) - 1
-    return len(np.unique(np.delete(points, at, axis=1), axis=0)) < len(points)
+    points = _distinct(np.concatenate(found))  # what stands still, the iteration of the loop, the element
+    return len(_distinct(np.delete(points, len(fixed) - 1, axis=1))) < len(points)
+
+
+def _distinct(rows: np.ndarray) -> np.ndarray:
+    """The rows, each once.  Rows become one number each: NumPy sorts numbers far faster."""
+    if not len(rows):
+        return rows
+    least = rows.min(axis=0)
+    sizes = [int(size) for size in rows.max(axis=0) - least + 1]
+    if prod(sizes) > np.iinfo(np.int64).max:
+        return np.unique(rows, axis=0)
+    _, first = np.unique(np.ravel_multi_index(tuple((rows - least).T), sizes), return_index=True)
+    return rows[first]
 
 
 def _counts(loops: Sequence[t.For]) -> list[int] | None:
