@@ -52,6 +52,14 @@ def test_the_structural_tier_agrees_with_the_exact_one() -> None:
                     assert dependence.carried(loop, sites) is None, (name, site.name, loop.var.name)
 
 
+def test_the_structural_tier_takes_fused_loops_apart() -> None:
+    schedule = Schedule(p.matmul())
+    loops = schedule.get_loops(schedule.get_block("C"))
+    fused = schedule.get(schedule.fuse(*loops[:2]))
+    sites = Tree.of(schedule.func).under(fused)
+    assert all(id(fused.var) in recovered([fused], touched) for touched in touches(sites).values())
+
+
 def test_interchange() -> None:
     tree = Tree.of(p.skewed())
     i, j = tree.blocks["wave"].loops

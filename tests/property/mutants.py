@@ -146,7 +146,7 @@ MUTANTS: Sequence[Mutant] = (
         ("recovered-from-one-access", "recovery", "        if not shapes[-1]:\n            return []",
          "        if not shapes[-1]:\n            shapes.pop()"),
         ("recovered-rest-too-wide", "recovery", "return most - least < abs(factor)", "return most - least <= abs(factor)"),
-        ("recovered-by-one-digit", "recovery", "return Source(source.extent, list(distinct.values())).is_made_up()",
+        ("recovered-by-one-digit", "recovery", "return Source(source.extent, digits=list(distinct.values())).is_made_up()",
          "return True"),
         ("made-up-too-short", "bindings", "return self.extent is not None and position >= self.extent",
          "return self.extent is not None and position * 2 >= self.extent"),

@@ -34,9 +34,9 @@ class Source:
     """What digits are taken from: a loop variable or a fused index, which takes `extent` values, from 0 on."""
 
     extent: int | None
-    shifted: bool = False
+    shifted: bool = field(default=False, kw_only=True)
     """Whether it begins elsewhere than with 0 (or that is not known)."""
-    digits: list[Digit] = field(default_factory=list[Digit])
+    digits: list[Digit] = field(default_factory=list[Digit], kw_only=True)
 
     def is_made_up(self) -> bool:
         """True if the digits determine the source, each part of it once."""
@@ -149,7 +149,7 @@ class _Radix:
         if atom is not None:
             if not atom.is_var or id(atom.expr) not in self.inner:
                 return None
-            known = Source(self.inner[id(atom.expr)], id(atom.expr) in self.begins)
+            known = Source(self.inner[id(atom.expr)], shifted=id(atom.expr) in self.begins)
             return self.sources.setdefault(atom.key, known)
         assert form is not None
         if form.key in self.sources:
@@ -162,7 +162,8 @@ class _Radix:
         limit = self.limits.get(form.key)
         if limit is not None and (extent is None or limit < extent):
             extent = limit
-        return self.sources.setdefault(form.key, Source(extent, not form.variables.isdisjoint(self.begins)))
+        shifted = not form.variables.isdisjoint(self.begins)
+        return self.sources.setdefault(form.key, Source(extent, shifted=shifted))
 
     def base(self, form: Affine) -> int | None:
         """The least value of a form with no negative factors, its digits taken from 0 on; None if that is not known.

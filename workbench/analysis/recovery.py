@@ -109,7 +109,7 @@ def _made_up_once(source: Source) -> bool:
     distinct: dict[tuple[int, int | None], Digit] = {(d.lower, d.extent): d for d in source.digits}
     if (1, None) in distinct:
         return True
-    return Source(source.extent, list(distinct.values())).is_made_up()
+    return Source(source.extent, digits=list(distinct.values())).is_made_up()
 
 
 def _units_given(
