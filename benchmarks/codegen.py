@@ -5,7 +5,8 @@
 
 Subjects are kernels (`matmul`: 1024 x 1024 by 1024 x 1024; `conv`: 64 to 64 channels, 3 x 3, 56 x 56; weights are
 constants) and models of `benchmarks.models`.  Both sides run in processes of their own, in turn; times are of the
-processor, children included, without a cache; the least of the rounds is quoted, since others share the machine.
+processor, children included, without a cache of kernels; the least of the rounds is quoted, since others share the
+machine.  Modules are read from byte code, as where the package is installed.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import os
 import resource
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -124,11 +126,15 @@ def _processor() -> float:
 # --- both sides ---
 
 
-def _start(folder: Path, subject: str) -> subprocess.Popen[str]:
-    environment = os.environ | {"PYTHONPATH": str(folder), "WORKBENCH_CACHE": "off", "OMP_NUM_THREADS": "1"}
+def _environment(folder: Path, code: str) -> dict[str, str]:
+    own = {"PYTHONPATH": str(folder), "WORKBENCH_CACHE": "off", "OMP_NUM_THREADS": "1"}
+    return os.environ | own | {"PYTHONPYCACHEPREFIX": code, "PYTHONDONTWRITEBYTECODE": ""}
+
+
+def _start(folder: Path, subject: str, code: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, str(HERE), "--child", subject],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=folder, env=environment,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=folder, env=_environment(folder, code),
     )  # fmt: skip
 
 
@@ -142,13 +148,13 @@ def _round(process: subprocess.Popen[str]) -> dict[str, float]:
     return json.loads(line)
 
 
-def _measured(sides: dict[str, Path], subject: str, rounds: int) -> dict[str, dict[str, float]]:
+def _measured(sides: dict[str, Path], subject: str, rounds: int, code: str) -> dict[str, dict[str, float]]:
     """By side, the least of each figure."""
     best: dict[str, dict[str, float]] = {side: {} for side in sides}
-    running = {side: _start(folder, subject) for side, folder in sides.items()} if subject in KERNELS else {}
+    running = {side: _start(folder, subject, code) for side, folder in sides.items()} if subject in KERNELS else {}
     for _ in range(rounds):
         for side, folder in sides.items():
-            process = running.get(side) or _start(folder, subject)
+            process = running.get(side) or _start(folder, subject, code)
             for name, value in _round(process).items():
                 best[side][name] = min(value, best[side].get(name, value))
             if side not in running:
@@ -171,11 +177,15 @@ def main() -> None:
     if chosen.against:
         sides["there"] = chosen.against.resolve()
     print(f"{'':<38}{'here ms':>12}{'there ms':>12}{'ratio':>8}")
-    for subject in chosen.subjects:
-        best = _measured(sides, subject, chosen.rounds)
-        for name, value in best["here"].items():
-            other = best.get("there", {}).get(name, float("nan"))
-            print(f"{subject + ', ' + name:<38}{value:>12.1f}{other:>12.1f}{value / other:>8.2f}", flush=True)
+    with tempfile.TemporaryDirectory() as code:
+        for folder in sides.values():
+            compiling = [sys.executable, "-m", "compileall", "-q", "workbench", "benchmarks", "tests/models.py"]
+            subprocess.run(compiling, cwd=folder, env=_environment(folder, code), check=False)
+        for subject in chosen.subjects:
+            best = _measured(sides, subject, chosen.rounds, code)
+            for name, value in best["here"].items():
+                other = best.get("there", {}).get(name, float("nan"))
+                print(f"{subject + ', ' + name:<38}{value:>12.1f}{other:>12.1f}{value / other:>8.2f}", flush=True)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, ParamSpec, TypeVar
 
-from ..core import progress
+from ..core import collecting, progress
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -48,11 +48,11 @@ def shown() -> Iterator[None]:
 
 
 def with_progress(function: Callable[P, R]) -> Callable[P, R]:
-    """`function`, its work shown."""
+    """`function`, its work shown, and not held up by Python's cycle collector."""
 
     @functools.wraps(function)
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
-        with shown():
+        with collecting.rarely(), shown():
             return function(*args, **kwargs)
 
     return run
