@@ -11,7 +11,7 @@ from tests.property.drawing import scheduled
 from tests.property.offset_programs import short
 from tests.property.schedule_programs import drawn
 from tests.property.sum_programs import continued, partial_sum, skewed_sum
-from workbench.analysis.coverage import fills_domain, runs_everywhere
+from workbench.analysis.coverage import everywhere, fills_domain, runs_everywhere
 from workbench.analysis.flow import effort
 from workbench.analysis.tree import BlockSite, Tree
 from workbench.arith.evaluate import evaluate
@@ -37,6 +37,20 @@ def test_what_is_left_out_is_told() -> None:
 def test_nothing_is_shown_without_effort() -> None:
     with effort(0):
         assert not runs_everywhere(Tree.of(skewed_sum(5, 3)[0]).blocks["sum"])
+
+
+def test_what_was_not_asked_is_asked_later() -> None:
+    site = Tree.of(skewed_sum(5, 3)[0]).blocks["sum"]
+    with effort(0):
+        verdict = everywhere(site)
+    assert (verdict.answer, verdict.why) == (None, "the question was not asked")
+    assert everywhere(site).answer is True
+
+
+def test_a_witness_says_what_does_not_run() -> None:
+    verdict = everywhere(Tree.of(partial_sum(4, 5, 2)[0]).blocks["sum"])
+    assert (verdict.answer, verdict.tier) == (False, "isl")
+    assert verdict.why.startswith("nothing runs at ")
 
 
 def span(of: t.For | t.Range) -> range:
@@ -75,9 +89,14 @@ def test_both_answers_are_those_of_enumeration(begin: int) -> None:
         sch = Schedule(case.func)
         scheduled(sch, rng, 4, ["split", "fuse", "reorder", "loop_partition", "compute_at", "reverse_compute_at"])
         for site in sch.state.tree.leaves:
-            everywhere = domain(site, False) <= run_values(site, False)
+            run = run_values(site, False)
+            whole = domain(site, False) <= run
             filled = domain(site, True) <= run_values(site, True)
-            assert runs_everywhere(site) == everywhere, f"seed {seed}: {site.name} in\n{sch.script()}"
+            verdict = everywhere(site)
+            assert verdict.answer is whole, f"seed {seed}: {site.name} in\n{sch.script()}"
+            if verdict.witness is not None:
+                point = tuple(verdict.witness.at[item.var] for item, _ in site.bindings)
+                assert point in domain(site, False) - run, f"seed {seed}: {verdict.why}"
             assert fills_domain(site) == filled, f"seed {seed}: {site.name} in\n{sch.script()}"
-            shown += everywhere != filled
+            shown += whole != filled
     assert shown

@@ -7,7 +7,8 @@ Invariant: True is proof.  Conditions that are not affine prove nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from ..arith.nodes import PrimExpr, Var
@@ -19,13 +20,37 @@ from .flow import guarded
 from .flow_model import running_conditions
 from .isl_text import NotAffine, bounds, relation, tuple_of
 from .tree import BlockSite
+from .verdict import Verdict, exactly, proven
 
 Bindings = Sequence[tuple[t.IterVar, PrimExpr]]
 
 
-def runs_everywhere(site: BlockSite) -> bool:
+@dataclass(frozen=True)
+class LeftOut:
+    """Values of a block's iterators, within their domains, for which it does not run, and of the sizes in them."""
+
+    at: dict[Var, int]
+
+    def text(self) -> str:
+        """nothing runs at vi = 3, vj = 0"""
+        return f"nothing runs at {', '.join(f'{var.name} = {value}' for var, value in self.at.items())}"
+
+
+def everywhere(site: BlockSite) -> Verdict[LeftOut]:
     """Whether the block runs for all values of its iterators."""
-    return _shown(site, "runs everywhere", lambda isl: _is_covered(isl, site, site.bindings, ()))
+    if binding_facts(site).covers:
+        return proven("form")
+    known = site.facts.get("everywhere")
+    if known is None:
+        known = exactly(lambda: guarded(lambda isl: _left_out(isl, site)))
+        if known.answer is not None:
+            site.facts["everywhere"] = known
+    return known
+
+
+def runs_everywhere(site: BlockSite) -> bool:
+    """Whether it is proven that the block runs for all values of its iterators."""
+    return everywhere(site).answer is True
 
 
 def fills_domain(site: BlockSite) -> bool:
@@ -35,50 +60,35 @@ def fills_domain(site: BlockSite) -> bool:
     """
     spatial = [(item, value) for item, value in site.bindings if item.kind is not t.IterKind.REDUCE]
     begun = () if site.block.init is None else [pair for pair in site.bindings if pair[0].kind is t.IterKind.REDUCE]
-    return _shown(site, "fills its domain", lambda isl: _is_covered(isl, site, spatial, begun))
+    if binding_facts(site).covers:
+        return True
+    if "fills its domain" not in site.facts:
+        try:
+            site.facts["fills its domain"] = guarded(lambda isl: _is_covered(isl, site, spatial, begun))
+        except NotAffine:
+            return False
+    return bool(site.facts["fills its domain"])
 
 
-def left_out(site: BlockSite) -> dict[Var, int] | None:
-    """Values of the iterators, within their domains, for which the block does not run, and of the sizes in them.
-
-    None if it runs for all, and where that is not decided.
-    """
-
-    def question(isl: Any) -> dict[Var, int] | None:
-        domain, run = _domain_and_run(isl, site, site.bindings, ())
-        rest = domain.subtract(run)
-        if rest.is_empty():
-            return None
-        point = rest.lexmin().sample_point()
-        found = {item.var: _coordinate(isl, point, place) for place, (item, _) in enumerate(site.bindings)}
-        own = {id(var): var for loop in site.loops for var in (*variables_of(loop.min), *variables_of(loop.extent))}
-        own.update((id(var), var) for item, _ in site.bindings for var in variables_of(item.dom.extent))
-        space, kind = point.get_space(), isl.dim_type.param
-        names = {space.get_dim_name(kind, place): place for place in range(space.dim(kind))}
-        for identity, var in own.items():
-            if f"q{identity}" in names:
-                found[var] = int(str(point.get_coordinate_val(kind, names[f"q{identity}"])))
-        return found
-
-    try:
-        return guarded(question)
-    except NotAffine:
+def _left_out(isl: Any, site: BlockSite) -> LeftOut | None:
+    domain, run = _domain_and_run(isl, site, site.bindings, ())
+    rest = domain.subtract(run)
+    if rest.is_empty():
         return None
+    point = rest.lexmin().sample_point()
+    found = {item.var: _coordinate(isl, point, place) for place, (item, _) in enumerate(site.bindings)}
+    own = {id(var): var for loop in site.loops for var in (*variables_of(loop.min), *variables_of(loop.extent))}
+    own.update((id(var), var) for item, _ in site.bindings for var in variables_of(item.dom.extent))
+    space, kind = point.get_space(), isl.dim_type.param
+    names = {space.get_dim_name(kind, place): place for place in range(space.dim(kind))}
+    for identity, var in own.items():
+        if f"q{identity}" in names:
+            found[var] = int(str(point.get_coordinate_val(kind, names[f"q{identity}"])))
+    return LeftOut(found)
 
 
 def _coordinate(isl: Any, point: Any, place: int) -> int:
     return int(str(point.get_coordinate_val(isl.dim_type.set, place)))
-
-
-def _shown(site: BlockSite, what: str, question: Callable[[Any], bool]) -> bool:
-    if binding_facts(site).covers:
-        return True
-    if what not in site.facts:
-        try:
-            site.facts[what] = guarded(question)
-        except NotAffine:
-            return False
-    return bool(site.facts[what])
 
 
 def _is_covered(isl: Any, site: BlockSite, bindings: Bindings, begun: Bindings) -> bool:

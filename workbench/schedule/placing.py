@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ..analysis.affine import Affine, Ranges
-from ..analysis.coverage import left_out, runs_everywhere
+from ..analysis.coverage import everywhere
 from ..analysis.regions import Bound
 from ..analysis.tree import BlockSite, LoopSite, Tree, loop_ranges
 from ..arith import build
@@ -181,11 +181,14 @@ def require_still_written(state: ScheduleState, working: ScheduleState, site: Bl
     """
     outputs = outputs_of(state, site)
     now = Tree.of(func).blocks[site.name]
-    if not outputs or working.doubts or runs_everywhere(now):
+    if not outputs or working.doubts:
         return
-    at = left_out(now)
+    verdict = everywhere(now)
+    if verdict.answer:
+        return
     where = "its loops there are not shown to run through the domains of its iterators"
-    if at is not None:
+    if verdict.witness is not None:
+        at = verdict.witness.at
         region = next(region for region in now.block.writes if region.buffer is outputs[0])
         element = ", ".join(str(evaluate(axis.min, at)) for axis in region.region)
         own = {id(item.var) for item in now.block.iter_vars}
@@ -199,7 +202,7 @@ def require_still_written(state: ScheduleState, working: ScheduleState, site: Bl
         fix=f"cache_write({site.name!r}, 0, ...) gives the block a buffer of its own",
         nodes=(site.block,),
     )
-    forbid(working if at is None else state, error)
+    forbid(working if verdict.answer is None else state, error)
 
 
 def outputs_of(state: ScheduleState, site: BlockSite) -> list[t.Buffer]:
