@@ -173,8 +173,11 @@ def _meet(one: FlowNode | None, other: FlowNode | None, pattern: Fusion) -> tupl
 Allowed = Callable[[Fusion, bool], bool]
 
 
-def _paths_allow(source: FlowNode, sink: FlowNode, groups: list[Group], allowed: Allowed) -> bool:
-    """Whether every node between source and sink (and the sink) is of an allowed kind."""
+def _paths_allow(source: FlowNode, sink: FlowNode, groups: list[Group], allowed: Allowed, most: int) -> bool:
+    """Whether every node between source and sink (and the sink) is of an allowed kind, and they are at most `most`.
+
+    More nodes than a group may hold do not become one, so that no more are looked at.
+    """
     seen: set[int] = set()
     stack = [consumer for consumer, _ in source.outputs]
     while stack:
@@ -182,7 +185,7 @@ def _paths_allow(source: FlowNode, sink: FlowNode, groups: list[Group], allowed:
         if node.index in seen:
             continue
         seen.add(node.index)
-        if not allowed(groups[node.index].root().pattern, node is sink):
+        if len(seen) >= most or not allowed(groups[node.index].root().pattern, node is sink):
             return False
         if node is not sink:
             stack.extend(consumer for consumer, _ in node.outputs)
@@ -241,13 +244,13 @@ def _try(phase: int, node: FlowNode, groups: list[Group], max_depth: int) -> Non
     target = groups[sink.index]
     if phase == 2:
         inside_tuple = target.pattern is Fusion.TUPLE and target.root().pattern <= Fusion.INJECTIVE
-        if group.pattern <= Fusion.INJECTIVE and inside_tuple and _paths_allow(node, sink, groups, _movable):
+        if group.pattern <= Fusion.INJECTIVE and inside_tuple and _paths_allow(node, sink, groups, _movable, max_depth):
             _commit(node, sink, groups, max_depth)
         return
     if group.root() is target.root() or target.pattern is Fusion.TUPLE:
         return
     allowed = _rule(phase, group.pattern, node.dominator_pattern)
-    if allowed is not None and _paths_allow(node, sink, groups, allowed):
+    if allowed is not None and _paths_allow(node, sink, groups, allowed, max_depth):
         _commit(node, sink, groups, max_depth)
 
 
