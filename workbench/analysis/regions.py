@@ -9,7 +9,7 @@ Invariant: a hull contains every element that is touched; `Box` bounds are affin
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..arith import build
 from ..arith import nodes as a
@@ -106,13 +106,11 @@ def detect(block: t.Block, ranges: Ranges) -> tuple[tuple[t.BufferRegion, ...], 
 
 
 def _regions(found: Iterable[Access], relaxed: frozenset[int], ranges: Ranges) -> tuple[t.BufferRegion, ...]:
-    regions: dict[int, list[t.BufferRegion]] = {}
+    regions: dict[int, dict[Any, t.BufferRegion]] = {}
     for access in found:
         region = _region_of(access, relaxed, ranges)
-        known = regions.setdefault(id(access.buffer), [])
-        if not any(_same_region(region, other, ranges) for other in known):
-            known.append(region)
-    return tuple(region for group in regions.values() for region in group)
+        regions.setdefault(id(access.buffer), {}).setdefault(_place(region, ranges), region)
+    return tuple(region for group in regions.values() for region in group.values())
 
 
 def _region_of(access: Access, relaxed: frozenset[int], ranges: Ranges) -> t.BufferRegion:
@@ -151,12 +149,9 @@ def _has_call(expr: PrimExpr) -> bool:
     return False
 
 
-def _same_region(left: t.BufferRegion, right: t.BufferRegion, ranges: Ranges) -> bool:
-    return all(
-        Affine.of(one.min, ranges).same_as(Affine.of(other.min, ranges))
-        and Affine.of(one.extent, ranges).same_as(Affine.of(other.extent, ranges))
-        for one, other in zip(left.region, right.region, strict=True)
-    )
+def _place(region: t.BufferRegion, ranges: Ranges) -> Any:
+    """A key equal for regions of a buffer whose bounds have the same forms."""
+    return tuple((Affine.of(axis.min, ranges).key, Affine.of(axis.extent, ranges).key) for axis in region.region)
 
 
 def union(bounds: Sequence[Bound], ranges: Ranges) -> Bound | None:

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import copyreg
 import dataclasses
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
 from operator import attrgetter
 from typing import Any, ClassVar, TypeVar, dataclass_transform
 
@@ -102,6 +102,23 @@ class FrozenMap(Mapping[str, Any]):
 
     def __len__(self) -> int:
         return len(self._items)
+
+    # The dict's own, for speed: those of `Mapping` look up one key after the other.
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._items
+
+    def get(self, key: str, default: Any = None) -> Any:
+        return self._items.get(key, default)
+
+    def keys(self) -> KeysView[str]:
+        return self._items.keys()
+
+    def values(self) -> ValuesView[Any]:
+        return self._items.values()
+
+    def items(self) -> ItemsView[str, Any]:
+        return self._items.items()
 
     def __hash__(self) -> int:
         return hash(tuple(self._items))
@@ -256,13 +273,24 @@ def written_size(root: Node | Iterable[Node], known: dict[int, int] | None = Non
 
     `known` holds the sizes of nodes by identity, and takes those that are counted.
     """
-    sizes = {} if known is None else known
+    return written_count(root, lambda node: 1, known)
+
+
+def written_count(root: Node | Iterable[Node], own: Callable[[Node], int], known: dict[int, int] | None = None) -> int:
+    """The sum of `own` over the nodes of `root` as it is written out.  `known` is as in `written_size`."""
+    counts = {} if known is None else known
     total = 0
     for top in _roots(root):
-        if id(top) not in sizes:
-            for current in post_order(top):
-                sizes[id(current)] = 1 + sum(sizes[id(child)] for child in children(current))
-        total += sizes[id(top)]
+        stack: list[tuple[Node, list[Node] | None]] = [(top, None)]
+        while stack:
+            current, below = stack.pop()
+            if below is not None:
+                counts[id(current)] = own(current) + sum([counts[id(child)] for child in below])
+            elif id(current) not in counts:
+                below = children(current)
+                stack.append((current, below))
+                stack.extend([(child, None) for child in below if id(child) not in counts])
+        total += counts[id(top)]
     return total
 
 

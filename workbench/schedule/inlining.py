@@ -10,7 +10,7 @@ from ..analysis.tree import BlockSite, iter_ranges
 from ..arith import build
 from ..arith.nodes import PrimExpr, Var
 from ..core import origin
-from ..core.node import Node, children, post_order, pre_order, rewrite, substitute, traced_nodes
+from ..core.node import Node, children, pre_order, rewrite, substitute, traced_nodes, written_count, written_size
 from ..tir import nodes as t
 from .errors import refuse, require
 from .state import ScheduleState
@@ -106,24 +106,36 @@ def without_block(
     return func.replace(body=origin.derived(realize.replace(block=root), realize))
 
 
-def uses(root: Node, buffer: t.Buffer) -> int:
-    """How often the elements of a buffer are read in a program as it is written out."""
-    found: dict[int, int] = {}
-    for node in post_order(root):
-        own = isinstance(node, t.BufferLoad) and node.buffer is buffer
-        found[id(node)] = own + sum(found[id(child)] for child in children(node))
-    return found[id(root)]
+_SIZES: WeakKeyDictionary[t.Stmt, int] = WeakKeyDictionary()
+_USES: WeakKeyDictionary[t.Stmt, dict[int, int]] = WeakKeyDictionary()
+"""What was counted in statements, which never change: a rule asks before it inlines, and the primitive asks again."""
 
 
-_BUFFERS: WeakKeyDictionary[t.Block, frozenset[int]] = WeakKeyDictionary()
-"""The buffers that a block accesses anywhere, by identity: blocks never change, and most outlive a step."""
-
-
-def _buffers_in(block: t.Block) -> frozenset[int]:
-    known = _BUFFERS.get(block)
+def size_of(root: t.Stmt) -> int:
+    """How many nodes a statement has as it is written out."""
+    known = _SIZES.get(root)
     if known is None:
-        found = (node for node in pre_order(block) if isinstance(node, (t.BufferLoad, t.BufferStore)))
-        known = _BUFFERS[block] = frozenset(id(node.buffer) for node in found)
+        known = _SIZES[root] = written_size(root)
+    return known
+
+
+def uses(root: t.Stmt, buffer: t.Buffer) -> int:
+    """How often the elements of a buffer are read in a program as it is written out."""
+    known = _USES.setdefault(root, {})
+    if id(buffer) not in known:
+        known[id(buffer)] = written_count(root, lambda node: isinstance(node, t.BufferLoad) and node.buffer is buffer)
+    return known[id(buffer)]
+
+
+_BUFFERS: WeakKeyDictionary[t.Stmt, frozenset[int]] = WeakKeyDictionary()
+"""The buffers that a statement accesses anywhere, by identity: statements never change, and most outlive a step."""
+
+
+def _buffers_in(stmt: t.Stmt) -> frozenset[int]:
+    known = _BUFFERS.get(stmt)
+    if known is None:
+        found = (node for node in pre_order(stmt) if isinstance(node, (t.BufferLoad, t.BufferStore)))
+        known = _BUFFERS[stmt] = frozenset(id(node.buffer) for node in found)
     return known
 
 
@@ -138,7 +150,7 @@ def _accessing(root: Node, buffer: t.Buffer, without: Container[int] = ()) -> It
         seen.add(id(current))
         if isinstance(current, (t.BufferLoad, t.BufferStore)) and current.buffer is buffer:
             yield id(current)
-        if isinstance(current, t.Block) and isinstance(current.body, t.BufferStore):
+        if isinstance(current, t.For) and not isinstance(current.body, t.For):
             if id(buffer) not in _buffers_in(current):
                 continue
         if not isinstance(current, (Var, t.Buffer)):
@@ -148,12 +160,11 @@ def _accessing(root: Node, buffer: t.Buffer, without: Container[int] = ()) -> It
 def require_loads_in_blocks(state: ScheduleState, buffer: t.Buffer, sites: list[BlockSite]) -> None:
     """Refuse when a buffer is read outside the bodies of the given blocks (in bounds or bindings)."""
     bodies = [part for site in sites for part in (site.block.init, site.block.body) if part is not None]
-    inside: set[int] = set()  # nodes, by identity: regions may hold those of the bodies
-    for body in bodies:
-        inside.update(_accessing(body, buffer))
-    within = {id(body) for body in bodies}
+    outside = set(_accessing(state.func, buffer, {id(body) for body in bodies}))
+    if outside:  # regions may hold nodes of the bodies
+        outside.difference_update(*(_accessing(body, buffer) for body in bodies))
     require(
-        not any(node not in inside for node in _accessing(state.func, buffer, within)),
+        not outside,
         "E-SCHEDULE-INLINE-OUTSIDE",
         f"{buffer.name} is read outside blocks",
         found="a loop bound, binding or predicate that loads it",

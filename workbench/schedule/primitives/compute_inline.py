@@ -8,7 +8,15 @@ from ...tir import nodes as t
 from ..blocks import require_intermediate, require_regular, require_whole_domain
 from ..errors import require
 from ..exact import doubting, settle_inline
-from ..inlining import plain_variables, replace_loads, require_loads_in_blocks, single_store, uses, without_block
+from ..inlining import (
+    plain_variables,
+    replace_loads,
+    require_loads_in_blocks,
+    single_store,
+    size_of,
+    uses,
+    without_block,
+)
 from ..kinds import require_still_independent
 from ..references import BlockRV
 from ..registry import primitive
@@ -47,7 +55,7 @@ def compute_inline(state: ScheduleState, block: BlockRV) -> Change[None]:
     changed: dict[str, t.Block] = {}
     size = written_size(store.value)
     for reader in readers:
-        grown = uses(reader.block.body, store.buffer) * size + written_size(reader.block.body)
+        grown = uses(reader.block.body, store.buffer) * size + size_of(reader.block.body)
         require(
             grown <= limits.inlined_nodes,
             "E-SCHEDULE-INLINE-SIZE",

@@ -10,7 +10,7 @@ from ...analysis.tree import BlockSite
 from ...core.node import written_size
 from ...tir import nodes as t
 from ..errors import ScheduleError
-from ..inlining import uses
+from ..inlining import size_of, uses
 from ..references import BlockRV, LoopRV
 from ..schedule import Schedule
 from .shapes import (
@@ -84,7 +84,7 @@ def _outgrows(site: BlockSite, readers: list[BlockSite]) -> bool:
         body = reader.block.body
         found = uses(body, buffer)
         copies += found
-        if found * size + written_size(body) > EXPRESSION_NODES:
+        if found * size + size_of(body) > EXPRESSION_NODES:
             return True
     return (copies - 1) * size > COPIED_NODES
 
