@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import runpy
 import time
 from collections.abc import Callable, Iterator
@@ -14,7 +15,7 @@ import numpy as np
 import pytest
 
 import workbench as wb
-from tests.driver.programs import small_inputs, small_session
+from tests.driver.programs import small_inputs, small_model, small_session
 from workbench import tir
 from workbench.codegen.llvm.imported import texts
 from workbench.contrib import clang
@@ -225,6 +226,34 @@ def test_an_edited_kernel_of_a_network_calls_nothing(victim: Path, tmp_path: Pat
         assert not victim.exists()
     hostile_kernel(tmp_path / "s.wb.json", victim, allow_extern="system").run(small_inputs())
     assert victim.exists()
+
+
+@pytest.mark.parametrize("conflict", [False, True])
+def test_its_python_says_what_is_not_trusted_and_calls_nothing(conflict: bool, victim: Path, tmp_path: Path) -> None:
+    session = hostile_kernel(tmp_path / "s.wb.json", victim)
+    if conflict:  # the edit is shown as it was made
+        graph = re.sub(r"R\.nn\.softmax\((\w+).*?\)", r"R.tanh(\1)", session["InferType"].script())
+        session = session.edit(relay=graph, at="InferType")
+        assert session["Edit#2"].error is not None
+    text = session.to_python()
+    assert "# from s.wb.json; outside functions: refused: system" in text
+    made: dict[str, Any] = {"program": small_model()}
+    with pytest.raises(WorkbenchError):
+        exec(compile(text, "session.py", "exec"), made)
+        assert made["s"].labels == session.labels
+        made["s"].run(small_inputs())
+    assert not victim.exists() and f'"{REFUSED}"' in text
+
+
+def test_names_in_a_file_are_no_lines_of_its_python(tmp_path: Path) -> None:
+    path = saved(HEAD + COPY, tmp_path / "s.wb.json")
+    line = "x\nraise SystemExit"
+    tail = {"at": {"name": line, "fingerprint": "", "alike": 1}, "trace": {}, "shared": 0}
+    document = json.loads(path.read_text())
+    document["plan"].insert(0, {"kind": "schedule", "tails": [tail]})
+    path.write_text(json.dumps({**document, "source": line}))
+    text = wb.open(str(path)).to_python()
+    assert "SystemExit" in text and not any(part.startswith("raise") for part in text.splitlines())
 
 
 def test_a_kernel_edited_before_it_is_scheduled_calls_nothing(victim: Path, tmp_path: Path) -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import replace
+from keyword import iskeyword
 from typing import TYPE_CHECKING, Any
 
 from ..core.errors import WorkbenchError
 from ..schedule.trace import Trace
+from ..tir.nodes import PrimFunc
 from .anchors import located
-from .plan import CompilePlan, EditRow, PassRow, PassSettings, Row, ScheduleRow, default_rows
+from .plan import CompilePlan, EditRow, PassRow, PassSettings, Row, ScheduleRow, TextDelta, default_rows
 from .text import function_text
 
 if TYPE_CHECKING:
@@ -32,16 +34,29 @@ def to_python(session: Session) -> str:
         arguments.append(f"passes=[{', '.join(map(_pass, graph))}]")
         base = base.with_graph(graph)
     if program.assume:
-        arguments.append(f"assume={{{', '.join(f'{name!r}: {name}' for name in program.assume)}}}")
+        arguments.append(f"assume={{{', '.join(f'{name!r}: {_variable(name)}' for name in program.assume)}}}")
     opened = f"s = wb.open({', '.join(arguments)})"
     body = [*_under(plan.settings, opened), *_changes(session, base)]
     lines = ["import workbench as wb"]
     if any("PASSES[" in line for line in body):
         lines.append("from workbench.core.transform import PASSES")
+    guard = session.history.guard
+    if guard is not None:
+        lines.append(_remark(f"{guard}: look at the functions before you run this"))
     if not program.file:
-        lines.append(f"# program: what was opened, of kind {program.source}")
-    lines += [f"# {name}: the value that the program was specialised for" for name in program.assume]
+        lines.append(_remark(f"program: what was opened, of kind {program.source}"))
+    lines += [_remark(f"{_variable(name)}: the value that {name} was specialised for") for name in program.assume]
     return "\n".join([*lines, "", *body]) + "\n"
+
+
+def _remark(text: str) -> str:
+    """A comment of one line, whatever a file says."""
+    return "# " + "".join(character if character.isprintable() else " " for character in text)
+
+
+def _variable(name: str) -> str:
+    """What a value is called in the lines: its name where that is one in Python."""
+    return name if name.isidentifier() and not iskeyword(name) else f"assumed[{name!r}]"
 
 
 def _under(settings: PassSettings, opened: str) -> list[str]:
@@ -91,9 +106,9 @@ def _changes(session: Session, made: CompilePlan) -> Iterator[str]:
 def _edit(session: Session, row: EditRow, index: int, at: str) -> Iterator[str]:
     """The edit as it came out, so that it is made on the very program that it is shown on."""
     step = session.step(index)
-    texts = {delta.at.name: delta.after for delta in row.deltas}
+    texts = {delta.at.name: _marked(session, delta) for delta in row.deltas}
     if step.error is not None:
-        yield f"# step {step.label} does not apply: {step.error.code}"
+        yield _remark(f"step {step.label} does not apply: {step.error.code}")
     elif step.previous is not None:
         before, after = step.previous.stage.module, step.stage.module
         changed = [name for name in after.names() if before.functions.get(name) is not after[name]]
@@ -101,6 +116,14 @@ def _edit(session: Session, row: EditRow, index: int, at: str) -> Iterator[str]:
     if texts:
         functions = ", ".join(f"{name!r}: {_quoted(text)}" for name, text in texts.items())
         yield f"s = s.edit({row.level}={{{functions}}}, at={at!r})"
+
+
+def _marked(session: Session, delta: TextDelta) -> str:
+    """The text of an edit as it was made; of one from a file with the mark of what nobody allowed."""
+    guard, function = session.history.guard, session.history.contents.function(delta.after)
+    if guard is None or not isinstance(function, PrimFunc):
+        return delta.after
+    return function_text(delta.at.name, guard.mark(delta.at.name, function)).text
 
 
 def _schedules(session: Session, row: ScheduleRow, index: int) -> Iterator[str]:
@@ -112,7 +135,7 @@ def _schedules(session: Session, row: ScheduleRow, index: int) -> Iterator[str]:
                 schedule = step.stage.schedules.get(name) if step.error is None else None
                 code = schedule.code() if schedule is not None else Trace.from_json(tail.trace).as_python()
             except WorkbenchError as error:
-                yield f"# the schedule of {name} cannot be read: {error.code}"
+                yield _remark(f"the schedule of {name} cannot be read: {error.code}")
                 continue
             yield f"sch = s.schedule({name!r}, default=False)"
             yield from code.rstrip().split("\n")
