@@ -26,6 +26,8 @@ class FunctionView:
     name: str
     function: Any
     compiled: Any = None
+    error: WorkbenchError | None = None
+    """Why its step failed, if it did."""
 
     def script(self) -> str:
         return function_text(self.name, self.function).text
@@ -35,7 +37,9 @@ class FunctionView:
         return function_text(self.name, self.function)
 
     def source(self, form: str = "asm") -> str:
-        """Native text: "ll" (LLVM IR) or "asm"."""
+        """Native text: "ll" (LLVM IR) or "asm".  Raises what stopped code generation where that failed."""
+        if self.error is not None:
+            raise self.error
         if self.compiled is None:
             raise WorkbenchError("E-VIEW-NATIVE", "this step has no native code", fix='look at s.codegen["kernel"]')
         return self.compiled.get_source(form, self.name)
@@ -59,7 +63,7 @@ class ProgramView:
         return self.step.stage.module
 
     def __getitem__(self, name: str) -> FunctionView:
-        return FunctionView(name, self.module[name], self.step.stage.compiled)
+        return FunctionView(name, self.module[name], self.step.stage.compiled, self.step.error)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.module.names())
