@@ -11,12 +11,16 @@ from dataclasses import asdict
 import pytest
 
 from tests.codegen.support import artefact, function
+from workbench.arith import nodes as n
+from workbench.arith.build import const
 from workbench.codegen.llvm import machine
+from workbench.codegen.llvm.facts import Facts
 from workbench.codegen.llvm.lines import FLOW, KEPT
 from workbench.codegen.llvm.parallel_compile import compile_jobs, helpers
 from workbench.codegen.llvm.tracing import trace
 from workbench.core.errors import WorkbenchError
 from workbench.target import Target
+from workbench.tir import nodes as t
 
 SAXPY = """
 def saxpy(a: T.float32, X: T.Buffer((64,), "float32"), Y: T.Buffer((64,), "float32")):
@@ -132,3 +136,11 @@ def test_every_vector_width_assembles(target: str) -> None:
     assembly = artefact(SAXPY, target).get_source("asm")
     register = {"x86-64": "xmm", "haswell": "ymm", "znver5": "zmm"}[target.rsplit("=", 1)[1]]
     assert register in assembly
+
+
+def test_what_is_known_of_an_expression_is_not_taken_for_another_ones() -> None:
+    """Expressions that are made while code is emitted come and go, and their addresses with them."""
+    counter = n.Var("i")
+    facts = Facts(t.Evaluate(const(0)), noalias=True)
+    for number in range(1, 200):
+        assert facts.multiple(counter * number) == number

@@ -18,7 +18,7 @@ from workbench import IRModule, relay, te
 from workbench.contrib.debugger import debug_executor
 from workbench.core.errors import WorkbenchError
 from workbench.core.instrument import DumpIR
-from workbench.core.whole_file import write_whole
+from workbench.core.whole_file import write_arrays, write_whole
 from workbench.driver.commands import _write_npz
 
 
@@ -166,3 +166,12 @@ def test_files_are_written_in_one_place() -> None:
         if any(pattern.search(line) for line in path.read_text().splitlines())
     }
     assert writing == set(WRITES_OTHERWISE)
+
+
+def test_arrays_have_whatever_names_they_have(tmp_path: Path) -> None:
+    names = ("file", "allow_pickle", "a/b", "x.npy")
+    arrays = {name: np.full(3, place, np.float32) for place, name in enumerate(names)}
+    with np.load(write_arrays(tmp_path / "a.npz", arrays)) as stored:
+        assert set(stored.files) == set(arrays)
+        for name, array in arrays.items():
+            np.testing.assert_array_equal(stored[name], array)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import threading
+import weakref
 from typing import Any
 
 import pytest
@@ -10,7 +13,7 @@ import workbench as wb
 from tests.driver.programs import small_inputs, small_model, small_session
 from workbench import WorkbenchError
 from workbench.core.module import IRModule
-from workbench.core.transform import Pass, PassContext, PassInfo
+from workbench.core.transform import Pass, PassContext, PassInfo, PassInstrument
 from workbench.driver.history import History
 
 
@@ -94,3 +97,41 @@ def test_a_broken_import_is_raised_at_once() -> None:
     with pytest.raises(WorkbenchError) as caught:
         wb.open(broken)
     assert caught.value.code == "E-OPEN-KIND"
+
+
+def test_two_threads_compute_a_step_once() -> None:
+    runs: list[int] = []
+    inside = threading.Barrier(2)
+
+    def run(module: IRModule, context: PassContext) -> IRModule:
+        runs.append(1)
+        try:
+            inside.wait(0.1)  # a second run would come in and end the waiting at once
+        except threading.BrokenBarrierError:
+            pass
+        return module
+
+    session = small_session().rerun(insert={"InferType": Pass(PassInfo("Waits"), run, {})})
+    found: list[Any] = []
+    threads = [threading.Thread(target=lambda: found.append(session["Waits"].step)) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(runs) == 1 and found[0] is found[1]
+
+
+def test_what_steps_are_known_by_the_identity_of_lives_as_long_as_they() -> None:
+    class Watches(PassInstrument):
+        def should_run(self, mod: Any, info: Any) -> bool:
+            return True
+
+    decider = Watches()
+    alive = weakref.ref(decider)
+    with PassContext(instruments=[decider]):
+        session = wb.open(small_model(4))
+    history = session.history
+    session.actions  # noqa: B018
+    del session, decider
+    gc.collect()
+    assert alive() is not None and history.plans

@@ -18,7 +18,7 @@ from workbench.core.equal import same
 from workbench.core.instrument import PassTimingInstrument
 from workbench.core.transform import PassContext, PassInstrument
 from workbench.driver.build import run
-from workbench.driver.plan import PassSettings
+from workbench.driver.plan import PassSettings, options_of, options_text
 from workbench.frontend.onnx import from_onnx
 from workbench.target import Target
 
@@ -187,3 +187,18 @@ def test_a_loop_program_has_no_graph_passes() -> None:
         with pytest.raises(WorkbenchError) as caught:
             command()
         assert caught.value.code == "E-PASS-PLACE"
+
+
+OPTIONS = [
+    [1, 2], (1, 2), (1, (2, [3])), {"a": (1,)}, {1: "a"}, {"1": "a"}, {(1, 2): 3}, {"\x00tuple": [1]}, True, 1, 1.0,
+    "1", None, "\x00object", {}, [], (),
+]  # fmt: skip
+
+
+def test_other_options_are_other_texts_and_come_back_from_them() -> None:
+    texts = [options_text({"option": option}) for option in OPTIONS]
+    assert len(set(texts)) == len(texts)
+    for option, text in zip(OPTIONS, texts, strict=True):
+        (found,) = options_of(json.loads(text)).values()
+        assert found == option and type(found) is type(option), (option, text)
+        assert options_text({"option": found}) == text

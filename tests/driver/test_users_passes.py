@@ -173,3 +173,25 @@ def test_a_pass_that_notes_what_it_sees_runs_as_often_as_it_is_asked_to() -> Non
     assert len(seen) == 4
     session.debug("Notes")
     assert len(seen) == 5
+
+
+CLASS = """
+@module_pass(name="Adds", opt_level=0)
+class Adds:
+    def __init__(self, number, times=1):
+        self.number, self.times = number, times
+    def transform_module(self, mod, ctx):
+        return adding(mod, self.number * self.times * {})
+"""
+
+
+@pytest.mark.parametrize("arguments", ["(2, 3)", "(number=2, times=3)", "((2,)[0], times=3)"])
+def test_a_pass_written_as_a_class_keeps_its_arguments(arguments: str, tmp_path: Any) -> None:
+    names: dict[str, Any] = {"__name__": "__main__"}
+    exec(compile(HEAD + CLASS.format(1), "cell", "exec"), names)
+    session = opened(passes=[eval(f"Adds{arguments}", names), "FuseOps"])
+    assert added(session) == added(session.reload()) == 6
+    session.save(str(tmp_path / "s.wb.json"))
+    assert added(wb.open(str(tmp_path / "s.wb.json"))) == 6
+    exec(compile(CLASS.format(10), "cell", "exec"), names)
+    assert added(session) == 6 and added(session.reload()) == 60

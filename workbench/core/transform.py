@@ -48,12 +48,17 @@ class Pass(Keyed):
         run: Callable[[IRModule, PassContext], IRModule],
         options: dict[str, Any],
         each: Callable[[Any, IRModule, PassContext], Any] | None = None,
+        given: tuple[tuple[Any, ...], Mapping[str, Any]] | None = None,
     ) -> None:
-        """`each` is what a function pass does to one function of a module; None for a pass on whole modules."""
+        """`each` is what a function pass does to one function of a module; None for a pass on whole modules.
+
+        `given` are the arguments with which its factory was called, where these are more than the options.
+        """
         self.info = info
         self.each = each
         self.pass_info = info
         self.options = options
+        self._given = given
         self._run = run
         self.__doc__ = run.__doc__
 
@@ -136,6 +141,13 @@ class Pass(Keyed):
             old = before.functions.get(name)
             if function is not old and isinstance(function, Node):
                 function.completed(made, old)
+
+    def made_by(self, factory: Any) -> Pass:
+        """The pass that a factory makes of the arguments of this one; a pass without arguments is its own factory."""
+        if isinstance(factory, Pass):
+            return factory
+        positional, named = self._given if self._given is not None else ((), self.options)
+        return factory(*positional, **named)
 
     @property
     def code_key(self) -> str:
@@ -310,6 +322,7 @@ def _enter(name: str, entry: Any, module: str) -> None:
 
 def _class_factory(cls: Any, info: PassInfo, method: str) -> Any:
     signature = inspect.signature(cls)
+    parameters = signature.parameters.values()
 
     def factory(*args: Any, **kwargs: Any) -> Pass:
         try:
@@ -318,11 +331,27 @@ def _class_factory(cls: Any, info: PassInfo, method: str) -> Any:
             raise WorkbenchError("E-PASS-OPTION", f"pass {info.name}: {error}", expected=str(signature)) from None
         instance = cls(*bound.args, **bound.kwargs)
         function = getattr(instance, method)
-        return Pass(info, function if method == "transform_module" else each_function(function), {})
+        plain = all(map(_is_plain, bound.arguments.values())) and not any(map(_is_variadic, parameters))
+        options = dict(bound.arguments) if plain else {}
+        run = function if method == "transform_module" else each_function(function)
+        return Pass(info, run, options, given=(bound.args, bound.kwargs))
 
-    factory.__name__ = cls.__name__
+    factory.__name__, factory.__qualname__, factory.__module__ = cls.__name__, cls.__qualname__, cls.__module__
     factory.__doc__ = cls.__doc__
     return _register(factory, info, cls.__module__)
+
+
+def _is_variadic(parameter: inspect.Parameter) -> bool:
+    return parameter.kind not in (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether a value can stand in a file."""
+    if isinstance(value, (list, tuple)):
+        return all(map(_is_plain, value))
+    if isinstance(value, dict):
+        return all(_is_plain(key) and _is_plain(item) for key, item in value.items())
+    return value is None or type(value) in (bool, int, float, str)
 
 
 def each_function(function: Callable[..., Any]) -> Callable[..., IRModule]:

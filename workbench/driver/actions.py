@@ -82,6 +82,7 @@ class _Around:
         self.contents = contents
         self.deciders = deciders
         self.provider = provider
+        contents.hold(deciders)
         self.key = key_of(plan.target, plan.settings, *(id(decider) for decider in deciders))
 
     def action(self, row: Any) -> Action:

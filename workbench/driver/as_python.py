@@ -12,7 +12,7 @@ from ..core.errors import WorkbenchError
 from ..schedule.trace import Trace
 from ..tir.nodes import PrimFunc
 from .anchors import located
-from .plan import CompilePlan, EditRow, PassRow, PassSettings, Row, ScheduleRow, TextDelta, default_rows
+from .plan import CompilePlan, EditRow, PassRow, PassSettings, Row, ScheduleRow, TextDelta, default_rows, options_of
 from .text import function_text
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def _key(row: Row) -> tuple[Any, ...]:
 
 
 def _pass(row: PassRow) -> str:
-    options = ", ".join(f"{key}={value!r}" for key, value in json.loads(row.options).items())
+    options = ", ".join(f"{key}={value!r}" for key, value in options_of(json.loads(row.options)).items())
     return f"PASSES[{row.name!r}]({options})" if options else repr(row.name)
 
 

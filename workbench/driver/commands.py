@@ -22,7 +22,7 @@ import numpy as np
 import typer
 
 from ..core.errors import WorkbenchError, nearest
-from ..core.whole_file import write_whole
+from ..core.whole_file import write_arrays
 from ..frontend.onnx.model import from_onnx
 
 ModelPath = Annotated[Path, typer.Argument(help="an ONNX file", metavar="MODEL")]
@@ -318,7 +318,7 @@ def _read_npz(path: Path) -> dict[str, np.ndarray]:
 def _write_npz(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
     """Write all or nothing."""
     final = path if path.suffix == ".npz" else path.with_name(path.name + ".npz")
-    write_whole(final, lambda file: np.savez(file, **arrays), code="E-CLI-OUTPUT")  # type: ignore[arg-type]
+    write_arrays(final, arrays, code="E-CLI-OUTPUT")
 
 
 # --- measuring ------------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ made: a text is parsed, a pass looked up by name.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..core.code_names import is_own
@@ -18,7 +18,7 @@ from ..core.tensor import Tensor
 from ..core.transform import PASSES, Pass, defined_in, pass_named
 from ..tir.outside import Guard
 from .function_memo import FunctionMemo
-from .plan import EditRow, PassRow, Row, pass_row
+from .plan import EditRow, PassRow, Row, options_of, pass_row
 from .text import constants_in, function_text, parse_function
 
 
@@ -33,6 +33,11 @@ class Contents:
         self._passes: dict[PassRow, Pass] = {}
         self._memos: dict[str, FunctionMemo] = {}
         self._chosen: dict[str, str] = {}
+        self._held: dict[int, Any] = {}
+
+    def hold(self, things: Iterable[Any]) -> None:
+        """Keep what steps are known by the identity of: another thing at its address would be taken for it."""
+        self._held.update((id(thing), thing) for thing in things)
 
     def memo(self, key: str) -> FunctionMemo:
         """What a pass made of single functions, by the key of its action."""
@@ -78,16 +83,14 @@ class Contents:
     def pass_of(self, row: PassRow) -> Pass:
         """The pass of a row: the one that was chosen, else the one of this name."""
         if row not in self._passes:
-            self._passes[row] = pass_named(row.name, json.loads(row.options), row.own)
+            self._passes[row] = pass_named(row.name, options_of(json.loads(row.options)), row.own)
         return self._passes[row]
 
     def reloaded(self, row: PassRow) -> PassRow:
         """The row with the pass of this name as it is defined now; one that has no name is the same, keyed anew."""
         if row.name not in PASSES or (row.own and is_own(defined_in(PASSES[row.name]))):
             return self.row_of(self.pass_of(row), row.level)
-        now = PASSES[row.name]
-        made = now if isinstance(now, Pass) else now(**self.pass_of(row).options)
-        return self.row_of(made, row.level)
+        return self.row_of(self.pass_of(row).made_by(PASSES[row.name]), row.level)
 
     def settled(self, row: Row) -> Row:
         """A row from a file, with the pass of its name as it is today.

@@ -8,6 +8,7 @@ same state gives the same step.  Nothing in here knows what the actions do.
 from __future__ import annotations
 
 import hashlib
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -111,6 +112,9 @@ class History:
         self.contents = contents if contents is not None else Contents()
         self._steps: dict[str, Step] = {}
         self._plans: dict[str, CompilePlan] = {}
+        self._running: dict[str, threading.RLock] = {}
+        """Of the steps that are being computed: a second thread waits for the first one's."""
+        self._lock = threading.Lock()
         self.known: dict[str, Any] = {}
         """Origins by step, filled by `origin_index` when they are asked for."""
 
@@ -146,16 +150,25 @@ class History:
         named = list(zip(actions, identities(actions[: index + 1]), strict=False))
         for action, identity in progress.track(named, "pipeline", lambda pair: pair[0].name):
             labels[action.name] = count = labels.get(action.name, 0) + 1
-            known = self._steps.get(identity)
-            if known is None:
-                label = action.name if count == 1 else f"{action.name}#{count}"
-                known = self._run(identity, label, action, found)
-                if not isinstance(known.error, OfTheMoment):
-                    self._steps[identity] = known
-            found = known
+            label = action.name if count == 1 else f"{action.name}#{count}"
+            found = self._steps.get(identity) or self._computed(identity, label, action, found)
         if found is None:
             raise WorkbenchError("E-HISTORY-EMPTY", "a session has no steps")
         return found
+
+    def _computed(self, identity: str, label: str, action: Action, previous: Step | None) -> Step:
+        """The step, computed by one thread; others that want it wait."""
+        with self._lock:
+            running = self._running.setdefault(identity, threading.RLock())
+        with running:
+            known = self._steps.get(identity)
+            if known is None:
+                known = self._run(identity, label, action, previous)
+                if not isinstance(known.error, OfTheMoment):
+                    self._steps[identity] = known
+        with self._lock:
+            self._running.pop(identity, None)
+        return known
 
     def peek(self, actions: Sequence[Action], index: int) -> Step | None:
         """The step if it has been computed already."""

@@ -12,7 +12,7 @@ deltas: they hold what a person saw before and after, or the steps of a trace, n
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final
 
@@ -128,11 +128,42 @@ class PassRow:
 
 
 _UNPLAIN: Final = "\\u0000object"
+_TUPLE, _DICT = "\x00tuple", "\x00dict"
 
 
 def options_text(options: Mapping[str, Any]) -> str:
-    """Options as canonical JSON; a value that is not plain stands by its class and identity."""
-    return json.dumps(options, sort_keys=True, default=lambda value: f"\x00object {type(value).__name__} {id(value)}")
+    """Options as canonical JSON: other values, other texts; one that is not plain stands by its class and identity."""
+    return json.dumps(_encoded(dict(options)), sort_keys=True)
+
+
+def options_of(saved: Any) -> Any:
+    """The options of what `options_text` wrote, read as JSON."""
+    if isinstance(saved, list):
+        return [options_of(item) for item in saved]
+    if not isinstance(saved, dict):
+        return saved
+    if list(saved) == [_TUPLE] and isinstance(saved[_TUPLE], list):
+        return tuple(options_of(item) for item in saved[_TUPLE])
+    pairs = saved.get(_DICT)
+    if len(saved) == 1 and isinstance(pairs, list) and all(isinstance(one, list) and len(one) == 2 for one in pairs):
+        decoded = [(options_of(key), options_of(item)) for key, item in pairs]
+        return dict(decoded) if all(isinstance(key, Hashable) for key, _ in decoded) else saved
+    return {key: options_of(item) for key, item in saved.items()}
+
+
+def _encoded(value: Any) -> Any:
+    """A value as JSON has it; what JSON would make the same as another (a tuple, keys that are no texts) is marked."""
+    if value is None or type(value) in (bool, int, float, str):
+        return value
+    if type(value) is list:
+        return [_encoded(item) for item in value]
+    if type(value) is tuple:
+        return {_TUPLE: [_encoded(item) for item in value]}
+    if type(value) is dict and all(type(key) is str and not key.startswith("\x00") for key in value):
+        return {key: _encoded(item) for key, item in value.items()}
+    if type(value) is dict:
+        return {_DICT: [[_encoded(key), _encoded(item)] for key, item in value.items()]}
+    return f"\x00object {type(value).__name__} {id(value)}"
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from .plan import (
     ScheduleRow,
     TextDelta,
     TraceTail,
+    options_of,
     options_text,
 )
 
@@ -58,7 +59,7 @@ def _row(saved: Any, place: str, version: int) -> Row:
     if level not in ("relay", "tir", "native"):
         raise damaged(f"{place} works on {level[:40]!r}; there are relay, tir and native")
     if kind == "pass":
-        options = options_text(_mapping(saved, "options", place))
+        options = options_text(options_of(_mapping(saved, "options", place)))
         own = _text(saved, "code", place) if "code" in saved else ""
         return PassRow(_text(saved, "name", place), level, options, "", own)
     if kind == "lower":

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..core.errors import WorkbenchError, nearest
-from ..core.whole_file import write_whole
+from ..core.whole_file import write_arrays, write_whole
 from .devices import Device, cpu, require_cpu
 from .model import CompiledModel, as_argument, conform
 from .ndarray import NDArray, numpy_of
@@ -293,7 +293,7 @@ class DebugExecutor(GraphExecutor):
         kept = {name: array for name, array in self._values.items() if constants or name not in held}
         file = Path(path)
         file = file if file.suffix == ".npz" else file.with_name(file.name + ".npz")
-        return write_whole(file, lambda opened: np.savez(opened, **kept))
+        return write_arrays(file, kept)
 
 
 __all__ = ["DebugExecutor", "GraphExecutor"]

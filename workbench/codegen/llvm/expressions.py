@@ -54,7 +54,7 @@ class ExpressionEmitter:
         """Numbers of expressions, where debug locations tell them apart."""
         self._memo: list[dict[int, Value]] = [{}]
         self._alive: list[Any] = []
-        self._terms: dict[int, Terms] = {}
+        self._terms: dict[int, tuple[n.PrimExpr, Terms]] = {}
         self.counters: set[int] = set()
         """Variables, by identity, that may get another value in the same scope: counters of loops written out."""
 
@@ -109,8 +109,8 @@ class ExpressionEmitter:
         """An index of the function as a sum."""
         found = self._terms.get(id(index))
         if found is None:
-            found = self._terms[id(index)] = terms_of(index)
-        return found
+            found = self._terms[id(index)] = (index, terms_of(index))
+        return found[1]
 
     def known_part(self, part: n.PrimExpr) -> Value | None:
         """The value of a part of an index, if it was computed in a scope around this."""

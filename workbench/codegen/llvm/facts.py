@@ -40,6 +40,8 @@ class Facts:
         self._loads: dict[int, tuple[tuple[t.BufferLoad, bool], ...]] = {}
         self._variables: dict[int, frozenset[int] | None] = {}
         self._multiples: dict[int, int] = {}
+        self._alive: list[n.PrimExpr] = []
+        """What is known by its identity; some of it is made while code is emitted."""
         self._sizes: dict[int, _Size] = {}
         self._escapes: set[int] = set()
         shared = self._in_several_functions(body)
@@ -123,6 +125,7 @@ class Facts:
                 elif isinstance(node, t.BufferLoad):
                     loads.append((node, id(node) in chosen))
             found = self._loads[id(expr)] = tuple(loads)
+            self._alive.append(expr)
         return found
 
     def variables(self, expr: n.PrimExpr) -> frozenset[int] | None:
@@ -132,6 +135,7 @@ class Facts:
             more = any(isinstance(node, (t.BufferLoad, n.Call, n.Let)) for node in nodes)
             held = None if more else frozenset(id(node) for node in nodes if isinstance(node, n.Var))
             self._variables[id(expr)] = held
+            self._alive.append(expr)
         return self._variables[id(expr)]
 
     def multiple(self, index: n.PrimExpr) -> int:
@@ -139,6 +143,7 @@ class Facts:
         found = self._multiples.get(id(index))
         if found is None:
             found = self._multiples[id(index)] = multiple_of(index)
+            self._alive.append(index)
         return found
 
     def written_out(self, loop: t.For, small: bool) -> range | None:

@@ -282,7 +282,7 @@ class _Known:
     def __init__(self, seen: list[Seen], tolerance: float) -> None:
         self.tolerance = tolerance
         self.by_shape: dict[Any, list[np.ndarray]] = {}
-        self.answers: dict[int, bool] = {}
+        self.answers: dict[int, tuple[weakref.ref[np.ndarray], bool]] = {}
         self.ids = {id(part) for item in seen for part in flat(item.result)}
         for item in seen:
             for part in flat(item.result):
@@ -291,10 +291,11 @@ class _Known:
     def match(self, value: np.ndarray) -> bool:
         if id(value) in self.ids:
             return True
-        if id(value) not in self.answers:
+        known = self.answers.get(id(value))
+        if known is None or known[0]() is not value:
             group = self.by_shape.get((value.shape, value.dtype), [])
-            self.answers[id(value)] = any(self._close(value, other) for other in group)
-        return self.answers[id(value)]
+            known = self.answers[id(value)] = weakref.ref(value), any(self._close(value, other) for other in group)
+        return known[1]
 
     def _close(self, one: np.ndarray, other: np.ndarray) -> bool:
         step = max(1, one.size // 64)

@@ -300,7 +300,7 @@ class Inference(CallRules):
         result = yield self.visit(expr.body)
         promised = self.promised.get(id(expr))
         if promised is not None:
-            self.expect(promised, result, expr, "the function's result where it calls itself")
+            self.expect(promised[1], result, expr, "the function's result where it calls itself")
         if expr.ret_type is not None:
             self.expect(expr.ret_type, result, expr, "the declared result")
             result = expr.ret_type

@@ -25,13 +25,13 @@ class CallRules:
         self.unifier = unifier
         self.rigid: set[int] = set()
         self.place = ""
-        self.promised: dict[int, Type] = {}
+        self.promised: dict[int, tuple[e.Expr, Type]] = {}
         """Unknown results of functions that were called before their body was seen, by function."""
         self._waiting: list[tuple[e.Expr, IncompleteType, Callable[[], Type | None]]] = []
 
     def result_of(self, func: e.Function) -> Type:
         """A stand-in for the result of a function whose body has not been seen."""
-        return self.promised.setdefault(id(func), IncompleteType())
+        return self.promised.setdefault(id(func), (func, IncompleteType()))[1]
 
     def later(self, expr: e.Expr, rule: Callable[[], Type | None]) -> Type:
         """What `rule` answers, or a stand-in until it can."""
