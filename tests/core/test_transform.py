@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -264,3 +266,11 @@ def test_an_option_takes_the_values_that_it_knows(config):
 def test_a_level_is_a_whole_number(level):
     with pytest.raises(WorkbenchError, match="E-PASS-CONFIG"):
         PassContext(opt_level=level)
+
+
+def test_the_table_has_every_pass_in_a_process_that_has_used_none():
+    code = "from workbench.core.transform import PASSES; print(*(name for name in PASSES))"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True).stdout
+    import workbench.transform  # noqa: F401
+
+    assert set(found.split()) == {name for name in PASSES if PASSES.is_own(name)}

@@ -34,8 +34,11 @@ __all__ = [
 ]  # fmt: skip
 
 PASSES: Table[Any] = Table(
-    "pass", filled_by=("workbench.relay.transforms.all_passes", "workbench.tir.transforms.all_passes")
-)
+    "pass",
+    filled_by=(
+        "workbench.core.print_ir", "workbench.relay.transforms.all_passes", "workbench.tir.transforms.all_passes",
+    ),
+)  # fmt: skip
 """Every pass by name: a factory that takes the pass's options."""
 
 
