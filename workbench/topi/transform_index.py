@@ -155,8 +155,8 @@ def in_range_numpy(index: np.ndarray, extent: int) -> np.ndarray:
 class Take(Operator):
     """Slices of `data` along `axis` at `indices` (of the flat data when axis is None).
 
-    mode "clip" and "wrap" bring indices into range, "fast" too (as clip: nothing outside is ever read).  The first
-    `batch_dims` axes are shared.
+    mode "clip" and "wrap" bring indices into range, "fast" too (as clip: nothing outside is ever read, and an index
+    that is outside is not reported).  The first `batch_dims` axes are shared.
     """
 
     batch_dims: int = attribute(0, "leading axes that data and indices share", convert=convert.integer)
@@ -243,7 +243,7 @@ def _some_elements(op: Operator, extent: Dimension, indices: TensorType) -> None
 class Gather(Operator):
     """data with its index along `axis` replaced by `indices`; both have one rank (ONNX GatherElements).
 
-    Negative indices count from the end; those outside are brought into range.
+    Negative indices count from the end; those outside are brought into range: they are not reported when code runs.
     """
 
     axis: int = attribute(doc="axis that is indexed", convert=convert.integer)
@@ -294,7 +294,8 @@ class GatherNd(Operator):
     """Slices of `data` at index tuples, which stand along the *first* axis of `indices` (classic convention).
 
     indices (M, K...) and data (B..., N0, ...): the first `batch_dims` axes of data are shared with axes 1... of
-    indices, and M indices address the axes after them.
+    indices, and M indices address the axes after them.  Negative indices count from the end; those outside are brought
+    into range: they are not reported when code runs.
     """
 
     batch_dims: int = attribute(0, "leading axes shared", convert=convert.integer)

@@ -1,4 +1,8 @@
-"""Operators that pick elements: gather, scatter, slice, sort; indices known at import are checked against the axis."""
+"""Operators that pick elements: gather, scatter, slice, sort; indices known at import are checked against the axis.
+
+Indices that are known only at run time are not: ONNX calls one outside of its axis an error, compiled code reads the
+nearest element that there is (`topi.transform_index`), never memory of others.
+"""
 
 from __future__ import annotations
 
