@@ -177,7 +177,14 @@ _UNROLL: Final[dict[str, Callable[[Any], bool]]] = {
 
 
 def _is_unrolling(value: Any) -> bool:
-    return isinstance(value, dict) and all(key in _UNROLL and _UNROLL[key](item) for key, item in value.items())
+    if not isinstance(value, dict):
+        return False
+    given: dict[Any, Any] = value
+    return all(key in _UNROLL and _UNROLL[key](item) for key, item in given.items())
+
+
+def _is_sequence(value: Any) -> bool:
+    return isinstance(value, (list, tuple))
 
 
 @dataclass(frozen=True)
@@ -202,7 +209,7 @@ for _name, _meaning, (_expected, _fits) in (
     ("tir.disable_vectorize", "run vectorized loops as serial ones", _FLAG),
     ("tir.instrument_bound_checkers", "check every load and store against its buffer", _FLAG),
     ("tir.add_lower_pass", "known, and refused: a session takes passes by rerun(insert=...)",
-     ("nothing", lambda value: isinstance(value, (list, tuple)))),
+     ("nothing", _is_sequence)),
     ("tir.noalias", "assume that buffer parameters do not overlap (default true)", _FLAG),
 ):  # fmt: skip
     CONFIG_OPTIONS.register(_name, ConfigOption(_meaning, _expected, _fits), module=__name__)

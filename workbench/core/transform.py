@@ -350,10 +350,9 @@ def _is_variadic(parameter: inspect.Parameter) -> bool:
 
 def _is_plain(value: Any) -> bool:
     """Whether a value can stand in a file."""
-    if isinstance(value, (list, tuple)):
-        return all(map(_is_plain, value))
-    if isinstance(value, dict):
-        return all(_is_plain(key) and _is_plain(item) for key, item in value.items())
+    if isinstance(value, (list, tuple, dict)):
+        held: Any = value
+        return all(map(_is_plain, held)) and (not isinstance(value, dict) or all(map(_is_plain, held.values())))
     return value is None or type(value) in (bool, int, float, str)
 
 
