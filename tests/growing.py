@@ -360,7 +360,26 @@ def te_summed(n: int) -> Any:
     return [*xs, value]
 
 
+def te_reductions(n: int) -> Any:
+    """n times: the sum of each row, taken from its elements."""
+    x = value = te.placeholder(SHAPE, name="x")
+    for at in range(n):
+        k = te.reduce_axis((0, SHAPE[1]), name=f"k{at}")
+        total = te.compute(SHAPE[:1], lambda i, v=value, k=k: te.sum(v[i, k], axis=k), name=f"sum{at}")
+        value = te.compute(SHAPE, lambda i, j, v=value, r=total: v[i, j] - r[i], name=f"s{at}")
+    return [x, value]
+
+
 TE: dict[str, Callable[[int], Any]] = {
     builder.__name__: builder
-    for builder in (te_chain, te_doubled, te_expression, te_shared, te_concatenated, te_consumers, te_summed)
+    for builder in (
+        te_chain,
+        te_doubled,
+        te_expression,
+        te_shared,
+        te_concatenated,
+        te_consumers,
+        te_summed,
+        te_reductions,
+    )
 }

@@ -6,6 +6,8 @@ mean, pooling    rows in parallel; vectors where the innermost spatial iterator 
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from ...analysis.tree import BlockSite
 from ...core.node import written_size
 from ...tir import nodes as t
@@ -146,8 +148,9 @@ def parallel(schedule: Schedule, loops: list[LoopRV], work: int) -> LoopRV | Non
     if not loops:
         return None
     joined = loops[0] if len(loops) == 1 else schedule.fuse(*loops)
-    if work >= PARALLEL_FROM and schedule.why_not("parallel", joined) is None:
-        schedule.parallel(joined)
+    if work >= PARALLEL_FROM:
+        with suppress(ScheduleError):  # refused, it leaves the schedule as it is; why_not first would do the work twice
+            schedule.parallel(joined)
     return joined
 
 
