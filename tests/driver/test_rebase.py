@@ -319,11 +319,11 @@ def test_kernels_are_found_by_what_they_compute() -> None:
     error, found = leaky_kernels(("0.5", "0.375"))
     assert error is None and found.count("(0.75)") == 1 and found.count("(0.5)") == 1, "the other kernel was changed"
     error, found = leaky_kernels(("0.375", "0.125"))
-    assert error is None and found.count("(0.75)") == 1 and found.count("(0.125)") == 1, "they changed places"
+    assert error is not None and "what it computed is computed by another call only" in error.found, "it moved"
     error, found = leaky_kernels(("0.5", "0.625"))
     assert error is not None and "0.75" in error.found and "0.625" in error.found, "both changed the same number"
     error, found = leaky_kernels(("0.5", "0.5"))
-    assert error is not None and "there are 1 kernels of this name, there were 2" in error.found
+    assert error is not None and "shared by further calls now" in error.found
 
 
 @pytest.mark.parametrize(

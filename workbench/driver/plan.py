@@ -183,17 +183,15 @@ class StageRow:
 
 @dataclass(frozen=True)
 class Anchor:
-    """Which function an edit is of: a kernel by its fused function, else by its name among those named alike."""
+    """Which function an edit is of: a kernel by its fused function and by its calls among those of the entry."""
 
     name: str
     fingerprint: str = ""
     """Of the fused relay function of a kernel; empty for other functions."""
     alike: int = 1
     """How many kernels had this name up to its number."""
-    calls: int = 0
-    """How many calls shared a kernel; 0 where that is not known (files of earlier versions)."""
-    others: tuple[tuple[str, int], ...] = ()
-    """Where several calls share a kernel: the other kernels of the program, by fingerprint, and their calls."""
+    entry: tuple[tuple[str, str, str], ...] = ()
+    """The calls of the program's entry (`call_alignment.EntryCall`); none in files of earlier versions."""
 
 
 @dataclass(frozen=True)

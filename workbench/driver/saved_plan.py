@@ -95,13 +95,13 @@ def _tails(saved: dict[str, Any], place: str, version: int) -> tuple[TraceTail, 
 
 def _anchor(saved: dict[str, Any], place: str) -> Anchor:
     at = _mapping(saved, "at", place)
-    calls = _number(at, "calls", place) if "calls" in at else 0
-    others = at.get("others", [])
-    pairs = isinstance(others, list) and all(isinstance(pair, list) and len(pair) == 2 for pair in others)
-    if not pairs or not all(isinstance(key, str) and type(count) is int and count >= 0 for key, count in others):
-        raise damaged(f"others of {place} are no list of fingerprints with their calls")
-    known = tuple((key, count) for key, count in others)
-    return Anchor(_text(at, "name", place), _text(at, "fingerprint", place), _number(at, "alike", place), calls, known)
+    entry = at.get("entry", [])
+    calls = entry if isinstance(entry, list) else [None]
+    if not all(isinstance(call, list) and len(call) == 3 and all(isinstance(part, str) for part in call)
+               for call in calls):  # fmt: skip
+        raise damaged(f"entry of {place} is no list of calls")
+    known = tuple((name, content, reads) for name, content, reads in calls)
+    return Anchor(_text(at, "name", place), _text(at, "fingerprint", place), _number(at, "alike", place), known)
 
 
 def _listed(saved: dict[str, Any], key: str, place: str) -> list[tuple[dict[str, Any], str]]:
