@@ -207,18 +207,21 @@ def test_a_pass_is_found_by_name_and_code():
     made = cell(1)
     assert made.own_code_key and pass_named("Own", {}, made.own_code_key) is made
     assert PASSES["InferType"]().own_code_key == "", "versions change it, and its name means it"
+    code = made.own_code_key
     cell(2)
+    assert pass_named("Own", {}, code) is made, "it is held, and no other one has its code"
+    del made
     with pytest.raises(WorkbenchError, match="E-PASS-DIFFERS") as caught:
-        pass_named("Own", {}, made.own_code_key)
-    assert made.own_code_key in caught.value.expected and __name__ in caught.value.found
+        pass_named("Own", {}, code)
+    assert code in caught.value.expected and __name__ in caught.value.found
     cell(1)
-    assert pass_named("Own", {}, made.own_code_key)(module()).attrs["number"] == 1
+    assert pass_named("Own", {}, code)(module()).attrs["number"] == 1
     with pytest.raises(WorkbenchError, match="E-PASS-DIFFERS") as caught:
         pass_named("FoldConstant", {}, named_like_one_of_the_workbench().own_code_key)
     assert "the workbench's own" in caught.value.found
     PASSES.remove("Own")
     with pytest.raises(WorkbenchError, match="E-PASS-UNKNOWN") as caught:
-        pass_named("Own", {}, made.own_code_key)
+        pass_named("Own", {}, code)
     assert "cell" in caught.value.fix
 
 

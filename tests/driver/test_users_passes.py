@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 from typing import Any
 
@@ -195,3 +196,79 @@ def test_a_pass_written_as_a_class_keeps_its_arguments(arguments: str, tmp_path:
     assert added(wb.open(str(tmp_path / "s.wb.json"))) == 6
     exec(compile(CLASS.format(10), "cell", "exec"), names)
     assert added(session) == 6 and added(session.reload()) == 60
+
+
+# --- several passes of one name ---
+
+
+def scaling(number: int, name: str) -> Any:
+    """A pass that multiplies the program's result."""
+
+    @module_pass(name=name)
+    def Scales(mod: Any, ctx: PassContext) -> Any:
+        old = mod["main"]
+        body = relay.op.multiply(old.body, relay.const(np.float32(number)))
+        return mod.with_functions({"main": relay.Function(old.params, body, body.checked_type)})
+
+    return Scales
+
+
+def scaled(session: Any) -> float:
+    """By what the session's passes multiply."""
+    return float(next(iter(session.run({"x": np.ones((2, 3), "float32")}).values()))[0, 0])
+
+
+def test_two_passes_of_one_name_stay_two(tmp_path: Any) -> None:
+    double, triple = scaling(2, "Same"), scaling(3, "Same")
+    session = opened().rerun(insert={"InferType": double}).rerun(insert={"Same": triple})
+    session.save(str(tmp_path / "s.wb.json"))
+    again = wb.open(str(tmp_path / "s.wb.json"))
+    assert scaled(session) == scaled(session.reload()) == scaled(again) == scaled(again.reload()) == 6
+    assert executed(session.to_python(), opened().relay.module) == 6
+
+
+def test_each_of_two_passes_of_one_name_follows_its_own_cell() -> None:
+    cell = "\n@module_pass(name='Same')\ndef {}(mod, ctx):\n    return adding(mod, {})\n"
+    names: dict[str, Any] = {"__name__": "__main__"}
+    exec(compile(HEAD + cell.format("First", 1), "cell", "exec"), names)
+    exec(compile(HEAD + cell.format("Second", 20), "cell", "exec"), names)
+    session = opened().rerun(insert={"InferType": names["First"]}).rerun(insert={"Same": names["Second"]})
+    assert added(session) == added(session.reload()) == 21
+    exec(compile(HEAD + cell.format("First", 2), "cell", "exec"), names)
+    assert added(session) == 21 and added(session.reload()) == 22
+
+
+def test_a_pass_written_as_a_class_is_taken_as_it_is_now() -> None:
+    cell = "\n@module_pass(name='Adds')\nclass Adds:\n    def transform_module(self, mod, ctx):\n"
+    cell += "        return adding(mod, {})\n"
+    names: dict[str, Any] = {"__name__": "__main__"}
+    exec(compile(HEAD + cell.format(1), "cell", "exec"), names)
+    session = opened(passes=[names["Adds"](), "FuseOps"])
+    exec(compile(HEAD + cell.format(2), "cell", "exec"), names)
+    assert added(session) == 1 and added(session.reload()) == 2
+
+
+def executed(lines: str, program: Any) -> float:
+    """What the session multiplies that lines of Python make of a program."""
+    names: dict[str, Any] = {"program": program}
+    exec(compile(lines, "lines", "exec"), names)
+    return scaled(names["s"])
+
+
+def test_a_pass_named_like_one_of_the_workbench_is_found_by_its_code(tmp_path: Any) -> None:
+    mine = scaling(5, "FoldConstant")
+    program = opened().relay.module
+    for session in (opened(passes=[mine, "FuseOps"]), opened().rerun(replace={"FoldConstant": mine})):
+        session.save(str(tmp_path / "s.wb.json"))
+        again = wb.open(str(tmp_path / "s.wb.json"))
+        assert scaled(session) == scaled(again) == scaled(again.reload()) == 5
+        lines = session.to_python()
+        assert "# FoldConstant: a pass that is not the workbench's own" in lines
+        assert executed(lines, program) == 5
+    del mine, session, again
+    gc.collect()
+    for attempt in (lambda: wb.open(str(tmp_path / "s.wb.json")), lambda: executed(lines, program)):
+        with pytest.raises(WorkbenchError) as caught:
+            attempt()
+        assert caught.value.code == "E-PASS-DIFFERS" and "the workbench's own" in caught.value.found
+        assert "define it as it was then" in caught.value.fix

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -30,7 +31,7 @@ from .time_limit import check_time
 
 __all__ = [
     "PASSES", "Pass", "PassContext", "PassInfo", "PassInstrument", "Sequential", "defined_in", "each_function",
-    "function_pass", "module_pass", "pass_named",
+    "function_pass", "module_pass", "pass_named", "place_of", "users_passes",
 ]  # fmt: skip
 
 PASSES: Table[Any] = Table(
@@ -204,12 +205,37 @@ def pass_named(name: str, options: Mapping[str, Any] | None = None, code: str = 
             fix="run the cell or import the module that defines it first" if code else nearest(name, PASSES),
         )  # fmt: skip
     found = PASSES[name]
-    if options and isinstance(found, Pass):
+    if not code:
+        return _with_options(found, name, options or {})
+    for entry in (found, *reversed(users_passes(name))):
+        try:
+            made = _with_options(entry, name, options or {})
+        except WorkbenchError:
+            continue  # another one of this name takes other options
+        if made.own_code_key == code:
+            return made
+    raise _with_options(found, name, options or {}).differs(code)
+
+
+def _with_options(entry: Any, name: str, options: Mapping[str, Any]) -> Pass:
+    if options and isinstance(entry, Pass):
         raise WorkbenchError("E-PASS-OPTION", f"pass {name} has no options", found=", ".join(map(str, options)))
-    made: Pass = found(**(options or {}))
-    if code and made.own_code_key != code:
-        raise made.differs(code)
-    return made
+    return entry(**options)
+
+
+_defined: dict[str, list[weakref.ref[Any]]] = {}
+"""The users' passes by name, as long as anybody holds them: several may have one name, or a built-in one's."""
+
+
+def users_passes(name: str) -> list[Any]:
+    """The passes (or factories of passes) of a name that users have defined and hold, the latest last."""
+    return [entry for known in _defined.get(name, ()) if (entry := known()) is not None]
+
+
+def place_of(entry: Any) -> tuple[str, str]:
+    """The module and the function or class that a pass (or a factory of passes) is written as."""
+    written = str(getattr(entry._run if isinstance(entry, Pass) else entry, "__qualname__", ""))
+    return defined_in(entry), written.removesuffix(".transform_module").removesuffix(".transform_function")
 
 
 def defined_in(entry: Any) -> str:
@@ -319,6 +345,9 @@ def _register(factory: Any, info: PassInfo, module: str) -> Any:
 
 def _enter(name: str, entry: Any, module: str) -> None:
     """A pass of the user's that is called like one of the workbench's stands beside it: the name means the latter."""
+    if not is_own(module):
+        held = [known for known in _defined.get(name, ()) if known() is not None]
+        _defined[name] = [*held, weakref.ref(entry)]
     if is_own(module) or not PASSES.is_own(name):
         PASSES.register(name, entry, module=module, override=True)
 

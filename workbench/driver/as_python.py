@@ -38,8 +38,11 @@ def to_python(session: Session) -> str:
     opened = f"s = wb.open({', '.join(arguments)})"
     body = [*_under(plan.settings, opened), *_changes(session, base)]
     lines = ["import workbench as wb"]
-    if any("PASSES[" in line for line in body):
-        lines.append("from workbench.core.transform import PASSES")
+    used = [name for name, sign in (("PASSES", "PASSES["), ("pass_named", "pass_named(")) if sign in "".join(body)]
+    if used:
+        lines.append(f"from workbench.core.transform import {', '.join(used)}")
+    own = dict.fromkeys(row.name for row in plan.rows if isinstance(row, PassRow) and row.own)
+    lines += [_remark(f"{name}: a pass that is not the workbench's own; define it first") for name in own]
     guard = session.history.guard
     if guard is not None:
         lines.append(_remark(f"{guard}: look at the functions before you run this"))
@@ -72,10 +75,12 @@ def _under(settings: PassSettings, opened: str) -> list[str]:
 
 
 def _key(row: Row) -> tuple[Any, ...]:
-    return (row.kind, row.name, row.options if isinstance(row, PassRow) else "")
+    return (row.kind, row.name, *((row.options, row.own) if isinstance(row, PassRow) else ()))
 
 
 def _pass(row: PassRow) -> str:
+    if row.own:  # others may have its name, the workbench's passes too
+        return f"pass_named({row.name!r}, {options_of(json.loads(row.options))!r}, {row.own!r})"
     options = ", ".join(f"{key}={value!r}" for key, value in options_of(json.loads(row.options)).items())
     return f"PASSES[{row.name!r}]({options})" if options else repr(row.name)
 

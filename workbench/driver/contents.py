@@ -8,14 +8,13 @@ made: a text is parsed, a pass looked up by name.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ..core.code_names import is_own
 from ..core.errors import WorkbenchError
 from ..core.module import IRModule
 from ..core.tensor import Tensor
-from ..core.transform import PASSES, Pass, defined_in, pass_named
+from ..core.transform import PASSES, Pass, pass_named, place_of, users_passes
 from ..tir.outside import Guard
 from .function_memo import FunctionMemo
 from .plan import EditRow, PassRow, Row, options_of, pass_row
@@ -86,11 +85,25 @@ class Contents:
             self._passes[row] = pass_named(row.name, options_of(json.loads(row.options)), row.own)
         return self._passes[row]
 
-    def reloaded(self, row: PassRow) -> PassRow:
-        """The row with the pass of this name as it is defined now; one that has no name is the same, keyed anew."""
-        if row.name not in PASSES or (row.own and is_own(defined_in(PASSES[row.name]))):
-            return self.row_of(self.pass_of(row), row.level)
-        return self.row_of(self.pass_of(row).made_by(PASSES[row.name]), row.level)
+    def reloaded(self, row: PassRow, rows: Sequence[Row]) -> PassRow:
+        """The row, one of `rows`, with its pass as it is defined now; one that is not defined anew is keyed anew."""
+        chosen = self.pass_of(row)
+        now = PASSES.get(row.name) if not row.own else self._defined_anew(chosen, row, rows)
+        if now is None:
+            return self.row_of(chosen, row.level)
+        return self.row_of(chosen.made_by(now), row.level)
+
+    def _defined_anew(self, chosen: Pass, row: PassRow, rows: Sequence[Row]) -> Any:
+        """What a user's pass is now: the latest of its name that is written in its place; None where that is itself.
+
+        Of several passes in one place (a cell run again, a function that makes passes) each row keeps its own.
+        """
+        others = [item for item in rows if isinstance(item, PassRow) and item.name == row.name and item.own]
+        place = place_of(chosen)
+        alike = {item.own for item in others if place_of(self.pass_of(item)) == place}
+        if row.name not in PASSES or len(alike) > 1:
+            return None
+        return next((entry for entry in reversed(users_passes(row.name)) if place_of(entry) == place), None)
 
     def settled(self, row: Row) -> Row:
         """A row from a file, with the pass of its name as it is today.

@@ -242,11 +242,12 @@ class Session:
         """The same plan with the passes as they are defined now.
 
         A pass whose cell was run again with other code is run again, and everything after it; what comes before is
-        taken from the history.
+        taken from the history.  Where a plan has two passes that were written in one place, each stays what it is.
         """
         contents = self.history.contents
-        rows = tuple(contents.reloaded(row) if isinstance(row, PassRow) else row for row in self.plan.rows)
-        return self._with(replace_field(self.plan, rows=rows))
+        rows = self.plan.rows
+        made = tuple(contents.reloaded(row, rows) if isinstance(row, PassRow) else row for row in rows)
+        return self._with(replace_field(self.plan, rows=made))
 
     def edit(
         self,
