@@ -13,7 +13,7 @@ import pytest
 
 import workbench as wb
 from workbench import relay
-from workbench.codegen.llvm import machine, pipelines
+from workbench.codegen.llvm import machine
 from workbench.codegen.llvm.backend import backend
 from workbench.codegen.llvm.pipelines import ATTRIBUTE
 from workbench.core.module import IRModule
@@ -110,14 +110,3 @@ def test_debug_locations_change_no_code() -> None:
         assert sections(machine.compile_job(machine.job_of(text, session().target))) == sections(
             executed().objects[kernel]
         )
-
-
-def test_the_entry_of_a_model_is_host_code_and_kernels_are_not() -> None:
-    x = relay.var("x", shape=(64, 64))
-    session = wb.open(IRModule.from_expr(relay.Function([x], relay.nn.softmax(relay.nn.softmax(x)))))
-    texts = {name: session.codegen[name].source("ll") for name in ("main", "fused_nn_softmax")}
-    assert [pipelines.selection_level(text, pipelines.LEAN) for text in texts.values()] == [0, 3]
-    assert [pipelines.selection_level(text, 2) for text in texts.values()] == [2, 2]
-    given = np.random.default_rng(0).standard_normal((64, 64)).astype("float32")
-    (result,) = session.run({"x": given}).values()
-    np.testing.assert_allclose(result.sum(axis=1), 1.0, rtol=1e-5)

@@ -238,11 +238,6 @@ def needs_one_pass(body: t.Stmt) -> bool:
     return has_explicit_vectors(body) and not any(_has_condition(loop) for loop in loops if not _unrolls(loop))
 
 
-def only_calls(body: t.Stmt) -> bool:
-    """Whether a function computes nothing in loops of its own."""
-    return not any(isinstance(stmt, (t.For, t.While)) for stmt in _statements(body))
-
-
 def _has_condition(loop: t.For) -> bool:
     inside = {id(stmt.var) for stmt in _statements(loop.body) if isinstance(stmt, t.For)}
     conditions = (stmt.condition for stmt in _statements(loop.body) if isinstance(stmt, t.IfThenElse))

@@ -12,8 +12,8 @@ from typing import Any
 from ...arith import nodes as n
 from ...core.errors import WorkbenchError, nearest
 from ...tir import nodes as t
-from .facts import Facts, needs_one_pass, only_calls
-from .pipelines import ATTRIBUTE, HOST
+from .facts import Facts, needs_one_pass
+from .pipelines import ATTRIBUTE
 from .places import SourcePlace
 from .returns import RESULT, answers
 from .signature import emit_signature
@@ -36,10 +36,9 @@ def emit_kernel(
     scope = module.subprogram(symbol, source_file) if lines is not None else None
     noalias = bool(func.attrs.get("noalias", True))
     lean = f" {ATTRIBUTE}" if needs_one_pass(func.body) else ""
-    host = f" {HOST}" if func.attrs.get("role") == "entry" and only_calls(func.body) else ""
     answering = answers(func)
     given = [*_parameters(func, noalias), *([f"ptr noalias {RESULT}"] if answering else [])]
-    header = f"define i32 @{symbol}({', '.join(given)}) nounwind{lean}{host}"
+    header = f"define i32 @{symbol}({', '.join(given)}) nounwind{lean}"
     writer = FunctionWriter(module, header, scope)
 
     def kernel_symbol(wanted: str, call: n.Call) -> str:

@@ -149,7 +149,7 @@ def target_machine(job: Job, jit: bool = False) -> Any:
         found = llvm.Target.from_triple(triple)
     except RuntimeError as error:
         raise WorkbenchError("E-CODEGEN-TRIPLE", f"LLVM has no target {triple!r}", found=str(error)[:120]) from None
-    level = pipelines.selection_level(job.text, job.optimise)
+    level = 3 if job.optimise == LEAN else min(job.optimise, 3)
     return found.create_target_machine(
         cpu=job.cpu, features=job.features, opt=level, reloc="pic", codemodel="default", abiname=job.abi
     )

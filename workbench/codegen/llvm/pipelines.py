@@ -7,8 +7,6 @@ are optimised in a module of their own and joined with the rest again.
     module = optimised(llvm, text, context, machine, LEAN)
 
 With a level 0 to 3, LLVM's pipeline of that level runs over the whole module.
-
-A module whose functions carry ``"host"`` only calls kernels, one after the other: instructions are selected quickly.
 """
 
 from __future__ import annotations
@@ -23,7 +21,6 @@ FULL: Final = 3
 _FUNCTION: Final = re.compile(r"^define ([^\n]*) @([\w.$]+)\((.*?)\) ([^\n]*)\{\n.*?^\}\n", re.MULTILINE | re.DOTALL)
 _PARAMETER: Final = re.compile(r" %[\w.]+(?=,|$)")
 ATTRIBUTE: Final = '"lean"'
-HOST: Final = '"host"'
 
 
 def optimised(llvm: Any, text: str, context: Any, machine: Any, level: int) -> Any:
@@ -47,16 +44,6 @@ def optimised(llvm: Any, text: str, context: Any, machine: Any, level: int) -> A
                 module.get_function(found[2]).linkage = "internal"
         module.verify()
     return module
-
-
-def selection_level(text: str, level: int) -> int:
-    """How carefully LLVM selects instructions and gives out registers: 0 to 3.
-
-    At 3 the entry of a model of 100 kernels takes 117 ms, at 0 it takes 16, and runs no slower.
-    """
-    if level != LEAN:
-        return min(level, 3)
-    return 0 if HOST in text else 3
 
 
 def _parsed(llvm: Any, text: str, context: Any, machine: Any) -> Any:
