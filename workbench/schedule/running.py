@@ -14,6 +14,7 @@ from typing import Any
 
 from ..arith.nodes import Var
 from ..core import origin
+from .aliasing import require_order_kept
 from .arguments import UNSAFE, ResultName, checked, recorded, with_numbers
 from .errors import Attempt, ScheduleError, refuse, require
 from .references import BlockRV, ExprRV, LoopRV, Reference, make_reference
@@ -59,6 +60,7 @@ def run(state: ScheduleState, entry: Primitive, given: dict[str, Any]) -> tuple[
             change = _unsafely(entry, state, positional, named)
             kept.append((UNSAFE, True))
         else:
+            require_order_kept(state, entry)
             change = entry.function(state, *positional, **named)
         made, names = state.advanced(entry.name, kept, change, entry.version)
     except ScheduleError as error:
@@ -116,6 +118,7 @@ def _checked(state: ScheduleState, entry: Primitive, given: dict[str, Any]) -> t
 def _unsafely(entry: Primitive, state: ScheduleState, positional: list[Any], named: dict[str, Any]) -> Change[Any]:
     """What a primitive does when legality does not stop it; what it went over becomes notes, and marks the function."""
     working = state.unsafe()
+    require_order_kept(working, entry)
     change: Change[Any] = entry.function(working, *positional, **named)
     waived = tuple(dict.fromkeys(working.waived or ()))
     if not waived:
