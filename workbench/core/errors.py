@@ -93,9 +93,9 @@ PICTURES: Final = _pictures()
 _ON_ONE_LINE: Final = {**PICTURES, 9: "\u2409", 10: " "}
 
 
-def nearest(name: str, names: Iterable[str]) -> str:
-    """A hint ``did you mean 'x'?`` or the empty string."""
-    close = difflib.get_close_matches(name, list(names), n=1)
+def nearest(name: Any, names: Iterable[str]) -> str:
+    """A hint ``did you mean 'x'?`` or the empty string; what is no text is like no name."""
+    close = difflib.get_close_matches(name, list(names), n=1) if isinstance(name, str) else []
     return f"did you mean {close[0]!r}?" if close else ""
 
 

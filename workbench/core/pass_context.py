@@ -12,8 +12,10 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Final
 
+from .arguments import by_name, items
 from .errors import WorkbenchError
 from .module import IRModule
+from .pass_table import CLASSIC, pass_names
 from .table import Table
 
 
@@ -47,11 +49,16 @@ class PassInfo:
     traceable: bool = False
 
 
+_ASKED: Final = ("enter_pass_ctx", "exit_pass_ctx", "should_run", "run_before_pass", "run_after_pass")
+MOST_LEVEL: Final = 100
+
+
 class PassContext:
     """The settings under which passes run; use it with `with`.
 
     `opt_level`: passes of a higher level are skipped; not named, it is that of the context around (2 outside of any).
-    `required_pass` run whatever their level, `disabled_pass` never.
+    `required_pass` run whatever their level, `disabled_pass` never; names of passes that there are, of the user's too
+    (of those disabled also classic ones that this compiler has not).
     `config` holds options by dotted name ("relay.FuseOps.max_depth"), checked against `CONFIG_OPTIONS`.
     """
 
@@ -65,16 +72,12 @@ class PassContext:
         trace: Any = None,
     ) -> None:
         self._own_opt_level = opt_level
-        self.required_pass = tuple(required_pass or ())
-        self.disabled_pass = tuple(disabled_pass or ())
-        self.instruments = tuple(instruments or ())
-        self.config = dict(config or {})
+        self.required_pass = pass_names(required_pass, "PassContext(required_pass=...)")
+        self.disabled_pass = pass_names(disabled_pass, "PassContext(disabled_pass=...)", CLASSIC)
+        self.instruments = _instruments(instruments)
+        _require_level(opt_level)
+        self.config = by_name(config, "PassContext(config=...)", "E-PASS-CONFIG", '{"relay.FuseOps.max_depth": 8}')
         self.trace = trace
-        if opt_level is not None and type(opt_level) is not int:
-            raise WorkbenchError(
-                "E-PASS-CONFIG", "an optimisation level is a whole number", where="PassContext(opt_level=...)",
-                found=repr(opt_level)[:80], expected="0, 1, 2, 3",
-            )  # fmt: skip
         _require_config(self.config)
 
     @property
@@ -160,6 +163,26 @@ class PassContext:
     def __exit__(self, *exception: object) -> None:
         _entered.set(_entered.get()[:-1])
         self._exit_instruments()
+
+
+def _require_level(level: Any) -> None:
+    if level is not None and (type(level) is not int or not 0 <= level <= MOST_LEVEL):
+        raise WorkbenchError(
+            "E-PASS-CONFIG", "an optimisation level is a whole number", where="PassContext(opt_level=...)",
+            found=repr(level)[:80], expected=f"0, 1, 2, 3, at most {MOST_LEVEL}",
+        )  # fmt: skip
+
+
+def _instruments(given: Any) -> tuple[PassInstrument, ...]:
+    where = "PassContext(instruments=...)"
+    made = items(given, where, "E-PASS-CONFIG", "[PassTimingInstrument()]")
+    for one in made:
+        if isinstance(one, type) or not all(hasattr(one, name) for name in _ASKED):
+            raise WorkbenchError(
+                "E-PASS-CONFIG", "this is no instrument", where=where, found=repr(one)[:80],
+                expected="an object of a PassInstrument's class", fix="call the class: [PassTimingInstrument()]",
+            )  # fmt: skip
+    return made
 
 
 def _is_count(value: Any) -> bool:

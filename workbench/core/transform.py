@@ -15,32 +15,24 @@ from __future__ import annotations
 
 import functools
 import inspect
-import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from . import progress
+from .arguments import items
 from .code_key import code_key, without_key
 from .code_names import Keyed, is_own
 from .errors import InternalError, WorkbenchError, nearest
 from .module import IRModule
 from .node import Node
 from .pass_context import PassContext, PassInfo, PassInstrument
-from .table import Table
+from .pass_table import PASSES, note_users_pass, users_passes
 from .time_limit import check_time
 
 __all__ = [
     "PASSES", "Pass", "PassContext", "PassInfo", "PassInstrument", "Sequential", "defined_in", "each_function",
-    "function_pass", "module_pass", "pass_named", "place_of", "users_passes",
+    "function_pass", "module_pass", "pass_named", "place_of", "require_pass",
 ]  # fmt: skip
-
-PASSES: Table[Any] = Table(
-    "pass",
-    filled_by=(
-        "workbench.core.print_ir", "workbench.relay.transforms.all_passes", "workbench.tir.transforms.all_passes",
-    ),
-)  # fmt: skip
-"""Every pass by name: a factory that takes the pass's options."""
 
 
 class Pass(Keyed):
@@ -223,15 +215,6 @@ def _with_options(entry: Any, name: str, options: Mapping[str, Any]) -> Pass:
     return entry(**options)
 
 
-_defined: dict[str, list[weakref.ref[Any]]] = {}
-"""The users' passes by name, as long as anybody holds them: several may have one name, or a built-in one's."""
-
-
-def users_passes(name: str) -> list[Any]:
-    """The passes (or factories of passes) of a name that users have defined and hold, the latest last."""
-    return [entry for known in _defined.get(name, ()) if (entry := known()) is not None]
-
-
 def place_of(entry: Any) -> tuple[str, str]:
     """The module and the function or class that a pass (or a factory of passes) is written as."""
     written = str(getattr(entry._run if isinstance(entry, Pass) else entry, "__qualname__", ""))
@@ -254,6 +237,17 @@ ModulePass = FunctionPass = Pass
 """Classic names: what `module_pass` and `function_pass` make."""
 
 
+def require_pass(chosen: Any) -> Pass:
+    """A pass, as such.  Raises `WorkbenchError` for anything else."""
+    if not isinstance(chosen, Pass):
+        raise WorkbenchError(
+            "E-PASS-KIND", "this is no pass", found=repr(chosen)[:80],
+            expected="the name of a pass, or what @function_pass and @module_pass make",
+            fix="a pass with options is called first: MyPass(option=1)",
+        )  # fmt: skip
+    return chosen
+
+
 class Sequential(Pass):
     """Passes in order; those that the context disables, or whose level is too high, are skipped."""
 
@@ -264,8 +258,11 @@ class Sequential(Pass):
         name: str = "sequential",
         required: Sequence[str] | None = None,
     ) -> None:
-        self.passes = tuple(passes)
+        self.passes = items(passes, "Sequential(passes)", "E-PASS-KIND", "[InferType(), FuseOps()]")
+        for chosen in self.passes:
+            require_pass(chosen)
         super().__init__(PassInfo(name, opt_level, tuple(required or ())), self._run_all, {})
+        note_users_pass(name, self)  # a context may name it
 
     def key_parts(self) -> tuple[Any, ...]:
         """What it depends on: its passes, in order."""
@@ -346,8 +343,7 @@ def _register(factory: Any, info: PassInfo, module: str) -> Any:
 def _enter(name: str, entry: Any, module: str) -> None:
     """A pass of the user's that is called like one of the workbench's stands beside it: the name means the latter."""
     if not is_own(module):
-        held = [known for known in _defined.get(name, ()) if known() is not None]
-        _defined[name] = [*held, weakref.ref(entry)]
+        note_users_pass(name, entry)
     if is_own(module) or not PASSES.is_own(name):
         PASSES.register(name, entry, module=module, override=True)
 

@@ -46,6 +46,8 @@ def write_whole(
 
     Raises `WorkbenchError` with `code`; what was there before is then still there.
     """
+    if not isinstance(path, (str, os.PathLike)):
+        raise WorkbenchError(code, "this is no path", found=repr(path)[:80], expected="a text or a Path")
     final = Path(path)
     try:
         _write(final, content, mode)

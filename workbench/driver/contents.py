@@ -11,10 +11,10 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ..core.errors import WorkbenchError
 from ..core.module import IRModule
+from ..core.pass_table import users_passes
 from ..core.tensor import Tensor
-from ..core.transform import PASSES, Pass, pass_named, place_of, users_passes
+from ..core.transform import PASSES, Pass, pass_named, place_of, require_pass
 from ..tir.outside import Guard
 from .function_memo import FunctionMemo
 from .plan import EditRow, PassRow, Row, options_of, pass_row
@@ -58,13 +58,7 @@ class Contents:
 
     def row_of(self, chosen: str | Pass, level: str) -> PassRow:
         """The row of a pass given by name or as an object."""
-        made = pass_named(chosen) if isinstance(chosen, str) else chosen
-        if not isinstance(made, Pass):
-            raise WorkbenchError(
-                "E-PASS-KIND", "this is no pass", found=repr(made)[:80],
-                expected="the name of a pass, or what @function_pass and @module_pass make",
-                fix="a pass with options is called first: MyPass(option=1)",
-            )  # fmt: skip
+        made = pass_named(chosen) if isinstance(chosen, str) else require_pass(chosen)
         row = pass_row(made, level)
         self._passes[row] = made  # of two with one code the later one: the other's data may have changed since
         return row

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from ..core.arguments import by_name
 from ..core.equal import same
 from ..core.errors import WorkbenchError, nearest
 from ..core.module import IRModule
@@ -44,6 +45,7 @@ def functions_of(change: Any, program: IRModule) -> dict[str, Any]:
 
 def as_kernels(change: Mapping[str, Any]) -> dict[str, Any]:
     """Unscheduled kernels from te tensors."""
+    change = by_name(change, "edit(te=...)", "E-EDIT-KIND", "{kernel: te tensors}")
     for name, value in change.items():
         tensors = isinstance(value, (list, tuple)) and all(isinstance(item, Tensor) for item in value)
         if not (isinstance(value, PrimFunc) or (tensors and value)):
@@ -78,6 +80,7 @@ def rescheduled(row: ScheduleRow, schedules: Mapping[str, Any], stage: Stage, ta
     Raises `WorkbenchError` for a kernel that is not there, and for a schedule of another function.
     """
     kernels = stage.kernels(target)
+    schedules = by_name(schedules, "edit(schedule=...)", "E-EDIT-KIND", "{kernel: what s.schedule(kernel) gives}")
     made: dict[str, TraceTail] = {}
     for name, schedule in schedules.items():
         if not hasattr(schedule, "trace"):

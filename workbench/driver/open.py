@@ -8,6 +8,7 @@ from typing import Any
 
 from ..codegen.backend import building_for
 from ..core import origin
+from ..core.arguments import by_name, items
 from ..core.errors import WorkbenchError
 from ..core.module import IRModule
 from ..core.time_limit import time_limit as boxed
@@ -72,7 +73,8 @@ def open_session(
         source, module.fingerprint(), isinstance(x, (str, os.PathLike)), tuple(given.items()), tuple(assume or ())
     )
     contents = Contents()
-    graph = None if passes is None else [contents.row_of(name, "relay") for name in passes]
+    listed = items(passes, "open(passes=...)", "E-PASS-KIND", '["InferType", "FuseOps"]')
+    graph = None if passes is None else [contents.row_of(chosen, "relay") for chosen in listed]
     root = import_action(module, program, origins)
     plan = CompilePlan.of(program, root.level, chosen, graph)
     return Session(History(root, contents), plan, deciding())
@@ -107,6 +109,7 @@ def _refuse_for_saved(**given: Any) -> None:
 def _imported(x: Any, shape: Any, params: Any, assume: Any = None) -> tuple[IRModule, str]:
     """The program that `x` stands for, and a name for it."""
     _require_heard(x, shape, params)
+    params = by_name(params, "open(params=...)", "E-OPEN-ARGUMENT", "{name: array}")
     if assume and not (isinstance(x, (str, os.PathLike, bytes)) or hasattr(x, "SerializeToString")):
         raise WorkbenchError(
             "E-OPEN-ASSUME", "assume= is for models from files", found=type(x).__name__, expected="an ONNX model",
@@ -127,7 +130,7 @@ def _imported(x: Any, shape: Any, params: Any, assume: Any = None) -> tuple[IRMo
     if isinstance(x, (str, os.PathLike, bytes)) or hasattr(x, "SerializeToString"):
         module, held = from_onnx(x, shape=dict(shape) if shape else None, assume=assume)
         name = os.path.basename(str(x)) if isinstance(x, (str, os.PathLike)) else "ONNX model"
-        return with_params(module, {**held, **(params or {})}), name
+        return with_params(module, {**held, **params}), name
     raise WorkbenchError(
         "E-OPEN-KIND",
         f"a {type(x).__name__} cannot be opened",

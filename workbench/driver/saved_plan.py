@@ -43,7 +43,10 @@ def settings_from(saved: Any) -> PassSettings:
         made = PassSettings.from_json(saved)
         made.context()
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise damaged(f"settings: {error!r}") from None
+        raise damaged(f"settings: {error!r:.200}") from None
+    except WorkbenchError as error:
+        error.where = f"settings of the saved session, {error.where}"
+        raise
     return made
 
 

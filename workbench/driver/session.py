@@ -20,6 +20,7 @@ import numpy as np
 
 from .._lazy import views
 from ..codegen.backend import building_for
+from ..core.arguments import by_name, items
 from ..core.errors import WorkbenchError, nearest
 from ..core.transform import Pass, PassInstrument
 from ..schedule.schedule import Schedule
@@ -153,10 +154,10 @@ class Session:
         index, row = self.plan.schedule_row()
         schedules = self._required(index).stage.schedules if row is not None else {}
         kernels = self._before_schedule().kernels(self.target)
-        if kernel not in kernels:
+        if not isinstance(kernel, str) or kernel not in kernels:
             raise WorkbenchError(
                 "E-KERNEL-UNKNOWN", f"there is no kernel {kernel!r}", expected="one of session.kernels",
-                fix=nearest(str(kernel), kernels),
+                fix=nearest(kernel, kernels),
             )  # fmt: skip
         if default and kernel in schedules:
             return schedules[kernel].copy()
@@ -191,22 +192,28 @@ class Session:
         """
         contents = self.history.contents
         disabled_pass = (disabled_pass,) if isinstance(disabled_pass, str) else disabled_pass
+        disabled_pass = items(disabled_pass, "rerun(disabled_pass=...)", "E-PASS-KIND", '["FuseOps"]')
+        replace, insert = (
+            by_name(given, f"rerun({name}=...)", "E-PASS-KIND", '{"FuseOps": a pass}', (str, int))
+            for name, given in (("replace", replace), ("insert", insert))
+        )
         plan = self.plan if target is None else replace_field(self.plan, target=building_for(target))
         if passes is not None:
-            plan = plan.with_graph([contents.row_of(chosen, "relay") for chosen in passes])
+            listed = items(passes, "rerun(passes=...)", "E-PASS-KIND", '["InferType", "FuseOps"]')
+            plan = plan.with_graph([contents.row_of(chosen, "relay") for chosen in listed])
         made = self._with(plan)
-        for label, chosen in (replace or {}).items():
+        for label, chosen in replace.items():
             made = made._replaced(label, chosen)
-        found = {label: made._index(label) for label in insert or {}}
-        for label, chosen in sorted((insert or {}).items(), key=lambda item: -found[item[0]]):
+        found = {label: made._index(label) for label in insert}
+        for label, chosen in sorted(insert.items(), key=lambda item: -found[item[0]]):
             made = made._inserted(label, chosen)
         known = {row.name for row in made.plan.rows if row.kind == "pass"}
-        for name in disabled_pass or ():
+        for name in disabled_pass:
             if name not in known:
                 raise WorkbenchError(
                     "E-PASS-UNKNOWN", f"the pipeline has no pass {name!r}", fix=nearest(name, self.labels)
                 )
-        return made._with(made.plan.without_passes(tuple(disabled_pass or ())))
+        return made._with(made.plan.without_passes(disabled_pass))
 
     def _replaced(self, label: str, chosen: str | Pass) -> Session:
         """With another pass in the place of the step of this label."""
@@ -339,11 +346,7 @@ class Session:
 
     def run(self, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
         """Run the native code on arrays by input name; outputs by name."""
-        if not isinstance(inputs, Mapping):
-            raise WorkbenchError(
-                "E-RUN-INPUT", "inputs are given by name", found=type(inputs).__name__, expected='{"x": array, ...}'
-            )
-        return self.build().run(inputs)
+        return self.build().run(by_name(inputs, "run(inputs)", "E-RUN-INPUT", '{"x": array, ...}'))
 
     @with_progress
     def check_numerics(
