@@ -95,6 +95,20 @@ def test_an_edit_of_one_call_neither_moves_nor_spreads(
     assert kept["Codegen"].error is None and marked(kept, kept["Schedule"], sign) == [False, False]
 
 
+def test_a_conflict_names_its_step_and_its_reason_is_printed_whole() -> None:
+    session = opened(0.375, 0.375)
+    text = session.tir["fused_nn_leaky_relu"].script()
+    edited = session.edit(tir={"fused_nn_leaky_relu": text.replace("0.375", "0.875")})
+    changed = with_alphas(edited, 0.5, 0.625)
+    error = changed["Edit#2"].error
+    assert error is not None and error.where == "step Edit#2, fused_nn_leaky_relu, fused_nn_leaky_relu_1", error.where
+    printed = next(line for line in str(error).splitlines() if line.startswith("  found"))
+    assert printed == f"  found     {error.found}", "it is not cut"
+    for part in ("0.375", "0.875", "what comes before has", "T.float32(0.5)", "T.float32(0.625)"):
+        assert part in printed, printed
+    assert changed["Codegen"].error.where == error.where
+
+
 def call(text: str) -> EntryCall:
     return EntryCall(*text.split(":"))
 

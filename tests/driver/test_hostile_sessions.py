@@ -120,6 +120,53 @@ def test_a_hostile_session_is_one_error(name: str, document: dict[str, Any], tmp
     assert len(str(caught.value).split("\n")) <= 6 and len(str(caught.value)) < 2500
 
 
+def moved(document: dict[str, Any], kind: str, place: int) -> None:
+    row = next(row for row in document["plan"] if row["kind"] == kind)
+    document["plan"].remove(row)
+    document["plan"].insert(place, row)
+
+
+AT_OPEN: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "rows in reverse": lambda d: d["plan"].reverse(),
+    "code generated twice": lambda d: d["plan"].append({"kind": "codegen"}),
+    "no code generated": lambda d: d["plan"].pop(),
+    "nothing at all": lambda d: d["plan"].clear(),
+    "a pass after code generation": lambda d: d["plan"].append({"kind": "pass", "name": "Simplify", "level": "tir"}),
+    "lowered twice": lambda d: d["plan"].insert(-1, {"kind": "lower"}),
+    "scheduled before it is lowered": lambda d: moved(d, "schedule", 0),
+    "not lowered": lambda d: d["plan"].remove({"kind": "lower"}),
+    "a graph pass among loop passes": lambda d: d["plan"].insert(-1, {"kind": "pass", "name": "FuseOps"}),
+    "two names of one output": lambda d: d["attrs"].update(output_names=["a", "b"]),
+    "names in a list": lambda d: d["attrs"].update(output_names=[["q"]]),
+    "a number as a name": lambda d: d["attrs"].update(output_names=[5]),
+    "a level of thirty digits": lambda d: d["settings"].update(level=10**30),
+    "an unknown pass disabled": lambda d: d["settings"].update(disabled=["FuseOpps"]),
+    "an unknown pass required": lambda d: d["settings"].update(required=["Nope"]),
+}
+
+
+@pytest.mark.parametrize("name", AT_OPEN)
+def test_a_session_that_nobody_saved_is_refused_when_it_is_opened(
+    name: str, document: dict[str, Any], tmp_path: Path
+) -> None:
+    changed = json.loads(json.dumps(document))
+    AT_OPEN[name](changed)
+    path = tmp_path / "hostile.wb.json"
+    path.write_text(json.dumps(changed))
+    with pytest.raises(WorkbenchError) as caught:
+        wb.open(str(path))
+    assert not isinstance(caught.value, InternalError) and caught.value.code.startswith("E-"), f"{caught.value}"
+    assert any(word in str(caught.value) for word in ("plan", "attrs", "names of outputs", "settings")), f"{caught.value}"
+
+
+def test_names_of_outputs_that_do_not_fit_are_one_error_of_the_step() -> None:
+    x = relay.var("x", shape=(2,))
+    module = wb.IRModule.from_expr(relay.Function([x], relay.nn.relu(x)))
+    for names in (("a", "b"), (5,), "a"):
+        error = wb.open(module.with_attr("output_names", names))["Lower"].error
+        assert error is not None and error.code == "E-LOWER-OUTPUTS", f"{error}"
+
+
 ODD: tuple[Any, ...] = (math.inf, -math.inf, math.nan, -1, 0, 1e308, 2**70, 0.5, True, "7", None, [], [3], {}, {"a": 1})
 
 

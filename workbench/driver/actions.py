@@ -185,7 +185,7 @@ class _Around:
                 report = report or rebase_tail(tail, kernels[name], self._otherwise(stage), self.contents.guard)
                 reports.append(replace(report, part=part))
             reports += [replace(lost, part=part)] if lost is not None else []
-        _refuse_lost(reports, row.name)
+        _refuse_lost(reports)
         return {report.name: report.result for report in reports}
 
     def _edit(self, row: EditRow) -> Action:
@@ -217,7 +217,7 @@ class _Around:
                 report = report or rebase_text(name, before, after, now, stage.module)
                 reports.append(replace(report, part=part))
             reports += [replace(lost, part=part)] if lost is not None else []
-        _refuse_lost(reports, row.name)
+        _refuse_lost(reports)
         return {report.name: report.result for report in reports}
 
 
@@ -231,11 +231,11 @@ def deciding() -> tuple[PassInstrument, ...]:
     return tuple(item for item in PassContext.current().instruments if decides(item))
 
 
-def _refuse_lost(reports: Sequence[Rebased], step: str) -> None:
+def _refuse_lost(reports: Sequence[Rebased]) -> None:
     lost = [report.name for report in reports if report.dropped]
     if lost:
         names = ", ".join(dict.fromkeys(lost))
-        raise RebaseError(reports, f"step {step}, {names}")
+        raise RebaseError(reports, names)
 
 
 def _by_name(parts: Iterable[tuple[str, str]]) -> dict[str, str]:

@@ -81,13 +81,14 @@ def run(
     """
     root = actions.import_action(module, plan.program, OriginTable())
     stage = Stage(module)
-    for action in actions.actions_of(plan, root, contents or Contents(), actions.deciding(), provider)[1:]:
+    made = actions.actions_of(plan, root, contents or Contents(), actions.deciding(), provider)
+    for action, label in list(zip(made, plan.labels, strict=True))[1:]:
         if action.kind == "lower":
             advance()
         try:
             stage = action.run(stage)
         except WorkbenchError as error:
-            raise error.located(f"step {action.name}") from None
+            raise error.located(f"step {label}") from None
         if action.kind != "pass":
             advance()
     return stage

@@ -24,12 +24,15 @@ from ..core.module import IRModule
 from ..core.plain_file import read_plain
 from ..core.tensor import Tensor, stated_shape
 from ..core.transform import PASSES, PassContext
+from ..lower.entry import NAMES, output_names
+from ..lower.kernel import tensor_types
+from ..relay.ir.expr import Function
 from ..tir.outside import IMPORT_LLVM, Guard
 from .actions import import_action
 from .contents import Contents
 from .history import History
 from .plan import CompilePlan, ProgramRef, ScheduleRow
-from .saved_plan import damaged, rows_from, settings_from, with_bases
+from .saved_plan import attributes_from, damaged, require_order, rows_from, settings_from, with_bases
 from .saving import FORMAT, VERSION
 from .session import Session
 from .text import parse
@@ -73,16 +76,16 @@ def load(path: str, allow_extern: Sequence[str] = ()) -> Session:
     target = building_for(document["target"])
     with origin.recording() as origins:
         module = _typed(parse(document["program"], constants))
-    for key, value in document["attrs"].items():
-        if not isinstance(value, list):
-            raise damaged(f"attrs[{key[:40]!r}] is not a list")
-        module = module.with_attr(str(key), tuple(map(str, value)))
+    for key, value in attributes_from(document["attrs"]).items():
+        module = module.with_attr(key, value)
+    _require_names(module)
     program = ProgramRef(document["source"], module.fingerprint())
     root = import_action(module, program, origins)
     settings = settings_from(document.get("settings"))
     guard = Guard(os.path.basename(path), frozenset(allow_extern))
     contents = Contents(constants, guard)
     rows = tuple(map(contents.settled, rows_from(document["plan"], document["version"])))
+    require_order(rows, root.level)
     for row in rows:
         guard.see(contents.edited_functions(row))
         for tail in row.tails if isinstance(row, ScheduleRow) else ():
@@ -92,6 +95,16 @@ def load(path: str, allow_extern: Sequence[str] = ()) -> Session:
     plan = CompilePlan(program, root.level, target, settings, rows)
     session = Session(History(root, contents), plan)
     return with_bases(session) if document["version"] == 1 else session
+
+
+def _require_names(module: IRModule) -> None:
+    """Refuse names of outputs of which there are more or fewer than outputs."""
+    main = module.functions.get("main")
+    if isinstance(main, Function) and main.body.type_or_none is not None:
+        try:
+            output_names(module.attrs, tensor_types(main.body.checked_type, "the result of main"))
+        except WorkbenchError as error:
+            raise damaged(f"{error.message}: {error.found}") if error.code == NAMES else error from None
 
 
 def _typed(module: IRModule) -> IRModule:

@@ -9,6 +9,7 @@ schedule by its steps (`schedule.rebase`).  Where nothing has changed beneath an
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -25,6 +26,8 @@ from .merge_lines import merge_lines
 from .text import function_text, parse_function
 
 CODE: Final = "E-EDIT-REBASE"
+_MOST, _LEAST = 350, 120
+"""Characters of all that does not apply, and of one part of it at the least."""
 
 
 @dataclass(frozen=True)
@@ -68,11 +71,46 @@ class RebaseError(WorkbenchError):
             CODE,
             f"{len(lost)} of {len(lost) + kept} changes by hand do not apply to what comes before them now",
             where=where,
-            found="; ".join(map(str, lost)),
+            found=_told(lost),
             fix='make the edit again, or drop what does not apply: s.rebase(keep="applicable")',
             kept="the edit, whole; the program before it",
         )
         self.reports = tuple(reports)
+
+    def located(self, where: str) -> RebaseError:
+        """With the step's label before the functions: only the history knows which step of its name it is."""
+        if not self.where.startswith("step "):
+            self.where = f"{where}, {self.where}" if self.where else where
+        return self
+
+
+def _told(lost: Sequence[Dropped]) -> str:
+    """What does not apply and why, so short that the first reasons can be read where an error is printed."""
+    each = max(_LEAST, _MOST // max(1, len(lost)))
+    shown: list[str] = []
+    for item in lost:
+        text = str(item)
+        if len(text) > each:
+            text = f"{_brief(item.where, each // 2 - 1)}: {_brief(item.why, each // 2 - 1)}"
+        if shown and len("; ".join([*shown, text])) > _MOST:
+            return "; ".join([*shown, f"and {len(lost) - len(shown)} more: step.error.reports"])
+        shown.append(text)
+    return "; ".join(shown)
+
+
+def _brief(text: str, limit: int) -> str:
+    """A text of at most `limit` characters: what two versions of a line have in common, else the middle, is left out."""
+    old, arrow, new = text.partition(" -> ")
+    if arrow and len(text) > limit:
+        common = len(os.path.commonprefix([old, new]))
+        begin = max(0, common - limit // 6)
+        old, new = (f"…{part[begin:]}" if begin else part for part in (old, new))
+        return f"{_middle(old, limit // 2 - 2)}{arrow}{_middle(new, limit // 2 - 2)}"
+    return _middle(text, limit)
+
+
+def _middle(text: str, limit: int) -> str:
+    return text if len(text) <= limit else f"{text[: limit // 2]}…{text[len(text) - (limit - limit // 2 - 1) :]}"
 
 
 def second_of(name: str, kind: str, reports: Sequence[Rebased]) -> Rebased | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -53,6 +53,34 @@ def settings_from(saved: Any) -> PassSettings:
 def rows_from(saved: list[Any], version: int) -> tuple[Row, ...]:
     """The rows of a file."""
     return tuple(_row(one, f"plan[{index}]", version) for index, one in enumerate(saved))
+
+
+def require_order(rows: Sequence[Row], level: str) -> None:
+    """Refuse rows that no session has: a stage that is there twice, is lacking, or stands in another's place."""
+    stages = ("lower", "schedule", "codegen") if level == "relay" else ("codegen",)
+    done: list[str] = []
+    for index, row in enumerate(rows):
+        place = f"plan[{index}] ({row.name})"
+        if "codegen" in done:
+            raise damaged(f"{place} comes after code generation")
+        if row.kind in ("lower", "schedule", "codegen"):
+            due = next(stage for stage in stages if stage not in done)
+            own = level == "tir" and row.kind == "schedule" and "schedule" not in done  # by hand, wherever it stands
+            if row.kind != due and not own:
+                raise damaged(f"{place} stands where {due} is due")
+            done.append(row.kind)
+        elif row.kind == "pass" and row.level != ("relay" if level == "relay" and not done else "tir"):
+            raise damaged(f"{place} is a pass of level {row.level}, and stands among others")
+    if "codegen" not in done:
+        raise damaged("plan generates no code")
+
+
+def attributes_from(saved: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    """The attributes of a program: lists of texts by name."""
+    for key, value in saved.items():
+        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+            raise damaged(f"attrs[{key[:40]!r}] is not a list of texts")
+    return {key: tuple(value) for key, value in saved.items()}
 
 
 def _row(saved: Any, place: str, version: int) -> Row:

@@ -13,8 +13,10 @@ A relay `If` becomes an `if` around the calls of its branches, whose results are
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
+from typing import Any, Final
 
 from ..arith.build import const
 from ..arith.nodes import Call, PrimExpr, StringImm
@@ -35,6 +37,9 @@ from ..tir.build import decl_buffer, load, seq
 from ..topi.calls import call as call_operator
 from .branches import shared_by_branches
 from .kernel import Kernel, kernel_name, make_kernel, tensor_types
+
+NAMES: Final = "E-LOWER-OUTPUTS"
+"""The code of the error for names of outputs that are none."""
 
 
 @dataclass(frozen=True)
@@ -116,8 +121,22 @@ def lower_module(mod: IRModule, target: Target) -> Lowered:
         entry.values[id(parameter)] = (buffer,)
         inputs.append((name, tensor))
     _lower_all(main.body, entry)
-    lowered = _finish(main, entry, inputs, tuple(mod.attrs.get("output_names", ())))
+    names = output_names(mod.attrs, tensor_types(main.body.checked_type, "the result of main"))
+    lowered = _finish(main, entry, inputs, names)
     return replace(lowered, guards=guards_of(mod.attrs))
+
+
+def output_names(attrs: Mapping[str, Any], outputs: Sequence[TensorType]) -> tuple[str, ...]:
+    """The names of a module's outputs, where it has them.  Raises `WorkbenchError` where they are not one for each."""
+    names = attrs.get("output_names", ())
+    if not isinstance(names, (list, tuple)) or not all(isinstance(name, str) for name in names):
+        raise WorkbenchError(NAMES, "names of outputs are texts", found=repr(names)[:80], expected='("y", ...)')
+    if names and len(names) != len(outputs):
+        raise WorkbenchError(
+            NAMES, f"there are {len(names)} names of outputs for {len(outputs)}", where="attribute output_names",
+            found=", ".join(names)[:80],
+        )  # fmt: skip
+    return tuple(names)
 
 
 def _require_static(tensor: TensorType, where: str) -> None:
