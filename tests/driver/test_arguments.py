@@ -23,8 +23,9 @@ def session() -> Any:
     return wb.open(program())
 
 
+NAME = "fused_nn_relu"
 MISTAKES: dict[str, tuple[Callable[[], Any], str]] = {
-    "a schedule of a number": (lambda: session().edit(schedule={3: session().schedule("fused_nn_relu")}), "E-EDIT-KIND"),
+    "a schedule of a number": (lambda: session().edit(schedule={3: session().schedule(NAME)}), "E-EDIT-KIND"),
     "schedules in a list": (lambda: session().edit(schedule=[1]), "E-EDIT-KIND"),
     "schedules as text": (lambda: session().edit(schedule="a"), "E-EDIT-KIND"),
     "kernels in a list": (lambda: session().edit(te=[1]), "E-EDIT-KIND"),

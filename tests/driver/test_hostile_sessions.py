@@ -7,6 +7,7 @@ import hashlib
 import json
 import math
 import os
+import re
 import sys
 import time
 import zlib
@@ -19,7 +20,7 @@ import pytest
 
 import workbench as wb
 from tests.driver.programs import small_inputs, small_session
-from workbench import relay
+from workbench import relay, te
 from workbench.core.errors import InternalError, WorkbenchError
 from workbench.core.limits import limits
 from workbench.core.tensor import Tensor
@@ -156,7 +157,8 @@ def test_a_session_that_nobody_saved_is_refused_when_it_is_opened(
     with pytest.raises(WorkbenchError) as caught:
         wb.open(str(path))
     assert not isinstance(caught.value, InternalError) and caught.value.code.startswith("E-"), f"{caught.value}"
-    assert any(word in str(caught.value) for word in ("plan", "attrs", "names of outputs", "settings")), f"{caught.value}"
+    said = str(caught.value)
+    assert any(word in said for word in ("plan", "attrs", "names of outputs", "settings")), said
 
 
 def test_names_of_outputs_that_do_not_fit_are_one_error_of_the_step() -> None:
@@ -165,6 +167,40 @@ def test_names_of_outputs_that_do_not_fit_are_one_error_of_the_step() -> None:
     for names in (("a", "b"), (5,), "a"):
         error = wb.open(module.with_attr("output_names", names))["Lower"].error
         assert error is not None and error.code == "E-LOWER-OUTPUTS", f"{error}"
+
+
+def added_one() -> Any:
+    a = te.placeholder((8,), name="a")
+    return wb.open([a, te.compute((8,), lambda i: a[i] + 1.0, name="b")])
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("T.serial(8)", f"T.{kind}(-3)") for kind in ("serial", "vectorized", "parallel", "unroll")]
+    + [("T.axis.spatial(8,", "T.axis.spatial(-8,"), ("(8,), \"float32\")):", "(-8,), \"float32\")):")],
+)
+def test_a_negative_extent_is_refused(old: str, new: str) -> None:
+    session = added_one()
+    text = session.tir["main"].script()
+    assert old in text
+    with pytest.raises(WorkbenchError) as caught:
+        session.edit(tir={"main": text.replace(old, new)})
+    assert caught.value.code == "E-TIR-VERIFY" and "negative extent" in caught.value.message, f"{caught.value}"
+
+
+def test_what_no_loop_writes_is_zero() -> None:
+    session = added_one()
+    edited = session.edit(tir={"main": session.tir["main"].script().replace("T.serial(8)", "T.serial(0)")})
+    assert not edited.run({"a": np.ones(8, np.float32)})["b"].any()
+    x = relay.var("x", shape=(64, 64))
+    graph = wb.open(relay.Function([x], relay.nn.relu(x)), target="llvm")
+    (kernel,) = graph.kernels
+    text = graph.tir[kernel].script()
+    loop = next(line for line in text.splitlines() if " for " in line)
+    nothing = graph.edit(tir={kernel: text.replace(loop, re.sub(r"\([0-9]+\)", "(0)", loop))})
+    np.full((64, 64), 7, np.float32)  # what the memory may hold
+    for _ in range(3):
+        assert not nothing.run({"x": np.ones((64, 64), np.float32)})["output_0"].any()
 
 
 ODD: tuple[Any, ...] = (math.inf, -math.inf, math.nan, -1, 0, 1e308, 2**70, 0.5, True, "7", None, [], [3], {}, {"a": 1})

@@ -242,3 +242,21 @@ def test_python_of_a_session_with_everything(tmp_path: Path, monkeypatch: pytest
     assert made["s"].labels == session.labels and made["s"].plan.settings == session.plan.settings, text
     for name in (*session.kernels, "main"):
         assert same(made["s"].codegen[name].function, session.codegen[name].function), f"{name}:\n{text}"
+
+
+@pytest.mark.parametrize("name", ["plain.json", "model.onnx", "no_suffix"])
+def test_a_session_is_known_by_what_its_file_holds(name: str, edited: Any, tmp_path: Path) -> None:
+    path = tmp_path / name
+    edited.save(str(path))
+    assert wb.open(path).labels == edited.labels
+    with pytest.raises(WorkbenchError) as caught:
+        wb.open(str(path), target="llvm")
+    assert caught.value.code == "E-OPEN-SAVED"
+
+
+def test_other_json_is_no_session(tmp_path: Path) -> None:
+    path = tmp_path / "other.json"
+    path.write_text('{"name": "workbench-session"}')
+    with pytest.raises(WorkbenchError) as caught:
+        wb.open(str(path))
+    assert caught.value.code.startswith("E-ONNX")

@@ -9,6 +9,7 @@ import base64
 import json
 import math
 import os
+import re
 import zlib
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -21,7 +22,7 @@ from ..core.dtype import DataType
 from ..core.errors import WorkbenchError
 from ..core.limits import limits
 from ..core.module import IRModule
-from ..core.plain_file import read_plain
+from ..core.plain_file import open_plain, read_plain
 from ..core.tensor import Tensor, stated_shape
 from ..core.transform import PASSES, PassContext
 from ..lower.entry import NAMES, output_names
@@ -39,6 +40,7 @@ from .text import parse
 
 MOST_BYTES: Final = 16 << 30
 """Largest file that is opened."""
+_BEGIN: Final = re.compile(rb'\s*\{\s*"format"\s*:\s*"' + FORMAT.encode() + b'"')
 
 
 def _decoded(saved: Mapping[str, Any]) -> dict[str, Tensor]:
@@ -67,6 +69,17 @@ def _decode(saved: Any, key: str) -> Tensor:
     if made.fingerprint != key:
         raise damaged(f"constant {key[:12]} does not have the contents that its name says")
     return made
+
+
+def is_saved(path: str) -> bool:
+    """Whether a file is a saved session, by its name or by how it begins; what cannot be read is none."""
+    if path.endswith(".wb.json"):
+        return True
+    try:
+        with open_plain(path) as file:
+            return _BEGIN.match(file.read(200)) is not None
+    except OSError:
+        return False
 
 
 def load(path: str, allow_extern: Sequence[str] = ()) -> Session:

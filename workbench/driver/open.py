@@ -24,7 +24,7 @@ from ..tir.nodes import PrimFunc
 from .actions import deciding, import_action
 from .contents import Contents
 from .history import History
-from .loading import load
+from .loading import is_saved, load
 from .plan import CompilePlan, ProgramRef
 from .programs import with_params
 from .progress import with_progress
@@ -57,13 +57,13 @@ def open_session(
     if time_limit is not None:
         with boxed(time_limit, "opening the model", "give more time: wb.open(..., time_limit=seconds)"):
             return open_session(x, shape, target, params, passes, assume=assume, allow_extern=allow_extern)
-    if isinstance(x, (str, os.PathLike)) and str(x).endswith(".wb.json"):
+    if isinstance(x, (str, os.PathLike)) and is_saved(str(x)):
         _refuse_for_saved(shape=shape, target=target, params=params, passes=passes, assume=assume)
         return load(str(x), (allow_extern,) if isinstance(allow_extern, str) else allow_extern)
     if allow_extern:
         raise WorkbenchError(
             "E-OPEN-EXTERN", "allow_extern= is for saved sessions: other programs are not held back",
-            found=", ".join(map(str, allow_extern)), expected="the path of a .wb.json file", fix="leave it out",
+            found=", ".join(map(str, allow_extern)), expected="the path of a saved session", fix="leave it out",
         )  # fmt: skip
     chosen = building_for(target)
     with origin.recording() as origins:

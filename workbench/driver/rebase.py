@@ -9,7 +9,6 @@ schedule by its steps (`schedule.rebase`).  Where nothing has changed beneath an
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -99,10 +98,10 @@ def _told(lost: Sequence[Dropped]) -> str:
 
 
 def _brief(text: str, limit: int) -> str:
-    """A text of at most `limit` characters: what two versions of a line have in common, else the middle, is left out."""
+    """About `limit` characters: the common beginning of two versions of a line, or the middle, is left out."""
     old, arrow, new = text.partition(" -> ")
     if arrow and len(text) > limit:
-        common = len(os.path.commonprefix([old, new]))
+        common = next((i for i, (one, other) in enumerate(zip(old, new, strict=False)) if one != other), 0)
         begin = max(0, common - limit // 6)
         old, new = (f"…{part[begin:]}" if begin else part for part in (old, new))
         return f"{_middle(old, limit // 2 - 2)}{arrow}{_middle(new, limit // 2 - 2)}"

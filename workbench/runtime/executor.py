@@ -30,7 +30,7 @@ class GraphExecutor:
         self.model = model
         self.device = require_cpu(devices[0] if devices else cpu(0))
         self._inputs = [np.zeros(spec.concrete_shape, spec.dtype.to_numpy()) for spec in model.inputs]
-        self._outputs = [np.empty(spec.concrete_shape, spec.dtype.to_numpy()) for spec in model.outputs]
+        self._outputs = [np.zeros(spec.concrete_shape, spec.dtype.to_numpy()) for spec in model.outputs]
         self._constants = [as_argument(array) for _, array in model.constants]
         self._entry = model.module.get_function(model.entry)
         self._arguments: list[Any] | None = None

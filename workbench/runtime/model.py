@@ -142,7 +142,7 @@ class CompiledModel:
         given = [conform(spec, array) for spec, array in zip(self.inputs, arrays, strict=True)]
         self.check_guards(given)
         arguments = [as_argument(array) for array in given]
-        outputs = [np.empty(spec.concrete_shape, spec.dtype.to_numpy()) for spec in self.outputs]
+        outputs = [np.zeros(spec.concrete_shape, spec.dtype.to_numpy()) for spec in self.outputs]
         limit_run()
         self.module.get_function(self.entry)(*arguments, *self._constant_arguments, *map(as_argument, outputs))
         return outputs

@@ -333,6 +333,8 @@ def _loops(facts: Facts) -> Findings:
             yield f"loop {name} is {node.kind.value} with thread {node.thread!r}", node
         if node.kind is t.ForKind.VECTORIZED and not isinstance(node.extent, n.IntImm):
             yield f"vectorized loop {name} has no constant extent", node
+        if isinstance(node.extent, n.IntImm) and node.extent.value < 0:
+            yield f"loop {name} has the negative extent {node.extent.value}", node
 
 
 def _reductions(facts: Facts) -> Findings:
@@ -369,6 +371,8 @@ def _blocks(facts: Facts) -> Findings:
             yield f"block {block.name} has {len(block.iter_vars)} iterators, {len(node.iter_values)} values", node
             continue
         for iterator, value in zip(block.iter_vars, node.iter_values, strict=True):
+            if isinstance(iterator.dom.extent, n.IntImm) and iterator.dom.extent.value < 0:
+                yield f"{iterator.var.name} of block {block.name} has a negative extent", node
             if iterator.var.dtype != value.dtype:
                 yield (
                     f"{iterator.var.name} of block {block.name} is a {iterator.var.dtype}, its value a {value.dtype}",
