@@ -156,6 +156,9 @@ def _merged_loops(name: str, before: PrimFunc, after: PrimFunc, now: PrimFunc) -
     """By lines; attributes by themselves, since a kernel's target stands among them."""
     bare = [function_text(name, _without_attributes(version)).text for version in (before, after, now)]
     merged = merge_lines(*bare)
+    assert len(merged.applied) + len(merged.dropped) == merged.made, "a change was neither applied nor reported"
+    if not merged.made and not same(_without_attributes(before), _without_attributes(after)):
+        return _lost(name, now, "the change is of no line, and what comes before is another function now")
     dropped = tuple(Dropped(where, why) for where, why in merged.dropped)
     if not merged.applied and not dropped:
         result = now
