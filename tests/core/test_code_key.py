@@ -72,6 +72,54 @@ EDITS = {
         "k=1",
         "k=2",
     ),
+    "attribute of a function": ("def f(m): return f.scale\nf.scale = 1", "= 1", "= 2"),
+    "attribute of a helper": ("def g(x): return g.scale\ng.scale = 1\ndef f(m): return g(m)", "= 1", "= 2"),
+    "attribute of a cached helper": (
+        "from functools import cache\n@cache\ndef g(x): return g.scale\ng.scale = 1\ndef f(m): return g(m)",
+        "= 1",
+        "= 2",
+    ),
+    "metaclass": (
+        "class M(type):\n def __call__(self): return 1\nclass C(metaclass=M): pass\ndef f(m): return C()",
+        "return 1",
+        "return 2",
+    ),
+    "user's deque": (
+        "import collections\nclass D(collections.deque): pass\nA = D([1])\ndef f(m): return A",
+        "[1]",
+        "[2]",
+    ),
+    "user's default dictionary": (
+        "import collections\nclass D(collections.defaultdict): pass\nA = D(int)\ndef f(m): return A",
+        "(int)",
+        "(float)",
+    ),
+    "user's date": (
+        "import datetime\nclass D(datetime.date): pass\nA = D(2020, 1, 1)\ndef f(m): return A",
+        "2020",
+        "2021",
+    ),
+    "user's flat array": (
+        "import array\nclass D(array.array): pass\nA = D('i', [1])\ndef f(m): return A",
+        "[1]",
+        "[2]",
+    ),
+    "user's random numbers": (
+        "import random\nclass D(random.Random): pass\nA = D(1)\ndef f(m): return A",
+        "(1)",
+        "(2)",
+    ),
+    "user's error": ("class D(Exception): pass\nA = D(1)\ndef f(m): return A", "(1)", "(2)"),
+    "user's array": (
+        "import numpy as np\nclass D(np.ndarray): pass\nA = np.zeros(2).view(D)\nA.scale = 1\ndef f(m): return A",
+        "= 1",
+        "= 2",
+    ),
+    "user's bytes": ("class D(bytearray): pass\nA = D(b'a')\nA.scale = 1\ndef f(m): return A", "= 1", "= 2"),
+    "user's property": ("class P(property): pass\nA = P(len)\nA.scale = 1\ndef f(m): return A", "= 1", "= 2"),
+    "mask": ("import numpy as np\nA = np.ma.array([1, 2], mask=[0, 1])\ndef f(m): return A", "[0, 1]", "[1, 0]"),
+    "view of memory": ("A = memoryview(b'abcd')[::2]\ndef f(m): return A", "abcd", "abed"),
+    "format of a view of memory": ("A = memoryview(b'abcd').cast('b')\ndef f(m): return A", "'b')", "'B')"),
     "partial": ("import functools\ndef g(k, m): return k\nf = functools.partial(g, 1)", "g, 1", "g, 2"),
     "partial in a global": (
         "import functools\ndef g(k, m): return k\nh = functools.partial(g, k=1)\ndef f(m): return h(m)",
@@ -323,6 +371,12 @@ def test_every_pass_of_the_workbench_has_a_key() -> None:
 
 def held(value: Any) -> Callable[[Any], Any]:
     return lambda module: value
+
+
+def test_a_view_of_memory_that_is_no_more_has_no_key() -> None:
+    view = memoryview(b"ab")
+    view.release()
+    assert "memoryview" in without_key(held(view))[0]
 
 
 def test_arrays_that_are_not_in_order() -> None:

@@ -2,9 +2,9 @@
 
 Two definitions of the same source have the same key, wherever they lie.  It changes with the function itself, and with
 the values it closes over, its defaults, and the globals it names: numbers, containers, arrays, classes with their
-methods, instances with their state, helpers in this or another module of the user, attributes of such modules.  What
-a library brings (Python, installed packages, the workbench) counts by name; an object of a library says itself what
-it consists of (`Keyed`), or by the way in which it is copied.
+methods, instances with their state, functions with their attributes, helpers in this or another module of the user,
+attributes of such modules.  What a library brings (Python, installed packages, the workbench) counts by name; an object
+of a library says itself what it consists of (`Keyed`), or by the way in which it is copied.
 
 >>> code_key(lambda x: x + 1) == code_key(lambda x: x + 1)
 True
@@ -17,6 +17,7 @@ shared by mistake; `without_key` names it.  Not seen is what code finds by a tex
 
 from __future__ import annotations
 
+import abc
 import copyreg
 import functools
 import hashlib
@@ -34,7 +35,7 @@ from types import (
     MethodType,
     ModuleType,
 )
-from typing import Any, Final
+from typing import Any, Final, Generic, Protocol
 
 import numpy as np
 
@@ -48,6 +49,7 @@ MOST_VALUES: Final = 200_000
 """Of more values than this the key is a new one each time: to look through them takes longer than the pass."""
 _PLAIN: Final = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis), type(NotImplemented))
 _CONTAINERS: Final = (dict, MappingProxyType, tuple, list, set, frozenset)
+_STATELESS: Final = (object, abc.ABC, Generic, Protocol)
 _OF_EVERY_CLASS: Final = frozenset({"__dict__", "__weakref__", "__module__", "__doc__", "__firstlineno__", "_abc_impl"})
 Taken = tuple[str, Iterable[Any]]
 """What identifies a value by itself, and the values that it consists of."""
@@ -131,7 +133,7 @@ def _function(function: FunctionType) -> Taken:
     given = [function.__defaults__, function.__kwdefaults__, vars(function).get("__wrapped__"), *cells]
     module = str(function.__globals__.get("__name__", ""))
     if code_names.is_users(module):
-        return "", [function.__code__, *given, *code_names.of_user(function, cells)]
+        return "", [function.__code__, *given, *code_names.of_user(function, cells), *_held_by(function)]
     if is_own(module):
         return "", [function.__code__, *given, *code_names.of_workbench(function)]
     return f"{module}.{function.__qualname__}", given
@@ -163,7 +165,8 @@ def _class(value: type) -> Taken:
     if not code_names.is_users(value.__module__):
         return _name_of(value), ()
     own = [item for item in sorted(vars(value).items()) if item[0] not in _OF_EVERY_CLASS]
-    return value.__qualname__, [*value.__bases__, *(part for item in own for part in item)]
+    made_by = [type(value)] if code_names.is_users(type(value).__module__) else []
+    return value.__qualname__, [*made_by, *value.__bases__, *(part for item in own for part in item)]
 
 
 def _module(value: ModuleType) -> Taken:
@@ -180,16 +183,23 @@ def _builtin(value: BuiltinFunctionType) -> Taken:
 
 
 def _property(value: property) -> Taken:
-    return "", (value.fget, value.fset, value.fdel)
+    return "", (value.fget, value.fset, value.fdel, *_added(value))
 
 
 def _static(value: Any) -> Taken:
-    return "", (value.__func__,)
+    return "", (value.__func__, *_added(value))
 
 
 def _cached(value: Any) -> Taken:
     """What `functools.cache` holds already makes no difference."""
-    return "", (value.func if isinstance(value, functools.cached_property) else value.__wrapped__,)
+    if isinstance(value, functools.cached_property):
+        return "", (value.func, *_added(value))
+    return "", (value.__wrapped__, *_held_by(value))
+
+
+def _held_by(function: Any) -> list[Any]:
+    """The attributes that were put on a function."""
+    return [part for item in sorted(vars(function).items()) if item[0] != "__wrapped__" for part in item]
 
 
 def _slot(value: Any) -> Taken:
@@ -206,25 +216,34 @@ def _container(value: Any) -> Taken:
     else:
         parts = list(value) if isinstance(value, (tuple, list)) else sorted(value, key=lambda item: _Walk(item).key)
     if code_names.is_users(type(value).__module__):
-        return "", [*parts, type(value), *_attributes(value)]
+        return "", [*parts, *_added(value)]
     return ("", parts) if type(value) in _CONTAINERS else _as_copied(value)
 
 
 def _array(value: np.ndarray[Any, Any]) -> Taken:
+    more = _added(value)
+    if isinstance(value, np.ma.MaskedArray):
+        more += [np.ma.getmaskarray(value), value.fill_value]
+        value = value.data
     if value.dtype.hasobject:
-        return str(value.shape), value.reshape(-1).tolist()
+        return str(value.shape), [*value.reshape(-1).tolist(), *more]
     contents = hashlib.sha256(np.ascontiguousarray(value).view(np.uint8) if value.size else b"").hexdigest()
-    return f"{value.dtype.descr if value.dtype.names else value.dtype.str} {value.shape} {contents}", ()
+    return f"{value.dtype.descr if value.dtype.names else value.dtype.str} {value.shape} {contents}", more
 
 
 def _bytes(value: Any) -> Taken:
-    return hashlib.sha256(value).hexdigest(), ()
+    if isinstance(value, bytearray):
+        return hashlib.sha256(value).hexdigest(), _added(value)
+    try:
+        return f"{value.format} {value.shape} {hashlib.sha256(value.tobytes()).hexdigest()}", ()
+    except ValueError as error:  # it was released
+        raise _NoKey(f"a memoryview: {error}") from None
 
 
 def _plain(value: Any) -> Taken:
     """A number or a text of a class of its own (an enumeration's member, say)."""
     text = str(next(kind for kind in _PLAIN if isinstance(value, kind)).__repr__(value))
-    return text, [type(value), *_attributes(value)] if code_names.is_users(type(value).__module__) else ()
+    return text, _added(value)
 
 
 def _tensor(value: Tensor) -> Taken:
@@ -244,7 +263,23 @@ def _reference(value: Any) -> Taken:
 
 
 def _instance(value: Any) -> Taken:
-    return "", [type(value), *_attributes(value)]
+    return "", _added(value)
+
+
+def _added(value: Any) -> list[Any]:
+    """What an object of a user's class has beyond what a library's class is taken apart into; nothing for others.
+
+    What classes of a library hold for it (a deque's elements, an error's arguments) is not among its attributes.
+    """
+    if not code_names.is_users(type(value).__module__):
+        return []
+    taken: list[tuple[Any, ...]] = [kinds if type(kinds) is tuple else (kinds,) for kinds, _ in _TAKE]
+    known: tuple[Any, ...] = (*_STATELESS, *(kind for kinds in taken for kind in kinds))
+    others = [kind for kind in type(value).__mro__ if kind not in known and not code_names.is_users(kind.__module__)]
+    text, inherited = _as_copied(value) if others else ("", ())
+    # An object without attributes has an empty dictionary of them as soon as it was asked for one.
+    held: list[Any] = [part for part in inherited if part is not None and (type(part) is not dict or part)]
+    return [type(value), text, *_attributes(value), *held]
 
 
 def _attributes(value: Any) -> list[Any]:
