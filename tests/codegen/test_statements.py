@@ -337,6 +337,23 @@ def test_kernels_call_each_other_and_pass_statuses_on() -> None:
         compiled["main"](a - 1, b)
 
 
+def test_what_a_call_within_a_store_writes_is_read_again() -> None:
+    """From left to right: 100, then the half that the call returns, then the exponent that it writes."""
+    text = """
+    def f(A: T.Buffer((8,), "float32"), E: T.Buffer((1,), "int32"), C: T.Buffer((32,), "float32")):
+        for i in range(8):
+            C[T.ramp(i * 4, 1, 4)] = T.broadcast(
+                T.float32(E[0]) + T.call_extern("frexpf", A[i], T.address_of(E[0]), dtype="float32") + T.float32(E[0]), 4
+            )
+    """
+    a, e, c = np.float32(2.0) ** np.arange(8, dtype="float32"), np.array([100], "int32"), np.zeros(32, "float32")
+    build(text)(a, e, c)
+    exponents = np.arange(1, 9)
+    before = np.array([100, *exponents[:-1]])
+    np.testing.assert_array_equal(c, np.repeat(before + 0.5 + exponents, 4))
+    assert e[0] == 8
+
+
 def test_a_missing_callee_is_named() -> None:
     text = """
     def f(A: T.Buffer((4,), "float32")):

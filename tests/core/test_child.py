@@ -356,6 +356,32 @@ def test_idle_children_leave() -> None:
     assert len(idle) == 0
 
 
+def test_one_thread_looks_after_all_idle_children(child: Child) -> None:
+    idle = Idle("looked_after", 30.0)
+    child.ask("count")
+    for _ in range(20):
+        idle.give_back(child)
+    assert [thread.name for thread in threading.enumerate()].count("idle children of looked_after") == 1
+    assert len([thread for thread in threading.enumerate() if isinstance(thread, threading.Timer)]) == 0
+    idle.close()
+    assert len(idle) == 0 and not child.alive
+
+
+def test_a_child_that_is_killed_while_it_is_started_is_ended(child: Child, monkeypatch: pytest.MonkeyPatch) -> None:
+    start = subprocess.Popen
+
+    def killed_meanwhile(*arguments: Any, **options: Any) -> Any:
+        child.kill()
+        return start(*arguments, **options)
+
+    monkeypatch.setattr(subprocess, "Popen", killed_meanwhile)
+    assert failure(child, "count").kind == "ended"
+    monkeypatch.undo()
+    assert child.ask("count").header["count"] == 1, "the next request has a process of its own"
+    child.kill()
+    assert child.ask("count").header["count"] == 1, "and so has one after a child was ended between requests"
+
+
 def test_a_dead_child_is_not_kept() -> None:
     idle = Idle(SERVICE, 30.0)
     child = idle.take()

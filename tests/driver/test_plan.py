@@ -16,11 +16,12 @@ from tests.driver.programs import small_model
 from workbench import WorkbenchError, relay, te
 from workbench.core.equal import same
 from workbench.core.instrument import PassTimingInstrument
-from workbench.core.transform import PassContext, PassInstrument
+from workbench.core.transform import PassContext, PassInstrument, function_pass
 from workbench.driver.build import run
 from workbench.driver.plan import PassSettings, options_of, options_text
 from workbench.frontend.onnx import from_onnx
 from workbench.target import Target
+from workbench.tir.script import parse
 
 
 def scaled_relu(alpha: float = 0.125) -> Any:
@@ -202,3 +203,20 @@ def test_other_options_are_other_texts_and_come_back_from_them() -> None:
         (found,) = options_of(json.loads(text)).values()
         assert found == option and type(found) is type(option), (option, text)
         assert options_text({"option": found}) == text
+
+
+@pytest.mark.parametrize("name", ["Simplify", "Mine"])
+def test_a_users_pass_does_not_stand_for_the_pipelines_of_its_name(name: str) -> None:
+    @function_pass(name=name)
+    def own(func: Any, mod: Any, ctx: Any) -> Any:
+        return func
+
+    text = """
+    @T.prim_func
+    def main(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):
+        for i in range(4):
+            B[i] = A[i] * T.float32(2)
+    """
+    session = wb.open(wb.IRModule({"main": parse(text)}), target="llvm").rerun(insert={"Import": own})
+    assert session.labels[:3] == ("Import", name, "LowerBlocks")
+    assert session.plan.loop_step() == 1 == session.plan.schedule_row()[0] - 1

@@ -172,12 +172,13 @@ class Child:
     # --- the process ---
 
     def _running(self) -> subprocess.Popen[bytes]:
+        self._killed = self._killed and self.alive  # of an earlier request
         if self._held.owner != os.getpid():
             self.close()
         if self._held.process is not None and not _has_ended(self._held.process):
             return self._held.process
         self.close()
-        self._killed, self._held.owner = False, os.getpid()
+        self._held.owner = os.getpid()
         limits = json.dumps(asdict(self.limits))
         try:
             self._held.printed = tempfile.TemporaryFile("a+b")
@@ -195,6 +196,8 @@ class Child:
             self.close()
             raise ChildFailure("absent", str(error)) from None
         self.started += 1
+        if self._killed:  # while it was started
+            raise self._failure("ended", "by us")
         if os.name == "posix":
             assert self._held.process.stdin is not None
             os.set_blocking(self._held.process.stdin.fileno(), False)
@@ -261,9 +264,10 @@ class Child:
 
     def kill(self) -> None:
         """End the process and all that it started; whoever waits for its answer gets `ChildFailure`."""
-        if self._held.process is not None and self._held.owner == os.getpid():
-            self._killed = True
-            _kill(self._held.process)
+        self._killed = True  # first: a process that is being started is ended as soon as it is there
+        process = self._held.process
+        if process is not None and self._held.owner == os.getpid():
+            _kill(process)
 
     def close(self) -> None:
         """End the process, if there is one, and close its pipes."""
@@ -347,12 +351,14 @@ class Idle:
         self.seconds = seconds
         self._lock = threading.Lock()
         self._waiting: list[tuple[float, Child]] = []
+        self._looking = False
+        """Whether a thread looks for those that are idle for too long."""
         self._owner = os.getpid()
 
     def take(self) -> Child:
         """A child that waits, or a new one (started with its first request); it is the caller's until given back."""
         if self._owner != os.getpid():  # after a fork: neither the children nor the lock are ours
-            self._lock, self._waiting, self._owner = threading.Lock(), [], os.getpid()
+            self._lock, self._waiting, self._looking, self._owner = threading.Lock(), [], False, os.getpid()
         with self._lock:
             if self._waiting:
                 return self._waiting.pop()[1]
@@ -365,9 +371,20 @@ class Idle:
             return
         with self._lock:
             self._waiting.append((time.monotonic(), child))
-        timer = threading.Timer(self.seconds + 1, self.close, [self.seconds])
-        timer.daemon = True
-        timer.start()
+            looks, self._looking = self._looking, True
+        if not looks:
+            threading.Thread(target=self._look, name=f"idle children of {self.service}", daemon=True).start()
+
+    def _look(self) -> None:
+        """End children that are idle for too long, until none waits: the only thread that does so."""
+        while True:
+            with self._lock:
+                if not self._waiting:
+                    self._looking = False
+                    return
+                oldest = min(since for since, _ in self._waiting)
+            time.sleep(max(0.0, oldest + self.seconds - time.monotonic()) + _LOOK_SECONDS)
+            self.close(self.seconds)
 
     def close(self, older_than: float = 0.0) -> None:
         """End the children that have been idle for `older_than` seconds."""

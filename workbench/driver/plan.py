@@ -362,9 +362,11 @@ class CompilePlan:
         return max([first - 1 if first else 0, *schedule, *edits], default=0)
 
     def _first_pass(self) -> int:
-        """The step of the pipeline's first loop pass; 0 where there is none."""
-        found = (i for i, row in enumerate(self.rows, 1) if row.kind == "pass" and row.name in CHECKED_PIPELINE)
-        return next(found, 0)
+        """The step of the pipeline's first loop pass; 0 where there is none.  A user's pass of such a name is none."""
+        for index, row in enumerate(self.rows, 1):
+            if isinstance(row, PassRow) and row.level == "tir" and not row.own and row.name in CHECKED_PIPELINE:
+                return index
+        return 0
 
 
 def no_graph() -> WorkbenchError:

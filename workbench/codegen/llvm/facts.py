@@ -65,9 +65,17 @@ class Facts:
                 stack.append((current, True))
                 stack.extend((child, False) for child in inner)
                 continue
-            own = frozenset((id(current.buffer),)) if isinstance(current, t.BufferStore) else self._escaped
-            known[id(current)] = own.union(*(known[id(child)] for child in inner))
+            known[id(current)] = self._written_by(current).union(*(known[id(child)] for child in inner))
         return known[id(stmt)]
+
+    def _written_by(self, stmt: t.Stmt) -> frozenset[int]:
+        """The buffers that a statement by itself may write; a call that it makes may write those that escaped."""
+        if not isinstance(stmt, t.BufferStore):
+            return self._escaped
+        own = frozenset((id(stmt.buffer),))
+        parts = (part for part in children(stmt) if isinstance(part, n.PrimExpr)) if self._escaped else ()
+        calls = any(isinstance(node, n.Call) for part in parts for node in pre_order(part))
+        return own | self._escaped if calls else own
 
     def _in_several_functions(self, body: t.Stmt) -> frozenset[int]:
         """Buffers used in a parallel loop, which becomes a function of its own, but allocated outside of it."""

@@ -23,11 +23,10 @@ from ...core.transform import PASSES
 from ...relay.ir import expr as r
 from ...relay.ir.operator import Operator
 from ...relay.ir.types import TensorType, TupleType, Type
-from .. import pipeline
 from ..actions import import_action
 from ..anchors import located
 from ..history import History
-from ..plan import Anchor, ProgramRef, ScheduleRow
+from ..plan import LOWER, Anchor, ProgramRef, ScheduleRow
 from .entry import Meaning
 from .forms import iterations
 from .whole import INTERPRETED_ITERATIONS
@@ -204,13 +203,13 @@ def _module(function: r.Function) -> IRModule:
 
 def _alone(session: Session, kernel: str, module: IRModule) -> tuple[Session, int]:
     """A session of the steps from lowering on, on `module`; and how many steps stood before them."""
-    first = session.labels.index(pipeline.LOWER)
+    first = session.plan.rows.index(LOWER) + 1  # a user's pass may be called so, too
     rows = session.plan.rows[first - 1 :]
     if any(row.kind == "edit" for row in rows):
         raise WorkbenchError("E-NUMERICS-EDIT", "an edited kernel cannot be made smaller")
     program = ProgramRef(f"kernel {kernel}", module.fingerprint())
     history = History(import_action(module, program, origin.OriginTable()), session.history.contents)
-    place = session.labels.index(pipeline.SCHEDULE)
+    place = session.plan.schedule_row()[0]
     row = session.plan.rows[place - 1]
     assert isinstance(row, ScheduleRow)
     plan = replace(session.plan, program=program, rows=rows).with_row(place - first + 1, replace(row, tails=()))
