@@ -10,12 +10,13 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from workbench import IRModule, Target
-from workbench.codegen.llvm import cache, machine
+from workbench.codegen.llvm import cache, machine, pipelines
 from workbench.codegen.llvm.backend import backend
 from workbench.core.store import CacheWarning
 from workbench.tir import script
@@ -89,6 +90,20 @@ def test_what_the_key_holds() -> None:
     assert set(first) == {*vars(job), "versions"}
 
 
+@pytest.mark.parametrize(("module", "name"), [(pipelines, "FULL"), (pipelines, "ATTRIBUTE"), (machine, "LEAN")])
+def test_the_constants_of_the_code_that_runs_llvm_are_in_the_key(
+    module: Any, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache._versions.cache_clear()
+    first = cache._versions()
+    monkeypatch.setattr(module, name, getattr(module, name) * 7)
+    cache._versions.cache_clear()
+    second = cache._versions()
+    monkeypatch.undo()
+    cache._versions.cache_clear()
+    assert first == cache._versions() != second
+
+
 def test_another_version_or_processor_misses(monkeypatch: pytest.MonkeyPatch) -> None:
     assert result(1.0) == 1.0
     for version in ({"llvm": "99.0.0"}, {"llvmlite": "9"}, {"abi": "9"}, {"code": "changed"}):
@@ -131,7 +146,7 @@ def test_damaged_entries_are_compiled_anew(tmp_path: Path, damage: str) -> None:
 def test_the_key_is_readable_in_the_file(tmp_path: Path) -> None:
     result(1.0)
     data = objects(tmp_path)[0].read_bytes()
-    assert json.JSONDecoder().raw_decode(data[data.index(b"{") :].decode("latin1"))[0]["form"] == "object"
+    assert json.JSONDecoder().raw_decode(data[data.index(b'{"abi"') :].decode("latin1"))[0]["form"] == "object"
 
 
 def test_a_folder_that_vanishes_while_running(tmp_path: Path) -> None:

@@ -343,7 +343,9 @@ def test_what_a_call_within_a_store_writes_is_read_again() -> None:
     def f(A: T.Buffer((8,), "float32"), E: T.Buffer((1,), "int32"), C: T.Buffer((32,), "float32")):
         for i in range(8):
             C[T.ramp(i * 4, 1, 4)] = T.broadcast(
-                T.float32(E[0]) + T.call_extern("frexpf", A[i], T.address_of(E[0]), dtype="float32") + T.float32(E[0]), 4
+                T.float32(E[0])
+                + T.call_extern("frexpf", A[i], T.address_of(E[0]), dtype="float32")
+                + T.float32(E[0]), 4
             )
     """
     a, e, c = np.float32(2.0) ** np.arange(8, dtype="float32"), np.array([100], "int32"), np.zeros(32, "float32")

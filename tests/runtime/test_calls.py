@@ -112,7 +112,13 @@ def test_zero_sized_tensors() -> None:
         for i, j in T.grid(n, 4):
             B[i, j] = A[i, j]
     """
-    build(text)(np.zeros((0, 4), "float32"), np.zeros((0, 4), "float32"), 0)
+    copy = build(text)
+    copy(np.zeros((0, 4), "float32"), np.zeros((0, 4), "float32"), 0)
+    around = np.full((3, 4), 7.0, "float32")
+    copy(np.zeros((0, 4), "float32"), around[1:1], 0)
+    np.testing.assert_array_equal(around, np.full((3, 4), 7.0), "nothing around an empty tensor is written")
+    copy(np.ones((1, 4), "float32"), around[1:2], 1)
+    np.testing.assert_array_equal(around[:, 0], [7.0, 1.0, 7.0])
 
 
 def test_function_outlives_its_module(add: PackedFunc) -> None:

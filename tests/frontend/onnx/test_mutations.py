@@ -131,11 +131,33 @@ def test_contradictions_are_refused_at_import(name: str) -> None:
     assert caught.value.where and caught.value.fix and words in str(caught.value)
 
 
-def test_short_loops_and_recurrent_layers_in_branches_are_imported() -> None:
+def answers_as_onnxruntime(made: Any, inputs: dict[str, Any]) -> np.ndarray[Any, Any]:
+    import onnxruntime
+
+    (expected,) = onnxruntime.InferenceSession(made.SerializeToString()).run(None, inputs)
+    (found,) = wb.open(made).run(inputs).values()
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+    return found
+
+
+def test_short_loops_are_imported() -> None:
+    x = np.array([1.5, -2.0], np.float32)
+    found = answers_as_onnxruntime(looping(5, nested=True), {"x": x})
+    np.testing.assert_array_equal(found, x * np.float32(2**25))
     import_model(looping(20, nested=True))
-    branch = helper.make_node("LSTM", ["x", "w", "r"], ["z"], hidden_size=3)
-    graphs = [helper.make_graph([branch], name, [], [value("z", None)]) for name in ("then", "else")]
+
+
+def test_recurrent_layers_in_branches_are_imported() -> None:
+    random_numbers = np.random.default_rng(0)
+    branches = []
+    for name in ("then", "else"):
+        shapes = {f"{name}_w": (1, 12, 2), f"{name}_r": (1, 12, 3)}
+        weights = [held(key, random_numbers.normal(size=shape).astype("f")) for key, shape in shapes.items()]
+        node = helper.make_node("LSTM", ["x", *shapes], [f"{name}_z"], hidden_size=3)
+        branches.append(helper.make_graph([node], name, [], [value(f"{name}_z", None)], weights))
     made = lstm(hidden_size=3)
-    made.graph.node[0].CopyFrom(helper.make_node("If", ["f"], ["y"], then_branch=graphs[0], else_branch=graphs[1]))
+    made.graph.node[0].CopyFrom(helper.make_node("If", ["f"], ["y"], then_branch=branches[0], else_branch=branches[1]))
     made.graph.input.append(value("f", [], TensorProto.BOOL))
-    import_model(made)
+    x = random_numbers.normal(size=(2, 1, 2)).astype("f")
+    found = [answers_as_onnxruntime(made, {"x": x, "f": np.array(flag)}) for flag in (True, False)]
+    assert np.abs(found[0] - found[1]).max() > 0.01, "each branch has weights of its own"

@@ -1,8 +1,8 @@
 """Compiled code that is there already: in this process's memory, in the user's cache folder, in a shared one.
 
 What an object depends on is its job: the LLVM text, processor, features, level.  The key holds these, the versions of
-LLVM and llvmlite, the calling convention's version, and the code that runs LLVM.  So an equal key means equal code, and
-an edit compiles the edited kernels only.
+LLVM and llvmlite, the calling convention's version, and the code that runs LLVM with its constants.  So an equal key
+means equal code, and an edit compiles the edited kernels only.
 
     objects = compile_cached(jobs)        # as parallel_compile.compile_jobs, but only what is not known
 
@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import threading
 import warnings
 from collections import OrderedDict
@@ -21,6 +22,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Final
 
 from ...core import progress
@@ -90,8 +92,15 @@ def _versions() -> dict[str, str]:
         "llvm": ".".join(map(str, machine.llvm_version())),
         "llvmlite": version("llvmlite"),
         "abi": str(ABI_VERSION),
-        "code": code_key((machine.compile_job, pipelines.optimised)),
+        "code": code_key((machine.compile_job, pipelines.optimised, *map(_constants, (machine, pipelines)))),
     }
+
+
+def _constants(module: ModuleType) -> dict[str, Any]:
+    """The numbers, texts and patterns that a module's code reads."""
+    kinds = (int, float, str, bytes, tuple, frozenset, re.Pattern)
+    found = ((name, value) for name, value in vars(module).items() if not name.startswith("__"))
+    return {name: value for name, value in sorted(found) if isinstance(value, kinds)}
 
 
 def key_of(job: Job) -> dict[str, Any]:
