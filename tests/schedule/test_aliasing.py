@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 import workbench as wb
+from tests.conftest import Golden
+from tests.schedule.harness import check_refusal
 from workbench.schedule import Schedule, ScheduleError
 from workbench.tir import nodes as t
 from workbench.tir.script import parse
@@ -64,6 +66,10 @@ def test_what_may_change_it_is_refused(name: str, attribute: str) -> None:
     with pytest.raises(ScheduleError, match="E-SCHEDULE-OVERLAP"):
         REORDERING[name](schedule, schedule.get_loops("B")[0])
     assert schedule.script() == before
+
+
+def test_refusal(golden: Golden) -> None:
+    check_refusal(golden, running, lambda s: s.cache_write("B", 0, "local"), "E-SCHEDULE-OVERLAP")
 
 
 @pytest.mark.parametrize("name", REORDERING)

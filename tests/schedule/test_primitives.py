@@ -25,6 +25,7 @@ TESTS = Path(__file__).parent / "primitives"
 REFUSAL = re.compile(r"\A(E-[A-Z-]+)  ")
 ELSEWHERE = {
     "E-SCHEDULE-FUNCTION", "E-SCHEDULE-SELECTION", "E-SCHEDULE-FORM",  # test_schedule
+    "E-SCHEDULE-OVERLAP",  # test_aliasing
     "E-SCHEDULE-PRIMITIVE",  # test_strangers_primitive
     "E-SCHEDULE-BRANCH-NUMBER", "E-SCHEDULE-REBASE",  # test_history
 }  # fmt: skip
