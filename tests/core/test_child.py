@@ -33,14 +33,15 @@ def child() -> Iterator[Child]:
 
 
 def gone(pid: int) -> bool:
-    """Whether a process ends; waits for it."""
+    """Whether a process ends; waits for it, and for all its threads: before that its parent is not told."""
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         try:
             state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+            threads = len(os.listdir(f"/proc/{pid}/task"))
         except (FileNotFoundError, ProcessLookupError):
             return True
-        if state == "Z":
+        if state == "Z" and threads <= 1:
             return True
         time.sleep(0.02)
     return False
