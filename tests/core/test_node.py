@@ -52,6 +52,7 @@ def test_post_order_gives_children_first_and_each_node_once():
     assert next(iter(pre_order(top))) is top
 
 
+@pytest.mark.slow
 def test_long_chains_walk_compare_hash_and_pickle():
     i = Var("i")
     one, other = chain(LONG, i), chain(LONG, i)

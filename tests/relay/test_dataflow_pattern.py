@@ -287,6 +287,7 @@ def test_one_engine_for_rules_and_patterns() -> None:
     assert str(why_not(table["relu-of-abs"], relay.nn.relu(x))) == "a call of abs; found %x"
 
 
+@pytest.mark.slow
 def test_patterns_as_deep_as_programs() -> None:
     x = relay.var("x", shape=(2,))
     expr, pattern = x, is_var("x")

@@ -47,6 +47,7 @@ def test_random_programs_read_back(function: e.Function) -> None:
     assert_round_trip(function)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [chain, let_chain])
 def test_chains_read_back(make) -> None:
     function = make(20_000)

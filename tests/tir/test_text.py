@@ -95,6 +95,7 @@ def test_module_round_trips():
 
 
 @pytest.mark.slow
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", ["left", "right", "mixed", "calls", "select", "lets", "shared"])
 def test_chains_of_twenty_thousand_terms_round_trip(shape):
     i = Var("i")
@@ -160,6 +161,7 @@ def test_loops_nested_eighty_deep_round_trip():
         assert_round_trip(t.PrimFunc((buffer,), body))
 
 
+@pytest.mark.slow
 @pytest.mark.slow
 def test_twenty_thousand_lets_and_allocations_round_trip():
     body: t.Stmt = t.Evaluate(build.const(0))

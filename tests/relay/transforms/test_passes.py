@@ -125,6 +125,7 @@ def test_defuse_undoes_fuse(function: Function) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PASSES)
 def test_chain_of_twenty_thousand_calls(name: str) -> None:
     with PassContext(opt_level=4):
@@ -132,6 +133,7 @@ def test_chain_of_twenty_thousand_calls(name: str) -> None:
     assert made["main"].body.checked_type is not None
 
 
+@pytest.mark.slow
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["ToGraphNormalForm", "DeadCodeElimination", "FoldConstant", "FuseOps", "ToANormalForm"]
