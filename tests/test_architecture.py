@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -68,6 +69,7 @@ IMPORT_LIMIT_SECONDS = 0.3
 NOT_AT_IMPORT = (*HEAVY, "IPython")
 
 
+@cache
 def python_files() -> list[Path]:
     return sorted(path for path in PACKAGE.rglob("*.py") if "__pycache__" not in path.parts)
 
@@ -96,11 +98,22 @@ def module_name(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
+@cache
+def parsed(text: str) -> ast.Module:
+    """Files are parsed once for all tests of this module."""
+    return ast.parse(text)
+
+
+@cache
+def imports_in(tree: ast.Module) -> tuple[ast.Import | ast.ImportFrom, ...]:
+    return tuple(node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom))
+
+
 def imported_modules(path: Path) -> Iterator[tuple[int, str]]:
     """Every (line, absolute module) that a file imports, anywhere in it, `from x import y` as x.y and x."""
-    tree = ast.parse(path.read_text(encoding="utf-8"), str(path))
+    tree = parsed(path.read_text(encoding="utf-8"))
     package = module_name(path) if path.name == "__init__.py" else module_name(path).rpartition(".")[0]
-    for node in ast.walk(tree):
+    for node in imports_in(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 yield node.lineno, alias.name
@@ -113,6 +126,7 @@ def imported_modules(path: Path) -> Iterator[tuple[int, str]]:
                 yield node.lineno, resolve(base, alias.name)
 
 
+@cache
 def resolve(base: str, name: str) -> str:
     """`from base import name`: the submodule if there is one, else the module itself."""
     folder = ROOT.joinpath(*base.split(".")) if base.split(".")[0] == "workbench" else None
@@ -148,7 +162,7 @@ MOST_LATE_IMPORTS = 54
 
 def late_imports(path: Path) -> Iterator[int]:
     """The lines of relative imports inside functions."""
-    tree = ast.parse(path.read_text(encoding="utf-8"), str(path))
+    tree = parsed(path.read_text(encoding="utf-8"))
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
     inside = (node for function in functions for node in ast.walk(function))
     yield from sorted({node.lineno for node in inside if isinstance(node, ast.ImportFrom) and node.level})
@@ -378,7 +392,7 @@ def test_no_table_lists_operators_by_name() -> None:
         layer = layer_of(module_name(path))
         if layer in SPEAKS_OF_OPERATORS or layer in KNOWS_SCALARS_ONLY:
             continue
-        for line, named in operators_named_together(ast.parse(path.read_text(encoding="utf-8")), operators):
+        for line, named in operators_named_together(parsed(path.read_text(encoding="utf-8")), operators):
             found.add((relative(path), named))
             if (relative(path), named) not in NAMED_TOGETHER:
                 wrong.append(f"{relative(path)}:{line}: {', '.join(sorted(named))}")
@@ -434,10 +448,11 @@ def imported_on_loading(tree: ast.AST, package: str) -> Iterator[tuple[int, str,
 def loading(sources: dict[str, tuple[str, bool]]) -> Iterator[tuple[str, int, str, str]]:
     """(module, line, module that it imports, name or "") of all sources: text, and whether it is a package's."""
     for own, (text, is_package) in sources.items():
-        for line, module, name in imported_on_loading(ast.parse(text), own if is_package else own.rpartition(".")[0]):
+        for line, module, name in imported_on_loading(parsed(text), own if is_package else own.rpartition(".")[0]):
             yield own, line, module, name
 
 
+@cache
 def package_sources() -> dict[str, tuple[str, bool]]:
     files = ((path.read_text(encoding="utf-8"), path) for path in python_files())
     return {module_name(path): (text, path.name == "__init__.py") for text, path in files}
@@ -501,7 +516,7 @@ def test_names_come_from_the_modules_that_define_them() -> None:
     wrong = []
     for own, line, module, name in loading(sources):
         text, is_package = sources.get(module, ("", False))
-        if is_package and name and f"{module}.{name}" not in sources and name not in defined(ast.parse(text)):
+        if is_package and name and f"{module}.{name}" not in sources and name not in defined(parsed(text)):
             wrong.append(f"{own}:{line}: {name} from {module}")
     assert wrong == []
 

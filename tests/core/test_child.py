@@ -38,10 +38,11 @@ def gone(pid: int) -> bool:
     while time.monotonic() < deadline:
         try:
             state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
-            threads = len(os.listdir(f"/proc/{pid}/task"))
+            if state == "Z" and os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None:
+                return True
         except (FileNotFoundError, ProcessLookupError):
             return True
-        if state == "Z" and threads <= 1:
+        except ChildProcessError:  # another's child
             return True
         time.sleep(0.02)
     return False
