@@ -6,14 +6,22 @@
 A line is the same where no other reads like it, or where the statement that it begins is, as a whole, the only one
 that reads so.  Within statements that are the same, the parts are compared in order: between parts that are the same,
 the only one with its first line on both sides is the same, and a stretch that reads the same on both sides is.
+
+Nothing is certain of a line of which there are more now, the numbers of names apart (``vi_1`` for ``vi``): it was
+copied, and what is said of it is said of the copies as well.
 """
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Hashable, Sequence
 from itertools import pairwise
+from typing import Final
 
 _TOP = -1
+_NUMBERS: Final = re.compile(r"(?<=[A-Za-z0-9])(_\d+)+\b")
+"""What tells the names of copies apart."""
 
 
 class _Lines:
@@ -43,6 +51,10 @@ class Identity:
         self._before, self._now = _Lines(before), _Lines(now)
         self._same: dict[int, int] = {}
         self._taken: set[int] = set()
+        self._plain = [_NUMBERS.sub("", key) for key in self._before.keys]
+        more = Counter(_NUMBERS.sub("", key) for key in self._now.keys)
+        more.subtract(self._plain)
+        self._copied = {key for key, count in more.items() if count > 0}
         self._only(self._before.keys, self._now.keys)
         self._only(self._before.whole, self._now.whole)
         self._compare(_TOP, _TOP)
@@ -52,7 +64,7 @@ class Identity:
 
     def sure(self, before: int, now: int | None) -> bool:
         """Whether these are the same line for certain."""
-        return self._same.get(before) == now
+        return self._same.get(before) == now and (now is None or self._plain[before] not in self._copied)
 
     def _only(self, ours: Sequence[Hashable], theirs: Sequence[Hashable]) -> None:
         """Pair what only one on each side has."""
