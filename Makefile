@@ -31,8 +31,8 @@ $(STAMP): pyproject.toml hatch_build.py $(NATIVE)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$(EXTRAS)]'
 	@touch $(STAMP)
 
-lab: $(STAMP)  ## open JupyterLab on the course
-	$(BIN)/workbench lab
+lab: $(STAMP)  ## open JupyterLab on the course; LABFLAGS=--no-browser only serves it
+	$(BIN)/workbench lab $(LABFLAGS)
 
 test: $(STAMP)  ## every test, the linter, browser and notebooks included
 	$(PYTEST) $(PARALLEL)
