@@ -7,7 +7,7 @@ A line is the same where no other reads like it, or where the statement that it 
 that reads so.  Within statements that are the same, the parts are compared in order: between parts that are the same,
 the only one with its first line on both sides is the same, and a stretch that reads the same on both sides is.
 
-Nothing is certain of a line of which there are more now, the numbers of names apart (``vi_1`` for ``vi``): it was
+Nothing is certain of a line like which there are more now but for the numbers of names (``vi_1`` for ``vi``): it was
 copied, and what is said of it is said of the copies as well.
 """
 
@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from itertools import pairwise
 from typing import Final
 
@@ -51,10 +51,8 @@ class Identity:
         self._before, self._now = _Lines(before), _Lines(now)
         self._same: dict[int, int] = {}
         self._taken: set[int] = set()
-        self._plain = [_NUMBERS.sub("", key) for key in self._before.keys]
-        more = Counter(_NUMBERS.sub("", key) for key in self._now.keys)
-        more.subtract(self._plain)
-        self._copied = {key for key, count in more.items() if count > 0}
+        renamed, more = _renamed(self._before.keys), _renamed(self._now.keys)
+        self._copied = {key for key in self._before.keys if more(key) > renamed(key)}
         self._only(self._before.keys, self._now.keys)
         self._only(self._before.whole, self._now.whole)
         self._compare(_TOP, _TOP)
@@ -64,7 +62,7 @@ class Identity:
 
     def sure(self, before: int, now: int | None) -> bool:
         """Whether these are the same line for certain."""
-        return self._same.get(before) == now and (now is None or self._plain[before] not in self._copied)
+        return self._same.get(before) == now and (now is None or self._before.keys[before] not in self._copied)
 
     def _only(self, ours: Sequence[Hashable], theirs: Sequence[Hashable]) -> None:
         """Pair what only one on each side has."""
@@ -98,6 +96,12 @@ class Identity:
         for key, place in _unique([self._before.keys[at] for at in ours]).items():
             if place >= 0 and first.get(key, -1) >= 0:
                 self._pair(ours[place], theirs[first[key]])
+
+
+def _renamed(keys: Sequence[str]) -> Callable[[str], int]:
+    """How many lines differ from a line by the numbers of names only."""
+    plain, own = Counter(_NUMBERS.sub("", key) for key in keys), Counter(keys)
+    return lambda key: plain[_NUMBERS.sub("", key)] - own[key]
 
 
 def _unique(keys: Sequence[Hashable]) -> dict[Hashable, int]:
