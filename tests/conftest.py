@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.nightly import Night
+from tests.nightly import PROFILE, Night
 
 TESTS = Path(__file__).resolve().parent
 GOLDEN = TESTS / "golden"
@@ -27,7 +27,7 @@ settings.register_profile(
     "ci", derandomize=True, deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.register_profile("nightly", parent=settings.get_profile("ci"), derandomize=False, max_examples=2000)
-settings.load_profile(os.environ.get("WORKBENCH_HYPOTHESIS", "ci"))
+settings.load_profile(os.environ.get(PROFILE, "ci"))
 
 
 CACHE = "WORKBENCH_CACHE_DIR"

@@ -10,6 +10,7 @@ so that the table is of one state however often the night was cut.  A sweep tell
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 from collections import Counter
@@ -23,6 +24,8 @@ from hypothesis import settings
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 KEPT: Final = ROOT / ".nightly"
+PROFILE: Final = "WORKBENCH_HYPOTHESIS"
+"""The variable that names the profile of examples."""
 
 
 def examples(count: int) -> int:
@@ -63,7 +66,7 @@ class Night:
     def __init__(self, keeping: bool) -> None:
         self.commit, self.clean = state()
         self.keeping = keeping
-        self.path = KEPT / f"{self.commit}.jsonl"
+        self.path = KEPT / f"{self.commit}.{os.environ.get(PROFILE, 'ci')}.jsonl"  # fewer examples are another run
         self.results = {result.test: result for result in read(self.path)} if self.clean else {}
 
     @pytest.hookimpl(trylast=True)
@@ -93,6 +96,9 @@ class Night:
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """The table, last."""
         if self.keeping:
+            if self.clean and state() != (self.commit, True):
+                self.clean = False
+                self.path.unlink(missing_ok=True)  # files changed while it ran: these are no results of the commit
             terminalreporter.section("the night")
             for line in table(f"{self.commit}{'' if self.clean else ', with changes'}", list(self.results.values())):
                 terminalreporter.write_line(line)

@@ -61,3 +61,11 @@ def test_changed_files_are_not_kept_for_a_commit(night: Night) -> None:
 def test_a_result_is_a_line_of_json(night: Night) -> None:
     night.pytest_runtest_logreport(report("a", "passed", programs=2))
     assert Result(**json.loads(night.path.read_text())) == night.results["a"]
+
+
+def test_what_changed_while_it_ran_is_kept_for_no_commit(night: Night, monkeypatch: pytest.MonkeyPatch) -> None:
+    night.pytest_runtest_logreport(report("a", "passed"))
+    monkeypatch.setattr("tests.nightly.state", lambda: (night.commit, False))
+    lines: list[str] = []
+    night.pytest_terminal_summary(SimpleNamespace(section=lines.append, write_line=lines.append))
+    assert not night.path.exists() and f"commit {night.commit}, with changes" in lines

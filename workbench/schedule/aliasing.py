@@ -20,7 +20,7 @@ CATEGORIES: Final = frozenset({"get", "annotation", "sample"})
 
 
 def may_overlap(func: t.PrimFunc) -> bool:
-    """Whether a parameter that is written may share memory with another one."""
+    """Whether two parameters may share memory; that one of them is written is taken for granted."""
     apart = func.attrs.get("noalias", True) and func.attrs.get("tir.noalias", True)
     return not apart and sum(isinstance(param, t.Buffer) for param in func.params) > 1
 
