@@ -64,6 +64,12 @@ def code_key(function: Any) -> str:
     return _Walk(function).key
 
 
+def held_key(value: Any) -> str:
+    """The key of what the caller holds on to: where it cannot be told apart from others, it is known by identity."""
+    walk = _Walk(value)
+    return f"object {id(value)}" if walk.nameless else walk.key
+
+
 def without_key(function: Any) -> tuple[str, ...]:
     """What a function reads that has no key, so that `code_key` gives a new one at each call."""
     return tuple(_Walk(function).nameless)

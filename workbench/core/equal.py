@@ -133,6 +133,8 @@ def fingerprint(root: Any) -> str:
                 numbers[id(current)] = len(numbers)
                 alive.append(current)
             digest.update(f"{type(current).__name__}(".encode())
+            if current.class_code is not None:
+                digest.update(f"{current.class_code()}:".encode())
             names = [name for name in current.field_names if name not in current.renameable]
             stack.append(_CLOSE)
             stack.extend(getattr(current, name) for name in reversed(names))

@@ -49,6 +49,8 @@ class Node:
     is_graph: ClassVar[bool] = False
     is_traced: ClassVar[bool] = True
     """Whether origins are kept for nodes of the class.  Scalar expressions are not: the statement around them is."""
+    class_code: ClassVar[Any] = None
+    """Answers the key of the class's code, where users wrote it, so that its name does not say what it does."""
     field_values: ClassVar[Callable[[Any], tuple[Any, ...]]] = staticmethod(lambda node: ())
     """All field values in order, read at once."""
     child_values: ClassVar[Callable[[Any], tuple[Any, ...]]] = staticmethod(lambda node: ())

@@ -27,8 +27,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from . import breakpoints, origin
-from .code_names import Keyed
+from . import breakpoints, origin, reliance
+from .code_names import Keyed, is_own
 from .errors import WorkbenchError, nearest
 from .limits import limits
 from .node import Node, children, map_children, post_order
@@ -183,6 +183,7 @@ class RuleTable(Sequence[Rule], Keyed):
                     found=f"one of {known.module}", fix="choose another name, or pass override=True to replace it",
                 )  # fmt: skip
             self._rules = [rule for rule in self._rules if rule.name != name] + [made]
+            reliance.changed()
             return made
 
         return decorate
@@ -190,15 +191,26 @@ class RuleTable(Sequence[Rule], Keyed):
     def add(self, rule: Rule) -> None:
         """Take in a rule of another table."""
         self._rules.append(rule)
+        reliance.changed()
 
     def key_parts(self) -> tuple[Rule, ...]:
         """The rules as they are now: passes that apply the table do something else after a rule has changed."""
         return tuple(self._rules)
 
+    @property
+    def kind(self) -> str:
+        """The word for its rules, for `reliance`."""
+        return f"{self.name} rule"
+
+    def outside(self, name: str) -> tuple[Rule, ...] | None:
+        """The rules that users wrote; None for none."""
+        return tuple(rule for rule in self._rules if not is_own(rule.module)) or None
+
     def __len__(self) -> int:
         return len(self._rules)
 
     def __getitem__(self, index: Any) -> Any:
+        reliance.note(self, reliance.EVERY)
         if isinstance(index, str):
             for rule in self._rules:
                 if rule.name == index:
@@ -208,6 +220,7 @@ class RuleTable(Sequence[Rule], Keyed):
         return self._rules[index]
 
     def __iter__(self) -> Iterator[Rule]:
+        reliance.note(self, reliance.EVERY)
         return iter(self._rules)
 
 

@@ -15,7 +15,7 @@ asks for the import: it costs a microsecond, an interrupted filling is taken up 
 interrupted one had entered is replaced without complaint.
 
 What the workbench declares stays: an entry from outside goes before it only if `override` was said, and leaves it as
-it was when it is removed.
+it was when it is removed.  What is looked up is noted (`reliance`), so that what was made of it can be made anew.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, Generic, TypeVar
 
+from . import reliance
 from .code_names import Keyed, is_own
 from .errors import WorkbenchError, nearest
 
@@ -65,6 +66,10 @@ class Table(Mapping[str, T], Keyed, Generic[T]):
         self._own: dict[str, Declaration[T]] = {}
         self._outside: dict[str, Declaration[T]] = {}
 
+    # A table is itself, whatever is in it.
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__  # type: ignore[assignment]
+
     def register(self, name: str, entry: T, *, module: str = "", override: bool = False) -> T:
         """Add `entry`; a name that is taken is refused unless `override` (a notebook cell run again).
 
@@ -82,16 +87,26 @@ class Table(Mapping[str, T], Keyed, Generic[T]):
                 fix="choose another name, or pass override=True to replace it",
             )
         (self._own if own else self._outside)[name] = Declaration(entry, home, sys.modules.get(home))
+        if not own:
+            reliance.changed()
         return entry
 
     def remove(self, name: str) -> None:
         """Take an entry out again (tests, reloaded cells); what it stood before is there again."""
         if self._outside.pop(name, None) is None:
             self._own.pop(name, None)
+        reliance.changed()
 
     def key_parts(self) -> tuple[Any, ...]:
         """What was entered from outside; what the workbench declares stays as it is."""
         return tuple((name, self._outside[name].entry) for name in sorted(self._outside))
+
+    def outside(self, name: str) -> Any:
+        """What was entered from outside under a name, or all of that for `EVERY` name; None where it is nothing."""
+        if name == reliance.EVERY:
+            return self.key_parts() or None
+        found = self._outside.get(name)
+        return None if found is None else found.entry
 
     def is_own(self, name: str) -> bool:
         """Whether the workbench declares an entry of that name, one from outside before it or not."""
@@ -99,10 +114,12 @@ class Table(Mapping[str, T], Keyed, Generic[T]):
         return name in self._own
 
     def _declared(self, name: Any) -> Declaration[T] | None:
+        reliance.note(self, name)
         return self._outside.get(name) or self._own.get(name)
 
     def _now(self) -> dict[str, T]:
         imported(self._filled_by)
+        reliance.note(self, reliance.EVERY)
         return {name: found.entry for name, found in (self._own | self._outside).items()}
 
     def _found(self, name: str) -> Declaration[T]:

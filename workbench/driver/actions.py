@@ -21,6 +21,7 @@ from ..core.transform import PASSES, Pass, PassContext, PassInstrument
 from ..lower.entry import Lowered, lower_module
 from ..lower.kernel import Kernel
 from ..lower.provider import Provider, override, schedule_kernels
+from ..relay.ir.users_operators import note_operators
 from ..schedule.trace import Trace
 from ..tir.nodes import PrimFunc
 from ..tir.transforms.pipeline import CHECKED_PIPELINE
@@ -111,6 +112,7 @@ class _Around:
         def run(stage: Stage | None) -> Stage:
             assert stage is not None
             with self.entered() as instruments, self._unchanged(row, made):
+                note_operators(stage.module)
                 if memo is None or instruments:
                     return replace(stage, module=made(stage.module))
                 return replace(stage, module=memo.run(made, stage.module))
@@ -137,6 +139,7 @@ class _Around:
         def run(stage: Stage | None) -> Stage:
             assert stage is not None
             with self.entered():
+                note_operators(stage.module)
                 lowered = lower_module(PASSES["InferType"]()(stage.module), self.plan.target)
             return replace(stage, module=lowered.module, lowered=lowered)
 

@@ -47,7 +47,7 @@ class Branches(Sequence["Session"]):
     def _line(self, index: int, plans: Sequence[tuple[Action, ...]], here: str) -> str:
         plan = plans[index]
         mark = "*" if identities(plan)[-1] == here else " "
-        known = sum(self._current.history.peek(plan, position) is not None for position in range(len(plan)))
+        known = len(self._current.history.computed(plan))
         if index == 0:
             return f"{mark} {index}  {plan[0].name}, {len(plan)} steps ({known} computed)"
         parent = max(range(index), key=lambda other: _nearness(plan, plans[other]))

@@ -34,6 +34,12 @@ class Contents:
         self._chosen: dict[str, str] = {}
         self._held: dict[int, Any] = {}
 
+    def anew(self) -> Contents:
+        """The same constants and passes for another program: functions are made of their texts again."""
+        made = Contents(self.constants, self.guard)
+        made._passes, made._chosen, made._held = dict(self._passes), dict(self._chosen), dict(self._held)
+        return made
+
     def hold(self, things: Iterable[Any]) -> None:
         """Keep what steps are known by the identity of: another thing at its address would be taken for it."""
         self._held.update((id(thing), thing) for thing in things)

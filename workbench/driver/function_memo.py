@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from ..core import origin, progress, rewrite
+from ..core import origin, progress, reliance, rewrite
 from ..core.equal import same
 from ..core.module import IRModule
 from ..core.transform import Pass
@@ -31,10 +31,13 @@ class _Outcome:
     firings: tuple[Any, ...]
     looked_at: dict[str, Any]
     """Other functions that the pass looked at, by name; None for a name that the module had not."""
+    relied: reliance.Reliance
+    """What it read of tables that users add to."""
 
-    def holds(self, module: IRModule) -> bool:
+    def holds(self, module: IRModule, now: reliance.Now) -> bool:
         """Whether the pass would find the same again."""
-        return all(module.functions.get(name) is function for name, function in self.looked_at.items())
+        alike = (module.functions.get(name) is function for name, function in self.looked_at.items())
+        return self.relied.holds(now) and all(alike)
 
 
 class _Around:
@@ -62,10 +65,11 @@ class FunctionMemo:
     def run(self, chosen: Pass, module: IRModule) -> IRModule:
         """The module after the pass; errors of one function are the pass's."""
         changed: dict[str, Any] = {}
+        now = reliance.Now()
         for name, function in progress.track(list(module.items()), "functions", lambda pair: pair[0]):
             outcome = self._known.get(function)
             told = outcome is not None and (outcome.origins is not None or origin.active() is None)
-            if outcome is None or not told or not outcome.holds(module):
+            if outcome is None or not told or not outcome.holds(module, now):
                 outcome = _transformed(chosen, name, module, outcome if told else None)
                 self._known[function] = outcome
             _tell(outcome)
@@ -77,12 +81,12 @@ class FunctionMemo:
 def _transformed(chosen: Pass, name: str, module: IRModule, earlier: _Outcome | None) -> _Outcome:
     """The outcome for one function; where it is what it was `earlier`, with the very function of then."""
     around = _Around(module)
-    with _aside() as origins, rewrite.logging() as log:
+    with _aside() as origins, rewrite.logging() as log, reliance.recording() as used:
         made = chosen.on_function(module, name, around)
     if earlier is not None and earlier.changed is not None and same(earlier.changed, made):
-        return _Outcome(earlier.changed, earlier.origins, earlier.firings, around.looked_at)
+        return _Outcome(earlier.changed, earlier.origins, earlier.firings, around.looked_at, used.settled())
     changed = made if made is not module[name] else None
-    return _Outcome(changed, origins, tuple(log), around.looked_at)
+    return _Outcome(changed, origins, tuple(log), around.looked_at, used.settled())
 
 
 @contextmanager
@@ -102,3 +106,4 @@ def _tell(outcome: _Outcome) -> None:
     if table is not None and outcome.origins is not None:
         table.join(outcome.origins)
     rewrite.log_again(outcome.firings)
+    reliance.note_again(outcome.relied)

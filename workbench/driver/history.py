@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from ..core import origin, progress, rewrite
+from ..core import origin, progress, reliance, rewrite
 from ..core.errors import WorkbenchError
 from ..core.module import IRModule
 from ..core.node import traced_nodes
@@ -89,6 +89,22 @@ class Step:
     origins: origin.OriginTable
     firings: tuple[Any, ...]
     error: WorkbenchError | None = None
+    relied: reliance.Reliance = reliance.NOTHING
+    """What it read of tables that users add to: it is computed anew when these say something else."""
+
+    @property
+    def state(self) -> str:
+        """The id, with what was read from outside of the plan: steps of one state hold the same program."""
+        outside = [key for step in self.path for key in step.relied.from_outside.values()]
+        return f"{self.id}-{key_of(*outside)}" if outside else self.id
+
+    @property
+    def path(self) -> tuple[Step, ...]:
+        """The steps up to this one, the import first."""
+        found: list[Step] = [self]
+        while (before := found[-1].previous) is not None:
+            found.append(before)
+        return tuple(reversed(found))
 
     @property
     def changed(self) -> bool:
@@ -115,6 +131,8 @@ class History:
         self._running: dict[str, threading.RLock] = {}
         """Of the steps that are being computed: a second thread waits for the first one's."""
         self._lock = threading.Lock()
+        self.expected: Mapping[str, Mapping[str, str]] = {}
+        """Of steps by id: what they read from outside of the plan when the session was saved."""
         self.known: dict[str, Any] = {}
         """Origins by step, filled by `origin_index` when they are asked for."""
 
@@ -146,22 +164,28 @@ class History:
     def step(self, actions: Sequence[Action], index: int) -> Step:
         """The step of `actions[index]`; it and those before it are computed if need be."""
         found: Step | None = None
+        now = reliance.Now()
         labels: dict[str, int] = {}
         named = list(zip(actions, identities(actions[: index + 1]), strict=False))
         for action, identity in progress.track(named, "pipeline", lambda pair: pair[0].name):
             labels[action.name] = count = labels.get(action.name, 0) + 1
             label = action.name if count == 1 else f"{action.name}#{count}"
-            found = self._steps.get(identity) or self._computed(identity, label, action, found)
+            found = self._known(identity, found, now) or self._computed(identity, label, action, found, now)
         if found is None:
             raise WorkbenchError("E-HISTORY-EMPTY", "a session has no steps")
         return found
 
-    def _computed(self, identity: str, label: str, action: Action, previous: Step | None) -> Step:
+    def _known(self, identity: str, previous: Step | None, now: reliance.Now) -> Step | None:
+        """The step if it has been computed on `previous`, and would be the same again."""
+        step = self._steps.get(identity)
+        return step if step is not None and step.previous is previous and step.relied.holds(now) else None
+
+    def _computed(self, identity: str, label: str, action: Action, previous: Step | None, now: reliance.Now) -> Step:
         """The step, computed by one thread; others that want it wait."""
         with self._lock:
             running = self._running.setdefault(identity, threading.RLock())
         with running:
-            known = self._steps.get(identity)
+            known = self._known(identity, previous, now)
             if known is None:
                 known = self._run(identity, label, action, previous)
                 if not isinstance(known.error, OfTheMoment):
@@ -172,28 +196,41 @@ class History:
 
     def peek(self, actions: Sequence[Action], index: int) -> Step | None:
         """The step if it has been computed already."""
-        return self._steps.get(identities(actions[: index + 1])[-1])
+        found = self.computed(actions[: index + 1])
+        return found[index] if len(found) > index else None
+
+    def computed(self, actions: Sequence[Action]) -> list[Step]:
+        """The first steps, as far as they have been computed already and would be the same again."""
+        now = reliance.Now()
+        found: list[Step] = []
+        for identity in identities(actions):
+            step = self._known(identity, found[-1] if found else None, now)
+            if step is None:
+                break
+            found.append(step)
+        return found
+
+    def outside(self, actions: Sequence[Action]) -> list[dict[str, str]]:
+        """By step: the keys of what it read from outside of the plan, as far as that is known."""
+        known = [dict(step.relied.from_outside) for step in self.computed(actions)]
+        for identity in identities(actions)[len(known) :]:
+            if identity not in self.expected:
+                break
+            known.append(dict(self.expected[identity]))
+        return known
 
     def _run(self, identity: str, label: str, action: Action, previous: Step | None) -> Step:
         if previous is not None and previous.error is not None:
-            return Step(
-                identity,
-                label,
-                action,
-                previous,
-                previous.stage,
-                0.0,
-                origin.OriginTable(),
-                (),
-                previous.error,
-            )
+            table = origin.OriginTable()
+            return Step(identity, label, action, previous, previous.stage, 0.0, table, (), previous.error)
         before = previous.stage if previous is not None else None
         existing = traced_nodes(list(before.module.functions.values())) if before is not None else ()
         error: WorkbenchError | None = None
-        with origin.recording(existing) as origins, rewrite.logging() as log:
+        with origin.recording(existing) as origins, rewrite.logging() as log, reliance.recording() as used:
             started = time.perf_counter()
             try:
                 stage = action.run(before)
+                self._require_as_saved(identity, label, used)
                 if self.guard is not None and action.kind not in _OF_THIS_PROCESS:
                     stage = _marked(stage, self.guard)
             except WorkbenchError as raised:
@@ -201,7 +238,24 @@ class History:
                     raise
                 stage, error = before, raised.located(f"step {label}")
             spent = (time.perf_counter() - started) * 1000
-        return Step(identity, label, action, previous, stage, spent, origins, tuple(log), error)
+        return Step(
+            identity, label, action, previous, stage, spent, origins, tuple(log), error, used.settled()
+        )  # fmt: skip
+
+    def _require_as_saved(self, identity: str, label: str, used: reliance.Used) -> None:
+        """Refuse a step for which the session, when it was saved, read something else from outside of the plan."""
+        if identity not in self.expected:
+            return
+        then, now = self.expected[identity], used.settled().from_outside
+        for name in sorted({*then, *now}):
+            if then.get(name) != now.get(name):
+                raise OfTheMoment(
+                    "E-SAVED-DIFFERS", f"the {name} is not the one that the session was saved with",
+                    found=f"the code {now[name]}" if name in now else "none that is not the workbench's own",
+                    expected=f"the code {then[name]}" if name in then else "none but the workbench's own",
+                    fix="define it as it was then, and open the session again; or take it as it is now: s.reload()",
+                    kept="the steps before it",
+                )  # fmt: skip
 
 
 def _marked(stage: Stage, guard: Guard) -> Stage:

@@ -54,7 +54,7 @@ class Site:
 class Known:
     """The origins of one step's program."""
 
-    label: str
+    step: Step
     sources: dict[int, Sources] = field(default_factory=dict)
     calls: dict[int, Sources] = field(default_factory=dict)
     sites: tuple[Site, ...] = ()
@@ -90,12 +90,9 @@ def index_of(session: Session) -> list[Known]:
     """The origins of each step computed so far; kept with the history, so each step is done once."""
     made: list[Known] = []
     cache = session.history.known
-    for index in range(len(session.actions)):
-        step = session.history.peek(session.actions, index)
-        if step is None:
-            break
+    for step in session.history.computed(session.actions):
         known = cache.get(step.id)
-        if known is None:
+        if known is None or known.step is not step:
             known = _known(step, made[-1] if made else None)
             cache[step.id] = known
         made.append(known)
@@ -103,7 +100,7 @@ def index_of(session: Session) -> list[Known]:
 
 
 def _known(step: Step, before: Known | None) -> Known:
-    known = Known(step.label)
+    known = Known(step)
     nodes = list(traced_nodes(list(step.stage.module.functions.values())))
     lowered = step.stage.lowered
     if before is None:

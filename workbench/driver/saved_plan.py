@@ -83,6 +83,14 @@ def attributes_from(saved: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
     return {key: tuple(value) for key, value in saved.items()}
 
 
+def outside_from(saved: Any) -> list[dict[str, str]]:
+    """By step: the keys of what it read from outside of the plan; files of earlier versions do not say."""
+    for index, one in enumerate(saved if isinstance(saved, list) else [None]):
+        if not isinstance(one, dict) or not all(isinstance(key, str) for key in one.values()):
+            raise damaged(f"outside[{index}] are no keys by name")
+    return saved
+
+
 def _row(saved: Any, place: str, version: int) -> Row:
     if not isinstance(saved, dict):
         raise damaged(f"{place} is not an action")

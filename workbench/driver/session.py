@@ -39,6 +39,7 @@ from .plan import CompilePlan, PassRow, ScheduleRow
 from .progress import with_progress
 from .provenance import became, origins
 from .rebase import RebaseError
+from .reloading import of_now
 from .saving import save
 from .text import texts_of
 from .trails import Provenance
@@ -246,15 +247,17 @@ class Session:
         return self._with(self.plan.without(index))
 
     def reload(self) -> Session:
-        """The same plan with the passes as they are defined now.
+        """The same plan with the passes and the graph's operators as they are defined now.
 
         A pass whose cell was run again with other code is run again, and everything after it; what comes before is
         taken from the history.  Where a plan has two passes that were written in one place, each stays what it is.
+        A program with an operator that was defined anew is another program, with a history of its own.
         """
         contents = self.history.contents
         rows = self.plan.rows
         made = tuple(contents.reloaded(row, rows) if isinstance(row, PassRow) else row for row in rows)
-        return self._with(replace_field(self.plan, rows=made))
+        self.history.expected = {}
+        return of_now(self._with(replace_field(self.plan, rows=made)))
 
     def edit(
         self,
@@ -376,10 +379,20 @@ class Session:
         """What `thing` became, by step."""
         return became(self, thing)
 
-    @cached_property
+    @property
     def provenance(self) -> Provenance:
         """The whole chain, down to lines of assembly and back: ``s.provenance.line("fused_nn_dense", 41).onnx``."""
-        return Provenance(self)
+        readers = [step for step in self.history.computed(self.actions) if step.relied.from_outside]
+        made, known = self._provenance.get("made", (None, []))
+        if made is None or len(known) != len(readers) or any(a is not b for a, b in zip(known, readers, strict=True)):
+            made = Provenance(self)  # what users' operators and rules made may be another program by now
+            self._provenance["made"] = made, readers
+        return made
+
+    @cached_property
+    def _provenance(self) -> dict[str, tuple[Provenance, list[Step]]]:
+        """What has been asked of `provenance`, with the steps that depend on code of users."""
+        return {}
 
     def llvm_passes(self, kernel: str) -> LlvmPasses:
         """LLVM's own passes on one kernel, as steps: ``s.llvm_passes("fused_nn_dense").changed[3].diff()``.

@@ -74,8 +74,8 @@ class SessionModel:
     def view(self) -> PipelineView:
         """The list of steps."""
         steps = tuple(self._summary(index) for index in range(len(self.session)))
-        known = sum(not step.pending for step in steps)
-        return PipelineView(f"{steps[-1].id}-{known}" if steps else "", steps, self.session.heading)
+        known = self.session.history.computed(self.session.actions)
+        return PipelineView(f"{steps[-1].id}-{known[-1].state}" if known else "", steps, self.session.heading)
 
     def _summary(self, index: int) -> StepSummary:
         action = self.session.actions[index]
@@ -122,7 +122,7 @@ class SessionModel:
         hunks = line_hunks(before, after)
         return StepView(
             id=found.id,
-            state=found.id,
+            state=found.state,
             before=near(before, [(hunk.before_start, hunk.before_count) for hunk in hunks]),
             after=near(after, [(hunk.after_start, hunk.after_count) for hunk in hunks]),
             hunks=hunks,
@@ -137,7 +137,7 @@ class SessionModel:
         lines = self._assembly(found, name)
         return StepView(
             id=found.id,
-            state=found.id,
+            state=found.state,
             before=TextView(len(lines), (Chunk(0, lines[:_NATIVE]),)),
             after=TextView(len(lines), (Chunk(0, lines[:_NATIVE]),)),
             hunks=(),
@@ -146,10 +146,10 @@ class SessionModel:
         )
 
     def _assembly(self, found: Step, name: str) -> tuple[str, ...]:
-        if found.id not in self._lines:
+        if found.state not in self._lines:
             text = str(found.stage.compiled.get_source("asm", name))
-            self._lines[found.id] = tuple(text.rstrip("\n").replace("\t", "    ").split("\n"))
-        return self._lines[found.id]
+            self._lines[found.state] = tuple(text.rstrip("\n").replace("\t", "    ").split("\n"))
+        return self._lines[found.state]
 
     def rewrite(self, step: str, index: int) -> RewriteView:
         """One rule that fired: the expression before and after it, as text."""
@@ -171,8 +171,8 @@ class SessionModel:
     def text(self, step: str, side: Any, start: int, count: int) -> Chunk:
         """Further lines of the program before or after a step."""
         _, found = self._find(step)
-        if found.action.kind == "codegen" and found.id in self._lines:
-            lines = self._lines[found.id]
+        if found.action.kind == "codegen" and found.state in self._lines:
+            lines = self._lines[found.state]
         else:
             lines = self._texts(found)[0 if side == "before" else 1]
         return Chunk(start, tuple(lines[start : start + count]))
@@ -206,23 +206,23 @@ class SessionModel:
         return SessionModel(self.session.rerun(insert={label: name})), f"s = s.rerun(insert={{{label!r}: {name!r}}})"
 
     def _count(self, step: Step) -> int:
-        if not step.changed and step.previous is not None and step.previous.id in self._counts:
-            self._counts[step.id] = self._counts[step.previous.id]
-        if step.id not in self._counts:
-            self._counts[step.id] = operation_count(step.stage.module)
-        return self._counts[step.id]
+        if not step.changed and step.previous is not None and step.previous.state in self._counts:
+            self._counts[step.state] = self._counts[step.previous.state]
+        if step.state not in self._counts:
+            self._counts[step.state] = operation_count(step.stage.module)
+        return self._counts[step.state]
 
     def _texts(self, step: Step) -> tuple[tuple[str, ...], tuple[str, ...]]:
         before = self._program(step.previous) if step.previous is not None else ()
         return before, self._program(step) if step.changed else before
 
     def _program(self, step: Step) -> tuple[str, ...]:
-        if step.id not in self._lines:
+        if step.state not in self._lines:
             while len(self._lines) >= _TEXTS:
                 del self._lines[next(iter(self._lines))]
             text = short_constants(script(step.stage.module))
-            self._lines[step.id] = tuple(text.rstrip("\n").split("\n"))
-        return self._lines[step.id]
+            self._lines[step.state] = tuple(text.rstrip("\n").split("\n"))
+        return self._lines[step.state]
 
 
 def passes_for(level: str) -> tuple[str, ...]:

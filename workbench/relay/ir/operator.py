@@ -28,6 +28,8 @@ from enum import Enum, IntEnum
 from functools import cache
 from typing import Any, ClassVar, TypeVar, dataclass_transform
 
+from ...core.code_key import held_key
+from ...core.code_names import is_own
 from ...core.equal import data_equal
 from ...core.errors import WorkbenchError
 from ...core.node import Node, node
@@ -305,6 +307,8 @@ def operator(name: str, *, override: bool = False) -> Callable[[C], C]:
             )
         made: Any = node(cls)
         made.name = name
+        if not is_own(cls.__module__):
+            made.class_code = classmethod(held_key)
         _check_facts(made)
         OPERATORS.register(name, made, override=override)
         return made

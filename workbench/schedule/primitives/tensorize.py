@@ -32,13 +32,15 @@ def tensorize(
     unless the description has one too.  The block keeps its regions, and is opaque from then on.
     Raises `ScheduleError`: no such intrinsic, a tile that differs from the description (the first difference is shown).
     """
+    known = tensor_intrin in TENSOR_INTRINSICS
+    hint = "" if known else nearest(tensor_intrin, TENSOR_INTRINSICS)
     require(
-        tensor_intrin in TENSOR_INTRINSICS,
+        known,
         CODE,
         f"there is no tensor intrinsic {tensor_intrin!r}",
         found=tensor_intrin,
         expected="the name of a registered tensor intrinsic",
-        fix=nearest(tensor_intrin, TENSOR_INTRINSICS) or "tir.TensorIntrin.register(name, description, implementation)",
+        fix=hint or "tir.TensorIntrin.register(name, description, implementation)",
     )
     intrinsic = TENSOR_INTRINSICS[tensor_intrin]
     names = Names(state.tree.names())

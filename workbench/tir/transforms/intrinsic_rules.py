@@ -19,7 +19,8 @@ from typing import Any, Final
 from ...arith.build import convert
 from ...arith.intrinsics import INTRINSICS, Intrinsic, Result
 from ...arith.nodes import Call, PrimExpr
-from ...core.code_names import Keyed
+from ...core import reliance
+from ...core.code_names import Keyed, is_own
 from ...core.errors import WorkbenchError, nearest
 
 Rule = Callable[[Any], Any]
@@ -70,6 +71,9 @@ class MatchedCall:
 class LoweringRules(Keyed):
     """The rules by kind of target and intrinsic, each with its level, the highest first."""
 
+    kind: Final = "lowering rule"
+    """The word for its entries, for `reliance`."""
+
     def __init__(self) -> None:
         self._rules: dict[tuple[str, str], tuple[tuple[int, Rule], ...]] = {}
 
@@ -77,25 +81,35 @@ class LoweringRules(Keyed):
         """The rules: what is lowered after a rule has changed is another step."""
         return (self._rules,)
 
+    def outside(self, name: str) -> tuple[Any, ...] | None:
+        """The rules of users for an intrinsic, on any kind of target; None for none."""
+        found = [(kind, level, rule) for (kind, op), rules in self._rules.items() if name in (op, reliance.EVERY)
+                 for level, rule in rules if not is_own(getattr(rule, "__module__", None))]  # fmt: skip
+        return tuple(found) or None
+
     def enter(self, kind: str, name: str, level: int, rule: Rule) -> None:
         """Add a rule in the place of one of equal level."""
         self.remove(kind, name, level)
         self._rules[kind, name] = tuple(
             sorted([*self._rules.get((kind, name), ()), (level, rule)], key=lambda item: -item[0])
         )
+        reliance.changed()
 
     def remove(self, kind: str, name: str, level: int) -> None:
         """Take a rule out again."""
         kept = tuple(item for item in self._rules.pop((kind, name), ()) if item[0] != level)
         if kept:
             self._rules[kind, name] = kept
+        reliance.changed()
 
     def has(self, kind: str) -> bool:
         """Whether there are rules for a kind of target."""
+        reliance.note(self, reliance.EVERY)
         return any(key[0] in (kind, "default") for key in self._rules)
 
     def lowered(self, call: Call, kind: str) -> PrimExpr | None:
         """What a call becomes on a kind of target by the rules; None when none applies."""
+        reliance.note(self, call.op)
         for key in ((kind, call.op), ("default", call.op)):
             for _, rule in self._rules.get(key, ()):
                 made = rule(MatchedCall(call))
