@@ -337,6 +337,43 @@ def test_kernels_call_each_other_and_pass_statuses_on() -> None:
         compiled["main"](a - 1, b)
 
 
+@pytest.mark.parametrize("poll", ["T.evaluate(T.poll_cancel())", "T.evaluate(0)"])
+def test_each_way_out_gives_its_own_memory_back(poll: str) -> None:
+    kernel = function(
+        """
+    def f(A: T.Buffer((4,), "float32"), at: T.int64, B: T.Buffer((4,), "float32")):
+        for i in T.serial(4):
+            assert A[i] != T.Cast("float32", at), "met"
+            B[i] = A[i] + T.float32(1.0)
+    """
+    )
+    main = function(
+        f"""
+    def f(A: T.Buffer((4,), "float32"), at: T.int64, n: T.int64, B: T.Buffer((4,), "float32")):
+        with T.block("root"):
+            C = T.alloc_buffer((n,), "float32")
+            T.evaluate(T.call_tir("step", T.address_of(A[0]), at, T.address_of(C[0])))
+            {poll}
+            with T.block("inner"):
+                D = T.alloc_buffer((n * 2,), "float32")
+                T.evaluate(T.call_tir("step", T.address_of(C[0]), at, T.address_of(D[0])))
+                {poll}
+                T.evaluate(T.call_tir("step", T.address_of(D[0]), at, T.address_of(B[0])))
+                {poll}
+    """
+    )
+    program = artefact({"main": main, "step": kernel})
+    # no memory for C: none; a failure, or no memory for D: C; a failure further on: both; the end: both
+    assert program.texts["main"].count("  call void %") == 0 + 1 + 2 + 2
+    compiled = program.module()
+    a, b = np.zeros(4, "float32"), np.zeros(4, "float32")
+    for at in range(3):
+        with pytest.raises(WorkbenchError, match="met"):
+            compiled["main"](a, at, 1000, b)
+    compiled["main"](a, 3, 1000, b)
+    np.testing.assert_array_equal(b, 3)
+
+
 def test_what_a_call_within_a_store_writes_is_read_again() -> None:
     """From left to right: 100, then the half that the call returns, then the exponent that it writes."""
     text = """

@@ -40,6 +40,33 @@ def test_a_small_kernel(golden: Callable[..., None]) -> None:
     golden(kernel_text(artefact(SAXPY).texts["f"]))
 
 
+ENTRY = """
+def main(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):
+    with T.block("root"):
+        C = T.alloc_buffer((100_000,), "float32")
+        T.evaluate(T.call_tir("kernel", T.address_of(A[0]), T.address_of(C[0])))
+        T.evaluate(T.poll_cancel())
+        T.evaluate(T.call_tir("kernel", T.address_of(C[0]), T.address_of(C[4])))
+        T.evaluate(T.poll_cancel())
+        T.evaluate(T.call_tir("kernel", T.address_of(C[4]), T.address_of(B[0])))
+        T.evaluate(T.poll_cancel())
+"""
+KERNEL = """
+def kernel(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):
+    for i in T.serial(4):
+        assert A[i] >= T.float32(0.0), "negative"
+        B[i] = A[i] * T.float32(2.0)
+"""
+
+
+def test_an_entry_branches_once_a_call_and_leaves_through_one_block() -> None:
+    text = kernel_text(artefact({"main": function(ENTRY), "kernel": function(KERNEL)}).texts["main"])
+    # no memory; three times a call and its poll
+    assert text.count("br i1") == 4
+    # the end, no memory, and all that has memory to give back
+    assert text.count("  ret i32") == 3
+
+
 def test_text_is_the_same_every_time() -> None:
     first, second = artefact(SAXPY), artefact(SAXPY)
     assert first.texts == second.texts

@@ -214,7 +214,7 @@ def _call_tir(self: ExpressionEmitter, node: n.Call, arguments: list[Value]) -> 
     kinds = ["ptr", *(llvm_type(value.dtype) for value in arguments)]
     self.writer.module.declare(symbol, f"declare i32 @{symbol}({', '.join(kinds)})")
     status = self.assign(INT32, f"call i32 @{symbol}({shown})")
-    _body(self).leave_unless_ok(status)
+    _body(self).check(status)
     return status
 
 

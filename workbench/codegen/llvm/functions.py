@@ -64,8 +64,7 @@ def emit_kernel(
         body.arena = body.take(Value(str(arena), INDEX))
         body.heap.append(body.arena)
     body.run(func.body)
-    body.return_status("0")
-    writer.finish()
+    body.finish()
 
 
 def _parameters(func: t.PrimFunc, noalias: bool) -> list[str]:

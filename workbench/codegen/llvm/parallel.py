@@ -93,8 +93,7 @@ def _outline(
     first = inner.assign(dtype, f"add nsw {llvm_type(dtype)} %offset, %first")
     last = inner.assign(dtype, f"add nsw {llvm_type(dtype)} %offset, %last")
     inner.run_generator(counted_loop(inner, stmt, first, last, False, False))
-    inner.return_status("0")
-    writer.finish()
+    inner.finish()
 
 
 def _line(self: BodyEmitter, stmt: t.For) -> int:

@@ -7,14 +7,17 @@ control flow: statuses, memory from the context, cancellation, parallel regions.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
+from itertools import zip_longest
 from typing import Any, Final
 
 from ...arith import nodes as n
 from ...core.errors import WorkbenchError
 from ...tir import nodes as t
+from .exits import Exits
 from .expressions import ExpressionEmitter
 from .facts import MAX_COPIES, Facts
 from .memory import store
+from .numbering import Numbering
 from .parallel import parallel_loop
 from .places import EXPRESSION, SourcePlace
 from .registers import State
@@ -24,7 +27,7 @@ from .writer import FunctionWriter, Line
 Emission = Generator[t.Stmt, None, None]
 
 CONTEXT_FIELD: Final = {"parallel_for": 0, "alloc": 1, "free": 2, "poll": 3, "fail": 4, "cancel": 5}
-CANCELLED, FAILED, NO_MEMORY = 1, 2, 3
+FAILED, NO_MEMORY = 2, 3
 STACK_BUFFER_BYTES: Final = 64 * 1024
 STACK_TOTAL_BYTES: Final = 256 * 1024
 
@@ -50,6 +53,10 @@ class BodyEmitter(ExpressionEmitter):
         self.base_name = base_name
         self.heap: list[str] = []
         """Memory taken from the context, to be given back on every way out."""
+        self.exits = Exits(writer)
+        self.poll_follows = False
+        """Whether the next statement polls, and so looks at the status of this one, a call, as well."""
+        self._unseen: Value | None = None
         self.stack_bytes = 0
         self.arena: str | None = None
         self.vector_condition: Value | None = None
@@ -121,27 +128,43 @@ class BodyEmitter(ExpressionEmitter):
     def _give_back(self, pointer: str) -> None:
         self.writer.emit(f"call void {self.context_field('free')}(ptr {self.context}, ptr {pointer})")
 
+    def finish(self) -> None:
+        """Return from the end of the function, and emit the ways out before it."""
+        self.return_status("0")
+        for memory, status in self.exits.blocks():
+            self.heap = list(memory)
+            self.numbering = Numbering(self.writer)  # what other blocks computed is not known here
+            self.return_status(status)
+        self.writer.finish()
+
     def leave_unless_ok(self, status: Value) -> None:
         """Return `status` unless it is zero."""
         bad = self.assign(BOOL, f"icmp ne {status.typed}, 0")
         self.leave_if(bad.text, status.text)
 
     def leave_if(self, condition: str, status: str) -> None:
-        out, on = self.writer.fresh("out"), self.writer.fresh("on")
-        before = self.writer.segment()
+        """Return `status` if a condition holds."""
+        out, on = self.exits.label(self.heap, status), self.writer.fresh("on")
         self.writer.branch(condition, out, on)
-        self.writer.label(out)
-        with self.arm(before):
-            self.return_status(status)
         self.writer.label(on)
         self.numbering.barrier()
 
+    def check(self, status: Value) -> None:
+        """Return the status of a call unless it is zero, at the poll that follows if there is one."""
+        if self.poll_follows:
+            self._unseen = status
+        else:
+            self.leave_unless_ok(status)
+
     def poll(self) -> None:
-        """Return when the call was cancelled."""
+        """Return when the call was cancelled, which comes before a failure, or when the call before this one failed."""
         function = self.context_field("poll")
-        asked = self.assign(INT32, f"call i32 {function}(ptr {self.context})")
-        wanted = self.assign(BOOL, f"icmp ne {asked.typed}, 0")
-        self.leave_if(wanted.text, str(CANCELLED))
+        status = self.assign(INT32, f"call i32 {function}(ptr {self.context})")
+        if self._unseen is not None:
+            stops = self.assign(BOOL, f"icmp ne {status.typed}, 0")
+            status = self.assign(INT32, f"select {stops.typed}, {status.typed}, {self._unseen.typed}")
+            self._unseen = None
+        self.leave_unless_ok(status)
 
     def report(self, node: n.Call, arguments: list[Value]) -> Value:
         """``call_extern("wb_report", status, message, values...)``: record a failure and return its status."""
@@ -191,7 +214,13 @@ def _store(self: BodyEmitter, stmt: t.BufferStore) -> Emission:
 
 
 def _sequence(self: BodyEmitter, stmt: t.SeqStmt) -> Emission:
-    yield from stmt.stmts
+    for part, following in zip_longest(stmt.stmts, stmt.stmts[1:]):
+        self.poll_follows = _is_call(part, "call_tir") and _is_call(following, "poll_cancel")
+        yield part
+
+
+def _is_call(stmt: t.Stmt | None, name: str) -> bool:
+    return isinstance(stmt, t.Evaluate) and isinstance(stmt.value, n.Call) and stmt.value.op == name
 
 
 def _evaluate(self: BodyEmitter, stmt: t.Evaluate) -> Emission:

@@ -149,7 +149,7 @@ static void start_workers(int threads) {
 
 static int32_t outcome(wb_context* context) {
   if (context->status) return context->status;
-  return context->poll(context) ? WB_CANCELLED : WB_OK;
+  return context->poll(context);
 }
 
 static int32_t run_serially(wb_context* context, wb_body body, void* closure, int64_t n, int64_t chunk) {
@@ -289,21 +289,21 @@ void wb_start_clock(wb_context* context) {
 }
 
 static int32_t poll_cancel(wb_context* context) {
-  if (context->cancel_word) return 1;
-  if (context != own_context || ++context->polls & 15) return 0;
+  if (context->cancel_word) return WB_CANCELLED;
+  if (context != own_context || ++context->polls & 15) return WB_OK;
   int64_t time = now();
-  if (time - context->last_look < 20000000) return 0;
+  if (time - context->last_look < 20000000) return WB_OK;
   context->last_look = time;
   if (run_limit && time - context->started > run_limit) {
     context->timed_out = 1;
     context->cancel_word = 1;
-    return 1;
+    return WB_CANCELLED;
   }
   int (*check)(void) = signal_hook ? signal_hook : TVMFFIEnvCheckSignals;
-  if (!check || check() == 0) return 0;
+  if (!check || check() == 0) return WB_OK;
   context->foreign_error = 1;
   context->cancel_word = 1;
-  return 1;
+  return WB_CANCELLED;
 }
 
 static char* put_number(char* out, char* end, int64_t value) {

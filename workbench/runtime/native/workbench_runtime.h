@@ -31,7 +31,7 @@ struct wb_context {
   /* Memory aligned to 64 bytes, or NULL; kept for reuse when freed.  May be called from loop bodies. */
   void* (*alloc)(wb_context*, int64_t bytes);
   void (*free)(wb_context*, void*);
-  /* Nonzero when the function should return WB_CANCELLED.  Cheap; looks at signals at most every 20 ms. */
+  /* WB_OK, or WB_CANCELLED when the function should return it.  Cheap; looks at signals at most every 20 ms. */
   int32_t (*poll)(wb_context*);
   /* Records a failure.  `count` values take the places of {} in `message`. */
   void (*fail)(wb_context*, int32_t status, const char* message, int32_t count, const int64_t* values);
