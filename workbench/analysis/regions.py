@@ -2,7 +2,7 @@
 
 Invariant: a hull contains every element that is touched; `Box` bounds are affine forms of what is held fixed.
 
-    reads, writes = detect(block.body, init)          # regions as a block declares them
+    reads, writes = detect(block)                     # regions as a block declares them
     box = hull(region, site, relaxed, ranges)         # over the loops in `relaxed`
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary, ref
 
 from ..arith import build
 from ..arith import nodes as a
@@ -18,7 +19,7 @@ from ..core.node import Node, children, substitute
 from ..tir import nodes as t
 from ..tir.build import point_region
 from .affine import Affine, Ranges
-from .tree import BlockSite
+from .tree import BlockSite, iter_ranges
 
 
 class Bound(NamedTuple):
@@ -80,14 +81,14 @@ def inner_ranges(body: Node) -> Ranges:
     return made
 
 
-def detect(block: t.Block, ranges: Ranges) -> tuple[tuple[t.BufferRegion, ...], tuple[t.BufferRegion, ...]]:
+def detect(block: t.Block) -> tuple[tuple[t.BufferRegion, ...], tuple[t.BufferRegion, ...]]:
     """The regions that a block reads and writes, from its body; one region for each distinct access.
 
     What a block with `init` reads of the elements it reduces into counts as written only.
     """
     parts = [part for part in (block.init, block.body) if part is not None]
     found = [access for part in parts for access in accesses(part)]
-    inside = ranges.copy()
+    inside = iter_ranges(block)
     relaxed: set[int] = set()
     for part in parts:
         own = inner_ranges(part)
@@ -102,15 +103,61 @@ def detect(block: t.Block, ranges: Ranges) -> tuple[tuple[t.BufferRegion, ...], 
         if not access.is_store and not (block.init is not None and id(access.buffer) in written)
     ]
     own_relaxed = frozenset(relaxed)
-    return _regions(loaded, own_relaxed, inside), _regions(stored, own_relaxed, inside)
+    forms = _Forms(inside) if relaxed else _Forms.of(block, inside)
+    return _regions(loaded, own_relaxed, forms), _regions(stored, own_relaxed, forms)
 
 
-def _regions(found: Iterable[Access], relaxed: frozenset[int], ranges: Ranges) -> tuple[t.BufferRegion, ...]:
+def _regions(found: Iterable[Access], relaxed: frozenset[int], forms: _Forms) -> tuple[t.BufferRegion, ...]:
     regions: dict[int, dict[Any, t.BufferRegion]] = {}
     for access in found:
-        region = _region_of(access, relaxed, ranges)
-        regions.setdefault(id(access.buffer), {}).setdefault(_place(region, ranges), region)
+        place, region = forms.region(access, relaxed)
+        regions.setdefault(id(access.buffer), {}).setdefault(place, region)
     return tuple(region for group in regions.values() for region in group.values())
+
+
+class _Forms:
+    """What is asked about the same access, index or number again and again, while a block is rewritten."""
+
+    def __init__(self, ranges: Ranges) -> None:
+        self.ranges = ranges
+        self._numbers: dict[Any, Any] = {}
+        self._keys: dict[int, tuple[PrimExpr, Any]] = {}
+        self._points: dict[tuple[int, int], tuple[Access, tuple[Any, t.BufferRegion]]] = {}
+
+    @classmethod
+    def of(cls, block: t.Block, ranges: Ranges) -> _Forms:
+        """Those of a block without loops inside: they follow from its iterators, which stay when its body changes."""
+        items = block.iter_vars
+        if not items:
+            return cls(ranges)
+        known = _KEPT.get(items[0].dom)
+        if known is None or [id(kept()) for kept in known[0]] != [id(item) for item in items]:
+            known = _KEPT[items[0].dom] = tuple(ref(item) for item in items), cls(ranges)
+        return known[1]
+
+    def region(self, access: Access, relaxed: frozenset[int]) -> tuple[Any, t.BufferRegion]:
+        """What is accessed while the variables in `relaxed` run, and a key equal for equal regions of a buffer."""
+        place = id(access.buffer), id(access.indices)
+        known = self._points.get(place)
+        if known is None:
+            region = _region_of(access, relaxed, self.ranges)
+            key = tuple((self._key(axis.min), self._key(axis.extent)) for axis in region.region)
+            known = self._points[place] = access, (key, region)
+        return known[1]
+
+    def _key(self, expr: PrimExpr) -> Any:
+        if isinstance(expr, a.IntImm):
+            number = (expr.value, expr.dtype)
+            if number not in self._numbers:
+                self._numbers[number] = Affine.of(expr, self.ranges).key
+            return self._numbers[number]
+        if id(expr) not in self._keys:
+            self._keys[id(expr)] = expr, Affine.of(expr, self.ranges).key
+        return self._keys[id(expr)][1]
+
+
+_KEPT: WeakKeyDictionary[t.Range, tuple[tuple[ref[t.IterVar], ...], _Forms]] = WeakKeyDictionary()
+"""Forms by the domain of a block's first iterator."""
 
 
 def _region_of(access: Access, relaxed: frozenset[int], ranges: Ranges) -> t.BufferRegion:
@@ -136,22 +183,14 @@ def _relaxed_index(index: PrimExpr, extent: PrimExpr, relaxed: frozenset[int], r
 
 
 def _has_load(expr: PrimExpr) -> bool:
-    return any(True for _ in accesses(expr)) or _has_call(expr)
-
-
-def _has_call(expr: PrimExpr) -> bool:
+    """Whether a load, a call or a let is in an expression."""
     stack: list[Node] = [expr]
     while stack:
         current = stack.pop()
-        if isinstance(current, (a.Call, a.Let)):
+        if isinstance(current, (t.BufferLoad, a.Call, a.Let)):
             return True
         stack.extend(children(current))
     return False
-
-
-def _place(region: t.BufferRegion, ranges: Ranges) -> Any:
-    """A key equal for regions of a buffer whose bounds have the same forms."""
-    return tuple((Affine.of(axis.min, ranges).key, Affine.of(axis.extent, ranges).key) for axis in region.region)
 
 
 def union(bounds: Sequence[Bound], ranges: Ranges) -> Bound | None:

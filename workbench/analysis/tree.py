@@ -13,10 +13,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from ..arith.nodes import PrimExpr, Var
 from ..core.errors import WorkbenchError
-from ..core.node import Node, post_order
+from ..core.node import Node, children, post_order
 from ..tir import nodes as t
 from .affine import Affine, Ranges
 
@@ -175,10 +176,33 @@ class Tree:
     def names(self) -> set[str]:
         """Names in use: of blocks, loop variables, block iterators and buffers."""
         found = set(self.blocks)
-        for current in post_order(self.func):
+        nests: list[t.For] = []
+        seen: set[int] = set()
+        stack: list[Node] = [self.func]
+        while stack:
+            current = stack.pop()
+            if id(current) in seen:
+                continue
+            seen.add(id(current))
+            if isinstance(current, t.For):
+                nests.append(current)
+                continue
             if isinstance(current, (Var, t.Buffer)):
                 found.add(current.name)
-        return found
+            stack.extend(children(current))
+        return found.union(*map(_names_in, nests))
+
+
+_NAMES: WeakKeyDictionary[t.For, frozenset[str]] = WeakKeyDictionary()
+"""The names in a nest of loops: it never changes, and most nests of a function outlive a change of one."""
+
+
+def _names_in(nest: t.For) -> frozenset[str]:
+    known = _NAMES.get(nest)
+    if known is None:
+        found = (node.name for node in post_order(nest) if isinstance(node, (Var, t.Buffer)))
+        known = _NAMES[nest] = frozenset(found)
+    return known
 
 
 def _directly_under(site: BlockSite, stmt: t.Stmt) -> bool:

@@ -325,13 +325,13 @@ def rewrite(
     Origins follow: what replaces a node derives from it.
     """
     done: dict[int, Any] = {}
-    stack: list[tuple[Node, bool]] = [(root, False)]
+    stack: list[tuple[Node, list[Node] | None]] = [(root, None)]
     while stack:
-        current, expanded = stack.pop()
+        current, below = stack.pop()
         if id(current) in done:
             continue
-        if expanded:
-            done[id(current)] = _replaced(current, done, post)
+        if below is not None:
+            done[id(current)] = _replaced(current, below, done, post)
             continue
         answer = pre(current) if pre is not None else None
         if answer is not None:
@@ -339,14 +339,16 @@ def rewrite(
                 origin.derived(answer, current)
             done[id(current)] = answer
             continue
-        stack.append((current, True))
-        stack.extend((child, False) for child in children(current) if id(child) not in done)
+        below = children(current)
+        stack.append((current, below))
+        stack.extend([(child, None) for child in below if id(child) not in done])
     return done[id(root)]
 
 
-def _replaced(current: Node, done: dict[int, Any], post: Callable[[Any], Any]) -> Any:
+def _replaced(current: Node, below: list[Node], done: dict[int, Any], post: Callable[[Any], Any]) -> Any:
+    """What becomes of a node whose children, `below`, are done."""
     rebuilt = current
-    for child in children(current):
+    for child in below:
         if done[id(child)] is not child:
             rebuilt = map_children(current, lambda child: done[id(child)])
             break

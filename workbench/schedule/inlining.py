@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 from ..analysis.affine import Affine
@@ -10,7 +11,7 @@ from ..analysis.tree import BlockSite, iter_ranges
 from ..arith import build
 from ..arith.nodes import PrimExpr, Var
 from ..core import origin
-from ..core.node import Node, children, pre_order, rewrite, substitute, traced_nodes, written_count, written_size
+from ..core.node import Node, children, post_order, rewrite, substitute, traced_nodes, written_size
 from ..tir import nodes as t
 from .errors import refuse, require
 from .state import ScheduleState
@@ -58,8 +59,18 @@ def _not_plain(site: BlockSite, verb: str) -> Exception:
     )
 
 
-def replace_loads(root: Node, buffer: t.Buffer, value: PrimExpr, variables: Mapping[int, int], site: BlockSite) -> Node:
-    """Loads of `buffer` replaced by `value` with the iterators at the loads' indices."""
+def with_loads_replaced(
+    block: t.Block, buffer: t.Buffer, value: PrimExpr, variables: Mapping[int, int], site: BlockSite
+) -> t.Block:
+    """Loads of `buffer` in a block replaced by `value` with the iterators at the loads' indices; its reads and writes
+    are declared as before."""
+    init = None if block.init is None else _loads_replaced(block.init, buffer, value, variables, site)
+    return block.replace(init=init, body=_loads_replaced(block.body, buffer, value, variables, site))
+
+
+def _loads_replaced(
+    root: t.Stmt, buffer: t.Buffer, value: PrimExpr, variables: Mapping[int, int], site: BlockSite
+) -> t.Stmt:
     by_identity = {id(item.var): item.var for item in site.block.iter_vars}
     fixed = {item.var: item.dom.min for item in site.block.iter_vars if id(item.var) not in variables}
 
@@ -81,7 +92,7 @@ def replace_loads(root: Node, buffer: t.Buffer, value: PrimExpr, variables: Mapp
         }
         return substitute(value, {**fixed, **at})
 
-    made = rewrite(root, post)
+    made: t.Stmt = rewrite(root, post)
     if made is not root and origin.active() is not None:
         before = {id(node) for node in traced_nodes(root)}
         for node in traced_nodes(made):
@@ -95,9 +106,12 @@ def without_block(
 ) -> t.PrimFunc:
     """The function with blocks replaced (by name), `site` removed, and `buffer` no longer allocated."""
     changes: dict[int, Replacement] = {id(site.realize): None}
+    around = {id(stmt) for stmt in site.path}
     for name, block in changed.items():
-        changes[id(state.tree.blocks[name].block)] = with_regions(block)
-    func = replaced(state.func, changes)
+        reader = state.tree.blocks[name]
+        changes[id(reader.block)] = with_regions(block)
+        around.update(id(stmt) for stmt in (*reader.path, reader.realize))
+    func = replaced(state.func, changes, around)
     realize = func.body
     assert isinstance(realize, t.BlockRealize)  # as the tree's root has it
     kept = tuple(item for item in realize.block.alloc_buffers if item is not buffer)
@@ -106,36 +120,85 @@ def without_block(
     return func.replace(body=origin.derived(realize.replace(block=root), realize))
 
 
-_SIZES: WeakKeyDictionary[t.Stmt, int] = WeakKeyDictionary()
-_USES: WeakKeyDictionary[t.Stmt, dict[int, int]] = WeakKeyDictionary()
-"""What was counted in statements, which never change: a rule asks before it inlines, and the primitive asks again."""
+class _Contents(NamedTuple):
+    """What was counted in a statement as it is written out."""
+
+    size: int
+    """Its nodes."""
+    value: int
+    """The nodes of the value that it stores; 0 for another statement."""
+    reads: Mapping[int, int]
+    """How often the elements of each buffer (by identity) are read."""
+
+
+_CONTENTS: WeakKeyDictionary[t.Stmt, _Contents] = WeakKeyDictionary()
+"""Statements never change: a rule asks before it inlines, the primitive asks again, and most outlive a step."""
+
+
+def _contents(root: t.Stmt) -> _Contents:
+    known = _CONTENTS.get(root)
+    if known is None:
+        known = _CONTENTS[root] = _counted(root)
+    return known
+
+
+def _counted(root: t.Stmt) -> _Contents:
+    """One walk, parents first: a node stands as often as all of its parents do."""
+    order = list(post_order(root))
+    below = {id(node): children(node) for node in order}
+    times = dict.fromkeys(below, 0)
+    times[id(root)] = 1
+    reads: dict[int, int] = {}
+    for node in reversed(order):
+        own = times[id(node)]
+        for child in below[id(node)]:
+            times[id(child)] += own
+        if isinstance(node, t.BufferLoad):
+            reads[id(node.buffer)] = reads.get(id(node.buffer), 0) + own
+    size = sum(times.values())
+    value = 0
+    if isinstance(root, t.BufferStore):
+        value = size - 1 - sum(written_size(child) for child in below[id(root)] if child is not root.value)
+    return _Contents(size, value, reads)
 
 
 def size_of(root: t.Stmt) -> int:
     """How many nodes a statement has as it is written out."""
-    known = _SIZES.get(root)
-    if known is None:
-        known = _SIZES[root] = written_size(root)
-    return known
+    return _contents(root).size
+
+
+def stored_size(store: t.BufferStore) -> int:
+    """How many nodes the value that is stored has as it is written out."""
+    return _contents(store).value
 
 
 def uses(root: t.Stmt, buffer: t.Buffer) -> int:
     """How often the elements of a buffer are read in a program as it is written out."""
-    known = _USES.setdefault(root, {})
-    if id(buffer) not in known:
-        known[id(buffer)] = written_count(root, lambda node: isinstance(node, t.BufferLoad) and node.buffer is buffer)
-    return known[id(buffer)]
+    return _contents(root).reads.get(id(buffer), 0)
 
 
 _BUFFERS: WeakKeyDictionary[t.Stmt, frozenset[int]] = WeakKeyDictionary()
-"""The buffers that a statement accesses anywhere, by identity: statements never change, and most outlive a step."""
+"""The buffers that a statement accesses anywhere, by identity."""
 
 
 def _buffers_in(stmt: t.Stmt) -> frozenset[int]:
     known = _BUFFERS.get(stmt)
     if known is None:
-        found = (node for node in pre_order(stmt) if isinstance(node, (t.BufferLoad, t.BufferStore)))
-        known = _BUFFERS[stmt] = frozenset(id(node.buffer) for node in found)
+        found: set[int] = set()
+        stack: list[Node] = [stmt]
+        seen: set[int] = set()
+        while stack:
+            current = stack.pop()
+            if id(current) in seen:
+                continue
+            seen.add(id(current))
+            if isinstance(current, t.BufferStore):
+                found.update((id(current.buffer), *_contents(current).reads))
+                continue
+            if isinstance(current, t.BufferLoad):
+                found.add(id(current.buffer))
+            stack.extend(children(current))
+        known = _BUFFERS[stmt] = frozenset(found)
     return known
 
 
@@ -150,9 +213,12 @@ def _accessing(root: Node, buffer: t.Buffer, without: Container[int] = ()) -> It
         seen.add(id(current))
         if isinstance(current, (t.BufferLoad, t.BufferStore)) and current.buffer is buffer:
             yield id(current)
-        if isinstance(current, t.For) and not isinstance(current.body, t.For):
+        if isinstance(current, t.For):
             if id(buffer) not in _buffers_in(current):
                 continue
+            while isinstance(current.body, t.For):  # asked once a nest
+                stack.extend(child for child in children(current) if child is not current.body)
+                current = current.body
         if not isinstance(current, (Var, t.Buffer)):
             stack.extend(children(current))
 

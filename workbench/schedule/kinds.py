@@ -9,7 +9,7 @@ from ..tir import nodes as t
 from .errors import require
 from .legality import require_independent
 from .state import Change, ScheduleState
-from .surgery import replaced
+from .surgery import loop_replaced
 
 
 def annotated(
@@ -27,7 +27,7 @@ def annotated(
     )
     legality()
     made = loop.replace(kind=kind, thread=thread)
-    return Change(replaced(state.func, {id(loop): made}))
+    return Change(loop_replaced(state.tree, loop, made))
 
 
 def require_still_independent(state: ScheduleState, func: t.PrimFunc, buffers: Iterable[t.Buffer]) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..analysis.affine import Ranges
 from ..analysis.regions import detect
-from ..analysis.tree import BlockSite, iter_ranges
+from ..analysis.tree import BlockSite
 from ..arith.nodes import PrimExpr
 from ..core.errors import WorkbenchError
 from ..core.node import post_order, rewrite
@@ -155,7 +155,7 @@ def _declared_anew(block: t.Block, old: t.Buffer, new: t.Buffer) -> t.Block:
     allocated = tuple(new if item is old else item for item in block.alloc_buffers)
     if all(region.buffer is not old for region in (*block.reads, *block.writes)):
         return block.replace(alloc_buffers=allocated) if any(a is old for a in block.alloc_buffers) else block
-    found = detect(block, iter_ranges(block))
+    found = detect(block)
     reads, writes = (
         _exchanged(regions, tuple(region for region in own if region.buffer is new), old, new)
         for regions, own in zip((block.reads, block.writes), found, strict=True)

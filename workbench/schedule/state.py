@@ -220,7 +220,9 @@ class ScheduleState:
         if change.random is not None:
             made = replace(made, random=change.random)
         if change.func is not self.func:
+            tree = made.tree
             made = replace(made, consumed=_consumed(made, self.consumed, len(steps)))
+            made.__dict__["tree"] = tree  # of the same function: not made twice a step
         else:
             made.__dict__["tree"] = self.tree
         return made, names

@@ -6,7 +6,7 @@ and what is rebuilt derives from what it was (`core.origin`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
 
 from ..analysis.affine import Affine, Ranges
@@ -25,13 +25,23 @@ Replacement = t.Stmt | Sequence[t.Stmt] | None
 """A statement, several in order, or None to remove it."""
 
 
-def replaced(func: t.PrimFunc, changes: Mapping[int, Replacement]) -> t.PrimFunc:
-    """`func` with statements (by identity) replaced; loops and sequences left empty go too."""
-    body = replaced_in(func.body, changes)
+def replaced(func: t.PrimFunc, changes: Mapping[int, Replacement], around: Container[int] | None = None) -> t.PrimFunc:
+    """`func` with statements (by identity) replaced; loops and sequences left empty go too.
+
+    `around`: all statements that have a change inside, by identity, where they are known; no others are looked into.
+    """
+    body = replaced_in(func.body, changes, around)
     return func.replace(body=body if body is not None else t.Evaluate(build.const(0)))
 
 
-def replaced_in(root: t.Stmt, changes: Mapping[int, Replacement]) -> t.Stmt | None:
+def loop_replaced(tree: Tree, loop: t.For, made: t.Stmt) -> t.PrimFunc:
+    """The tree's function with one of its loops replaced."""
+    return replaced(tree.func, {id(loop): made}, {id(stmt) for stmt in tree.loops[id(loop.var)].path})
+
+
+def replaced_in(
+    root: t.Stmt, changes: Mapping[int, Replacement], around: Container[int] | None = None
+) -> t.Stmt | None:
     """Like `replaced`, for one statement; None if nothing of it is left."""
     done: dict[int, tuple[t.Stmt, ...]] = {}
     stack: list[tuple[t.Stmt, bool]] = [(root, False)]
@@ -41,6 +51,8 @@ def replaced_in(root: t.Stmt, changes: Mapping[int, Replacement]) -> t.Stmt | No
             done[id(stmt)] = _as_tuple(changes[id(stmt)], stmt)
         elif ready:
             done[id(stmt)] = _rebuilt(stmt, done)
+        elif around is not None and id(stmt) not in around:
+            done[id(stmt)] = (stmt,)
         else:
             stack.append((stmt, True))
             stack.extend((child, False) for child in statements_in(stmt))
@@ -171,6 +183,25 @@ def tidy_realize(realize: t.BlockRealize, loops: Sequence[t.For]) -> t.BlockReal
     return realize.replace(iter_values=values, predicate=predicate)
 
 
+def tidied_in(tree: Tree, loop: t.For, made: t.Stmt) -> t.Stmt:
+    """`made`, which will stand where `loop` does, with the bindings and predicates of its blocks simplified."""
+    outside: list[t.For] = []
+    for stmt in tree.loops[id(loop.var)].path:
+        outside = [] if isinstance(stmt, t.Block) else [*outside, stmt] if isinstance(stmt, t.For) else outside
+    changes: dict[int, Replacement] = {}
+    stack: list[tuple[t.Stmt, tuple[t.For, ...]]] = [(made, tuple(outside))]
+    while stack:
+        stmt, loops = stack.pop()
+        if isinstance(stmt, t.BlockRealize):
+            changed = tidy_realize(stmt, loops)
+            if changed is not stmt:
+                changes[id(stmt)] = changed
+            continue
+        inner = (*loops, stmt) if isinstance(stmt, t.For) else loops
+        stack.extend((child, inner) for child in statements_in(stmt))
+    return (replaced_in(made, changes) or made) if changes else made
+
+
 def tidied(func: t.PrimFunc, names: Iterable[str] | None = None) -> t.PrimFunc:
     """`func` with the bindings and predicates of the named blocks (default all) simplified."""
     tree = Tree.of(func)
@@ -187,7 +218,7 @@ def with_regions(block: t.Block) -> t.Block:
     """`block` with reads and writes as its body has them; blocks inside it are declared anew, too."""
     realizes = _realizes_in(block)
     if not realizes:
-        reads, writes = detect(block, iter_ranges(block))
+        reads, writes = detect(block)
         return block.replace(reads=reads, writes=writes)
     changes: dict[int, Replacement] = {}
     for realize, _ in realizes:

@@ -126,7 +126,7 @@ class Facts:
             for node in pre_order(expr):
                 if isinstance(node, n.Call):
                     access = node.args[0] if node.op in _ADDRESSES else None
-                    if node.op == "if_then_else":
+                    if node.op == "if_then_else" and id(node) not in chosen:  # else what is in it is chosen already
                         chosen.update(id(inner) for arm in node.args[1:] for inner in pre_order(arm))
                     elif isinstance(access, t.BufferLoad):
                         self._escapes.add(id(access.buffer))

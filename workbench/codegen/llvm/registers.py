@@ -161,7 +161,7 @@ class Registers:
     def before_arms(self, arms: Sequence[n.PrimExpr]) -> None:
         """Before the branch to arms of an expression: memory holds what they may read, since a store inside of an arm
         would not have happened where the other one is taken."""
-        for arm in arms:
+        for arm in arms if self._kept else ():  # arms in arms would be looked through again and again
             for load, _ in self._emitter.facts.loads(arm):
                 kept = self._kept.get(id(load.buffer))
                 if kept is not None:

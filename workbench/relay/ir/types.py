@@ -224,4 +224,6 @@ def is_complete(found: Type) -> bool:
     """True if nothing in the type is still unknown."""
     if isinstance(found, TensorType):
         return True
+    if isinstance(found, TupleType) and all([type(part) is TensorType for part in found.fields]):
+        return True  # asked again for each element that is taken of it
     return not any(isinstance(part, IncompleteType) for part in post_order(found))

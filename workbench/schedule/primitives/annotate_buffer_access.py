@@ -56,7 +56,7 @@ def annotate_buffer_access(
     buffer = choose(state, block, buffer_index)
     require_rank(gen_new_ranges, len(site.block.iter_vars), site.name, (site.block,))
     region = _region(site, buffer, gen_new_ranges)
-    reads, writes = detect(site.block, iter_ranges(site.block))
+    reads, writes = detect(site.block)
     body = [item for item in (reads if buf_type == "read" else writes) if item.buffer is buffer]
     _require_contained(site, region, body)
     if buf_type == "write":

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from ...core.limits import limits
-from ...core.node import written_size
 from ...tir import nodes as t
 from ..blocks import require_intermediate, require_regular, require_whole_domain
 from ..errors import require
 from ..exact import doubting, settle_inline
 from ..inlining import (
     plain_variables,
-    replace_loads,
     require_loads_in_blocks,
     single_store,
     size_of,
+    stored_size,
     uses,
+    with_loads_replaced,
     without_block,
 )
 from ..kinds import require_still_independent
@@ -53,7 +53,7 @@ def compute_inline(state: ScheduleState, block: BlockRV) -> Change[None]:
         raise working.doubts[0]  # the other writers would be left without their buffer
     require_loads_in_blocks(state, store.buffer, [site, *readers])
     changed: dict[str, t.Block] = {}
-    size = written_size(store.value)
+    size = stored_size(store)
     for reader in readers:
         grown = uses(reader.block.body, store.buffer) * size + size_of(reader.block.body)
         require(
@@ -65,9 +65,7 @@ def compute_inline(state: ScheduleState, block: BlockRV) -> Change[None]:
             fix="leave this stage in a buffer, or move it with compute_at",
             nodes=(site.block, reader.block),
         )
-        made = replace_loads(reader.block, store.buffer, store.value, variables, site)
-        assert isinstance(made, t.Block)
-        changed[reader.name] = made
+        changed[reader.name] = with_loads_replaced(reader.block, store.buffer, store.value, variables, site)
     settle_inline(state, working, site)
     func = without_block(state, site, changed, store.buffer)
     require_still_independent(state, func, [region.buffer for region in site.block.reads])

@@ -10,7 +10,7 @@ from ...analysis.conditions import conjuncts
 from ...analysis.isl_text import NotAffine
 from ...analysis.reduction_loops import initialises_first, reduce_variables, runs_once, spatial_variables
 from ...analysis.regions import detect
-from ...analysis.tree import BlockSite, LoopSite, Tree, iter_ranges
+from ...analysis.tree import BlockSite, LoopSite, Tree
 from ...arith import build
 from ...arith.nodes import PrimExpr, Var
 from ...core import origin
@@ -178,7 +178,7 @@ def _init_nest(site: BlockSite, at: int, names: Names) -> t.Stmt:
         substitute(block.init, own),
         block.annotations,
     )
-    reads, writes = detect(made, iter_ranges(made))
+    reads, writes = detect(made)
     made = origin.derived(made.replace(reads=reads, writes=writes), block)
     predicate = substitute(_spatial_part(site, at), renamed)
     around = [
@@ -219,7 +219,7 @@ def _spatial_part(site: BlockSite, at: int) -> PrimExpr:
 
 def _update_block(block: t.Block) -> t.Block:
     made = block.replace(init=None)
-    reads, writes = detect(made, iter_ranges(made))
+    reads, writes = detect(made)
     return made.replace(reads=reads, writes=writes)
 
 

@@ -11,7 +11,7 @@ from ..errors import require
 from ..references import LoopRV
 from ..registry import primitive
 from ..state import Change, ScheduleState
-from ..surgery import Names, replaced, substituted, tidied, without_unit_variables
+from ..surgery import Names, loop_replaced, substituted, tidied_in, without_unit_variables
 
 
 @primitive(category="loop")
@@ -65,5 +65,4 @@ def fuse(state: ScheduleState, *loops: LoopRV, preserve_unit_iters: bool = True)
     if not preserve_unit_iters:
         body = without_unit_variables(body, [fused], [extent])
     made = t.For(fused, build.const(0), extent, t.ForKind.SERIAL, body)
-    inside = [site.name for site in state.tree.under(chain[0])]
-    return Change(tidied(replaced(state.func, {id(chain[0]): made}), inside), (fused,))
+    return Change(loop_replaced(state.tree, chain[0], tidied_in(state.tree, chain[0], made)), (fused,))

@@ -13,7 +13,7 @@ from ..legality import require_legal
 from ..references import LoopRV
 from ..registry import primitive
 from ..state import Change, ScheduleState
-from ..surgery import Names, guarded, replaced, substituted, tidied, without_unit_variables
+from ..surgery import Names, guarded, loop_replaced, substituted, tidied_in, without_unit_variables
 
 
 @primitive(category="loop", suggest={"factors": [[None, 4], [None, 2], [2, None], [None, 3], [2, None, 2], [3, 5]]})
@@ -77,9 +77,8 @@ def split(
     body = substituted(body, {old.var: build.add(old.min, index)})
     if not preserve_unit_iters:
         body = without_unit_variables(body, new, extents)
-    inside = [site.name for site in state.tree.under(old)]
     made = nest(list(zip(new, extents, strict=True)), body)
-    return Change(tidied(replaced(state.func, {id(old): made}), inside), tuple(new))
+    return Change(loop_replaced(state.tree, old, tidied_in(state.tree, old, made)), tuple(new))
 
 
 def _extents(old: t.For, factors: list[int | None]) -> tuple[list[PrimExpr], bool]:

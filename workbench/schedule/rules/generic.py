@@ -9,10 +9,9 @@ from __future__ import annotations
 from contextlib import suppress
 
 from ...analysis.tree import BlockSite
-from ...core.node import written_size
 from ...tir import nodes as t
 from ..errors import ScheduleError
-from ..inlining import size_of, uses
+from ..inlining import size_of, stored_size, uses
 from ..references import BlockRV, LoopRV
 from ..schedule import Schedule
 from .shapes import (
@@ -80,7 +79,7 @@ def _outgrows(site: BlockSite, readers: list[BlockSite]) -> bool:
     there twice, and a chain of n such values has 2**n leaves."""
     if not isinstance(site.block.body, t.BufferStore):
         return False  # nothing that can be inlined
-    buffer, size = site.block.body.buffer, written_size(site.block.body.value)
+    buffer, size = site.block.body.buffer, stored_size(site.block.body)
     copies = 0
     for reader in readers:
         body = reader.block.body
