@@ -13,7 +13,7 @@ from ...core import reliance
 from ...core.errors import WorkbenchError
 from ...core.module import IRModule
 from ...core.node import Node, rewrite, traced_nodes
-from .expr import Call
+from .expr import Call, Function
 from .operator import OPERATORS, Operator
 
 
@@ -36,7 +36,8 @@ def with_operators_of_now(module: IRModule) -> IRModule:
 
 
 def _classes(module: IRModule) -> Iterator[type[Operator]]:
-    for node in traced_nodes(list(module.functions.values())):
+    graphs = [function for function in module.functions.values() if isinstance(function, Function)]
+    for node in traced_nodes(graphs):
         if isinstance(node, Call) and isinstance(node.op, Operator) and node.op.class_code is not None:
             yield type(node.op)
 
