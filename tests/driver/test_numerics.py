@@ -14,10 +14,13 @@ from tests.codegen.support import function
 from tests.driver.bugs import CODEGEN, GRAPH, LOOPS
 from tests.driver.programs import small_inputs, small_session
 from tests.driver.test_planted_bugs import planted
-from workbench import WorkbenchError
+from workbench import WorkbenchError, relay
+from workbench.arith.build import const
 from workbench.codegen.llvm.contained import Contained, unit_of
 from workbench.core.dtype import DataType
 from workbench.core.module import IRModule
+from workbench.core.node import substitute
+from workbench.core.transform import function_pass, module_pass
 from workbench.driver.history import History
 from workbench.driver.numerics.compare import compare
 from workbench.driver.numerics.forms import flat_form
@@ -209,10 +212,97 @@ def test_a_loop_function_beyond_its_buffer_fails_at_import() -> None:
     assert report.first_wrong == "Import" and "E-TIR-BOUNDS" in str(report)
 
 
-def test_numbers_among_the_parameters_are_refused() -> None:
-    text = (
-        'def f(A: T.Buffer((400000,), "float32"), k: T.int64, B: T.Buffer((400000,), "float32")):\n'
-        "    for i in T.serial(400000):\n        B[i] = A[i] * T.Cast(\"float32\", k)\n"
-    )
-    report = wb.open(function(text)).check_numerics({"A": np.ones(400_000, "float32"), "k": 3})
-    assert report.first_wrong == "Import" and "E-NUMERICS-SCALAR" in str(report)
+SCALED = '''
+def f(A: T.Buffer(({size},), "float32"), k: T.int64, s: T.float32, B: T.Buffer(({size},), "float32")):
+    for i in T.serial({size}):
+        B[i] = A[i] * s + T.Cast("float32", k)
+'''
+
+
+@pytest.mark.parametrize("size", [40, 400_000])
+def test_numbers_among_the_parameters_are_passed_on(size: int) -> None:
+    session = wb.open(function(SCALED.format(size=size)))
+    inputs = {"A": np.ones(size, "float32"), "k": 3, "s": 0.5}
+    assert session.check_numerics(inputs)
+    lost = session.rerun(insert={"FlattenBuffer": broken_scale()}).check_numerics(inputs)
+    assert lost.first_wrong == "BrokenScale", f"{lost}"
+    with pytest.raises(WorkbenchError) as caught:
+        session.check_numerics({**inputs, "k": 0.5})
+    assert caught.value.code == "E-RUN-DTYPE" and "'k'" in caught.value.message
+
+
+def broken_scale() -> Any:
+    """A pass that reads the number `s` as 1."""
+
+    @function_pass(name="BrokenScale")
+    def made(func: Any, mod: Any, ctx: Any) -> Any:
+        return func.replace(body=substitute(func.body, {func.params[2]: const(1.0, "float32")}))
+
+    return made
+
+
+def test_what_a_function_returns_is_compared() -> None:
+    text = 'def f(A: T.Buffer((4,), "float32"), k: T.int32) -> T.int32:\n    T.ret(k + 2)\n'
+    session = wb.open(function(text))
+    inputs = {"A": np.ones(4, "float32"), "k": 3}
+    assert session.check_numerics(inputs)
+
+    @function_pass(name="OneMore")
+    def one_more(func: Any, mod: Any, ctx: Any) -> Any:
+        return func.replace(body=substitute(func.body, {func.params[1]: func.params[1] + 1}))
+
+    for after in ("Simplify", "FlattenBuffer"):
+        report = session.rerun(insert={after: one_more}).check_numerics(inputs)
+        assert report.first_wrong == "OneMore", f"{report}"
+
+
+def test_an_address_among_the_parameters_is_said() -> None:
+    session = wb.open(function('def f(A: T.Buffer((4,), "float32"), p: T.handle):\n    A[0] = 1.0\n'))
+    with pytest.raises(WorkbenchError) as caught:
+        session.check_numerics({"A": np.ones(4, "float32"), "p": 0})
+    assert caught.value.code == "E-RUN-INPUT" and "'p' is an address" in caught.value.message
+
+
+def test_a_result_without_axes_is_compared() -> None:
+    x = relay.var("x", shape=(4,))
+    report = wb.open(relay.Function([x], relay.sum(x))).check_numerics({"x": np.ones(4, "float32")})
+    assert report, f"{report}"
+
+
+@pytest.mark.parametrize("dtype", ["float8_e4m3fn", "float8_e5m2", "float4_e2m1fn", "bfloat16"])
+def test_what_only_a_pass_makes_computable_is_no_fault_of_code_generation(dtype: str) -> None:
+    x = relay.var("x", shape=(4, 8), dtype=dtype)
+    session = wb.open(relay.Function([x], relay.exp(relay.cast(x, "float32"))))
+    values = np.linspace(-1, 2, 32).reshape(4, 8).astype(DataType(dtype).to_numpy())
+    report = session.check_numerics({"x": values})
+    assert report, f"{report}"
+
+
+def test_fast_functions_are_checked() -> None:
+    x = relay.var("x", shape=(4, 8))
+    with wb.transform.PassContext(required_pass=["FastMath"]):
+        session = wb.open(relay.Function([x], relay.tanh(relay.exp(x))))
+    report = session.check_numerics({"x": np.linspace(-1, 2, 32, dtype="float32").reshape(4, 8)})
+    assert "fast_tanh" in session.relay.script() and report, f"{report}"
+
+
+def test_the_step_at_fault_is_found_by_what_it_runs_and_not_by_its_label(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pass of a user's has the name of the one that is broken, and its label; the broken one is numbered."""
+    from workbench.tir.transforms import flatten_buffer
+
+    good = flatten_buffer.strides_of
+
+    def wrong(buffer: Any) -> Any:
+        strides = good(buffer)
+        many = len(strides) > 1 and getattr(buffer.shape[0], "value", 1) > 1
+        return (strides[0] * 2, *strides[1:]) if many else strides
+
+    @module_pass(name="FlattenBuffer")
+    def users(mod: IRModule, ctx: Any) -> IRModule:
+        return mod
+
+    base = small_session().rerun(insert={"Schedule": users})
+    assert base.labels.index("FlattenBuffer") < base.labels.index("FlattenBuffer#2")
+    monkeypatch.setattr(flatten_buffer, "strides_of", wrong)
+    report = Session(History(base.history.root), base.plan).check_numerics(small_inputs())
+    assert report.first_wrong == "FlattenBuffer#2", f"{report}"

@@ -18,7 +18,7 @@ from workbench.core.equal import same
 from workbench.core.instrument import PassTimingInstrument
 from workbench.core.transform import PassContext, PassInstrument, function_pass
 from workbench.driver.build import run
-from workbench.driver.plan import PassSettings, options_of, options_text
+from workbench.driver.plan import PassSettings, PassWarning, options_of, options_text
 from workbench.frontend.onnx import from_onnx
 from workbench.target import Target
 from workbench.tir.script import parse
@@ -48,6 +48,9 @@ CONTEXTS: dict[str, Callable[[], AbstractContextManager[Any]]] = {
     "level 3": lambda: PassContext(opt_level=3),
     "without FuseOps": lambda: PassContext(opt_level=3, disabled_pass=["FuseOps"]),
     "without FoldConstant and PackWeights": lambda: PassContext(disabled_pass=["FoldConstant", "PackWeights"]),
+    "level 4": lambda: PassContext(opt_level=4),
+    "FastMath and CanonicalizeOps required": lambda: PassContext(required_pass=["FastMath", "CanonicalizeOps"]),
+    "BoundCheck required": lambda: PassContext(required_pass=["BoundCheck"]),
     "level 1, PackWeights required": lambda: PassContext(opt_level=1, required_pass=["PackWeights", "FoldConstant"]),
     "two operators a kernel": lambda: PassContext(config={"relay.FuseOps.max_depth": 2}),
     "checked, unrolled": lambda: PassContext(
@@ -82,6 +85,10 @@ def test_contexts_make_a_difference() -> None:
     labels = {name: session.labels for name, session in opened.items()}
     assert labels["none"] == labels["level 3"] == labels["timed"]
     assert "FoldScaleAxis" not in labels["level 2"] and "FoldConstant" in labels["level 2"]
+    assert "FastMath" in labels["level 4"] and "CombineParallelDense" in labels["level 4"]
+    assert "FastMath" not in labels["none"] and "CanonicalizeOps" not in labels["level 4"]
+    assert {"FastMath", "CanonicalizeOps"} < set(labels["FastMath and CanonicalizeOps required"])
+    assert "BoundCheck" in labels["BoundCheck required"] and "BoundCheck" not in labels["level 4"]
     assert "FoldConstant" not in labels["level 1"] and "PackWeights" in labels["level 1, PackWeights required"]
     assert "FuseOps" not in labels["without FuseOps"] and "BoundCheck" in labels["checked, unrolled"]
     assert len(opened["two operators a kernel"].kernels) > len(opened["none"].kernels)
@@ -89,6 +96,22 @@ def test_contexts_make_a_difference() -> None:
     assert str(opened["another target"].target) == str(Target("llvm -mcpu=x86-64"))
     skipped = opened["an instrument skips FoldScaleAxis"]
     assert not skipped["FoldScaleAxis"].changed and opened["none"]["FoldScaleAxis"].changed
+
+
+def test_a_required_pass_that_the_pipeline_has_no_place_for_is_said() -> None:
+    with PassContext(required_pass=["LambdaLift"]), pytest.warns(PassWarning, match="no place for LambdaLift"):
+        opened = wb.open(scaled_relu())
+    assert "LambdaLift" not in opened.labels
+
+
+def test_loops_are_checked_where_a_check_is_required() -> None:
+    a = te.placeholder((4,), name="A")
+    func = te.create_prim_func([a, te.compute((4,), lambda i: a[i + 1], name="B")])
+    assert "report" not in wb.lower(func).script()
+    with PassContext(required_pass=["BoundCheck"]):
+        assert "report" in wb.lower(func).script()
+        with pytest.raises(wb.WorkbenchError, match="E-RUN-BOUNDS"):
+            wb.build(func)["main"](np.zeros(4, "float32"), np.zeros(4, "float32"))
 
 
 def test_a_context_around_a_command_changes_nothing() -> None:

@@ -11,8 +11,8 @@ from tests.driver import planted_origins as planted
 from tests.driver.planted_origins import Score
 from workbench.core.node import pre_order
 from workbench.core.transform import PASSES, defined_in
-from workbench.driver import pipeline
 from workbench.driver.origin_index import index_of
+from workbench.driver.plan import PassSettings, default_rows
 from workbench.driver.trails import Provenance
 from workbench.relay.ir import expr as r
 from workbench.tir import nodes as t
@@ -77,12 +77,16 @@ NEEDED: dict[str, tuple[Any, ...]] = {
 """Arguments of passes that cannot do without."""
 
 
+USUAL = [row.name for row in default_rows("relay", PassSettings()) if row.level == "relay"]
+"""The graph passes that run where nothing else is asked for."""
+
+
 def graph_passes() -> list[str]:
     """Every graph pass by name, besides those that the pipeline runs."""
     import workbench as wb
 
     assert wb.relay.transform
-    own = {*pipeline.RELAY, *KERNEL_PIPELINE, "BoundCheck", "PoisonBuffers", "ToBasicBlockNormalForm", "PrintIR"}
+    own = {*USUAL, *KERNEL_PIPELINE, "BoundCheck", "PoisonBuffers", "ToBasicBlockNormalForm", "PrintIR"}
     brought = (name for name in PASSES if PASSES.is_own(name))  # test modules enter passes when they are collected
     return sorted(name for name in brought if name not in own and "workbench.tir" not in defined_in(PASSES[name]))
 
@@ -92,13 +96,13 @@ def test_every_graph_pass_keeps_origins(name: str) -> None:
     """A pass between the others, the graph put back in order after it; then down to the loops."""
     import workbench as wb
 
-    place = pipeline.RELAY.index("PackWeights")
+    place = USUAL.index("PackWeights")
     made = PASSES[name](*NEEDED.get(name, ()))
     between = (made, "ToGraphNormalForm", "DefuseOps", "InferType")
     total, wrong = Score(), []
     for seed in (0, 1):
         model, nodes = planted.planted_model(seed)
-        session = wb.open(model, passes=[*pipeline.RELAY[:place], *between, *pipeline.RELAY[place:]])
+        session = wb.open(model, passes=[*USUAL[:place], *between, *USUAL[place:]])
         assert session.provenance.kernels
         known = index_of(session)
         for index in range(place, len(session) - 1):

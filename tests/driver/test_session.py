@@ -15,6 +15,7 @@ from workbench.core.equal import same
 from workbench.core.module import IRModule
 from workbench.core.node import pre_order, rewrite
 from workbench.core.transform import PASSES, function_pass, module_pass
+from workbench.driver.text import parse
 from workbench.relay.ir import expr as r
 from workbench.tir.nodes import Block, ForKind
 
@@ -311,12 +312,67 @@ def test_unfit_edits_are_refused(change: dict[str, Any], code: str) -> None:
     assert caught.value.code.startswith(code), f"{caught.value}"
 
 
-def test_an_edit_of_an_unknown_function_is_a_step_with_a_reason() -> None:
+def members(text: str) -> list[str]:
+    """The texts of a module's functions, the head of the class first."""
+    parts = text.split("    @T.prim_func")
+    return [parts[0], *("    @T.prim_func" + part for part in parts[1:])]
+
+
+def test_an_edit_that_adds_a_function_is_refused_at_once() -> None:
     session = small_session()
     kernel = session.kernels[0]
-    edited = session.edit(tir={"fused_nothing": session.tir[kernel].function})
-    error = edited["Edit"].error
-    assert error is not None and error.code == "E-EDIT-FUNCTION"
+    head, *functions = members(session.tir.script())
+    helper = functions[-1].replace(f"def {session.tir.module.names()[-1]}(", "def helper(")
+    text = "".join([head, *functions, "\n" + helper])
+    line = text[: text.index("def helper(")].count("\n")
+    for change, where in (
+        ({"fused_nothing": session.tir[kernel].function}, "function fused_nothing"),
+        ({"helper": session.tir[kernel].script()}, "line 1"),
+        (text, f"line {line}"),
+        (wb.IRModule({**session.tir.module.functions, "helper": session.tir[kernel].function}), "function helper"),
+    ):
+        with pytest.raises(WorkbenchError) as caught:
+            session.edit(tir=change)
+        assert caught.value.code == "E-EDIT-FUNCTION" and caught.value.where == where and caught.value.kept
+    with pytest.raises(WorkbenchError, match="E-EDIT-FUNCTION"):
+        session.edit(te={"nowhere": session["Lower"].after[kernel]})
+    with pytest.raises(WorkbenchError, match="E-EDIT-FUNCTION"):
+        session.edit(relay={"helper": session.relay.module["main"]})
+
+
+def test_an_edit_that_removes_a_function_is_refused_at_once() -> None:
+    session = small_session()
+    head, *functions = members(session.tir.script())
+    gone = session.tir.module.names()[-1]
+    rest = {name: function for name, function in session.tir.module.functions.items() if name != gone}
+    for change in ("".join([head, *functions[:-1]]), wb.IRModule(rest)):
+        with pytest.raises(WorkbenchError) as caught:
+            session.edit(tir=change)
+        assert caught.value.code == "E-EDIT-FUNCTION" and gone in caught.value.message and gone in caught.value.where
+    kept = session.edit(tir=rest)
+    assert not kept["Edit"].changed, "functions by name are those that change; the others stay"
+
+
+def test_an_edit_that_changes_types_is_refused_at_once() -> None:
+    text = """@I.ir_module
+class Module:
+    @R.type
+    class Colour:
+        R.constructor("Red")
+        R.constructor("Blue")
+
+    @R.function
+    def main(x: R.Tensor((4,), "float32")):
+        v0 = R.nn.relu(x)
+        return v0
+"""
+    session = wb.open(parse(text))
+    script = session["Import"].script()
+    assert "Blue" in script
+    for change in (script.replace("Blue", "Green"), wb.IRModule.from_expr(session["Import"].after["main"])):
+        with pytest.raises(WorkbenchError) as caught:
+            session.edit(relay=change, at="Import")
+        assert caught.value.code == "E-EDIT-TYPES" and "Colour" in caught.value.where
 
 
 def test_an_unknown_kernel_has_no_schedule() -> None:
@@ -469,6 +525,40 @@ def test_what_a_session_cannot_do_is_one_error(what: str) -> None:
     assert caught.value.code == code and caught.value.expected + caught.value.fix
 
 
-def test_one_disabled_pass_may_be_named_by_itself() -> None:
+def test_a_required_pass_runs_whatever_the_level() -> None:
+    with wb.transform.PassContext(opt_level=1):
+        session = wb.open(small_model())
+    names = ["FoldConstant", "FoldScaleAxis", "FastMath", "BoundCheck"]
+    made = session.rerun(required_pass=names)
+    assert "FoldScaleAxis" not in session.labels and made["FoldScaleAxis"].changed
+    order = [made.labels.index(name) for name in (*names[:3], "FuseOps", "BoundCheck", "FlattenBuffer")]
+    assert order == sorted(order) and made["FastMath"].changed
+    assert np.allclose(outputs(made), outputs(session), rtol=1e-4, atol=1e-5)
+    assert session.rerun(required_pass=["FuseOps"]).labels == session.labels, "it runs at every level"
+    with wb.transform.PassContext(opt_level=1, required_pass=names):
+        opened = wb.open(small_model())
+    assert made.labels == opened.labels and made["Codegen"].script() == opened["Codegen"].script()
+
+
+def test_a_required_pass_comes_to_edits_and_to_passes_of_ones_own() -> None:
+    session = small_session().rerun(passes=["InferType", "SimplifyExpr", "FuseOps"])
+    edited = session.edit(relay=session.relay.script().replace("R.nn.relu", "R.tanh"))
+    made = edited.rerun(required_pass=["FoldScaleAxis"])
+    assert made.labels[1:6] == ("InferType", "SimplifyExpr", "FoldScaleAxis", "FuseOps", "Edit")
+    assert "tanh" in made.relay.script()
+
+
+def test_a_required_pass_without_a_place_is_refused() -> None:
     session = small_session()
-    assert session.rerun(disabled_pass="SimplifyExpr").labels == session.rerun(disabled_pass=["SimplifyExpr"]).labels
+    for given, code, said in (
+        ({"required_pass": ["LambdaLift"]}, "E-PASS-UNKNOWN", "insert="),
+        ({"required_pass": ["FuseOpps"]}, "E-PASS-UNKNOWN", "'FuseOps'"),
+        ({"required_pass": ["FuseOps"], "disabled_pass": ["FuseOps"]}, "E-PASS-DISABLED", "FuseOps"),
+    ):
+        with pytest.raises(WorkbenchError) as caught:
+            session.rerun(**given)
+        assert caught.value.code == code and said in str(caught.value)
+    with wb.transform.PassContext(disabled_pass=["FastMath"]):
+        without = wb.open(small_model())
+    with pytest.raises(WorkbenchError, match="E-PASS-DISABLED"):
+        without.rerun(required_pass=["FastMath"])

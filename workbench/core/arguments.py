@@ -1,12 +1,14 @@
-"""Arguments that are lists, or things by name: what else is given is refused in the caller's words.
+"""Arguments that are lists, things by name, or numbers: what else is given is refused in the caller's words.
 
     items("FuseOps", "rerun(passes=...)", "E-PASS-KIND", '["FuseOps"]')     # E-PASS-KIND: a list is expected here
     by_name([1], "edit(te=...)", "E-EDIT-KIND", "{name: tensors}")          # E-EDIT-KIND: given by name
+    number("a", "check_numerics(tolerance=...)", "E-NUMERICS-NUMBER", "0.001")   # E-NUMERICS-NUMBER: a number
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from numbers import Integral, Real
 from typing import Any, cast
 
 from .errors import WorkbenchError
@@ -38,3 +40,21 @@ def by_name(given: Any, where: str, code: str, example: str, kinds: tuple[type, 
         if not isinstance(key, kinds):
             raise WorkbenchError(code, "this is no name", where=where, found=repr(key)[:80], expected=example)
     return dict(held)
+
+
+def number(given: Any, where: str, code: str, example: str, infinite: bool = False) -> float:
+    """A number that is not negative; one that is `infinite` only where that is allowed.  Raises `WorkbenchError`."""
+    if isinstance(given, Real) and not isinstance(given, bool) and 0 <= given and (infinite or given < float("inf")):
+        return float(given)
+    raise WorkbenchError(
+        code, "a number that is not negative is expected here", where=where, found=repr(given)[:80], expected=example
+    )
+
+
+def whole(given: Any, where: str, code: str, least: int = 0) -> int:
+    """A whole number, `least` or more.  Raises `WorkbenchError`."""
+    if isinstance(given, Integral) and not isinstance(given, bool) and given >= least:
+        return int(given)
+    raise WorkbenchError(
+        code, "a whole number is expected here", where=where, found=repr(given)[:80], expected=f"{least} or more"
+    )

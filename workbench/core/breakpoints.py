@@ -58,13 +58,25 @@ class Breakpoint:
     hits: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
-        if self.action not in ("keep", "debug") and not callable(self.action):
+        action: Any = self.action
+        if not callable(action) and not (isinstance(action, str) and action in ("keep", "debug")):
             raise WorkbenchError(
                 "E-BREAK-ACTION",
                 "a breakpoint has no such action",
-                found=repr(self.action),
+                found=repr(self.action)[:80],
                 expected='"keep", "debug" or a function of the stop',
             )
+        rule: Any = self.rule
+        if rule is not None and not isinstance(rule, str):
+            raise WorkbenchError(
+                "E-BREAK-RULE", "a rule is given by its name", found=repr(rule)[:80], expected='"add-zero", "fold-*"'
+            )
+        node: Any = self.node
+        if not (node is None or isinstance(node, (str, Node)) or callable(node)):
+            raise WorkbenchError(
+                "E-BREAK-NODE", "a breakpoint is on no such node", found=repr(node)[:80],
+                expected='a node, the name of an operator or of nodes\' class ("nn.conv2d"), or a function of a node',
+            )  # fmt: skip
 
     def fits(self, rule: Rule, node: Node) -> bool:
         """Whether this rewrite is meant."""

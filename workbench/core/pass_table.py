@@ -49,16 +49,18 @@ def users_passes(name: str) -> list[Any]:
     return [entry for known in _users.get(name, ()) if (entry := known()) is not None]
 
 
-def pass_names(given: Any, where: str, allowed: Iterable[str] = ()) -> tuple[str, ...]:
+def pass_names(
+    given: Any, where: str, allowed: Iterable[str] = (), code: str = "E-PASS-CONFIG"
+) -> tuple[str, ...]:
     """Names of passes, as a list of them was given.  Raises `WorkbenchError` for what is none, and for unknown names.
 
-    `allowed` names need not be of a pass that there is.
+    `allowed` names need not be of a pass that there is; `code` is that of the error for what is no list of names.
     """
-    named = items(given, where, "E-PASS-CONFIG", '["FuseOps"]')
+    named = items(given, where, code, '["FuseOps"]')
     for name in named:
         if not isinstance(name, str):
             raise WorkbenchError(
-                "E-PASS-CONFIG", "a pass is given by its name", where=where, found=repr(name)[:80],
+                code, "a pass is given by its name", where=where, found=repr(name)[:80],
                 expected='a list of texts: ["FuseOps"]',
             )  # fmt: skip
         if name not in PASSES and not users_passes(name) and name not in allowed:

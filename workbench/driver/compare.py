@@ -6,19 +6,18 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from .._lazy import views
+from ..core.arguments import whole
 from ..core.equal import fingerprint
 from ..core.errors import WorkbenchError
 from .branches import shared_steps
+from .session import Session
 from .text import script
 from .view import TextDifference
-
-if TYPE_CHECKING:
-    from .session import Session
 
 
 @dataclass(frozen=True)
@@ -45,8 +44,8 @@ class Comparison:
     def diff(self, step: str | None = None) -> TextDifference:
         """The programs of both after a step, side by side; the default is the last graph step (else the last)."""
         one, other = self.sessions
-        texts = [script(session[step or _last_graph_step(session)].after) for session in (one, other)]
-        return TextDifference(texts[0], texts[1], step or _last_graph_step(one))
+        texts = [script(session[_last_graph_step(session) if step is None else step].after) for session in (one, other)]
+        return TextDifference(texts[0], texts[1], _last_graph_step(one) if step is None else step)
 
     def __str__(self) -> str:
         rows = [
@@ -73,6 +72,15 @@ def compare(
 
     Raises `WorkbenchError` when they do not give the same outputs by name and shape.
     """
+    _require_sessions(one, other)
+    repeat = whole(repeat, "compare(repeat=...)", "E-COMPARE-ARGUMENT", 1)
+    if names is not None and not (
+        isinstance(names, (tuple, list)) and len(names) == 2 and all(isinstance(name, str) for name in names)
+    ):
+        raise WorkbenchError(
+            "E-COMPARE-ARGUMENT", "the sessions have two names", where="compare(names=...)", found=repr(names)[:80],
+            expected='("before", "after")',
+        )  # fmt: skip
     first, second = one.run(inputs), other.run(inputs)
     times: tuple[list[float], list[float]] = ([], [])
     for _ in range(repeat):
@@ -93,6 +101,15 @@ def compare(
         tuple(dict.fromkeys(differing)),
         _differing_kernels(one, other),
     )
+
+
+def _require_sessions(*given: Any) -> None:
+    for item in given:
+        if not isinstance(item, Session):
+            raise WorkbenchError(
+                "E-COMPARE-ARGUMENT", "two sessions are compared", where="compare(one, other)",
+                found=repr(item)[:80], expected="what wb.open gives",
+            )  # fmt: skip
 
 
 def _differences(first: Mapping[str, np.ndarray], second: Mapping[str, np.ndarray]) -> dict[str, float]:

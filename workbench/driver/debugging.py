@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..core import breakpoints, origin, rewrite
+from ..core.arguments import number, whole
 from ..core.breakpoints import Breakpoint
 from ..core.errors import WorkbenchError, nearest
 from ..core.module import IRModule
@@ -25,6 +26,7 @@ from ..relay.interpret import interpret
 from ..relay.ir.brief import brief
 from ..relay.ir.expr import Call, Expr
 from ..relay.ir.operator import Operator
+from .given_inputs import given_inputs
 from .history import Step
 from .text import script
 
@@ -125,8 +127,7 @@ def after_rewrites(step: Step, count: int) -> IRModule:
 
     Passes that are no tables of rules do all their work at once; for them any count gives the program after the step.
     """
-    if count < 0:
-        raise WorkbenchError("E-REWRITE-UNKNOWN", "a number of rewrites is not negative", found=str(count))
+    count = whole(count, "after_rewrites(count)", "E-REWRITE-UNKNOWN")
     with origin.recording(), rewrite.logging(), breakpoints.budget(count):
         return step.action.run(_before(step)).module
 
@@ -152,11 +153,13 @@ def first_wrong_rewrite(step: Step, inputs: Mapping[str, Any], tolerance: float)
         raise WorkbenchError(
             "E-REWRITE-LEVEL", "only graph steps are rewritten rule by rule", found=f"a {step.action.level} step"
         )
-    expected = _outputs(_before(step).module, inputs)
+    number(tolerance, "first_wrong_rewrite(tolerance=...)", "E-NUMERICS-NUMBER", "0.001")
+    arrays = list(given_inputs(_before(step).module, inputs, "first_wrong_rewrite(inputs)").values())
+    expected = _outputs(_before(step).module, arrays)
     stops = debug(step, None, None, "keep")
 
     def error_after(count: int) -> float:
-        found = _outputs(after_rewrites(step, count), inputs)
+        found = _outputs(after_rewrites(step, count), arrays)
         return max((_excess(one, other, tolerance) for one, other in zip(found, expected, strict=True)), default=0.0)
 
     if not len(stops) or error_after(len(stops)) == 0.0:
@@ -178,13 +181,9 @@ def _excess(found: np.ndarray, expected: np.ndarray, tolerance: float) -> float:
     return float(np.nanmax(gap)) if np.isfinite(gap).any() else float("inf")
 
 
-def _outputs(module: IRModule, inputs: Mapping[str, Any]) -> list[np.ndarray]:
-    names = [parameter.name_hint for parameter in module["main"].params]
-    missing = [name for name in names if name not in inputs]
-    if missing:
-        raise WorkbenchError("E-RUN-INPUT", f"input {missing[0]!r} is missing", expected=", ".join(names))
+def _outputs(module: IRModule, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
     flat: list[np.ndarray] = []
-    stack = [interpret(module, *(np.asarray(inputs[name]) for name in names))]
+    stack = [interpret(module, *arrays)]
     while stack:
         value = stack.pop()
         if isinstance(value, (tuple, list)):

@@ -21,15 +21,25 @@ from .history import Stage
 from .plan import EditRow, Row, ScheduleRow, TextDelta, TraceTail
 from .rebase import Rebased
 from .tails import rebase_tail, trace_tail
-from .text import constants_in, parse, parse_function
+from .text import constants_in, is_module, parse, parse_function, texts_of
 
 
 def functions_of(change: Any, program: IRModule) -> dict[str, Any]:
-    """The functions that an edit replaces, parsed where they are text; unchanged ones are left out."""
+    """The functions that an edit replaces, parsed where they are text; unchanged ones are left out.
+
+    An edit changes functions: it makes none and removes none.  Raises `WorkbenchError` (E-EDIT-FUNCTION, E-EDIT-TYPES)
+    for a whole program that lacks some, and for functions and types that the program has not.
+    """
     constants = constants_in(program)
+    texts = texts_of(change)
     if isinstance(change, str):
+        whole = is_module(change)
         change = parse(change, constants)
+        _require_types(change, program)
+        _require_functions(change.functions, program, texts, whole)
     if isinstance(change, IRModule):
+        _require_types(change, program)
+        _require_functions(change.functions, program, texts, True)
         change = dict(change.functions)
     if not isinstance(change, Mapping):
         raise WorkbenchError(
@@ -37,10 +47,48 @@ def functions_of(change: Any, program: IRModule) -> dict[str, Any]:
             "an edit is a script, an IRModule, or functions by name",
             found=type(change).__name__,
         )
+    change = by_name(change, "edit(...)", "E-EDIT-KIND", "{name: function}")
+    _require_functions(change, program, texts, False)
     parsed = {
         name: parse_function(value, constants) if isinstance(value, str) else value for name, value in change.items()
     }
     return {name: value for name, value in parsed.items() if name not in program or not same(value, program[name])}
+
+
+def _require_functions(
+    given: Mapping[str, Any], program: IRModule, texts: Mapping[str, tuple[int, str]], whole: bool
+) -> None:
+    """Refuse functions that the program has not; of a `whole` program also the lack of those that it has."""
+    kept = "the session as it was"
+    for name in given:
+        if name not in program:
+            line = f"line {texts[name][0]}" if name in texts else f"function {name}"
+            raise WorkbenchError(
+                "E-EDIT-FUNCTION", f"there is no function {name!r} here: an edit changes functions, it adds none",
+                where=line, expected=", ".join(program.names()[:8]),
+                fix=nearest(name, program.names()) or "write it into a function that is there, or open the whole anew",
+                kept=kept,
+            )  # fmt: skip
+    gone = [name for name in program.names() if name not in given] if whole else []
+    if gone:
+        raise WorkbenchError(
+            "E-EDIT-FUNCTION", f"function {gone[0]!r} was removed: an edit changes functions, it removes none",
+            where=f"function {gone[0]}", found=", ".join(given) or "no function",
+            expected=", ".join(program.names()[:8]),
+            fix="hand over only what is changed, by name: {name: text}; or open the program without it", kept=kept,
+        )  # fmt: skip
+
+
+def _require_types(given: IRModule, program: IRModule) -> None:
+    """Refuse a whole program whose type definitions are other ones: an edit would pass them over."""
+    old, new = program.type_definitions, given.type_definitions
+    for name in {**old, **new}:
+        if name not in old or name not in new or not same(old[name], new[name]):
+            how = "added" if name not in old else "removed" if name not in new else "changed"
+            raise WorkbenchError(
+                "E-EDIT-TYPES", f"type {name!r} was {how}: an edit changes functions", where=f"type {name}",
+                fix="open the program with its types anew", kept="the session as it was",
+            )  # fmt: skip
 
 
 def as_kernels(change: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..codegen.backend import backend_of
+from ..core.arguments import by_name
 from ..core.dtype import DataType
 from ..core.errors import WorkbenchError
 from ..core.module import IRModule
@@ -17,6 +18,7 @@ from ..runtime.model import CompiledModel, KernelCall, TensorSpec
 from ..runtime.module import Module
 from ..target.target import Target
 from ..tir.nodes import Buffer, PrimFunc
+from .given_inputs import require_names
 from .history import Stage
 
 
@@ -87,15 +89,15 @@ class CompiledFunctions:
         name = self.entry
         function = self.program[name]
         written = set(function.attrs.get("written", ()))
+        given = by_name(inputs, "run(inputs)", "E-RUN-INPUT", '{"x": array, ...}')
+        require_names(given, {parameter.name: None for parameter in function.params}, written)
         arguments: dict[str, Any] = {}
         for parameter in function.params:
-            if parameter.name in inputs:
-                arguments[parameter.name] = inputs[parameter.name]
-            elif parameter.name in written:
+            if parameter.name in given:
+                arguments[parameter.name] = given[parameter.name]
+            else:
                 spec = _packed_spec(function, parameter.name)
                 arguments[parameter.name] = np.zeros(spec.shape, spec.dtype.to_numpy())
-            else:
-                raise WorkbenchError("E-RUN-INPUT", f"input {parameter.name!r} is missing")
         answer = self.module[name](*arguments.values())
         returned = {} if answer is None else {"return": np.asarray(answer)}  # no parameter can have this name
         return {**{key: value for key, value in arguments.items() if key in written}, **returned}

@@ -54,16 +54,24 @@ def open_session(
     are refused, and "import_llvm" stands for native code in it.
     `time_limit`: seconds that the import may take (default: `wb.limits.import_seconds`).
     """
+    shape, params, assume = (
+        given if given is None else by_name(given, f"open({name}=...)", "E-OPEN-ARGUMENT", example)
+        for name, given, example in (
+            ("shape", shape, '{"x": (1, 3, 224, 224)}'), ("params", params, "{name: array}"),
+            ("assume", assume, "{name: value}"),
+        )
+    )  # fmt: skip
+    allowed = _allowed(allow_extern)
     if time_limit is not None:
         with boxed(time_limit, "opening the model", "give more time: wb.open(..., time_limit=seconds)"):
             return open_session(x, shape, target, params, passes, assume=assume, allow_extern=allow_extern)
     if isinstance(x, (str, os.PathLike)) and is_saved(str(x)):
         _refuse_for_saved(shape=shape, target=target, params=params, passes=passes, assume=assume)
-        return load(str(x), (allow_extern,) if isinstance(allow_extern, str) else allow_extern)
-    if allow_extern:
+        return load(str(x), allowed)
+    if allowed:
         raise WorkbenchError(
             "E-OPEN-EXTERN", "allow_extern= is for saved sessions: other programs are not held back",
-            found=", ".join(map(str, allow_extern)), expected="the path of a saved session", fix="leave it out",
+            found=", ".join(allowed), expected="the path of a saved session", fix="leave it out",
         )  # fmt: skip
     chosen = building_for(target)
     with origin.recording() as origins:
@@ -78,6 +86,18 @@ def open_session(
     root = import_action(module, program, origins)
     plan = CompilePlan.of(program, root.level, chosen, graph)
     return Session(History(root, contents), plan, deciding())
+
+
+def _allowed(given: Any) -> tuple[str, ...]:
+    """Names of outside functions; one may be named by itself."""
+    where, example = "open(allow_extern=...)", '["my_function"]'
+    names = (given,) if isinstance(given, str) else items(given, where, "E-OPEN-ARGUMENT", example)
+    for name in names:
+        if not isinstance(name, str):
+            raise WorkbenchError(
+                "E-OPEN-ARGUMENT", "this is no name", where=where, found=repr(name)[:80], expected=example
+            )
+    return names
 
 
 def _require_heard(x: Any, shape: Any, params: Any) -> None:
@@ -109,7 +129,7 @@ def _refuse_for_saved(**given: Any) -> None:
 def _imported(x: Any, shape: Any, params: Any, assume: Any = None) -> tuple[IRModule, str]:
     """The program that `x` stands for, and a name for it."""
     _require_heard(x, shape, params)
-    params = by_name(params, "open(params=...)", "E-OPEN-ARGUMENT", "{name: array}")
+    params = params or {}
     if assume and not (isinstance(x, (str, os.PathLike, bytes)) or hasattr(x, "SerializeToString")):
         raise WorkbenchError(
             "E-OPEN-ASSUME", "assume= is for models from files", found=type(x).__name__, expected="an ONNX model",

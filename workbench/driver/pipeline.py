@@ -11,16 +11,27 @@ from typing import Final
 RELAY: Final[tuple[str, ...]] = (
     "InferType",
     "SimplifyInference",
+    "DynamicToStatic",
+    "CombineParallelConv2D",
+    "CombineParallelDense",
+    "CombineParallelBatchMatmul",
     "FoldConstant",
     "SimplifyExpr",
     "FoldScaleAxis",
     "FoldConstant",
+    "CanonicalizeCast",
+    "CanonicalizeOps",
+    "FlattenAtrousConv",
     "EliminateCommonSubexpr",
+    "FastMath",
     "PackWeights",
     "FoldConstant",
     "FuseOps",
 )
-"""Graph passes, in order."""
+"""Graph passes, in order; those run whose level is not above the context's, and those that it requires."""
+
+ON_DEMAND: Final = frozenset({"DynamicToStatic", "CanonicalizeCast", "CanonicalizeOps", "FlattenAtrousConv"})
+"""Of these graph passes of the classic pipeline kernels have no need: they run only where they are required."""
 
 LOWER: Final = "Lower"
 """Fused functions become kernels (te -> tir blocks), the main function the native entry."""

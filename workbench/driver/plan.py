@@ -12,6 +12,7 @@ deltas: they hold what a person saw before and after, or the steps of a trace, n
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final
@@ -19,8 +20,14 @@ from typing import Any, Final
 from ..core.errors import WorkbenchError
 from ..core.transform import PASSES, Pass, PassContext, PassInstrument
 from ..target.target import Target, as_target
-from ..tir.transforms.pipeline import CHECKED_PIPELINE, KERNEL_PIPELINE
+from ..tir.transforms.pipeline import CHECKED_PIPELINE
+from ..tir.transforms.pipeline import pipeline as loop_passes
 from . import pipeline
+
+
+class PassWarning(UserWarning):
+    """A setting for passes is not heard by the pipeline."""
+
 
 BEST_LEVEL: Final = 3
 """The level of a build where no context names one."""
@@ -279,6 +286,7 @@ class CompilePlan:
         chosen = as_target(target)
         settings = PassSettings.current()
         plan = CompilePlan(program, level, chosen, settings, default_rows(level, settings))
+        _tell_unheard(plan)
         return plan if graph is None else plan.with_graph([row for row in graph if row.name not in settings.disabled])
 
     @property
@@ -308,6 +316,33 @@ class CompilePlan:
     def without_passes(self, names: Sequence[str]) -> CompilePlan:
         """Without the passes of these names."""
         return replace(self, rows=tuple(row for row in self.rows if row.kind != "pass" or row.name not in names))
+
+    def requiring(self, names: Sequence[str]) -> CompilePlan:
+        """With passes that run whatever the level, each where the pipeline has its place.
+
+        Raises `WorkbenchError` for one that it has no place for, and for one that the settings disable.
+        """
+        settings = replace(self.settings, required=tuple(dict.fromkeys((*self.settings.required, *names))))
+        order = (*(pipeline.RELAY if self.level == "relay" else ()), *CHECKED_PIPELINE)
+        for name in names:
+            if name in settings.disabled:
+                raise WorkbenchError(
+                    "E-PASS-DISABLED", f"pass {name} is required here, and disabled by the session's context",
+                    where="rerun(required_pass=...)", fix=f"s.rerun(insert={{step: {name!r}}})",
+                )  # fmt: skip
+            if name not in order:
+                raise WorkbenchError(
+                    "E-PASS-UNKNOWN", f"the pipeline has no place for pass {name!r}",
+                    where="rerun(required_pass=...)", fix=f"say where: s.rerun(insert={{step: {name!r}}})",
+                )  # fmt: skip
+        rows = self.rows
+        present = {row.name for row in rows if row.kind == "pass"}
+        for place, name in enumerate(order):
+            if name in names and name not in present:
+                level = "relay" if self.level == "relay" and place < len(pipeline.RELAY) else "tir"
+                at = _place(rows, order, place)
+                rows = (*rows[:at], pass_row(PASSES[name](), level), *rows[at:])
+        return replace(self, settings=settings, rows=rows)
 
     def with_graph(self, passes: Sequence[PassRow]) -> CompilePlan:
         """With other graph passes; edits of the graph stay behind the pass that they stood behind.
@@ -384,6 +419,21 @@ def _numbered(rows: Sequence[Row]) -> Iterator[tuple[Row, int]]:
         yield row, counts[row.name]
 
 
+def _place(rows: Sequence[Row], order: Sequence[str], place: int) -> int:
+    """Where among rows the pass at a place of the pipeline belongs: before the first one that comes later there."""
+    position = 0
+    for index, row in enumerate(rows):
+        if row.kind in ("lower", "codegen"):
+            position = max(position, len(pipeline.RELAY)) if row.kind == "lower" else len(order)
+        elif isinstance(row, PassRow) and not row.own and row.name in order[position:]:
+            position = order.index(row.name, position) + 1
+        else:
+            continue
+        if position > place:
+            return index
+    return len(rows)
+
+
 def default_rows(level: str, settings: PassSettings) -> tuple[Row, ...]:
     """The default pipeline for a program of a level."""
     if level == "tir":
@@ -394,14 +444,23 @@ def default_rows(level: str, settings: PassSettings) -> tuple[Row, ...]:
 def _graph_rows(settings: PassSettings) -> tuple[PassRow, ...]:
     """The passes of the default pipeline that the settings allow."""
     context = settings.context()
-    rows = [pass_row(PASSES[name](), "relay") for name in pipeline.RELAY if name not in settings.disabled]
+    named = [name for name in pipeline.RELAY if name not in settings.disabled]
+    wanted = [name for name in named if name in settings.required or name not in pipeline.ON_DEMAND]
+    rows = [pass_row(PASSES[name](), "relay") for name in wanted]
     return tuple(row for row in rows if row.name in NEEDED or context.enabled(PASSES[row.name].info))
 
 
 def _loop_rows(settings: PassSettings) -> tuple[Row, ...]:
-    checked = json.loads(settings.config).get("tir.instrument_bound_checkers", False)
-    names = CHECKED_PIPELINE if checked else KERNEL_PIPELINE
-    return (*(pass_row(PASSES[name](), "tir") for name in names if name not in settings.disabled), CODEGEN)
+    return (*(pass_row(PASSES[name](), "tir") for name in loop_passes(settings.context())), CODEGEN)
+
+
+def _tell_unheard(plan: CompilePlan) -> None:
+    """Say which passes that a context requires have no place in the pipeline: code around may run them itself."""
+    known = {row.name for row in plan.rows} | {*pipeline.RELAY, *CHECKED_PIPELINE}
+    unheard = [name for name in plan.settings.required if name not in known]
+    if unheard:
+        message = f"required_pass: the pipeline has no place for {', '.join(unheard)}; a session takes it by insert="
+        warnings.warn(message, PassWarning, stacklevel=2)
 
 
 def pass_row(chosen: Pass, level: str) -> PassRow:

@@ -35,7 +35,7 @@ def site_of(known: Known, call: int | None) -> Site | None:
     """The call of that number.  Raises `WorkbenchError` when there is none."""
     if call is None or not known.sites:
         return None
-    if not 0 <= call < len(known.sites):
+    if not isinstance(call, int) or not 0 <= call < len(known.sites):
         raise WorkbenchError(
             "E-ORIGIN-CALL",
             f"the entry has no call {call}",

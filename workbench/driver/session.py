@@ -22,6 +22,7 @@ from .._lazy import views
 from ..codegen.backend import building_for
 from ..core.arguments import by_name, items
 from ..core.errors import WorkbenchError, nearest
+from ..core.pass_table import pass_names
 from ..core.transform import Pass, PassInstrument
 from ..schedule.schedule import Schedule
 from ..target.target import Target
@@ -103,7 +104,7 @@ class Session:
                     fix=nearest(which, self.labels),
                 )
             return self.labels.index(which)
-        if not isinstance(which, int) or not -len(self) <= which < len(self):
+        if not isinstance(which, int) or isinstance(which, bool) or not -len(self) <= which < len(self):
             expected = f"a label, or a number from 0 to {len(self) - 1}"
             raise WorkbenchError("E-STEP-UNKNOWN", f"there is no step {which!r}", expected=expected)
         return which % len(self)
@@ -114,8 +115,9 @@ class Session:
         return tuple(StepHandle(self, index) for index in range(len(self)))
 
     @with_progress
-    def step(self, index: int) -> Step:
-        return self.history.step(self.actions, index)
+    def step(self, which: str | int) -> Step:
+        """A step by name or position, computed now."""
+        return self.history.step(self.actions, self._index(which))
 
     def _last(self, level: str) -> int:
         """The position of the last step of an IR level."""
@@ -160,6 +162,11 @@ class Session:
                 "E-KERNEL-UNKNOWN", f"there is no kernel {kernel!r}", expected="one of session.kernels",
                 fix=nearest(kernel, kernels),
             )  # fmt: skip
+        if not isinstance(default, bool):
+            raise WorkbenchError(
+                "E-KERNEL-UNKNOWN", "a schedule is taken with the default one or without", expected="True or False",
+                where="schedule(default=...)", found=repr(default)[:80],
+            )  # fmt: skip
         if default and kernel in schedules:
             return schedules[kernel].copy()
         return Schedule(kernels[kernel].func)
@@ -184,16 +191,18 @@ class Session:
         target: Target | str | None = None,
         replace: Mapping[str, str | Pass] | None = None,
         insert: Mapping[str, str | Pass] | None = None,
+        required_pass: Sequence[str] | None = None,
     ) -> Session:
         """The same input through another pipeline.
 
-        `disabled_pass`: names left out.  `passes`: the relay passes to run instead (names or pass objects).
+        `disabled_pass`: names left out.  `required_pass`: names of passes of the pipeline that run whatever the
+        session's level.  `passes`: the relay passes to run instead (names or pass objects).
         `replace`: passes of any level by the label of the step whose place they take; `insert`: passes by the label of
         the step after which they run.  The default target is this session's.
         """
         contents = self.history.contents
-        disabled_pass = (disabled_pass,) if isinstance(disabled_pass, str) else disabled_pass
-        disabled_pass = items(disabled_pass, "rerun(disabled_pass=...)", "E-PASS-KIND", '["FuseOps"]')
+        disabled = items(disabled_pass, "rerun(disabled_pass=...)", "E-PASS-KIND", '["FuseOps"]')
+        required = pass_names(required_pass, "rerun(required_pass=...)", code="E-PASS-KIND")
         replace, insert = (
             by_name(given, f"rerun({name}=...)", "E-PASS-KIND", '{"FuseOps": a pass}', (str, int))
             for name, given in (("replace", replace), ("insert", insert))
@@ -208,13 +217,18 @@ class Session:
         found = {label: made._index(label) for label in insert}
         for label, chosen in sorted(insert.items(), key=lambda item: -found[item[0]]):
             made = made._inserted(label, chosen)
-        known = {row.name for row in made.plan.rows if row.kind == "pass"}
-        for name in disabled_pass:
-            if name not in known:
+        plan = made.plan.requiring(required)
+        known = {row.name for row in plan.rows if row.kind == "pass"}
+        for name in disabled:
+            if not isinstance(name, str) or name not in known:
                 raise WorkbenchError(
-                    "E-PASS-UNKNOWN", f"the pipeline has no pass {name!r}", fix=nearest(name, self.labels)
-                )
-        return made._with(made.plan.without_passes(disabled_pass))
+                    "E-PASS-UNKNOWN", f"the pipeline has no pass {name!r:.80}",
+                    fix=nearest(name, self.labels) if isinstance(name, str) else '["FuseOps"]',
+                )  # fmt: skip
+        both = [name for name in disabled if name in required]
+        if both:
+            raise WorkbenchError("E-PASS-DISABLED", f"pass {both[0]} is both required and disabled", where="rerun(...)")
+        return made._with(plan.without_passes(disabled))
 
     def _replaced(self, label: str, chosen: str | Pass) -> Session:
         """With another pass in the place of the step of this label."""
@@ -312,7 +326,7 @@ class Session:
 
         The only command that drops parts of an edit; `step.error.reports` say which.
         """
-        if keep != "applicable":
+        if not isinstance(keep, str) or keep != "applicable":
             raise WorkbenchError("E-REBASE-KEEP", f"nothing is kept as {keep!r}", expected='"applicable"')
         made = self
         for _ in range(len(self)):

@@ -112,6 +112,11 @@ def texts_of(change: Any) -> dict[str, tuple[int, str]]:
     return {}
 
 
+def is_module(text: str) -> bool:
+    """Whether a text is that of a module, and not of one function."""
+    return any(line.startswith("class ") for line in text.split("\n"))
+
+
 def _members(text: str) -> list[tuple[str, int, str]]:
     """(name, first line, dedented source) of each function in a module's text, or of a single function."""
     lines = text.split("\n")

@@ -130,7 +130,7 @@ class Provenance:
         return self.known.sites
 
     def _required(self, kernel: str) -> str:
-        if kernel not in self._artefact.texts:
+        if not isinstance(kernel, str) or kernel not in self._artefact.texts:
             raise WorkbenchError(
                 "E-KERNEL-UNKNOWN", f"there is no kernel {kernel!r}", fix=nearest(kernel, self._artefact.texts)
             )
@@ -150,7 +150,7 @@ class Provenance:
 
     def native(self, kernel: str, form: str = "asm") -> NativeForm:
         """A native text of a kernel with the place of each instruction."""
-        if form not in FORMS:
+        if not isinstance(form, str) or form not in FORMS:
             raise WorkbenchError(
                 "E-SOURCE-FORM", f"there is no native form {form!r}", expected=", ".join((TIR, *FORMS))
             )
@@ -195,7 +195,7 @@ class Provenance:
             return self._place(Spot(line, kernel, line, (), KEPT), kernel, form, call)
         spots = self.native(kernel, form).spots
         last = self.text(kernel, form).count("\n") + 1
-        if not 1 <= line <= last:
+        if not isinstance(line, int) or not 1 <= line <= last:
             raise WorkbenchError(
                 "E-ORIGIN-LINE", f"{kernel} has no line {line} of {form}", expected=f"1 to {last}", found=str(line)
             )

@@ -42,11 +42,14 @@ class FunctionView:
             raise self.error
         if self.compiled is None:
             raise WorkbenchError("E-VIEW-NATIVE", "this step has no native code", fix='look at s.codegen["kernel"]')
+        if not isinstance(form, str):
+            raise WorkbenchError("E-SOURCE-FORM", f"there is no form {form!r:.80}", expected="ll, ll-opt, asm")
         return self.compiled.get_source(form, self.name)
 
     def show(self, form: str = "script") -> Any:
         """Display the function: "script", or native text "ll", "asm" after code generation."""
-        return views().show_text(self.script() if form == "script" else self.source(form), form)
+        scripted = isinstance(form, str) and form == "script"
+        return views().show_text(self.script() if scripted else self.source(form), form)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         return views().text_bundle(self.script(), "script")
@@ -76,8 +79,8 @@ class ProgramView:
 
     def show(self, form: str = "script") -> Any:
         """Display the program: its "script", or the "graph" of its relay function main."""
-        if form not in ("script", "graph"):
-            raise WorkbenchError("E-VIEW-FORM", f"there is no form {form!r}", expected="script, graph")
+        if not isinstance(form, str) or form not in ("script", "graph"):
+            raise WorkbenchError("E-VIEW-FORM", f"there is no form {form!r:.80}", expected="script, graph")
         main = self.module.functions.get("main")
         if form == "graph" and main is not None:
             return views().show_graph(main)

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.arguments import by_name
 from ..core.dtype import DataType
 from ..core.errors import WorkbenchError, nearest
 from .dlpack import tensor_of
@@ -132,7 +133,7 @@ class CompiledModel:
 
     def run(self, inputs: Mapping[str, Any] | None = None, **named: Any) -> dict[str, np.ndarray]:
         """Run on arrays by input name; outputs by name, in memory of their own."""
-        given = {**(inputs or {}), **named}
+        given = {**by_name(inputs, "run(inputs)", "E-RUN-INPUT", '{"x": array, ...}'), **named}
         self._check_names(given)
         outputs = self.run_arrays([given[spec.name] for spec in self.inputs])
         return {spec.name: array for spec, array in zip(self.outputs, outputs, strict=True)}
@@ -216,7 +217,7 @@ def conform(spec: TensorSpec, value: Any) -> np.ndarray:
     if spec.dtype == "bfloat16" and given.dtype == np.uint16:
         given = given.view(wanted)  # bits: what NumPy without bfloat16 holds them in
     if given.dtype != wanted:
-        literal = not hasattr(value, "dtype") and given.dtype.kind in "biuf"
+        literal = not hasattr(value, "dtype") and given.dtype.kind in "biuf" and _holds(wanted, given)
         if not literal and not np.can_cast(given.dtype, wanted, "safe"):
             raise WorkbenchError(
                 "E-RUN-DTYPE",
@@ -234,6 +235,14 @@ def conform(spec: TensorSpec, value: Any) -> np.ndarray:
         )
     aligned = given.ctypes.data % max(1, wanted.alignment) == 0
     return given if given.flags.c_contiguous and aligned else np.array(given, order="C", copy=True)
+
+
+def _holds(wanted: np.dtype, literal: np.ndarray) -> bool:
+    """Whether numbers without a dtype keep their values in one: floats are rounded, integers and bools are not."""
+    if wanted.kind not in "biu":
+        return True
+    with np.errstate(invalid="ignore"):
+        return bool((literal.astype(wanted) == literal).all())
 
 
 def as_argument(array: np.ndarray) -> Any:

@@ -56,6 +56,8 @@ class Answer:
     failure: str = ""
     """Empty, "error" (the code reported one), "hangs", or "crashed" for whatever else ended the child."""
     error: WorkbenchError | None = None
+    returned: Any = None
+    """The number that the function answers by ``T.ret``, if any."""
 
 
 class Contained:
@@ -115,13 +117,14 @@ class Contained:
         self,
         library: str,
         function: str,
-        arguments: Sequence[str],
+        arguments: Sequence[str | float],
         outputs: Sequence[tuple[int, DataType, tuple[int, ...]]],
         initial: Mapping[int, str] | None = None,
     ) -> Answer:
-        """Call a function on arrays by key; `outputs`: position among the arguments, dtype and shape of each.
+        """Call a function on arrays by key and on numbers.
 
-        `initial`: what an output holds at first, by position and key; NaN bytes else.
+        `outputs`: position among the arguments, dtype and shape of each.  `initial`: what an output holds at first, by
+        position and key; NaN bytes else.
         """
         header = {
             "library": library, "function": function, "arguments": list(arguments),
@@ -129,7 +132,7 @@ class Contained:
             "initial": {str(position): key for position, key in (initial or {}).items()},
         }  # fmt: skip
         try:
-            frames = self._child.ask("call", header).frames
+            answer = self._child.ask("call", header)
         except ChildFailure as failure:
             error = WorkbenchError("E-NUMERICS-CRASH", failure.detail, where=f"function {function}")
             return Answer([], "hangs" if failure.kind == "hangs" else "crashed", error)
@@ -137,9 +140,9 @@ class Contained:
             return Answer([], "error", error)
         made = [
             np.frombuffer(data, dtype.to_numpy()).reshape(shape)
-            for data, (_, dtype, shape) in zip(frames, outputs, strict=True)
+            for data, (_, dtype, shape) in zip(answer.frames, outputs, strict=True)
         ]
-        return Answer(made)
+        return Answer(made, returned=answer.header["returned"])
 
     def run(
         self,

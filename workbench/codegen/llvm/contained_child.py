@@ -13,6 +13,7 @@ import numpy as np
 from ...core.dtype import DataType
 from ...core.errors import WorkbenchError
 from ...core.serving import Action
+from ...runtime.model import as_argument
 from ...runtime.native.loader import library as native_runtime
 from ...runtime.packed import PackedFunc, packed_at
 from ...runtime.timing import measure
@@ -91,7 +92,8 @@ class Child:
             if made is not None:
                 made.array.reshape(-1).view(np.uint8)[:] = np.frombuffer(next(data), np.uint8)
             held.append(made)
-        given = [value if own is None else own.array for own, value in zip(held, request["values"], strict=True)]
+        values = zip(held, request["values"], strict=True)
+        given = [value if own is None else as_argument(own.array) for own, value in values]
         function = self.libraries[request["library"]][name]
         if request["timing"] is not None:
             result = measure(lambda: function(*given), **request["timing"])
@@ -106,7 +108,8 @@ class Child:
         kept = [held[place] for place in request["written"]]
         return [np.ascontiguousarray(own.array).reshape(-1).view(np.uint8) for own in kept if own is not None]
 
-    def call(self, request: Mapping[str, Any], frames: Sequence[bytearray]) -> list[Any]:
+    def call(self, request: Mapping[str, Any], frames: Sequence[bytearray]) -> tuple[Mapping[str, Any], list[Any]]:
+        """Call a function on arrays by key and on numbers; what it returned, and what it wrote."""
         outputs = {place: Guarded.empty(DataType(dtype), tuple(shape)) for place, dtype, shape in request["outputs"]}
         for place, key in request["initial"].items():
             outputs[int(place)].array[...] = self.arrays[key][0].array
@@ -114,8 +117,11 @@ class Child:
         count = len(request["arguments"]) + len(outputs)
         given = [(None, outputs[place]) if place in outputs else self._named(next(keys)) for place in range(count)]
         name = request["function"]
-        self.libraries[request["library"]][name](*(held.array for _, held in given))
+        function = self.libraries[request["library"]][name]
+        returned = function(*(as_argument(held.array) if isinstance(held, Guarded) else held for _, held in given))
         for place, (key, held) in enumerate(given):
+            if not isinstance(held, Guarded):
+                continue
             found = held.overrun()
             if found:
                 raise WorkbenchError(
@@ -123,17 +129,19 @@ class Child:
                 )
             if key is not None and zlib.crc32(held.memory) != self.arrays[key][1]:
                 raise WorkbenchError("E-NUMERICS-INPUT", f"{name} changes its argument {place}, which it only reads")
-        return [np.ascontiguousarray(held.array).reshape(-1).view(np.uint8) for held in outputs.values()]
+        written = [np.ascontiguousarray(held.array).reshape(-1).view(np.uint8) for held in outputs.values()]
+        return {"returned": returned}, written
 
-    def _named(self, key: str) -> tuple[str, Guarded]:
-        return key, self.arrays[key][0]
+    def _named(self, argument: str | float) -> tuple[str | None, Guarded | float]:
+        """An array by its key; a number is itself."""
+        return (argument, self.arrays[argument][0]) if isinstance(argument, str) else (None, argument)
 
 
 def actions() -> Mapping[str, Action]:
     """What `core.serving` offers; arrays and libraries stay from request to request."""
     child = Child()
-    known = {"put": child.put, "drop": child.drop, "load": child.load, "call": child.call, "run": child.run}
-    return {name: partial(_answered, function) for name, function in known.items()}
+    known = {"put": child.put, "drop": child.drop, "load": child.load, "run": child.run}
+    return {"call": child.call, **{name: partial(_answered, function) for name, function in known.items()}}
 
 
 def _answered(

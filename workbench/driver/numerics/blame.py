@@ -19,12 +19,12 @@ import numpy as np
 from ...codegen.llvm.contained import Contained
 from ...core.errors import WorkbenchError
 from ...core.module import IRModule
-from ...core.transform import PASSES
+from ...core.transform import PASSES, Pass
 from ...tir import nodes as t
 from ...tir.interpret import interpret
 from .compare import Gap, compare_all
 from .entry import EntryMachine
-from .forms import LEAST, is_flat, iterations
+from .forms import INTRINSICS, LEAST, is_flat, iterations, lacks_lowering
 from .graph import Memory
 from .kernels import KernelChecker, brief
 from .report import BAD, KernelCheck
@@ -114,18 +114,24 @@ def interpreted_check(small: SmallKernel, function: t.PrimFunc, tolerance: float
 
 
 def _later(checker: Checker, small: SmallKernel, index: int) -> int:
-    """The step to blame when the form itself is right: that of the first pass of `LEAST` that breaks it."""
-    labels = checker.labels
+    """The step to blame when the form itself is right: that of the first pass of `LEAST` that breaks it.
+
+    It is the first later step that runs this very pass: labels are numbered, and a user's pass may have the name.
+    """
+    later = list(enumerate(checker.session.actions))[index + 1 :]
     function = small.function(index)
     module = IRModule({small.kernel: function})
-    for name in () if is_flat(function) else LEAST:
+    least = () if is_flat(function) else LEAST
+    for name in (*least, INTRINSICS) if lacks_lowering(function) else least:
         if name == "BoundCheck":
             continue
+        chosen: Pass = PASSES[name]()
         try:
-            module = PASSES[name]()(module)
+            module = chosen(module)
             right = interpreted_check(small, module[small.kernel], checker.tolerance).verdict not in BAD
         except WorkbenchError:
             right = False
-        if not right and name in labels[index + 1 :]:
-            return index + 1 + labels[index + 1 :].index(name)
-    return len(labels) - 1
+        same = (at for at, action in later if action.name == name and action.code == chosen.code_key)
+        if not right and (at := next(same, None)) is not None:
+            return at
+    return len(checker.labels) - 1

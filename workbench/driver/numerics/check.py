@@ -20,10 +20,10 @@ import numpy as np
 from ...codegen.llvm.contained import Contained
 from ...codegen.llvm.fitting import require_fitting
 from ...core import progress
+from ...core.arguments import number
 from ...core.errors import WorkbenchError
 from ...core.host import give_back_memory
-from ...core.module import IRModule
-from ...tir import nodes as t
+from ..given_inputs import entry_name, given_inputs
 from . import piece
 from .blame import Culprit, culprit, interpreted_check
 from .compare import Gap, WrongTensor, compare, compare_all
@@ -32,7 +32,7 @@ from .graph import Memory, evaluate, first_wrong, relay_values
 from .kernels import KernelChecker, brief, compiled_unit
 from .report import BAD, KernelCheck, NumericsReport, StepCheck
 from .shrink import SmallKernel
-from .whole import argument_names, entry_unit, run_entry, run_function
+from .whole import entry_unit, run_entry, run_function
 
 if TYPE_CHECKING:
     from ..history import Step
@@ -55,7 +55,7 @@ class Checker:
         self.memory = Memory()
         self.labels = session.labels
         self.root = session.step(0).stage.module
-        self.given = _given(self.root, inputs)
+        self.given = given_inputs(self.root, inputs, "check_numerics(inputs)")
         self.arrays = list(self.given.values())
         self.notes: list[str] = []
         self._entry_error: WorkbenchError | None = None
@@ -351,32 +351,13 @@ class Checker:
     # --- loop functions that were opened as such ---
 
     def _function_step(self, step: Step, label: str) -> StepCheck:
-        name = "main" if "main" in self.root else self.root.names()[0]
+        name = entry_name(self.root)
         codegen = step.action.kind == "codegen"
         unit = compiled_unit(step.stage.compiled, step.stage.module) if codegen else None
         outputs = run_function(self.child, step.stage.module, name, self.given, unit)
         if not self._wide:
             self._wide = outputs
         return _step_check(label, compare_all(outputs, self._wide, self.tolerance, None, f"function {name}"))
-
-
-def _given(module: IRModule, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
-    """The inputs by name in the order of the entry's parameters; a loop function's outputs may be left out."""
-    entry: Any = module["main" if "main" in module else module.names()[0]]
-    if isinstance(entry, t.PrimFunc):
-        written = argument_names(entry)[1]
-        names = [parameter.name for parameter in entry.params]
-        optional = set(written)
-    else:
-        names = [parameter.name_hint for parameter in entry.params]
-        optional = set()
-    given: dict[str, np.ndarray] = {}
-    for name in names:
-        if name in inputs:
-            given[name] = np.asarray(inputs[name])
-        elif name not in optional:
-            raise WorkbenchError("E-RUN-INPUT", f"input {name!r} is missing", expected=", ".join(names))
-    return given
 
 
 def _step_check(label: str, gap: Gap) -> StepCheck:
@@ -415,8 +396,10 @@ def check_numerics(
     Raises `WorkbenchError` (E-RUN-FOREIGN) for a target whose code does not run on this machine.
     """
     ways: dict[str, Callable[[Checker], list[StepCheck]]] = {"all": Checker.all, "first": Checker.bisected}
-    if find not in ways:
-        raise WorkbenchError("E-NUMERICS-FIND", f"find={find!r} means nothing", expected="'all' or 'first'")
+    if not isinstance(find, str) or find not in ways:
+        raise WorkbenchError("E-NUMERICS-FIND", f"find={find!r:.40} means nothing", expected="'all' or 'first'")
+    tolerance = number(tolerance, "check_numerics(tolerance=...)", "E-NUMERICS-NUMBER", "0.001")
+    seconds = number(seconds, "check_numerics(seconds=...)", "E-NUMERICS-NUMBER", "600", infinite=True)
     require_fitting(session.target)
     begun = processor_seconds()
     with Contained() as child:

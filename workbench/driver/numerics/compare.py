@@ -93,17 +93,17 @@ def compare(
         return Gap()
     x, y = found.astype(np.float64), expected.astype(np.float64)
     with np.errstate(all="ignore"):
-        same = (x == y) | (np.isnan(x) & np.isnan(y))
-        gap = np.abs(x - y)
+        same = np.asarray((x == y) | (np.isnan(x) & np.isnan(y)))  # (NumPy makes numbers of arrays without axes)
+        gap = np.asarray(np.abs(x - y))
         gap[np.isnan(gap)] = np.inf
         gap[same] = 0.0
-        share = gap / _allowed(found.dtype, x, y, gap, tolerance, narrow)
+        share = np.asarray(gap / _allowed(found.dtype, x, y, gap, tolerance, narrow))
         share[same] = 0.0
         share[np.isnan(share)] = np.inf
         # Both infinite and unequal, or one of them: no tolerance helps.
         share[~same & ~(np.isfinite(x) & np.isfinite(y))] = np.inf
     if narrow is not None and bool((share > 1.0).any()):
-        share = np.minimum(share, _share_of_narrow(found, narrow, tolerance))
+        share = np.asarray(np.minimum(share, _share_of_narrow(found, narrow, tolerance)))
     worst = int(np.argmax(share))
     largest = float(share.reshape(-1)[worst])
     relative = float((gap / np.maximum(np.abs(y), ABSOLUTE)).max(initial=0.0, where=~same & np.isfinite(y)))

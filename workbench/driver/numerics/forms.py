@@ -9,15 +9,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from ...arith import nodes as n
 from ...core.module import IRModule
 from ...core.node import pre_order
 from ...core.transform import PASSES, PassContext
 from ...tir import nodes as t
+from ...tir.transforms.fast_functions import EXACT
+from ...tir.transforms.intrinsic_rules import RULES
+from ...tir.transforms.small_floats import is_small
 
 RUNS_A_STATEMENT: Final = 1_000_000
 """From how many runs of a statement on optimising it pays, when the whole runs once."""
 LEAST: Final = ("LowerBlocks", "BoundCheck", "FlattenBuffer", "VectorizeLoop")
 """Passes that code generation cannot do without, and the check of bounds while buffers still have axes."""
+INTRINSICS: Final = "LowerIntrinsics"
+"""One more, for functions with calls or values that only this pass knows."""
 
 
 def is_flat(function: t.PrimFunc) -> bool:
@@ -42,7 +48,25 @@ def flat_form(module: IRModule, checked: bool) -> IRModule:
     made = module.with_functions({**flat, **rest.functions})
     with PassContext(opt_level=3, config={"tir.disable_vectorize": True}):
         made = PASSES["VectorizeLoop"]()(made)  # what is flat and not made into vectors yet stays loops
+    made = _lowered(made)
     return PASSES["PoisonBuffers"]()(made) if checked else made
+
+
+def lacks_lowering(function: t.PrimFunc) -> bool:
+    """Whether code generation needs `INTRINSICS` first: fast functions, rules of a user's, float8 and float4."""
+    target = function.attrs.get("target")
+    ruled = RULES.has(str(target.kind) if target is not None else "llvm")
+    return any(
+        isinstance(node, n.PrimExpr)
+        and (is_small(node.dtype) or (isinstance(node, n.Call) and (ruled or node.op in EXACT)))
+        for node in pre_order(function.body)
+    )
+
+
+def _lowered(module: IRModule) -> IRModule:
+    """The module with intrinsics lowered in the functions that lack it."""
+    lacking = {name: each for name, each in module.items() if isinstance(each, t.PrimFunc) and lacks_lowering(each)}
+    return module.with_functions(dict(PASSES[INTRINSICS]()(IRModule(lacking)).functions)) if lacking else module
 
 
 def iterations(function: t.PrimFunc) -> int:

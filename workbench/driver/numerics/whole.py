@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...codegen.llvm.contained import Answer, Contained, Unit, unit_of
+from ...codegen.llvm.returns import answers
 from ...codegen.llvm.signature import packed_parameters
 from ...core.child import ChildFailure
 from ...core.errors import WorkbenchError
@@ -65,10 +66,10 @@ def argument_names(function: t.PrimFunc) -> tuple[list[str], list[str]]:
 def run_function(
     child: Contained, module: IRModule, name: str, given: dict[str, np.ndarray], unit: Unit | None = None
 ) -> list[np.ndarray]:
-    """What a loop function writes, from arrays by parameter name (outputs may be missing: they start as zeros).
+    """What a loop function writes and answers by ``T.ret``, from arrays by parameter name.
 
-    Interpreted when it is small and not flat yet, else in checked mode in the child; a `unit` runs there as it is.
-    Raises `WorkbenchError`.
+    Outputs may be missing: they start as zeros.  Interpreted when it is small and not flat yet, else in checked mode
+    in the child; a `unit` runs there as it is.  Raises `WorkbenchError`.
     """
     function = module[name]
     small = sum(iterations(each) for each in module.functions.values()) <= INTERPRETED_ITERATIONS
@@ -79,13 +80,16 @@ def run_function(
     parameters = packed_parameters(form[name])
     shapes = _shapes(parameters, given)
     order = [parameter.name for parameter in form[name].params][: len(parameters)]
-    inputs, outputs = [], []
+    inputs: list[Any] = []
+    outputs = []
     initial: dict[int, str] = {}
     try:
         for place, (parameter, own) in enumerate(zip(parameters, order, strict=True)):
-            if parameter.shape is None:
-                raise WorkbenchError("E-NUMERICS-SCALAR", f"parameter {own} is a number", fix="check it by calling it")
             array = given.get(own)
+            if parameter.shape is None:
+                assert array is not None
+                inputs.append(array.item())
+                continue
             if array is None:
                 array = np.zeros(shapes[place], parameter.dtype.to_numpy())
             child.put(own, array)
@@ -102,7 +106,12 @@ def run_function(
     answer = child.call(f"function {name}", name, inputs, outputs, initial)
     if answer.error is not None:
         raise answer.error
-    return answer.outputs
+    return [*answer.outputs, *_returned(function, answer.returned)]
+
+
+def _returned(function: t.PrimFunc, value: Any) -> list[np.ndarray]:
+    """What a function answers by ``T.ret``, where it answers anything, as one result more."""
+    return [np.asarray(value if isinstance(value, float) else int(value))] if answers(function) else []
 
 
 def _shapes(parameters: Sequence[Any], given: dict[str, np.ndarray]) -> list[tuple[int, ...]]:
@@ -145,5 +154,6 @@ def _interpreted(module: IRModule, function: t.PrimFunc, given: dict[str, np.nda
                 )
             array = np.zeros([int(extent) for extent in shape if extent is not None], parameter.dtype.to_numpy())
         arrays.append(np.array(array, order="C") if parameter.name in written else np.require(array, requirements="C"))
-    interpret(function, *arrays, module=module)
-    return [array for parameter, array in zip(function.params, arrays, strict=True) if parameter.name in written]
+    value = interpret(function, *arrays, module=module)
+    results = [array for parameter, array in zip(function.params, arrays, strict=True) if parameter.name in written]
+    return [*results, *_returned(function, value)]

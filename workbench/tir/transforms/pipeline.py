@@ -42,10 +42,12 @@ _GROWING: Final = ("UnrollLoop",)
 """Passes after which a program may be many times as large."""
 
 
-def pipeline() -> tuple[str, ...]:
-    """The pipeline under the current `PassContext`."""
-    checked = PassContext.current().config.get("tir.instrument_bound_checkers", False)
-    return CHECKED_PIPELINE if checked else KERNEL_PIPELINE
+def pipeline(context: PassContext) -> tuple[str, ...]:
+    """The pipeline under a context: checks run where it asks for them all, or requires one by name."""
+    wanted: set[str] = {*KERNEL_PIPELINE, *context.required_pass}
+    if context.config.get("tir.instrument_bound_checkers", False):
+        wanted.update(CHECKED_PIPELINE)
+    return tuple(name for name in CHECKED_PIPELINE if name in wanted.difference(context.disabled_pass))
 
 
 def lower_module(mod: IRModule) -> IRModule:
@@ -58,10 +60,8 @@ def lower_module(mod: IRModule) -> IRModule:
             "E-PASS-CONFIG", "tir.add_lower_pass is not carried out", where="PassContext(config=...)",
             fix="take a session: wb.open(function).rerun(insert={step: pass})",
         )  # fmt: skip
-    for name in pipeline():
-        chosen = PASSES[name]()
-        if name not in context.disabled_pass:
-            made = chosen(made)
+    for name in pipeline(context):
+        made = PASSES[name]()(made)
         if name in _GROWING:
             for where, func in made.items():
                 limits.check("function_nodes", written_size(func.body), "the function's loops, unrolled,", where)

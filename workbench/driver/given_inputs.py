@@ -1,0 +1,86 @@
+"""The inputs of a program by name, checked and in the order of its parameters.
+
+    given_inputs(module, {"x": photo}, "check_numerics(inputs)")      # {"x": array}
+
+What a compiled model would refuse at run is refused here: unknown and missing names, other shapes, other dtypes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ..arith.nodes import Var
+from ..core.arguments import by_name
+from ..core.errors import WorkbenchError, nearest
+from ..core.module import IRModule
+from ..relay.ir.types import TensorType
+from ..runtime.model import TensorSpec, conform
+from ..tir.nodes import PrimFunc
+from ..tir.transforms.flatten_buffer import written_names
+
+
+def entry_name(module: IRModule) -> str:
+    """The function that is run: "main", else the first."""
+    return "main" if "main" in module else module.names()[0]
+
+
+def given_inputs(module: IRModule, inputs: Any, where: str) -> dict[str, np.ndarray]:
+    """Arrays by name in the order of the entry's parameters; numbers as arrays without axes.
+
+    What a loop function writes may be left out.  Raises `WorkbenchError`: E-RUN-INPUT, E-RUN-DTYPE, E-RUN-SHAPE.
+    """
+    given = by_name(inputs, where, "E-RUN-INPUT", '{"x": array, ...}')
+    entry: Any = module[entry_name(module)]
+    optional: set[str] = set()
+    if isinstance(entry, PrimFunc):
+        specs = {parameter.name: _spec(parameter) for parameter in entry.params}
+        optional = set(entry.attrs.get("written", ()) if "signature" in entry.attrs else written_names(entry))
+    else:
+        specs = {parameter.name_hint: _relay_spec(parameter) for parameter in entry.params}
+    require_names(given, specs, optional)
+    return {
+        name: conform(spec, given[name]) if spec is not None else np.asarray(given[name])
+        for name, spec in specs.items()
+        if name in given
+    }
+
+
+def require_names(given: Mapping[str, Any], names: Mapping[str, Any], optional: set[str]) -> None:
+    """Refuse inputs that the program has not, and the lack of those that it reads."""
+    for name in given:
+        if name not in names:
+            raise WorkbenchError(
+                "E-RUN-INPUT", f"there is no input {name!r}", expected=", ".join(names), fix=nearest(name, names)
+            )
+    for name in names:
+        if name not in given and name not in optional:
+            raise WorkbenchError(
+                "E-RUN-INPUT", f"input {name!r} is missing", found=", ".join(given) or "no inputs",
+                expected=", ".join(names),
+            )  # fmt: skip
+
+
+def _spec(parameter: Any) -> TensorSpec:
+    if parameter.dtype.code == "handle":
+        raise WorkbenchError(
+            "E-RUN-INPUT", f"parameter {parameter.name!r} is an address, of which no array is known",
+            found=str(parameter.dtype), expected="buffers and numbers",
+        )  # fmt: skip
+    if isinstance(parameter, Var):
+        return TensorSpec(parameter.name, (), parameter.dtype)
+    return TensorSpec(parameter.name, _extents(parameter.shape), parameter.dtype)
+
+
+def _relay_spec(parameter: Any) -> TensorSpec | None:
+    """Of a tensor; nothing is known of other values."""
+    kind = parameter.checked_type
+    return TensorSpec(parameter.name_hint, _extents(kind.shape), kind.dtype) if isinstance(kind, TensorType) else None
+
+
+def _extents(shape: Any) -> tuple[int | str, ...]:
+    """Extents in numbers; others only have a name."""
+    values = (getattr(extent, "value", extent) for extent in shape)
+    return tuple(value if isinstance(value, int) else str(value) for value in values)
