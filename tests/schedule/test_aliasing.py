@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,9 @@ import workbench as wb
 from tests.conftest import Golden
 from tests.schedule.harness import check_refusal
 from workbench.schedule import Schedule, ScheduleError
+from workbench.schedule.references import LoopRV
+from workbench.schedule.registry import PRIMITIVES, STILL, primitive
+from workbench.schedule.state import Change, ScheduleState
 from workbench.tir import nodes as t
 from workbench.tir.script import parse
 
@@ -49,6 +53,26 @@ REORDERING: dict[str, Any] = {
     "cache_read": lambda s, loop: s.cache_read("B", 0, "local"),
     "cache_write": lambda s, loop: s.cache_write("B", 0, "local"),
 }
+
+
+def test_a_primitive_says_itself_that_it_keeps_the_order() -> None:
+    kept = {entry.name for entry in PRIMITIVES.values() if entry.keeps_order and entry.category not in STILL}
+    assert kept == {"split", "fuse", "unroll", "add_unit_loop", "loop_partition", "enter_postproc"}
+    assert all(entry.keeps_order for entry in PRIMITIVES.values() if entry.category in STILL)
+
+
+@pytest.mark.parametrize("keeps", [False, True])
+def test_a_primitive_of_ones_own_says_it_too(keeps: bool, request: pytest.FixtureRequest) -> None:
+    def stay(state: ScheduleState, loop: LoopRV) -> Change[None]:
+        """Leave a loop as it is."""
+        return Change(state.func)
+
+    primitive(keeps_order=keeps)(stay)
+    request.addfinalizer(lambda: PRIMITIVES.remove("stay"))
+    schedule: Any = Schedule(running())
+    refused = nullcontext() if keeps else pytest.raises(ScheduleError, match="E-SCHEDULE-OVERLAP")
+    with refused:
+        schedule.stay(schedule.get_loops("B")[0])
 
 
 @pytest.mark.parametrize("name", IN_ORDER)

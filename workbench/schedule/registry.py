@@ -14,13 +14,15 @@ import inspect
 import typing
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from ..core.errors import WorkbenchError
 from ..core.table import Table
 from .references import BlockRV, ExprRV, LoopRV
 
 Category = Literal["get", "loop", "place", "inline", "cache", "reduction", "annotation", "sample", "other"]
+STILL: Final[frozenset[str]] = frozenset({"get", "annotation", "sample"})
+"""Categories whose primitives move nothing."""
 DECISION = "decision"
 """The parameter of a sampler that takes an earlier decision; a trace keeps it beside the arguments."""
 Migration = Callable[[dict[str, Any]], dict[str, Any]]
@@ -42,6 +44,8 @@ class Primitive:
     suggest: Mapping[str, Sequence[Any]]
     migrations: Mapping[int, Migration]
     """For arguments in a trace of version v: how they read in version v + 1."""
+    keeps_order: bool
+    """Everything runs after it in the order in which it ran, whatever memory it touches."""
 
     @property
     def doc(self) -> str:
@@ -75,16 +79,19 @@ def primitive(
     suggest: Mapping[str, Sequence[Any]] | None = None,
     migrations: Mapping[int, Migration] | None = None,
     override: bool = False,
+    keeps_order: bool | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Enter a function into the table of primitives; see the module's header.
 
+    `keeps_order` says that it changes the order of no two accesses; without it that holds of `STILL` categories.
     Raises `WorkbenchError` if the name is taken (unless `override`), or the signature cannot be understood.
     """
 
     def enter(function: Callable[..., Any]) -> Callable[..., Any]:
+        still = category in STILL if keeps_order is None else keeps_order
         PRIMITIVES.register(
             function.__name__,
-            _entry(function, category, version, suggest or {}, migrations or {}),
+            _entry(function, category, version, suggest or {}, migrations or {}, still),
             module=function.__module__,
             override=override,
         )
@@ -99,6 +106,7 @@ def _entry(
     version: int,
     suggest: Mapping[str, Sequence[Any]],
     migrations: Mapping[int, Migration],
+    keeps_order: bool,
 ) -> Primitive:
     hints = typing.get_type_hints(function, include_extras=True)
     own = list(inspect.signature(function).parameters.values())
@@ -123,4 +131,5 @@ def _entry(
         returned[0],
         suggest,
         migrations,
+        keeps_order,
     )

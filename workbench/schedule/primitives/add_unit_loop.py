@@ -13,7 +13,7 @@ from ..state import Change, ScheduleState
 from ..surgery import Names, replaced
 
 
-@primitive(category="loop")
+@primitive(category="loop", keeps_order=True)
 def add_unit_loop(state: ScheduleState, block_or_loop: BlockRV | LoopRV) -> Change[LoopRV]:
     """Put a loop of one iteration around a loop or a block, to be bound or annotated.
 

@@ -6,7 +6,7 @@ from ..registry import primitive
 from ..state import Change, ScheduleState
 
 
-@primitive(category="other")
+@primitive(category="other", keeps_order=True)
 def enter_postproc(state: ScheduleState) -> Change[None]:
     """Mark the steps after this one as post-processing, which `Trace` can leave out (`remove_postproc=True`).
 

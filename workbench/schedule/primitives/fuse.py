@@ -14,7 +14,7 @@ from ..state import Change, ScheduleState
 from ..surgery import Names, loop_replaced, substituted, tidied_in, without_unit_variables
 
 
-@primitive(category="loop")
+@primitive(category="loop", keeps_order=True)
 def fuse(state: ScheduleState, *loops: LoopRV, preserve_unit_iters: bool = True) -> Change[LoopRV]:
     """Make one loop of loops that stand directly inside one another, given outermost first.
 

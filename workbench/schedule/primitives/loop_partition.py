@@ -20,7 +20,9 @@ from ..state import Change, ScheduleState
 from ..surgery import Names, replaced, tidied
 
 
-@primitive(category="loop", suggest={"factors": [[2], [1, None], [None, 1], [2, None, 1]]})
+@primitive(
+    category="loop", keeps_order=True, suggest={"factors": [[2], [1, None], [None, 1], [2, None, 1]]},
+)  # fmt: skip
 def loop_partition(
     state: ScheduleState, loop: LoopRV, factors: list[Factor | None], preserve_unit_iters: bool = True
 ) -> Change[list[LoopRV]]:

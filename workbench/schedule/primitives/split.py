@@ -16,7 +16,10 @@ from ..state import Change, ScheduleState
 from ..surgery import Names, guarded, loop_replaced, substituted, tidied_in, without_unit_variables
 
 
-@primitive(category="loop", suggest={"factors": [[None, 4], [None, 2], [2, None], [None, 3], [2, None, 2], [3, 5]]})
+@primitive(
+    category="loop", keeps_order=True,
+    suggest={"factors": [[None, 4], [None, 2], [2, None], [None, 3], [2, None, 2], [3, 5]]},
+)  # fmt: skip
 def split(
     state: ScheduleState,
     loop: LoopRV,

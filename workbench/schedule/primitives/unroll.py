@@ -11,7 +11,7 @@ from ..registry import primitive
 from ..state import Change, ScheduleState
 
 
-@primitive(category="loop")
+@primitive(category="loop", keeps_order=True)
 def unroll(state: ScheduleState, loop: LoopRV) -> Change[None]:
     """Write the iterations of a loop out, one after another.
 
