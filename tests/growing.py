@@ -126,6 +126,13 @@ def split_sum(n: int) -> Any:
     return relay.Function([x], value)
 
 
+def split_shifted(n: int) -> Any:
+    """n parts, each with a constant of its own added, all of them results."""
+    x = _input("x", (n, 8))
+    parts = relay.split(x, n, axis=0)
+    return relay.Function([x], relay.Tuple([relay.add(parts[at], relay.const(at / 3, "float32")) for at in range(n)]))
+
+
 def softmaxes(n: int) -> Any:
     """A chain of n softmaxes, which fuse with nothing."""
     x = value = _input()
@@ -281,9 +288,9 @@ RELAY: dict[str, Callable[[int], Any]] = {
     builder.__name__: builder
     for builder in (
         doubled_sums, squares, fibonacci, elementwise, biased, scaled, concatenated, concatenated_one,
-        concatenated_sums, stacked, summed, wide, split, split_sum, softmaxes, distinct_kernels, batch_norms,
-        convolutions, pads, slices, transposes, reductions, branches, nested_branches, lets, tuples, one_constant,
-        window, resized, gathers, scatters, broadcasts,
+        concatenated_sums, stacked, summed, wide, split, split_sum, split_shifted, softmaxes, distinct_kernels,
+        batch_norms, convolutions, pads, slices, transposes, reductions, branches, nested_branches, lets, tuples,
+        one_constant, window, resized, gathers, scatters, broadcasts,
     )
 }  # fmt: skip
 

@@ -92,10 +92,15 @@ class Pass(Keyed):
         looked_at = mod if around is None else around
         check_time(f"pass {self.name}")
 
-        def run(given: IRModule, context: PassContext) -> IRModule:
-            return given.with_functions({name: each(given[name], looked_at, context)})
+        before = mod[name]
 
-        return self._checked_run(run, mod, PassContext.current())[name]
+        def run() -> Any:
+            made = each(before, looked_at, PassContext.current())
+            if made is not before and isinstance(made, Node) and type(made).completed is not Node.completed:
+                self._completed(mod.with_functions({name: made}), mod)
+            return made
+
+        return self._checked(run, mod)
 
     def _should_run(self, mod: IRModule, context: PassContext) -> bool:
         if self.name in context.required_pass:
@@ -106,9 +111,25 @@ class Pass(Keyed):
     def _checked_run(
         self, run: Callable[[IRModule, PassContext], IRModule], mod: IRModule, context: PassContext
     ) -> IRModule:
-        try:
+        def completed() -> IRModule:
             made = run(mod.copy(), context)
             self._completed(made, mod)
+            return made
+
+        made = self._checked(completed, mod)
+        if not isinstance(made, IRModule):
+            raise WorkbenchError(
+                "E-PASS-RESULT",
+                f"pass {self.name} must return an IRModule",
+                found=type(made).__name__,
+                kept="the module",
+            )
+        return mod if made.state is mod.state else made
+
+    def _checked(self, run: Callable[[], Any], mod: IRModule) -> Any:
+        """What `run` answers; its errors are the pass's."""
+        try:
+            return run()
         except WorkbenchError as error:
             raise error.located(f"pass {self.name}") from None
         except (RecursionError, AssertionError, LookupError, AttributeError, TypeError, ValueError) as error:
@@ -120,14 +141,6 @@ class Pass(Keyed):
                 kept="the module before the pass",
                 partial=mod,
             ) from error
-        if not isinstance(made, IRModule):
-            raise WorkbenchError(
-                "E-PASS-RESULT",
-                f"pass {self.name} must return an IRModule",
-                found=type(made).__name__,
-                kept="the module",
-            )
-        return mod if made.state is mod.state else made
 
     def _completed(self, made: Any, before: IRModule) -> None:
         """Let each function that the pass changed find what it must know of itself (a relay function: its types)."""

@@ -13,6 +13,7 @@ from ...arith import nodes as n
 from ...core.node import children, pre_order
 from ...tir import nodes as t
 from ...tir.transforms.linear import multiple_of
+from .parts import Part, parts_of
 
 MAX_COPIES: Final = 1024
 """Statements that unrolled loops may become; larger ones are left to LLVM."""
@@ -44,6 +45,8 @@ class Facts:
         """What is known by its identity; some of it is made while code is emitted."""
         self._sizes: dict[int, _Size] = {}
         self._escapes: set[int] = set()
+        self.parts = parts_of(body)
+        """What stands in the sequences of a large function; see `parts`."""
         shared = self._in_several_functions(body)
         self._escaped = frozenset(self._escapes)
         """Buffers of which an address is taken: anything may write them."""
@@ -78,12 +81,15 @@ class Facts:
         return own | self._escaped if calls else own
 
     def _in_several_functions(self, body: t.Stmt) -> frozenset[int]:
-        """Buffers used in a parallel loop, which becomes a function of its own, but allocated outside of it."""
+        """Buffers used in a parallel loop or a part, which become functions of their own, but allocated outside."""
+        parts = [item.body for items in self.parts.values() for item in items if isinstance(item, Part)]
+        part_of = {id(stmt): id(part) for part in parts for stmt in part.stmts}
         homes: dict[int, int] = {}
         found: set[int] = set()
         stack: list[tuple[t.Stmt, int]] = [(body, 0)]
         while stack:
             stmt, home = stack.pop()
+            home = part_of.get(id(stmt), home)
             if isinstance(stmt, t.For) and stmt.kind is t.ForKind.PARALLEL:
                 home = id(stmt)
             elif isinstance(stmt, t.AllocBuffer):

@@ -19,6 +19,7 @@ from .facts import MAX_COPIES, Facts
 from .memory import store
 from .numbering import Numbering
 from .parallel import parallel_loop
+from .parts import Part, emit_part
 from .places import EXPRESSION, SourcePlace
 from .registers import State
 from .types import BOOL, HANDLE, INDEX, INT32, Value, llvm_type, memory_type
@@ -59,6 +60,8 @@ class BodyEmitter(ExpressionEmitter):
         self._unseen: Value | None = None
         self.stack_bytes = 0
         self.arena: str | None = None
+        self.in_arena: set[int] = set()
+        """Buffers, by identity, whose memory others may have before and after them."""
         self.vector_condition: Value | None = None
         self.answers = False
         """Whether the function has a packed result to fill."""
@@ -214,12 +217,16 @@ def _store(self: BodyEmitter, stmt: t.BufferStore) -> Emission:
 
 
 def _sequence(self: BodyEmitter, stmt: t.SeqStmt) -> Emission:
-    for part, following in zip_longest(stmt.stmts, stmt.stmts[1:]):
-        self.poll_follows = _is_call(part, "call_tir") and _is_call(following, "poll_cancel")
-        yield part
+    items = self.facts.parts.get(id(stmt), stmt.stmts)
+    for inner, following in zip_longest(items, items[1:]):
+        self.poll_follows = _is_call(inner, "call_tir") and _is_call(following, "poll_cancel")
+        if isinstance(inner, Part):
+            emit_part(self, inner)
+        else:
+            yield inner
 
 
-def _is_call(stmt: t.Stmt | None, name: str) -> bool:
+def _is_call(stmt: t.Stmt | Part | None, name: str) -> bool:
     return isinstance(stmt, t.Evaluate) and isinstance(stmt.value, n.Call) and stmt.value.op == name
 
 
@@ -424,6 +431,7 @@ def _allocate(self: BodyEmitter, stmt: t.AllocBuffer) -> Emission:
     if offset is not None and self.arena is not None:
         at = self.assign(HANDLE, f"getelementptr inbounds i8, ptr {self.arena}, i64 {int(offset)}")
         self.pointers[id(buffer)] = (at.text, 64)
+        self.in_arena.add(id(buffer))
         yield stmt.body
         return
     elements = constant_extent(buffer)

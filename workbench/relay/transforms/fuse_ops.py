@@ -127,13 +127,13 @@ class _Fuser:
         arguments: list[e.Expr] = []
         inner: dict[int, Node] = {}
         for expr in _depth_first(sink, own):
-            if id(expr) in own:
+            if id(expr) in own and not _is_outside_item(expr, own):
                 inner[id(expr)] = map_children(expr, lambda child: inner.get(id(child), child))
             elif id(expr) not in inner and not is_inlined_scalar(expr):
                 param = e.Var(f"p{len(params)}", expr.checked_type)
                 inner[id(expr)] = param
                 params.append(param)
-                argument = self._replacement(expr)
+                argument = self._rebuilt(expr) if id(expr) in own else self._replacement(expr)
                 assert isinstance(argument, e.Expr)
                 arguments.append(argument)
         body = inner[id(sink)]
@@ -149,6 +149,11 @@ class _Fuser:
 
 def _is_operator(expr: e.Expr) -> bool:
     return isinstance(expr, e.Call) and isinstance(expr.op, Operator)
+
+
+def _is_outside_item(expr: e.Expr, own: set[int]) -> bool:
+    """Whether an expression takes an element of a tuple made outside: the kernel gets the element, not the tuple."""
+    return isinstance(expr, e.TupleGetItem) and id(expr.tuple_value) not in own
 
 
 def _flows(expr: e.Expr) -> bool:
@@ -179,7 +184,7 @@ def _depth_first(sink: e.Expr, own: set[int]) -> list[e.Expr]:
             continue
         seen.add(id(expr))
         stack.append((expr, True))
-        if id(expr) in own:
+        if id(expr) in own and not _is_outside_item(expr, own):
             stack.extend((operand, False) for operand in reversed(operands(expr)))
     return order
 

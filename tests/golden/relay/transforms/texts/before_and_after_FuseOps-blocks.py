@@ -39,17 +39,17 @@ class Module:
         v2 = fused_negative_split(x)
         if v1:
             @R.function(attrs={"Primitive": 1})
-            def fused_exp_exp(p0: R.Tuple(R.Tensor((1, 2, 6, 6), "float32"), R.Tensor((1, 2, 6, 6), "float32"))) -> R.Tensor((1, 2, 6, 6), "float32"):
-                v0 = R.exp(p0[0])
+            def fused_exp_exp(p0: R.Tensor((1, 2, 6, 6), "float32")) -> R.Tensor((1, 2, 6, 6), "float32"):
+                v0 = R.exp(p0)
                 v1 = R.exp(v0)
                 return v1
-            v3 = fused_exp_exp(v2)
+            v3 = fused_exp_exp(v2[0])
             v5 = v3
         else:
             @R.function(attrs={"Primitive": 1})
-            def fused_tanh(p0: R.Tuple(R.Tensor((1, 2, 6, 6), "float32"), R.Tensor((1, 2, 6, 6), "float32"))) -> R.Tensor((1, 2, 6, 6), "float32"):
-                v0 = R.tanh(p0[1])
+            def fused_tanh(p0: R.Tensor((1, 2, 6, 6), "float32")) -> R.Tensor((1, 2, 6, 6), "float32"):
+                v0 = R.tanh(p0)
                 return v0
-            v4 = fused_tanh(v2)
+            v4 = fused_tanh(v2[1])
             v5 = v4
         return v5
