@@ -118,6 +118,18 @@ def test_twenty_thousand_operands_are_refused_by_a_named_limit(name: str) -> Non
         assert caught.value.where
 
 
+def test_ifs_in_ifs_are_refused_by_a_named_limit() -> None:
+    """Four hundred of them ended with a RecursionError of Python."""
+    for build in (relay.build, lambda module: wb.open(module).build()):
+        with pytest.raises(wb.WorkbenchError, match=r"wb\.limits\.nesting") as caught:
+            build(wb.IRModule.from_expr(RELAY["nested_branches"](400)))
+        assert caught.value.where
+    built = relay.build(RELAY["nested_branches"](60))
+    values = np.linspace(-1, 1, 32).astype("f").reshape(4, 8)
+    (found,) = built.run({"x": values, "flag": np.array(True)}).values()
+    np.testing.assert_allclose(found, np.tanh(values), rtol=1e-5)
+
+
 def test_expressions_that_double_are_refused_by_a_named_limit() -> None:
     with pytest.raises(wb.WorkbenchError, match=r"wb\.limits\.function_nodes"):
         wb.te.create_prim_func(TE["te_shared"](40))

@@ -24,6 +24,7 @@ from ..core import origin, progress
 from ..core.dtype import DataType
 from ..core.equal import fingerprint
 from ..core.errors import WorkbenchError
+from ..core.limits import limits
 from ..core.module import IRModule
 from ..core.node import FrozenMap
 from ..core.tensor import Tensor
@@ -99,6 +100,8 @@ class _Entry:
     names: dict[str, int] = field(default_factory=dict)
     shared: dict[int, tuple[r.Expr, ...]] = field(default_factory=dict)
     """What the branches of each `If` read from around it."""
+    depth: int = 0
+    """The `If`s whose branches are being lowered, each in a branch of the one before."""
 
     def unique(self, name: str) -> str:
         """`name`, or with a number when it is taken."""
@@ -205,6 +208,8 @@ def _choice(current: r.If, entry: _Entry) -> tuple[t.Buffer, ...]:
         for tensor in tensor_types(current.checked_type, "the result of an if")
     )
     branches: list[tuple[KernelCall | Choice, ...]] = []
+    entry.depth += 1
+    limits.check("nesting", entry.depth, "an if in the branches of others, each in the one before,", "function main")
     for branch in (current.true_branch, current.false_branch):
         calls, values = entry.calls, dict(entry.values)
         entry.calls = []
@@ -213,6 +218,7 @@ def _choice(current: r.If, entry: _Entry) -> tuple[t.Buffer, ...]:
         copies = [_copy_call(source, target, entry) for source, target in zip(found, results, strict=True)]
         branches.append((*entry.calls, *copies))
         entry.calls, entry.values = calls, values
+    entry.depth -= 1
     entry.temporaries.extend(results)
     entry.calls.append(Choice(entry.values[id(current.cond)][0], branches[0], branches[1], current))
     return results
