@@ -68,7 +68,7 @@ class Facts:
                 stack.append((current, True))
                 stack.extend((child, False) for child in inner)
                 continue
-            known[id(current)] = self._written_by(current).union(*(known[id(child)] for child in inner))
+            known[id(current)] = _joined(self._written_by(current), [known[id(child)] for child in inner])
         return known[id(stmt)]
 
     def _written_by(self, stmt: t.Stmt) -> frozenset[int]:
@@ -120,7 +120,7 @@ class Facts:
             found = {id(load.buffer) for part in parts if isinstance(part, n.PrimExpr) for load, _ in self.loads(part)}
             if isinstance(current, t.BufferStore):
                 found.add(id(current.buffer))
-            known[id(current)] = frozenset(found.union(*(known[id(child)] for child in inner)))
+            known[id(current)] = _joined(frozenset(found), [known[id(child)] for child in inner])
         return known[id(stmt)]
 
     def loads(self, expr: n.PrimExpr) -> tuple[tuple[t.BufferLoad, bool], ...]:
@@ -206,6 +206,11 @@ class Facts:
                 copies *= max(1, extent or 1) if unrolls or small else 1
             sizes[id(stmt)] = _Size(copies, loops)
         return sizes[id(root)]
+
+
+def _joined(own: frozenset[int], inner: list[frozenset[int]]) -> frozenset[int]:
+    """The union; most statements around one add nothing to it, and hundreds of allocations stand in one another."""
+    return inner[0] if len(inner) == 1 and own <= inner[0] else own.union(*inner)
 
 
 def _small(loop: t.For, body: _Size) -> bool:
