@@ -365,7 +365,7 @@ def test_passes_of_every_make() -> None:
 def test_every_pass_of_the_workbench_has_a_key() -> None:
     for name in filter(PASSES.is_own, PASSES):
         entry = PASSES[name]
-        run = entry._run if isinstance(entry, Pass) else entry
+        run = entry.function if isinstance(entry, Pass) else entry
         assert without_key(run) == () and code_key(run) == code_key(run), name
 
 

@@ -20,7 +20,7 @@ def items(given: Any, where: str, code: str, example: str) -> tuple[Any, ...]:
         return ()
     if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
         raise WorkbenchError(
-            code, "a list is expected here", where=where, found=repr(given)[:80], expected=f"a list: {example}",
+            code, "a list is expected here", where=where, found=f"{given!r:.80}", expected=f"a list: {example}",
             fix=f"[{given!r:.60}]" if isinstance(given, str) else "",
         )  # fmt: skip
     held = cast("Iterable[Any]", given)

@@ -13,7 +13,7 @@ table happen, so that the program between two rewrites can be looked at, and run
 from __future__ import annotations
 
 import pdb
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -104,7 +104,7 @@ _budget: ContextVar[list[int] | None] = ContextVar("workbench_rewrite_budget", d
 
 
 @contextmanager
-def watching(*breakpoints: Breakpoint) -> Iterator[list[Stop]]:
+def watching(*breakpoints: Breakpoint) -> Generator[list[Stop]]:
     """Breakpoints hold inside the block; gives the list that stops are kept in."""
     watch = _Watch(breakpoints, [])
     token = _watch.set(watch)
@@ -115,7 +115,7 @@ def watching(*breakpoints: Breakpoint) -> Iterator[list[Stop]]:
 
 
 @contextmanager
-def budget(rewrites: int) -> Iterator[None]:
+def budget(rewrites: int) -> Generator[None]:
     """Only the first `rewrites` firings of rule tables happen inside the block; afterwards no rule fires."""
     token = _budget.set([rewrites])
     try:

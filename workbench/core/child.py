@@ -153,7 +153,8 @@ class Child:
     def _judged(self, found: frames.Message) -> Answer:
         """The answer; errors and faults of the child's side are raised here."""
         self._look_at_printed()
-        error, fault = found.header.get("error"), found.header.get("fault")
+        error: dict[str, Any] | None = found.header.get("error")
+        fault = found.header.get("fault")
         if isinstance(error, dict):
             known = {name: str(error.get(name, "")) for name in ("where", "found", "expected", "fix", "kept")}
             raise WorkbenchError(str(error.get("code")), str(error.get("message")), **known)

@@ -51,6 +51,7 @@ _PLAIN: Final = (bool, int, float, complex, str, bytes, type(None), type(Ellipsi
 _CONTAINERS: Final = (dict, MappingProxyType, tuple, list, set, frozenset)
 _STATELESS: Final = (object, abc.ABC, Generic, Protocol)
 _OF_EVERY_CLASS: Final = frozenset({"__dict__", "__weakref__", "__module__", "__doc__", "__firstlineno__", "_abc_impl"})
+_Container = dict[Any, Any] | MappingProxyType[Any, Any] | tuple[Any, ...] | list[Any] | set[Any] | frozenset[Any]
 Taken = tuple[str, Iterable[Any]]
 """What identifies a value by itself, and the values that it consists of."""
 
@@ -90,7 +91,7 @@ class _Walk:
             self._digest.update(uuid.uuid4().bytes)
         self.key = self._digest.hexdigest()[:24]
 
-    def _visit(self, value: Any) -> None:
+    def _visit(self, value: object) -> None:
         if type(value) in _PLAIN:
             self._say(f"{type(value).__name__} {value!r}")
             return
@@ -203,7 +204,7 @@ def _cached(value: Any) -> Taken:
     return "", (value.__wrapped__, *_held_by(value))
 
 
-def _held_by(function: Any) -> list[Any]:
+def _held_by(function: object) -> list[Any]:
     """The attributes that were put on a function."""
     return [part for item in sorted(vars(function).items()) if item[0] != "__wrapped__" for part in item]
 
@@ -215,7 +216,7 @@ def _slot(value: Any) -> Taken:
 # --- data ---------------------------------------------------------------------------------------------------------
 
 
-def _container(value: Any) -> Taken:
+def _container(value: _Container) -> Taken:
     """A list, a dictionary or a set (in an order of its elements' keys); subclasses with what they add."""
     if isinstance(value, (dict, MappingProxyType)):
         parts = [part for item in value.items() for part in item]
@@ -233,7 +234,7 @@ def _array(value: np.ndarray[Any, Any]) -> Taken:
         value = value.data
     if value.dtype.hasobject:
         return str(value.shape), [*value.reshape(-1).tolist(), *more]
-    contents = hashlib.sha256(np.ascontiguousarray(value).view(np.uint8) if value.size else b"").hexdigest()
+    contents = hashlib.sha256(np.ascontiguousarray(value).view(np.uint8).data if value.size else b"").hexdigest()
     return f"{value.dtype.descr if value.dtype.names else value.dtype.str} {value.shape} {contents}", more
 
 
@@ -298,7 +299,7 @@ def _slots_of(kind: type) -> list[str]:
     return [name for name, found in vars(kind).items() if isinstance(found, MemberDescriptorType)]
 
 
-def _as_copied(value: Any) -> Taken:
+def _as_copied(value: object) -> Taken:
     """An object of a library, as `copy` would take it apart."""
     try:
         registered = copyreg.dispatch_table.get(type(value))

@@ -57,7 +57,7 @@ def _file_of(module: str) -> str:
 @cache
 def _is_installed(module: str, file: str) -> bool:
     places = {sysconfig.get_path(name) for name in ("purelib", "platlib", "stdlib", "platstdlib")}
-    parents = {str(parent) for parent in Path(file).parents} if file else set()
+    parents: set[str] = {str(parent) for parent in Path(file).parents} if file else set()
     return bool(parents & places) or any(name in ("site-packages", "dist-packages") for name in Path(file).parts)
 
 

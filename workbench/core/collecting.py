@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import gc
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 ALLOCATIONS = 50_000
@@ -22,7 +22,7 @@ _before = (0, 0, 0)
 
 
 @contextmanager
-def rarely() -> Iterator[None]:
+def rarely() -> Generator[None]:
     """Collect less often inside the block; blocks may nest and run at once in several threads."""
     global _running, _before
     with _lock:

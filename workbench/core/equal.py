@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
-from .node import FrozenMap, Node, nodes_in
+from .node import FieldValue, FrozenMap, Node, nodes_in
 
 
 def same(left: Any, right: Any) -> bool:
@@ -69,7 +69,7 @@ def first_difference(left: Any, right: Any, *, names: bool, map_free_variables: 
     return None
 
 
-def _step(walk: _Comparison, one: Any, other: Any, binding: bool, path: _Path) -> bool:
+def _step(walk: _Comparison, one: FieldValue, other: FieldValue, binding: bool, path: _Path) -> bool:
     if isinstance(one, Node):
         return isinstance(other, Node) and _step_node(walk, one, other, binding, path)
     if type(one) is tuple:
@@ -122,7 +122,7 @@ def fingerprint(root: Any) -> str:
     digest = hashlib.sha256()
     numbers: dict[int, int] = {}
     alive: list[Any] = []
-    stack: list[Any] = [root]
+    stack: list[FieldValue] = [root]
     while stack:
         current = stack.pop()
         if isinstance(current, Node):

@@ -1,7 +1,7 @@
 """Flat tables: programs as lists, for pickling and saving, without recursion and with sharing kept.
 
 `flatten(root)` lists the nodes children first; a row is ``(class name, encoded field values)`` and a reference to an
-earlier row is `Ref(index)`.  `unflatten` builds them again.  Only classes known to `NODE_CLASSES` are made, so a
+earlier row is `Ref(row)`.  `unflatten` builds them again.  Only classes known to `NODE_CLASSES` are made, so a
 table from a file runs no code.
 """
 
@@ -10,13 +10,13 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from .errors import WorkbenchError
-from .node import NODE_CLASSES, FrozenMap, Node, class_key, node, post_order
+from .node import NODE_CLASSES, FieldValue, FrozenMap, Node, class_key, node, post_order
 
 
 class Ref(NamedTuple):
     """The node of an earlier row."""
 
-    index: int
+    row: int
 
 
 class MapOf(NamedTuple):
@@ -67,7 +67,7 @@ def unflatten_module(rows: tuple[Row, ...]) -> Any:
     return IRModule.from_state(ModuleState(bundle.functions, bundle.types, bundle.attrs))
 
 
-def _encode(value: Any, numbers: dict[int, int]) -> Any:
+def _encode(value: FieldValue, numbers: dict[int, int]) -> Any:
     if isinstance(value, Node):
         return Ref(numbers[id(value)])
     if type(value) is tuple:
@@ -77,9 +77,9 @@ def _encode(value: Any, numbers: dict[int, int]) -> Any:
     return value
 
 
-def _decode(value: Any, made: list[Node]) -> Any:
+def _decode(value: FieldValue, made: list[Node]) -> Any:
     if isinstance(value, Ref):
-        return made[value.index]
+        return made[value.row]
     if isinstance(value, MapOf):
         return FrozenMap((key, _decode(item, made)) for key, item in value.items)
     if type(value) is tuple:

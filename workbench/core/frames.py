@@ -15,7 +15,7 @@ import struct
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, cast
 
 NONCE: Final = 16
 """Bytes of a nonce."""
@@ -77,7 +77,7 @@ def receive(
     """
     found, data = _frame(descriptor, nonce, min(most, _HEADER_BYTES), ready)
     try:
-        header = json.loads(data)
+        header: Any = json.loads(data)
         count = header.pop("frames")
     except (ValueError, RecursionError, KeyError, AttributeError, TypeError):
         raise FrameError("its header cannot be read") from None
@@ -88,7 +88,7 @@ def receive(
         most -= _HEAD.size
         frames.append(_frame(descriptor, found, most, ready)[1])
         most -= len(frames[-1])
-    return Message(found, header, frames)
+    return Message(found, cast("dict[str, Any]", header), frames)
 
 
 def _frame(descriptor: int, nonce: bytes | None, most: int, ready: Callable[[], object]) -> tuple[bytes, bytearray]:

@@ -167,7 +167,7 @@ def pass_instrument(pi_cls: type | None = None) -> Any:
     """Make a class an instrument: any of its methods enter_pass_ctx, exit_pass_ctx, should_run, run_before_pass and
     run_after_pass are called.  Raises `WorkbenchError` for a class that has none of them."""
 
-    def decorate(cls: type) -> Callable[..., PassInstrument]:
+    def decorate(cls: type[Any]) -> Callable[..., PassInstrument]:
         if not any(callable(getattr(cls, hook, None)) for hook in _HOOKS):
             raise WorkbenchError(
                 "E-INSTRUMENT-EMPTY",

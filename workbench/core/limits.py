@@ -71,7 +71,7 @@ class Limits:
         """What to do about the limit `name`, for errors."""
         return f"if it is meant, raise wb.limits.{name}"
 
-    def __setattr__(self, name: str, value: int) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         if name not in {field.name for field in fields(self)}:
             raise WorkbenchError("E-LIMIT-NAME", f"there is no limit {name!r}")
         if not isinstance(value, int) or value <= 0:

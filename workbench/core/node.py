@@ -19,14 +19,15 @@ from __future__ import annotations
 
 import copyreg
 import dataclasses
-from collections.abc import Callable, ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
+from collections.abc import Callable, Hashable, ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
 from operator import attrgetter
-from typing import Any, ClassVar, TypeVar, dataclass_transform
+from typing import Any, ClassVar, TypeAlias, TypeVar, cast, dataclass_transform
 
 from . import origin
 
-C = TypeVar("C", bound=type)
 N = TypeVar("N", bound="Node")
+FieldValue: TypeAlias = "Node | tuple[FieldValue, ...] | FrozenMap | Hashable"
+"""What a field holds: nodes, tuples (nested freely), maps, and plain data, which is hashable."""
 
 NODE_CLASSES: dict[str, type[Node]] = {}
 """Every node class by `class_key`, for loading saved programs; filled by `@node`."""
@@ -35,6 +36,10 @@ NODE_CLASSES: dict[str, type[Node]] = {}
 def class_key(cls: type) -> str:
     """The name under which a class is saved: "arith.nodes.Var"."""
     return f"{cls.__module__.removeprefix('workbench.')}.{cls.__qualname__}"
+
+
+def _no_values(node: Any) -> tuple[FieldValue, ...]:
+    return ()
 
 
 class Node:
@@ -51,9 +56,9 @@ class Node:
     """Whether origins are kept for nodes of the class.  Scalar expressions are not: the statement around them is."""
     class_code: ClassVar[Any] = None
     """Answers the key of the class's code, where users wrote it, so that its name does not say what it does."""
-    field_values: ClassVar[Callable[[Any], tuple[Any, ...]]] = staticmethod(lambda node: ())
+    field_values: ClassVar[staticmethod[[Any], tuple[FieldValue, ...]]] = staticmethod(_no_values)
     """All field values in order, read at once."""
-    child_values: ClassVar[Callable[[Any], tuple[Any, ...]]] = staticmethod(lambda node: ())
+    child_values: ClassVar[staticmethod[[Any], tuple[FieldValue, ...]]] = staticmethod(_no_values)
     """Those that may hold nodes."""
 
     def replace(self: N, **changes: Any) -> N:
@@ -140,7 +145,7 @@ EMPTY = FrozenMap()
 
 
 @dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(dataclasses.field,))
-def node(cls: C) -> C:
+def node(cls: type[N]) -> type[N]:
     """Make a class a node: frozen, slotted, identity equality; `cls.field_names` lists its fields in order."""
     made: Any = dataclasses.dataclass(frozen=True, slots=True, eq=False, repr=False)(cls)
     made.field_names = tuple(field.name for field in dataclasses.fields(made) if field.init)
@@ -157,9 +162,9 @@ _LEAF_TYPES = frozenset({"bool", "int", "float", "str", "DataType"})
 """Annotations of fields that hold no node; most fields of most nodes, and never worth a look."""
 
 
-def _reader(names: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
+def _reader(names: tuple[str, ...]) -> Callable[[Any], tuple[FieldValue, ...]]:
     if not names:
-        return lambda node: ()
+        return _no_values
     getter = attrgetter(*names)
     return getter if len(names) > 1 else lambda node: (getter(node),)
 
@@ -172,15 +177,16 @@ def _brief(value: Any) -> str:
     if isinstance(value, Node):
         return f"<{type(value).__name__}>"
     if isinstance(value, tuple):
-        shown = ", ".join(_brief(item) for item in value[:4])
-        return f"({shown}{', …' if len(value) > 4 else ''})"
+        items = cast("tuple[Any, ...]", value)
+        shown = ", ".join(_brief(item) for item in items[:4])
+        return f"({shown}{', …' if len(items) > 4 else ''})"
     return repr(value)
 
 
 # --- children -----------------------------------------------------------------------------------------------------
 
 
-def nodes_in(value: Any) -> Iterator[Node]:
+def nodes_in(value: FieldValue) -> Iterator[Node]:
     """The nodes directly inside a field's value (looking through tuples and maps)."""
     if isinstance(value, Node):
         yield value
@@ -209,7 +215,7 @@ def children(parent: Node) -> list[Node]:
     return found
 
 
-def map_value(value: Any, function: Callable[[Node], Any]) -> Any:
+def map_value(value: FieldValue, function: Callable[[Node], Any]) -> Any:
     """`value` with `function` applied to the nodes in it; the same object when none changed."""
     if isinstance(value, Node):
         return function(value)
@@ -314,7 +320,7 @@ def traced_nodes(root: Node | Iterable[Node]) -> Iterator[Node]:
 
 
 def rewrite(
-    root: N,
+    root: Node,
     post: Callable[[Any], Any],
     pre: Callable[[Any], Any] | None = None,
 ) -> Any:
@@ -360,7 +366,7 @@ def _replaced(current: Node, below: list[Node], done: dict[int, Any], post: Call
     return answer
 
 
-def substitute(root: N, mapping: Mapping[Any, Any]) -> Any:
+def substitute(root: Node, mapping: Mapping[Any, Any]) -> Any:
     """Replace variables by values (`mapping` is keyed by node identity).  Binders keep their variables."""
     if not mapping:
         return root

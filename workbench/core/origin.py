@@ -13,7 +13,7 @@ driver calls `derived(new, old)`, as do passes that build modules whole.  With n
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -78,7 +78,7 @@ _active: ContextVar[OriginTable | None] = ContextVar("workbench_origins", defaul
 
 
 @contextmanager
-def recording(existing: Iterable[Any] = ()) -> Iterator[OriginTable]:
+def recording(existing: Iterable[Any] = ()) -> Generator[OriginTable]:
     """Record derivations inside the block; `existing` are all nodes of the program before it."""
     used = OriginTable(existing)
     token = _active.set(used)

@@ -6,11 +6,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from .arguments import by_name, items
 from .errors import WorkbenchError
@@ -147,7 +147,7 @@ class PassContext:
         return info.name in self.required_pass or info.opt_level <= self.opt_level
 
     @contextmanager
-    def applied(self) -> Iterator[None]:
+    def applied(self) -> Generator[None]:
         """These settings as the current ones; the instruments are told of passes only, not of entering and leaving."""
         _entered.set((*_entered.get(), self))
         try:
@@ -202,7 +202,7 @@ _UNROLL: Final[dict[str, Callable[[Any], bool]]] = {
 def _is_unrolling(value: Any) -> bool:
     if not isinstance(value, dict):
         return False
-    given: dict[Any, Any] = value
+    given = cast("dict[Any, Any]", value)
     return all(key in _UNROLL and _UNROLL[key](item) for key, item in given.items())
 
 

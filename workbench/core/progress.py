@@ -12,7 +12,7 @@ With nobody listening nothing is done.  A task is closed however its block ends,
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Protocol, TypeVar
@@ -80,7 +80,7 @@ _SILENT = Task("", 0, None, None)
 
 
 @contextmanager
-def task(title: str, total: int) -> Iterator[Task]:
+def task(title: str, total: int) -> Generator[Task]:
     """Work of `total` parts, begun now and over when the block ends."""
     listener = _listener.get()
     if listener is None:
@@ -112,7 +112,7 @@ def track(items: Sequence[T] | Iterable[T], title: str, name: Callable[[T], str]
 
 
 @contextmanager
-def listening(listener: Listener | None) -> Iterator[None]:
+def listening(listener: Listener | None) -> Generator[None]:
     """Tell `listener` (None: nobody) of all work inside the block; a listener that is there already stays."""
     if _listener.get() is not None and listener is not None:
         yield

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import inspect
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -209,7 +209,7 @@ class RuleTable(Sequence[Rule], Keyed):
     def __len__(self) -> int:
         return len(self._rules)
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: str | int | slice) -> Any:
         reliance.note(self, reliance.EVERY)
         if isinstance(index, str):
             for rule in self._rules:
@@ -230,7 +230,7 @@ _log: ContextVar[list[Firing] | None] = ContextVar("workbench_rewrites", default
 
 
 @contextmanager
-def logging() -> Iterator[list[Firing]]:
+def logging() -> Generator[list[Firing]]:
     """Collect the firings inside the block."""
     firings: list[Firing] = []
     token = _log.set(firings)

@@ -55,7 +55,7 @@ class Source:
         self.lines = self.text.split("\n")
         self.tree = self._parsed()
 
-    def _decoded(self, text: str | bytes) -> str:
+    def _decoded(self, text: object) -> str:
         if isinstance(text, bytes):
             try:
                 text = text.decode("utf-8")

@@ -60,7 +60,7 @@ class Text:
     """Printed text with the spans of its nodes."""
 
     text: str
-    spans: list[tuple[Any, Span]] = field(default_factory=list)
+    spans: list[tuple[Any, Span]] = field(default_factory=list[tuple[Any, Span]])
     """(node, span), inner nodes before the nodes around them."""
 
     def __post_init__(self) -> None:

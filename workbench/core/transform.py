@@ -16,7 +16,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from . import progress
 from .arguments import items
@@ -55,7 +55,7 @@ class Pass(Keyed):
         self.pass_info = info
         self.options = options
         self._given = given
-        self._run = run
+        self.function = run
         self.__doc__ = run.__doc__
 
     @property
@@ -73,11 +73,11 @@ class Pass(Keyed):
         if not self._should_run(mod, context):
             return mod
         for needed in self.info.required:
-            mod = PASSES[needed]()(mod)
+            mod = cast("IRModule", PASSES[needed]()(mod))
         check_time(f"pass {self.name}")
         for instrument in context.instruments:
             instrument.run_before_pass(mod, self.info)
-        made = self._checked_run(self._run, mod, context)
+        made = self._checked_run(self.function, mod, context)
         for instrument in context.instruments:
             instrument.run_after_pass(made, self.info)
         return made
@@ -109,7 +109,7 @@ class Pass(Keyed):
         return all([instrument.should_run(mod, self.info) for instrument in context.instruments])
 
     def _checked_run(
-        self, run: Callable[[IRModule, PassContext], IRModule], mod: IRModule, context: PassContext
+        self, run: Callable[[IRModule, PassContext], object], mod: IRModule, context: PassContext
     ) -> IRModule:
         def completed() -> IRModule:
             made = run(mod.copy(), context)
@@ -161,7 +161,7 @@ class Pass(Keyed):
     @property
     def code_key(self) -> str:
         """Differs when the pass's code differs, or what it reads, so that a pass edited in its cell is another step."""
-        return code_key(self._run)
+        return code_key(self.function)
 
     @property
     def own_code_key(self) -> str:
@@ -174,11 +174,11 @@ class Pass(Keyed):
 
         A pass that is made of passes may be of both.
         """
-        return (isinstance(self, Sequential) or not is_own(defined_in(self))) and not without_key(self._run)
+        return (isinstance(self, Sequential) or not is_own(defined_in(self))) and not without_key(self.function)
 
     def differs(self, code: str) -> WorkbenchError:
         """The refusal to take this pass for another one of its name, whose code's key is given."""
-        nameless = without_key(self._run)
+        nameless = without_key(self.function)
         return WorkbenchError(
             "E-PASS-DIFFERS",
             f"the pass named {self.name!r} here is not the one that was meant",
@@ -191,7 +191,7 @@ class Pass(Keyed):
 
     def key_parts(self) -> tuple[Any, ...]:
         """What another function that runs this pass depends on."""
-        return self.info, self.options, self._run
+        return self.info, self.options, self.function
 
     def __repr__(self) -> str:
         shown = ", ".join(f"{key}={value!r}" for key, value in self.options.items())
@@ -230,13 +230,13 @@ def _with_options(entry: Any, name: str, options: Mapping[str, Any]) -> Pass:
 
 def place_of(entry: Any) -> tuple[str, str]:
     """The module and the function or class that a pass (or a factory of passes) is written as."""
-    written = str(getattr(entry._run if isinstance(entry, Pass) else entry, "__qualname__", ""))
+    written = str(getattr(entry.function if isinstance(entry, Pass) else entry, "__qualname__", ""))
     return defined_in(entry), written.removesuffix(".transform_module").removesuffix(".transform_function")
 
 
 def defined_in(entry: Any) -> str:
     """The module in which a pass (or a factory of passes) is written."""
-    return str(getattr(entry._run if isinstance(entry, Pass) else entry, "__module__", ""))
+    return str(getattr(entry.function if isinstance(entry, Pass) else entry, "__module__", ""))
 
 
 def _raised_at(error: BaseException) -> str:
@@ -340,7 +340,11 @@ def _option_factory(
         except TypeError as error:
             raise WorkbenchError("E-PASS-OPTION", f"pass {info.name}: {error}", expected=str(signature)) from None
         chosen = dict(bound.arguments)
-        run = functools.wraps(function)(lambda mod, ctx: function(mod, ctx, **chosen))
+
+        @functools.wraps(function)
+        def run(mod: IRModule, ctx: PassContext) -> IRModule:
+            return function(mod, ctx, **chosen)
+
         return Pass(info, run, chosen, functools.partial(each, **chosen) if each is not None else None)
 
     factory.__signature__ = signature  # type: ignore[attr-defined]
@@ -388,9 +392,11 @@ def _is_variadic(parameter: inspect.Parameter) -> bool:
 
 def _is_plain(value: Any) -> bool:
     """Whether a value can stand in a file."""
-    if isinstance(value, (list, tuple, dict)):
-        held: Any = value
-        return all(map(_is_plain, held)) and (not isinstance(value, dict) or all(map(_is_plain, held.values())))
+    if isinstance(value, dict):
+        named = cast("dict[Any, Any]", value)
+        return all(map(_is_plain, (*named, *named.values())))
+    if isinstance(value, (list, tuple)):
+        return all(map(_is_plain, cast("Sequence[Any]", value)))
     return value is None or type(value) in (bool, int, float, str)
 
 

@@ -46,8 +46,7 @@ def write_whole(
 
     Raises `WorkbenchError` with `code`; what was there before is then still there.
     """
-    if not isinstance(path, (str, os.PathLike)):
-        raise WorkbenchError(code, "this is no path", found=repr(path)[:80], expected="a text or a Path")
+    _require_path(path, code)
     final = Path(path)
     try:
         _write(final, content, mode)
@@ -60,6 +59,11 @@ def write_whole(
             kept="what was there before",
         ) from None
     return final
+
+
+def _require_path(path: object, code: str) -> None:
+    if not isinstance(path, (str, os.PathLike)):
+        raise WorkbenchError(code, "this is no path", found=repr(path)[:80], expected="a text or a Path")
 
 
 def _write(final: Path, content: Content, mode: int) -> None:
