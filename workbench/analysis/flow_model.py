@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Any
 
 from ..arith import nodes as a
-from ..arith.intrinsics import INTRINSICS
+from ..arith.intrinsics import is_pure
 from ..core.node import post_order
 from ..tir import nodes as t
 from .conditions import conjuncts
@@ -273,7 +273,7 @@ def _require_understood(tree: Tree, site: BlockSite, updates: Collection[str]) -
     block = site.block
     if site.scope is not tree.root:
         raise NotAffine(f"{site.name} stands inside another block")
-    impure = next((call for call in post_order(block) if isinstance(call, a.Call) and not _is_pure(call)), None)
+    impure = next((call for call in post_order(block) if isinstance(call, a.Call) and not is_pure(call.op)), None)
     if impure is not None:
         raise NotAffine(f"{site.name} calls {impure.op}, which may have effects")
     for region in block.writes:
@@ -286,8 +286,3 @@ def _require_understood(tree: Tree, site: BlockSite, updates: Collection[str]) -
         raise NotAffine(f"{site.name} reduces in a way of its own")
     elif not is_plain(site):
         raise NotAffine(f"{site.name} writes under a condition")
-
-
-def _is_pure(call: a.Call) -> bool:
-    entry = INTRINSICS.get(call.op)
-    return entry is not None and entry.pure

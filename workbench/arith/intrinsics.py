@@ -135,6 +135,12 @@ def _define_effects() -> None:
         INTRINSICS.register(entry.name, entry, module=__name__)
 
 
+def is_pure(name: str) -> bool:
+    """Whether a call of an intrinsic has no effects, so that it may be moved or removed; of unknown ones it has."""
+    entry = INTRINSICS.get(name)
+    return entry is not None and entry.pure
+
+
 ADDRESSES: Final = frozenset({"address_of", "access_ptr"})
 """The intrinsics that give the address of an element, which is their first argument."""
 NAMED_CALLS: Final = frozenset(

@@ -10,7 +10,7 @@ from ..core.node import Node
 from . import build
 from . import nodes as n
 from .forms import EVERYTHING, Form, Interval
-from .intrinsics import INTRINSICS
+from .intrinsics import is_pure
 from .matching import BOOL, Made, equal_trees, instance, lanewise, match, operands
 from .nodes import PrimExpr, Var
 from .rules import REWRITES, Rule
@@ -386,14 +386,9 @@ def opaque(s: Simplifier, node: PrimExpr, bound: Interval | None = None) -> Made
         else:
             key.append(id(value) if isinstance(value, Node) else value)
     result = node.replace(**changes) if changes else node
-    if isinstance(node, n.Call) and not _is_pure(node):
+    if isinstance(node, n.Call) and not is_pure(node.op):
         key.append(id(node))
     return s.kept(result, tuple(key), bound)
-
-
-def _is_pure(node: n.Call) -> bool:
-    entry = INTRINSICS.get(node.op)
-    return entry is not None and entry.pure
 
 
 def _by_rules(s: Simplifier, node: PrimExpr) -> Made:

@@ -44,7 +44,7 @@ def by_name(given: Any, where: str, code: str, example: str, kinds: tuple[type, 
 
 def number(given: Any, where: str, code: str, example: str, infinite: bool = False) -> float:
     """A number that is not negative; one that is `infinite` only where that is allowed.  Raises `WorkbenchError`."""
-    if isinstance(given, Real) and not isinstance(given, bool) and 0 <= given and (infinite or given < float("inf")):
+    if _is(Real, given) and given >= 0 and (infinite or given < float("inf")):
         return float(given)
     raise WorkbenchError(
         code, "a number that is not negative is expected here", where=where, found=repr(given)[:80], expected=example
@@ -53,8 +53,13 @@ def number(given: Any, where: str, code: str, example: str, infinite: bool = Fal
 
 def whole(given: Any, where: str, code: str, least: int = 0) -> int:
     """A whole number, `least` or more.  Raises `WorkbenchError`."""
-    if isinstance(given, Integral) and not isinstance(given, bool) and given >= least:
+    if _is(Integral, given) and given >= least:
         return int(given)
     raise WorkbenchError(
         code, "a whole number is expected here", where=where, found=repr(given)[:80], expected=f"{least} or more"
     )
+
+
+def _is(kind: type, given: Any) -> bool:
+    """Whether a value is a number of a kind, NumPy's included; truth values are none."""
+    return isinstance(given, kind) and not isinstance(given, bool)

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ...arith import nodes as n
-from ...arith.intrinsics import NAMED_CALLS
+from ...arith.intrinsics import NAMED_CALLS, is_pure
 from ...core.dtype import DataType
 from ...core.errors import WorkbenchError
 from ...tir import nodes as t
@@ -53,6 +53,8 @@ class ExpressionEmitter:
         self.columns: Mapping[int, int] = {}
         """Numbers of expressions, where debug locations tell them apart."""
         self._memo: list[dict[int, Value]] = [{}]
+        self._effects = 0
+        """How many calls with effects have been emitted."""
         self._alive: list[Any] = []
         self._terms: dict[int, tuple[n.PrimExpr, Terms]] = {}
         self.counters: set[int] = set()
@@ -65,10 +67,10 @@ class ExpressionEmitter:
         known = self._known(expr)
         if known is not None:
             return known
-        stack: list[tuple[n.PrimExpr, Emission]] = [(expr, self._emission(expr))]
+        stack: list[tuple[n.PrimExpr, Emission, int]] = [(expr, self._emission(expr), self._effects)]
         received: Any = None  # nothing is sent to a generator that begins
         while stack:
-            current, emission = stack[-1]
+            current, emission, before = stack[-1]
             if self.columns:
                 self.writer.at_column(self.columns.get(id(current), 1))
             try:
@@ -76,11 +78,11 @@ class ExpressionEmitter:
             except StopIteration as finished:
                 stack.pop()
                 received = finished.value
-                self._remember(current, received)
+                self._remember(current, received, before)
                 continue
             known = self._known(wanted)
             if known is None:
-                stack.append((wanted, self._emission(wanted)))
+                stack.append((wanted, self._emission(wanted), self._effects))
             received = known
         if self.columns:
             self.writer.at_column(1)
@@ -152,9 +154,18 @@ class ExpressionEmitter:
             raise WorkbenchError("E-CODEGEN-UNBOUND", f"variable {var.name} has no value here", nodes=(var,))
         return found
 
-    def _remember(self, expr: n.PrimExpr, value: Value) -> None:
-        self._memo[-1][id(expr)] = value
+    def _remember(self, expr: n.PrimExpr, value: Value, before: int) -> None:
+        """Know the value of an expression from now on; not of one that changes memory, which is done at each place.
+
+        `before` tells the effects that there were when it was begun.
+        """
         self._alive.append(expr)
+        if isinstance(expr, n.Call) and not is_pure(expr.op):
+            self._effects += 1
+            for memo in self._memo:
+                memo.clear()
+        elif before == self._effects:
+            self._memo[-1][id(expr)] = value
 
     def _emission(self, expr: n.PrimExpr) -> Emission:
         emitter = _EMITTERS.get(type(expr))

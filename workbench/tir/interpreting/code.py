@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Final, NamedTuple
 import numpy as np
 
 from ...arith import nodes as n
+from ...arith.intrinsics import is_pure
 from ...core.dtype import DataType
 from ...core.errors import WorkbenchError
 from ...core.trampoline import Task, run
@@ -83,6 +84,10 @@ class ExprCompiler:
         self.namespace: dict[str, Any] = {"np": np, "floor_divide": numbers.floor_divide, "select": numbers.select}
         self.contexts: list[Lines] = []
         self.uses: Counter[int] = Counter()
+        self.ordered = False
+        """Whether the statement calls what has effects: then loads and calls stand on lines of their own, in order."""
+        self.effects = 0
+        """How many calls with effects have been compiled."""
         self.statement: Any = None
         self._numbers: Counter[str] = Counter()
         self._bound: dict[Any, str] = {}
@@ -117,7 +122,7 @@ class ExprCompiler:
     def begin(self, statement: Any, *roots: Any) -> Lines:
         """Start the expressions of a statement; answers where its lines go."""
         self.statement = statement
-        self.uses = _uses([root for root in roots if root is not None])
+        self.uses, self.ordered = _uses([root for root in roots if root is not None])
         made = Lines()
         self.contexts = [made]
         return made
@@ -133,7 +138,16 @@ class ExprCompiler:
         compiler = self.compilers.get(type(node))
         if compiler is None:
             raise WorkbenchError("E-TIR-INTERPRET", f"the interpreter knows no {type(node).__name__}", nodes=(node,))
+        before = self.effects
         made: Value = yield compiler(self, node)
+        if self.ordered and isinstance(node, (t.BufferLoad, n.Call)) and made.code != "None":
+            made = self.hoisted(made)
+            if has_effects(node):
+                self.effects += 1
+                for context in self.contexts:
+                    context.known.clear()
+        if before != self.effects:  # a part of it: at another place it is done again
+            return made
         shared = self.uses[id(node)] > 1 and len(parts(node)) > 0
         if made.height > HEIGHT_LIMIT or shared:
             made = self.hoisted(made)
@@ -222,13 +236,20 @@ def _times(code: str, stride: Value) -> str:
     return f"{code} * {stride.code}"
 
 
-def _uses(roots: list[Any]) -> Counter[int]:
-    """How often each part is used inside `roots`."""
+def has_effects(node: Any) -> bool:
+    """Whether a node itself, not its parts, is a call that may change memory."""
+    return isinstance(node, n.Call) and not is_pure(node.op)
+
+
+def _uses(roots: list[Any]) -> tuple[Counter[int], bool]:
+    """How often each part is used inside `roots`, and whether one of them has effects."""
     uses: Counter[int] = Counter()
+    effects = False
     stack = list(roots)
     while stack:
         node = stack.pop()
         uses[id(node)] += 1
         if uses[id(node)] == 1:
+            effects = effects or has_effects(node)
             stack.extend(parts(node))
-    return uses
+    return uses, effects

@@ -183,8 +183,8 @@ def _store(c: Compiler, node: t.BufferStore) -> Task:
             fix="cast the value",
             nodes=(node,),
         )
+    value = c.value(node.value)  # before the place, as native code does: a call in one may write what the other reads
     indices = [c.value(index) for index in node.indices]
-    value = c.value(node.value)
     position, _ = c.position(node.buffer, indices, vector, "writes")
     c.flush(lines)
     place = c.places[id(node.buffer)]
