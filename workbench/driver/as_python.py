@@ -12,7 +12,8 @@ from ..core.errors import WorkbenchError
 from ..schedule.trace import Trace
 from ..tir.nodes import PrimFunc
 from .anchors import located
-from .plan import CompilePlan, EditRow, PassRow, PassSettings, Row, ScheduleRow, TextDelta, default_rows, options_of
+from .option_code import OptionCode
+from .plan import CompilePlan, EditRow, PassRow, PassSettings, Row, ScheduleRow, TextDelta, default_rows
 from .text import function_text
 
 if TYPE_CHECKING:
@@ -20,8 +21,13 @@ if TYPE_CHECKING:
 
 
 def to_python(session: Session) -> str:
-    """The lines of Python that make this session again from its source."""
+    """The lines of Python that make this session again from its source.
+
+    They can be read as Python whatever the session holds; what they cannot make themselves (the program, values of
+    options that have no text) are variables, each with a remark at the top.
+    """
     plan = session.plan
+    passes = _Passes(session)
     program = plan.program
     graph = tuple(row for row in plan.rows if isinstance(row, PassRow) and row.level == "relay")
     base = replace(plan, rows=default_rows(plan.level, plan.settings))
@@ -31,13 +37,14 @@ def to_python(session: Session) -> str:
         arguments.append(f"shape={dict(program.shape)!r}")
     arguments.append(f"target={str(plan.target)!r}")
     if plan.level == "relay" and list(map(_key, graph)) != list(map(_key, usual)):
-        arguments.append(f"passes=[{', '.join(map(_pass, graph))}]")
+        arguments.append(f"passes=[{', '.join(map(passes.code, graph))}]")
         base = base.with_graph(graph)
     if program.assume:
         arguments.append(f"assume={{{', '.join(f'{name!r}: {_variable(name)}' for name in program.assume)}}}")
     opened = f"s = wb.open({', '.join(arguments)})"
-    body = [*_under(plan.settings, opened), *_changes(session, base)]
-    lines = ["import workbench as wb"]
+    body = [*_under(plan.settings, opened), *_changes(session, base, passes)]
+    lines = [*(line for line in passes.values.imports if line.startswith("import ")), "import workbench as wb"]
+    lines += [line for line in passes.values.imports if not line.startswith("import ")]
     used = [name for name, sign in (("PASSES", "PASSES["), ("pass_named", "pass_named(")) if sign in "".join(body)]
     if used:
         lines.append(f"from workbench.core.transform import {', '.join(used)}")
@@ -48,6 +55,7 @@ def to_python(session: Session) -> str:
         lines.append(_remark(f"{guard}: look at the functions before you run this"))
     if not program.file:
         lines.append(_remark(f"program: what was opened, of kind {program.source}"))
+    lines += [_remark(text) for text in passes.values.remarks]
     lines += [_remark(f"{_variable(name)}: the value that {name} was specialised for") for name in program.assume]
     return "\n".join([*lines, "", *body]) + "\n"
 
@@ -78,14 +86,25 @@ def _key(row: Row) -> tuple[Any, ...]:
     return (row.kind, row.name, *((row.options, row.own) if isinstance(row, PassRow) else ()))
 
 
-def _pass(row: PassRow) -> str:
-    if row.own:  # others may have its name, the workbench's passes too
-        return f"pass_named({row.name!r}, {options_of(json.loads(row.options))!r}, {row.own!r})"
-    options = ", ".join(f"{key}={value!r}" for key, value in options_of(json.loads(row.options)).items())
-    return f"PASSES[{row.name!r}]({options})" if options else repr(row.name)
+class _Passes:
+    """Passes with their options as code."""
+
+    def __init__(self, session: Session) -> None:
+        self._contents = session.history.contents
+        self.values = OptionCode()
+
+    def code(self, row: PassRow) -> str:
+        """The pass of a row."""
+        given = self._contents.pass_of(row).options
+        options = {key: self.values.of(value, f"{row.name}_{key}") for key, value in given.items()}
+        if row.own:  # others may have its name, the workbench's passes too
+            held = ", ".join(f"{key!r}: {value}" for key, value in options.items())
+            return f"pass_named({row.name!r}, {{{held}}}, {row.own!r})"
+        named = ", ".join(f"{key}={value}" for key, value in options.items())
+        return f"PASSES[{row.name!r}]({named})" if named else repr(row.name)
 
 
-def _changes(session: Session, made: CompilePlan) -> Iterator[str]:
+def _changes(session: Session, made: CompilePlan, passes: _Passes) -> Iterator[str]:
     """The commands that lead from a plan to the session's, from the first step to the last."""
     wanted = session.plan.rows
     for place, row in enumerate(wanted):
@@ -96,7 +115,7 @@ def _changes(session: Session, made: CompilePlan) -> Iterator[str]:
             if isinstance(row, EditRow):
                 yield from _edit(session, row, place + 1, label)
             elif isinstance(row, PassRow):
-                yield f"s = s.rerun(insert={{{label!r}: {_pass(row)}}})"
+                yield f"s = s.rerun(insert={{{label!r}: {passes.code(row)}}})"
             made, later = made.after(place, row), [place]
         for _ in range(place, later[0]):
             yield f"s = s.without({made.labels[place + 1]!r})"
