@@ -99,6 +99,13 @@ def _define_general() -> None:
         Intrinsic("reinterpret", 1, Result.GIVEN, "the same bits as another dtype of equal width", None),
         Intrinsic("likely", 1, Result.FIRST, "a condition expected to hold", lambda x: x),
         Intrinsic("if_then_else", 3, Result.SECOND, "one arm is evaluated: (condition, true, false)", None),
+        Intrinsic(
+            "index_within",
+            6,
+            Result.FIRST,
+            "(index in range, as computed, as given, least, extent, text): the first; BoundCheck reports others",
+            lambda index, *_: index,
+        ),
         Intrinsic("shuffle", None, Result.GIVEN, "(vector, index...): lanes picked by constant indices", None),
         Intrinsic("reduce_add", 1, Result.GIVEN, "sum of the lanes, in order", None),
         Intrinsic("reduce_max", 1, Result.GIVEN, "greatest lane", None),

@@ -101,6 +101,11 @@ class PassContext:
         """Passes of a higher level are skipped."""
         return 2 if self.named_opt_level is None else self.named_opt_level
 
+    @property
+    def checks_bounds(self) -> bool:
+        """Checked mode: every index is checked when code runs, those that programs compute from data too."""
+        return bool(self.config.get("tir.instrument_bound_checkers", False)) or "BoundCheck" in self.required_pass
+
     @staticmethod
     def current() -> PassContext:
         """The innermost context, or the default one."""
@@ -230,7 +235,7 @@ for _name, _meaning, (_expected, _fits) in (
     ("tir.UnrollLoop", "dict: auto_max_step, explicit_unroll",
      ("a dict: auto_max_step (a count), explicit_unroll (True or False)", _is_unrolling)),
     ("tir.disable_vectorize", "run vectorized loops as serial ones", _FLAG),
-    ("tir.instrument_bound_checkers", "check every load and store against its buffer", _FLAG),
+    ("tir.instrument_bound_checkers", "check every load and store, and indices that are data", _FLAG),
     ("tir.add_lower_pass", "known, and refused: a session takes passes by rerun(insert=...)",
      ("nothing", _is_sequence)),
     ("tir.noalias", "assume that buffer parameters do not overlap (default true)", _FLAG),

@@ -12,6 +12,8 @@ import numpy as np
 
 from ..arith import build
 from ..core.dtype import DataType
+from ..core.errors import WorkbenchError
+from ..core.pass_context import PassContext
 from ..relay.ir.operator import Fusion, Operator, Precision, attribute, bad, example, operator
 from ..relay.ir.types import Any as AnyDimension
 from ..relay.ir.types import Dimension, TensorType
@@ -20,6 +22,9 @@ from . import attributes as convert
 from .emit import injective, row_major, type_of, unravel
 from .samples import floats, ints
 from .shapes import Shape, known, normalized_axis, product, refuse, tensor, text, unify
+
+INDEX_CODE = "E-RUN-INDEX"
+"""Of an index that is data and out of range; BoundCheck reports the same."""
 
 
 def slice_bounds(extent: int, begin: int | None, end: int | None, stride: int) -> tuple[int, int]:
@@ -127,10 +132,39 @@ def _slots(value: Any) -> tuple[int | None, ...]:
     return convert.integers(value)
 
 
-def within(index: Any, extent: Any, mode: str) -> Any:
+def within(op: Operator, index: Any, extent: Any, mode: str, axis: int | None) -> Any:
     """An index expression brought into range: wrapped or clipped."""
     index = build.cast("int64", index)
-    return index % extent if mode == "wrap" else build.minimum(build.maximum(index, 0), extent - 1)
+    if mode == "wrap":
+        return index % extent
+    return _checked(op, build.minimum(build.maximum(index, 0), extent - 1), index, (index, 0), extent, axis)
+
+
+def _checked(op: Operator, clipped: Any, found: Any, given: tuple[Any, Any], extent: Any, axis: int | None) -> Any:
+    """An index in range; in checked mode with what it is made of, so that one out of range is reported when code runs.
+
+    `found` must lie in 0 ... `extent` - 1; `given` is what the user gave, before negative ones were counted back, and
+    the least that it may be.
+    """
+    if not PassContext.current().checks_bounds:
+        return clipped
+    where = "the flat data" if axis is None else f"axis {axis}"
+    index, least, extent = (build.cast("int64", build.convert(value)) for value in (*given, extent))
+    return build.call("index_within", clipped, found, index, least, extent, f"{op.name} along {where}")
+
+
+def _require_inside(op: Operator, indices: np.ndarray, least: int, extent: int, axis: int | None) -> None:
+    """The same in NumPy: in checked mode an index out of range is refused."""
+    if not PassContext.current().checks_bounds:
+        return
+    wide = indices.astype(np.int64)
+    outside = wide[(wide < least) | (wide >= extent)]
+    if outside.size:
+        where = "the flat data" if axis is None else f"axis {axis}"
+        raise WorkbenchError(
+            INDEX_CODE, f"an index of {op.name} along {where} is out of range", where=op.name,
+            found=f"index {outside.reshape(-1)[0]}", expected=f"{least} to {extent - 1}",
+        )  # fmt: skip
 
 
 def counted_back(index: Any, extent: Any) -> Any:
@@ -139,14 +173,16 @@ def counted_back(index: Any, extent: Any) -> Any:
     return build.select(index < 0, index + extent, index)
 
 
-def in_range(index: Any, extent: Any) -> Any:
+def in_range(op: Operator, index: Any, extent: Any, axis: int) -> Any:
     """Negative indices counted back, then all brought into range: nothing outside is ever read."""
     found = counted_back(index, extent)
-    return build.minimum(build.maximum(found, 0), build.convert(extent) - 1)
+    whole = build.convert(extent)
+    return _checked(op, build.minimum(build.maximum(found, 0), whole - 1), found, (index, 0 - whole), whole, axis)
 
 
-def in_range_numpy(index: np.ndarray, extent: int) -> np.ndarray:
+def in_range_numpy(op: Operator, index: np.ndarray, extent: int, axis: int) -> np.ndarray:
     """The same in NumPy."""
+    _require_inside(op, index, -extent, extent, axis)
     wide = index.astype(np.int64)
     return np.clip(np.where(wide < 0, wide + extent, wide), 0, max(extent - 1, 0))
 
@@ -156,7 +192,8 @@ class Take(Operator):
     """Slices of `data` along `axis` at `indices` (of the flat data when axis is None).
 
     mode "clip" and "wrap" bring indices into range, "fast" too (as clip: nothing outside is ever read, and an index
-    that is outside is not reported).  The first `batch_dims` axes are shared.
+    that is outside is not reported, but in checked mode: `PassContext.checks_bounds`).  The first `batch_dims` axes are
+    shared.
     """
 
     batch_dims: int = attribute(0, "leading axes that data and indices share", convert=convert.integer)
@@ -200,6 +237,8 @@ class Take(Operator):
     def reference(self, data: np.ndarray, indices: np.ndarray) -> np.ndarray:
         extent = data.size if self.axis is None else data.shape[self.axis]
         where = indices.astype(np.int64)
+        if self.mode != "wrap":
+            _require_inside(self, where, 0, extent, self.axis)
         where = where % extent if self.mode == "wrap" else np.clip(where, 0, extent - 1)
         if self.axis is None:
             return np.asarray(data.reshape(-1)[where])
@@ -215,14 +254,16 @@ class Take(Operator):
         if self.axis is None:
             total = row_major([extent - 1 for extent in data.shape], data.shape) + 1
             return injective(self, indices.shape,
-                             lambda *i: data(*unravel(within(indices(*i), total, self.mode), data.shape)))  # fmt: skip
+                             lambda *i: data(*unravel(within(self, indices(*i), total, self.mode, None), data.shape))
+                             )  # fmt: skip
         shape = self.infer(type_of(data), type_of(indices)).shape
         axis = normalized_axis(self, self.axis, len(data.shape))
         batch = self._batch(axis, len(indices.shape))
         width = len(indices.shape) - batch
 
         def element(*i: Any) -> Any:
-            index = within(indices(*i[:batch], *i[axis : axis + width]), data.shape[axis], self.mode)
+            given = indices(*i[:batch], *i[axis : axis + width])
+            index = within(self, given, data.shape[axis], self.mode, axis)
             return data(*i[:axis], index, *i[axis + width :])
 
         return injective(self, shape, element)
@@ -243,7 +284,8 @@ def _some_elements(op: Operator, extent: Dimension, indices: TensorType) -> None
 class Gather(Operator):
     """data with its index along `axis` replaced by `indices`; both have one rank (ONNX GatherElements).
 
-    Negative indices count from the end; those outside are brought into range: they are not reported when code runs.
+    Negative indices count from the end; those outside are brought into range, and reported only in checked mode
+    (`PassContext.checks_bounds`).
     """
 
     axis: int = attribute(doc="axis that is indexed", convert=convert.integer)
@@ -277,14 +319,14 @@ class Gather(Operator):
     def reference(self, data: np.ndarray, indices: np.ndarray) -> np.ndarray:
         axis = normalized_axis(self, self.axis, data.ndim)
         place: list[Any] = list(np.indices(indices.shape, sparse=True))
-        place[axis] = in_range_numpy(indices, data.shape[axis])
+        place[axis] = in_range_numpy(self, indices, data.shape[axis], axis)
         return data[tuple(place)]
 
     def compute(self, data: Any, indices: Any) -> Any:
         axis = normalized_axis(self, self.axis, len(data.shape))
 
         def element(*i: Any) -> Any:
-            return data(*i[:axis], in_range(indices(*i), data.shape[axis]), *i[axis + 1 :])
+            return data(*i[:axis], in_range(self, indices(*i), data.shape[axis], axis), *i[axis + 1 :])
 
         return injective(self, indices.shape, element)
 
@@ -295,7 +337,7 @@ class GatherNd(Operator):
 
     indices (M, K...) and data (B..., N0, ...): the first `batch_dims` axes of data are shared with axes 1... of
     indices, and M indices address the axes after them.  Negative indices count from the end; those outside are brought
-    into range: they are not reported when code runs.
+    into range, and reported only in checked mode (`PassContext.checks_bounds`).
     """
 
     batch_dims: int = attribute(0, "leading axes shared", convert=convert.integer)
@@ -335,7 +377,7 @@ class GatherNd(Operator):
         batch = self.batch_dims
         spread = [np.arange(data.shape[at]).reshape([-1 if axis == at else 1 for axis in range(indices.ndim - 1)])
                   for at in range(batch)]  # fmt: skip
-        picked = [in_range_numpy(part, data.shape[batch + m]) for m, part in enumerate(indices)]
+        picked = [in_range_numpy(self, part, data.shape[batch + m], batch + m) for m, part in enumerate(indices)]
         found = np.asarray(data[(*spread, *picked)])
         if picked:
             return found
@@ -350,7 +392,8 @@ class GatherNd(Operator):
         outer = len(indices.shape) - 1
 
         def element(*i: Any) -> Any:
-            picked = [in_range(indices(m, *i[:outer]), data.shape[batch + m]) for m in range(width)]
+            given = [indices(m, *i[:outer]) for m in range(width)]
+            picked = [in_range(self, part, data.shape[batch + m], batch + m) for m, part in enumerate(given)]
             return data(*i[:batch], *picked, *i[outer:])
 
         return injective(self, shape, element)

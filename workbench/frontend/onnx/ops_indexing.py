@@ -1,7 +1,7 @@
 """Operators that pick elements: gather, scatter, slice, sort; indices known at import are checked against the axis.
 
 Indices that are known only at run time are not: ONNX calls one outside of its axis an error, compiled code reads the
-nearest element that there is (`topi.transform_index`), never memory of others.
+nearest element that there is (`topi.transform_index`), never memory of others; in checked mode it reports the index.
 """
 
 from __future__ import annotations
@@ -38,20 +38,23 @@ def gather(node: Site, x: Expr, indices: Expr, *, axis: int = 0) -> Expr:
 @onnx_op("GatherElements", since=11)
 def gather_elements(node: Site, x: Expr, indices: Expr, *, axis: int = 0) -> Expr:
     axis = node.axis(axis, rank_of(x))
-    return call("gather", x, wrapped(node, indices, shape_of(x)[axis]), axis=axis)
+    return call("gather", x, counted(node, indices, shape_of(x)[axis]), axis=axis)
 
 
-def _wrapped_tuples(node: Site, indices: Expr, extents: tuple[int, ...]) -> Expr:
-    """Index tuples along the last axis, negative entries counted from the end of their own axis."""
-    bounds = constant(np.asarray(extents, np.int64))
+def counted(node: Site, indices: Expr, extent: int) -> Expr:
+    """Indices for an operator that counts negative ones from the end itself: done twice, -7 of 5 would be 3."""
+    return indices if node.known(indices) is None else wrapped(node, indices, extent)
+
+
+def _counted_tuples(node: Site, indices: Expr, extents: tuple[int, ...]) -> Expr:
+    """Index tuples along the last axis, the same way."""
     known = node.known(indices)
     if known is not None:
         limits = np.asarray(extents)
         if known.size and ((known < -limits) | (known >= limits)).any():
             raise node.refuse("an index is outside of the tensor", "a known index tuple", f"within {extents}")
         return constant(np.where(known < 0, known + limits, known).astype(np.int64))
-    wide = cast(indices, "int64")
-    return call("where", call("less", wide, like(0, wide)), call("add", wide, bounds), wide)
+    return indices
 
 
 def _index_depth(node: Site, indices: Expr, rank: int) -> int:
@@ -71,7 +74,7 @@ def _tuples_first(indices: Expr) -> Expr:
 @onnx_op("GatherND", since=11)
 def gather_nd(node: Site, x: Expr, indices: Expr, *, batch_dims: int = 0) -> Expr:
     depth = _index_depth(node, indices, rank_of(x) - batch_dims)
-    tuples = _wrapped_tuples(node, indices, shape_of(x)[batch_dims : batch_dims + depth])
+    tuples = _counted_tuples(node, indices, shape_of(x)[batch_dims : batch_dims + depth])
     return call("gather_nd", x, _tuples_first(tuples), batch_dims=batch_dims)
 
 
@@ -89,7 +92,7 @@ def scatter_elements(
     node: Site, x: Expr, indices: Expr, updates: Expr, *, axis: int = 0, reduction: str = "none"
 ) -> Expr:
     axis = node.axis(axis, rank_of(x))
-    where = wrapped(node, indices, shape_of(x)[axis])
+    where = counted(node, indices, shape_of(x)[axis])
     return call("scatter_elements", x, where, updates, axis=axis, reduction=_mode(node, reduction))
 
 
@@ -101,7 +104,7 @@ def scatter(node: Site, x: Expr, indices: Expr, updates: Expr, *, axis: int = 0)
 @onnx_op("ScatterND", since=11)
 def scatter_nd(node: Site, x: Expr, indices: Expr, updates: Expr, *, reduction: str = "none") -> Expr:
     depth = _index_depth(node, indices, rank_of(x))
-    tuples = _wrapped_tuples(node, indices, shape_of(x)[:depth])
+    tuples = _counted_tuples(node, indices, shape_of(x)[:depth])
     return call("scatter_nd", x, _tuples_first(tuples), updates, mode=_mode(node, reduction))
 
 

@@ -4,10 +4,12 @@
     after:   for i: if not (0 <= i + 1 and i + 1 < 16): report "A[axis 0]: index 16, extent 16, at i = 15" and stop
              C[i] = A[i + 1]
 
-The report names buffer, axis, index, extent and the loop variables.  An index whose bounds (from the loops around, and
-the conditions that guard it) lie inside needs no check, so a right program runs about as fast as without.  Loads that
-an `if_then_else` guards are checked under its condition.  Vectorized loops with anything left to check run one lane
-after the other; vectors (after VectorizeLoop) are checked at their outermost lanes, or lane by lane under a mask.
+An index that is data (`T.index_within`: Gather, take) is in range when it is used; one that had to be brought there
+is reported.  The report names buffer, axis, index, extent and the loop variables.  An index whose bounds (from the
+loops around, and the conditions that guard it) lie inside needs no check, so a right program runs about as fast as
+without.  Loads that an `if_then_else` guards are checked under its condition.  Vectorized loops with anything left to
+check run one lane after the other; vectors (after VectorizeLoop) are checked at their outermost lanes, or lane by lane
+under a mask.
 Runs before FlattenBuffer, on demand: ``PassContext(config={"tir.instrument_bound_checkers": True})``; on flat code it
 checks against the whole buffer.
 """
@@ -21,6 +23,7 @@ from ...arith.build import add, all_of, any_of, cast, const, logical_and, logica
 from ...arith.simplify import Simplifier
 from ...core import origin
 from ...core.dtype import DataType
+from ...core.node import rewrite
 from ...core.trampoline import Task, run
 from ...core.transform import function_pass
 from .. import nodes as t
@@ -42,9 +45,18 @@ def BoundCheck(func: t.PrimFunc, mod: Any, ctx: Any) -> t.PrimFunc:
 
 
 def check_bounds(func: t.PrimFunc) -> t.PrimFunc:
-    """`func` with a check before every access that may leave its buffer."""
+    """`func` with a check before every access that may leave its buffer, and before indices that are data are used."""
     checker = _Checker()
-    return func.replace(body=run(checker.visit(func.body, (), _TRUE)))
+    return func.replace(body=without_given_indices(run(checker.visit(func.body, (), _TRUE))))
+
+
+def without_given_indices(node: Any) -> Any:
+    """A statement or expression with indices that are data as they are in range; nothing more is known of them."""
+
+    def post(part: Any) -> Any:
+        return part.args[0] if isinstance(part, n.Call) and part.op == "index_within" else None
+
+    return rewrite(node, post, lambda part: part if isinstance(part, t.Buffer) else None)
 
 
 class _Checker:
@@ -105,6 +117,9 @@ class _Checker:
         stack: list[tuple[Any, n.PrimExpr, Lets, bool]] = [(expr, guard, (), False)]
         while stack:
             current, condition, lets, expanded = stack.pop()
+            if expanded and isinstance(current, n.Call):
+                found += self._given_index(current, condition, lets, loops)
+                continue
             if expanded:
                 found += self._access(current.buffer, current.indices, condition, lets, loops, "load from")
                 continue
@@ -112,7 +127,7 @@ class _Checker:
             if not isinstance(current, n.PrimExpr) or key in seen:
                 continue
             seen.add(key)
-            if isinstance(current, t.BufferLoad):
+            if isinstance(current, t.BufferLoad) or (isinstance(current, n.Call) and current.op == "index_within"):
                 stack.append((current, condition, lets, True))
             stack.extend((part, under, around, False) for part, under, around in _parts(current, condition, lets))
 
@@ -127,13 +142,26 @@ class _Checker:
     ) -> list[t.Stmt]:
         checks: list[t.Stmt] = []
         for axis, (index, extent) in enumerate(zip(indices, buffer.shape, strict=True)):
+            index = without_given_indices(index)
             if self._surely_inside(index, extent, guard):
                 continue
-            outside, worst = _outside(index, extent, guard)
-            for variable, value in reversed(lets):
-                outside, worst = n.Let(variable, value, outside), n.Let(variable, value, worst)
-            checks.append(t.IfThenElse(outside, _report(buffer, axis, worst, extent, loops, verb)))
+            outside, worst = _around_lets(_outside(index, extent, guard), lets)
+            what = f"E-RUN-BOUNDS {verb} {buffer.name} outside axis {axis}"
+            checks.append(t.IfThenElse(outside, _report(what, const(0), worst, extent, loops)))
         return checks
+
+    def _given_index(self, call: n.Call, guard: n.PrimExpr, lets: Lets, loops: tuple[n.Var, ...]) -> list[t.Stmt]:
+        """The check of an index that is data, which is used only as it is in range."""
+        *parts, text = call.args
+        _, found, given, least, extent = map(without_given_indices, parts)
+        if self._surely_inside(found, extent, guard):
+            return []
+        outside, worst = _outside(found, extent, guard)
+        shown = given if not given.dtype.is_vector else worst
+        outside, shown = _around_lets((outside, shown), lets)
+        assert isinstance(text, n.StringImm)
+        what = f"E-RUN-INDEX an index of {text.value} is out of range"
+        return [t.IfThenElse(outside, _report(what, least, shown, extent, loops))]
 
     def _surely_inside(self, index: n.PrimExpr, extent: n.PrimExpr, guard: n.PrimExpr) -> bool:
         if not isinstance(extent, n.IntImm):
@@ -218,20 +246,27 @@ def _outside(index: n.PrimExpr, extent: n.PrimExpr, guard: n.PrimExpr) -> tuple[
     return n.Call(DataType("bool"), "reduce_max", (wrong,)), worst
 
 
+def _around_lets(values: tuple[n.PrimExpr, n.PrimExpr], lets: Lets) -> tuple[n.PrimExpr, n.PrimExpr]:
+    """Two expressions with the variables that they use bound."""
+    one, other = values
+    for variable, value in reversed(lets):
+        one, other = n.Let(variable, value, one), n.Let(variable, value, other)
+    return one, other
+
+
 def _inside(index: n.PrimExpr, extent: n.PrimExpr) -> n.PrimExpr:
     return all_of(n.GE(index, const(0, index.dtype)), n.LT(index, extent))
 
 
 def _report(
-    buffer: t.Buffer, axis: int, index: n.PrimExpr, extent: n.PrimExpr, loops: tuple[n.Var, ...], verb: str
+    what: str, least: n.PrimExpr, index: n.PrimExpr, extent: n.PrimExpr, loops: tuple[n.Var, ...]
 ) -> t.Stmt:
-    shown = loops[: _MAX_VALUES - 2]
+    shown = loops[: _MAX_VALUES - 3]
     at = ", ".join(f"{var.name} = {{}}" for var in shown)
-    message = (
-        f"E-RUN-BOUNDS {verb} {buffer.name} outside axis {axis}"
-        "; found index {}; expected 0 to extent {} (exclusive)" + (f"; at {at}" if at else "")
-    )
-    values = [cast("int64", value) for value in (index, extent, *shown)]
+    zero = isinstance(least, n.IntImm) and least.value == 0
+    begin = "0" if zero else "{}"
+    message = f"{what}; found index {{}}; expected {begin} to extent {{}} (exclusive)" + (f"; at {at}" if at else "")
+    values = [cast("int64", value) for value in (index, *(() if zero else (least,)), extent, *shown)]
     status = const(OUT_OF_BOUNDS, "int32")
     arguments = (n.StringImm("wb_report"), status, n.StringImm(message), *values)
     return t.Evaluate(n.Call(DataType("int32"), "call_extern", arguments))

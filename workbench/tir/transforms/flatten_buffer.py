@@ -103,6 +103,8 @@ def flatten(func: t.PrimFunc, mod: Any = None, noalias: bool = True) -> t.PrimFu
             return t.BufferStore(flattened(node.buffer), node.value, (flat_index(node.buffer, node.indices),))
         if isinstance(node, t.AllocBuffer):
             return node.replace(buffer=flattened(node.buffer))
+        if isinstance(node, n.Call) and node.op == "index_within":  # BoundCheck, which reports it, was left out
+            return node.args[0]
         return None
 
     body = rewrite(func.body, post, lambda node: node if isinstance(node, t.Buffer) else None)

@@ -45,7 +45,7 @@ _GROWING: Final = ("UnrollLoop",)
 def pipeline(context: PassContext) -> tuple[str, ...]:
     """The pipeline under a context: checks run where it asks for them all, or requires one by name."""
     wanted: set[str] = {*KERNEL_PIPELINE, *context.required_pass}
-    if context.config.get("tir.instrument_bound_checkers", False):
+    if context.checks_bounds:
         wanted.update(CHECKED_PIPELINE)
     return tuple(name for name in CHECKED_PIPELINE if name in wanted.difference(context.disabled_pass))
 
