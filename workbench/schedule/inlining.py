@@ -73,6 +73,7 @@ def _loads_replaced(
 ) -> t.Stmt:
     by_identity = {id(item.var): item.var for item in site.block.iter_vars}
     fixed = {item.var: item.dom.min for item in site.block.iter_vars if id(item.var) not in variables}
+    put: list[tuple[PrimExpr, PrimExpr]] = []
 
     def post(node: Node) -> Node | None:
         if not isinstance(node, t.BufferLoad) or node.buffer is not buffer:
@@ -90,9 +91,12 @@ def _loads_replaced(
             by_identity[variable]: build.cast(by_identity[variable].dtype, node.indices[axis])
             for variable, axis in variables.items()
         }
-        return substitute(value, {**fixed, **at})
+        put.append((node, substitute(value, {**fixed, **at})))
+        return put[-1][1]
 
     made: t.Stmt = rewrite(root, post)
+    if len(put) == 1:
+        _keep_contents(root, made, buffer, *put[0])
     if made is not root and origin.active() is not None:
         before = {id(node) for node in traced_nodes(root)}
         for node in traced_nodes(made):
@@ -130,6 +134,13 @@ class _Contents(NamedTuple):
     reads: Mapping[int, int]
     """How often the elements of each buffer (by identity) are read."""
 
+    @classmethod
+    def of(cls, root: Node, size: int, reads: Mapping[int, int]) -> _Contents:
+        if not isinstance(root, t.BufferStore):
+            return cls(size, 0, reads)
+        others = sum(written_size(child) for child in children(root) if child is not root.value)
+        return cls(size, size - 1 - others, reads)
+
 
 _CONTENTS: WeakKeyDictionary[t.Stmt, _Contents] = WeakKeyDictionary()
 """Statements never change: a rule asks before it inlines, the primitive asks again, and most outlive a step."""
@@ -142,7 +153,7 @@ def _contents(root: t.Stmt) -> _Contents:
     return known
 
 
-def _counted(root: t.Stmt) -> _Contents:
+def _counted(root: Node) -> _Contents:
     """One walk, parents first: a node stands as often as all of its parents do."""
     order = list(post_order(root))
     below = {id(node): children(node) for node in order}
@@ -155,11 +166,21 @@ def _counted(root: t.Stmt) -> _Contents:
             times[id(child)] += own
         if isinstance(node, t.BufferLoad):
             reads[id(node.buffer)] = reads.get(id(node.buffer), 0) + own
-    size = sum(times.values())
-    value = 0
-    if isinstance(root, t.BufferStore):
-        value = size - 1 - sum(written_size(child) for child in below[id(root)] if child is not root.value)
-    return _Contents(size, value, reads)
+    return _Contents.of(root, sum(times.values()), reads)
+
+
+def _keep_contents(root: t.Stmt, made: t.Stmt, buffer: t.Buffer, load: PrimExpr, value: PrimExpr) -> None:
+    """What is known of a statement told of the same with one load replaced, wherever it stands, by a value."""
+    known = _CONTENTS.get(root)
+    if known is None:
+        return
+    before, after, times = _counted(load), _counted(value), known.reads[id(buffer)]
+    found = dict(known.reads)
+    for sign, reads in ((-1, before.reads), (1, after.reads)):
+        for identity, count in reads.items():
+            found[identity] = found.get(identity, 0) + sign * times * count
+    size = known.size + times * (after.size - before.size)
+    _CONTENTS[made] = _Contents.of(made, size, {identity: count for identity, count in found.items() if count})
 
 
 def size_of(root: t.Stmt) -> int:
@@ -177,15 +198,15 @@ def uses(root: t.Stmt, buffer: t.Buffer) -> int:
     return _contents(root).reads.get(id(buffer), 0)
 
 
-_BUFFERS: WeakKeyDictionary[t.Stmt, frozenset[int]] = WeakKeyDictionary()
-"""The buffers that a statement accesses anywhere, by identity."""
+_BUFFERS: WeakKeyDictionary[t.Stmt | t.BufferRegion, frozenset[int]] = WeakKeyDictionary()
+"""The buffers that a statement, or the bounds of a region, accesses anywhere, by identity."""
 
 
-def _buffers_in(stmt: t.Stmt) -> frozenset[int]:
-    known = _BUFFERS.get(stmt)
+def _buffers_in(root: t.Stmt | t.BufferRegion) -> frozenset[int]:
+    known = _BUFFERS.get(root)
     if known is None:
         found: set[int] = set()
-        stack: list[Node] = [stmt]
+        stack: list[Node] = [root]
         seen: set[int] = set()
         while stack:
             current = stack.pop()
@@ -195,10 +216,13 @@ def _buffers_in(stmt: t.Stmt) -> frozenset[int]:
             if isinstance(current, t.BufferStore):
                 found.update((id(current.buffer), *_contents(current).reads))
                 continue
+            if isinstance(current, t.BufferRegion) and current is not root:
+                found.update(_buffers_in(current))
+                continue
             if isinstance(current, t.BufferLoad):
                 found.add(id(current.buffer))
             stack.extend(children(current))
-        known = _BUFFERS[stmt] = frozenset(found)
+        known = _BUFFERS[root] = frozenset(found)
     return known
 
 
@@ -219,6 +243,8 @@ def _accessing(root: Node, buffer: t.Buffer, without: Container[int] = ()) -> It
             while isinstance(current.body, t.For):  # asked once a nest
                 stack.extend(child for child in children(current) if child is not current.body)
                 current = current.body
+        if isinstance(current, t.BufferRegion) and id(buffer) not in _buffers_in(current):
+            continue
         if not isinstance(current, (Var, t.Buffer)):
             stack.extend(children(current))
 
