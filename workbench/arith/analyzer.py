@@ -9,9 +9,9 @@ True
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeGuard, cast
 
 from ..core.errors import WorkbenchError
 from . import build
@@ -35,6 +35,10 @@ class ConstIntBound:
         return f"ConstIntBound({self.min_value}, {self.max_value})"
 
 
+def _is_pair(given: object) -> TypeGuard[tuple[Any, Any]]:
+    return isinstance(given, tuple) and len(cast("tuple[Any, ...]", given)) == 2
+
+
 class Analyzer:
     """See the module's header."""
 
@@ -43,7 +47,7 @@ class Analyzer:
 
     def bind(self, var: Var, expr: Any) -> None:
         """Tell what `var` is: a range (an object with `min` and `extent`, or a pair (begin, end)), or an expression."""
-        if isinstance(expr, tuple) and len(expr) == 2:
+        if _is_pair(expr):
             begin, end = expr
             self._simplifier.bind(var, begin, end - 1)
         elif hasattr(expr, "extent"):
@@ -68,7 +72,7 @@ class Analyzer:
         self._simplifier.bind(var, low, high)
 
     @contextmanager
-    def constraint_scope(self, constraint: PrimExpr) -> Iterator[None]:
+    def constraint_scope(self, constraint: PrimExpr) -> Generator[None]:
         """Inside the block `constraint` is known to hold."""
         outer = self._simplifier
         self._simplifier = outer.assuming(constraint)

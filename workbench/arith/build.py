@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 import numbers
+import typing  # its cast would hide the one that is defined here
 from collections.abc import Callable
 from typing import Any
 
@@ -63,7 +64,7 @@ def _dtype_of_python(value: Any) -> DataType:
     if isinstance(value, (bool, np.bool_)):
         return BOOL
     if isinstance(value, np.generic):
-        return DataType(value.dtype.name)
+        return DataType(typing.cast("np.generic[Any]", value).dtype.name)
     if isinstance(value, numbers.Integral):
         return INDEX
     if isinstance(value, numbers.Real):
@@ -255,7 +256,7 @@ def truncmod(a: Any, b: Any) -> PrimExpr:
     """The remainder of `truncdiv`."""
     a, b = _match(a, b)
     _nonzero(b)
-    function = math.fmod if a.dtype.is_float else (lambda x, y: x - _truncated(x, y) * y)
+    function: Callable[[Any, Any], Any] = math.fmod if a.dtype.is_float else lambda x, y: x - _truncated(x, y) * y
     folded = _fold(a, b, function) if _immediate(b) else None
     return folded if folded is not None else n.Mod(a, b)
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from ..core.errors import WorkbenchError
+from ..core.node import FieldValue
 from . import nodes as n
 from .nodes import PrimExpr, Var
 
@@ -21,7 +22,8 @@ def _truncated(a: int, b: int) -> int:
     return quotient if (a < 0) == (b < 0) else -quotient
 
 
-_MEANING: Final[dict[type, Callable[..., Any]]] = {
+_Meaning = Callable[[Any], Any] | Callable[[Any, Any], Any] | Callable[[Any, Any, Any], Any]
+_MEANING: Final[dict[type, _Meaning]] = {
     n.Add: lambda a, b: a + b,
     n.Sub: lambda a, b: a - b,
     n.Mul: lambda a, b: a * b,
@@ -64,13 +66,13 @@ def evaluate(expr: PrimExpr, values: Mapping[Var, Any]) -> Any:
     return known[id(expr)]
 
 
-def _parts(value: Any) -> list[PrimExpr]:
+def _parts(value: FieldValue) -> list[PrimExpr]:
     if isinstance(value, PrimExpr):
         return [value]
     return [item for item in value if isinstance(item, PrimExpr)] if type(value) is tuple else []
 
 
-def _value(node: Any, parts: list[Any]) -> Any:
+def _value(node: PrimExpr, parts: list[Any]) -> Any:
     if isinstance(node, n.IntImm):
         return bool(node.value) if node.dtype == "bool" else node.value
     if isinstance(node, n.Cast):

@@ -50,7 +50,11 @@ def _erf(value: Any) -> Any:
     return np.vectorize(math.erf, otypes=[np.float64])(value).astype(np.asarray(value).dtype)
 
 
-def _unary(name: str, doc: str, evaluate: Callable[..., Any]) -> None:
+def _itself(value: Any) -> Any:
+    return value
+
+
+def _unary(name: str, doc: str, evaluate: Callable[[Any], Any]) -> None:
     INTRINSICS.register(name, Intrinsic(name, 1, Result.FIRST, doc, evaluate, floats_only=True), module=__name__)
 
 
@@ -97,7 +101,7 @@ def _define_general() -> None:
         ),
         Intrinsic("popcount", 1, Result.FIRST, "number of bits set", np.bitwise_count),
         Intrinsic("reinterpret", 1, Result.GIVEN, "the same bits as another dtype of equal width", None),
-        Intrinsic("likely", 1, Result.FIRST, "a condition expected to hold", lambda x: x),
+        Intrinsic("likely", 1, Result.FIRST, "a condition expected to hold", _itself),
         Intrinsic("if_then_else", 3, Result.SECOND, "one arm is evaluated: (condition, true, false)", None),
         Intrinsic(
             "index_within",

@@ -177,7 +177,8 @@ class _Detector:
             if len(digits) > 1:
                 raise _Refused(f"{mark.name} is used twice")
             return [] if digits else [f"{mark.name} is not used"]
-        expected, missing = 1, []
+        expected = 1
+        missing: list[str] = []
         for digit in digits:
             assert digit.extent is not None
             if digit.lower < expected:

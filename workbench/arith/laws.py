@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from ..core.dtype import DataType
-from ..core.node import Node
+from ..core.node import FieldValue, Node
 from . import build
 from . import nodes as n
 from .forms import EVERYTHING, Form, Interval
@@ -71,16 +71,19 @@ def _fits(value: int, dtype: DataType) -> bool:
     return low <= value <= high
 
 
-def _float_arithmetic(s: Simplifier, node: Any) -> Made:
+_NEUTRAL: Final[dict[type, str]] = {n.Mul: (1.0).hex(), n.Div: (1.0).hex(), n.Sub: (0.0).hex()}
+"""What leaves its left operand as it is, to the bit."""
+
+
+def _float_arithmetic(s: Simplifier, node: n.BinaryExpr) -> Made:
     """Exact float identities: x * 1, x / 1 and x - 0 (not x + 0, which would lose the sign of -0)."""
     b = s.results[id(node.b)]
     unit = _constant_float(b.expr)
     if node.dtype.is_float and unit is not None:
-        neutral = {n.Mul: "0x1.0000000000000p+0", n.Div: "0x1.0000000000000p+0", n.Sub: "0x0.0p+0"}.get(type(node))
-        if neutral == unit.hex():
+        if _NEUTRAL.get(type(node)) == unit.hex():
             s.fired["float-neutral"] = s.fired.get("float-neutral", 0) + 1
             return s.results[id(node.a)]
-    return _vector_oropaque(s, node)
+    return _vector_or_opaque(s, node)
 
 
 def _constant_float(expr: PrimExpr | None) -> float | None:
@@ -370,7 +373,7 @@ def opaque(s: Simplifier, node: PrimExpr, bound: Interval | None = None) -> Made
     changes: dict[str, Any] = {}
     key: list[Any] = [type(node).__name__]
     for name in node.field_names:
-        value = getattr(node, name)
+        value: FieldValue = getattr(node, name)
         if isinstance(value, PrimExpr):
             made = s.results[id(value)]
             simple = s.expr_of(made)
@@ -426,7 +429,7 @@ _FOLDS: Final[dict[type, Callable[[Any, Any], PrimExpr]]] = {
 }
 
 
-def _vector_oropaque(s: Simplifier, node: Any) -> Made:
+def _vector_or_opaque(s: Simplifier, node: Any) -> Made:
     """Arithmetic of ramps and broadcasts, lane by lane the arithmetic of their parts."""
     expr = s.expr_of(opaque(s, node))
     if isinstance(expr, (n.Add, n.Sub, n.Mul)) and expr.dtype.is_vector and expr.dtype.is_integer:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from ..core.dtype import DataType
-from ..core.node import Node
+from ..core.node import FieldValue, Node
 from . import nodes as n
 from .forms import Form
 from .nodes import PrimExpr, Var
@@ -30,7 +30,7 @@ def operands(node: PrimExpr) -> list[PrimExpr]:
     """The expressions directly inside one."""
     found: list[PrimExpr] = []
     for name in node.field_names:
-        value = getattr(node, name)
+        value: FieldValue = getattr(node, name)
         if isinstance(value, PrimExpr):
             found.append(value)
         elif type(value) is tuple:
@@ -38,9 +38,9 @@ def operands(node: PrimExpr) -> list[PrimExpr]:
     return found
 
 
-def equal_trees(one: PrimExpr, other: PrimExpr) -> bool:
+def equal_trees(one: PrimExpr, other: FieldValue) -> bool:
     """The same tree over the very same variables and other nodes."""
-    stack: list[tuple[Any, Any]] = [(one, other)]
+    stack: list[tuple[FieldValue, Any]] = [(one, other)]
     while stack:
         a, b = stack.pop()
         if a is b:

@@ -33,10 +33,6 @@ class Rule:
     floats: bool = False
 
 
-def _always(constants: Mapping[str, int]) -> bool:
-    return True
-
-
 _INDEX: Final = DataType("int64")
 _x, _y, _z = (n.Var(name, _INDEX) for name in "xyz")
 _c, _c1, _c2 = (n.Var(name, _INDEX) for name in ("c", "c1", "c2"))

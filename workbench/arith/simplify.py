@@ -176,7 +176,7 @@ class Simplifier:
         forms = self._at_most_zero(part)
         return bool(forms) and all(self.atoms.bound(self.atoms.greatest(form)).high <= 0 for form in forms)
 
-    def can_proveequal_trees(self, a: Any, b: Any) -> bool:
+    def can_prove_equal(self, a: Any, b: Any) -> bool:
         return self.can_prove(build.equal(a, b))
 
     # --- the walk ---
