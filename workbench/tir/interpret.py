@@ -12,7 +12,7 @@ about a million simple steps a second.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeGuard
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -70,6 +70,14 @@ def _run(compiled: Compiled, machine: Machine, values: Sequence[Any]) -> Any:
     except RecursionError:
         raise WorkbenchError("E-TIR-INTERPRET", "functions call each other without end") from None
     return 0
+
+
+def _is_array(given: object) -> TypeGuard[np.ndarray]:
+    return isinstance(given, np.ndarray)
+
+
+def _is_number(given: object) -> TypeGuard[int | float | np.number[Any] | np.bool_]:
+    return isinstance(given, (int, float, np.number, np.bool_))
 
 
 class _Runner:
@@ -218,9 +226,9 @@ class _Arguments:
         )
 
     def _scalar(self, parameter: n.Var, argument: Any) -> Any:
-        if isinstance(argument, np.ndarray) and argument.ndim == 0:
+        if _is_array(argument) and argument.ndim == 0:
             argument = argument[()]
-        if not isinstance(argument, (int, float, np.number, np.bool_)):
+        if not _is_number(argument):
             raise self._error(f"{parameter.name} is a number", type(argument).__name__, str(parameter.dtype), parameter)
         if parameter.dtype.is_float:
             return parameter.dtype.to_numpy().type(argument)
@@ -231,7 +239,7 @@ class _Arguments:
         return bool(argument) if parameter.dtype.is_bool else int(argument)
 
     def _array(self, parameter: t.Buffer, argument: Any) -> np.ndarray:
-        if not isinstance(argument, np.ndarray):
+        if not _is_array(argument):
             raise self._error(f"{parameter.name} is an array", type(argument).__name__, "a NumPy array", parameter)
         if argument.dtype != parameter.dtype.to_numpy():
             raise self._error(

@@ -62,5 +62,6 @@ class ModuleLanguage:
         return IRModule(found)
 
 
-T = Language("T")
+# Programs under `prim_func` are read from their source, never run: to a type checker their words may be anything.
+T: Any = Language("T")
 I = ModuleLanguage()  # noqa: E741

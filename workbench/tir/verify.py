@@ -22,7 +22,7 @@ from ..arith.nodes import PrimExpr, Var
 from ..arith.simplify import Simplifier
 from ..core.dtype import DataType
 from ..core.errors import WorkbenchError, nearest
-from ..core.node import Node, pre_order
+from ..core.node import FieldValue, Node, pre_order
 from . import nodes as t
 from .scopes import BIND, UNBIND, events, parts
 from .script import text
@@ -140,7 +140,7 @@ def _bound_once(facts: Facts) -> Findings:
     binders: dict[int, Node] = {}
     for node in [facts.function, *facts.others, *facts.of_class(n.Let)]:
         for name in node.binds:
-            value = getattr(node, name)
+            value: tuple[Any, ...] | n.Var | t.Buffer = getattr(node, name)
             for variable in value if isinstance(value, tuple) else (value,):
                 if binders.setdefault(id(variable), node) is not node:
                     yield f"{variable.name} is defined in two places", node
@@ -155,7 +155,7 @@ def _bound_once(facts: Facts) -> Findings:
 def _child_statements(node: Node) -> list[t.Stmt]:
     found: list[t.Stmt] = []
     for name in node.field_names:
-        value = getattr(node, name)
+        value: FieldValue = getattr(node, name)
         if isinstance(value, t.Stmt):
             found.append(value)
         elif type(value) is tuple:
@@ -432,7 +432,7 @@ def _walked(node: Node) -> list[Node]:
         return [part for part in (node.init, node.body) if part is not None]
     found: list[Node] = [*_child_statements(node)]
     for name in node.field_names:
-        value = getattr(node, name)
+        value: FieldValue = getattr(node, name)
         found += [item for item in (value if type(value) is tuple else (value,)) if isinstance(item, PrimExpr)]
     return found
 

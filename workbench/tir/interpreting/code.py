@@ -44,8 +44,8 @@ class Value(NamedTuple):
 class Lines:
     """Lines to run before a statement (or an arm), and the parts they have computed."""
 
-    lines: list[str] = field(default_factory=list)
-    known: dict[int, Value] = field(default_factory=dict)
+    lines: list[str] = field(default_factory=list[str])
+    known: dict[int, Value] = field(default_factory=dict[int, Value])
 
 
 @dataclass

@@ -107,7 +107,7 @@ _DIVISIONS: Final[dict[type, tuple[str, Callable[..., Any], str]]] = {
 }
 
 
-def _division(c: ExprCompiler, node: Any) -> Task:
+def _division(c: ExprCompiler, node: n.BinaryExpr) -> Task:
     a: Value = yield c.expr(node.a)
     b: Value = yield c.expr(node.b)
     _same_dtype(node)
@@ -127,7 +127,7 @@ def _division(c: ExprCompiler, node: Any) -> Task:
 
 def _quotient_interval(cls: type, a: Value, b: Value) -> tuple[int, int]:
     if cls in (n.FloorDiv, n.Div) and (b.low > 0 or b.high < 0):
-        function = (lambda x, y: x // y) if cls is n.FloorDiv else numbers.truncated_divide
+        function: Callable[[Any, Any], Any] = numbers.truncated_divide if cls is n.Div else lambda x, y: x // y
         return _corners(function)(a, b)
     if cls is n.FloorMod and b.low > 0:
         return (a.low, a.high) if 0 <= a.low and a.high < b.low else (0, b.high - 1)
@@ -323,9 +323,9 @@ def _meaning(node: n.Call) -> Callable[..., Any]:
     if op == "fma":
         return numbers.fused_multiply_add
     if op == "reinterpret":
-        return lambda value: numbers.reinterpreted(value, first, dtype)
+        return partial(numbers.reinterpreted, source=first, target=dtype)
     if op in numbers.REDUCTIONS:
-        return lambda values: numbers.reduced(values, numbers.REDUCTIONS[op], dtype)
+        return partial(numbers.reduced, function=numbers.REDUCTIONS[op], dtype=dtype)
     if op == "shuffle":
         return lambda *lanes: numbers.plain(lanes[0][list(lanes[1:])] if dtype.is_vector else lanes[0][lanes[1]], dtype)
     if op in numbers.INTEGER_INTRINSICS and not dtype.is_vector and not first.is_float:

@@ -41,7 +41,7 @@ class Pointer:
 class Returned(Exception):
     """``T.ret`` was reached."""
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: int | float | np.generic[Any]) -> None:
         self.value = value
 
 
@@ -72,9 +72,9 @@ class Race:
     site: Site
     variable: str
     iteration: Any = None
-    writers: dict[tuple[int, int], Any] = field(default_factory=dict)
-    readers: dict[tuple[int, int], tuple[Any, ...]] = field(default_factory=dict)
-    alive: dict[int, Any] = field(default_factory=dict)
+    writers: dict[tuple[int, int], Any] = field(default_factory=dict[tuple[int, int], Any])
+    readers: dict[tuple[int, int], tuple[Any, ...]] = field(default_factory=dict[tuple[int, int], tuple[Any, ...]])
+    alive: dict[int, Any] = field(default_factory=dict[int, Any])
 
 
 class Machine:

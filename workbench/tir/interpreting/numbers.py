@@ -18,6 +18,9 @@ import numpy as np
 
 from ...core.dtype import DataType
 
+Scalar = int | float | np.floating[Any]
+Lanes = np.ndarray[Any, Any]
+
 
 def wrap(value: int, dtype: DataType) -> int:
     """`value` in two's complement of `dtype`."""
@@ -48,7 +51,7 @@ def floor_modulo(a: Any, b: Any) -> Any:
     return a % b
 
 
-def truncated_divide(a: Any, b: Any) -> Any:
+def truncated_divide(a: Scalar | Lanes, b: Any) -> Any:
     """Integer division towards zero, of scalars or vectors."""
     _refuse_zero(b)
     if isinstance(a, np.ndarray):
@@ -62,7 +65,7 @@ def truncated_modulo(a: Any, b: Any) -> Any:
     return a - truncated_divide(a, b) * b
 
 
-def _refuse_zero(b: Any) -> None:
+def _refuse_zero(b: Scalar | Lanes) -> None:
     if isinstance(b, np.ndarray):
         if not b.all():
             raise ZeroDivisionError
@@ -70,7 +73,7 @@ def _refuse_zero(b: Any) -> None:
         raise ZeroDivisionError
 
 
-def select(condition: Any, a: Any, b: Any) -> Any:
+def select(condition: int | Lanes, a: Scalar | Lanes, b: Scalar | Lanes) -> Any:
     """Either value; both are evaluated by now."""
     if isinstance(condition, np.ndarray):
         return np.where(condition, a, b)
@@ -100,7 +103,7 @@ def caster(source: DataType, target: DataType) -> Callable[[Any], Any]:
     return lambda value: fit(int(value))
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: Scalar | np.generic[Any]) -> Any:
     """A lane of a vector as the scalar of the interpreter."""
     return value.item() if isinstance(value, (np.integer, np.bool_)) else value
 
@@ -135,7 +138,7 @@ def _saturated(value: float, low: int, high: int) -> int:
 # --- intrinsics ---------------------------------------------------------------------------------------------------
 
 
-def fused_multiply_add(a: Any, b: Any, c: Any) -> Any:
+def fused_multiply_add(a: np.floating[Any] | Lanes, b: Any, c: Any) -> Any:
     """a * b + c with one rounding."""
     if isinstance(a, np.ndarray):
         return np.array([fused_multiply_add(*lanes) for lanes in zip(a, b, c, strict=True)], a.dtype)
@@ -201,7 +204,7 @@ def reduced(values: Any, function: Callable[[Any, Any], Any], dtype: DataType) -
     return result
 
 
-INTEGER_INTRINSICS: Final[dict[str, Callable[..., Any]]] = {
+INTEGER_INTRINSICS: Final[dict[str, Callable[[DataType, Any], Any] | Callable[[DataType, Any, Any], Any]]] = {
     "bitwise_and": lambda dtype, a, b: a & b,
     "bitwise_or": lambda dtype, a, b: a | b,
     "bitwise_xor": lambda dtype, a, b: a ^ b,

@@ -86,7 +86,7 @@ NAMED_BINARY: Final[dict[str, tuple[type[Any], Callable[[Any, Any], Any]]]] = {
     "min": (n.Min, build.minimum),
     "max": (n.Max, build.maximum),
 }
-EXACT_BINARY: Final = {cls.__name__: cls for cls in (*INFIX, *FUNCTIONS)}
+EXACT_BINARY: Final[dict[str, type[Any]]] = {cls.__name__: cls for cls in (*INFIX, *FUNCTIONS)}
 
 
 class ExprParser:
@@ -181,7 +181,7 @@ class ExprParser:
         value = tree.value if isinstance(tree, ast.Constant) else None
         if isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.USub) and isinstance(tree.operand, ast.Constant):
             number = tree.operand.value
-            value = -number if type(number) in (int, float) else None
+            value = -number if isinstance(number, (int, float)) and not isinstance(number, bool) else None
         if not isinstance(value, kind) or (isinstance(value, bool) and kind is int):
             raise self.source.error(tree, f"{what} was expected here")
         return value
@@ -262,7 +262,9 @@ def _condition(parser: ExprParser, value: Any, tree: ast.AST) -> n.PrimExpr:
     return made
 
 
-def combined(parser: ExprParser, cls: Any, builder: Any, a: Any, b: Any, trees: tuple[ast.AST, ast.AST]) -> Any:
+def combined(
+    parser: ExprParser, cls: type[Any] | None, builder: Any, a: Any, b: Any, trees: tuple[ast.AST, ast.AST]
+) -> Any:
     """`cls(a, b)` of two values: as they are if the dtypes agree, else as `builder` converts them."""
     plain_a, plain_b = not isinstance(a, n.PrimExpr), not isinstance(b, n.PrimExpr)
     left = parser.as_expr(a, trees[0], b.dtype if plain_a and not plain_b else None)
@@ -270,12 +272,10 @@ def combined(parser: ExprParser, cls: Any, builder: Any, a: Any, b: Any, trees: 
     if plain_a and plain_b and left.dtype != right.dtype:
         dtype = "float32" if left.dtype.is_float or right.dtype.is_float else "int64"
         left, right = parser.as_expr(a, trees[0], dtype), parser.as_expr(b, trees[1], dtype)
-    direct = cls is not None and left.dtype == right.dtype and not left.dtype.is_handle
-    if direct and (
-        cls not in (n.Div, n.FloorDiv, n.FloorMod) or left.dtype.is_float == (cls is n.Div) or builder is build.truncdiv
-    ):
-        return cls(left, right)
-    return builder(left, right)
+    if cls is None or left.dtype != right.dtype or left.dtype.is_handle:
+        return builder(left, right)
+    divides = cls in (n.Div, n.FloorDiv, n.FloorMod) and builder is not build.truncdiv
+    return builder(left, right) if divides and left.dtype.is_float != (cls is n.Div) else cls(left, right)
 
 
 def read_binop(parser: ExprParser, tree: ast.BinOp, scope: Scope) -> Steps:

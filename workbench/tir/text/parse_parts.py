@@ -38,13 +38,13 @@ class BlockParts:
 
     name: str
     realize: bool = True
-    iter_vars: list[t.IterVar] = field(default_factory=list)
-    values: list[n.PrimExpr] = field(default_factory=list)
+    iter_vars: list[t.IterVar] = field(default_factory=list[t.IterVar])
+    values: list[n.PrimExpr] = field(default_factory=list[n.PrimExpr])
     reads: list[t.BufferRegion] | None = None
     writes: list[t.BufferRegion] | None = None
     predicate: n.PrimExpr = field(default_factory=lambda: build.const(True))
     annotations: FrozenMap = EMPTY
-    alloc_buffers: list[t.Buffer] = field(default_factory=list)
+    alloc_buffers: list[t.Buffer] = field(default_factory=list[t.Buffer])
     init: t.Stmt | None = None
 
 

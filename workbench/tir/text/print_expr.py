@@ -177,7 +177,7 @@ def _string(printer: ExprPrinter, node: n.StringImm, outer: int) -> Pieces:
 # --- operators ----------------------------------------------------------------------------------------------------
 
 
-def _binary(printer: ExprPrinter, node: Any, outer: int) -> Pieces:
+def _binary(printer: ExprPrinter, node: n.BinaryExpr, outer: int) -> Pieces:
     cls = type(node)
     odd = node.a.dtype != node.b.dtype or node.a.dtype.is_handle or (cls in (n.And, n.Or) and not node.a.dtype.is_bool)
     if odd:

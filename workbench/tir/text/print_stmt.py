@@ -14,7 +14,7 @@ from typing import Any, Final
 from ...arith import nodes as n
 from ...core.dtype import DataType
 from ...core.errors import WorkbenchError
-from ...core.node import FrozenMap, Node, nodes_in, pre_order
+from ...core.node import FieldValue, FrozenMap, Node, nodes_in, pre_order
 from ...core.text import DEDENT, INDENT, NEWLINE, Child, Piece
 from .. import nodes as t
 from .constants import AXES, EXPLICIT, LOOPS, LOWEST, SUM, quoted
@@ -45,7 +45,7 @@ class Printer(ExprPrinter):
         self.name = name
         self.loops: dict[int, t.For] = {}
 
-    def __call__(self, node: Any, context: Any) -> Pieces:
+    def __call__(self, node: object, context: Any) -> Pieces:
         if isinstance(node, n.PrimExpr):
             return self.expression(node, context)
         if isinstance(node, t.Buffer):
@@ -127,11 +127,11 @@ def _let(printer: Printer, node: t.LetStmt, context: Any) -> Pieces:
 def _allocate(printer: Printer, node: t.AllocBuffer, context: Any) -> Pieces:
     lines = printer.definitions(*_buffer_expressions(node.buffer), *_expressions(node.annotations))
     if id(node.buffer) in printer.names.declared_ids:
-        call: list[Piece] = ["T.allocate(", Child(node.buffer), *annotations(printer, node.annotations), ")"]
+        call: list[Piece] = ["T.allocate(", Child(node.buffer), *annotation_pieces(printer, node.annotations), ")"]
         if context is LAST:
             return [*lines, *call, NEWLINE, Child(node.body, LAST)]
         return [*lines, "with ", *call, ":", *_suite(node.body)]
-    call = ["T.allocate(", *buffer_arguments(node.buffer), *annotations(printer, node.annotations), ")"]
+    call = ["T.allocate(", *buffer_arguments(node.buffer), *annotation_pieces(printer, node.annotations), ")"]
     if context is LAST:
         return [*lines, Child(node.buffer), " = ", *call, NEWLINE, Child(node.body, LAST)]
     return [*lines, "with ", *call, " as ", Child(node.buffer), ":", *_suite(node.body)]
@@ -191,11 +191,11 @@ def _range(printer: Printer, node: t.Range, context: Any) -> Pieces:
     return _range_items(node)
 
 
-def annotations(printer: Printer, items: FrozenMap) -> list[Piece]:
+def annotation_pieces(printer: Printer, items: FrozenMap) -> list[Piece]:
     return [", annotations=", *value_pieces(printer, items)] if len(items) else []
 
 
-def value_pieces(printer: Printer, value: Any) -> list[Piece]:
+def value_pieces(printer: Printer, value: FieldValue) -> list[Piece]:
     """An attribute's value: Python data as it is, expressions as ``T.expr(...)``."""
     if isinstance(value, n.PrimExpr):
         return ["T.expr(", Child(value, LOWEST), ")"]
@@ -243,7 +243,7 @@ def _is_plain(node: t.For) -> bool:
     return type(node.min) is n.IntImm and node.min.value == 0 and node.min.dtype == kind
 
 
-def _for(printer: Printer, node: t.For, context: Any) -> Pieces:
+def _for(printer: Printer, node: t.For, context: Part | tuple[Part, tuple[t.For, ...]]) -> Pieces:
     if context is EXTENT:
         return [Child(node.extent, LOWEST)]
     if isinstance(context, tuple):  # (BODY, loops still to come)
@@ -275,7 +275,7 @@ def _loop_arguments(printer: Printer, node: t.For) -> list[Piece]:
         pieces.append(f', dtype="{kind}"')
     if node.thread or node.kind is t.ForKind.THREAD_BINDING:
         pieces.append(f", thread={quoted(node.thread)}")
-    return [*pieces, *annotations(printer, node.annotations)]
+    return [*pieces, *annotation_pieces(printer, node.annotations)]
 
 
 # --- blocks -------------------------------------------------------------------------------------------------------
@@ -348,7 +348,7 @@ def _iterator(printer: Printer, node: t.IterVar, context: Any) -> Pieces:
     return [Child(node.var)]
 
 
-def _block(printer: Printer, node: t.Block, context: Any) -> Pieces:
+def _block(printer: Printer, node: t.Block, context: Part | tuple[Part, n.PrimExpr]) -> Pieces:
     if context is NAME:
         return [quoted(node.name)]
     if context is BODY:

@@ -35,7 +35,7 @@ def folded_with(root: Any, values: Mapping[Any, n.PrimExpr]) -> Any:
 
 
 def _post(node: Any) -> Any:
-    builder = _BINARY.get(type(node))
+    builder = _BINARY.get(node.__class__)
     if builder is not None and not node.a.dtype.is_float and not node.a.dtype.is_vector:
         if isinstance(node, (n.FloorDiv, n.FloorMod)) and isinstance(node.b, n.IntImm) and node.b.value == 0:
             return None

@@ -71,7 +71,7 @@ class MatchedCall:
 class LoweringRules(Keyed):
     """The rules by kind of target and intrinsic, each with its level, the highest first."""
 
-    kind: Final = "lowering rule"
+    kind: str = "lowering rule"
     """The word for its entries, for `reliance`."""
 
     def __init__(self) -> None:

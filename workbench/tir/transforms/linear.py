@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from ...arith import nodes as n
 from ...arith.build import INDEX, add, const, multiply
-from ...core.node import Node, post_order
+from ...core.node import FieldValue, Node, post_order
 
 
 @dataclass
@@ -86,7 +86,7 @@ def structure(expr: n.PrimExpr) -> Any:
 
 def _fields(node: Node, numbers: dict[int, int]) -> Iterable[Any]:
     for name in node.field_names:
-        value = getattr(node, name)
+        value: FieldValue = getattr(node, name)
         if isinstance(value, Node):
             yield ("#", numbers[id(value)])
         elif type(value) is tuple:

@@ -129,7 +129,7 @@ def _decomposed_init(loop: t.For, placed: _Placement) -> t.Stmt | None:
     if not isinstance(inner, t.BlockRealize) or inner.block.init is None or id(inner.block) in placed.initialised:
         return None
     block = inner.block
-    if any(isinstance(part, t.BlockRealize) for part in pre_order(block.init)):
+    if any(isinstance(part, t.BlockRealize) for part in pre_order(inner.block.init)):
         return None
     pairs = list(zip(block.iter_vars, inner.iter_values, strict=True))
     reduced = [value for iterator, value in pairs if iterator.kind is t.IterKind.REDUCE]

@@ -168,9 +168,7 @@ def _if(stmt: t.IfThenElse, condition: n.PrimExpr, loop: t.For, lanes: Lanes) ->
 def _can_be_masked(stmt: t.IfThenElse, lanes: Lanes) -> bool:
     """Whether all that stands under a condition that differs by lane is stores to elements that do.  May raise
     `Scalarise`."""
-    return (
-        stmt.else_case is None and _only_stores(stmt.then_case) and not _stores_to_one_element(stmt.then_case, lanes)
-    )
+    return stmt.else_case is None and _only_stores(stmt.then_case) and not _stores_to_one_element(stmt.then_case, lanes)
 
 
 def _only_stores(stmt: t.Stmt) -> bool:
@@ -181,7 +179,8 @@ def _only_stores(stmt: t.Stmt) -> bool:
 def _stores_to_one_element(stmt: t.Stmt, lanes: Lanes) -> bool:
     """Whether lanes store to the same element: under a condition that a single lane may pass, no reduction."""
     parts = stmt.stmts if isinstance(stmt, t.SeqStmt) else (stmt,)
-    return any(lanes.vector(part.indices[0]) is part.indices[0] for part in parts if part.indices)
+    stores = [part for part in parts if isinstance(part, t.BufferStore) and part.indices]
+    return any(lanes.vector(store.indices[0]) is store.indices[0] for store in stores)
 
 
 def _only_vector_stores(stmt: t.Stmt) -> bool:
