@@ -134,3 +134,16 @@ def test_lines_of_parts_are_lines_of_the_text() -> None:
     numbers = {int(number) for number in re.findall(r"!DILexicalBlock\(.*?line: (\d+)", text)}
     loops = {number for number, line in enumerate(source.splitlines(), 1) if line.lstrip().startswith("for ")}
     assert numbers == loops and len(loops) == COUNT
+
+
+@pytest.mark.parametrize("kind", ["serial", "parallel"])
+def test_a_buffer_whose_address_somebody_keeps_may_be_written_meanwhile(kind: str) -> None:
+    """LLVM would move its loads over a call in the same loop that writes through the address kept before."""
+    lines = chain(COUNT, kind=kind).splitlines()
+    begin = next(number for number, line in enumerate(lines) if line.strip().startswith("for i0 "))
+    kept = '    T.evaluate(T.call_extern("keep_it", T.address_of(b0[0]), dtype="int32"))'
+    headers = []
+    for program in (lines, [*lines[:begin], kept, *lines[begin:]]):
+        found = [one.splitlines()[0] for one in functions(text_of("\n".join(program)))]
+        headers.append(sum(one.count("noalias %c") for one in found if ".part" in one or ".body" in one))
+    assert headers[0] - headers[1] == (1 if kind == "serial" else 4)  # one part holds all three loops that touch it

@@ -6,6 +6,7 @@ id(buffer) in facts.written(loop)
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
@@ -49,6 +50,7 @@ class Facts:
         """What stands in the sequences of a large function; see `parts`."""
         shared = self._in_several_functions(body)
         self._escaped = frozenset(self._escapes)
+        self._addresses = _addresses(body) if self._escapes else Counter[int]()
         """Buffers of which an address is taken: anything may write them."""
         self.shared = self._escaped | shared
         """Buffers that more than one function sees, by identity."""
@@ -102,6 +104,13 @@ class Facts:
                     used += [id(load.buffer) for load, _ in self.loads(child)]
             found.update(buffer for buffer in used if homes.get(buffer, 0) != home)
         return frozenset(found)
+
+    def escaped_elsewhere(self, stmt: t.Stmt) -> frozenset[int]:
+        """The buffers whose address is taken outside of a statement: who has kept it may write them meanwhile."""
+        if not self._addresses:
+            return frozenset()
+        inside = _addresses(stmt)
+        return frozenset(buffer for buffer, count in self._addresses.items() if count > inside[buffer])
 
     def touched(self, stmt: t.Stmt) -> frozenset[int]:
         """The buffers that a statement reads or writes, by identity."""
@@ -206,6 +215,17 @@ class Facts:
                 copies *= max(1, extent or 1) if unrolls or small else 1
             sizes[id(stmt)] = _Size(copies, loops)
         return sizes[id(root)]
+
+
+def _addresses(root: t.Stmt) -> Counter[int]:
+    """How often the address of each buffer (by identity) is taken."""
+    found = Counter[int]()
+    for stmt in _statements(root):
+        for part in children(stmt):
+            if isinstance(part, n.PrimExpr):
+                calls = (node for node in pre_order(part) if isinstance(node, n.Call) and node.op in _ADDRESSES)
+                found.update(id(load.buffer) for call in calls if isinstance(load := call.args[0], t.BufferLoad))
+    return found
 
 
 def _joined(own: frozenset[int], inner: list[frozenset[int]]) -> frozenset[int]:

@@ -70,9 +70,10 @@ def _outline(
     from .statements import BodyEmitter, counted_loop
 
     parameters = ["ptr %context", f"{llvm_type(begin.dtype)} %offset"]
+    others = self.facts.escaped_elsewhere(stmt)
     for position, (variable, value) in enumerate(captured):
-        noalias = " noalias" if isinstance(variable, t.Buffer) and self.facts.noalias else ""
-        parameters.append(f"{llvm_type(value.dtype)}{noalias} %c{position}")
+        alone = isinstance(variable, t.Buffer) and self.facts.noalias and id(variable) not in others
+        parameters.append(f"{llvm_type(value.dtype)}{' noalias' if alone else ''} %c{position}")
     parameters += ["i64 %first", "i64 %last"]
     module = self.writer.module
     scope = _scope(self, stmt, name)

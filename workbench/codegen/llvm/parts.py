@@ -102,8 +102,9 @@ def _captured(self: BodyEmitter, part: Part) -> Iterator[tuple[n.Var | t.Buffer,
 def _outline(self: BodyEmitter, part: Part, captured: list[tuple[n.Var | t.Buffer, Value]], name: str) -> None:
     """The function ``i32 name(context, captured...)``."""
     parameters = ["ptr noalias %context"]
+    others = self.in_arena | self.facts.escaped_elsewhere(part.body)
     for position, (variable, value) in enumerate(captured):
-        alone = isinstance(variable, t.Buffer) and self.facts.noalias and id(variable) not in self.in_arena
+        alone = isinstance(variable, t.Buffer) and self.facts.noalias and id(variable) not in others
         parameters.append(f"{llvm_type(value.dtype)}{' noalias' if alone else ''} %c{position}")
     lines = [place.line for stmt in part.body.stmts if (place := self.lines.get(id(stmt))) is not None]
     line = min(lines, default=1)
