@@ -59,7 +59,7 @@ _NAMES: dict[str, tuple[str, str | None]] = {
 }
 """Public names: module, and attribute of it (None: the module itself)."""
 
-__all__ = sorted([*_NAMES, "__version__"])
+__all__ = sorted([*_NAMES, "__version__"])  # pyright: ignore[reportUnsupportedDunderAll]  (the table is the list)
 
 
 def __getattr__(name: str) -> Any:

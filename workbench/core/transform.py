@@ -111,7 +111,7 @@ class Pass(Keyed):
     def _checked_run(
         self, run: Callable[[IRModule, PassContext], object], mod: IRModule, context: PassContext
     ) -> IRModule:
-        def completed() -> IRModule:
+        def completed() -> object:
             made = run(mod.copy(), context)
             self._completed(made, mod)
             return made

@@ -27,11 +27,17 @@ Content = str | bytes | Callable[[IO[bytes]], object]
 """Text (UTF-8), bytes, or a function that writes them into an open file."""
 
 
-def write_arrays(path: str | os.PathLike[str], arrays: Mapping[str, np.ndarray], *, code: str = "E-FILE-WRITE") -> Path:
+def write_arrays(
+    path: str | os.PathLike[str],
+    arrays: Mapping[str, np.ndarray],
+    *,
+    compressed: bool = False,
+    code: str = "E-FILE-WRITE",
+) -> Path:
     """Write arrays to an npz file by name, whatever the names: `np.savez` takes "file" for an argument of its own."""
 
     def write(file: IO[bytes]) -> None:
-        with zipfile.ZipFile(file, "w") as archive:
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED if compressed else zipfile.ZIP_STORED) as archive:
             for name, array in arrays.items():
                 with archive.open(f"{name}.npy", "w", force_zip64=True) as entry:
                     np.lib.format.write_array(entry, np.asanyarray(array), allow_pickle=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -34,7 +34,9 @@ def compiled_model(module: IRModule, lowered: Lowered, target: Target) -> Compil
     names = lowered.output_names or tuple(f"output_{index}" for index in range(len(lowered.outputs)))
     # Of the kernels as they were lowered: in a session the module's own are flat by now.
     shapes = {
-        kernel.name: tuple(_buffer_spec(parameter).concrete_shape for parameter in kernel.func.params)
+        kernel.name: tuple(
+            _buffer_spec(buffer).concrete_shape for buffer in cast("tuple[Buffer, ...]", kernel.func.params)
+        )
         for kernel in lowered.kernels
     }
     renamed = {f"output_{index}": name for index, name in enumerate(names)}
@@ -97,7 +99,7 @@ class CompiledFunctions:
                 arguments[parameter.name] = given[parameter.name]
             else:
                 spec = _packed_spec(function, parameter.name)
-                arguments[parameter.name] = np.zeros(spec.shape, spec.dtype.to_numpy())
+                arguments[parameter.name] = np.zeros(spec.concrete_shape, spec.dtype.to_numpy())
         answer = self.module[name](*arguments.values())
         returned = {} if answer is None else {"return": np.asarray(answer)}  # no parameter can have this name
         return {**{key: value for key, value in arguments.items() if key in written}, **returned}

@@ -85,7 +85,8 @@ def attributes_from(saved: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
 
 def outside_from(saved: Any) -> list[dict[str, str]]:
     """By step: the keys of what it read from outside of the plan; files of earlier versions do not say."""
-    for index, one in enumerate(saved if isinstance(saved, list) else [None]):
+    steps: list[Any] = saved if isinstance(saved, list) else [None]
+    for index, one in enumerate(steps):
         if not isinstance(one, dict) or not all(isinstance(key, str) for key in one.values()):
             raise damaged(f"outside[{index}] are no keys by name")
     return saved
@@ -135,7 +136,7 @@ def _tails(saved: dict[str, Any], place: str, version: int) -> tuple[TraceTail, 
 def _anchor(saved: dict[str, Any], place: str) -> Anchor:
     at = _mapping(saved, "at", place)
     entry = at.get("entry", [])
-    calls = entry if isinstance(entry, list) else [None]
+    calls: list[Any] = entry if isinstance(entry, list) else [None]
     if not all(isinstance(call, list) and len(call) == 3 and all(isinstance(part, str) for part in call)
                for call in calls):  # fmt: skip
         raise damaged(f"entry of {place} is no list of calls")

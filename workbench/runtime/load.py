@@ -92,7 +92,7 @@ def _constants(path: Path, specs: tuple[TensorSpec, ...], offsets: list[int]) ->
         dtype = DataType(spec.dtype).to_numpy()
         count = int(np.prod(spec.concrete_shape, dtype=np.int64))
         memory = (ctypes.c_char * (count * dtype.itemsize)).from_address(base + offset)
-        array = np.frombuffer(memory, dtype, count).reshape(spec.concrete_shape)
+        array = np.frombuffer(memoryview(memory), dtype, count).reshape(spec.concrete_shape)
         array.flags.writeable = False
         arrays.append(array)
     _keep.append(handle)

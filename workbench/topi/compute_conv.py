@@ -13,7 +13,7 @@ blocks of channels too.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 from .. import te
 from ..arith import build
@@ -219,7 +219,7 @@ def conv1d(op: Any, data: Any, weight: Any) -> Any:
 def conv2d_transpose(op: Any, data: Any, weight: Any) -> Any:
     """nn.conv2d_transpose: data spread out by the strides, convolved with the kernel turned around."""
     source = layouts.parse(op.data_layout)
-    n, channels, h, w = layouts.transformed_shape(source, NCHW, data.shape)
+    n, channels, h, w = cast("tuple[Any, ...]", layouts.transformed_shape(source, NCHW, data.shape))
     outputs, kh, kw = op.sizes((n, channels, h, w), weight.shape)
     (sh, sw), (dh, dw) = op.strides, op.dilation
     rows, columns = op.out_extent(h, 0, kh), op.out_extent(w, 1, kw)

@@ -299,7 +299,7 @@ def _resized(op: Any, data: TensorType, dtype: str = "") -> TensorType:
     shape: list[Dimension] = list(kind.shape)
     for axis in _HEIGHT_AND_WIDTH[op.layout]:
         shape[axis] = AnyDimension()
-    return TensorType(tuple(shape), dtype or kind.dtype)
+    return TensorType(tuple(shape), DataType(dtype or kind.dtype))
 
 
 @operator("dyn.image.resize2d")

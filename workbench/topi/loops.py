@@ -99,7 +99,8 @@ def scatter_elements(data: TensorType, indices: TensorType, updates: TensorType,
         return None
     loops = _names("k", len(indices.shape))
     extents = [
-        extent if at == axis else min(extent, data.shape[at]) for at, extent in enumerate(indices.concrete_shape)
+        extent if at == axis else min(extent, data.concrete_shape[at])
+        for at, extent in enumerate(indices.concrete_shape)
     ]
     place = ", ".join(loops)
     target = ", ".join("at0" if at == axis else loop for at, loop in enumerate(loops))

@@ -134,7 +134,7 @@ class Resize2D(Operator):
         some_elements(self, kind, PLACES[self.layout][:2], "an image without pixels cannot be resized")
         if not kind.dtype.is_float and self.method != "nearest_neighbor":
             refuse(self, "E-TYPE-DTYPE", "data must be of a float dtype", found=kind.dtype)
-        return TensorType(self._shape(kind.shape), self.out_dtype or kind.dtype)
+        return TensorType(self._shape(kind.shape), DataType(self.out_dtype or kind.dtype))
 
     def _shape(self, shape: Shape) -> Shape:
         height, width, _ = PLACES[self.layout]

@@ -10,6 +10,7 @@ overflow, as LLVM's analysis of strides wants it.
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -18,7 +19,7 @@ from ...tir import nodes as t
 from .types import HANDLE, INDEX, Value, is_constant, memory_type
 
 if TYPE_CHECKING:
-    from .expressions import Emission, ExpressionEmitter
+    from .expressions import ExpressionEmitter
 
 Terms = tuple[int, tuple[tuple[n.PrimExpr, int], ...]]
 """A constant, and expressions with their coefficients."""
@@ -62,7 +63,7 @@ def terms_of(expr: n.PrimExpr) -> Terms:
     return constant, tuple(terms)
 
 
-def place_of(self: ExpressionEmitter, index: n.PrimExpr) -> Emission:
+def place_of(self: ExpressionEmitter, index: n.PrimExpr) -> Generator[n.PrimExpr, Value, Place]:
     """A generator, as the emitters of expressions are, that ends with the `Place` of an index (not a vector)."""
     self.index_depth += 1
     if not self.lean or index.dtype != INDEX:

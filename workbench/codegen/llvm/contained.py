@@ -95,7 +95,7 @@ class Contained:
         """Hand an array over; it stays until it is dropped."""
         compact = np.ascontiguousarray(array)
         header = {"key": key, "dtype": str(DataType(compact.dtype)), "shape": list(array.shape)}
-        self._child.ask("put", header, [memoryview(compact.reshape(-1).view(np.uint8))])
+        self._child.ask("put", header, [compact.reshape(-1).view(np.uint8).data])
 
     def drop(self, keys: Sequence[str]) -> None:
         """Forget arrays."""
@@ -158,7 +158,7 @@ class Contained:
         """
         shapes = [_described(value) for value in values]
         frames = [
-            memoryview(np.ascontiguousarray(value).reshape(-1).view(np.uint8))
+            np.ascontiguousarray(value).reshape(-1).view(np.uint8).data
             for value in values
             if isinstance(value, np.ndarray)
         ]

@@ -63,7 +63,7 @@ class Child:
     def put(self, request: Mapping[str, Any], frames: Sequence[bytearray]) -> list[Any]:
         held = Guarded.empty(DataType(request["dtype"]), tuple(request["shape"]))
         held.array.reshape(-1).view(np.uint8)[:] = np.frombuffer(frames[0], np.uint8)
-        self.arrays[request["key"]] = (held, zlib.crc32(held.memory))
+        self.arrays[request["key"]] = (held, zlib.crc32(held.memory.data))
         return []
 
     def drop(self, request: Mapping[str, Any], frames: Sequence[bytearray]) -> list[Any]:
@@ -127,7 +127,7 @@ class Child:
                 raise WorkbenchError(
                     "E-NUMERICS-OVERRUN", f"{name} writes beyond the ends of its argument {place}", found=found
                 )
-            if key is not None and zlib.crc32(held.memory) != self.arrays[key][1]:
+            if key is not None and zlib.crc32(held.memory.data) != self.arrays[key][1]:
                 raise WorkbenchError("E-NUMERICS-INPUT", f"{name} changes its argument {place}, which it only reads")
         written = [np.ascontiguousarray(held.array).reshape(-1).view(np.uint8) for held in outputs.values()]
         return {"returned": returned}, written

@@ -86,7 +86,7 @@ def content(array: np.ndarray) -> bytes:
     """A digest of dtype, shape and bits."""
     digest = hashlib.blake2b(f"{array.dtype}{array.shape}".encode(), digest_size=16)
     compact = np.ascontiguousarray(array)
-    digest.update(memoryview(compact.reshape(-1).view(np.uint8)))
+    digest.update(compact.reshape(-1).view(np.uint8).data)
     return digest.digest()
 
 

@@ -21,7 +21,7 @@ from ...core.errors import WorkbenchError
 from ...core.module import IRModule
 from ...core.node import post_order, rewrite
 from ...core.transform import PASSES, Pass
-from ...core.whole_file import write_whole
+from ...core.whole_file import write_arrays, write_whole
 from ...relay.ir import expr as r
 from ..history import Stage
 from ..text import constants_in, script
@@ -63,7 +63,7 @@ class Piece:
 def write(piece: Piece, path: Path) -> Path:
     """Write the file, and its arrays beside it."""
     stored = path.with_suffix(".npz")
-    write_whole(stored, lambda file: np.savez_compressed(file, **piece.arrays))
+    write_arrays(stored, piece.arrays, compressed=True)
     unnamed = f"parse(AFTER, CONSTANTS)  # {piece.step} has no name to call it by: call it on module here"
     values = {
         "step": piece.step, "what": piece.what.replace('"""', "'''").replace("\\", "/"), "before": piece.before,
@@ -219,8 +219,8 @@ def _cut(end: r.Call, seen: list[Seen], depth: int) -> tuple[IRModule, list[np.n
     params: dict[int, r.Var] = {}
     given: list[np.ndarray] = []
     for node in post_order(end):
-        cut = isinstance(node, r.Call) and id(node) in values and id(node) not in inside
-        if not cut and not isinstance(node, r.Var):
+        cut = id(node) in values and id(node) not in inside
+        if not (isinstance(node, r.Var) or (isinstance(node, r.Call) and cut)):
             continue
         value = values.get(id(node), operands.get(id(node)))
         if not isinstance(value, np.ndarray) or id(node) in params:

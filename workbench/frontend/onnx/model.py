@@ -105,10 +105,11 @@ def import_model(
 def _require_clean(found: ImportedModel, options: Mapping[str, Any]) -> None:
     """In strict mode, refuse what would only be noted."""
     if options.get("strict") and found.notes:
+        first, *others = found.notes
         raise WorkbenchError(
             "E-IMPORT-STRICT",
-            f"the model is not clean: {len(found.notes)} note{'s' if len(found.notes) > 1 else ''}",
-            where=found.notes[0].split(":")[0],
+            f"the model is not clean: {len(found.notes)} note{'s' if others else ''}",
+            where=first.split(":")[0],
             found="; ".join(found.notes),
             expected="a model without notes, since strict is on",
             fix='export the model again, or leave out convert_config={"strict": True}',

@@ -166,7 +166,7 @@ def read_range(descriptor: int, offset: int, count: int) -> np.ndarray:
     array = np.empty(count, np.uint8)
     filled = 0
     while filled < count:
-        got = os.preadv(descriptor, [memoryview(array)[filled : filled + PART]], offset + filled)
+        got = os.preadv(descriptor, [array.data[filled : filled + PART]], offset + filled)
         if not got:
             break
         filled += got
