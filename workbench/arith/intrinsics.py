@@ -50,7 +50,7 @@ def _erf(value: Any) -> Any:
     return np.vectorize(math.erf, otypes=[np.float64])(value).astype(np.asarray(value).dtype)
 
 
-def _itself(value: Any) -> Any:
+def _first(value: Any, *others: Any) -> Any:
     return value
 
 
@@ -101,14 +101,14 @@ def _define_general() -> None:
         ),
         Intrinsic("popcount", 1, Result.FIRST, "number of bits set", np.bitwise_count),
         Intrinsic("reinterpret", 1, Result.GIVEN, "the same bits as another dtype of equal width", None),
-        Intrinsic("likely", 1, Result.FIRST, "a condition expected to hold", _itself),
+        Intrinsic("likely", 1, Result.FIRST, "a condition expected to hold", _first),
         Intrinsic("if_then_else", 3, Result.SECOND, "one arm is evaluated: (condition, true, false)", None),
         Intrinsic(
             "index_within",
             6,
             Result.FIRST,
             "(index in range, as computed, as given, least, extent, text): the first; BoundCheck reports others",
-            lambda index, *_: index,
+            _first,
         ),
         Intrinsic("shuffle", None, Result.GIVEN, "(vector, index...): lanes picked by constant indices", None),
         Intrinsic("reduce_add", 1, Result.GIVEN, "sum of the lanes, in order", None),
