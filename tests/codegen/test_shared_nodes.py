@@ -27,6 +27,7 @@ NEXT = (
     'T.tvm_stack_make_array(T.address_of(E[0]), T.tvm_stack_make_shape(1), 0, 1, T.int32(0), 0), dtype="int32"))'
 )
 """Zero; E is three times itself and 1, modulo 8."""
+PLAIN = NEXT.removeprefix("T.float32(")[:-1]
 INNER = f"C[i] = T.float32(E[0]) + {NEXT} + T.float32(E[0]) * T.float32(16.0)"
 BODIES: dict[str, tuple[str, Callable[[np.ndarray, np.ndarray, np.ndarray], None]]] = {}
 
@@ -134,7 +135,7 @@ def _(a: np.ndarray, e: np.ndarray, c: np.ndarray) -> None:
 
 
 @program("whole numbers", f"""    for i in T.serial(8):
-        C[i] = T.float32(E[0] + {NEXT.removeprefix("T.float32(")[:-1]} + E[0] - E[0] * 2)
+        C[i] = T.float32(E[0] + {PLAIN} + E[0] - E[0] * 2)
         C[i] = C[i] + T.float32(E[0])
 """)  # fmt: skip
 def _(a: np.ndarray, e: np.ndarray, c: np.ndarray) -> None:
@@ -142,6 +143,26 @@ def _(a: np.ndarray, e: np.ndarray, c: np.ndarray) -> None:
         before = e[0]
         following(e)
         c[i] = before + e[0] - 2 * e[0] + e[0]
+
+
+@program("a comparison", f"""    for i in T.serial(8):
+        C[i] = T.Select(E[0] > {PLAIN} + E[0], T.float32(100), T.float32(E[0]))
+        C[i] = C[i] + T.if_then_else(E[0] == {PLAIN} + E[0], T.float32(1000), T.float32(2000))
+        if E[0] * 2 <= {PLAIN} + E[0] * 2:
+            C[i] = C[i] + T.float32(0.5)
+""")  # fmt: skip
+def _(a: np.ndarray, e: np.ndarray, c: np.ndarray) -> None:
+    for i in range(8):
+        before = e[0]
+        following(e)
+        c[i] = 100 if before > e[0] else e[0]
+        before = e[0]
+        following(e)
+        c[i] += 1000 if before == e[0] else 2000
+        before = e[0]
+        following(e)
+        if before <= e[0]:
+            c[i] += 0.5
 
 
 @program("a let within an expression", f"""    for i in T.serial(8):

@@ -20,6 +20,7 @@ from ..core.dtype import DataType
 from . import build
 from . import nodes as n
 from .forms import EVERYTHING, FINITE, Atoms, Form, Interval, Unit
+from .intrinsics import is_pure
 from .laws import LAWS, LEAVES, opaque
 from .matching import BOOL, TRUTH, Made, equal_trees, operands
 from .nodes import PrimExpr, Var
@@ -39,6 +40,8 @@ class Simplifier:
         self.results: dict[int, Made] = {}
         self._written: dict[Any, PrimExpr] = {}
         self._alive: list[Any] = []
+        self._changing: set[int] = set()
+        """Expressions with a call that has effects, by identity."""
         for variable, (low, high) in (ranges or {}).items():
             self.bind(variable, low, high)
 
@@ -193,12 +196,24 @@ class Simplifier:
                 continue
             rule = LAWS.get(type(node))
             if ready or rule in LEAVES:
-                made[id(node)] = rule(self, node) if rule is not None else opaque(self, node)
+                free = rule is not None and not self._changes_memory(node)
+                made[id(node)] = rule(self, node) if free and rule is not None else opaque(self, node)
                 self._alive.append(node)
                 continue
             stack.append((node, True))
             stack.extend((part, False) for part in reversed(operands(node)))
         return made[id(root)]
+
+    def _changes_memory(self, node: PrimExpr) -> bool:
+        """Whether a call in an expression has effects: loads on its two sides are then two values, if they look alike.
+
+        Such an expression stays as it is, with simpler parts.
+        """
+        calls = isinstance(node, n.Call) and not is_pure(node.op)
+        if calls or (self._changing and any(id(part) in self._changing for part in operands(node))):
+            self._changing.add(id(node))
+            return True
+        return False
 
     def expr_of(self, made: Made) -> PrimExpr:
         if made.expr is not None:
