@@ -269,6 +269,17 @@ def test_a_result_without_axes_is_compared() -> None:
     assert report, f"{report}"
 
 
+def test_inputs_of_one_name_are_called_as_the_model_calls_them() -> None:
+    inputs = [relay.var("x", shape=(4,)) for _ in range(3)]
+    session = wb.open(relay.Function(inputs, inputs[0] - inputs[1] * inputs[2]))
+    given = {"x": np.ones(4, "float32"), "x_1": np.full(4, 2, "float32"), "x_2": np.full(4, 3, "float32")}
+    assert session.run(given)["output_0"][0] == -5 and session.check_numerics(given)
+    assert session["FuseOps"].first_wrong_rewrite(given) is None
+    with pytest.raises(WorkbenchError) as caught:
+        session.check_numerics({"x": given["x"]})
+    assert caught.value.code == "E-RUN-INPUT" and "'x_1' is missing" in caught.value.message
+
+
 @pytest.mark.parametrize("dtype", ["float8_e4m3fn", "float8_e5m2", "float4_e2m1fn", "bfloat16"])
 def test_what_only_a_pass_makes_computable_is_no_fault_of_code_generation(dtype: str) -> None:
     x = relay.var("x", shape=(4, 8), dtype=dtype)

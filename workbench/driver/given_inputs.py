@@ -16,6 +16,7 @@ from ..arith.nodes import Var
 from ..core.arguments import by_name
 from ..core.errors import WorkbenchError, nearest
 from ..core.module import IRModule
+from ..lower.entry import input_names
 from ..relay.ir.types import TensorType
 from ..runtime.model import TensorSpec, conform
 from ..tir.nodes import PrimFunc
@@ -39,7 +40,8 @@ def given_inputs(module: IRModule, inputs: Any, where: str) -> dict[str, np.ndar
         specs = {parameter.name: _spec(parameter) for parameter in entry.params}
         optional = set(entry.attrs.get("written", ()) if "signature" in entry.attrs else written_names(entry))
     else:
-        specs = {parameter.name_hint: _relay_spec(parameter) for parameter in entry.params}
+        named = zip(input_names(entry), entry.params, strict=True)  # as the compiled model has them
+        specs = {name: _relay_spec(name, parameter) for name, parameter in named}
     require_names(given, specs, optional)
     return {
         name: conform(spec, given[name]) if spec is not None else np.asarray(given[name])
@@ -74,10 +76,10 @@ def _spec(parameter: Any) -> TensorSpec:
     return TensorSpec(parameter.name, _extents(parameter.shape), parameter.dtype)
 
 
-def _relay_spec(parameter: Any) -> TensorSpec | None:
+def _relay_spec(name: str, parameter: Any) -> TensorSpec | None:
     """Of a tensor; nothing is known of other values."""
     kind = parameter.checked_type
-    return TensorSpec(parameter.name_hint, _extents(kind.shape), kind.dtype) if isinstance(kind, TensorType) else None
+    return TensorSpec(name, _extents(kind.shape), kind.dtype) if isinstance(kind, TensorType) else None
 
 
 def _extents(shape: Any) -> tuple[int | str, ...]:

@@ -117,7 +117,7 @@ def lower_module(mod: IRModule, target: Target) -> Lowered:
         raise WorkbenchError("E-LOWER-MAIN", "main is not a relay function", found=type(main).__name__)
     entry = _Entry(target, shared=shared_by_branches(main))
     inputs: list[tuple[str, TensorType]] = []
-    for parameter, name in zip(main.params, _input_names(main), strict=True):
+    for parameter, name in zip(main.params, input_names(main), strict=True):
         (tensor,) = tensor_types(parameter.checked_type, f"parameter {parameter.name_hint}")
         _require_static(tensor, f"parameter {parameter.name_hint} of main")
         buffer = decl_buffer(tensor.concrete_shape, tensor.dtype, entry.unique(parameter.name_hint))
@@ -156,7 +156,7 @@ def _require_static(tensor: TensorType, where: str) -> None:
         )
 
 
-def _input_names(main: r.Function) -> list[str]:
+def input_names(main: r.Function) -> list[str]:
     """A name for each parameter, by which it is set: its own; where several have one, the later ones get numbers."""
     own = [parameter.name_hint for parameter in main.params]
     taken, names = set(own), dict[str, None]()
