@@ -67,6 +67,18 @@ def test_an_entry_branches_once_a_call_and_leaves_through_one_block() -> None:
     assert text.count("  ret i32") == 3
 
 
+def test_divisions_of_counters_round_one_way_only() -> None:
+    text = """
+def f(A: T.Buffer((720,), "int64"), B: T.Buffer((720,), "int64"), C: T.Buffer((720,), "int64")):
+    for i in T.serial(720):
+        B[i] = A[i] // 10
+        C[i] = i // 24 + i % 24 + i // 10
+    """
+    found = kernel_text(artefact(text).texts["f"])
+    assert (found.count("udiv"), found.count("urem")) == (2, 1)
+    assert found.count("sdiv") == 1  # what is loaded may be negative
+
+
 def test_text_is_the_same_every_time() -> None:
     first, second = artefact(SAXPY), artefact(SAXPY)
     assert first.texts == second.texts

@@ -177,14 +177,18 @@ def test_division_by_constants(divisor: int) -> None:
     np.testing.assert_array_equal(d, a % divisor)
 
 
+@pytest.mark.parametrize("loops", ["for i in T.serial(64)", "for i in T.vectorized(64)"])
+@pytest.mark.parametrize("source", ["float32", "float64"])
 @pytest.mark.parametrize("target", ["int8", "int32", "int64", "uint8", "uint64"])
-def test_float_to_integer_saturates(target: str) -> None:
+def test_float_to_integer_saturates(target: str, source: str, loops: str) -> None:
     limits = np.iinfo(target)
-    values = padded(np.concatenate([SPECIAL, np.array([1e10, -1e10, 1e20, 2.9, -2.9, 255.5], "float32")]), 64)
+    edges = np.array([1e10, -1e10, 1e20, 2.9, -2.9, 255.5, 2**31, -(2**31), 2**63, -(2**63), 2**31 - 128], "float32")
+    near = np.nextafter(edges.astype(source), 0)
+    values = padded(np.concatenate([SPECIAL.astype(source), edges.astype(source), near]), 64)
     found = np.zeros(64, target)
     text = f"""
-    def f(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "{target}")):
-        for i in T.serial(64):
+    def f(A: T.Buffer((64,), "{source}"), B: T.Buffer((64,), "{target}")):
+        {loops}:
             B[i] = T.Cast("{target}", A[i])
     """
     call(text, values, found)

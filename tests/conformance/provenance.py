@@ -76,7 +76,7 @@ def measure(session: Any, native: bool = True) -> list[Row]:
         for kind, node in _things(functions):
             counts[kind] += 1
             traced[kind] += _reaches(known.sources_of(node))
-        rows += [Row(known.label, kind, counts[kind], traced[kind], Counter()) for kind in counts]
+        rows += [Row(known.step.label, kind, counts[kind], traced[kind], Counter()) for kind in counts]
     for form, stage in NATIVE.items() if native else ():
         how: Counter[str] = Counter()
         reached = 0

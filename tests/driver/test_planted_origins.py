@@ -18,7 +18,7 @@ from workbench.relay.ir import expr as r
 from workbench.tir import nodes as t
 from workbench.tir.transforms.pipeline import KERNEL_PIPELINE
 
-SEEDS = range(5)
+SEEDS = range(7)
 CHANGING = ("BackwardFoldScaleAxis", "ForwardFoldScaleAxis", "ToMixedPrecision")
 """Passes that scale or cast constants, which then do not tell the truth any more: all calls have an origin still."""
 

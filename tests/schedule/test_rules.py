@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from tests.conftest import Golden
 from tests.schedule.executing import inputs
 from workbench import te
 from workbench.arith import build
+from workbench.codegen.llvm.facts import needs_one_pass
 from workbench.core.node import post_order
 from workbench.schedule import Schedule, Trace, rules
 from workbench.schedule.rules import conv as conv_rules
@@ -19,6 +21,7 @@ from workbench.schedule.rules.shapes import Machine
 from workbench.target import Target
 from workbench.tir import nodes as t
 from workbench.tir.interpret import interpret
+from workbench.tir.transforms.pipeline import lower
 from workbench.topi.nn_conv import Conv2D
 from workbench.topi.nn_dense import BatchMatMul, DensePack, MatMul
 from workbench.topi.nn_norm import Softmax
@@ -104,6 +107,54 @@ def mean() -> t.PrimFunc:
     return te.create_prim_func([x, te.compute((2, 6), lambda n, c: total[n, c] * 0.25, name="mean")])
 
 
+def split_heads() -> t.PrimFunc:
+    """(6, 64) as (2, 4 heads, 3, 16): rows of the result are parts of rows of the operand."""
+    x, bias = te.placeholder((6, 64), name="X"), te.placeholder((64,), name="bias")
+
+    def at(n: Any, head: Any, word: Any, lane: Any) -> Any:
+        flat = (n * 3 + word) * 64 + head * 16 + lane
+        return x[flat // 64, flat % 64] + bias[flat % 64]
+
+    return te.create_prim_func([x, bias, te.compute((2, 4, 3, 16), at, name="heads")])
+
+
+def joined_heads() -> t.PrimFunc:
+    x = te.placeholder((2, 4, 3, 16), name="X")
+    made = te.compute((6, 64), lambda i, j: x[i // 3, j // 16, i % 3, j % 16], name="joined")
+    return te.create_prim_func([x, made])
+
+
+def crossing_rows() -> t.PrimFunc:
+    """Vectors of 16 would cross the ends of what is taken of each row."""
+    x = te.placeholder((4, 32), name="X")
+    return te.create_prim_func([x, te.compute((2, 48), lambda i, j: x[i * 2 + j // 24, j % 24], name="joined")])
+
+
+def transposed() -> t.PrimFunc:
+    x = te.placeholder((10, 12), name="X")
+    return te.create_prim_func([x, te.compute((12, 10), lambda i, j: x[j, i] + 1.0, name="turned")])
+
+
+def taken() -> t.PrimFunc:
+    """Rows that a table tells."""
+    x, table = te.placeholder((9, 32), name="X"), te.placeholder((5,), "int64", name="table")
+    row = lambda i: build.maximum(build.minimum(table[i], 8), 0)  # noqa: E731
+    return te.create_prim_func([x, table, te.compute((5, 32), lambda i, j: x[row(i), j] * 2.0, name="taken")])
+
+
+def sums(*shape: int) -> t.PrimFunc:
+    x = te.placeholder(shape, name="X")
+    k = te.reduce_axis((0, shape[-1]), name="k")
+    return te.create_prim_func([x, te.compute(shape[:-1], lambda *i: te.sum(x[(*i, k)], axis=[k]), name="total")])
+
+
+def row_means() -> t.PrimFunc:
+    x = te.placeholder((3, 10, 37), name="X")
+    k = te.reduce_axis((0, 37), name="k")
+    total = te.compute((3, 10), lambda i, j: te.sum(x[i, j, k], axis=[k]), name="total")
+    return te.create_prim_func([x, te.compute((3, 10), lambda i, j: total[i, j] * 0.25, name="mean")])
+
+
 KERNELS: dict[str, Callable[[], t.PrimFunc]] = {
     "conv": lambda: convolution(3, 40, 9, 3), "conv 1x1": lambda: convolution(4, 20, 13, 1),
     "conv stride": lambda: convolution(3, 16, 9, 3, 1, 2), "conv depthwise": lambda: convolution(24, 24, 9, 3, 24),
@@ -116,6 +167,9 @@ KERNELS: dict[str, Callable[[], t.PrimFunc]] = {
     "batch_matmul": batched, "softmax": rows, "softmax columns": columns,
     "elementwise": lambda: elementwise(2, 5, 6, 6),
     "elementwise odd": lambda: elementwise(1, 3, 7), "mean": mean,
+    "split heads": split_heads, "joined heads": joined_heads, "crossing rows": crossing_rows,
+    "transposed": transposed, "taken": taken, "sums": lambda: sums(3, 10, 37), "sums prime": lambda: sums(7, 40),
+    "row means": row_means, "sums one": lambda: sums(1, 1, 33), "sums many": lambda: sums(4, 96, 48),
 }  # fmt: skip
 
 
@@ -145,6 +199,33 @@ def vector_loops(sch: Schedule, block: str) -> list[int]:
         for loop in sch.state.tree.blocks[block].loops
         if loop.kind is t.ForKind.VECTORIZED
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "block", "lanes"),
+    (("split heads", "heads", [16]), ("joined heads", "joined", [16]), ("taken", "taken", [16]),
+     ("crossing rows", "joined", []), ("transposed", "turned", [])),
+)  # fmt: skip
+def test_rows_in_step_with_memory_become_vectors(name: str, block: str, lanes: list[int]) -> None:
+    assert vector_loops(rules.default(Kernel(KERNELS[name]())), block) == lanes
+
+
+def test_short_rows_that_are_apart_in_memory_are_written_out() -> None:
+    loops = rules.default(Kernel(transposed())).state.tree.blocks["turned"].loops
+    assert [loop.kind for loop in loops] == [t.ForKind.SERIAL, t.ForKind.UNROLLED]
+
+
+@pytest.mark.parametrize(("shape", "together"), (((3, 10, 37), 5), ((7, 40), 7), ((4, 96, 48), 8), ((1, 1, 33), 1)))
+def test_sums_along_memory_are_added_up_side_by_side(shape: tuple[int, ...], together: int) -> None:
+    loops = rules.default(Kernel(sums(*shape))).state.tree.blocks["total"].loops
+    unrolled = [loop.extent.value for loop in loops if loop.kind is t.ForKind.UNROLLED]  # type: ignore[attr-defined]
+    assert unrolled == ([together] if together > 1 else [])
+
+
+@pytest.mark.parametrize("name", ("split heads", "joined heads", "transposed", "taken", "row means"))
+def test_their_code_needs_one_pass(name: str) -> None:
+    lowered = lower(rules.default(Kernel(KERNELS[name]())).func)
+    assert needs_one_pass(lowered.body)
 
 
 @pytest.mark.parametrize(

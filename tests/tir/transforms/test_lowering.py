@@ -182,6 +182,22 @@ def test_lowering_twice_changes_nothing() -> None:
     assert lower(once) is once
 
 
+def test_digits_of_a_counter_that_are_in_step_with_memory_become_one_number() -> None:
+    func = function(
+        """
+    def f(A: T.Buffer((3, 10, 24, 16), "float32"), B: T.Buffer((30, 384), "float32")):
+        for x in T.serial(720):
+            for y in T.vectorized(16):
+                A[x // 240, x // 24 % 10, x % 24, y] = B[x // 24, x % 24 * 16 + y] + T.float32(1.0)
+    """
+    )
+    text = script(lower(func))
+    assert "A[T.ramp(x * 16, 1, 16)] = B[T.ramp(x * 16, 1, 16)]" in text
+    a, b = np.zeros((3, 10, 24, 16), "float32"), np.arange(11520, dtype="float32").reshape(30, 384)
+    build(func)(a, b)
+    np.testing.assert_array_equal(a.reshape(30, 384), b + 1)
+
+
 def test_the_checked_pipeline_checks_before_flattening() -> None:
     assert CHECKED_PIPELINE.index("BoundCheck") < CHECKED_PIPELINE.index("FlattenBuffer")
     assert set(KERNEL_PIPELINE) < set(CHECKED_PIPELINE)

@@ -24,14 +24,14 @@ COMPARE_CODES: Final = {
 """By node class: codes for floats, signed and unsigned integers."""
 
 
-def divide(self: ExpressionEmitter, kind: str, a: Value, b: Value) -> Value:
-    """`kind` is Div, Mod, FloorDiv or FloorMod."""
+def divide(self: ExpressionEmitter, kind: str, a: Value, b: Value, nonnegative: bool = False) -> Value:
+    """`kind` is Div, Mod, FloorDiv or FloorMod; `nonnegative` says that `a` is at least 0."""
     dtype = a.dtype
     if dtype.is_float:
         return self.assign(dtype, f"{'fdiv contract' if kind == 'Div' else 'frem'} {a.typed}, {b.text}")
     known = known_integer(b)
     if known is not None and known > 0:
-        return _by_constant(self, kind, a, b, known)
+        return _by_constant(self, kind, a, b, known, nonnegative)
     zero = self.assign(_bool(a), f"icmp eq {b.typed}, {constant(0, dtype)}")
     if dtype.is_int:
         minus_one = self.assign(_bool(a), f"icmp eq {b.typed}, {constant(-1, dtype)}")
@@ -47,10 +47,10 @@ def divide(self: ExpressionEmitter, kind: str, a: Value, b: Value) -> Value:
     return self.assign(dtype, f"select {zero.typed}, {dtype_constant(0, a)}, {result.typed}")
 
 
-def _quotient_or_rest(self: ExpressionEmitter, kind: str, a: Value, b: Value) -> Value:
-    """Division by a divisor that is neither 0 nor -1."""
+def _quotient_or_rest(self: ExpressionEmitter, kind: str, a: Value, b: Value, nonnegative: bool = False) -> Value:
+    """Division by a divisor that is neither 0 nor -1, with `nonnegative` a positive one."""
     dtype = a.dtype
-    if not dtype.is_int:
+    if not dtype.is_int or nonnegative:
         return self.assign(dtype, f"{'udiv' if kind in ('Div', 'FloorDiv') else 'urem'} {a.typed}, {b.text}")
     if kind == "Div":
         return self.assign(dtype, f"sdiv {a.typed}, {b.text}")
@@ -69,15 +69,24 @@ def _quotient_or_rest(self: ExpressionEmitter, kind: str, a: Value, b: Value) ->
     return self.assign(dtype, f"select {adjust.typed}, {lower.typed}, {quotient.typed}")
 
 
-def _by_constant(self: ExpressionEmitter, kind: str, a: Value, b: Value, divisor: int) -> Value:
+def _by_constant(self: ExpressionEmitter, kind: str, a: Value, b: Value, divisor: int, nonnegative: bool) -> Value:
     """A positive constant: shifts and masks for powers of two."""
     dtype = a.dtype
-    if kind in ("FloorDiv", "FloorMod") and divisor & (divisor - 1) == 0:
-        if kind == "FloorMod":
+    number = known_integer(a)
+    if number is not None:
+        return Value(constant(_exact(kind, number, divisor), dtype), dtype)
+    if (kind in ("FloorDiv", "FloorMod") or nonnegative) and divisor & (divisor - 1) == 0:
+        if kind in ("FloorMod", "Mod"):
             return self.assign(dtype, f"and {a.typed}, {constant(divisor - 1, dtype)}")
         shift = "ashr" if dtype.is_int else "lshr"
         return self.assign(dtype, f"{shift} {a.typed}, {constant(divisor.bit_length() - 1, dtype)}")
-    return _quotient_or_rest(self, kind, a, b)
+    return _quotient_or_rest(self, kind, a, b, nonnegative)
+
+
+def _exact(kind: str, a: int, divisor: int) -> int:
+    if kind in ("FloorDiv", "FloorMod") or a >= 0:
+        return a // divisor if kind.endswith("Div") else a % divisor
+    return -(-a // divisor) if kind == "Div" else -(-a % divisor)
 
 
 def known_integer(b: Value) -> int | None:

@@ -14,13 +14,17 @@ from collections.abc import Iterable, Mapping
 from difflib import SequenceMatcher
 from typing import Final
 
-from .lines import FUNCTION, LOOP, Loop, Spot, common_loops, first_line, unpacked_column
+from .lines import FLOW, FUNCTION, LOOP, Loop, Spot, common_loops, first_line, unpacked_column
 
 _LOC: Final = re.compile(r"^\s*\.loc\s+\d+\s+(\d+)(?:\s+(\d+))?")
 _LABEL: Final = re.compile(r"^([\w.$]+|\"[^\"]+\"):")
 _COMMENT: Final = re.compile(r"\s*(#|//|@ ).*$")
 _CONTRACTED: Final = re.compile(r"v?fn?m(add|sub|acc|la|ls)")
 """Instructions made of a product and a sum, which may belong to two expressions."""
+_CONSTANT: Final = re.compile(r"\.L\(%rip\).*, %[xyz]?(\w+)$")
+"""An instruction that loads from the constants of a function, and its register."""
+MOST_BETWEEN: Final = 400
+"""Instructions between the load of a constant and its use."""
 _NUMBERED: Final = re.compile(r"\.L\w+")
 ALIGNED_AT_MOST: Final = 20_000
 """Instructions of one function that are aligned; beyond, only what LLVM kept is known."""
@@ -52,15 +56,16 @@ def read_assembly(text: str, again: str, loops: Loops) -> list[Spot]:
 def _instructions(text: str, loops: Loops) -> list[tuple[Spot, str]]:
     """Each instruction, placed by the last ``.loc`` in front of it."""
     found: list[tuple[Spot, str]] = []
-    symbol, line, how, column = "", 0, FUNCTION, 0
+    symbol, line, how, column, begun = "", 0, FUNCTION, 0, False
     for number, written in enumerate(text.split("\n"), 1):
         located = _LOC.match(written)
         label = _LABEL.match(written) if located is None else None
         if located is not None:
-            line = int(located[1])
+            begun = begun or "prologue_end" in written
+            line = int(located[1]) if begun else 0  # before, no instruction has a location of its own
             how, column = unpacked_column(int(located[2] or 0))
         elif label is not None and not label[1].startswith((".L", "L")):
-            symbol, line, how, column = label[1].strip('"'), 0, FUNCTION, 0
+            symbol, line, how, column, begun = label[1].strip('"'), 0, FUNCTION, 0, False
         elif written.lstrip().startswith(".section") and ".text" not in written:
             symbol = ""
         elif symbol and written.startswith("\t") and written[1:2] not in (".", "#", "/", "@", ""):
@@ -68,7 +73,22 @@ def _instructions(text: str, loops: Loops) -> list[tuple[Spot, str]]:
             code = _NUMBERED.sub(".L", _COMMENT.sub("", written.strip()))
             part = -column if _CONTRACTED.match(code) else column
             found.append((Spot(number, symbol, line, around, how, part), code))
-    return _with_neighbours(found)
+    return _with_neighbours(_with_users(found))
+
+
+def _with_users(found: list[tuple[Spot, str]]) -> list[tuple[Spot, str]]:
+    """Constants loaded in front of a loop (x86): the place of the first instruction that uses one."""
+    done = list(found)
+    for number, (spot, code) in enumerate(found):
+        loaded = _CONSTANT.search(code) if spot.line == 0 else None
+        for user, written in found[number + 1 : number + 1 + MOST_BETWEEN] if loaded is not None else ():
+            if user.function != spot.function:
+                break
+            if re.search(rf"%[xyz]?{loaded[1]}\b", written):
+                if user.line:
+                    done[number] = (user._replace(text_line=spot.text_line, how=FLOW), code)
+                break
+    return done
 
 
 def _with_neighbours(found: list[tuple[Spot, str]]) -> list[tuple[Spot, str]]:

@@ -71,10 +71,29 @@ def _to_bfloat(self: ExpressionEmitter, value: Value, target: DataType) -> Value
 def _float_to_integer(self: ExpressionEmitter, value: Value, target: DataType) -> Value:
     if value.dtype.bits == 16:
         value = cast(self, value, _float32(value.dtype))
+    if target.is_vector and target.is_int and target.bits >= 32 and "sse2" in self.writer.module.features:
+        return _saturated(self, value, target)
     name = f"llvm.fpto{'s' if target.is_int else 'u'}i.sat"
     full = f"{name}.{suffix(Value('', target))}.{suffix(value)}"
     callee = self.writer.module.intrinsic(full, llvm_type(target), [llvm_type(value.dtype)])
     return self.assign(target, f"call {llvm_type(target)} {callee}({value.typed})")
+
+
+def _saturated(self: ExpressionEmitter, value: Value, target: DataType) -> Value:
+    """Vectors on x86, whose instruction does not saturate: LLVM would convert and compare lane by lane."""
+    truth = DataType("bool").with_lanes(target.lanes)
+    least, greatest = target.limits()
+    inside = _convert(self, "fptosi", value, target)
+    result = self.assign(target, f"freeze {inside.typed}")
+    for test, bound, limit in (("olt", float(least), least), ("oge", float(greatest + 1), greatest)):
+        outside = self.assign(truth, f"fcmp {test} {value.typed}, {constant(bound, value.dtype)}")
+        result = self.assign(target, f"select {outside.typed}, {_typed(limit, target)}, {result.typed}")
+    unordered = self.assign(truth, f"fcmp uno {value.typed}, {value.text}")
+    return self.assign(target, f"select {unordered.typed}, {_typed(0, target)}, {result.typed}")
+
+
+def _typed(number: int, dtype: DataType) -> str:
+    return Value(constant(number, dtype), dtype).typed
 
 
 def _integer_to_float(self: ExpressionEmitter, value: Value, target: DataType) -> Value:

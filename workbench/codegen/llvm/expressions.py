@@ -313,7 +313,8 @@ def _opcode(self: ExpressionEmitter, op: str, dtype: DataType) -> str:
 def _division(self: ExpressionEmitter, node: Any) -> Emission:
     a = yield node.a
     b = yield node.b
-    return divide(self, type(node).__name__, a, b)
+    nonnegative = is_constant(b.text) and a.dtype.is_int and self.facts.intervals.nonnegative(node.a)
+    return divide(self, type(node).__name__, a, b, nonnegative)
 
 
 def _min_max(self: ExpressionEmitter, node: Any) -> Emission:

@@ -13,13 +13,18 @@ from typing import Final, NamedTuple
 from ...arith import nodes as n
 from ...core.node import children, pre_order
 from ...tir import nodes as t
-from ...tir.transforms.linear import multiple_of
+from ...tir.transforms.linear import linear, multiple_of, structure
+from .intervals import Intervals
 from .parts import Part, parts_of
 
 MAX_COPIES: Final = 1024
 """Statements that unrolled loops may become; larger ones are left to LLVM."""
 MOST_STEPS, MOST_STATEMENTS = 8, 128
 """A small loop of a lean function: its iterations, and the statements that it may become."""
+ON_STACK: Final = 4096
+"""Elements of a buffer that is on the stack whatever its dtype."""
+INTERLEAVED: Final = 8
+"""Stores that are so many elements apart LLVM joins to vectors, if others fill the gaps."""
 _ADDRESSES: Final = ("address_of", "access_ptr")
 
 
@@ -42,6 +47,7 @@ class Facts:
         self._loads: dict[int, tuple[tuple[t.BufferLoad, bool], ...]] = {}
         self._variables: dict[int, frozenset[int] | None] = {}
         self._multiples: dict[int, int] = {}
+        self.intervals = Intervals(body)
         self._alive: list[n.PrimExpr] = []
         """What is known by its identity; some of it is made while code is emitted."""
         self._sizes: dict[int, _Size] = {}
@@ -248,22 +254,26 @@ def _extent(loop: t.For) -> int | None:
 
 
 def has_explicit_vectors(body: t.Stmt) -> bool:
-    """Whether every innermost loop of a function works on vectors; parallel loops in it are functions of their own.
+    """Whether every innermost loop of a function works on vectors, or on scalars of which LLVM could make none.
 
-    Such a function gains nothing from LLVM's loop passes.  One without loops neither.
+    Such a function gains nothing from LLVM's loop passes.  One without loops neither.  Parallel loops in it are
+    functions of their own.
     """
+    own: set[int] = set()
     pending: list[t.Stmt] = [body]
     while pending:
         stmt = pending.pop()
         if isinstance(stmt, t.While):
             return False
+        if isinstance(stmt, t.AllocBuffer) and "arena_offset" not in stmt.annotations and _is_short(stmt.buffer):
+            own.add(id(stmt.buffer))
         inner = [child for child in children(stmt) if isinstance(child, t.Stmt)]
-        if not isinstance(stmt, t.For):
+        if not isinstance(stmt, t.For) or _unrolls(stmt):
             pending.extend(inner)
         elif stmt.kind is not t.ForKind.PARALLEL or stmt is body:
             if not _is_innermost(stmt):
                 pending.extend(inner)
-            elif not _has_vector(stmt):
+            elif not (_has_vector(stmt) or _adds_up(stmt, own) or _scatters(stmt)):
                 return False
     return True
 
@@ -278,7 +288,7 @@ def needs_one_pass(body: t.Stmt) -> bool:
 
 
 def _has_condition(loop: t.For) -> bool:
-    inside = {id(stmt.var) for stmt in _statements(loop.body) if isinstance(stmt, t.For)}
+    inside = {id(stmt.var) for stmt in _statements(loop) if isinstance(stmt, t.For)}
     conditions = (stmt.condition for stmt in _statements(loop.body) if isinstance(stmt, t.IfThenElse))
     return any(
         isinstance(node, n.Var) and id(node) not in inside
@@ -297,6 +307,36 @@ def _unrolls(loop: t.For | t.While) -> bool:
 
 def _has_vector(loop: t.For) -> bool:
     return any(isinstance(stmt, t.BufferStore) and stmt.value.dtype.is_vector for stmt in _statements(loop.body))
+
+
+def _adds_up(loop: t.For, own: set[int]) -> bool:
+    """Whether a loop only adds floats to the same places of a buffer of the function's own, in the order written."""
+    body = loop.body
+    while isinstance(body, t.For) and _unrolls(body):
+        body = body.body
+    if not isinstance(body, t.BufferStore) or not isinstance(body.value, n.Add) or not body.value.dtype.is_float:
+        return False
+    total, (index, *_) = body.value.a, (*body.indices, None)
+    if id(body.buffer) not in own or not isinstance(total, t.BufferLoad) or total.buffer is not body.buffer:
+        return False
+    if index is None or any(node is loop.var for node in pre_order(index)):
+        return False
+    return structure(index) == structure(total.indices[0])
+
+
+def _is_short(buffer: t.Buffer) -> bool:
+    """Whether a buffer is surely on the stack, so that its elements can be kept in registers."""
+    return all(isinstance(extent, n.IntImm) and extent.value <= ON_STACK for extent in buffer.shape)
+
+
+def _scatters(loop: t.For) -> bool:
+    """Whether a loop with rows that are written out stores their elements too far apart for vectors."""
+    stmts = tuple(_statements(loop.body))
+    stores = [stmt for stmt in stmts if isinstance(stmt, t.BufferStore)]
+    if not any(isinstance(stmt, t.For) for stmt in stmts) or any(isinstance(stmt, t.IfThenElse) for stmt in stmts):
+        return False
+    steps = [linear(store.indices[0]).terms.get(id(loop.var), (None, 0))[1] for store in stores if store.indices]
+    return len(steps) == len(stores) and all(abs(step) > INTERLEAVED for step in steps)
 
 
 def _statements(root: t.Stmt) -> Iterator[t.Stmt]:

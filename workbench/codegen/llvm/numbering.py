@@ -31,7 +31,7 @@ _INTEGERS: Final = frozenset(
 )  # fmt: skip
 _DIVISIONS: Final = frozenset(("sdiv", "udiv", "srem", "urem"))
 _FLOATS: Final = frozenset(
-    ("fadd", "fsub", "fmul", "fdiv", "frem", "fneg", "fcmp", "fptrunc", "fpext", "sitofp", "uitofp")
+    ("fadd", "fsub", "fmul", "fdiv", "frem", "fneg", "fcmp", "fptrunc", "fpext", "sitofp", "uitofp", "fptosi", "freeze")
 )
 _CONSTANT_DIVISOR: Final = re.compile(r", (?:-?\d+|splat \(.*\))$")
 _PURE_CALL: Final = re.compile(

@@ -9,6 +9,8 @@ from __future__ import annotations
 from contextlib import suppress
 
 from ...analysis.tree import BlockSite
+from ...arith import nodes as n
+from ...core.node import Node, children
 from ...tir import nodes as t
 from ..errors import ScheduleError
 from ..inlining import size_of, stored_size, uses
@@ -21,6 +23,8 @@ from .shapes import (
     extent,
     is_reduction,
     iterations,
+    lanes_in_step,
+    largest_divisor,
     of_kind,
     site_of,
     unit_stride,
@@ -30,6 +34,10 @@ from .shapes import (
 UNROLLED_TAPS = 16
 """Windows of at most so many elements are written out."""
 
+SUMS = 8
+"""Sums that are added up side by side."""
+ELEMENT_NODES = 32
+"""Nodes of an element that is written out for each place of a row."""
 EXPRESSION_NODES = 2048
 """Nodes of a block into which nothing more is inlined; no kernel of a real network came near it (1,242)."""
 COPIED_NODES = 256
@@ -118,13 +126,34 @@ def elementwise(schedule: Schedule, name: str, machine: Machine) -> None:
     site = site_of(schedule, name)
     block = schedule.get_block(name)
     loops = schedule.get_loops(block)
+    lanes = machine.lanes_for(site.block.writes[0].buffer)
     count = min(contiguous_axes(site), len(loops))
-    if len(loops) != len(site.block.iter_vars) or count == 0:
-        parallel(schedule, loops[:-1] or loops, iterations(site))
+    if len(loops) == len(site.block.iter_vars) and count:
+        row = loops[-count] if count == 1 else schedule.fuse(*loops[-count:])
+        outer, _ = vectors(schedule, row, lanes)
+        parallel(schedule, [*loops[:-count], *outer], iterations(site))
         return
-    row = loops[-count] if count == 1 else schedule.fuse(*loops[-count:])
-    outer, _ = vectors(schedule, row, machine.lanes_for(site.block.writes[0].buffer))
-    parallel(schedule, [*loops[:-count], *outer], iterations(site))
+    if lanes_in_step(site, lanes) is not None:
+        vectors(schedule, loops[-1], lanes)  # rows stay whole: what tells their places is computed once a row
+    elif _is_short_row(site):
+        schedule.unroll(loops[-1])  # elements far apart, one by one
+    parallel(schedule, loops[:-1] or loops, iterations(site))
+
+
+def _is_short_row(site: BlockSite) -> bool:
+    """Whether the last iterator may be written out: its elements are few and small, and none has a condition."""
+    size = extent(site.block.iter_vars[-1]) if len(site.block.iter_vars) == len(site.loops) > 1 else None
+    body = site.block.body
+    if size is None or not 2 <= size <= UNROLLED_TAPS or not isinstance(body, t.BufferStore):
+        return False
+    nodes: list[Node] = [body.value]
+    for node in nodes:  # what computes places is simpler by the time that code is made of it
+        nodes += [] if isinstance(node, t.BufferLoad) else children(node)
+    return len(nodes) <= ELEMENT_NODES and not any(_is_choice(node) for node in nodes)
+
+
+def _is_choice(node: Node) -> bool:
+    return isinstance(node, n.Call) and node.op == "if_then_else"
 
 
 def vectors(schedule: Schedule, loop: LoopRV, lanes: int) -> tuple[list[LoopRV], list[LoopRV]]:
@@ -143,13 +172,12 @@ def vectors(schedule: Schedule, loop: LoopRV, lanes: int) -> tuple[list[LoopRV],
 
 
 def parallel(schedule: Schedule, loops: list[LoopRV], work: int) -> LoopRV | None:
-    """The loops as one parallel loop, if there is enough to do."""
-    if not loops:
-        return None
+    """The loops as one parallel loop, if there is enough to do; else they stay as they are.  The innermost of them."""
+    if not loops or work < PARALLEL_FROM:
+        return loops[-1] if loops else None
     joined = loops[0] if len(loops) == 1 else schedule.fuse(*loops)
-    if work >= PARALLEL_FROM:
-        with suppress(ScheduleError):  # refused, it leaves the schedule as it is; why_not first would do the work twice
-            schedule.parallel(joined)
+    with suppress(ScheduleError):  # refused, it leaves the schedule as it is; why_not first would do the work twice
+        schedule.parallel(joined)
     return joined
 
 
@@ -176,9 +204,34 @@ def reduction(schedule: Schedule, name: str, machine: Machine) -> None:
         schedule.reorder(*rows, *[loops[number] for number in reduced], *inner)
     else:
         rows = [loops[number] for number in spatial]
+        if _is_sum(site):
+            rows = _side_by_side(schedule, rows, [loops[number] for number in reduced])
     if 0 < taps(items) <= UNROLLED_TAPS:
         for number in reduced:
             schedule.unroll(loops[number])
     if site.block.init is not None:
         schedule.decompose_reduction(block, loops[reduced[0]])
     parallel(schedule, rows, iterations(site))
+
+
+def _is_sum(site: BlockSite) -> bool:
+    """Whether a block adds up floats, one after the other: the order is part of the result."""
+    body = site.block.body
+    return isinstance(body, t.BufferStore) and isinstance(body.value, n.Add) and body.value.dtype.is_float
+
+
+def _side_by_side(schedule: Schedule, rows: list[LoopRV], reduced: list[LoopRV]) -> list[LoopRV]:
+    """Several sums at a time, written out inside the loops that add up: none waits for another.  The rows left."""
+    sizes = [getattr(schedule.get(loop).extent, "value", 1) for loop in rows]
+    number = max((number for number, size in enumerate(sizes) if size > 1), default=0)
+    together = largest_divisor(sizes[number], SUMS)
+    if together < 2:
+        return rows
+    outer, inner = [rows[number]], rows[number]
+    if together < sizes[number]:
+        split = schedule.split(rows[number], factors=[None, together])
+        outer, inner = [split[0]], split[1]
+    left = [*rows[:number], *(outer if inner is not rows[number] else []), *rows[number + 1 :]]
+    schedule.reorder(*left, *reduced, inner)
+    schedule.unroll(inner)
+    return left

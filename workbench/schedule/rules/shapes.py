@@ -8,7 +8,11 @@ from typing import Any
 
 from ...analysis.affine import Affine, Ranges, variables_of
 from ...analysis.tree import BlockSite
+from ...arith import nodes as n
+from ...arith.build import const
+from ...core.node import pre_order
 from ...tir import nodes as t
+from ...tir.transforms.flatten_buffer import strides_of
 from ..schedule import Schedule
 
 PARALLEL_FROM = 16384
@@ -117,6 +121,55 @@ def whole_lanes(size: int, lanes: int) -> int | None:
     even = [candidate for candidate in divisors(size) if 4 <= candidate <= 2 * lanes and candidate % 2 == 0]
     divisor = max(even, default=largest_divisor(size, 2 * lanes))
     return divisor if divisor >= 4 else None
+
+
+def lanes_in_step(site: BlockSite, lanes: int) -> int | None:
+    """Vectors along the last iterator, if each access finds the elements of one side by side, or all in one place.
+
+    More than `contiguous_axes` sees: rows of reshaped operands are in step where no vector crosses their end, as in
+    ``p0[i // 32, i % 32]`` with 16 lanes; so are rows that a table tells.
+    """
+    body, items = site.block.body, site.block.iter_vars
+    size = extent(items[-1]) if len(items) == len(site.loops) > 1 else None
+    chosen = whole_lanes(size, lanes) if size is not None else None
+    if size is None or chosen is None or not isinstance(body, t.BufferStore):
+        return None
+    ranges = Ranges()
+    for item in items:
+        ranges.enter_extent(item.var, item.dom.min, item.dom.extent)
+    whole, lane = n.Var("whole"), n.Var("lane")
+    ranges.enter_extent(whole, const(0), const(size // chosen))
+    ranges.enter_extent(lane, const(0), const(chosen))
+    cut = {id(items[-1].var): Affine.variable(whole).times(chosen).plus(Affine.variable(lane))}
+    for node in pre_order(body):
+        if isinstance(node, n.Call) and node.op == "if_then_else":
+            return None  # a condition of lanes takes masks, which few processors have
+        if isinstance(node, (t.BufferLoad, t.BufferStore)):
+            step = _step(node, items[-1].var, cut, lane, ranges)
+            if step != 1 and (step != 0 or node is body):
+                return None
+    return chosen
+
+
+def _step(
+    access: t.BufferLoad | t.BufferStore, row: n.Var, cut: dict[int, Affine], lane: n.Var, ranges: Ranges
+) -> int | None:
+    """Elements from one lane of an access to the next; None if they are not equally far apart."""
+    place = Affine.constant(0)
+    for index, stride in zip(access.indices, strides_of(access.buffer), strict=True):
+        if not isinstance(stride, n.IntImm):
+            return None
+        place = place.plus(Affine.of(index, ranges).times(stride.value))
+    if id(row) in place.opaque_variables():
+        return None
+    place = place.substituted(cut, ranges)
+    step = 0
+    for atom, factor in place.terms.items():
+        if atom.expr is lane:
+            step = factor
+        elif id(lane) in atom.variables:
+            return None
+    return step
 
 
 def unit_stride(site: BlockSite, item: t.IterVar, most: int = 1) -> bool:

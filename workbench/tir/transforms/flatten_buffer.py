@@ -3,6 +3,8 @@
     before:  C[i, j] = A[i, j]            A: (16, n)
     after:   C[i * n + j] = A[i * n + j]  A: (16 * n,); signature = ("float32[16, n]", ...); n is a parameter
 
+Digits of a fused loop's counter become one number again where memory is in step: ``x // 8 * 8 + x % 8`` is ``x``.
+
 Shape variables that are not parameters are appended, in order of first appearance.  An extent that is an expression is
 passed under a name of its own and asserted.  Attributes: ``signature`` (one text a packed argument), ``written``.
 """
@@ -13,9 +15,10 @@ from typing import Any
 
 from ...arith import nodes as n
 from ...arith.build import INDEX, add, const, equal, maximum, multiply, subtract
+from ...arith.simplify import Simplifier
 from ...core import origin
 from ...core.errors import WorkbenchError
-from ...core.node import FrozenMap, pre_order, rewrite
+from ...core.node import FrozenMap, pre_order, rewrite, traced_nodes
 from ...core.transform import function_pass
 from .. import nodes as t
 from ..build import seq
@@ -90,6 +93,7 @@ def flatten(func: t.PrimFunc, mod: Any = None, noalias: bool = True) -> t.PrimFu
     params, signature, checks = _packed_signature(func)
     flat: dict[int, t.Buffer] = {}
     func = func.replace(body=align_storage(func.body))
+    joined = _Digits(func.body)
 
     def flattened(buffer: t.Buffer) -> t.Buffer:
         if id(buffer) not in flat:
@@ -98,9 +102,10 @@ def flatten(func: t.PrimFunc, mod: Any = None, noalias: bool = True) -> t.PrimFu
 
     def post(node: Any) -> Any:
         if isinstance(node, t.BufferLoad):
-            return t.BufferLoad(flattened(node.buffer), (flat_index(node.buffer, node.indices),))
+            return t.BufferLoad(flattened(node.buffer), (joined.joined(flat_index(node.buffer, node.indices)),))
         if isinstance(node, t.BufferStore):
-            return t.BufferStore(flattened(node.buffer), node.value, (flat_index(node.buffer, node.indices),))
+            index = joined.joined(flat_index(node.buffer, node.indices))
+            return t.BufferStore(flattened(node.buffer), node.value, (index,))
         if isinstance(node, t.AllocBuffer):
             return node.replace(buffer=flattened(node.buffer))
         if isinstance(node, n.Call) and node.op == "index_within":  # BoundCheck, which reports it, was left out
@@ -113,6 +118,28 @@ def flatten(func: t.PrimFunc, mod: Any = None, noalias: bool = True) -> t.PrimFu
         attrs = attrs.set("noalias", False)
     new_params = tuple(flattened(param) if isinstance(param, t.Buffer) else param for param in params)
     return func.replace(params=new_params, body=seq(checks, body), attrs=attrs)
+
+
+class _Digits:
+    """Joins digits of counters in the indices of one function."""
+
+    def __init__(self, body: t.Stmt) -> None:
+        self._body = body
+        self._simplifier: Simplifier | None = None
+
+    def joined(self, index: n.PrimExpr) -> n.PrimExpr:
+        """An equal index; only one with at least two divisions or remainders can have digits to join."""
+        if isinstance(index, (n.Ramp, n.Broadcast)):
+            name = "base" if isinstance(index, n.Ramp) else "value"
+            return index.replace(**{name: self.joined(getattr(index, name))})
+        if index.dtype.is_vector or sum(isinstance(node, (n.FloorDiv, n.FloorMod)) for node in pre_order(index)) < 2:
+            return index
+        if self._simplifier is None:
+            self._simplifier = Simplifier()
+            for stmt in traced_nodes(self._body):
+                if isinstance(stmt, t.For):
+                    self._simplifier.bind_range(stmt.var, stmt.min, stmt.extent)
+        return self._simplifier.simplify(index)
 
 
 def _refuse_strided_parameters(func: t.PrimFunc) -> None:
