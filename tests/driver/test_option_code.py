@@ -70,7 +70,12 @@ def executed(session: Any, **names: Any) -> Any:
     return held["s"]
 
 
-@pytest.mark.parametrize(("name", "options"), CASES, ids=[f"{name} {[*given.values()]}" for name, given in CASES])
+def _shown(options: dict[str, Any]) -> list[Any]:
+    """The options in a test's name, which must be the same in each process."""
+    return [getattr(value, "__name__", value) for value in options.values()]
+
+
+@pytest.mark.parametrize(("name", "options"), CASES, ids=[f"{name} {_shown(given)}" for name, given in CASES])
 def test_the_script_makes_the_pass_with_its_options_again(name: str, options: dict[str, Any]) -> None:
     session = wb.open(program(), passes=["InferType", PASSES[name](**options), "InferType", "FuseOps"])
     inserted = wb.open(program()).rerun(insert={"SimplifyExpr": PASSES[name](**options)})
