@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,10 +14,13 @@ import pytest
 import workbench as wb
 from workbench import WorkbenchError, relay
 from workbench.arith import build
+from workbench.arith.intrinsics import INTRINSICS, Result
+from workbench.arith.intrinsics import Intrinsic as Scalar
 from workbench.ir import register_intrin_lowering
 from workbench.relay.ir.operator import OPERATORS, Fusion, Operator, operator
 from workbench.relay.patterns import any_, op
 from workbench.relay.transforms.simplify_expr import RULES as SIMPLIFY
+from workbench.tir.interpret import interpret
 from workbench.tir.script import parse
 from workbench.tir.tensor_intrin import TENSOR_INTRINSICS, TensorIntrin
 from workbench.tir.transforms.intrinsic_rules import remove_intrin_lowering
@@ -55,6 +59,7 @@ def forget(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     yield
     OPERATORS.remove("test.times")
     TENSOR_INTRINSICS.remove("test.row")
+    INTRINSICS.remove("test_intrinsic")
     remove_intrin_lowering("tir.exp", "llvm", 99)
 
 
@@ -208,6 +213,106 @@ def test_a_saved_session_hears_what_was_put_before_the_workbenchs_own(tmp_path: 
     Lowering.define(7)
     with pytest.raises(WorkbenchError, match=r"E-SAVED-DIFFERS.*lowering rule"):
         answer(wb.open(path))
+
+
+def test_what_was_saved_holds_for_changed_plans_too(case: Case, tmp_path: Path) -> None:
+    case.thing.define(3)
+    session, path = case.thing.opened(), str(tmp_path / "s.wb.json")
+    assert answer(session) == 3
+    session.save(path)
+    case.thing.define(7)
+    opened = wb.open(path)
+    changed = opened.rerun(disabled_pass=["Simplify"])
+    with pytest.raises(WorkbenchError, match="E-SAVED-DIFFERS"):
+        answer(changed)
+    assert answer(changed.reload()) == 7
+    for stopped in (changed, opened):
+        with pytest.raises(WorkbenchError, match="E-SAVED-DIFFERS"):
+            answer(stopped)  # a session is not changed by what is made of it
+
+
+def test_what_has_no_key_hides_nothing_else(tmp_path: Path) -> None:
+    lock, factor, path = threading.Lock(), {"now": 3.0}, str(tmp_path / "s.wb.json")
+
+    def rule(call: Any) -> Any:
+        with lock:
+            return call.args[0] * build.const(factor["now"], "float32")
+
+    register_intrin_lowering("tir.exp", "llvm", rule, level=99)
+    session = Lowering.opened()
+    assert answer(session) == 3
+    last = session.step(len(session) - 1)
+    assert session.step(len(session) - 1) is last and len(session.history.computed(session.actions)) == len(session)
+    session.save(path)
+    factor["now"] = 7.0
+    assert answer(session) == 7
+    with pytest.raises(WorkbenchError, match=r"E-SAVED-DIFFERS[\s\S]*lock.*which cannot be compared"):
+        answer(wb.open(path))
+
+
+def test_another_one_without_a_key_is_another_one() -> None:
+    def define(factor: float) -> None:
+        lock = threading.Lock()
+
+        def rule(call: Any) -> Any:
+            with lock:
+                return call.args[0] * build.const(factor, "float32")
+
+        register_intrin_lowering("tir.exp", "llvm", rule, level=99)
+
+    define(1)
+    session = Lowering.opened()
+    for factor in range(1, 12):
+        define(-1)
+        define(factor)
+        assert answer(session) == factor
+
+
+def test_defined_anew_while_a_step_reads_it() -> None:
+    began, goes_on = threading.Event(), threading.Event()
+
+    def slow(call: Any) -> Any:
+        began.set()
+        assert goes_on.wait(60)
+        return call.args[0] * build.const(3.0, "float32")
+
+    register_intrin_lowering("tir.exp", "llvm", slow, level=99)
+    session = Lowering.opened()
+    running = threading.Thread(target=lambda: session.step(len(session) - 1))
+    running.start()
+    assert began.wait(60)
+    Lowering.define(7)
+    goes_on.set()
+    running.join()
+    assert answer(session) == 7
+
+
+def test_what_a_run_changes_itself_is_run_again_where_it_is_asked_for() -> None:
+    seen: list[str] = []
+
+    def rule(call: Any) -> Any:
+        seen.append(call.op.name)
+        return call.args[0] * build.const(float(len(seen)), "float32")
+
+    register_intrin_lowering("tir.exp", "llvm", rule, level=99)
+    session = Lowering.opened()
+    assert [answer(session), answer(session)] == [1, 2]
+    assert session.provenance.line("main", 3) is not None
+
+
+def test_the_interpreter_reads_intrinsics_as_they_are_now() -> None:
+    _define_intrinsic(3)
+    function = parse(LOOPS.replace("T.exp", "T.test_intrinsic"))
+    for factor in (3, 7, 3):
+        _define_intrinsic(factor)
+        found = np.zeros((4, 4), "float32")
+        interpret(function, np.ones((4, 4), "float32"), found)
+        assert found[0, 0] == factor
+
+
+def _define_intrinsic(factor: float) -> None:
+    made = Scalar("test_intrinsic", 1, Result.FIRST, "times", lambda value: value * factor)
+    INTRINSICS.register("test_intrinsic", made, override=True, module=__name__)
 
 
 def test_steps_stay_while_what_they_read_stays(case: Case) -> None:

@@ -24,6 +24,7 @@ import hashlib
 import uuid
 import weakref
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import lru_cache
 from types import (
     BuiltinFunctionType,
@@ -65,10 +66,19 @@ def code_key(function: Any) -> str:
     return _Walk(function).key
 
 
-def held_key(value: Any) -> str:
-    """The key of what the caller holds on to: where it cannot be told apart from others, it is known by identity."""
-    walk = _Walk(value)
-    return f"object {id(value)}" if walk.nameless else walk.key
+@dataclass(frozen=True)
+class HeldKey:
+    """A key that goes by identity where nothing else tells a value from others; it holds such values."""
+
+    key: str
+    held: tuple[Any, ...]
+
+
+def held_key(value: Any) -> HeldKey:
+    """The key of a value among those of this process: one that cannot be told apart counts by its identity."""
+    walk = _Walk(value, by_identity=True)
+    told = f" (reads {walk.nameless[0]}, which cannot be compared)" if walk.nameless else ""
+    return HeldKey(walk.key + told, tuple(walk.unkeyed))
 
 
 def without_key(function: Any) -> tuple[str, ...]:
@@ -79,15 +89,18 @@ def without_key(function: Any) -> tuple[str, ...]:
 class _Walk:
     """Everything that belongs to a value, met in an order that depends on nothing but what it is."""
 
-    def __init__(self, root: Any) -> None:
+    def __init__(self, root: Any, by_identity: bool = False) -> None:
         self.nameless: list[str] = []
+        self.unkeyed: list[Any] = []
         self._digest = hashlib.sha256()
         self._numbers: dict[int, int] = {}
         self._held: list[Any] = []  # so that no other value gets the identity of one met before
         self._stack: list[Any] = [root]
         while self._stack:
             self._visit(self._stack.pop())
-        if self.nameless:
+        if by_identity:
+            self._say(" ".join(str(id(value)) for value in self.unkeyed))
+        elif self.nameless:
             self._digest.update(uuid.uuid4().bytes)
         self.key = self._digest.hexdigest()[:24]
 
@@ -103,11 +116,13 @@ class _Walk:
         try:
             if len(self._held) > MOST_VALUES:
                 self._stack.clear()
+                value = self._held[0]
                 raise _NoKey(f"more than {MOST_VALUES:,} values")
             name, take = _way(type(value))
             text, parts = take(value)
         except _NoKey as reason:
             self.nameless.append(str(reason))
+            self.unkeyed.append(value)
             return
         found = list(parts)
         self._say(f"{name} {len(found)} {text}")

@@ -1,14 +1,14 @@
 """What a computation reads from tables that users may add to: it holds as long as these say the same.
 
-    with reliance.recording() as used:
+    with reliance.recording() as recorded:
         module = lower(module)
-    relied = used.settled()
+    relied = recorded.settled()
     relied.holds()                # False once an operator that was looked up has been defined anew
-    relied.from_outside           # {"operator my.op": "5f0c..."}: what is not the workbench's own, by code key
+    relied.users                  # {"operator my.op": "5f0c..."}: what is not the workbench's own, by code key
 
-A table notes each name that is looked up in it, also one that it has not; objects of users' classes that a program
-holds (its operators) are noted by who walks it.  What the workbench declares itself never changes and has no key, so
-that the names of its own entries are kept without one, in case that something is put before them.
+A table notes each name that is looked up in it, before it answers, also one that it has not; objects of users' classes
+that a program holds (its operators) are noted by who walks it.  What the workbench declares itself never changes and
+has no key, so that the names of its own entries are kept without one, in case that something is put before them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, Protocol
 
-from .code_key import held_key
+from .code_key import HeldKey, held_key
 
 EVERY: Final = "*"
 """The name that stands for all names, where a table was gone through."""
@@ -34,121 +34,152 @@ class Source(Protocol):
         """The word for its entries: "operator"."""
         ...
 
-    def outside(self, name: str) -> Any:
-        """What users entered of that name, or of `EVERY` name; None where that is nothing.  Not noted."""
+    def user_entry(self, name: str) -> Any:
+        """What users entered of that name, or of `EVERY` name as a tuple; None where that is nothing.
+
+        Not noted.
+        """
         ...
 
 
 @dataclass(frozen=True)
-class Held:
+class InProgram:
     """The source of one object that a program holds itself, wherever its name leads by now."""
 
     kind: str
     entry: Any
 
-    def outside(self, name: str) -> Any:
+    def user_entry(self, name: str) -> Any:
         """The object."""
         return self.entry
 
 
-Use = tuple[Source, str]
+Lookup = tuple[Source, str]
+
+
+@dataclass(frozen=True)
+class Found:
+    """What users had entered where something was looked up: the object, held so that no other gets its identity."""
+
+    entry: Any
+    held: HeldKey | None
+
+    @property
+    def key(self) -> str:
+        """The key of its code; empty for nothing."""
+        return "" if self.held is None else self.held.key
+
+
+_NONE: Final = Found(None, None)
 
 
 class Now:
-    """The keys of what is in the tables at this moment, each asked for once."""
+    """What is in the tables at this moment, each key asked for once."""
 
     def __init__(self) -> None:
-        self._keys: dict[int, tuple[Any, str]] = {}
+        self._found: dict[int, Found] = {}
 
-    def key(self, use: Use) -> str:
-        """The key of what users entered; empty for nothing."""
-        entry = use[0].outside(use[1])
+    def found(self, lookup: Lookup) -> Found:
+        """What users entered."""
+        entry = lookup[0].user_entry(lookup[1])
         if entry is None:
-            return ""
-        known = self._keys.get(id(entry))
+            return _NONE
+        known = self._found.get(id(entry))
         if known is None:
-            known = self._keys[id(entry)] = (entry, held_key(entry))
-        return known[1]
+            known = self._found[id(entry)] = Found(entry, held_key(entry))
+        return known
 
 
 _changes = [0]
-"""How often a table was changed from outside."""
+"""How often a table was changed by users."""
 
 
 def changed() -> None:
-    """Say that something was entered into a source from outside, or taken out of it."""
+    """Say that something of a user's was entered into a source, or taken out of it; afterwards."""
     _changes[0] += 1
 
 
 class Reliance:
-    """What was read, and the keys that it had; see the module's header."""
+    """What was read, and what was found there; see the module's header."""
 
-    def __init__(self, keys: Mapping[Use, str]) -> None:
-        self.keys = keys
-        self._held_at = _changes[0]
+    def __init__(self, lookups: Mapping[Lookup, Found], moment: int) -> None:
+        """`moment` is the count of changes before the first of them."""
+        self.lookups = lookups
+        self._held_at = moment
 
     def holds(self, now: Now | None = None) -> bool:
         """Whether all of it says the same now."""
         moment = _changes[0]
-        if self._held_at == moment and not self.from_outside:
+        if self._held_at == moment and not self.users:
             return True  # what users wrote may read something that changes by itself, what the workbench did may not
         now = now or Now()
-        held = all(now.key(use) == key for use, key in self.keys.items())
+        held = all(now.found(lookup).key == found.key for lookup, found in self.lookups.items())
         if held:
             self._held_at = moment
         return held
 
     @cached_property
-    def from_outside(self) -> Mapping[str, str]:
+    def users(self) -> Mapping[str, str]:
         """The keys of what users entered, by kind and name."""
-        return {named: key for named, key in sorted((_named(use), key) for use, key in self.keys.items()) if key}
+        named = sorted((_named(lookup), found.key) for lookup, found in self.lookups.items())
+        return {name: key for name, key in named if key}
 
 
-def _named(use: Use) -> str:
-    source, name = use
+def _named(lookup: Lookup) -> str:
+    source, name = lookup
     return f"table of {source.kind}s" if name == EVERY else f"{source.kind} {name}"
 
 
-NOTHING: Final = Reliance({})
+NOTHING: Final = Reliance({}, 0)
 
 
-class Used:
+class Recording:
     """What is read while it is recorded."""
 
     def __init__(self) -> None:
-        self.uses: dict[Use, None] = {}
+        self.lookups: dict[Lookup, Found] = {}
+        self._moment = _changes[0]
+        self._now = Now()
+
+    def note(self, lookup: Lookup) -> None:
+        """What is there when it is looked up for the first time."""
+        if lookup not in self.lookups:
+            self.lookups[lookup] = self._now.found(lookup)
 
     def settled(self) -> Reliance:
-        """What was read so far, with the keys of now."""
-        now = Now()
-        return Reliance({use: now.key(use) for use in self.uses}) if self.uses else NOTHING
+        """What was read so far, as it was when it was looked up first.
+
+        What changed since, by another thread or by the run itself (a list that it fills), does not hold: its reader
+        runs again when it is asked for again.
+        """
+        return Reliance(dict(self.lookups), self._moment) if self.lookups else NOTHING
 
 
-_active: ContextVar[Used | None] = ContextVar("workbench_reliance", default=None)
+_active: ContextVar[Recording | None] = ContextVar("workbench_reliance", default=None)
 
 
 @contextmanager
-def recording() -> Generator[Used]:
+def recording() -> Generator[Recording]:
     """Collect what is read inside the block; a recording around it collects it as well."""
-    used, outer = Used(), _active.get()
-    token = _active.set(used)
+    inner, outer = Recording(), _active.get()
+    token = _active.set(inner)
     try:
-        yield used
+        yield inner
     finally:
         _active.reset(token)
         if outer is not None:
-            outer.uses.update(used.uses)
+            outer.lookups = {**inner.lookups, **outer.lookups}
 
 
 def note(source: Source, name: str) -> None:
-    """Say that something was looked up."""
-    used = _active.get()
-    if used is not None:
-        used.uses[source, name] = None
+    """Say that something is about to be looked up."""
+    active = _active.get()
+    if active is not None:
+        active.note((source, name))
 
 
 def note_again(relied: Reliance) -> None:
     """Say that what was read earlier counts here too, where its result is used again."""
-    used = _active.get()
-    if used is not None:
-        used.uses.update(dict.fromkeys(relied.keys))
+    active = _active.get()
+    if active is not None:
+        active.lookups = {**relied.lookups, **active.lookups}

@@ -202,7 +202,7 @@ class RuleTable(Sequence[Rule], Keyed):
         """The word for its rules, for `reliance`."""
         return f"{self.name} rule"
 
-    def outside(self, name: str) -> tuple[Rule, ...] | None:
+    def user_entry(self, name: str) -> tuple[Rule, ...] | None:
         """The rules that users wrote; None for none."""
         return tuple(rule for rule in self._rules if not is_own(rule.module)) or None
 

@@ -101,7 +101,7 @@ class Table(Mapping[str, T], Keyed, Generic[T]):
         """What was entered from outside; what the workbench declares stays as it is."""
         return tuple((name, self._outside[name].entry) for name in sorted(self._outside))
 
-    def outside(self, name: str) -> Any:
+    def user_entry(self, name: str) -> Any:
         """What was entered from outside under a name, or all of that for `EVERY` name; None where it is nothing."""
         if name == reliance.EVERY:
             return self.key_parts() or None

@@ -81,12 +81,12 @@ class FunctionMemo:
 def _transformed(chosen: Pass, name: str, module: IRModule, earlier: _Outcome | None) -> _Outcome:
     """The outcome for one function; where it is what it was `earlier`, with the very function of then."""
     around = _Around(module)
-    with _aside() as origins, rewrite.logging() as log, reliance.recording() as used:
+    with _aside() as origins, rewrite.logging() as log, reliance.recording() as recorded:
         made = chosen.on_function(module, name, around)
     if earlier is not None and earlier.changed is not None and same(earlier.changed, made):
-        return _Outcome(earlier.changed, earlier.origins, earlier.firings, around.looked_at, used.settled())
+        return _Outcome(earlier.changed, earlier.origins, earlier.firings, around.looked_at, recorded.settled())
     changed = made if made is not module[name] else None
-    return _Outcome(changed, origins, tuple(log), around.looked_at, used.settled())
+    return _Outcome(changed, origins, tuple(log), around.looked_at, recorded.settled())
 
 
 @contextmanager

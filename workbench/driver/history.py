@@ -34,6 +34,30 @@ class OfTheMoment(WorkbenchError):
 
 
 @dataclass(frozen=True)
+class AsSaved:
+    """What was read of users' code when a session was saved, by name: a history that was loaded holds to it."""
+
+    steps: Mapping[str, Mapping[str, str]]
+    """By the id of a step: all that it read."""
+    names: Mapping[str, str]
+    """All that any step read, which counts for steps of changed plans too."""
+
+    def require(self, identity: str, now: Mapping[str, str]) -> None:
+        """Raise `OfTheMoment` where a step has read something else than when the session was saved."""
+        read = self.steps.get(identity)
+        then = {name: key for name, key in self.names.items() if name in now} if read is None else read
+        for name in sorted({*then, *(now if read is not None else then)}):
+            if then.get(name) != now.get(name):
+                raise OfTheMoment(
+                    "E-SAVED-DIFFERS", f"the {name} is not the one that the session was saved with",
+                    found=f"the code {now[name]}" if name in now else "none that is not the workbench's own",
+                    expected=f"the code {then[name]}" if name in then else "none but the workbench's own",
+                    fix="define it as it was then, and open the session again; or take it as it is now: s.reload()",
+                    kept="the steps before it",
+                )  # fmt: skip
+
+
+@dataclass(frozen=True)
 class Stage:
     """What flows from step to step: the program, and what later stages need to know of earlier ones."""
 
@@ -95,8 +119,8 @@ class Step:
     @property
     def state(self) -> str:
         """The id, with what was read from outside of the plan: steps of one state hold the same program."""
-        outside = [key for step in self.path for key in step.relied.from_outside.values()]
-        return f"{self.id}-{key_of(*outside)}" if outside else self.id
+        keys = [key for step in self.path for key in step.relied.users.values()]
+        return f"{self.id}-{key_of(*keys)}" if keys else self.id
 
     @property
     def path(self) -> tuple[Step, ...]:
@@ -131,8 +155,8 @@ class History:
         self._running: dict[str, threading.RLock] = {}
         """Of the steps that are being computed: a second thread waits for the first one's."""
         self._lock = threading.Lock()
-        self.expected: Mapping[str, Mapping[str, str]] = {}
-        """Of steps by id: what they read from outside of the plan when the session was saved."""
+        self.as_saved = AsSaved({}, {})
+        """What steps read of users' code when the session was saved from which this history was loaded."""
         self.known: dict[str, Any] = {}
         """Origins by step, filled by `origin_index` when they are asked for."""
 
@@ -210,13 +234,13 @@ class History:
             found.append(step)
         return found
 
-    def outside(self, actions: Sequence[Action]) -> list[dict[str, str]]:
+    def users_keys(self, actions: Sequence[Action]) -> list[dict[str, str]]:
         """By step: the keys of what it read from outside of the plan, as far as that is known."""
-        known = [dict(step.relied.from_outside) for step in self.computed(actions)]
+        known = [dict(step.relied.users) for step in self.computed(actions)]
         for identity in identities(actions)[len(known) :]:
-            if identity not in self.expected:
+            if identity not in self.as_saved.steps:
                 break
-            known.append(dict(self.expected[identity]))
+            known.append(dict(self.as_saved.steps[identity]))
         return known
 
     def _run(self, identity: str, label: str, action: Action, previous: Step | None) -> Step:
@@ -226,11 +250,11 @@ class History:
         before = previous.stage if previous is not None else None
         existing = traced_nodes(list(before.module.functions.values())) if before is not None else ()
         error: WorkbenchError | None = None
-        with origin.recording(existing) as origins, rewrite.logging() as log, reliance.recording() as used:
+        with origin.recording(existing) as origins, rewrite.logging() as log, reliance.recording() as recorded:
             started = time.perf_counter()
             try:
                 stage = action.run(before)
-                self._require_as_saved(identity, label, used)
+                self.as_saved.require(identity, recorded.settled().users)
                 if self.guard is not None and action.kind not in _OF_THIS_PROCESS:
                     stage = _marked(stage, self.guard)
             except WorkbenchError as raised:
@@ -239,23 +263,8 @@ class History:
                 stage, error = before, raised.located(f"step {label}")
             spent = (time.perf_counter() - started) * 1000
         return Step(
-            identity, label, action, previous, stage, spent, origins, tuple(log), error, used.settled()
+            identity, label, action, previous, stage, spent, origins, tuple(log), error, recorded.settled()
         )  # fmt: skip
-
-    def _require_as_saved(self, identity: str, label: str, used: reliance.Used) -> None:
-        """Refuse a step for which the session, when it was saved, read something else from outside of the plan."""
-        if identity not in self.expected:
-            return
-        then, now = self.expected[identity], used.settled().from_outside
-        for name in sorted({*then, *now}):
-            if then.get(name) != now.get(name):
-                raise OfTheMoment(
-                    "E-SAVED-DIFFERS", f"the {name} is not the one that the session was saved with",
-                    found=f"the code {now[name]}" if name in now else "none that is not the workbench's own",
-                    expected=f"the code {then[name]}" if name in then else "none but the workbench's own",
-                    fix="define it as it was then, and open the session again; or take it as it is now: s.reload()",
-                    kept="the steps before it",
-                )  # fmt: skip
 
 
 def _marked(stage: Stage, guard: Guard) -> Stage:

@@ -31,9 +31,9 @@ from ..relay.ir.expr import Function
 from ..tir.outside import IMPORT_LLVM, Guard
 from .actions import import_action
 from .contents import Contents
-from .history import History, identities
+from .history import AsSaved, History, identities
 from .plan import CompilePlan, ProgramRef, ScheduleRow
-from .saved_plan import attributes_from, damaged, outside_from, require_order, rows_from, settings_from, with_bases
+from .saved_plan import attributes_from, damaged, require_order, rows_from, settings_from, users_keys_from, with_bases
 from .saving import FORMAT, VERSION
 from .session import Session
 from .text import parse
@@ -107,8 +107,9 @@ def load(path: str, allow_extern: Sequence[str] = ()) -> Session:
     guard.see(module.functions.items())
     plan = CompilePlan(program, root.level, target, settings, rows)
     session = Session(History(root, contents), plan)
-    outside = outside_from(document.get("outside", []))
-    session.history.expected = dict(zip(identities(session.actions), outside, strict=False))
+    steps = users_keys_from(document.get("users", []))
+    names = {name: key for step in steps for name, key in step.items()}
+    session.history.as_saved = AsSaved(dict(zip(identities(session.actions), steps, strict=False)), names)
     return with_bases(session) if document["version"] == 1 else session
 
 

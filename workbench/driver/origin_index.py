@@ -86,11 +86,11 @@ class Known:
         return frozenset(expression for expression in every if expression is not None) or found
 
 
-def index_of(session: Session) -> list[Known]:
-    """The origins of each step computed so far; kept with the history, so each step is done once."""
+def index_of(session: Session, last: Step | None = None) -> list[Known]:
+    """The origins of each step computed so far, or up to `last`; kept with the history, so each step is done once."""
     made: list[Known] = []
     cache = session.history.known
-    for step in session.history.computed(session.actions):
+    for step in session.history.computed(session.actions) if last is None else last.path:
         known = cache.get(step.id)
         if known is None or known.step is not step:
             known = _known(step, made[-1] if made else None)

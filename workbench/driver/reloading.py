@@ -1,6 +1,6 @@
-"""A session whose program holds operators that were defined anew: the same plan on the program with those of now.
+"""A session with what users have defined by now: its program's operators, and what it was saved with elsewhere.
 
-    session = of_now(session)      # the very same where the program's operators are as they are defined now
+    session = of_now(session)      # the very same where neither can differ; else one with a history of its own
 """
 
 from __future__ import annotations
@@ -20,14 +20,17 @@ if TYPE_CHECKING:
 
 def of_now(session: Session) -> Session:
     """See the module's header.  Raises `WorkbenchError` where an operator of now does not fit the program."""
-    imported = session.step(0)
+    imported, program = session.step(0), session.plan.program
     before = imported.stage.module
     changed = with_operators_of_now(before)
-    if changed is before:
+    if changed is before and not session.history.as_saved.steps:
         return session
-    module = _typed(changed)
-    program = replace(session.plan.program, digest=module.fingerprint())
-    history = History(import_action(module, program, imported.origins), session.history.contents.anew())
+    root = session.history.root
+    if changed is not before:
+        module = _typed(changed)
+        program = replace(program, digest=module.fingerprint())
+        root = import_action(module, program, imported.origins)
+    history = History(root, session.history.contents.anew())
     return type(session)(history, replace(session.plan, program=program), session.deciders)
 
 

@@ -83,12 +83,12 @@ def attributes_from(saved: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
     return {key: tuple(value) for key, value in saved.items()}
 
 
-def outside_from(saved: Any) -> list[dict[str, str]]:
-    """By step: the keys of what it read from outside of the plan; files of earlier versions do not say."""
+def users_keys_from(saved: Any) -> list[dict[str, str]]:
+    """By step: the keys of what it read of users' code; files of earlier versions do not say."""
     steps: list[Any] = saved if isinstance(saved, list) else [None]
     for index, one in enumerate(steps):
         if not isinstance(one, dict) or not all(isinstance(key, str) for key in one.values()):
-            raise damaged(f"outside[{index}] are no keys by name")
+            raise damaged(f"users[{index}] are no keys by name")
     return saved
 
 

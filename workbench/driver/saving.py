@@ -48,7 +48,7 @@ def save(session: Session, path: str) -> None:
         "attrs": {key: list(value) for key, value in program.attrs.items() if isinstance(value, tuple)},
         "constants": {key: _encode(data) for key, data in _constants(session).items()},
         "plan": [row.to_json() for row in session.plan.rows],
-        "outside": session.history.outside(session.actions),
+        "users": session.history.users_keys(session.actions),
     }
     write_whole(path, lambda file: _dump(document, file), code="E-SAVE-WRITE")
 

@@ -270,7 +270,6 @@ class Session:
         contents = self.history.contents
         rows = self.plan.rows
         made = tuple(contents.reloaded(row, rows) if isinstance(row, PassRow) else row for row in rows)
-        self.history.expected = {}
         return of_now(self._with(replace_field(self.plan, rows=made)))
 
     def edit(
@@ -396,7 +395,7 @@ class Session:
     @property
     def provenance(self) -> Provenance:
         """The whole chain, down to lines of assembly and back: ``s.provenance.line("fused_nn_dense", 41).onnx``."""
-        readers = [step for step in self.history.computed(self.actions) if step.relied.from_outside]
+        readers = [step for step in self.history.computed(self.actions) if step.relied.users]
         made, known = self._provenance.get("made", (None, []))
         if made is None or len(known) != len(readers) or any(a is not b for a, b in zip(known, readers, strict=True)):
             made = Provenance(self)  # what users' operators and rules made may be another program by now

@@ -33,6 +33,7 @@ from .provenance import became, in_order, label_named, site_of
 
 if TYPE_CHECKING:
     from ..codegen.llvm.backend import Artefact
+    from .history import Step
     from .session import Session
 
 TIR: Final = "tir"
@@ -110,13 +111,17 @@ class Provenance:
     @cached_property
     def known(self) -> Known:
         """The origins of the program that is compiled."""
-        last = self._last
-        return index_of(self._session)[last]
+        return index_of(self._session, self._compiled)[-1]
+
+    @cached_property
+    def _compiled(self) -> Step:
+        """The last loop step: one for all questions, also where a user's rule makes it another at each run."""
+        return self._session.step(self._last)
 
     @cached_property
     def _artefact(self) -> Artefact:
         target = self._session.target
-        module = self._session.step(self._last).stage.module
+        module = self._compiled.stage.module
         return backend_of(target).emit_module(module, target, expressions=True)
 
     @property
@@ -259,7 +264,7 @@ class Provenance:
         func = stage.module.functions.get(kernel) if stage is not None else None
         if edited or not isinstance(func, t.PrimFunc) or kernel == "main":
             return {}
-        return expression_calls(self.function(kernel), func, index_of(self._session)[lower[0]])
+        return expression_calls(self.function(kernel), func, index_of(self._session, self._compiled)[lower[0]])
 
     # --- forward ---
 

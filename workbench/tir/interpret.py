@@ -20,6 +20,7 @@ import numpy as np
 from ..arith import nodes as n
 from ..arith.build import const
 from ..arith.intrinsics import ADDRESSES
+from ..core import reliance
 from ..core.errors import WorkbenchError, nearest
 from ..core.limits import limits
 from ..core.module import IRModule
@@ -31,7 +32,7 @@ from .interpreting.statements import Checks, Compiled, compile_function, shape_v
 from .op import writes_through
 from .outside import require_allowed
 
-_compiled: WeakKeyDictionary[t.PrimFunc, dict[Checks, Compiled]] = WeakKeyDictionary()
+_compiled: WeakKeyDictionary[t.PrimFunc, dict[Checks, tuple[Compiled, reliance.Reliance]]] = WeakKeyDictionary()
 
 
 def interpret(
@@ -86,14 +87,18 @@ class _Runner:
     def __init__(self, module: IRModule | None, regions: bool, races: bool) -> None:
         self.module = module
         self.regions, self.races = regions, races
+        self._now = reliance.Now()
 
     def compiled(self, function: t.PrimFunc, called: bool) -> Compiled:
         checks = Checks(self.regions, self.races, called)
         known = _compiled.setdefault(function, {})
-        if checks not in known:
+        found = known.get(checks)
+        if found is None or not found[1].holds(self._now):
             require_allowed(function)
-            known[checks] = compile_function(function, checks)
-        return known[checks]
+            with reliance.recording() as recorded:
+                made = compile_function(function, checks)
+            found = known[checks] = made, recorded.settled()
+        return found[0]
 
     def call(self, machine: Machine, name: str, *arguments: Any) -> None:
         """``T.call_tir(name, ...)``: pointers for buffers, numbers for scalars and shape variables."""

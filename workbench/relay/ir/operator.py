@@ -308,12 +308,16 @@ def operator(name: str, *, override: bool = False) -> Callable[[C], C]:
         made: Any = node(cls)
         made.name = name
         if not is_own(cls.__module__):
-            made.class_code = classmethod(held_key)
+            made.class_code = classmethod(_code_of)
         _check_facts(made)
         OPERATORS.register(name, made, override=override)
         return made
 
     return decorate
+
+
+def _code_of(cls: type[Operator]) -> str:
+    return held_key(cls).key
 
 
 def _check_facts(cls: type[Operator]) -> None:

@@ -20,7 +20,7 @@ from .operator import OPERATORS, Operator
 def note_operators(module: IRModule) -> None:
     """Say that what is made of a graph depends on the code of its users' operators."""
     for cls in dict.fromkeys(_classes(module)):
-        reliance.note(reliance.Held("program's operator", cls), cls.name)
+        reliance.note(reliance.InProgram("program's operator", cls), cls.name)
 
 
 def with_operators_of_now(module: IRModule) -> IRModule:

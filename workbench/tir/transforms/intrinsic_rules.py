@@ -81,7 +81,7 @@ class LoweringRules(Keyed):
         """The rules: what is lowered after a rule has changed is another step."""
         return (self._rules,)
 
-    def outside(self, name: str) -> tuple[Any, ...] | None:
+    def user_entry(self, name: str) -> tuple[Any, ...] | None:
         """The rules of users for an intrinsic, on any kind of target; None for none."""
         found = [(kind, level, rule) for (kind, op), rules in self._rules.items() if name in (op, reliance.EVERY)
                  for level, rule in rules if not is_own(getattr(rule, "__module__", None))]  # fmt: skip
