@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import workbench as wb
 from tests.driver.programs import onnxruntime_outputs, small_inputs, small_model
 from workbench.codegen.llvm.cache import memory
 from workbench.driver.cli import main
@@ -125,6 +126,16 @@ def test_the_cache_is_shown_and_cleared(
     monkeypatch.setenv("WORKBENCH_CACHE", "off")
     assert run("cache", "show") == 0
     assert "nothing is kept" in capsys.readouterr().out
+
+
+def test_inspect_shows_a_saved_session(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    saved = str(model.parent / "session.wb.json")
+    wb.open(str(model)).rerun(disabled_pass=["SimplifyExpr"]).save(saved)
+    assert run("inspect", saved) == 0
+    text = capsys.readouterr().out
+    assert "FuseOps" in text and "SimplifyExpr" not in text
+    assert run("inspect", saved, "--target", "llvm") == 2
+    assert "E-OPEN-SAVED" in capsys.readouterr().err
 
 
 def test_inspect_lists_inputs_steps_and_kernels(model: Path, capsys: pytest.CaptureFixture[str]) -> None:

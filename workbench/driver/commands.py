@@ -118,7 +118,7 @@ def bench(
 
 
 def inspect(
-    model: ModelPath,
+    model: Annotated[Path, typer.Argument(help="an ONNX file, or a session that was saved", metavar="MODEL")],
     stage: Annotated[
         str | None, typer.Option("--stage", "--step", help="print the program after this step of the pipeline")
     ] = None,
@@ -127,16 +127,20 @@ def inspect(
         str, typer.Option(help="with --kernel: script, ll (LLVM IR), ll-opt, asm, origins, llvm-passes")
     ] = "script",
     shape: ShapeOption = None,
-    target: TargetOption = "llvm",
+    target: Annotated[str | None, typer.Option(help="what to compile for; default: this machine")] = None,
 ) -> None:
     """Show what becomes of MODEL: its inputs, the steps that it walks through with what each changed, its kernels.
+
+    MODEL may be a saved session, which says itself what it is compiled for.
 
     With `--stage` the program after one step is printed as text.  The names of all steps are listed without it.
     """
     from .open import open_session
 
     _refuse_library(model)
-    session = _with_shapes(_shapes(shape or []), lambda given: open_session(str(model), shape=given, target=target))
+    session = _with_shapes(
+        _shapes(shape or []), lambda given: open_session(str(model), shape=given or None, target=target)
+    )
     if form != "script":
         typer.echo(_native_text(session, kernel, form))
     elif stage is not None or kernel is not None:
