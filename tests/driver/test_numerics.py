@@ -20,7 +20,7 @@ from workbench.codegen.llvm.contained import Contained, unit_of
 from workbench.core.dtype import DataType
 from workbench.core.module import IRModule
 from workbench.core.node import substitute
-from workbench.core.transform import function_pass, module_pass
+from workbench.core.transform import PassContext, function_pass, module_pass
 from workbench.driver.history import History
 from workbench.driver.numerics.compare import compare
 from workbench.driver.numerics.forms import flat_form
@@ -317,3 +317,13 @@ def test_the_step_at_fault_is_found_by_what_it_runs_and_not_by_its_label(monkeyp
     monkeypatch.setattr(flatten_buffer, "strides_of", wrong)
     report = Session(History(base.history.root), base.plan).check_numerics(small_inputs())
     assert report.first_wrong == "FlattenBuffer#2", f"{report}"
+
+
+def test_inputs_with_an_index_out_of_range_are_no_steps_fault() -> None:
+    x, at = relay.var("x", shape=(5, 4)), relay.var("at", shape=(3,), dtype="int64")
+    with PassContext(config={"tir.instrument_bound_checkers": True}):
+        session = wb.open(relay.Function([x, at], relay.take(x, at, axis=0)))
+    data = np.ones((5, 4), "float32")
+    assert session.check_numerics({"x": data, "at": np.array([0, 4, 1])})
+    with pytest.raises(WorkbenchError, match=r"E-RUN-INDEX[\s\S]*index 9"):
+        session.check_numerics({"x": data, "at": np.array([0, 9, 1])})

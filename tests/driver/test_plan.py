@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -243,3 +244,17 @@ def test_a_users_pass_does_not_stand_for_the_pipelines_of_its_name(name: str) ->
     session = wb.open(wb.IRModule({"main": parse(text)}), target="llvm").rerun(insert={"Import": own})
     assert session.labels[:3] == ("Import", name, "LowerBlocks")
     assert session.plan.loop_step() == 1 == session.plan.schedule_row()[0] - 1
+
+
+def test_a_context_that_a_command_does_not_hear_is_told(tmp_path: Path) -> None:
+    with PassContext(opt_level=2):
+        session = wb.open(scaled_relu())
+    session.save(str(tmp_path / "s.wb.json"))
+    with PassContext(opt_level=2), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        session.rerun(disabled_pass=["FuseOps"])
+    with PassContext(config={"tir.instrument_bound_checkers": True}):
+        with pytest.warns(PassWarning, match="rerun keeps the settings"):
+            session.rerun(disabled_pass=["FuseOps"])
+        with pytest.warns(PassWarning, match="a saved session keeps the settings"):
+            wb.open(str(tmp_path / "s.wb.json"))

@@ -104,14 +104,14 @@ def test_sessions_are_values() -> None:
 
 
 def _serial_loop(schedule: Any) -> Any:
-    """Some serial loop of more than one iteration."""
+    """Some serial loop of more than one iteration; None where there is none."""
     for node in pre_order(schedule.func):
         if isinstance(node, Block) and node.name != "root":
             for loop in schedule.get_loops(schedule.get_block(node.name)):
                 found = schedule.get(loop)
                 if found.kind is ForKind.SERIAL and found.extent.value > 1:
                     return loop
-    raise AssertionError(f"no serial loop:\n{schedule.func.script()}")
+    return None
 
 
 def test_a_cell_run_twice_gives_equal_results() -> None:
@@ -276,7 +276,7 @@ def test_te_replaces_a_kernel_before_it_is_scheduled() -> None:
 
 def test_a_schedule_is_changed_and_handed_back() -> None:
     session = small_session()
-    kernel = next(name for name in session.kernels if "dense" in name)
+    kernel = next(name for name in session.kernels if _serial_loop(session.schedule(name)) is not None)
     schedule = session.schedule(kernel)
     schedule.split(_serial_loop(schedule), factors=[None, 2])
     edited = session.edit(schedule={kernel: schedule})

@@ -95,6 +95,7 @@ def load(path: str, allow_extern: Sequence[str] = ()) -> Session:
     program = ProgramRef(document["source"], module.fingerprint())
     root = import_action(module, program, origins)
     settings = settings_from(document.get("settings"))
+    settings.warn_unheard("a saved session")
     guard = Guard(os.path.basename(path), frozenset(allow_extern))
     contents = Contents(constants, guard)
     rows = tuple(map(contents.settled, rows_from(document["plan"], document["version"])))

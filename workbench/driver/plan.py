@@ -57,6 +57,12 @@ class PassSettings:
         """The context with these settings, watched by `instruments`."""
         return PassContext(self.level, self.required, self.disabled, instruments, json.loads(self.config))
 
+    def warn_unheard(self, command: str) -> None:
+        """Warn where the context around a command says something else than these settings, which a session keeps."""
+        if PassSettings.current() not in (self, PassSettings()):
+            message = f"{command} keeps the settings of the session: the PassContext around it is not heard"
+            warnings.warn(message, PassWarning, stacklevel=4)
+
     def to_json(self) -> dict[str, Any]:
         return {**asdict(self), "config": json.loads(self.config)}
 
@@ -335,10 +341,12 @@ class CompilePlan:
                     "E-PASS-UNKNOWN", f"the pipeline has no place for pass {name!r}",
                     where="rerun(required_pass=...)", fix=f"say where: s.rerun(insert={{step: {name!r}}})",
                 )  # fmt: skip
+        loops, before = loop_passes(settings.context()), loop_passes(self.settings.context())
+        wanted = {*names, *(name for name in loops if name not in before)}  # BoundCheck brings PoisonBuffers along
         rows = self.rows
         present = {row.name for row in rows if row.kind == "pass"}
         for place, name in enumerate(order):
-            if name in names and name not in present:
+            if name in wanted and name not in present:
                 level = "relay" if self.level == "relay" and place < len(pipeline.RELAY) else "tir"
                 at = _place(rows, order, place)
                 rows = (*rows[:at], pass_row(PASSES[name](), level), *rows[at:])

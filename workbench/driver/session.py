@@ -200,6 +200,7 @@ class Session:
         `replace`: passes of any level by the label of the step whose place they take; `insert`: passes by the label of
         the step after which they run.  The default target is this session's.
         """
+        self.plan.settings.warn_unheard("rerun")
         contents = self.history.contents
         disabled = items(disabled_pass, "rerun(disabled_pass=...)", "E-PASS-KIND", '["FuseOps"]')
         required = pass_names(required_pass, "rerun(required_pass=...)", code="E-PASS-KIND")

@@ -23,6 +23,7 @@ from ...core import progress
 from ...core.arguments import number
 from ...core.errors import WorkbenchError
 from ...core.host import give_back_memory
+from ...topi.transform_index import INDEX_CODE
 from ..given_inputs import entry_name, given_inputs
 from . import piece
 from .blame import Culprit, culprit, interpreted_check
@@ -384,6 +385,16 @@ def processor_seconds() -> float:
     return own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime
 
 
+def _require_indices(session: Session, inputs: Mapping[str, Any]) -> None:
+    """What is wrong with the inputs is no step's fault."""
+    if session.plan.settings.context().checks_bounds:
+        try:
+            session.run(inputs)
+        except WorkbenchError as error:
+            if error.code == INDEX_CODE:
+                raise
+
+
 def check_numerics(
     session: Session,
     inputs: Mapping[str, Any],
@@ -393,7 +404,8 @@ def check_numerics(
 ) -> NumericsReport:
     """Check the steps of a session on `inputs`; see `Session.check_numerics`.
 
-    Raises `WorkbenchError` (E-RUN-FOREIGN) for a target whose code does not run on this machine.
+    Raises `WorkbenchError`: E-RUN-FOREIGN for a target whose code does not run on this machine; in checked mode
+    E-RUN-INDEX for inputs with which the program asks for an element that is not there.
     """
     ways: dict[str, Callable[[Checker], list[StepCheck]]] = {"all": Checker.all, "first": Checker.bisected}
     if not isinstance(find, str) or find not in ways:
@@ -402,6 +414,7 @@ def check_numerics(
     seconds = number(seconds, "check_numerics(seconds=...)", "E-NUMERICS-NUMBER", "600", infinite=True)
     require_fitting(session.target)
     begun = processor_seconds()
+    _require_indices(session, inputs)
     with Contained() as child:
         checker = Checker(session, inputs, tolerance, seconds, child)
         checks = ways[find](checker)
