@@ -22,7 +22,7 @@ from workbench.core.equal import first_difference
 from workbench.core.errors import WorkbenchError
 from workbench.core.module import IRModule
 from workbench.core.node import post_order
-from workbench.core.transform import PASSES, PassContext
+from workbench.core.transform import PASSES, Pass, PassContext
 from workbench.relay.interpret import interpret
 from workbench.relay.ir import expr as e
 from workbench.relay.ir.classic import astext, fromtext
@@ -64,7 +64,7 @@ def relay_passes() -> list[str]:
     found = []
     for name in PASSES:
         entry: Any = PASSES[name]
-        code = getattr(entry, "_run", entry)
+        code: Any = entry.function if isinstance(entry, Pass) else entry
         if code.__module__.startswith("workbench.relay.") and name not in LOSSY:
             found.append(name)
     return sorted(found)
