@@ -11,6 +11,7 @@ from ..core.equal import same
 from ..core.errors import WorkbenchError, nearest
 from ..core.module import IRModule
 from ..lower.kernel import Kernel
+from ..lower.provider import require_callers_served
 from ..target.target import Target
 from ..te.nodes import Tensor
 from ..te.prim_func import create_prim_func
@@ -125,7 +126,8 @@ def edit_row(level: str, functions: Mapping[str, Any], stage: Stage, contents: C
 def rescheduled(row: ScheduleRow, schedules: Mapping[str, Any], stage: Stage, target: Target) -> ScheduleRow:
     """The row with other schedules by hand for some kernels; `stage` is the one before scheduling.
 
-    Raises `WorkbenchError` for a kernel that is not there, and for a schedule of another function.
+    Raises `WorkbenchError` for a kernel that is not there, for a schedule of another function, and for one that
+    changes how a kernel is called.
     """
     kernels = stage.kernels(target)
     schedules = by_name(schedules, "edit(schedule=...)", "E-EDIT-KIND", "{kernel: what s.schedule(kernel) gives}")
@@ -142,6 +144,7 @@ def rescheduled(row: ScheduleRow, schedules: Mapping[str, Any], stage: Stage, ta
             raise WorkbenchError("E-KERNEL-UNKNOWN", f"there is no kernel {name!r}", fix=nearest(name, kernels))
         kernel = kernels[name]
         made[name] = trace_tail(anchor(name, stage), schedule, kernel, stage.default_schedule(kernel))
+        require_callers_served(kernel, schedule, stage.module)
     kept = [part for tail in row.tails for part in _without(tail, made, stage, kernels)]
     return replace(row, tails=(*kept, *made.values()))
 

@@ -18,6 +18,7 @@ from ..core.errors import WorkbenchError
 from ..core.module import IRModule
 from ..core.node import FrozenMap
 from ..relay.ir.expr import Expr
+from ..tir.calling import changed_parameters, other_parameters
 from ..tir.nodes import PrimFunc
 from .edit_check import require_sound
 from .merge_graph import merge_graph
@@ -210,29 +211,9 @@ def fitted(name: str, function: Any, previous: Any) -> Any:
     """
     if not isinstance(function, PrimFunc) or not isinstance(previous, PrimFunc):
         return function
-    found, expected = signature(function), signature(previous)
-    if found != expected:
-        raise WorkbenchError(
-            "E-EDIT-SIGNATURE",
-            f"{name} must keep its parameters",
-            found=", ".join(found),
-            expected=", ".join(expected),
-            kept="the function before the edit",
-        )
+    changed = changed_parameters(previous, function)
+    if changed is not None:
+        fix = "write the parameters as they were, or edit the program that it comes from"
+        raise other_parameters(name, changed, "native code trusts them", fix, "the function before the edit")
     lacking = {key: value for key, value in previous.attrs.items() if key not in function.attrs}
     return function.replace(attrs=FrozenMap({**lacking, **function.attrs})) if lacking else function
-
-
-def signature(function: PrimFunc) -> list[str]:
-    """The parameters' dtypes and shapes; symbolic extents are numbered, so that names do not matter."""
-    numbers: dict[int, int] = {}
-
-    def text(extent: Any) -> str:
-        value = getattr(extent, "value", None)
-        return f"v{numbers.setdefault(id(extent), len(numbers))}" if value is None else str(value)
-
-    shapes = (getattr(parameter, "shape", ()) for parameter in function.params)
-    return [
-        f"{parameter.dtype}[{', '.join(map(text, shape))}]"
-        for parameter, shape in zip(function.params, shapes, strict=True)
-    ]

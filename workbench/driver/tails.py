@@ -13,10 +13,11 @@ from ..schedule.rebase import replay_tail
 from ..schedule.schedule import Schedule
 from ..schedule.trace import Trace
 from ..schedule.trace_json import has_code
+from ..tir.calling import changed_parameters, parameter_texts
 from ..tir.nodes import PrimFunc
 from ..tir.outside import NATIVE_CODE, Guard, not_allowed
 from .plan import Anchor, TraceTail
-from .rebase import Dropped, Rebased, signature
+from .rebase import Dropped, Rebased
 
 SHORT = 80
 
@@ -40,8 +41,8 @@ def _require_same(schedule: Schedule, kernel: Kernel) -> None:
     begun = schedule.first_state.func
     if structural_equal(_bare(begun), _bare(kernel.func)) and not schedule.first_state.steps:
         return
-    found, expected = signature(begun), signature(kernel.func)
-    same_call = found == expected
+    same_call = changed_parameters(kernel.func, begun) is None
+    found, expected = parameter_texts(begun), parameter_texts(kernel.func)
     raise WorkbenchError(
         "E-EDIT-SCHEDULE",
         f"the schedule is of another function than kernel {kernel.name}",

@@ -34,6 +34,11 @@ class Kernel:
     constants: tuple[Tensor, ...] = ()
     """Data of the constants inside the fused function, as further inputs."""
 
+    @property
+    def of_graph(self) -> bool:
+        """Whether it was lowered from a graph, whose entry and executors call it; else it is a loop program's own."""
+        return bool(self.fingerprint)
+
 
 def tensor_types(found: Type, where: str) -> tuple[TensorType, ...]:
     """The tensors that a value of a type consists of, tuples flattened."""

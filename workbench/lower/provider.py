@@ -13,6 +13,8 @@ from ..core.errors import WorkbenchError
 from ..core.module import IRModule
 from ..core.time_limit import check_time
 from ..schedule.rules.default_rules import default
+from ..tir.calling import Changed, callers, changed_parameters, other_parameters, parameter_texts
+from ..tir.nodes import PrimFunc
 from .kernel import Kernel
 
 if TYPE_CHECKING:
@@ -38,13 +40,17 @@ def override(chosen: Mapping[str, Schedule], otherwise: Provider = default_provi
 def schedule_kernels(
     mod: IRModule, kernels: tuple[Kernel, ...], provider: Provider = default_provider
 ) -> tuple[IRModule, dict[str, Schedule]]:
-    """The module with every kernel scheduled, and the schedules by kernel name."""
+    """The module with every kernel scheduled, and the schedules by kernel name.
+
+    Raises `WorkbenchError` (E-EDIT-SIGNATURE) for a schedule after which a kernel is called in another way.
+    """
     schedules: dict[str, Schedule] = {}
     changed: dict[str, Any] = {}
     for kernel in progress.track(kernels, "schedule", lambda kernel: kernel.name):
         check_time(f"schedule of kernel {kernel.name}")
         try:
             made = provider(kernel)
+            require_callers_served(kernel, made, mod)
         except WorkbenchError as error:
             raise error.located(f"schedule of kernel {kernel.name}") from None
         schedules[kernel.name] = made
@@ -53,3 +59,32 @@ def schedule_kernels(
             origin.derived(scheduled, kernel.func)
         changed[kernel.name] = scheduled
     return mod.with_functions(changed), schedules
+
+
+def require_callers_served(kernel: Kernel, schedule: Schedule, mod: IRModule) -> None:
+    """Refuse a schedule that changes a kernel's parameters while others call it: native code trusts them.
+
+    A loop program's function that nobody calls may take others: who runs it sees its parameters as they are.
+    """
+    changed = _called_differently(kernel.func, schedule)
+    if changed is None:
+        return
+    calling = callers(mod.functions, kernel.name)
+    if kernel.of_graph or calling:
+        raise other_parameters(
+            kernel.name, changed, f"{' and '.join(calling) or 'the model'} calls it with these",
+            "change a copy's layout: sch.cache_read or sch.cache_write, then transform_layout on the cache",
+            "the function before its schedule",
+        )  # fmt: skip
+
+
+def _called_differently(before: PrimFunc, schedule: Schedule) -> Changed | None:
+    """What callers would have to do otherwise: other parameters, or elements in other places of one shape."""
+    if schedule.func is before:
+        return None
+    changed = changed_parameters(before, schedule.func)
+    if changed is None and schedule.relaid_parameters:
+        number, text = schedule.relaid_parameters[0]
+        expected = parameter_texts(before)[number]
+        return Changed(f"{expected}, its elements at {text}", expected)
+    return changed

@@ -96,6 +96,11 @@ class Schedule(ClassicSchedule):
         """Remarks on legality ("sums are reassociated"), by the number of the step."""
         return {int(number): found for number, found in self.state.notes.items()}
 
+    @property
+    def relaid_parameters(self) -> tuple[tuple[int, str], ...]:
+        """The numbers of the function's parameters whose elements callers must keep in other places, with the maps."""
+        return tuple((number, text) for name, number, text in self.state.relaid if name == self.func_working_on)
+
     def fingerprint(self) -> str:
         return self.state.fingerprint
 

@@ -42,6 +42,8 @@ class Change(Generic[R]):
     """The state of the random generator after drawing."""
     home: str = ""
     """The function that the results are of, if it is another than the one worked on."""
+    relaid: tuple[int, str] | None = None
+    """The number of a parameter whose elements callers must keep in other places from now on, and the map."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +62,8 @@ class ScheduleState:
     """For references whose loop or block is gone: the number of the step that replaced it."""
     notes: FrozenMap = EMPTY
     """Remarks on legality, by the number of the step (as text)."""
+    relaid: tuple[tuple[str, int, str], ...] = ()
+    """Parameters whose elements lie in other places than at first: function, number of the parameter, map; in order."""
     counters: tuple[int, int, int] = field(default=(0, 0, 0))
     """How many blocks, loops and numbers have been named so far."""
     random: int = FIRST_SEED
@@ -216,7 +220,11 @@ class ScheduleState:
             homes = FrozenMap({**homes, **dict.fromkeys(names, home)})
         notes = self.notes.set(str(len(steps)), change.notes) if change.notes else self.notes
         counters = (blocks, loops, numbers)
-        made = replace(self, functions=functions, steps=steps, named=named, homes=homes, notes=notes, counters=counters)
+        relaid = (*self.relaid, (self.working, *change.relaid)) if change.relaid is not None else self.relaid
+        made = replace(
+            self, functions=functions, steps=steps, named=named, homes=homes, notes=notes, relaid=relaid,
+            counters=counters,
+        )  # fmt: skip
         if change.random is not None:
             made = replace(made, random=change.random)
         if change.func is not self.func:

@@ -75,12 +75,13 @@ def transform_layout(
     if pad_value is not None and index_map.is_bijective(old.shape) is not True:
         func = _padded(state, site, func, old, new, index_map, pad_value)
     notes: list[str] = []
-    if is_parameter(state, old):
+    number = next((number for number, item in enumerate(state.func.params) if item is old), None)
+    if number is not None:
         notes.append(f"{old.name} is a parameter: callers pass it in the new layout, {index_map.text}")
     if not shown:
         notes.append(f"unsafe: {index_map.text} is assumed to keep the elements of {old.name} apart")
         func = marked_unsafe(func)
-    return Change(func, notes=tuple(notes))
+    return Change(func, notes=tuple(notes), relaid=None if number is None else (number, index_map.text))
 
 
 def _padded(
