@@ -118,6 +118,21 @@ EDITS = {
     "user's bytes": ("class D(bytearray): pass\nA = D(b'a')\nA.scale = 1\ndef f(m): return A", "= 1", "= 2"),
     "user's property": ("class P(property): pass\nA = P(len)\nA.scale = 1\ndef f(m): return A", "= 1", "= 2"),
     "mask": ("import numpy as np\nA = np.ma.array([1, 2], mask=[0, 1])\ndef f(m): return A", "[0, 1]", "[1, 0]"),
+    "random generator": (
+        "import numpy as np\nR = np.random.default_rng(0)\ndef f(m): return R.random()",
+        "(0)",
+        "(1)",
+    ),
+    "older random generator": (
+        "import numpy as np\nR = np.random.RandomState(0)\ndef f(m): return R.random()",
+        "(0)",
+        "(1)",
+    ),
+    "method of a random generator": (
+        "import numpy as np\nnormal = np.random.default_rng(0).normal\ndef f(m): return normal()",
+        "(0)",
+        "(1)",
+    ),
     "view of memory": ("A = memoryview(b'abcd')[::2]\ndef f(m): return A", "abcd", "abed"),
     "format of a view of memory": ("A = memoryview(b'abcd').cast('b')\ndef f(m): return A", "'b')", "'B')"),
     "partial": ("import functools\ndef g(k, m): return k\nf = functools.partial(g, 1)", "g, 1", "g, 2"),
@@ -225,6 +240,15 @@ def test_what_is_changed_in_place_changes_the_key() -> None:
     before = code_key(function)
     function("m")["a"].append(2)
     assert code_key(function) != before
+
+
+def test_a_random_generator_that_was_drawn_from_has_another_key() -> None:
+    """What code reads of it is its state: numbers drawn elsewhere change what the code does."""
+    function = ran("import numpy as np\nR = np.random.default_rng(0)\ndef f(m): return R.random()")
+    before = code_key(function)
+    assert code_key(function) == before
+    function("m")
+    assert code_key(function) != before and without_key(function) == ()
 
 
 def test_keys_are_equal_in_another_process() -> None:

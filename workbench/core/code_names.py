@@ -15,6 +15,8 @@ from types import CodeType, FunctionType, ModuleType
 from typing import Any, Final
 
 _OWN: Final = __name__.partition(".")[0]
+_CYTHON: Final = "_cython_"
+"""How the modules begin in which extensions keep the classes that they share; they lie in no file."""
 _KINDS: Final = {
     "LOAD_GLOBAL": "read",
     "LOAD_NAME": "read",
@@ -35,18 +37,24 @@ class Keyed:
         raise NotImplementedError
 
 
-def is_own(module: str | None) -> bool:
+def is_own(module: object) -> bool:
     """Whether a module is part of this package, not a user's; code that is executed by itself has none."""
-    return module is not None and module.partition(".")[0] == _OWN
+    return isinstance(module, str) and module.partition(".")[0] == _OWN
 
 
-def is_users(module: str | None) -> bool:
-    """Whether a module is the user's own: not Python's, not of an installed package, not the workbench's."""
-    if module is None:
-        return True
+def is_users(module: object) -> bool:
+    """Whether a module, by its name, is the user's own: not Python's, not of an installed package, not the workbench's.
+
+    Code without a module is the user's.  A class written in C may have a descriptor as its `__module__` and no name; it
+    is a library's.
+    """
+    if not isinstance(module, str):
+        return module is None
     top = module.partition(".")[0]
     if top == "__main__":
         return True
+    if top.startswith(_CYTHON):
+        return False
     return not (is_own(module) or top in sys.stdlib_module_names or _is_installed(module, _file_of(module)))
 
 
