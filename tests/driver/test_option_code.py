@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import enum
 import inspect
-from typing import Any
+import sys
+import types
+from collections import namedtuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from onnx import TensorProto, helper
 
 import workbench as wb
 from workbench import relay, tir
@@ -20,6 +24,11 @@ from workbench.tir.script import parse
 
 class Colour(enum.Enum):
     RED = 1
+
+
+class Pair(NamedTuple):
+    first: int
+    second: Any
 
 
 def skips_additions(expr: Any) -> bool:
@@ -104,13 +113,19 @@ VALUES: dict[str, Any] = {
     "a target": wb.Target("llvm -mcpu=x86-64-v3"),
     "a function": skips_additions,
     "a class": Colour,
-    "a number of a program": tir.IntImm("int32", 7),
+    "a number of a program": tir.IntImm("int8", 7),
+    "a truth value of a program": tir.IntImm("bool", 1),
+    "a fraction of a program": tir.FloatImm("float16", 2.5),
+    "a number of a program that is none": tir.FloatImm("float32", float("nan")),
+    "a text of a program": tir.StringImm("a'b"),
+    "a named tuple": Pair(1, Colour.RED),
     "a relay function": relay.Function([], relay.zeros((2,), "float32")),
     "a loop function": parse('@T.prim_func\ndef f(A: T.Buffer((4,), "float32")):\n    A[0] = 1.0\n'),
 }
 NAMELESS: dict[str, Any] = {
     "a local function": lambda: None,
     "an object": object(),
+    "a named tuple of a local kind": namedtuple("Local", "a b")(1, 2),  # noqa: PYI024
     "a large array": np.zeros(1000),
     "an array of another kind": np.array(["a", None], object),
     "a function with constants": relay.Function([], relay.const(np.ones(3, "float32"))),
@@ -121,10 +136,9 @@ def alike(one: Any, other: Any) -> bool:
     if isinstance(one, np.ndarray):
         return isinstance(other, np.ndarray) and one.dtype == other.dtype and np.array_equal(one, other)
     if isinstance(one, wb.core.node.Node):
-        value = getattr(one, "value", None)
-        return value == other if value is not None else wb.ir.structural_equal(one, other)
+        return type(one) is type(other) and wb.ir.structural_equal(one, other)
     if isinstance(one, (tuple, float)):
-        return repr(one) == repr(other)
+        return type(one) is type(other) and repr(one) == repr(other)
     return type(one) is type(other) and one == other
 
 
@@ -162,3 +176,65 @@ def test_a_local_function_for_a_pass_of_the_workbench_is_asked_for() -> None:
         executed(session)
     with pytest.raises(WorkbenchError, match="E-SAVE-OPTION"):
         session.plan.rows[session.labels.index("EliminateCommonSubexpr") - 1].to_json()
+
+
+@pytest.fixture
+def two_modules(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """Two modules, each with functions of the same names that answer differently."""
+    made: list[Any] = []
+    for module, answer in (("users_first", True), ("users_second", False)):
+        held = types.ModuleType(module)
+        for name in ("keep", "s", "wb", "np", "PASSES", "DataType", "b0", "sch", "EliminateCommonSubexpr_fskip"):
+            exec(f"def {name}(expr): return {answer}", vars(held))
+        monkeypatch.setitem(sys.modules, module, held)
+        made.append(held)
+    return made
+
+
+def test_functions_of_one_name_are_told_apart(two_modules: list[Any]) -> None:
+    eliminate = PASSES["EliminateCommonSubexpr"]
+    passes = ["InferType", *(eliminate(fskip=module.keep) for module in two_modules), "FuseOps"]
+    session = wb.open(program(), passes=passes)
+    again = executed(session)
+    for label in ("EliminateCommonSubexpr", "EliminateCommonSubexpr#2"):
+        assert again[label].script() == session[label].script(), session.to_python()
+    assert session["EliminateCommonSubexpr"].script() != session["EliminateCommonSubexpr#2"].script()
+
+
+@pytest.mark.parametrize("name", ["s", "wb", "np", "PASSES", "DataType", "b0", "sch"])
+def test_a_function_named_like_something_of_the_script(name: str, two_modules: list[Any]) -> None:
+    skip = getattr(two_modules[0], name)
+    options = {"mixed_precision_type": DataType("float16")}
+    passes = ["InferType", PASSES["EliminateCommonSubexpr"](fskip=skip), PASSES["ToMixedPrecision"](**options)]
+    session = wb.open(program(), passes=[*passes, PASSES["FuseOps"](fuse_opt_level=np.int32(1))])
+    session = session.rerun(insert={"InferType": PASSES["EliminateCommonSubexpr"](fskip=skip)})
+    again = executed(session)
+    assert again.labels == session.labels, session.to_python()
+    for step, other in zip(session.steps, again.steps, strict=True):
+        assert other.error is None and other.script() == step.script(), session.to_python()
+
+
+def test_a_variable_left_to_the_reader_has_a_name_of_its_own(two_modules: list[Any]) -> None:
+    local = lambda expr: False  # noqa: E731
+    imported = two_modules[0].EliminateCommonSubexpr_fskip
+    eliminate = PASSES["EliminateCommonSubexpr"]
+    session = wb.open(program(), passes=["InferType", eliminate(fskip=imported), eliminate(fskip=local), "FuseOps"])
+    again = executed(session, option_EliminateCommonSubexpr_fskip=local)
+    for label in ("EliminateCommonSubexpr", "EliminateCommonSubexpr#2"):
+        assert again[label].script() == session[label].script(), session.to_python()
+
+
+@pytest.mark.parametrize("name", ["program", "wb", "x"])
+def test_an_assumed_input_named_like_something_of_the_script(name: str) -> None:
+    graph = helper.make_graph(
+        [helper.make_node("Reshape", ["data", name], ["y"])],
+        "g",
+        [helper.make_tensor_value_info("data", TensorProto.FLOAT, (6,)),
+         helper.make_tensor_value_info(name, TensorProto.INT64, (2,))],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, (2, 3))],
+    )  # fmt: skip
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8)
+    value = np.array([2, 3])
+    session = wb.open(model, assume={name: value})
+    again = executed(session, program=model, **({"assumed": {name: value}} if name != "x" else {name: value}))
+    assert again["Import"].script() == session["Import"].script()

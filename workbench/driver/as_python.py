@@ -12,7 +12,7 @@ from ..core.errors import WorkbenchError
 from ..schedule.trace import Trace
 from ..tir.nodes import PrimFunc
 from .anchors import located
-from .option_code import OptionCode
+from .option_code import RESERVED, OptionCode
 from .plan import CompilePlan, EditRow, PassRow, PassSettings, Row, ScheduleRow, TextDelta, default_rows
 from .text import function_text
 
@@ -66,8 +66,9 @@ def _remark(text: str) -> str:
 
 
 def _variable(name: str) -> str:
-    """What a value is called in the lines: its name where that is one in Python."""
-    return name if name.isidentifier() and not iskeyword(name) else f"assumed[{name!r}]"
+    """What a value is called in the lines: its name where that is one in Python, and free."""
+    free = name.isidentifier() and not iskeyword(name) and name not in RESERVED
+    return name if free else f"assumed[{name!r}]"
 
 
 def _under(settings: PassSettings, opened: str) -> list[str]:
@@ -91,7 +92,7 @@ class _Passes:
 
     def __init__(self, session: Session) -> None:
         self._contents = session.history.contents
-        self.values = OptionCode()
+        self.values = OptionCode(session.plan.program.assume)
 
     def code(self, row: PassRow) -> str:
         """The pass of a row."""

@@ -5,18 +5,22 @@
     code.imports, code.remarks                  # the lines that must stand above
 
 A value without code (a local function, a large array) becomes a variable, which a remark asks the reader to define.
+What is imported gets another name (`import ... as ...`) where the script has its own for something else.
 """
 
 from __future__ import annotations
 
 import enum
 import math
+import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from keyword import iskeyword
 from typing import Any, Final
 
 import numpy as np
 
+from ..arith.nodes import FloatImm, IntImm, StringImm
 from ..core.dtype import DataType
 from ..core.equal import same
 from ..core.errors import WorkbenchError
@@ -28,13 +32,26 @@ from .text import constants_in, function_text, parse_function
 
 MOST_ELEMENTS: Final = 64
 """Of an array that is written out."""
+RESERVED: Final = frozenset(
+    ("wb", "np", "s", "sch", "program", "assumed", "PASSES", "pass_named", "DataType", "parse_function")
+    + ("float", "set", "frozenset")
+)
+"""What a session's script calls things of its own, and what it uses of Python's."""
+_SCHEDULED: Final = re.compile(r"[a-z]\d+")
+"""What a schedule's lines call blocks and loops."""
 
 
 class OptionCode:
-    """Code of values; what it needs is collected."""
+    """Code of values; what it needs is collected.
 
-    def __init__(self) -> None:
+    `taken` are further names that the script has.
+    """
+
+    def __init__(self, taken: Iterable[str] = ()) -> None:
         self._imports: dict[str, None] = {}
+        self._names: dict[tuple[str, str], str] = {}
+        """What is imported, by module and name in it: what the script calls it."""
+        self._taken = {*RESERVED, *taken}
         self._missing: dict[str, str] = {}
         """What is not to be written: by variable the remark."""
 
@@ -63,11 +80,17 @@ class OptionCode:
 
     def _variable(self, value: Any, name: str) -> str:
         name = "".join(sign if f"a{sign}".isidentifier() else "_" for sign in name)
-        chosen, number = name, 1
-        while chosen in self._missing or not chosen.isidentifier():
-            number += 1
-            chosen = f"option_{name}_{number}"
+        chosen = self._free(name, f"option_{name}")
         self._missing[chosen] = f"an option of kind {type(value).__name__} that has no text; define it here first"
+        return chosen
+
+    def _free(self, name: str, other: str) -> str:
+        """A name that nothing has yet: `name`, or one that begins with `other`; it is taken from now on."""
+        chosen, number = name, 1
+        while chosen in self._taken or iskeyword(chosen) or not chosen.isidentifier() or _SCHEDULED.fullmatch(chosen):
+            chosen = other if number == 1 else f"{other}_{number}"
+            number += 1
+        self._taken.add(chosen)
         return chosen
 
     def _require(self, line: str) -> None:
@@ -80,16 +103,25 @@ class OptionCode:
         found: Any = sys.modules.get(module)
         for part in name.split("."):
             found = getattr(found, part, None)
-        named = all(part.isidentifier() for part in (*module.split("."), *name.split(".")))
+        first, *inner = name.split(".")
+        named = all(part.isidentifier() and not iskeyword(part) for part in (*module.split("."), first, *inner))
         if found is not value or not named or module in ("__main__", "builtins"):
             return ""
-        self._require(f"from {module} import {name.split('.')[0]}")
-        return name
+        if (module, first) not in self._names:
+            called = self._names[module, first] = self._free(first, f"{module.replace('.', '_')}_{first}")
+            self._require(f"from {module} import {first}" + (f" as {called}" if called != first else ""))
+        return ".".join((self._names[module, first], *inner))
 
     # --- by kind ---
 
     def _sequence(self, value: Any, name: str) -> str:
+        named = isinstance(value, tuple) and hasattr(value, "_fields")
+        owner = self._imported(type(value)) if named else ""
+        if named and not owner:
+            return ""
         items = [self.of(item, name) for item in value]
+        if named:
+            return f"{owner}({', '.join(items)})"
         if isinstance(value, tuple):
             return f"({', '.join(items)}{',' if len(items) == 1 else ''})"
         if isinstance(value, (set, frozenset)):
@@ -127,10 +159,11 @@ class OptionCode:
         return f"wb.Target({text!r})" if Target(text) == value else ""
 
     def _node(self, value: Node, name: str) -> str:
-        """A function without constants, as its text; a number of a program as a number."""
-        number = getattr(value, "value", None)
-        if type(number) in (int, float, str):
-            return self.of(number, name)
+        """A function without constants, as its text; a number or a text of a program by its kind."""
+        if isinstance(value, StringImm):
+            return f"wb.tir.StringImm({value.value!r})"
+        if isinstance(value, (IntImm, FloatImm)):
+            return f"wb.tir.{type(value).__name__}({str(value.dtype)!r}, {self.of(value.value, name)})"
         try:
             text = function_text("main", value).text
             if constants_in_function(value) or not same(parse_function(text), value):
