@@ -12,6 +12,7 @@ import pytest
 import workbench as wb
 from workbench import relay, te
 from workbench.core.errors import InternalError, WorkbenchError
+from workbench.relay.build_module import bind_params_by_name
 
 NAME = "fused_nn_relu"
 X = np.ones((4, 8), np.float32)
@@ -61,8 +62,16 @@ MISTAKES: dict[str, tuple[Callable[[], Any], str]] = {
     "insert at nothing": (lambda: session().rerun(insert={None: "FuseOps"}), "E-PASS-KIND"),
     "opened with passes as text": (lambda: wb.open(program(), passes="FuseOps"), "E-PASS-KIND"),
     "opened with passes as a number": (lambda: wb.open(program(), passes=3), "E-PASS-KIND"),
-    "parameters in a list": (lambda: wb.open(program(), params=[1]), "E-OPEN-ARGUMENT"),
-    "parameters as text": (lambda: wb.open(program(), params="ab"), "E-OPEN-ARGUMENT"),
+    "parameters in a list": (lambda: wb.open(program(), params=[1]), "E-PARAMS-KIND"),
+    "parameters as text": (lambda: wb.open(program(), params="ab"), "E-PARAMS-KIND"),
+    "parameters of a build in a list": (lambda: relay.build(program(), params=[1]), "E-PARAMS-KIND"),
+    "parameters of a build in an array": (lambda: relay.build(program(), params=X), "E-PARAMS-KIND"),
+    "parameters of a build in an empty list": (lambda: relay.build(program(), params=[]), "E-PARAMS-KIND"),
+    "a parameter of a number": (lambda: relay.build(program(), params={3: X}), "E-PARAMS-KIND"),
+    "parameters of an executor in a list": (lambda: relay.create_executor(params=[1]), "E-PARAMS-KIND"),
+    "parameters bound in a list": (lambda: bind_params_by_name(program(), [1]), "E-PARAMS-KIND"),
+    "parameters bound in a number": (lambda: bind_params_by_name(3, {"x": X}), "E-PARAMS-KIND"),
+    "bindings in a list": (lambda: relay.create_executor().evaluate(program(), [1]), "E-EVALUATE"),
     "an outside function as a number": (lambda: wb.open(program(), allow_extern=3), "E-OPEN-ARGUMENT"),
     "inputs in a list": (lambda: session().run([1]), "E-RUN-INPUT"),
     "an input of a number": (lambda: session().run({3: 1}), "E-RUN-INPUT"),
@@ -107,10 +116,22 @@ def test_a_text_where_a_list_is_expected_is_answered_with_the_list() -> None:
 ODD: tuple[Any, ...] = (
     3, "a", "", "\0", b"q", 1.5, float("nan"), -1, True, None, [1], [], {"a": 1}, {}, (1, 2), X, object(), float,
 )  # fmt: skip
+PARAMS: dict[str, Callable[..., Any]] = {
+    "open": wb.open,
+    "relay.build": relay.build,
+    "relay.optimize": relay.optimize,
+    "bind_params_by_name": bind_params_by_name,
+    "create_executor": lambda function, params: relay.create_executor(
+        mod=wb.IRModule.from_expr(function), params=params
+    ).evaluate()(*(() if params else (X,))),
+}
 COMMANDS: dict[str, Callable[[Any], Any]] = {
     "open": wb.open,
     **{f"open({name})": lambda odd, name=name: wb.open(program(), **{name: odd})
        for name in ("shape", "target", "params", "passes", "assume", "allow_extern")},
+    **{f"{name}(params)": lambda odd, act=act: act(program(), params=odd) for name, act in PARAMS.items()},
+    **{f"{name}(params) of": lambda odd, act=act: act(program(), params={"x": odd}) for name, act in PARAMS.items()},
+    "evaluate(binds)": lambda odd: relay.create_executor().evaluate(program(), odd),
     "[]": lambda odd: session()[odd],
     "step": lambda odd: session().step(odd),
     "schedule": lambda odd: session().schedule(odd),

@@ -125,7 +125,7 @@ VALUES: dict[str, Any] = {
 NAMELESS: dict[str, Any] = {
     "a local function": lambda: None,
     "an object": object(),
-    "a named tuple of a local kind": namedtuple("Local", "a b")(1, 2),  # noqa: PYI024
+    "a named tuple of a local kind": namedtuple("Local", "a b")(1, 2),
     "a large array": np.zeros(1000),
     "an array of another kind": np.array(["a", None], object),
     "a function with constants": relay.Function([], relay.const(np.ones(3, "float32"))),

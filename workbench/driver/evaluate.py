@@ -12,12 +12,13 @@ from typing import Any, Final
 import numpy as np
 
 from ..codegen.backend import building_for
+from ..core.arguments import by_name
 from ..core.errors import WorkbenchError, nearest
 from ..core.module import IRModule
-from ..relay.build_module import bind_params_by_name
+from ..relay.build_module import bind_params_by_name, params_by_name
 from ..relay.expr_functor import bind
 from ..relay.interpret import interpret
-from ..relay.ir.expr import Expr, Function, GlobalVar, as_function, const
+from ..relay.ir.expr import Expr, Function, GlobalVar, Var, as_function, const
 from ..runtime.devices import Device, require_cpu
 from ..runtime.executor import GraphExecutor
 from ..runtime.ndarray import NDArray
@@ -39,8 +40,9 @@ class Executor:
 
         `binds` gives values to free variables of `expr`.
         """
-        if binds and isinstance(expr, Expr):
-            expr = bind(expr, {variable: _constant(value) for variable, value in binds.items()})
+        bound = by_name(binds, "evaluate(binds=...)", "E-EVALUATE", "{variable: value}", (Var,))
+        if bound and isinstance(expr, Expr):
+            expr = bind(expr, {variable: _constant(value) for variable, value in bound.items()})
         if isinstance(expr, GlobalVar):
             expr = self.mod[expr]
         function = self.mod["main"] if expr is None else expr
@@ -116,5 +118,6 @@ def create_executor(
         raise WorkbenchError(
             "E-EXECUTOR-KIND", f"there is no executor {kind!r}", expected=", ".join(KINDS), fix=nearest(kind, KINDS)
         )
+    held = params_by_name(params, "create_executor(params=...)")
     chosen, place = building_for(target), require_cpu(device)
-    return Executor(kind, mod if mod is not None else IRModule({}), place, chosen, params)
+    return Executor(kind, mod if mod is not None else IRModule({}), place, chosen, held)

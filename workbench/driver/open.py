@@ -14,6 +14,7 @@ from ..core.module import IRModule
 from ..core.time_limit import time_limit as boxed
 from ..core.transform import Pass
 from ..frontend.onnx.model import from_onnx
+from ..relay.build_module import params_by_name
 from ..relay.ir.expr import Expr
 from ..schedule.schedule import Schedule as LoopSchedule
 from ..schedule.stages.schedule import Schedule as StageSchedule
@@ -54,13 +55,13 @@ def open_session(
     are refused, and "import_llvm" stands for native code in it.
     `time_limit`: seconds that the import may take (default: `wb.limits.import_seconds`).
     """
-    shape, params, assume = (
+    shape, assume = (
         given if given is None else by_name(given, f"open({name}=...)", "E-OPEN-ARGUMENT", example)
         for name, given, example in (
-            ("shape", shape, '{"x": (1, 3, 224, 224)}'), ("params", params, "{name: array}"),
-            ("assume", assume, "{name: value}"),
+            ("shape", shape, '{"x": (1, 3, 224, 224)}'), ("assume", assume, "{name: value}"),
         )
     )  # fmt: skip
+    params = params if params is None else params_by_name(params, "open(params=...)")
     allowed = _allowed(allow_extern)
     if time_limit is not None:
         with boxed(time_limit, "opening the model", "give more time: wb.open(..., time_limit=seconds)"):

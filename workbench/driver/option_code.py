@@ -33,8 +33,10 @@ from .text import constants_in, function_text, parse_function
 MOST_ELEMENTS: Final = 64
 """Of an array that is written out."""
 RESERVED: Final = frozenset(
-    ("wb", "np", "s", "sch", "program", "assumed", "PASSES", "pass_named", "DataType", "parse_function")
-    + ("float", "set", "frozenset")
+    (
+        *("wb", "np", "s", "sch", "program", "assumed", "PASSES", "pass_named", "DataType", "parse_function"),
+        *("float", "set", "frozenset"),
+    )
 )
 """What a session's script calls things of its own, and what it uses of Python's."""
 _SCHEDULED: Final = re.compile(r"[a-z]\d+")

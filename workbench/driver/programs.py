@@ -7,7 +7,7 @@ from typing import Any
 
 from ..core.errors import WorkbenchError
 from ..core.module import IRModule
-from ..relay.build_module import bind_params
+from ..relay.build_module import bind_params, params_by_name
 from ..relay.ir.expr import Expr
 from ..relay.transforms.wide import require_operands
 from ..schedule.schedule import Schedule
@@ -18,7 +18,9 @@ from ..tir.nodes import PrimFunc
 
 
 def with_params(module: IRModule, params: Mapping[str, Any] | None) -> IRModule:
-    bound = bind_params(module, params) if params else module
+    """The module with `params` bound in as constants.  Raises `WorkbenchError` for what is no mapping of names."""
+    given = params_by_name(params, "params=...")
+    bound = bind_params(module, given) if given else module
     require_operands(bound)
     return bound
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ..core.arguments import by_name
 from ..core.errors import WorkbenchError, nearest
 from ..core.late_names import late_names
 from ..core.module import IRModule
@@ -14,11 +15,23 @@ from .ir.expr import Constant, Expr, Function
 from .ir.types import TensorType
 
 
+def params_by_name(params: Any, where: str) -> dict[str, Any]:
+    """What was given as `params`: arrays by name, None for none.  Raises `WorkbenchError` for what is no mapping."""
+    return by_name(params, where, "E-PARAMS-KIND", "{name: array}")
+
+
 def bind_params_by_name(func: Function, params: Mapping[str, Any]) -> Function:
     """`func` with the named parameters replaced by constants.
 
-    Raises `WorkbenchError` for a name that is no parameter, or data that does not fit the parameter's type.
+    Raises `WorkbenchError` for what is no function or no mapping, a name that is no parameter, and data that does not
+    fit the parameter's type.
     """
+    if not isinstance(func, Function):
+        raise WorkbenchError(
+            "E-PARAMS-KIND", "parameters are bound in a relay function", found=type(func).__name__,
+            where="bind_params_by_name(...)", expected='a function: mod["main"]',
+        )  # fmt: skip
+    params = params_by_name(params, "bind_params_by_name(params=...)")
     names = [parameter.name_hint for parameter in func.params]
     values: dict[Any, Expr] = {}
     for name, data in params.items():
