@@ -102,15 +102,14 @@ def detect(block: t.Block) -> tuple[tuple[t.BufferRegion, ...], tuple[t.BufferRe
         for access in found
         if not access.is_store and not (block.init is not None and id(access.buffer) in written)
     ]
-    own_relaxed = frozenset(relaxed)
-    forms = _Forms(inside) if relaxed else _Forms.of(block, inside)
-    return _regions(loaded, own_relaxed, forms), _regions(stored, own_relaxed, forms)
+    forms = _Forms(inside, frozenset(relaxed)) if relaxed else _Forms.without_loops(block)
+    return _regions(loaded, forms), _regions(stored, forms)
 
 
-def _regions(found: Iterable[Access], relaxed: frozenset[int], forms: _Forms) -> tuple[t.BufferRegion, ...]:
+def _regions(found: Iterable[Access], forms: _Forms) -> tuple[t.BufferRegion, ...]:
     regions: dict[int, dict[Any, t.BufferRegion]] = {}
     for access in found:
-        place, region = forms.region(access, relaxed)
+        place, region = forms.region(access)
         regions.setdefault(id(access.buffer), {}).setdefault(place, region)
     return tuple(region for group in regions.values() for region in group.values())
 
@@ -118,29 +117,30 @@ def _regions(found: Iterable[Access], relaxed: frozenset[int], forms: _Forms) ->
 class _Forms:
     """What is asked about the same access, index or number again and again, while a block is rewritten."""
 
-    def __init__(self, ranges: Ranges) -> None:
-        self.ranges = ranges
+    def __init__(self, ranges: Ranges, relaxed: frozenset[int]) -> None:
+        """`ranges` are those of the variables around, `relaxed` (by identity) those that run inside."""
+        self.ranges, self.relaxed = ranges, relaxed
         self._numbers: dict[Any, Any] = {}
         self._keys: dict[int, tuple[PrimExpr, Any]] = {}
         self._points: dict[tuple[int, int], tuple[Access, tuple[Any, t.BufferRegion]]] = {}
 
     @classmethod
-    def of(cls, block: t.Block, ranges: Ranges) -> _Forms:
+    def without_loops(cls, block: t.Block) -> _Forms:
         """Those of a block without loops inside: they follow from its iterators, which stay when its body changes."""
         items = block.iter_vars
         if not items:
-            return cls(ranges)
+            return cls(iter_ranges(block), frozenset())
         known = _KEPT.get(items[0].dom)
         if known is None or [id(kept()) for kept in known[0]] != [id(item) for item in items]:
-            known = _KEPT[items[0].dom] = tuple(ref(item) for item in items), cls(ranges)
+            known = _KEPT[items[0].dom] = tuple(ref(item) for item in items), cls(iter_ranges(block), frozenset())
         return known[1]
 
-    def region(self, access: Access, relaxed: frozenset[int]) -> tuple[Any, t.BufferRegion]:
-        """What is accessed while the variables in `relaxed` run, and a key equal for equal regions of a buffer."""
+    def region(self, access: Access) -> tuple[Any, t.BufferRegion]:
+        """What is accessed while the inner variables run, and a key equal for equal regions of a buffer."""
         place = id(access.buffer), id(access.indices)
         known = self._points.get(place)
         if known is None:
-            region = _region_of(access, relaxed, self.ranges)
+            region = _region_of(access, self.relaxed, self.ranges)
             key = tuple((self._key(axis.min), self._key(axis.extent)) for axis in region.region)
             known = self._points[place] = access, (key, region)
         return known[1]

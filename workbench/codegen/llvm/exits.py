@@ -26,8 +26,8 @@ class Exits:
         self._labels: dict[tuple[str, ...], str] = {}
         self._edges: dict[str, list[tuple[str, str]]] = {}
 
-    def label(self, memory: Sequence[str], status: str) -> str:
-        """Where the current block, which must branch there, leaves with a status, giving `memory` back."""
+    def leave_from_here(self, memory: Sequence[str], status: str) -> str:
+        """The label to which the current block must branch now, to leave with a status and give `memory` back."""
         label = self._labels.setdefault(tuple(memory), self._writer.fresh("leave"))
         edges = self._edges.setdefault(label, [])
         if not self._writer.terminated:

@@ -147,7 +147,7 @@ class BodyEmitter(ExpressionEmitter):
 
     def leave_if(self, condition: str, status: str) -> None:
         """Return `status` if a condition holds."""
-        out, on = self.exits.label(self.heap, status), self.writer.fresh("on")
+        out, on = self.exits.leave_from_here(self.heap, status), self.writer.fresh("on")
         self.writer.branch(condition, out, on)
         self.writer.label(on)
         self.numbering.barrier()
