@@ -13,6 +13,7 @@ from onnx import TensorProto, helper
 import workbench as wb
 from workbench import relay, te, topi
 from workbench.core.errors import WorkbenchError
+from workbench.core.pass_context import INDEX_CODE
 from workbench.core.transform import PassContext
 from workbench.driver.text import parse, script
 from workbench.frontend.onnx import from_onnx
@@ -167,22 +168,129 @@ def test_a_constant_index_is_reported_when_it_is_folded() -> None:
     assert caught.value.code == "E-RUN-INDEX" and "take" in caught.value.where
 
 
-@pytest.mark.parametrize("op", ["ScatterElements", "ScatterND"])
-def test_a_negative_index_is_counted_back_once(op: str) -> None:
-    """ONNX's -7 of an axis of 5 is outside: nothing is written; counted back twice it would be element 3."""
-    indices, updates = ((1, 4), (1, 4)) if op == "ScatterElements" else ((1, 1), (1, 4))
+U = np.array([100.0, 200.0], "float32")
+FLAT = np.arange(5, dtype="float32")
+
+
+def scattered(kind: str, mode: str = "update", index_dtype: str = "int64") -> Any:
+    """A module that scatters two updates into five elements."""
+    y, u = relay.var("y", shape=(5,)), relay.var("u", shape=(2,))
+    j = relay.var("j", shape=(2,), dtype=index_dtype)
+    made = (
+        relay.scatter_elements(y, j, u, 0, mode)
+        if kind == "elements"
+        else relay.scatter_nd(y, relay.expand_dims(j, 0), u, mode)
+    )
+    return wb.IRModule.from_expr(relay.Function([y, j, u], made))
+
+
+SCATTERS = [
+    (kind, mode, dtype)
+    for kind in ("elements", "nd")
+    for mode, dtype in (("update", "int64"), ("add", "int32"), ("mul", "int64"), ("min", "int32"), ("max", "int64"))
+]
+JOINED: dict[str, Any] = {
+    "update": lambda old, new: new, "add": np.add, "mul": np.multiply, "min": np.minimum, "max": np.maximum,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "mode", "dtype"), SCATTERS)
+def test_an_update_out_of_range_is_left_out_and_reported_in_checked_mode(kind: str, mode: str, dtype: str) -> None:
+    module = scattered(kind, mode, dtype)
+    plain = wb.open(module)
+    with PassContext(config=CHECKED):
+        session, built = wb.open(module), relay.build(module)
+    required = plain.rerun(required_pass=["BoundCheck"])
+    for given in ([1, -5], [4, 0]):
+        expected = FLAT.copy()
+        expected[given] = JOINED[mode](FLAT[given], U)
+        for runs in (plain, session, required, built):
+            found = runs.run({"y": FLAT, "j": np.array(given, dtype), "u": U})
+            np.testing.assert_array_equal(*found.values(), expected)
+    for given, worst in (([1, 5], 5), ([1, -6], -6), ([1, np.iinfo(dtype).min], np.iinfo(dtype).min)):
+        inputs = {"y": FLAT, "j": np.array(given, dtype), "u": U}
+        expected = FLAT.copy()
+        expected[1] = JOINED[mode](FLAT[1], U[0])
+        np.testing.assert_array_equal(*plain.run(inputs).values(), expected)
+        for runs in (session, required, built):
+            with pytest.raises(WorkbenchError) as caught:
+                runs.run(inputs)
+            assert caught.value.code == INDEX_CODE and caught.value.found == f"index {worst}", f"{caught.value}"
+            assert f"scatter_{kind} along axis 0" in caught.value.message
+
+
+@pytest.mark.parametrize(("kind", "mode", "dtype"), SCATTERS)
+def test_a_scatter_as_a_tensor_expression_reports_it_too(kind: str, mode: str, dtype: str) -> None:
+    def built() -> Any:
+        y, u = te.placeholder((5,), name="y"), te.placeholder((2,), name="u")
+        j = te.placeholder((2,) if kind == "elements" else (1, 2), dtype=dtype, name="j")
+        made = topi.scatter_elements(y, j, u, 0, mode) if kind == "elements" else topi.scatter_nd(y, j, u, mode)
+        return wb.build([y, j, u, made])["main"]
+
+    def run(function: Any, given: list[int]) -> Any:
+        found, indices = np.zeros(5, "float32"), np.array(given, dtype)
+        function(FLAT, indices if kind == "elements" else indices[None], U, found)
+        return found
+
+    plain = built()
+    with PassContext(config=CHECKED):
+        checked = built()
+    for given in ([1, -5], [4, 0]):
+        expected = FLAT.copy()
+        expected[given] = JOINED[mode](FLAT[given], U)
+        for function in (plain, checked):
+            np.testing.assert_array_equal(run(function, given), expected)
+    for outside in (5, -6):
+        expected = FLAT.copy()
+        expected[1] = JOINED[mode](FLAT[1], U[0])
+        np.testing.assert_array_equal(run(plain, [1, outside]), expected)
+        with pytest.raises(WorkbenchError) as caught:
+            run(checked, [1, outside])
+        assert caught.value.code == INDEX_CODE and caught.value.found == f"index {outside}"
+
+
+@pytest.mark.parametrize("kind", ["elements", "nd"])
+def test_the_interpreter_reports_scatters_too(kind: str) -> None:
+    evaluate = relay.create_executor("debug").evaluate(scattered(kind)["main"])
+    given = (FLAT, np.array([1, 9]), U)
+    assert evaluate(*given).numpy()[1] == 100
+    with PassContext(config=CHECKED), pytest.raises(WorkbenchError) as caught:
+        evaluate(*given)
+    assert caught.value.code == INDEX_CODE and caught.value.found == "index 9"
+
+
+@pytest.mark.parametrize(("op", "shape"), [("ScatterElements", (1, 4)), ("ScatterND", (1, 1))])
+def test_a_scatter_of_a_model_is_reported_by_the_index_that_was_given(op: str, shape: tuple[int, ...]) -> None:
+    model = scatter_model(op, shape)
+    with PassContext(config=CHECKED):
+        session = wb.open(model)
+    assert session.check_numerics({"x": X, "i": np.full(shape, -5), "u": np.ones((1, 4), "float32")})
+    with pytest.raises(WorkbenchError) as caught:
+        session.run({"x": X, "i": np.full(shape, -6), "u": np.ones((1, 4), "float32")})
+    assert caught.value.code == INDEX_CODE and caught.value.found == "index -6" and "-5" in caught.value.expected
+
+
+def scatter_model(op: str, indices: tuple[int, ...]) -> Any:
+    """An ONNX model of one scatter of a row."""
     graph = helper.make_graph(
         [helper.make_node(op, ["x", "i", "u"], ["y"])],
         "g",
         [helper.make_tensor_value_info("x", TensorProto.FLOAT, (5, 4)),
          helper.make_tensor_value_info("i", TensorProto.INT64, indices),
-         helper.make_tensor_value_info("u", TensorProto.FLOAT, updates)],
+         helper.make_tensor_value_info("u", TensorProto.FLOAT, (1, 4))],
         [helper.make_tensor_value_info("y", TensorProto.FLOAT, (5, 4))],
     )  # fmt: skip
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8)
     onnx.checker.check_model(model)
-    session = wb.open(model)
-    ones = np.full(updates, 99, "float32")
+    return model
+
+
+@pytest.mark.parametrize("op", ["ScatterElements", "ScatterND"])
+def test_a_negative_index_is_counted_back_once(op: str) -> None:
+    """ONNX's -7 of an axis of 5 is outside: nothing is written; counted back twice it would be element 3."""
+    indices = (1, 4) if op == "ScatterElements" else (1, 1)
+    session = wb.open(scatter_model(op, indices))
+    ones = np.full((1, 4), 99, "float32")
     for given, row in ((-1, 4), (-5, 0), (-7, None)):
         (found,) = session.run({"x": X, "i": np.full(indices, given, "int64"), "u": ones}).values()
         expected = X.copy()

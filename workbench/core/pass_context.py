@@ -51,6 +51,8 @@ class PassInfo:
 
 _ASKED: Final = ("enter_pass_ctx", "exit_pass_ctx", "should_run", "run_before_pass", "run_after_pass")
 MOST_LEVEL: Final = 100
+INDEX_CODE: Final = "E-RUN-INDEX"
+"""The error of an index that is data and out of range; see `PassContext.checks_bounds`."""
 
 
 class PassContext:
@@ -103,7 +105,17 @@ class PassContext:
 
     @property
     def checks_bounds(self) -> bool:
-        """Checked mode: every index is checked when code runs, those that programs compute from data too."""
+        """Checked mode: what goes out of range while code runs is reported, not passed over.
+
+        Every load and store of loops is checked against its buffer (E-RUN-BOUNDS).  An index that a model computes from
+        data is checked against its axis (`INDEX_CODE`, with the index as it was given) in `take` (but where it wraps),
+        `gather`, `gather_nd`, `scatter_elements` and `scatter_nd`, and in what becomes one of these.  Without checked
+        mode the first three take the nearest element that there is, and scatters leave such an update out.  `one_hot`
+        and lengths of sequences give every number a meaning, and are not reported.
+
+        It is chosen when a program is opened or built; BoundCheck put in later, by `insert=`, checks loads and stores
+        only, because indices have been brought into range by then.
+        """
         return bool(self.config.get("tir.instrument_bound_checkers", False)) or "BoundCheck" in self.required_pass
 
     @staticmethod

@@ -15,6 +15,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from ..core.pass_context import PassContext
 from ..relay.ir.types import TensorType
 from ..tir.nodes import PrimFunc
 from ..tir.script import parse
@@ -72,21 +73,28 @@ def _written(
     where: TensorType,
     new: TensorType,
     grid: tuple[list[str], list[Any]],
-    indices: list[tuple[str, Any]],
+    indices: list[tuple[str, Any, str]],
     target: str,
     source: str,
     mode: str,
 ) -> list[str]:
-    """The block of updates: `indices` are (where an index stands, its axis's extent), named at0, at1, ..."""
+    """The block of updates.  Of each index, named at0, at1, ...: where it stands, its axis's extent, what it is called.
+
+    In checked mode one out of range is reported (`PassContext.checks_bounds`), else its update is left out.
+    """
     lines = [
         f"T.reads({_whole('indices', where)}, {_whole('updates', new)}, {_whole('result', kind)})",
         f"T.writes({_whole('result', kind)})",
         _grid(*grid),
     ]
     tests: list[str] = []
-    for at, (place, extent) in enumerate(indices):
+    checked = PassContext.current().checks_bounds
+    for at, (place, extent, what) in enumerate(indices):
         read = f'T.Cast("int64", indices[{place}])' if where.dtype != "int64" else f"indices[{place}]"
-        lines.append(f"{_INDENT}at{at}: T.let[T.int64] = T.Select({read} < 0, {read} + {extent}, {read})")
+        found = f"T.Select({read} < 0, {read} + {extent}, {read})"
+        if checked:
+            found = f'T.index_within({found}, {found}, {read}, T.int64({-extent}), T.int64({extent}), "{what}")'
+        lines.append(f"{_INDENT}at{at}: T.let[T.int64] = {found}")
         tests.append(f"at{at} >= 0 and at{at} < {extent}")
     joined = _JOIN[mode].format(old=f"result[{target}]", new=f"updates[{source}]")
     lines += [f"{_INDENT}if {' and '.join(tests)}:", f"{_INDENT * 2}result[{target}] = {joined}"]
@@ -104,9 +112,8 @@ def scatter_elements(data: TensorType, indices: TensorType, updates: TensorType,
     ]
     place = ", ".join(loops)
     target = ", ".join("at0" if at == axis else loop for at, loop in enumerate(loops))
-    body = _copied(data) + _written(
-        data, indices, updates, (loops, extents), [(place, data.shape[axis])], target, place, mode
-    )
+    named = [(place, data.shape[axis], f"scatter_elements along axis {axis}")]
+    body = _copied(data) + _written(data, indices, updates, (loops, extents), named, target, place, mode)
     operands = [("data", data), ("indices", indices), ("updates", updates)]
     return _parsed("scatter_elements", [*operands, ("result", data)], body)
 
@@ -119,7 +126,7 @@ def scatter_nd(data: TensorType, indices: TensorType, updates: TensorType, width
     loops, rest = _names("k", len(outer)), _names("j", len(inner))
     if not loops and not rest:
         return None
-    named = [(", ".join([str(m), *loops]), data.shape[m]) for m in range(width)]
+    named = [(", ".join([str(m), *loops]), data.shape[m], f"scatter_nd along axis {m}") for m in range(width)]
     target = ", ".join([*(f"at{m}" for m in range(width)), *rest])
     grid = ([*loops, *rest], [*outer, *inner])
     body = _copied(data) + _written(data, indices, updates, grid, named, target, ", ".join([*loops, *rest]), mode)

@@ -1,6 +1,7 @@
 """Operators that write to computed places: scatter_elements, scatter_nd, reverse_sequence.
 
-Several updates of one place are taken in order (the last one stays, or they are added, multiplied, ...).  Tensor
+Several updates of one place are taken in order (the last one stays, or they are added, multiplied, ...).  One whose
+index is out of range is left out (checked mode: `PassContext.checks_bounds`).  Tensor
 expressions look, for each element, through the updates that may hit it.
 
 >>> ScatterElements(axis=0).infer(TensorType((4, 3)), TensorType((2, 3), "int64"), TensorType((2, 3)))
@@ -22,7 +23,7 @@ from . import loops
 from .emit import injective, row_major, unravel
 from .samples import floats, ints
 from .shapes import normalized_axis, refuse, same_dtype, tensor, text, unify, unify_shapes
-from .transform_index import counted_back
+from .transform_index import require_inside, target
 
 MODES = ("update", "add", "mul", "min", "max")
 _NUMPY: dict[str, Any] = {"add": np.add, "mul": np.multiply, "min": np.minimum, "max": np.maximum}
@@ -95,6 +96,7 @@ class ScatterElements(Operator):
 
     def reference(self, data: np.ndarray, indices: np.ndarray, updates: np.ndarray) -> np.ndarray:
         axis = normalized_axis(self, self.axis, data.ndim)
+        require_inside(self, indices, -data.shape[axis], data.shape[axis], axis)
         where: list[Any] = list(np.indices(indices.shape, sparse=True))
         where[axis] = np.where(indices < 0, indices + data.shape[axis], indices)
         return written(data, tuple(where), updates, self.reduction)
@@ -111,8 +113,8 @@ class ScatterElements(Operator):
             at = (*i[:axis], k.var, *i[axis + 1 :])
             inside = te.all(*(index < extent for place, (index, extent) in enumerate(zip(i, indices.shape, strict=True))
                               if place != axis))  # fmt: skip
-            index = te.if_then_else(inside, build.cast("int64", indices(*at)), build.const(-(2**62)))
-            return inside, counted_back(index, data.shape[axis]).equal(i[axis]), at
+            index = te.if_then_else(inside, target(self, indices(*at), data.shape[axis], axis), build.const(-(2**62)))
+            return inside, index.equal(i[axis]), at
 
         if self.reduction == "update":
 
@@ -181,6 +183,8 @@ class ScatterNd(Operator):
 
     def reference(self, data: np.ndarray, indices: np.ndarray, updates: np.ndarray) -> np.ndarray:
         width = len(indices)
+        for axis, extent in enumerate(data.shape[:width]):
+            require_inside(self, indices[axis], -extent, extent, axis)
         limits = np.array(data.shape[:width]).reshape(-1, *(1,) * (indices.ndim - 1))
         where = np.where(indices < 0, indices + limits, indices)
         return written(data, tuple(where), updates, self.mode)
@@ -195,7 +199,7 @@ class ScatterNd(Operator):
         at = [axis.var for axis in taps]
 
         def hit(i: Any) -> Any:
-            tests = (counted_back(indices(m, *at), data.shape[m]).equal(i[m]) for m in range(width))
+            tests = (target(self, indices(m, *at), data.shape[m], m).equal(i[m]) for m in range(width))
             return te.all(*tests)
 
         if self.mode == "update":

@@ -13,7 +13,7 @@ import numpy as np
 from ..arith import build
 from ..core.dtype import DataType
 from ..core.errors import WorkbenchError
-from ..core.pass_context import PassContext
+from ..core.pass_context import INDEX_CODE, PassContext
 from ..relay.ir.operator import Fusion, Operator, Precision, attribute, bad, example, operator
 from ..relay.ir.types import Any as AnyDimension
 from ..relay.ir.types import Dimension, TensorType
@@ -22,9 +22,6 @@ from . import attributes as convert
 from .emit import injective, row_major, type_of, unravel
 from .samples import floats, ints
 from .shapes import Shape, known, normalized_axis, product, refuse, tensor, text, unify
-
-INDEX_CODE = "E-RUN-INDEX"
-"""Of an index that is data and out of range; BoundCheck reports the same."""
 
 
 def slice_bounds(extent: int, begin: int | None, end: int | None, stride: int) -> tuple[int, int]:
@@ -148,21 +145,24 @@ def _checked(op: Operator, clipped: Any, found: Any, given: tuple[Any, Any], ext
     """
     if not PassContext.current().checks_bounds:
         return clipped
-    where = "the flat data" if axis is None else f"axis {axis}"
     index, least, extent = (build.cast("int64", build.convert(value)) for value in (*given, extent))
-    return build.call("index_within", clipped, found, index, least, extent, f"{op.name} along {where}")
+    return build.call("index_within", clipped, found, index, least, extent, along(op.name, axis))
 
 
-def _require_inside(op: Operator, indices: np.ndarray, least: int, extent: int, axis: int | None) -> None:
+def along(name: str, axis: int | None) -> str:
+    """What an index that is data belongs to."""
+    return f"{name} along {'the flat data' if axis is None else f'axis {axis}'}"
+
+
+def require_inside(op: Operator, indices: np.ndarray, least: int, extent: int, axis: int | None) -> None:
     """The same in NumPy: in checked mode an index out of range is refused."""
     if not PassContext.current().checks_bounds:
         return
     wide = indices.astype(np.int64)
     outside = wide[(wide < least) | (wide >= extent)]
     if outside.size:
-        where = "the flat data" if axis is None else f"axis {axis}"
         raise WorkbenchError(
-            INDEX_CODE, f"an index of {op.name} along {where} is out of range", where=op.name,
+            INDEX_CODE, f"an index of {along(op.name, axis)} is out of range", where=op.name,
             found=f"index {outside.reshape(-1)[0]}", expected=f"{least} to {extent - 1}",
         )  # fmt: skip
 
@@ -171,6 +171,12 @@ def counted_back(index: Any, extent: Any) -> Any:
     """A negative index counts from the end."""
     index = build.cast("int64", index)
     return build.select(index < 0, index + extent, index)
+
+
+def target(op: Operator, index: Any, extent: Any, axis: int) -> Any:
+    """Where an update goes: a negative index counted back.  Others stay outside, and nothing is written there."""
+    found, whole = counted_back(index, extent), build.convert(extent)
+    return _checked(op, found, found, (index, 0 - whole), whole, axis)
 
 
 def in_range(op: Operator, index: Any, extent: Any, axis: int) -> Any:
@@ -182,7 +188,7 @@ def in_range(op: Operator, index: Any, extent: Any, axis: int) -> Any:
 
 def in_range_numpy(op: Operator, index: np.ndarray, extent: int, axis: int) -> np.ndarray:
     """The same in NumPy."""
-    _require_inside(op, index, -extent, extent, axis)
+    require_inside(op, index, -extent, extent, axis)
     wide = index.astype(np.int64)
     return np.clip(np.where(wide < 0, wide + extent, wide), 0, max(extent - 1, 0))
 
@@ -191,9 +197,8 @@ def in_range_numpy(op: Operator, index: np.ndarray, extent: int, axis: int) -> n
 class Take(Operator):
     """Slices of `data` along `axis` at `indices` (of the flat data when axis is None).
 
-    mode "clip" and "wrap" bring indices into range, "fast" too (as clip: nothing outside is ever read, and an index
-    that is outside is not reported, but in checked mode: `PassContext.checks_bounds`).  The first `batch_dims` axes are
-    shared.
+    mode "clip" and "wrap" bring indices into range, "fast" too (as clip: nothing outside is ever read); for checked
+    mode see `PassContext.checks_bounds`.  The first `batch_dims` axes are shared.
     """
 
     batch_dims: int = attribute(0, "leading axes that data and indices share", convert=convert.integer)
@@ -238,7 +243,7 @@ class Take(Operator):
         extent = data.size if self.axis is None else data.shape[self.axis]
         where = indices.astype(np.int64)
         if self.mode != "wrap":
-            _require_inside(self, where, 0, extent, self.axis)
+            require_inside(self, where, 0, extent, self.axis)
         where = where % extent if self.mode == "wrap" else np.clip(where, 0, extent - 1)
         if self.axis is None:
             return np.asarray(data.reshape(-1)[where])
@@ -284,8 +289,8 @@ def _some_elements(op: Operator, extent: Dimension, indices: TensorType) -> None
 class Gather(Operator):
     """data with its index along `axis` replaced by `indices`; both have one rank (ONNX GatherElements).
 
-    Negative indices count from the end; those outside are brought into range, and reported only in checked mode
-    (`PassContext.checks_bounds`).
+    Negative indices count from the end; those outside are brought into range (checked mode:
+    `PassContext.checks_bounds`).
     """
 
     axis: int = attribute(doc="axis that is indexed", convert=convert.integer)
@@ -337,7 +342,7 @@ class GatherNd(Operator):
 
     indices (M, K...) and data (B..., N0, ...): the first `batch_dims` axes of data are shared with axes 1... of
     indices, and M indices address the axes after them.  Negative indices count from the end; those outside are brought
-    into range, and reported only in checked mode (`PassContext.checks_bounds`).
+    into range (checked mode: `PassContext.checks_bounds`).
     """
 
     batch_dims: int = attribute(0, "leading axes shared", convert=convert.integer)

@@ -1,7 +1,7 @@
 """Operators that pick elements: gather, scatter, slice, sort; indices known at import are checked against the axis.
 
-Indices that are known only at run time are not: ONNX calls one outside of its axis an error, compiled code reads the
-nearest element that there is (`topi.transform_index`), never memory of others; in checked mode it reports the index.
+Indices that are known only at run time are not: ONNX calls one outside of its axis an error; what compiled code does
+with it, and what checked mode reports, is said at `PassContext.checks_bounds`.
 """
 
 from __future__ import annotations

@@ -4,12 +4,12 @@
     after:   for i: if not (0 <= i + 1 and i + 1 < 16): report "A[axis 0]: index 16, extent 16, at i = 15" and stop
              C[i] = A[i + 1]
 
-An index that is data (`T.index_within`: Gather, take) is in range when it is used; one that had to be brought there
-is reported.  The report names buffer, axis, index, extent and the loop variables.  An index whose bounds (from the
-loops around, and the conditions that guard it) lie inside needs no check, so a right program runs about as fast as
-without.  Loads that an `if_then_else` guards are checked under its condition.  Vectorized loops with anything left to
-check run one lane after the other; vectors (after VectorizeLoop) are checked at their outermost lanes, or lane by lane
-under a mask.
+An index that is data (`T.index_within`) is in range when it is used; one that had to be brought there is reported
+(`PassContext.checks_bounds` says of which operators).  The report names buffer, axis, index, extent and the loop
+variables.  An index whose bounds (from the loops around, and the conditions that guard it) lie inside needs no check,
+so a right program runs about as fast as without.  Loads that an `if_then_else` guards are checked under its condition.
+Vectorized loops with anything left to check run one lane after the other; vectors (after VectorizeLoop) are checked at
+their outermost lanes, or lane by lane under a mask.
 Runs before FlattenBuffer, on demand: ``PassContext(config={"tir.instrument_bound_checkers": True})``; on flat code it
 checks against the whole buffer.
 """
@@ -24,6 +24,7 @@ from ...arith.simplify import Simplifier
 from ...core import origin
 from ...core.dtype import DataType
 from ...core.node import rewrite
+from ...core.pass_context import INDEX_CODE
 from ...core.trampoline import Task, run
 from ...core.transform import function_pass
 from .. import nodes as t
@@ -160,7 +161,7 @@ class _Checker:
         shown = given if not given.dtype.is_vector else worst
         outside, shown = _around_lets((outside, shown), lets)
         assert isinstance(text, n.StringImm)
-        what = f"E-RUN-INDEX an index of {text.value} is out of range"
+        what = f"{INDEX_CODE} an index of {text.value} is out of range"
         return [t.IfThenElse(outside, _report(what, least, shown, extent, loops))]
 
     def _surely_inside(self, index: n.PrimExpr, extent: n.PrimExpr, guard: n.PrimExpr) -> bool:
