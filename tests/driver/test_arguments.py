@@ -47,6 +47,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], str]] = {
     "a kernel of a number": (lambda: session().edit(te={3: 1}), "E-EDIT-KIND"),
     "a function of a number": (lambda: session().edit(relay={3: program()}), "E-EDIT-KIND"),
     "the schedule of a list": (lambda: session().schedule([1]), "E-KERNEL-UNKNOWN"),
+    "the default schedule as a number": (lambda: session().schedule(NAME, default=3), "E-SCHEDULE-ARGUMENT"),
     "passes as text": (lambda: session().rerun(passes="FuseOps"), "E-PASS-KIND"),
     "passes as a number": (lambda: session().rerun(passes=3), "E-PASS-KIND"),
     "disabled as text": (lambda: session().rerun(disabled_pass="FuseOps"), "E-PASS-KIND"),

@@ -560,5 +560,6 @@ def test_a_required_pass_without_a_place_is_refused() -> None:
         assert caught.value.code == code and said in str(caught.value)
     with wb.transform.PassContext(disabled_pass=["FastMath"]):
         without = wb.open(small_model())
-    with pytest.raises(WorkbenchError, match="E-PASS-DISABLED"):
+    with pytest.raises(WorkbenchError, match="E-PASS-DISABLED") as caught:
         without.rerun(required_pass=["FastMath"])
+    assert caught.value.fix == "open the program without disabled_pass=['FastMath']"

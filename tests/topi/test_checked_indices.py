@@ -270,6 +270,18 @@ def test_a_scatter_of_a_model_is_reported_by_the_index_that_was_given(op: str, s
     assert caught.value.code == INDEX_CODE and caught.value.found == "index -6" and "-5" in caught.value.expected
 
 
+def test_what_a_session_without_the_checks_is_offered_brings_them() -> None:
+    """BoundCheck put in later sees indices that are in range already; the fix of the refusal names what helps."""
+    module, bad = taken(index(3), axis=0), {"x": X, "i": np.array([0, 9, 2])}
+    with PassContext(disabled_pass=["BoundCheck"]):
+        session = wb.open(module)
+    with pytest.raises(WorkbenchError) as caught:
+        session.rerun(required_pass=["BoundCheck"])
+    assert caught.value.code == "E-PASS-DISABLED" and "without disabled_pass=['BoundCheck']" in caught.value.fix
+    with pytest.raises(WorkbenchError, match=INDEX_CODE):
+        wb.open(module).rerun(required_pass=["BoundCheck"]).run(bad)
+
+
 def scatter_model(op: str, indices: tuple[int, ...]) -> Any:
     """An ONNX model of one scatter of a row."""
     graph = helper.make_graph(

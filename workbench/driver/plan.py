@@ -334,7 +334,7 @@ class CompilePlan:
             if name in settings.disabled:
                 raise WorkbenchError(
                     "E-PASS-DISABLED", f"pass {name} is required here, and disabled by the session's context",
-                    where="rerun(required_pass=...)", fix=f"s.rerun(insert={{step: {name!r}}})",
+                    where="rerun(required_pass=...)", fix=f"open the program without disabled_pass=[{name!r}]",
                 )  # fmt: skip
             if name not in order:
                 raise WorkbenchError(

@@ -164,7 +164,7 @@ class Session:
             )  # fmt: skip
         if not isinstance(default, bool):
             raise WorkbenchError(
-                "E-KERNEL-UNKNOWN", "a schedule is taken with the default one or without", expected="True or False",
+                "E-SCHEDULE-ARGUMENT", "`default` asks for the default schedule or for none", expected="True or False",
                 where="schedule(default=...)", found=repr(default)[:80],
             )  # fmt: skip
         if default and kernel in schedules:

@@ -56,8 +56,9 @@ class Facts:
         """What stands in the sequences of a large function; see `parts`."""
         shared = self._in_several_functions(body)
         self._escaped = frozenset(self._escapes)
-        self._addresses = _addresses(body) if self._escapes else Counter[int]()
         """Buffers of which an address is taken: anything may write them."""
+        self._addresses = _addresses(body) if self._escapes else Counter[int]()
+        """How often the address of each of them is taken."""
         self.shared = self._escaped | shared
         """Buffers that more than one function sees, by identity."""
 
