@@ -23,7 +23,7 @@ from ...core import progress
 from ...core.arguments import number
 from ...core.errors import WorkbenchError
 from ...core.host import give_back_memory
-from ...topi.transform_index import INDEX_CODE
+from ...core.pass_context import INDEX_CODE
 from ..given_inputs import entry_name, given_inputs
 from . import piece
 from .blame import Culprit, culprit, interpreted_check
