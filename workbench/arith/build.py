@@ -2,7 +2,7 @@
 
 Python numbers take the dtype of the other operand; two dtypes of one kind meet in the wider; integers meet floats
 in the float.  Identities with constants (x + 0, x * 1, x * 0 for integers) are applied at once, so that index
-expressions stay readable; everything else is left to the simplifier.
+expressions stay readable, and leave out no call with effects; everything else is left to the simplifier.
 
 >>> from workbench.arith.nodes import Var
 >>> add(Var("i"), 0)
@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 import numbers
 import typing  # its cast would hide the one that is defined here
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ import numpy as np
 from ..core.dtype import DataType
 from ..core.errors import WorkbenchError, nearest
 from . import nodes as n
+from .effects import has_effects
 from .intrinsics import INTRINSICS, Intrinsic, Result
 from .nodes import PrimExpr
 
@@ -170,6 +171,21 @@ def _fold(a: PrimExpr, b: PrimExpr, function: Callable[[Any, Any], Any]) -> Prim
     return const(_wrap(int(function(x, y)), dtype), dtype)
 
 
+def _one_value(a: PrimExpr, b: PrimExpr) -> bool:
+    """Whether two operands are one expression that has the same value both times."""
+    return a is b and not has_effects(a)
+
+
+def _once(operands: Sequence[PrimExpr], made: Callable[..., PrimExpr]) -> PrimExpr:
+    """`made(*operands)`, which uses them more than once: those with effects are computed once, before it."""
+    used = [n.Var("operand", item.dtype) if has_effects(item) else item for item in operands]
+    result = made(*used)
+    for variable, item in reversed([*zip(used, operands, strict=True)]):
+        if variable is not item:
+            result = n.Let(typing.cast("n.Var", variable), item, result)
+    return result
+
+
 def _wrap(value: int, dtype: DataType) -> int:
     if dtype.is_bool:
         return value & 1
@@ -196,7 +212,7 @@ def subtract(a: Any, b: Any) -> PrimExpr:
         return folded
     if a.dtype.is_integer and _immediate(b) == 0:
         return a
-    if a.dtype.is_integer and a is b:
+    if a.dtype.is_integer and _one_value(a, b):
         return const(0, a.dtype)
     return n.Sub(a, b)
 
@@ -209,7 +225,7 @@ def multiply(a: Any, b: Any) -> PrimExpr:
     for one, other in ((a, b), (b, a)):
         if _immediate(one) == 1:
             return other
-        if _immediate(one) == 0 and one.dtype.is_integer:
+        if _immediate(one) == 0 and one.dtype.is_integer and not has_effects(other):
             return one
     return n.Mul(a, b)
 
@@ -275,10 +291,12 @@ def floormod(a: Any, b: Any) -> PrimExpr:
     """`a % b`, with the sign of `b`."""
     a, b = _match(a, b)
     if a.dtype.is_float:
-        return subtract(a, multiply(floordiv(a, b), b))
+        return _once((a, b), lambda x, y: subtract(x, multiply(floordiv(x, y), y)))
     _nonzero(b)
     folded = _fold(a, b, lambda x, y: x % y)
-    return folded if folded is not None else const(0, a.dtype) if _immediate(b) == 1 else n.FloorMod(a, b)
+    if folded is not None:
+        return folded
+    return const(0, a.dtype) if _immediate(b) == 1 and not has_effects(a) else n.FloorMod(a, b)
 
 
 indexdiv = floordiv
@@ -288,13 +306,13 @@ indexmod = floormod
 def minimum(a: Any, b: Any) -> PrimExpr:
     a, b = _match(a, b)
     folded = _fold(a, b, lambda x, y: x if x != x else min(x, y) if y == y else y)
-    return folded if folded is not None else a if a is b else n.Min(a, b)
+    return folded if folded is not None else a if _one_value(a, b) else n.Min(a, b)
 
 
 def maximum(a: Any, b: Any) -> PrimExpr:
     a, b = _match(a, b)
     folded = _fold(a, b, lambda x, y: x if x != x else max(x, y) if y == y else y)
-    return folded if folded is not None else a if a is b else n.Max(a, b)
+    return folded if folded is not None else a if _one_value(a, b) else n.Max(a, b)
 
 
 # --- comparison and logic -----------------------------------------------------------------------------------------
@@ -340,7 +358,7 @@ def _boolean(value: Any) -> PrimExpr:
 def logical_and(a: Any, b: Any) -> PrimExpr:
     a, b = _boolean(a), _boolean(b)
     for one, other in ((a, b), (b, a)):
-        if isinstance(one, n.IntImm):
+        if isinstance(one, n.IntImm) and (one.value or not has_effects(other)):
             return other if one.value else one
     return n.And(a, b)
 
@@ -348,7 +366,7 @@ def logical_and(a: Any, b: Any) -> PrimExpr:
 def logical_or(a: Any, b: Any) -> PrimExpr:
     a, b = _boolean(a), _boolean(b)
     for one, other in ((a, b), (b, a)):
-        if isinstance(one, n.IntImm):
+        if isinstance(one, n.IntImm) and not (one.value and has_effects(other)):
             return one if one.value else other
     return n.Or(a, b)
 
@@ -392,7 +410,9 @@ def select(condition: Any, true_value: Any, false_value: Any) -> PrimExpr:
     condition = _boolean(condition)
     true_value, false_value = _match(true_value, false_value)
     if isinstance(condition, n.IntImm):
-        return true_value if condition.value else false_value
+        chosen, other = (true_value, false_value) if condition.value else (false_value, true_value)
+        if not has_effects(other):
+            return chosen
     return n.Select(condition, true_value, false_value)
 
 

@@ -9,8 +9,8 @@ from ..core.dtype import DataType
 from ..core.node import FieldValue, Node
 from . import build
 from . import nodes as n
+from .effects import is_effect
 from .forms import EVERYTHING, Form, Interval
-from .intrinsics import is_pure
 from .matching import BOOL, Made, equal_trees, instance, lanewise, match, operands
 from .nodes import PrimExpr, Var
 from .rules import REWRITES, Rule
@@ -389,7 +389,7 @@ def opaque(s: Simplifier, node: PrimExpr, bound: Interval | None = None) -> Made
         else:
             key.append(id(value) if isinstance(value, Node) else value)
     result = node.replace(**changes) if changes else node
-    if isinstance(node, n.Call) and not is_pure(node.op):
+    if is_effect(node):
         key.append(id(node))
     return s.kept(result, tuple(key), bound)
 

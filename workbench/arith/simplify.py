@@ -19,8 +19,8 @@ from typing import Any
 from ..core.dtype import DataType
 from . import build
 from . import nodes as n
+from .effects import has_effects, is_effect
 from .forms import EVERYTHING, FINITE, Atoms, Form, Interval, Unit
-from .intrinsics import is_pure
 from .laws import LAWS, LEAVES, opaque
 from .matching import BOOL, TRUTH, Made, equal_trees, operands
 from .nodes import PrimExpr, Var
@@ -174,7 +174,7 @@ class Simplifier:
     def _proved(self, part: PrimExpr) -> bool:
         if isinstance(part, n.IntImm):
             return bool(part.value)
-        if not isinstance(part, (n.LT, n.LE, n.GT, n.GE, n.EQ)):
+        if not isinstance(part, (n.LT, n.LE, n.GT, n.GE, n.EQ)) or (self._changing and has_effects(part)):
             return False
         forms = self._at_most_zero(part)
         return bool(forms) and all(self.atoms.bound(self.atoms.greatest(form)).high <= 0 for form in forms)
@@ -209,8 +209,7 @@ class Simplifier:
 
         Such an expression stays as it is, with simpler parts.
         """
-        calls = isinstance(node, n.Call) and not is_pure(node.op)
-        if calls or (self._changing and any(id(part) in self._changing for part in operands(node))):
+        if is_effect(node) or (self._changing and any(id(part) in self._changing for part in operands(node))):
             self._changing.add(id(node))
             return True
         return False

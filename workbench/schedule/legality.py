@@ -27,8 +27,7 @@ from ..analysis.reduction_loops import (
 )
 from ..analysis.tree import BlockSite, Tree, extent_of, nodes_under
 from ..analysis.verdict import Verdict, exactly, proven, undecided
-from ..arith import nodes as a
-from ..arith.intrinsics import is_pure
+from ..arith.effects import is_effect
 from ..tir import nodes as t
 from .errors import IllegalError, illegal
 from .reductions import reduction_operator
@@ -147,7 +146,7 @@ def blocks_under(state: ScheduleState, stmt: t.Stmt) -> tuple[BlockSite, ...]:
 
 
 def _has_effects(block: t.Block) -> bool:
-    return any(isinstance(node, a.Call) and not is_pure(node.op) for node in nodes_under(block))
+    return any(map(is_effect, nodes_under(block)))
 
 
 def require_independent(

@@ -14,7 +14,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from ...arith import nodes as n
-from ...arith.intrinsics import NAMED_CALLS, is_pure
+from ...arith.effects import is_effect
+from ...arith.intrinsics import NAMED_CALLS
 from ...core.dtype import DataType
 from ...core.errors import WorkbenchError
 from ...tir import nodes as t
@@ -160,7 +161,7 @@ class ExpressionEmitter:
         `before` tells the effects that there were when it was begun.
         """
         self._alive.append(expr)
-        if isinstance(expr, n.Call) and not is_pure(expr.op):
+        if is_effect(expr):
             self._effects += 1
             for memo in self._memo:
                 memo.clear()

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Final, NamedTuple
 import numpy as np
 
 from ...arith import nodes as n
-from ...arith.intrinsics import is_pure
+from ...arith.effects import is_effect
 from ...core.dtype import DataType
 from ...core.errors import WorkbenchError
 from ...core.trampoline import Task, run
@@ -142,7 +142,7 @@ class ExprCompiler:
         made: Value = yield compiler(self, node)
         if self.ordered and isinstance(node, (t.BufferLoad, n.Call)) and made.code != "None":
             made = self.hoisted(made)
-            if has_effects(node):
+            if is_effect(node):
                 self.effects += 1
                 for context in self.contexts:
                     context.known.clear()
@@ -236,11 +236,6 @@ def _times(code: str, stride: Value) -> str:
     return f"{code} * {stride.code}"
 
 
-def has_effects(node: Any) -> bool:
-    """Whether a node itself, not its parts, is a call that may change memory."""
-    return isinstance(node, n.Call) and not is_pure(node.op)
-
-
 def _uses(roots: list[Any]) -> tuple[Counter[int], bool]:
     """How often each part is used inside `roots`, and whether one of them has effects."""
     uses: Counter[int] = Counter()
@@ -250,6 +245,6 @@ def _uses(roots: list[Any]) -> tuple[Counter[int], bool]:
         node = stack.pop()
         uses[id(node)] += 1
         if uses[id(node)] == 1:
-            effects = effects or has_effects(node)
+            effects = effects or is_effect(node)
             stack.extend(parts(node))
     return uses, effects
