@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 import numbers
 import typing  # its cast would hide the one that is defined here
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -176,13 +176,13 @@ def _one_value(a: PrimExpr, b: PrimExpr) -> bool:
     return a is b and not has_effects(a)
 
 
-def _once(operands: Sequence[PrimExpr], made: Callable[..., PrimExpr]) -> PrimExpr:
-    """`made(*operands)`, which uses them more than once: those with effects are computed once, before it."""
-    used = [n.Var("operand", item.dtype) if has_effects(item) else item for item in operands]
-    result = made(*used)
-    for variable, item in reversed([*zip(used, operands, strict=True)]):
-        if variable is not item:
-            result = n.Let(typing.cast("n.Var", variable), item, result)
+def _once(a: PrimExpr, b: PrimExpr, made: Callable[[PrimExpr, PrimExpr], PrimExpr]) -> PrimExpr:
+    """`made(a, b)`, which uses them more than once: those with effects are computed once, before it."""
+    x, y = (n.Var("operand", item.dtype) if has_effects(item) else item for item in (a, b))
+    result = made(x, y)
+    for variable, item in ((y, b), (x, a)):
+        if isinstance(variable, n.Var) and variable is not item:
+            result = n.Let(variable, item, result)
     return result
 
 
@@ -291,7 +291,7 @@ def floormod(a: Any, b: Any) -> PrimExpr:
     """`a % b`, with the sign of `b`."""
     a, b = _match(a, b)
     if a.dtype.is_float:
-        return _once((a, b), lambda x, y: subtract(x, multiply(floordiv(x, y), y)))
+        return _once(a, b, lambda x, y: subtract(x, multiply(floordiv(x, y), y)))
     _nonzero(b)
     folded = _fold(a, b, lambda x, y: x % y)
     if folded is not None:
