@@ -176,6 +176,16 @@ def answer(session: Any) -> float:
     return float(next(iter(session.run({name: np.ones((4, 4), "float32")}).values())).ravel()[0])
 
 
+def saved_and_defined_anew(case: Case, folder: Path) -> str:
+    """The file of a session that answered 3, after the factor has become 7."""
+    case.thing.define(3)
+    session, path = case.thing.opened(), str(folder / "s.wb.json")
+    assert answer(session) == 3
+    session.save(path)
+    case.thing.define(7)
+    return path
+
+
 def test_a_live_session_answers_by_what_is_defined_now(case: Case) -> None:
     case.thing.define(3)
     session = case.thing.opened()
@@ -188,11 +198,7 @@ def test_a_live_session_answers_by_what_is_defined_now(case: Case) -> None:
 
 
 def test_a_saved_session_is_not_taken_for_what_it_was(case: Case, tmp_path: Path) -> None:
-    case.thing.define(3)
-    session, path = case.thing.opened(), str(tmp_path / "s.wb.json")
-    assert answer(session) == 3
-    session.save(path)
-    case.thing.define(7)
+    path = saved_and_defined_anew(case, tmp_path)
     opened = wb.open(path)
     with pytest.raises(WorkbenchError, match="E-SAVED-DIFFERS") as caught:
         answer(opened)
@@ -216,12 +222,7 @@ def test_a_saved_session_hears_what_was_put_before_the_workbenchs_own(tmp_path: 
 
 
 def test_what_was_saved_holds_for_changed_plans_too(case: Case, tmp_path: Path) -> None:
-    case.thing.define(3)
-    session, path = case.thing.opened(), str(tmp_path / "s.wb.json")
-    assert answer(session) == 3
-    session.save(path)
-    case.thing.define(7)
-    opened = wb.open(path)
+    opened = wb.open(saved_and_defined_anew(case, tmp_path))
     changed = opened.rerun(disabled_pass=["Simplify"])
     with pytest.raises(WorkbenchError, match="E-SAVED-DIFFERS"):
         answer(changed)
