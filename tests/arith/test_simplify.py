@@ -136,6 +136,18 @@ def test_simplifying_again_changes_nothing(expr):
     assert simplify(once, RANGES) is once
 
 
+@pytest.mark.parametrize("expr", [(I + I // N) * (I // 2), J * (I * (J + 1)), J // 4 + N * K])
+def test_factors_keep_their_places(expr):
+    once = simplify(expr, RANGES)
+    assert simplify(once, RANGES) is once
+
+
+def test_arms_that_come_out_equal_are_one():
+    """A zero that was written and one that was computed are the same."""
+    found = simplify(build.if_then_else(I * 0 < I, 0, I * 0), RANGES)
+    assert isinstance(found, n.IntImm) and found.value == 0
+
+
 @settings(max_examples=examples(150))
 @given(_conditions(), _expressions(), st.integers(0, 1000))
 def test_assumed_conditions_are_used_soundly(condition, expr, seed):

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from math import gcd
 from typing import Any, Final, NamedTuple
 
+from ..core.node import Node, pre_order
 from .nodes import PrimExpr, Var
 
 UNBOUNDED: Final = 1 << 200
@@ -60,6 +61,12 @@ class Interval(NamedTuple):
 
 
 EVERYTHING: Final = Interval(-UNBOUNDED, UNBOUNDED)
+
+
+def _word(node: Node) -> str:
+    """What a node says apart from its parts."""
+    said = (getattr(node, name, "") for name in ("name", "op", "value"))
+    return " ".join([type(node).__name__, *(str(word) for word in said if isinstance(word, (str, int, float)))])
 
 
 def _divided(value: int, divisor: int) -> int:
@@ -154,6 +161,7 @@ class Atoms:
         self.table: list[Atom] = []
         self._numbers: dict[Any, int] = {}
         self._quotients: dict[Any, list[tuple[int, int]]] = {}
+        self._places: dict[int, tuple[int, str, int]] = {}
 
     # --- making ---
 
@@ -194,8 +202,27 @@ class Atoms:
         return result
 
     def _monomial(self, x: int, y: int) -> int:
-        factors = tuple(sorted((self.table[x].factors or (x,)) + (self.table[y].factors or (y,))))
-        return self.monomial(factors)
+        factors = (self.table[x].factors or (x,)) + (self.table[y].factors or (y,))
+        return self.monomial(tuple(sorted(factors, key=self._place)))
+
+    def _place(self, number: int) -> tuple[int, str, int]:
+        """Where a factor stands in a product: variables by name, divisions, the rest by what it says.
+
+        Not by its number alone, which says what was met first: factors would change places when what was written is
+        simplified again.
+        """
+        known = self._places.get(number)
+        if known is None:
+            atom = self.table[number]
+            if isinstance(atom.expr, Var):
+                known = 0, atom.expr.name, number
+            elif atom.expr is not None:
+                known = 2, " ".join(map(_word, pre_order(atom.expr))), number
+            else:
+                parts = atom.factors or (atom.inner.terms if atom.inner is not None else ())
+                known = 1, f"{atom.divisor} {sorted(self._place(part)[:2] for part in parts)}", number
+            self._places[number] = known
+        return known
 
     def monomial(self, factors: tuple[int, ...]) -> int:
         """The number of a product of atoms."""

@@ -83,6 +83,9 @@ def detect(
 
     `loop_ranges` give (min, extent) of each loop; `predicate` guards the iterations (conjuncts ``fused < bound``, as
     a split with a rest makes them).  With `bijective` a map that repeats points is refused too.
+
+    What is found is so; not all is found: digits that are fused out of their order and then split again, such as
+    ``(i % 2 * 4 + i // 2) // 4``, may be refused.
     """
     try:
         found = _Detector(loop_ranges, predicate).detected(values)
@@ -160,6 +163,11 @@ class _Detector:
         left = [key for key in self.limits if key not in self.fused]
         if left:
             raise _Refused("the predicate bounds what is no value by itself")
+        never = [mark.name for mark in (*self.fused.values(), *self.loops.values()) if mark.extent == 0]
+        if never:
+            if all(item.extent != 0 for item in sums):
+                raise _Refused(f"{never[0]} has no iteration")
+            return IterMap(sums, True, ())
         unused = [reason for mark in self._marks() for reason in self._shared_out(mark)]
         return IterMap(sums, not unused, tuple(unused))
 
@@ -289,7 +297,7 @@ class _Detector:
         extent = self._chained(splits)
         if not isinstance(extent, int):
             raise _Refused("a fused index has no constant extent")
-        extent = min(extent, self.limits.get(form.key, extent))
+        extent = max(0, min(extent, self.limits.get(form.key, extent)))
         name = "*".join(split.mark.name for split in splits)
         made = self.fused[form.key] = IterMark(name, extent, const(extent), tuple(splits))
         return made

@@ -221,7 +221,7 @@ class Simplifier:
         return self.written(made.form, made.dtype)
 
     def number(self, value: int, dtype: DataType) -> Made:
-        return Made(None, (dtype, value), Form({}, value), dtype)
+        return self.formed(Form({}, value), dtype)
 
     def truth(self, value: bool) -> Made:
         return Made(TRUTH[value], ("b", value), None, BOOL)
