@@ -313,7 +313,7 @@ def test_kernels_are_found_by_what_they_compute() -> None:
     def leaky_kernels(alphas: tuple[str, str]) -> tuple[Any, str]:
         changed = text.replace("0.125", "#").replace("0.375", alphas[1]).replace("#", alphas[0])
         made = edited.edit(relay=changed, at="InferType")
-        kernels = [made.tir[name].script() for name in made.kernels if "leaky" in name]
+        kernels = [made["Edit#2"].program[name].script() for name in made.kernels if "leaky" in name]
         return made["Edit#2"].error, "".join(sorted(kernels))
 
     error, found = leaky_kernels(("0.5", "0.375"))

@@ -197,6 +197,18 @@ def test_a_live_session_answers_by_what_is_defined_now(case: Case) -> None:
     assert answer(session.reload()) == 3
 
 
+def test_a_comparison_names_what_was_defined_anew() -> None:
+    case = CASES["operator"]
+    case.thing.define(3)
+    session = case.thing.opened()
+    assert answer(session) == 3
+    case.thing.define(7)
+    compared = wb.compare(session, session.reload(), {"x": np.ones((4, 4), "float32")}, repeat=1)
+    assert compared.greatest_difference == 4
+    assert compared.differing_definitions == ("program's operator test.times",)
+    assert "defined otherwise: program's operator test.times" in str(compared)
+
+
 def test_a_saved_session_is_not_taken_for_what_it_was(case: Case, tmp_path: Path) -> None:
     path = saved_and_defined_anew(case, tmp_path)
     opened = wb.open(path)

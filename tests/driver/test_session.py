@@ -296,6 +296,30 @@ def test_an_edited_kernel_keeps_its_parameters() -> None:
     assert "float32[1, 5, 7, 6]" in error.found and "float32[1, 5, 7, 7]" in error.expected
 
 
+def test_a_program_that_a_stopped_step_should_have_made_is_not_shown(own_passes: Any) -> None:
+    """What stood before that step has its text; shown as the session's it would be another program."""
+
+    @module_pass(name="Broken")
+    def Broken(mod: Any, ctx: Any) -> Any:
+        raise WorkbenchError("E-BROKEN", "as planned")
+
+    graph = small_session().rerun(insert={"FuseOps": Broken})
+    loops = small_session().rerun(insert={"Schedule": Broken})
+    looks = (lambda: graph.relay, lambda: graph.tir, lambda: graph.codegen, lambda: loops.tir, lambda: loops.codegen)
+    for look in looks:
+        with pytest.raises(WorkbenchError, match="E-BROKEN") as caught:
+            look()
+        assert caught.value.where == "pass Broken"
+    assert loops.relay.script() == small_session().relay.script()
+    assert graph["Broken"].script() == graph["FuseOps"].script()
+
+
+def test_a_pass_is_left_out_twice_as_once() -> None:
+    session = small_session()
+    once = session.rerun(disabled_pass=["FuseOps", "PartitionGraph"])
+    assert "FuseOps" not in once.labels and once.rerun(disabled_pass=["FuseOps"]).plan == once.plan
+
+
 @pytest.mark.parametrize(
     ("change", "code"),
     [
@@ -465,6 +489,18 @@ def test_comparing_two_sessions() -> None:
     assert compared.kernels[0] < compared.kernels[1]
     assert compared.greatest_difference < 1e-5 and "FuseOps" in compared.differing_steps
     assert min(compared.milliseconds) > 0 and "kernels" in str(compared)
+
+
+@pytest.mark.parametrize(("one", "other", "gap"), [
+    ([1.0, np.nan], [1.0, np.nan], 0.0), ([np.inf, -np.inf], [np.inf, -np.inf], 0.0), ([1.0, 2.0], [1.5, 2.0], 0.5),
+    ([1.0, 2.0], [np.nan, 2.0], np.inf), ([np.inf], [-np.inf], np.inf), ([], [], 0.0),
+])  # fmt: skip
+def test_what_is_no_number_differs_from_one(one: list[float], other: list[float], gap: float) -> None:
+    def constant(values: list[float]) -> Any:
+        return wb.open(relay.Function([], relay.add(relay.const(np.float32(values)), relay.const(np.float32(0)))))
+
+    compared = wb.compare(constant(one), constant(other), {}, repeat=1)
+    assert compared.greatest_difference == gap and f"an output: {gap:.3g}" in str(compared)
 
 
 def test_threads_may_use_one_session_and_one_context() -> None:

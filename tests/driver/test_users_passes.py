@@ -93,14 +93,33 @@ def test_a_saved_session_knows_its_pass_by_its_code(tmp_path: Any) -> None:
     session.save(path)
     assert added(session) == added(wb.open(path)) == 5
     exec(compile(CELLS["global"].format(6), "cell", "exec"), names)
-    with pytest.raises(WorkbenchError) as caught:
-        wb.open(path)
-    assert caught.value.code == "E-PASS-DIFFERS"
-    assert added(session) == 5 and added(session.reload()) == 6
+    other = wb.open(path)
+    for look in (lambda: other.relay, lambda: other.run({})):
+        with pytest.raises(WorkbenchError) as caught:
+            look()
+        assert caught.value.code == "E-PASS-DIFFERS" and caught.value.where == "step Adds"
+        assert "s.reload()" in caught.value.fix
+    assert other.labels == session.labels and other.steps[0].script() == session.steps[0].script()
+    assert added(session) == 5 and added(session.reload()) == added(other.reload()) == 6
+
+
+def test_a_saved_session_waits_for_the_cell_of_its_pass(tmp_path: Any) -> None:
+    names: dict[str, Any] = {"__name__": "__main__"}
+    exec(compile(HEAD + CELLS["global"].format(5), "cell", "exec"), names)
+    path = str(tmp_path / "s.wb.json")
+    opened(passes=[names["Adds"], "FuseOps"]).save(path)
     PASSES.remove("Adds")
-    with pytest.raises(WorkbenchError) as caught:
-        wb.open(path)
-    assert caught.value.code == "E-PASS-UNKNOWN" and "cell" in caught.value.fix
+    names.clear()
+    gc.collect()
+    again = wb.open(path)
+    for look in (lambda: again.run({}), again.reload):
+        with pytest.raises(WorkbenchError) as caught:
+            look()
+        assert caught.value.code == "E-PASS-UNKNOWN" and "cell" in caught.value.fix
+    again.save(str(tmp_path / "again.wb.json"))
+    names["__name__"] = "__main__"
+    exec(compile(HEAD + CELLS["global"].format(5), "cell", "exec"), names)
+    assert added(again) == added(wb.open(str(tmp_path / "again.wb.json"))) == 5
 
 
 def changing(how: str) -> tuple[Any, Any]:
@@ -267,8 +286,9 @@ def test_a_pass_named_like_one_of_the_workbench_is_found_by_its_code(tmp_path: A
         assert executed(lines, program) == 5
     del mine, session, again
     gc.collect()
-    for attempt in (lambda: wb.open(str(tmp_path / "s.wb.json")), lambda: executed(lines, program)):
+    found = wb.open(str(tmp_path / "s.wb.json"))
+    for attempt in (found.build, found.reload, lambda: executed(lines, program)):
         with pytest.raises(WorkbenchError) as caught:
             attempt()
         assert caught.value.code == "E-PASS-DIFFERS" and "the workbench's own" in caught.value.found
-        assert "define it as it was then" in caught.value.fix
+        assert "as it was then" in caught.value.fix

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from ..core.dtype import DataType
-from ..core.errors import WorkbenchError, nearest
+from ..core.errors import DEFINE_FIRST, WorkbenchError, nearest
 from . import nodes as n
 from .effects import has_effects
 from .intrinsics import INTRINSICS, Intrinsic, Result
@@ -432,7 +432,8 @@ def call(name: str, *args: Any, dtype: str | None = None) -> PrimExpr:
     """A call of an intrinsic by name.  Raises `WorkbenchError` for an unknown name, arity or dtype."""
     entry = INTRINSICS.get(name)
     if entry is None:
-        raise WorkbenchError("E-INTRINSIC-UNKNOWN", f"there is no intrinsic {name!r}", fix=nearest(name, INTRINSICS))
+        hint = nearest(name, INTRINSICS) or DEFINE_FIRST
+        raise WorkbenchError("E-INTRINSIC-UNKNOWN", f"there is no intrinsic {name!r}", fix=hint)
     if entry.arity is not None and len(args) != entry.arity:
         raise WorkbenchError(
             "E-INTRINSIC-ARITY", f"{name} takes {entry.arity} argument(s)", found=f"{len(args)} argument(s)"

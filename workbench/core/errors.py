@@ -93,6 +93,10 @@ PICTURES: Final = _pictures()
 _ON_ONE_LINE: Final = {**PICTURES, 9: "\u2409", 10: " "}
 
 
+DEFINE_FIRST: Final = "if it is your own, run the cell or import the module that defines it first"
+"""The hint for a name that is like no other."""
+
+
 def nearest(name: Any, names: Iterable[str]) -> str:
     """A hint ``did you mean 'x'?`` or the empty string; what is no text is like no name."""
     close = difflib.get_close_matches(name, list(names), n=1) if isinstance(name, str) else []

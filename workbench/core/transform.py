@@ -186,7 +186,7 @@ class Pass(Keyed):
             f"one that reads {nameless[0]}, which cannot be compared" if nameless else
             f"one of {defined_in(self)} with the code {self.own_code_key}",
             expected=f"one with the code {code}",
-            fix="define it as it was then, with all that it reads, before opening; or run the pass at hand by itself",
+            fix="define it as it was then, with all that it reads; or run the pass at hand by itself",
         )  # fmt: skip
 
     def key_parts(self) -> tuple[Any, ...]:
@@ -211,18 +211,19 @@ def pass_named(name: str, options: Mapping[str, Any] | None = None, code: str = 
         )  # fmt: skip
     found = PASSES[name]
     if not code:
-        return _with_options(found, name, options or {})
+        return with_options(found, name, options or {})
     for entry in (found, *reversed(users_passes(name))):
         try:
-            made = _with_options(entry, name, options or {})
+            made = with_options(entry, name, options or {})
         except WorkbenchError:
             continue  # another one of this name takes other options
         if made.own_code_key == code:
             return made
-    raise _with_options(found, name, options or {}).differs(code)
+    raise with_options(found, name, options or {}).differs(code)
 
 
-def _with_options(entry: Any, name: str, options: Mapping[str, Any]) -> Pass:
+def with_options(entry: Any, name: str, options: Mapping[str, Any]) -> Pass:
+    """The pass that an entry of the table is, or makes of options."""
     if options and isinstance(entry, Pass):
         raise WorkbenchError("E-PASS-OPTION", f"pass {name} has no options", found=", ".join(map(str, options)))
     return entry(**options)

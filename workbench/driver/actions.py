@@ -105,19 +105,31 @@ class _Around:
             yield instruments
 
     def _pass(self, row: PassRow) -> Action:
-        made = self.contents.pass_of(row)
         key = key_of("pass", row.name, row.options, row.code, self.key)
-        memo = self.contents.memo(key) if made.each is not None and row.name in CHECKED_PIPELINE else None
 
         def run(stage: Stage | None) -> Stage:
             assert stage is not None
+            made = self._as_saved(row)
+            memo = self.contents.memo(key) if made.each is not None and row.name in CHECKED_PIPELINE else None
             with self.entered() as instruments, self._unchanged(row, made):
                 note_operators(stage.module)
                 if memo is None or instruments:
                     return replace(stage, module=made(stage.module))
                 return replace(stage, module=memo.run(made, stage.module))
 
-        return Action(row.name, "pass", row.level, dict(made.options), key, run, row.code)
+        return Action(row.name, "pass", row.level, self.contents.options(row), key, run, row.code)
+
+    def _as_saved(self, row: PassRow) -> Pass:
+        """The pass of a row.  One out of a file may be lacking here, or be another one, until its cell is run."""
+        try:
+            return self.contents.pass_of(row)
+        except WorkbenchError as error:
+            again = "; or take it as it is now: s.reload()" if error.code == "E-PASS-DIFFERS" else ""
+            raise OfTheMoment(
+                error.code, error.message, found=error.found, expected=error.expected,
+                fix=f"run the cell or import the module that defines it as it was then{again}",
+                kept="the steps before it",
+            ) from None  # fmt: skip
 
     @contextmanager
     def _unchanged(self, row: PassRow, made: Pass) -> Iterator[None]:

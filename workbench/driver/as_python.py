@@ -96,7 +96,7 @@ class _Passes:
 
     def code(self, row: PassRow) -> str:
         """The pass of a row."""
-        given = self._contents.pass_of(row).options
+        given = self._contents.options(row)
         options = {key: self.values.of(value, f"{row.name}_{key}") for key, value in given.items()}
         if row.own:  # others may have its name, the workbench's passes too
             held = ", ".join(f"{key!r}: {value}" for key, value in options.items())

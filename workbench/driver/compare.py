@@ -33,6 +33,8 @@ class Comparison:
     last_common: str
     """The last step that they share."""
     differing_steps: tuple[str, ...]
+    differing_definitions: tuple[str, ...]
+    """What users have defined that the sessions' programs read, and that is not the same: "operator my.op"."""
     differing_kernels: tuple[str, ...]
     """Kernels with other code, or of one session only."""
 
@@ -54,6 +56,7 @@ class Comparison:
             f"{'milliseconds':<14}{self.milliseconds[0]:>16.3f}{self.milliseconds[1]:>16.3f}",
             f"the same up to: {self.last_common or 'nothing'}",
             f"steps only in one of them: {', '.join(self.differing_steps) or 'none'}",
+            *(f"defined otherwise: {_some(found)}" for found in [self.differing_definitions] if found),
             f"kernels with other code: {_some(self.differing_kernels) or 'none'}",
             f"greatest difference of an output: {self.greatest_difference:.3g}",
         ]
@@ -99,6 +102,7 @@ def compare(
         _differences(first, second),
         one.labels[shared - 1] if shared else "",
         tuple(dict.fromkeys(differing)),
+        _differing_definitions(one, other),
         _differing_kernels(one, other),
     )
 
@@ -120,10 +124,21 @@ def _differences(first: Mapping[str, np.ndarray], second: Mapping[str, np.ndarra
             found=", ".join(f"{name}{list(array.shape)}" for name, array in second.items()),
             expected=", ".join(f"{name}{list(array.shape)}" for name, array in first.items()),
         )
-    return {
-        name: float(np.max(np.abs(array.astype(np.float64) - second[name]), initial=0.0))
-        for name, array in first.items()
-    }
+    return {name: _difference(*(arrays[name].astype(np.float64) for arrays in (first, second))) for name in first}
+
+
+def _difference(one: np.ndarray, other: np.ndarray) -> float:
+    """The greatest absolute difference: none of equal infinities and of two NaN, infinite of NaN and a number."""
+    same = (one == other) | (np.isnan(one) & np.isnan(other))
+    with np.errstate(invalid="ignore"):
+        gaps = np.where(same, 0.0, np.abs(one - other))
+    return float(np.max(np.where(np.isnan(gaps), np.inf, gaps), initial=0.0))
+
+
+def _differing_definitions(one: Session, other: Session) -> tuple[str, ...]:
+    first, second = ({name: key for step in session.history.users_keys(session.actions) for name, key in step.items()}
+                     for session in (one, other))  # fmt: skip
+    return tuple(sorted(name for name in {*first, *second} if first.get(name) != second.get(name)))
 
 
 def _differing_kernels(one: Session, other: Session) -> tuple[str, ...]:

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+from ..core.errors import WorkbenchError
 from ..core.module import IRModule
 from ..core.pass_table import users_passes
 from ..core.tensor import Tensor
-from ..core.transform import PASSES, Pass, pass_named, place_of, require_pass
+from ..core.transform import PASSES, Pass, pass_named, place_of, require_pass, with_options
 from ..tir.outside import Guard
 from .function_memo import FunctionMemo
 from .plan import EditRow, PassRow, Row, options_of, pass_row
@@ -80,14 +82,33 @@ class Contents:
             self._chosen.setdefault(after, chosen)
 
     def pass_of(self, row: PassRow) -> Pass:
-        """The pass of a row: the one that was chosen, else the one of this name."""
+        """The pass of a row: the one that was chosen, else the one of this name.
+
+        Raises `WorkbenchError` for a row out of a file, while its pass is not defined as it was then.
+        """
         if row not in self._passes:
-            self._passes[row] = pass_named(row.name, options_of(json.loads(row.options)), row.own)
+            self._passes[row] = pass_named(row.name, self.options(row), row.own)
         return self._passes[row]
+
+    def known_pass(self, row: PassRow) -> Pass | None:
+        """The same; None while it is not defined as it was then."""
+        try:
+            return self.pass_of(row)
+        except WorkbenchError:
+            return None
+
+    def options(self, row: PassRow) -> dict[str, Any]:
+        """The options of a row's pass."""
+        chosen = self._passes.get(row)
+        return dict(chosen.options) if chosen is not None else options_of(json.loads(row.options))
 
     def reloaded(self, row: PassRow, rows: Sequence[Row]) -> PassRow:
         """The row, one of `rows`, with its pass as it is defined now; one that is not defined anew is keyed anew."""
-        chosen = self.pass_of(row)
+        chosen = self.known_pass(row)
+        if chosen is None:  # out of a file, and not defined as it was then
+            latest = next(reversed(users_passes(row.name)), None)
+            found = self.pass_of(row) if latest is None else with_options(latest, row.name, self.options(row))
+            return self.row_of(found, row.level)
         now = PASSES.get(row.name) if not row.own else self._defined_anew(chosen, row, rows)
         if now is None:
             return self.row_of(chosen, row.level)
@@ -100,18 +121,22 @@ class Contents:
         """
         others = [item for item in rows if isinstance(item, PassRow) and item.name == row.name and item.own]
         place = place_of(chosen)
-        alike = {item.own for item in others if place_of(self.pass_of(item)) == place}
+        alike = {item.own for item in others if (made := self.known_pass(item)) and place_of(made) == place}
         if row.name not in PASSES or len(alike) > 1:
             return None
         return next((entry for entry in reversed(users_passes(row.name)) if place_of(entry) == place), None)
 
     def settled(self, row: Row) -> Row:
-        """A row from a file, with the pass of its name as it is today.
+        """A row from a file, with the pass of its name as it is today; of a user's that is not there, as it is.
 
         Raises `WorkbenchError` for a row that names an unknown pass or holds a text of no function.
         """
         self.constants_of(row)
-        return self.row_of(self.pass_of(row), row.level) if isinstance(row, PassRow) else row
+        if not isinstance(row, PassRow):
+            return row
+        if row.own and self.known_pass(row) is None:
+            return replace(row, code=row.own)
+        return self.row_of(self.pass_of(row), row.level)
 
     def edited_functions(self, row: Row) -> list[tuple[str, Any]]:
         """The functions that an edit is of, before and after it, by the name that they had."""

@@ -22,7 +22,7 @@ from .._lazy import views
 from ..codegen.backend import building_for
 from ..core.arguments import by_name, items
 from ..core.errors import WorkbenchError, nearest
-from ..core.pass_table import pass_names
+from ..core.pass_table import CLASSIC, pass_names
 from ..core.transform import Pass, PassInstrument
 from ..schedule.schedule import Schedule
 from ..target.target import Target
@@ -130,18 +130,20 @@ class Session:
 
     @property
     def relay(self) -> ProgramView:
-        """The graph after the last relay step."""
-        return StepHandle(self, self._last("relay")).program
+        """The graph after the last relay step.  Raises what stopped the session before or there; so do the others."""
+        return ProgramView(self._required(self._last("relay")))
 
     @property
     def tir(self) -> ProgramView:
         """The scheduled kernels and the entry, before the loop passes."""
-        return StepHandle(self, self.plan.loop_step()).program
+        return ProgramView(self._required(self.plan.loop_step()))
 
     @property
     def codegen(self) -> ProgramView:
         """The kernels as they are handed to code generation; `show("asm")`, `show("ll")` give native text."""
-        return StepHandle(self, self._last("native")).program
+        index = self._last("native")
+        self._required(index - 1)
+        return ProgramView(self.step(index))
 
     @property
     def kernels(self) -> tuple[str, ...]:
@@ -195,14 +197,13 @@ class Session:
     ) -> Session:
         """The same input through another pipeline.
 
-        `disabled_pass`: names left out.  `required_pass`: names of passes of the pipeline that run whatever the
-        session's level.  `passes`: the relay passes to run instead (names or pass objects).
+        `disabled_pass`: names left out, where they are there.  `required_pass`: names of passes of the pipeline that
+        run whatever the session's level.  `passes`: the relay passes to run instead (names or pass objects).
         `replace`: passes of any level by the label of the step whose place they take; `insert`: passes by the label of
         the step after which they run.  The default target is this session's.
         """
         self.plan.settings.warn_unheard("rerun")
         contents = self.history.contents
-        disabled = items(disabled_pass, "rerun(disabled_pass=...)", "E-PASS-KIND", '["FuseOps"]')
         required = pass_names(required_pass, "rerun(required_pass=...)", code="E-PASS-KIND")
         replace, insert = (
             by_name(given, f"rerun({name}=...)", "E-PASS-KIND", '{"FuseOps": a pass}', (str, int))
@@ -220,12 +221,7 @@ class Session:
             made = made._inserted(label, chosen)
         plan = made.plan.requiring(required)
         known = {row.name for row in plan.rows if row.kind == "pass"}
-        for name in disabled:
-            if not isinstance(name, str) or name not in known:
-                raise WorkbenchError(
-                    "E-PASS-UNKNOWN", f"the pipeline has no pass {name!r:.80}",
-                    fix=nearest(name, self.labels) if isinstance(name, str) else '["FuseOps"]',
-                )  # fmt: skip
+        disabled = pass_names(disabled_pass, "rerun(disabled_pass=...)", known | CLASSIC, "E-PASS-KIND")
         both = [name for name in disabled if name in required]
         if both:
             raise WorkbenchError("E-PASS-DISABLED", f"pass {both[0]} is both required and disabled", where="rerun(...)")

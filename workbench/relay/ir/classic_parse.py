@@ -20,7 +20,7 @@ import numpy as np
 
 from ...arith.nodes import Var as DimensionVar
 from ...core.dtype import DataType
-from ...core.errors import WorkbenchError, nearest
+from ...core.errors import DEFINE_FIRST, WorkbenchError, nearest
 from ...core.limits import limits
 from ...core.module import IRModule
 from ...core.node import EMPTY, FrozenMap
@@ -259,7 +259,7 @@ class _Parser(Tokens):
     def operator(self, name: str, values: Mapping[str, Any], start: int) -> Operator:
         offset = self.tokens[start].offset
         if name not in OPERATORS:
-            raise self.error_at(offset, f"there is no operator {name}", fix=nearest(name, OPERATORS))
+            raise self.error_at(offset, f"there is no operator {name}", fix=nearest(name, OPERATORS) or DEFINE_FIRST)
         cls = OPERATORS[name]
         unknown = [key for key in values if key not in cls.field_names]
         if unknown:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ...arith.nodes import Var as DimensionVar
-from ...core.errors import WorkbenchError, nearest
+from ...core.errors import DEFINE_FIRST, WorkbenchError, nearest
 from ...core.module import IRModule
 from ...core.node import EMPTY, FrozenMap
 from ...core.tensor import Tensor
@@ -388,7 +388,7 @@ class _Parser(ValueReader):
 
     def _operator(self, name: str, found: ast.Call, env: Environment) -> Operator:
         if name not in OPERATORS:
-            raise self.source.error(found, f"there is no operator {name}", fix=nearest(name, OPERATORS))
+            raise self.source.error(found, f"there is no operator {name}", fix=nearest(name, OPERATORS) or DEFINE_FIRST)
         cls = OPERATORS[name]
         values: dict[str, Any] = {}
         for keyword in found.keywords:
