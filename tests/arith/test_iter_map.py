@@ -182,3 +182,7 @@ def test_a_guard_that_nothing_passes_leaves_no_point():
     found = assert_sound([J // 3, J % 3], {J: (0, 0)})
     assert isinstance(found, IterMap) and found.bijective and found.extents == (0, 3)
     assert assert_sound([J % 3], {J: (0, 0)}) == "j has no iteration"
+    found = assert_sound([J], {J: (0, -3)})
+    assert isinstance(found, IterMap) and found.extents == (0,)
+    found = detect([I, J], {I: (0, N), J: (0, 0)})
+    assert isinstance(found, IterMap) and found.bijective and found.extents == (N, 0)

@@ -103,23 +103,132 @@ def test_a_saved_session_knows_its_pass_by_its_code(tmp_path: Any) -> None:
     assert added(session) == 5 and added(session.reload()) == added(other.reload()) == 6
 
 
-def test_a_saved_session_waits_for_the_cell_of_its_pass(tmp_path: Any) -> None:
+def cell(text: str) -> dict[str, Any]:
+    """The names after a cell is run."""
     names: dict[str, Any] = {"__name__": "__main__"}
-    exec(compile(HEAD + CELLS["global"].format(5), "cell", "exec"), names)
-    path = str(tmp_path / "s.wb.json")
-    opened(passes=[names["Adds"], "FuseOps"]).save(path)
-    PASSES.remove("Adds")
+    exec(compile(HEAD + text, "cell", "exec"), names)
+    return names
+
+
+def forget(names: dict[str, Any], name: str) -> None:
+    """As after a restart of the kernel."""
+    if not PASSES.is_own(name):
+        PASSES.remove(name)
     names.clear()
     gc.collect()
-    again = wb.open(path)
+
+
+@pytest.mark.parametrize("ran", [False, True])
+def test_a_saved_session_waits_for_the_cell_of_its_pass(tmp_path: Any, ran: bool) -> None:
+    first, second, third = (str(tmp_path / f"{name}.wb.json") for name in ("first", "second", "third"))
+    names = cell(CELLS["global"].format(5))
+    session = opened(passes=[names["Adds"], "FuseOps"])
+    assert not ran or added(session) == 5
+    session.save(first)
+    del session
+    forget(names, "Adds")
+    again = wb.open(first)
     for look in (lambda: again.run({}), again.reload):
         with pytest.raises(WorkbenchError) as caught:
             look()
         assert caught.value.code == "E-PASS-UNKNOWN" and "cell" in caught.value.fix
-    again.save(str(tmp_path / "again.wb.json"))
-    names["__name__"] = "__main__"
-    exec(compile(HEAD + CELLS["global"].format(5), "cell", "exec"), names)
-    assert added(again) == added(wb.open(str(tmp_path / "again.wb.json"))) == 5
+    again.save(second)
+    names.update(cell(CELLS["global"].format(5)))
+    assert added(again) == added(wb.open(second)) == 5
+    again.save(third)
+    assert added(wb.open(third)) == added(wb.open(third).reload()) == 5
+
+
+SAME = """
+@module_pass(name='Same')
+def First(mod, ctx):
+    return adding(mod, {})
+@module_pass(name='Same')
+def Second(mod, ctx):
+    return adding(mod, {})
+"""
+
+
+def test_passes_of_one_name_in_a_file_are_not_taken_for_each_other(tmp_path: Any) -> None:
+    names = cell(SAME.format(1, 20))
+    session = opened(passes=[names["First"], names["Second"], "FuseOps"])
+    assert added(session) == 21
+    session.save(str(tmp_path / "s.wb.json"))
+    del session
+    forget(names, "Same")
+    names = cell(SAME.format(2, 20))
+    with pytest.raises(WorkbenchError, match="E-PASS-DIFFERS"):
+        wb.open(str(tmp_path / "s.wb.json")).reload()
+    names.update(cell(SAME.format(1, 20)))
+    assert added(wb.open(str(tmp_path / "s.wb.json"))) == 21
+
+
+@pytest.mark.parametrize("name", ["sequential", "FoldConstant"])
+def test_a_pass_made_of_passes_is_saved_by_what_it_does(tmp_path: Any, name: str) -> None:
+    path = str(tmp_path / "s.wb.json")
+    names = cell(CELLS["global"].format(5))
+    names["all"] = Sequential([names["Adds"]], name=name)
+    session = opened(passes=[names["all"], "FuseOps"])
+    session.save(path)
+    assert added(session) == added(wb.open(path)) == 5
+    other = Sequential([], name=name)
+    assert added(session.reload()) == 5, "another one of this name is another one"
+    del session, other
+    forget(names, "Adds")
+    with pytest.raises(WorkbenchError, match="E-PASS"):
+        wb.open(path).run({})
+
+
+OF_A_TABLE = """
+TABLE = {}
+@module_pass(name='OfATable')
+class OfATable:
+    def __init__(self, which):
+        self.number = TABLE[which] if isinstance(which, str) else which[0]
+    def transform_module(self, mod, ctx):
+        return adding(mod, self.number)
+"""
+
+
+def test_a_pass_that_can_no_longer_be_made_stops_its_step(tmp_path: Any) -> None:
+    path = str(tmp_path / "s.wb.json")
+    names = cell(OF_A_TABLE.format("{'b': 3}"))
+    session = opened(passes=[names["OfATable"]("b"), "FuseOps"])
+    session.save(path)
+    assert added(session) == added(wb.open(path)) == 3
+    del session
+    forget(names, "OfATable")
+    names = cell(OF_A_TABLE.format("{'c': 3}"))
+    again = wb.open(path)
+    for look in (lambda: again.run({}), again.reload):
+        with pytest.raises(WorkbenchError, match=r"E-PASS-OPTION.*cannot be made of these options") as caught:
+            look()
+        assert "KeyError: 'b'" in caught.value.found
+
+
+def test_a_pass_of_what_a_file_cannot_hold_is_not_saved(tmp_path: Any) -> None:
+    session = opened(passes=[cell(OF_A_TABLE.format("{}"))["OfATable"](np.array([2.0])), "FuseOps"])
+    assert added(session) == added(session.reload()) == 2 and session.reload().plan == session.plan
+    with pytest.raises(WorkbenchError, match="E-SAVE-OPTION"):
+        session.save(str(tmp_path / "s.wb.json"))
+
+
+def test_nothing_is_edited_where_a_step_has_stopped(tmp_path: Any) -> None:
+    path = str(tmp_path / "s.wb.json")
+    names = cell(CELLS["global"].format(5).replace("Adds", "Lone"))
+    session = opened(passes=[names["Lone"], "FuseOps"])
+    text, place = session["Lone"].script(), "Lone"
+    session.save(path)
+    del session
+    forget(names, "Lone")
+    again = wb.open(path)
+    with pytest.raises(WorkbenchError, match="E-PASS-UNKNOWN"):
+        again.edit(relay=text, at=place)
+    assert repr(again[place]) == "Step('Lone', not carried out: E-PASS-UNKNOWN)"
+    assert "there is no pass named 'Lone'" in again[place]._repr_mimebundle_()["text/plain"]
+    assert again.edit(relay=again["Import"].script(), at="Import").labels[1] == "Edit"
+    without = again.rerun(disabled_pass=[place])
+    assert without.rerun(disabled_pass=[place]).plan == without.plan and added(without) == 0
 
 
 def changing(how: str) -> tuple[Any, Any]:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from hashlib import sha256
 from math import gcd
 from typing import Any, Final, NamedTuple
 
@@ -220,7 +221,8 @@ class Atoms:
                 known = 2, " ".join(map(_word, pre_order(atom.expr))), number
             else:
                 parts = atom.factors or (atom.inner.terms if atom.inner is not None else ())
-                known = 1, f"{atom.divisor} {sorted(self._place(part)[:2] for part in parts)}", number
+                said = f"{atom.divisor} {sorted(self._place(part)[:2] for part in parts)}"
+                known = 1, sha256(said.encode()).hexdigest(), number  # each part may be in many
             self._places[number] = known
         return known
 

@@ -113,7 +113,7 @@ class _Detector:
     def _enter(self, variable: Var, begin: PrimExpr, extent: PrimExpr) -> None:
         """Count a loop from zero: its variable is replaced by begin + a fresh one."""
         counter = Var(variable.name, variable.dtype)
-        size = extent.value if isinstance(extent, n.IntImm) else None
+        size = max(0, extent.value) if isinstance(extent, n.IntImm) else None
         self.simplifier.bind(counter, 0, size - 1 if size else None)
         self.shifted[variable] = add(counter, begin)
         number = self.simplifier.atoms.variable_number(counter)
@@ -165,7 +165,7 @@ class _Detector:
             raise _Refused("the predicate bounds what is no value by itself")
         never = [mark.name for mark in (*self.fused.values(), *self.loops.values()) if mark.extent == 0]
         if never:
-            if all(item.extent != 0 for item in sums):
+            if not any(isinstance(item.extent, int) and item.extent == 0 for item in sums):
                 raise _Refused(f"{never[0]} has no iteration")
             return IterMap(sums, True, ())
         unused = [reason for mark in self._marks() for reason in self._shared_out(mark)]

@@ -66,6 +66,6 @@ def pass_names(
         if name not in PASSES and not users_passes(name) and name not in allowed:
             raise WorkbenchError(
                 "E-PASS-UNKNOWN", f"there is no pass named {name!r}", where=where,
-                fix=nearest(name, PASSES) or "a pass of your own is defined before it is named",
+                fix=nearest(name, {*PASSES, *allowed}) or "a pass of your own is defined before it is named",
             )  # fmt: skip
     return named

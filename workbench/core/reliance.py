@@ -171,6 +171,16 @@ def recording() -> Generator[Recording]:
             outer.lookups = {**inner.lookups, **outer.lookups}
 
 
+@contextmanager
+def unrecorded() -> Generator[None]:
+    """Look something up whose key the reader holds already."""
+    token = _active.set(None)
+    try:
+        yield
+    finally:
+        _active.reset(token)
+
+
 def note(source: Source, name: str) -> None:
     """Say that something is about to be looked up."""
     active = _active.get()

@@ -45,16 +45,19 @@ class Pass(Keyed):
         options: dict[str, Any],
         each: Callable[[Any, IRModule, PassContext], Any] | None = None,
         given: tuple[tuple[Any, ...], Mapping[str, Any]] | None = None,
+        whole: bool = True,
     ) -> None:
         """`each` is what a function pass does to one function of a module; None for a pass on whole modules.
 
-        `given` are the arguments with which its factory was called, where these are more than the options.
+        `given` are the arguments with which its factory was called, where these are more than the options, which then
+        are not `whole`.
         """
         self.info = info
         self.each = each
         self.pass_info = info
         self.options = options
-        self._given = given
+        self.has_whole_options = whole
+        self.given = given
         self.function = run
         self.__doc__ = run.__doc__
 
@@ -155,7 +158,7 @@ class Pass(Keyed):
         """The pass that a factory makes of the arguments of this one; a pass without arguments is its own factory."""
         if isinstance(factory, Pass):
             return factory
-        positional, named = self._given if self._given is not None else ((), self.options)
+        positional, named = self.given if self.given is not None else ((), self.options)
         return factory(*positional, **named)
 
     @property
@@ -203,30 +206,39 @@ def pass_named(name: str, options: Mapping[str, Any] | None = None, code: str = 
 
     Raises `WorkbenchError`: E-PASS-UNKNOWN, E-PASS-OPTION, E-PASS-DIFFERS.
     """
-    if name not in PASSES:
+    entries = [PASSES[name]] if name in PASSES else []
+    if not code and entries:
+        return with_options(entries[0], name, options or {})
+    entries += reversed(users_passes(name)) if code else ()
+    if not entries:
         raise WorkbenchError(
             "E-PASS-UNKNOWN", f"there is no pass named {name!r}",
             expected="the pass of a user, which is defined anew in each process" if code else "",
             fix="run the cell or import the module that defines it first" if code else nearest(name, PASSES),
         )  # fmt: skip
-    found = PASSES[name]
-    if not code:
-        return with_options(found, name, options or {})
-    for entry in (found, *reversed(users_passes(name))):
+    for entry in entries:
         try:
             made = with_options(entry, name, options or {})
         except WorkbenchError:
             continue  # another one of this name takes other options
         if made.own_code_key == code:
             return made
-    raise with_options(found, name, options or {}).differs(code)
+    raise with_options(entries[0], name, options or {}).differs(code)
 
 
 def with_options(entry: Any, name: str, options: Mapping[str, Any]) -> Pass:
     """The pass that an entry of the table is, or makes of options."""
     if options and isinstance(entry, Pass):
         raise WorkbenchError("E-PASS-OPTION", f"pass {name} has no options", found=", ".join(map(str, options)))
-    return entry(**options)
+    try:
+        return entry(**options)
+    except WorkbenchError:
+        raise
+    except Exception as error:
+        raise WorkbenchError(
+            "E-PASS-OPTION", f"pass {name} cannot be made of these options", found=f"{type(error).__name__}: {error}",
+            where=", ".join(f"{key}={value!r}" for key, value in options.items()),
+        ) from error  # fmt: skip
 
 
 def place_of(entry: Any) -> tuple[str, str]:
@@ -277,6 +289,11 @@ class Sequential(Pass):
             require_pass(chosen)
         super().__init__(PassInfo(name, opt_level, tuple(required or ())), self._run_all, {})
         note_users_pass(name, self)  # a context may name it
+
+    @property
+    def own_code_key(self) -> str:
+        """That of its passes: no name stands for those that somebody has put together."""
+        return self.code_key
 
     def key_parts(self) -> tuple[Any, ...]:
         """What it depends on: its passes, in order."""
@@ -380,7 +397,7 @@ def _class_factory(cls: Any, info: PassInfo, method: str) -> Any:
         plain = all(map(_is_plain, bound.arguments.values())) and not any(map(_is_variadic, parameters))
         options = dict(bound.arguments) if plain else {}
         run = function if method == "transform_module" else each_function(function)
-        return Pass(info, run, options, given=(bound.args, bound.kwargs))
+        return Pass(info, run, options, given=(bound.args, bound.kwargs), whole=plain)
 
     factory.__name__, factory.__qualname__, factory.__module__ = cls.__name__, cls.__qualname__, cls.__module__
     factory.__doc__ = cls.__doc__

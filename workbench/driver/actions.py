@@ -14,9 +14,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from ..core import origin
+from ..core import origin, reliance
 from ..core.errors import WorkbenchError, nearest
 from ..core.module import IRModule
+from ..core.pass_table import users_passes
 from ..core.transform import PASSES, Pass, PassContext, PassInstrument
 from ..lower.entry import Lowered, lower_module
 from ..lower.kernel import Kernel
@@ -122,9 +123,10 @@ class _Around:
     def _as_saved(self, row: PassRow) -> Pass:
         """The pass of a row.  One out of a file may be lacking here, or be another one, until its cell is run."""
         try:
-            return self.contents.pass_of(row)
+            with reliance.unrecorded():  # the step's key holds the code's
+                return self.contents.pass_of(row)
         except WorkbenchError as error:
-            again = "; or take it as it is now: s.reload()" if error.code == "E-PASS-DIFFERS" else ""
+            again = "; or take it as it is now: s.reload()" if users_passes(row.name) else ""
             raise OfTheMoment(
                 error.code, error.message, found=error.found, expected=error.expected,
                 fix=f"run the cell or import the module that defines it as it was then{again}",

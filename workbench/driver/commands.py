@@ -144,6 +144,8 @@ def inspect(
     if form != "script":
         typer.echo(_native_text(session, kernel, form))
     elif stage is not None or kernel is not None:
+        if stage is not None and (error := session[stage].error) is not None:
+            raise error
         program = session[stage].program if stage is not None else session.tir
         typer.echo(_function(program, kernel).script() if kernel is not None else program.script())
     else:

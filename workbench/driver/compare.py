@@ -34,7 +34,7 @@ class Comparison:
     """The last step that they share."""
     differing_steps: tuple[str, ...]
     differing_definitions: tuple[str, ...]
-    """What users have defined that the sessions' programs read, and that is not the same: "operator my.op"."""
+    """What users have defined that both programs read, and that was not the same: "operator my.op"."""
     differing_kernels: tuple[str, ...]
     """Kernels with other code, or of one session only."""
 
@@ -138,7 +138,7 @@ def _difference(one: np.ndarray, other: np.ndarray) -> float:
 def _differing_definitions(one: Session, other: Session) -> tuple[str, ...]:
     first, second = ({name: key for step in session.history.users_keys(session.actions) for name, key in step.items()}
                      for session in (one, other))  # fmt: skip
-    return tuple(sorted(name for name in {*first, *second} if first.get(name) != second.get(name)))
+    return tuple(sorted(name for name in first.keys() & second.keys() if first[name] != second[name]))
 
 
 def _differing_kernels(one: Session, other: Session) -> tuple[str, ...]:

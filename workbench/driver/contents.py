@@ -16,7 +16,7 @@ from ..core.errors import WorkbenchError
 from ..core.module import IRModule
 from ..core.pass_table import users_passes
 from ..core.tensor import Tensor
-from ..core.transform import PASSES, Pass, pass_named, place_of, require_pass, with_options
+from ..core.transform import PASSES, Pass, Sequential, pass_named, place_of, require_pass, with_options
 from ..tir.outside import Guard
 from .function_memo import FunctionMemo
 from .plan import EditRow, PassRow, Row, options_of, pass_row
@@ -105,20 +105,32 @@ class Contents:
     def reloaded(self, row: PassRow, rows: Sequence[Row]) -> PassRow:
         """The row, one of `rows`, with its pass as it is defined now; one that is not defined anew is keyed anew."""
         chosen = self.known_pass(row)
-        if chosen is None:  # out of a file, and not defined as it was then
-            latest = next(reversed(users_passes(row.name)), None)
-            found = self.pass_of(row) if latest is None else with_options(latest, row.name, self.options(row))
-            return self.row_of(found, row.level)
+        if chosen is None:
+            return self.row_of(self._instead(row, rows), row.level)
         now = PASSES.get(row.name) if not row.own else self._defined_anew(chosen, row, rows)
         if now is None:
             return self.row_of(chosen, row.level)
         return self.row_of(chosen.made_by(now), row.level)
 
+    def _instead(self, row: PassRow, rows: Sequence[Row]) -> Pass:
+        """The latest user's pass of the name of a row out of a file, whose own is not defined here.
+
+        Raises `WorkbenchError` where that may be another row's.
+        """
+        named = {item.own for item in rows if isinstance(item, PassRow) and item.name == row.name and item.own}
+        found = users_passes(row.name)
+        if not found or len(named) > 1 or (len(found) > 1 and isinstance(found[-1], Sequential)):
+            return self.pass_of(row)
+        return with_options(found[-1], row.name, self.options(row))
+
     def _defined_anew(self, chosen: Pass, row: PassRow, rows: Sequence[Row]) -> Any:
         """What a user's pass is now: the latest of its name that is written in its place; None where that is itself.
 
-        Of several passes in one place (a cell run again, a function that makes passes) each row keeps its own.
+        Of several passes in one place (a cell run again, a function that makes passes) each row keeps its own, and
+        one that is made of passes has no place.
         """
+        if isinstance(chosen, Sequential):
+            return None
         others = [item for item in rows if isinstance(item, PassRow) and item.name == row.name and item.own]
         place = place_of(chosen)
         alike = {item.own for item in others if (made := self.known_pass(item)) and place_of(made) == place}

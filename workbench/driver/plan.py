@@ -141,6 +141,7 @@ class PassRow:
 
 
 _UNPLAIN: Final = "\\u0000object"
+_UNSAVED: Final = "\x00object arguments"
 _TUPLE, _DICT = "\x00tuple", "\x00dict"
 
 
@@ -473,4 +474,5 @@ def _tell_unheard(plan: CompilePlan) -> None:
 
 def pass_row(chosen: Pass, level: str) -> PassRow:
     """The row of a pass."""
-    return PassRow(chosen.name, level, options_text(chosen.options), chosen.code_key, chosen.own_code_key)
+    options = chosen.options if chosen.has_whole_options else {_UNSAVED: chosen.given}
+    return PassRow(chosen.name, level, options_text(options), chosen.code_key, chosen.own_code_key)

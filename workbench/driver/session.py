@@ -220,7 +220,7 @@ class Session:
         for label, chosen in sorted(insert.items(), key=lambda item: -found[item[0]]):
             made = made._inserted(label, chosen)
         plan = made.plan.requiring(required)
-        known = {row.name for row in plan.rows if row.kind == "pass"}
+        known = {row.name for one in (plan, *self.history.plans) for row in one.rows if row.kind == "pass"}
         disabled = pass_names(disabled_pass, "rerun(disabled_pass=...)", known | CLASSIC, "E-PASS-KIND")
         both = [name for name in disabled if name in required]
         if both:
@@ -303,7 +303,7 @@ class Session:
                 "E-PASS-PLACE", "no edit comes after code generation", found=self.labels[index], expected="one before",
                 fix=f"edit(..., at={self.labels[index - 1]!r})", kept="the session as it was",
             )  # fmt: skip
-        stage = self.step(index).stage
+        stage = self._required(index).stage
         functions = functions_of(change, stage.module)
         known = {name: made for name, made in functions.items() if name in stage.module}
         require_sound(known, stage.module, texts_of(change))

@@ -139,7 +139,7 @@ class StepHandle:
         return self.step.firings
 
     def script(self) -> str:
-        """The program after the step."""
+        """The program after the step; where it has an error, the one before what stopped."""
         return script(self.after)
 
     def diff(self) -> TextDifference:
@@ -163,12 +163,19 @@ class StepHandle:
         return first_wrong_rewrite(self.step, inputs, tolerance)
 
     def show(self) -> Any:
+        """Display what the step changed, or why it was not carried out."""
+        if self.error is not None:
+            return views().show_text(str(self.error), "plain")
         return views().show_difference(self.diff())
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        if self.error is not None:
+            return views().text_bundle(str(self.error), "plain")
         return views().difference_bundle(self.diff())
 
     def __repr__(self) -> str:
+        if self.error is not None:
+            return f"Step({self.name!r}, not carried out: {self.error.code})"
         return f"Step({self.name!r}, {'changed' if self.changed else 'unchanged'}, {self.milliseconds:.1f} ms)"
 
 
