@@ -156,11 +156,56 @@ def test_passes_of_one_name_in_a_file_are_not_taken_for_each_other(tmp_path: Any
     session.save(str(tmp_path / "s.wb.json"))
     del session
     forget(names, "Same")
-    names = cell(SAME.format(2, 20))
-    with pytest.raises(WorkbenchError, match="E-PASS-DIFFERS"):
-        wb.open(str(tmp_path / "s.wb.json")).reload()
+    names = cell(SAME.format(2, 30))
+    assert added(wb.open(str(tmp_path / "s.wb.json")).reload()) == 32
     names.update(cell(SAME.format(1, 20)))
     assert added(wb.open(str(tmp_path / "s.wb.json"))) == 21
+
+
+def test_only_what_is_written_in_its_place_is_a_pass_defined_anew(tmp_path: Any) -> None:
+    path, other = str(tmp_path / "s.wb.json"), str(tmp_path / "other.wb.json")
+    names = cell(SAME.format(1, 20) + "\nfrom workbench.core.transform import Sequential\nAll = Sequential([First])")
+    session, of_passes = opened(passes=[names["First"], "FuseOps"]), opened(passes=[names["All"], "FuseOps"])
+    session.save(path)
+    of_passes.save(other)
+    assert added(session) == added(of_passes) == 1
+    del session, of_passes
+    forget(names, "Same")
+    again = wb.open(path)
+    with pytest.raises(WorkbenchError, match="E-PASS-UNKNOWN") as caught:
+        again.reload()
+    assert "s.rerun(replace={'Same': it})" in caught.value.fix
+    names = cell(SAME.format(7, 20))
+    with pytest.raises(WorkbenchError, match="E-PASS-DIFFERS") as caught:
+        added(again)
+    assert "s.reload()" in caught.value.fix
+    assert added(again.reload()) == added(again.reload().reload()) == 7
+    assert added(again.rerun(replace={"Same": names["Second"]})) == 20
+    names["Another"] = Sequential([names["Second"]])
+    for look in (wb.open(other).reload, wb.open(other).build):
+        with pytest.raises(WorkbenchError, match="E-PASS-DIFFERS") as caught:
+            look()
+        assert "s.rerun(replace={'sequential': it})" in caught.value.fix
+
+
+def test_a_pass_with_room_for_further_options_is_saved(tmp_path: Any) -> None:
+    lines = """
+@module_pass(name='Roomy')
+class Roomy:
+    def __init__(self, k=1, *rest, **options):
+        self.number = k + sum(rest) + sum(options.values())
+    def transform_module(self, mod, ctx):
+        return adding(mod, self.number)
+"""
+    path, made = str(tmp_path / "s.wb.json"), cell(lines)["Roomy"]
+    for chosen, number in ((made(), 1), (made(4), 4), (made(2, more=3), 5), (made(k=2, more=4), 6)):
+        session = opened(passes=[chosen, "FuseOps"])
+        session.save(path)
+        assert added(session) == added(wb.open(path)) == added(session.reload()) == number
+        assert executed(session.to_python(), opened().relay.module, added) == number
+    with pytest.raises(WorkbenchError, match="E-SAVE-OPTION"):
+        opened(passes=[made(1, 2), "FuseOps"]).save(path)
+    assert "# Roomy: " in opened(passes=[made(1, 2), "FuseOps"]).to_python()
 
 
 @pytest.mark.parametrize("name", ["sequential", "FoldConstant"])
@@ -193,10 +238,10 @@ class OfATable:
 def test_a_pass_that_can_no_longer_be_made_stops_its_step(tmp_path: Any) -> None:
     path = str(tmp_path / "s.wb.json")
     names = cell(OF_A_TABLE.format("{'b': 3}"))
-    session = opened(passes=[names["OfATable"]("b"), "FuseOps"])
-    session.save(path)
-    assert added(session) == added(wb.open(path)) == 3
-    del session
+    live = opened(passes=[names["OfATable"]("b"), "FuseOps"])
+    live.save(path)
+    assert added(live) == added(wb.open(path)) == 3
+    del live
     forget(names, "OfATable")
     names = cell(OF_A_TABLE.format("{'c': 3}"))
     again = wb.open(path)
@@ -204,6 +249,15 @@ def test_a_pass_that_can_no_longer_be_made_stops_its_step(tmp_path: Any) -> None
         with pytest.raises(WorkbenchError, match=r"E-PASS-OPTION.*cannot be made of these options") as caught:
             look()
         assert "KeyError: 'b'" in caught.value.found
+
+
+def test_a_pass_that_can_no_longer_be_made_is_not_reloaded() -> None:
+    names = cell(OF_A_TABLE.format("{'b': 3}"))
+    live = opened(passes=[names["OfATable"]("b"), "FuseOps"])
+    names = cell(OF_A_TABLE.format("{'c': 3}"))
+    with pytest.raises(WorkbenchError, match=r"E-PASS-OPTION.*cannot be made of these options"):
+        live.reload()
+    assert added(live) == 3
 
 
 def test_a_pass_of_what_a_file_cannot_hold_is_not_saved(tmp_path: Any) -> None:
@@ -376,11 +430,11 @@ def test_a_pass_written_as_a_class_is_taken_as_it_is_now() -> None:
     assert added(session) == 1 and added(session.reload()) == 2
 
 
-def executed(lines: str, program: Any) -> float:
-    """What the session multiplies that lines of Python make of a program."""
+def executed(lines: str, program: Any, look: Any = None) -> float:
+    """What the session multiplies (or what `look` says of it) that lines of Python make of a program."""
     names: dict[str, Any] = {"program": program}
     exec(compile(lines, "lines", "exec"), names)
-    return scaled(names["s"])
+    return (look or scaled)(names["s"])
 
 
 def test_a_pass_named_like_one_of_the_workbench_is_found_by_its_code(tmp_path: Any) -> None:

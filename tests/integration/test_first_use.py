@@ -65,9 +65,11 @@ def test_every_module_in_100_orders() -> None:
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("what", ["module", "line", "signal"])
 def test_interrupts_at_100_moments(whole: dict[str, float], what: str, record_property) -> None:
-    rng = random.Random(what)
-    moments = [1 + whole[what] * rng.random() if what != "signal" else whole[what] * rng.random() for _ in range(100)]
-    runs = [(moment, fresh(what, str(moment))) for moment in moments]
+    """As many as it takes for 100 that meet a build: one near its end may come after it."""
+    rng, runs = random.Random(what), []
+    while sum(found["caught"] for _, found in runs) < 100 and len(runs) < 150:
+        moment = whole[what] * rng.random() + (what != "signal")
+        runs.append((moment, fresh(what, str(moment))))
     record_property("interrupted", sum(found["caught"] for _, found in runs))
     assert [(moment, found["failures"]) for moment, found in runs if found["failures"]] == []
-    assert sum(found["caught"] for _, found in runs) >= 90
+    assert sum(found["caught"] for _, found in runs) == 100

@@ -156,10 +156,8 @@ class Pass(Keyed):
 
     def made_by(self, factory: Any) -> Pass:
         """The pass that a factory makes of the arguments of this one; a pass without arguments is its own factory."""
-        if isinstance(factory, Pass):
-            return factory
         positional, named = self.given if self.given is not None else ((), self.options)
-        return factory(*positional, **named)
+        return _made(factory, self.name, positional, named)
 
     @property
     def code_key(self) -> str:
@@ -228,23 +226,32 @@ def pass_named(name: str, options: Mapping[str, Any] | None = None, code: str = 
 
 def with_options(entry: Any, name: str, options: Mapping[str, Any]) -> Pass:
     """The pass that an entry of the table is, or makes of options."""
-    if options and isinstance(entry, Pass):
-        raise WorkbenchError("E-PASS-OPTION", f"pass {name} has no options", found=", ".join(map(str, options)))
+    return _made(entry, name, (), options)
+
+
+def _made(entry: Any, name: str, positional: tuple[Any, ...], named: Mapping[str, Any]) -> Pass:
+    given = ", ".join([*map(repr, positional), *(f"{key}={value!r}" for key, value in named.items())])
+    if isinstance(entry, Pass):
+        if given:
+            raise WorkbenchError("E-PASS-OPTION", f"pass {name} has no options", found=given)
+        return entry
     try:
-        return entry(**options)
+        return entry(*positional, **named)
     except WorkbenchError:
         raise
-    except Exception as error:
+    except Exception as error:  # of a user's class, whatever it raises
         raise WorkbenchError(
-            "E-PASS-OPTION", f"pass {name} cannot be made of these options", found=f"{type(error).__name__}: {error}",
-            where=", ".join(f"{key}={value!r}" for key, value in options.items()),
+            "E-PASS-OPTION", f"pass {name} cannot be made of these options", where=given,
+            found=f"{type(error).__name__}: {error}",
         ) from error  # fmt: skip
 
 
-def place_of(entry: Any) -> tuple[str, str]:
-    """The module and the function or class that a pass (or a factory of passes) is written as."""
+def place_of(entry: Any) -> str:
+    """The module and the function or class that a pass (or a factory of passes) is written as; none of passes."""
+    if isinstance(entry, Sequential):
+        return ""
     written = str(getattr(entry.function if isinstance(entry, Pass) else entry, "__qualname__", ""))
-    return defined_in(entry), written.removesuffix(".transform_module").removesuffix(".transform_function")
+    return f"{defined_in(entry)} {written.removesuffix('.transform_module').removesuffix('.transform_function')}"
 
 
 def defined_in(entry: Any) -> str:
@@ -385,7 +392,6 @@ def _enter(name: str, entry: Any, module: str) -> None:
 
 def _class_factory(cls: Any, info: PassInfo, method: str) -> Any:
     signature = inspect.signature(cls)
-    parameters = signature.parameters.values()
 
     def factory(*args: Any, **kwargs: Any) -> Pass:
         try:
@@ -394,18 +400,30 @@ def _class_factory(cls: Any, info: PassInfo, method: str) -> Any:
             raise WorkbenchError("E-PASS-OPTION", f"pass {info.name}: {error}", expected=str(signature)) from None
         instance = cls(*bound.args, **bound.kwargs)
         function = getattr(instance, method)
-        plain = all(map(_is_plain, bound.arguments.values())) and not any(map(_is_variadic, parameters))
-        options = dict(bound.arguments) if plain else {}
+        options = _options(bound)
         run = function if method == "transform_module" else each_function(function)
-        return Pass(info, run, options, given=(bound.args, bound.kwargs), whole=plain)
+        given = bound.args, bound.kwargs
+        return Pass(info, run, {} if options is None else options, given=given, whole=options is not None)
 
     factory.__name__, factory.__qualname__, factory.__module__ = cls.__name__, cls.__qualname__, cls.__module__
     factory.__doc__ = cls.__doc__
     return _register(factory, info, cls.__module__)
 
 
-def _is_variadic(parameter: inspect.Parameter) -> bool:
-    return parameter.kind not in (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+def _options(bound: inspect.BoundArguments) -> dict[str, Any] | None:
+    """The arguments as options by name, without defaults; None where they are not plain, or have no name."""
+    made: dict[str, Any] = {}
+    for parameter in bound.signature.parameters.values():
+        value = bound.arguments.get(parameter.name, parameter.default)
+        if value is parameter.default:
+            continue
+        if parameter.kind is inspect.Parameter.VAR_KEYWORD:
+            made.update(value)
+        elif parameter.kind in (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY):
+            made[parameter.name] = value
+        else:
+            return None
+    return made if _is_plain(made) else None
 
 
 def _is_plain(value: Any) -> bool:

@@ -17,7 +17,6 @@ from typing import Any
 from ..core import origin, reliance
 from ..core.errors import WorkbenchError, nearest
 from ..core.module import IRModule
-from ..core.pass_table import users_passes
 from ..core.transform import PASSES, Pass, PassContext, PassInstrument
 from ..lower.entry import Lowered, lower_module
 from ..lower.kernel import Kernel
@@ -28,8 +27,8 @@ from ..tir.nodes import PrimFunc
 from ..tir.transforms.pipeline import CHECKED_PIPELINE
 from . import reattach
 from .anchors import located
-from .contents import Contents
-from .history import Action, OfTheMoment, Stage, key_of
+from .contents import Contents, OfTheMoment
+from .history import Action, Stage, key_of
 from .native import compile_stage
 from .plan import IMPORT, CompilePlan, EditRow, PassRow, ProgramRef, ScheduleRow
 from .rebase import Rebased, RebaseError, rebase_text, second_of
@@ -110,7 +109,8 @@ class _Around:
 
         def run(stage: Stage | None) -> Stage:
             assert stage is not None
-            made = self._as_saved(row)
+            with reliance.unrecorded():  # the step's key holds the code's
+                made = self.contents.required_pass(row, self.plan.rows)
             memo = self.contents.memo(key) if made.each is not None and row.name in CHECKED_PIPELINE else None
             with self.entered() as instruments, self._unchanged(row, made):
                 note_operators(stage.module)
@@ -119,19 +119,6 @@ class _Around:
                 return replace(stage, module=memo.run(made, stage.module))
 
         return Action(row.name, "pass", row.level, self.contents.options(row), key, run, row.code)
-
-    def _as_saved(self, row: PassRow) -> Pass:
-        """The pass of a row.  One out of a file may be lacking here, or be another one, until its cell is run."""
-        try:
-            with reliance.unrecorded():  # the step's key holds the code's
-                return self.contents.pass_of(row)
-        except WorkbenchError as error:
-            again = "; or take it as it is now: s.reload()" if users_passes(row.name) else ""
-            raise OfTheMoment(
-                error.code, error.message, found=error.found, expected=error.expected,
-                fix=f"run the cell or import the module that defines it as it was then{again}",
-                kept="the steps before it",
-            ) from None  # fmt: skip
 
     @contextmanager
     def _unchanged(self, row: PassRow, made: Pass) -> Iterator[None]:

@@ -96,6 +96,9 @@ class _Passes:
 
     def code(self, row: PassRow) -> str:
         """The pass of a row."""
+        chosen = self._contents.known_pass(row)
+        if chosen is not None and not chosen.has_whole_options:
+            return self.values.of(chosen, row.name)
         given = self._contents.options(row)
         options = {key: self.values.of(value, f"{row.name}_{key}") for key, value in given.items()}
         if row.own:  # others may have its name, the workbench's passes too

@@ -16,11 +16,15 @@ from ..core.errors import WorkbenchError
 from ..core.module import IRModule
 from ..core.pass_table import users_passes
 from ..core.tensor import Tensor
-from ..core.transform import PASSES, Pass, Sequential, pass_named, place_of, require_pass, with_options
+from ..core.transform import PASSES, Pass, pass_named, place_of, require_pass, with_options
 from ..tir.outside import Guard
 from .function_memo import FunctionMemo
 from .plan import EditRow, PassRow, Row, options_of, pass_row
 from .text import constants_in, function_text, parse_function
+
+
+class OfTheMoment(WorkbenchError):
+    """An error of what is around a step at this moment, not of the step: it is not kept, so that it may go away."""
 
 
 class Contents:
@@ -102,41 +106,41 @@ class Contents:
         chosen = self._passes.get(row)
         return dict(chosen.options) if chosen is not None else options_of(json.loads(row.options))
 
+    def required_pass(self, row: PassRow, rows: Sequence[Row]) -> Pass:
+        """The pass of a row, one of `rows`, now.  Raises `OfTheMoment` while it is not defined as it was chosen."""
+        try:
+            return self.pass_of(row)
+        except WorkbenchError as error:
+            again = f"give another: s.rerun(replace={{{row.name!r}: it}})"
+            if self._defined_anew(row, rows) is not None:
+                again = "take it as it is now: s.reload()"
+            raise OfTheMoment(
+                error.code, error.message, found=error.found, expected=error.expected,
+                fix=f"run the cell or import the module that defines it as it was then; or {again}",
+                kept="the steps before it",
+            ) from None  # fmt: skip
+
     def reloaded(self, row: PassRow, rows: Sequence[Row]) -> PassRow:
         """The row, one of `rows`, with its pass as it is defined now; one that is not defined anew is keyed anew."""
-        chosen = self.known_pass(row)
-        if chosen is None:
-            return self.row_of(self._instead(row, rows), row.level)
-        now = PASSES.get(row.name) if not row.own else self._defined_anew(chosen, row, rows)
+        now = PASSES.get(row.name) if not row.own else self._defined_anew(row, rows)
         if now is None:
-            return self.row_of(chosen, row.level)
-        return self.row_of(chosen.made_by(now), row.level)
+            return self.row_of(self.required_pass(row, rows), row.level)
+        chosen = self.known_pass(row)
+        return self.row_of(
+            with_options(now, row.name, self.options(row)) if chosen is None else chosen.made_by(now), row.level
+        )
 
-    def _instead(self, row: PassRow, rows: Sequence[Row]) -> Pass:
-        """The latest user's pass of the name of a row out of a file, whose own is not defined here.
-
-        Raises `WorkbenchError` where that may be another row's.
-        """
-        named = {item.own for item in rows if isinstance(item, PassRow) and item.name == row.name and item.own}
-        found = users_passes(row.name)
-        if not found or len(named) > 1 or (len(found) > 1 and isinstance(found[-1], Sequential)):
-            return self.pass_of(row)
-        return with_options(found[-1], row.name, self.options(row))
-
-    def _defined_anew(self, chosen: Pass, row: PassRow, rows: Sequence[Row]) -> Any:
-        """What a user's pass is now: the latest of its name that is written in its place; None where that is itself.
+    def _defined_anew(self, row: PassRow, rows: Sequence[Row]) -> Any:
+        """What a user's pass is now: the latest of its name that is written in its place; None where there is none.
 
         Of several passes in one place (a cell run again, a function that makes passes) each row keeps its own, and
         one that is made of passes has no place.
         """
-        if isinstance(chosen, Sequential):
+        named = [item for item in rows if isinstance(item, PassRow) and item.name == row.name]
+        alike = {item.own for item in named if item.place == row.place}
+        if not row.place or row.name not in PASSES or len(alike) > 1:
             return None
-        others = [item for item in rows if isinstance(item, PassRow) and item.name == row.name and item.own]
-        place = place_of(chosen)
-        alike = {item.own for item in others if (made := self.known_pass(item)) and place_of(made) == place}
-        if row.name not in PASSES or len(alike) > 1:
-            return None
-        return next((entry for entry in reversed(users_passes(row.name)) if place_of(entry) == place), None)
+        return next((entry for entry in reversed(users_passes(row.name)) if place_of(entry) == row.place), None)
 
     def settled(self, row: Row) -> Row:
         """A row from a file, with the pass of its name as it is today; of a user's that is not there, as it is.

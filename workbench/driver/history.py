@@ -25,12 +25,8 @@ from ..schedule.schedule import Schedule
 from ..target.target import Target
 from ..tir.nodes import PrimFunc
 from ..tir.outside import Guard
-from .contents import Contents
+from .contents import Contents, OfTheMoment
 from .plan import CompilePlan
-
-
-class OfTheMoment(WorkbenchError):
-    """An error of what is around a step at this moment, not of the step: it is not kept, so that it may go away."""
 
 
 @dataclass(frozen=True)

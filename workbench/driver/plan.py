@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final
 
 from ..core.errors import WorkbenchError
-from ..core.transform import PASSES, Pass, PassContext, PassInstrument
+from ..core.transform import PASSES, Pass, PassContext, PassInstrument, place_of
 from ..target.target import Target, as_target
 from ..tir.transforms.pipeline import CHECKED_PIPELINE
 from ..tir.transforms.pipeline import pipeline as loop_passes
@@ -125,6 +125,8 @@ class PassRow:
     """The key of the pass's code when it was chosen."""
     own: str = ""
     """The same for a user's pass; empty for the workbench's, which versions change and a name means."""
+    place: str = ""
+    """Where a user's pass is written, for `reload`: its module and name in it; empty for one made of passes."""
 
     @property
     def kind(self) -> str:
@@ -136,7 +138,7 @@ class PassRow:
                 "E-SAVE-OPTION", f"an option of pass {self.name} cannot be saved", found=self.options[:120],
                 expected="plain values",
             )  # fmt: skip
-        code = {"code": self.own} if self.own else {}
+        code = {"code": self.own, "place": self.place} if self.own else {}
         return {"kind": "pass", "name": self.name, "level": self.level, "options": json.loads(self.options), **code}
 
 
@@ -475,4 +477,5 @@ def _tell_unheard(plan: CompilePlan) -> None:
 def pass_row(chosen: Pass, level: str) -> PassRow:
     """The row of a pass."""
     options = chosen.options if chosen.has_whole_options else {_UNSAVED: chosen.given}
-    return PassRow(chosen.name, level, options_text(options), chosen.code_key, chosen.own_code_key)
+    own = chosen.own_code_key
+    return PassRow(chosen.name, level, options_text(options), chosen.code_key, own, place_of(chosen) if own else "")

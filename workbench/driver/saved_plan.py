@@ -101,7 +101,8 @@ def _row(saved: Any, place: str, version: int) -> Row:
     if kind == "pass":
         options = options_text(options_of(_mapping(saved, "options", place)))
         own = _text(saved, "code", place) if "code" in saved else ""
-        return PassRow(_text(saved, "name", place), level, options, "", own)
+        written = _text(saved, "place", place) if "place" in saved else ""
+        return PassRow(_text(saved, "name", place), level, options, "", own, written)
     if kind == "lower":
         return LOWER
     if kind == "codegen":
