@@ -15,7 +15,7 @@ import numpy as np
 from .. import te
 from ..arith import build
 from ..relay.ir.expr import Tuple, const
-from ..relay.ir.operator import Fusion, Operator, Precision, attribute, bad, example, operator
+from ..relay.ir.operator import Fusion, Operator, Placed, Precision, attribute, bad, example, operator
 from ..relay.ir.types import TensorType, TupleType, Type
 from . import arrange
 from . import attributes as convert
@@ -303,6 +303,9 @@ class InstanceNorm(Operator):
     )  # fmt: skip
 
     def arrange(self, operands: Any, types: Any, wish: tuple[str, ...] = ()) -> Any:
+        placed = operands[0]
+        if isinstance(placed, Placed) and arrange.place(placed, 0) != 0:
+            return None  # the first axis is that of samples, by its place
         return arrange.along_axis(self, "axis", operands, types)
 
     def axes(self, rank: int) -> tuple[int, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -99,6 +100,7 @@ FOLLOWERS: dict[str, Callable[[e.Expr], e.Expr]] = {
     "log_softmax": lambda y: relay.nn.log_softmax(y, axis=-1),
     "lrn": lambda y: relay.nn.lrn(y, size=3, axis=2),
     "layer_norm": lambda y: relay.nn.layer_norm(y, weights(6), weights(6)),
+    "instance_norm": lambda y: relay.nn.instance_norm(y, weights(4), weights(4)),
     "mean": lambda y: relay.mean(y, axis=(2, 3), keepdims=True),
     "sum": lambda y: relay.sum(y, axis=(1,), exclude=True, keepdims=True),
     "argmax": lambda y: relay.argmax(y, axis=(3,), keepdims=True),
@@ -131,6 +133,17 @@ def test_followers_keep_the_layout(name: str, desired: Any) -> None:
     body = made["main"].body
     if desired is NHWC or name in STAYS_IN_BLOCKS:
         assert isinstance(body, e.Call) and body.op.name == "layout_transform", script(made)
+
+
+@pytest.mark.parametrize("name", sorted(set(FOLLOWERS) - {"row", "layer_norm"}))
+def test_followers_of_turned_data_keep_their_meaning(name: str) -> None:
+    """Which axis is that of samples, channels or pixels says the program as it was written, not how data lies."""
+    x = relay.var("x", shape=(4, 4, 4, 4))
+    for order in itertools.permutations(range(4)):
+        mod = infer_type(IRModule.from_expr(relay.negative(FOLLOWERS[name](relay.transpose(conv(x), axes=order)))))
+        inputs = inputs_of(mod["main"])
+        for desired in (NHWC, BLOCKS):
+            assert_close(interpret(convert(mod, desired), *inputs), interpret(mod, *inputs))
 
 
 def test_transposed_convolution() -> None:

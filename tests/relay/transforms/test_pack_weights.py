@@ -14,6 +14,7 @@ from workbench.core.rewrite import why_not
 from workbench.relay import transform
 from workbench.relay.interpret import interpret
 from workbench.relay.transforms.pack_weights import pack_rules
+from workbench.target import Target
 
 
 def normal(*shape: int) -> np.ndarray:
@@ -39,6 +40,13 @@ def transposed(weight: tuple[int, ...], **attributes: Any) -> Any:
 
 def infer(function: Any) -> Any:
     return transform.InferType()(IRModule.from_expr(function))["main"]
+
+
+def test_what_is_computed_from_nothing_is_no_convolution() -> None:
+    ones = relay.squeeze(relay.ones(shape=(1, 4, 1, 6), dtype="float32"), axis=(2,))
+    mod = transform.InferType()(IRModule.from_expr(relay.Function([], relay.nn.relu(ones))))
+    with Target("llvm"):
+        assert "squeeze" in transform.PackWeights()(mod).script()
 
 
 CASES = {

@@ -15,6 +15,7 @@ from workbench.arith import build
 from workbench.arith.nodes import Var
 from workbench.schedule import Schedule
 from workbench.tir import nodes as t
+from workbench.tir.script import parse
 
 
 def test_blocked(golden: Golden) -> None:
@@ -90,3 +91,19 @@ def test_an_uneven_split_is_no_obstacle() -> None:
     sch.split(sch.get_loops(block)[0], factors=[None, 3])
     sch.transform_block_layout(block, lambda i, j, k: (j, i, k))
     assert "for ax0, ax1, ax2 in T.grid(6, 4, 5)" in sch.script()
+
+
+def test_a_block_without_loops_gets_some() -> None:
+    function = parse(
+        "@T.prim_func\n"
+        'def main(A: T.Buffer((1,), "float32"), B: T.Buffer((1,), "float32")):\n'
+        '    with T.block("one"):\n'
+        "        v = T.axis.spatial(1, 0)\n"
+        "        B[v] = A[v] + 1.0\n"
+    )
+    sch = Schedule(function)
+    sch.transform_block_layout("one", lambda i: (i, i - i))
+    assert len(sch.get_loops("one")) == 2
+    out = np.zeros(1, np.float32)
+    wb.build(sch.func)(np.float32([2]), out)
+    assert out == 3

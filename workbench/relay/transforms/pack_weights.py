@@ -50,6 +50,8 @@ def _flat_convolution(m: Match) -> bool:
     """Whether what is squeezed is a convolution over data of height 1, perhaps with elementwise operators after it."""
     value = m["wide"]
     while isinstance(value, e.Call) and isinstance(value.op, Operator) and value.op.fusion <= Fusion.BROADCAST:
+        if not value.args:
+            return False
         value = value.args[0]
     heavy = isinstance(value, e.Call) and isinstance(value.op, Operator) and value.op.multiplies_and_adds
     return heavy and m["cut"].op.axis == (2,)

@@ -87,7 +87,7 @@ def transform_block_layout(state: ScheduleState, block: BlockRV, index_map: Inde
 
 def _require_alone(site: BlockSite) -> None:
     """The loops contain the block and nothing else."""
-    for outer, inner in zip(site.loops, (*site.loops[1:], site.realize), strict=True):
+    for outer, inner in zip(site.loops, (*site.loops, site.realize)[1:], strict=True):
         require(
             outer.body is inner,
             "E-SCHEDULE-SHARED-LOOP",
