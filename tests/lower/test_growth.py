@@ -7,12 +7,14 @@ import pytest
 
 import workbench as wb
 from tests.growing import RELAY, TE
-from workbench import relay
+from workbench import WorkbenchError, relay
 from workbench.core.node import written_size
 from workbench.driver.build import optimize
 from workbench.lower import lower_module, schedule_kernels
+from workbench.relay.transform import InferType, ToGraphNormalForm
 from workbench.target import Target
 
+REFUSED = {"lets": "E-LOWER-EXPRESSION.*Let[\\s\\S]*ToGraphNormalForm", "nested_branches": "E-LIMIT.*branches"}
 SAMPLE = ("doubled_sums", "squares", "fibonacci", "scatters", "broadcasts", "wide", "summed", "batch_norms")
 
 
@@ -37,9 +39,22 @@ def test_twice_the_program_has_twice_the_nodes(name: str) -> None:
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("name", sorted(RELAY))
+@pytest.mark.parametrize("name", sorted(RELAY.keys() - REFUSED.keys()))
 def test_every_program_grows_in_step(name: str) -> None:
     require_growth(name, 100)
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_native_code_does_not_hold_is_refused_by_name(name: str) -> None:
+    with pytest.raises(WorkbenchError, match=REFUSED[name]):
+        scheduled_size(name, 100)
+
+
+def test_lets_are_taken_away_as_the_refusal_says() -> None:
+    module = ToGraphNormalForm()(InferType()(wb.IRModule.from_expr(RELAY["lets"](8))))
+    inputs = {"x": np.ones(module["main"].params[0].checked_type.shape, "float32")}
+    (found,) = wb.open(module).run(inputs).values()
+    assert (found == 2.0**8).all()
 
 
 def test_sums_of_a_value_with_itself_stay_small() -> None:

@@ -237,11 +237,14 @@ def _lower(current: r.Expr, entry: _Entry) -> tuple[t.Buffer, ...]:
         return _call(current, current.op, entry)
     if isinstance(current, r.Call) and isinstance(current.op, Operator):
         return _call(current, _alone(current, current.op), entry)
+    fix = "functions, references and matches run in the interpreter"
+    if isinstance(current, r.Let):
+        fix = "run the pass ToGraphNormalForm after InferType: it takes lets without effects away"
     raise WorkbenchError(
         "E-LOWER-EXPRESSION",
         f"the native entry cannot hold a {type(current).__name__} yet",
         found=repr(current)[:120],
-        fix="run FuseOps first; functions, references and matches run in the interpreter",
+        fix=fix,
         nodes=(current,),
     )
 
