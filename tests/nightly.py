@@ -26,6 +26,8 @@ ROOT: Final = Path(__file__).resolve().parents[1]
 KEPT: Final = ROOT / ".nightly"
 PROFILE: Final = "WORKBENCH_HYPOTHESIS"
 """The variable that names the profile of examples."""
+BEGUN: Final = "WORKBENCH_NIGHT_BEGUN"
+"""The variable by which workers learn how much was known at the beginning."""
 
 
 def examples(count: int) -> int:
@@ -67,7 +69,12 @@ class Night:
         self.commit, self.clean = state()
         self.keeping = keeping
         self.path = KEPT / f"{self.commit}.{os.environ.get(PROFILE, 'ci')}.jsonl"  # fewer examples are another run
-        self.results = {result.test: result for result in read(self.path)} if self.clean else {}
+        known = self.path.stat().st_size if self.path.exists() else 0
+        if keeping:
+            os.environ[BEGUN] = str(known)
+        self.begun = int(os.environ.get(BEGUN, known))
+        """How much was known when the night began: a worker that replaces another one leaves out the same tests."""
+        self.results = {result.test: result for result in read(self.path, self.begun)} if self.clean else {}
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -109,9 +116,10 @@ def _name(nodeid: str) -> str:
     return re.sub(r"@[^\]]*$", "", nodeid)
 
 
-def read(path: Path) -> Iterator[Result]:
-    """The results kept of a commit; a line that a cut left unfinished is passed over."""
-    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
+def read(path: Path, size: int | None = None) -> Iterator[Result]:
+    """The results kept of a commit in the first `size` bytes; a line that a cut left unfinished is passed over."""
+    kept = path.read_bytes()[:size] if path.exists() else b""
+    for line in kept.decode("utf-8", "replace").splitlines():
         try:
             yield Result(**json.loads(line))
         except ValueError:

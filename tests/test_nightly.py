@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.nightly import Night, Result, read, table
+from tests.nightly import BEGUN, Night, Result, read, table
 
 
 def report(name: str, outcome: str, **told: int) -> Any:
@@ -20,7 +20,8 @@ def report(name: str, outcome: str, **told: int) -> Any:
 
 
 @pytest.fixture
-def night(tmp_path: Path) -> Night:
+def night(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Night:
+    monkeypatch.setenv(BEGUN, "0")  # the night's own, if this is one
     made = Night(keeping=True)
     made.path, made.clean, made.results = tmp_path / "night" / "commit.jsonl", True, {}
     return made
@@ -50,6 +51,14 @@ def test_what_passed_is_not_run_again(night: Night) -> None:
     config = SimpleNamespace(hook=SimpleNamespace(pytest_deselected=lambda items: left_out.extend(items)))
     night.pytest_collection_modifyitems(config, items)  # type: ignore[arg-type]
     assert [item.nodeid for item in items] == ["b", "c", "d"] and [item.nodeid for item in left_out] == ["a"]
+
+
+def test_a_worker_that_replaces_another_leaves_out_the_same_tests(night: Night) -> None:
+    """A crashed one is replaced in the middle; with other tests than the rest, the whole night ended."""
+    night.pytest_runtest_logreport(report("a", "passed"))
+    begun = night.path.stat().st_size
+    night.pytest_runtest_logreport(report("b", "passed"))
+    assert [result.test for result in read(night.path, begun)] == ["a"]
 
 
 def test_changed_files_are_not_kept_for_a_commit(night: Night) -> None:

@@ -471,17 +471,17 @@ CODEGEN = (
     Bug("too much alignment is promised", "wide", "Codegen", "kernel", verdicts=("crashed", "wrong"),
         patch=function_of(memory, "_alignment", lambda good: lambda *_: 64)),
     Bug("operands of a division change places", "wide", "Codegen", "kernel",
-        patch=function_of(expressions, "divide", lambda good: lambda s, kind, a, b: good(
-            s, kind, *((b, a) if a.dtype.is_float else (a, b))))),
+        patch=function_of(expressions, "divide", lambda good: lambda s, kind, a, b, *rest: good(
+            s, kind, *((b, a) if a.dtype.is_float else (a, b)), *rest))),
     Bug("the arms of a select change places", "wide", "Codegen", "sigmoid",
         patch=function_of(expressions, "choose", lambda good: lambda s, c, yes, no: good(s, c, no, yes))),
     Bug("a broadcast fills one lane", "wide", "Codegen", "kernel",
         patch=function_of(expressions.ExpressionEmitter, "broadcast", _one_lane)),
     Bug("a remainder by a power of two is masked wrongly", "wide", "Codegen", "nn_conv2d",
-        patch=function_of(arithmetic, "_by_constant", lambda good: lambda s, kind, a, b, divisor: (
+        patch=function_of(arithmetic, "_by_constant", lambda good: lambda s, kind, a, b, divisor, *rest: (
             s.assign(a.dtype, f"and {a.typed}, {divisor - 2}")
             if kind == "FloorMod" and divisor == 16 and not a.dtype.is_vector
-            else good(s, kind, a, b, divisor)))),
+            else good(s, kind, a, b, divisor, *rest)))),
     Bug("an intrinsic is left out: abs", "wide", "Codegen", "sigmoid",
         patch=entry(calls._TABLE, "abs", lambda _: lambda s, node, arguments: arguments[0])),
     Bug("a shift the wrong way", "wide", "Codegen", "sigmoid|exp|softmax",

@@ -401,21 +401,25 @@ class LocalResponseNorm(Operator):
     def infer(self, data: TensorType) -> TensorType:
         return infer_along(self, data)
 
-    def window(self) -> tuple[int, int]:
-        """How far the window reaches before and after (ONNX: floor and ceil of (size - 1) / 2)."""
-        return (self.size - 1) // 2, self.size // 2
+    def window(self, extent: Any) -> tuple[int, int]:
+        """How far the window reaches before and after (ONNX: floor and ceil of (size - 1) / 2), within the axis."""
+        known = getattr(extent, "value", extent)
+        most = max(known, 1) - 1 if isinstance(known, int) else self.size
+        return min((self.size - 1) // 2, most), min(self.size // 2, most)
 
     def reference(self, data: np.ndarray) -> np.ndarray:
-        axis, (before, after) = axis_of(self, data.ndim), self.window()
+        axis = axis_of(self, data.ndim)
+        before, after = self.window(data.shape[axis])
         moved = np.moveaxis(data, axis, -1).astype(np.float64)
         padded = np.pad(moved * moved, [(0, 0)] * (data.ndim - 1) + [(before, after)])
-        total = np.lib.stride_tricks.sliding_window_view(padded, self.size, -1).sum(-1)
+        total = np.lib.stride_tricks.sliding_window_view(padded, before + 1 + after, -1).sum(-1)
         found = moved / (self.bias + self.alpha / self.size * total) ** self.beta
         return np.ascontiguousarray(np.moveaxis(found, -1, axis)).astype(data.dtype)
 
     def compute(self, data: Any) -> Any:
-        axis, (before, _) = axis_of(self, len(data.shape)), self.window()
-        k = te.reduce_axis((0, self.size), name="k")
+        axis = axis_of(self, len(data.shape))
+        before, after = self.window(data.shape[axis])
+        k = te.reduce_axis((0, before + 1 + after), name="k")
 
         def square(*i: Any) -> Any:
             at = i[axis] + k.var - before
@@ -432,4 +436,5 @@ class LocalResponseNorm(Operator):
         return te.compute(data.shape, element, name="lrn", tag="injective")
 
     def flops(self, data: TensorType) -> int:
-        return data.size * (2 * self.size + 4)
+        before, after = self.window(data.shape[axis_of(self, len(data.shape))])
+        return data.size * (2 * (before + 1 + after) + 4)

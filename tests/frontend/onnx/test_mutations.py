@@ -140,6 +140,22 @@ def answers_as_onnxruntime(made: Any, inputs: dict[str, Any]) -> np.ndarray[Any,
     return found
 
 
+@pytest.mark.parametrize(("size", "shape"), [
+    (2, (2, 5, 3)), (4, (1, 5, 2, 2)), (9, (1, 5, 2)), (2**40, (1, 5, 2)), (2**40, (1, 4, 2, 2)),
+    (2**40 + 1, (1, 3, 2, 2)),
+])  # fmt: skip
+def test_a_window_wider_than_the_channels_reads_them_all(size: int, shape: tuple[int, ...]) -> None:
+    """It ran over its whole width: 2^40 terms, each of them zero beyond the channels."""
+    node = helper.make_node("LRN", ["x"], ["y"], size=size, alpha=0.5, beta=0.75, bias=2.0)
+    data = np.random.default_rng(0).standard_normal(shape).astype("float32")
+    graph = helper.make_graph([node], "g", [value("x", shape)], [value("y", None)])
+    imports = [helper.make_opsetid("", 18)]
+    found = wb.open(helper.make_model(graph, opset_imports=imports, ir_version=9)).run({"x": data})["y"]
+    wide, before, after = data.astype("float64") ** 2, (size - 1) // 2, size // 2
+    sums = [wide[:, max(0, at - before) : at + after + 1].sum(1) for at in range(shape[1])]
+    np.testing.assert_allclose(found, data / (2.0 + 0.5 / size * np.stack(sums, 1)) ** 0.75, rtol=1e-5)
+
+
 def test_short_loops_are_imported() -> None:
     x = np.array([1.5, -2.0], np.float32)
     found = answers_as_onnxruntime(looping(5, nested=True), {"x": x})

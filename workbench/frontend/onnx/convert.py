@@ -146,6 +146,12 @@ class Importer:
             self.nodes_done += 1
             check_time(where)
             limits.check("nodes", self.nodes_done, "inlining the model's functions", where)
+            unknown = [name for name in record.inputs if name and name not in scope]
+            if unknown:  # in the body of a function; graphs are checked before
+                raise WorkbenchError(
+                    "E-ONNX-NODE", f"{record.label}: no value is named '{shorten(unknown[0], 60)}'", where=where,
+                    expected="an input of the function, or a result of an earlier node", fix="export the model again",
+                )  # fmt: skip
             operands = [scope[name] if name else None for name in record.inputs]
             made = self._convert(record, operands, scope, opsets, where, depth)
             for name, value in zip(record.outputs, made, strict=False):

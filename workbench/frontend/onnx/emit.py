@@ -100,7 +100,13 @@ def constant(value: Any, dtype: str | None = None) -> Constant:
 
 
 def scalar(value: float | int | bool, dtype: str) -> Constant:
-    """A constant without axes."""
+    """A constant without axes.  Raises `WorkbenchError` for a number that the type does not hold."""
+    kind = DataType(dtype)
+    if kind.is_integer:
+        low, high = kind.limits()
+        if not (np.isfinite(float(value)) and low <= int(value) <= high):
+            raise WorkbenchError("E-ONNX-NODE", "a number is not of the operand's type", found=str(value),
+                                 expected=f"{kind}: {low} to {high}")  # fmt: skip
     return Constant(Tensor.of(np.asarray(value, DataType(dtype).to_numpy())))
 
 

@@ -59,8 +59,13 @@ def power(node: Site, base: Expr, exponent: Expr) -> Expr:
         return call("multiply", base, base)
     if wanted == dtype_of(exponent):
         return call("power", base, exponent)
-    wide = np.promote_types(wanted.to_numpy(), dtype_of(exponent).to_numpy()).name
-    wide = str(wanted) if wanted.is_float else wide
+    powers = dtype_of(exponent)
+    if wanted.is_float:
+        wide = str(wanted)
+    elif powers.is_float and powers.bits < 32:
+        wide = "float64"  # NumPy knows no common type of integers and bfloat16
+    else:
+        wide = np.promote_types(wanted.to_numpy(), powers.to_numpy()).name
     return cast(call("power", cast(base, wide), cast(exponent, wide)), wanted)
 
 

@@ -80,6 +80,7 @@ def normalized(x: Expr, axes: tuple[int, ...], epsilon: float) -> tuple[Expr, Ex
 
 @onnx_op("InstanceNormalization", since=6)
 def instance_normalization(node: Site, x: Expr, scale: Expr, bias: Expr, *, epsilon: float = 1e-5) -> Expr:
+    _require_vectors(node, x, scale, bias)
     rank = rank_of(x)
     found, _, _ = normalized(x, tuple(range(2, rank)), epsilon)
     return call("add", call("multiply", found, _per_channel(scale, rank)), _per_channel(bias, rank))
@@ -153,24 +154,11 @@ def group_normalization(
 
 @onnx_op("LRN")
 def lrn(node: Site, x: Expr, *, alpha: float = 1e-4, beta: float = 0.75, bias: float = 1.0, size: int) -> Expr:
-    if size < 1 or size % 2 == 0 or rank_of(x) != 4:
-        return _lrn_by_sums(node, x, alpha, beta, bias, size)
-    return call("nn.lrn", x, size=size, axis=1, bias=bias, alpha=alpha, beta=beta)
-
-
-def _lrn_by_sums(node: Site, x: Expr, alpha: float, beta: float, bias: float, size: int) -> Expr:
     if size < 1:
         raise node.refuse("size must be positive", str(size), "at least 1")
-    rank = rank_of(x)
-    widths = ((0, 0), ((size - 1) // 2, size // 2), *((0, 0),) * (rank - 2))
-    padded = call("nn.pad", call("multiply", x, x), pad_width=widths, pad_mode="constant")
-    channels, total = shape_of(x)[1], None
-    for shift in range(size):
-        part = call("take", padded, constant(np.arange(channels) + shift), axis=1)
-        total = part if total is None else call("add", total, part)
-    assert total is not None
-    base = call("add", call("multiply", total, like(alpha / size, x)), like(bias, x))
-    return call("divide", x, call("power", base, like(beta, x)))
+    if rank_of(x) < 2:
+        raise node.refuse("there is no axis of channels", f"data of rank {rank_of(x)}", "data of rank 2 or more")
+    return call("nn.lrn", x, size=size, axis=1, bias=bias, alpha=alpha, beta=beta)
 
 
 @onnx_op("LpNormalization")

@@ -128,6 +128,8 @@ def lp_pool(
     strides: tuple[int, ...] | None = None,
 ) -> Expr:
     """The p-norm of each window: the mean of powers, times the window's size, rooted."""
+    if p < 1:
+        raise node.refuse("there is no such norm", f"p={p}", "at least 1")
     extents = spatial(node, x)
     fit = window(node, extents, kernel_shape, strides, dilations, pads, auto_pad)
     _fitting(node, extents, fit)

@@ -58,6 +58,8 @@ def deform_conv(
 ) -> Expr:  # fmt: skip
     if rank_of(x) != 4:
         raise node.refuse("only two spatial dimensions are supported", f"shape {shape_of(x)}", "(n, c, h, w)")
+    if min(group, offset_group) < 1:
+        raise node.refuse("there are no such groups", f"group={group}, offset_group={offset_group}", "at least 1")
     operands = (x, offset, weight) if mask is None else (x, offset, weight, mask)
     found = call(
         "nn.deformable_conv2d", *operands, strides=per_axis(node, strides, 1, 2, "strides"),

@@ -217,6 +217,8 @@ def _padded(node: Site, x: Expr, mode: str, pads: Sequence[int], value: Expr | N
     old = shape_of(x)
     grown = [extent + before + after for extent, (before, after) in zip(old, widths, strict=True)]
     checked_shape(node, grown, dtype_of(x), "the padded tensor")
+    if any(-pad > extent for extent, width in zip(old, widths, strict=True) for pad in width):
+        raise node.refuse("more is cut away than there is", str(widths), f"at most the extents {old}")
     if any(item < 0 for width in widths for item in width):
         begin = tuple(max(0, -before) for before, _ in widths)
         end = tuple(extent - max(0, -after) for extent, (_, after) in zip(old, widths, strict=True))
@@ -250,6 +252,7 @@ def _gathered_pad(node: Site, x: Expr, mode: str, widths: tuple[tuple[int, int],
         if before or after:
             if extent == 0:
                 raise node.refuse(f"axis {axis} is empty and cannot be padded by {mode}", "extent 0", "at least 1")
+            checked_shape(node, (extent + before + after,), "int64", f"the indices of axis {axis}")  # others may be empty
             picked = np.pad(np.arange(extent), (before, after), mode=mode)  # type: ignore[call-overload]
             x = call("take", x, constant(picked.astype(np.int64)), axis=axis)
     return x

@@ -78,7 +78,10 @@ class Site:
 
     def ints(self, value: Expr, what: str) -> tuple[int, ...]:
         """A known operand as Python ints (an operand without axes counts as one number)."""
-        return tuple(int(item) for item in np.atleast_1d(self.constant(value, what)).reshape(-1))
+        found = np.atleast_1d(self.constant(value, what)).reshape(-1)
+        if not np.isfinite(found.astype(np.float64)).all():
+            raise self.refuse(f"{what} is no integer", str(found.tolist())[:80], "finite numbers")
+        return tuple(int(item) for item in found)
 
     def axis(self, axis: int, rank: int, what: str = "axis") -> int:
         """`axis` counted from the front.  Raises `WorkbenchError` when it is outside."""
