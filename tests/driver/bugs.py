@@ -477,10 +477,10 @@ CODEGEN = (
         patch=function_of(expressions, "choose", lambda good: lambda s, c, yes, no: good(s, c, no, yes))),
     Bug("a broadcast fills one lane", "wide", "Codegen", "kernel",
         patch=function_of(expressions.ExpressionEmitter, "broadcast", _one_lane)),
-    Bug("a remainder by a power of two is masked wrongly", "wide", "Codegen", "nn_conv2d",
+    Bug("a quotient by a power of two loses its last bit", "wide", "Codegen", "kernel",
         patch=function_of(arithmetic, "_by_constant", lambda good: lambda s, kind, a, b, divisor, *rest: (
-            s.assign(a.dtype, f"and {a.typed}, {divisor - 2}")
-            if kind == "FloorMod" and divisor == 16 and not a.dtype.is_vector
+            s.assign(a.dtype, f"and {good(s, kind, a, b, divisor, *rest).typed}, -2")
+            if kind == "FloorDiv" and divisor >= 4 and divisor & (divisor - 1) == 0 and not a.dtype.is_vector
             else good(s, kind, a, b, divisor, *rest)))),
     Bug("an intrinsic is left out: abs", "wide", "Codegen", "sigmoid",
         patch=entry(calls._TABLE, "abs", lambda _: lambda s, node, arguments: arguments[0])),

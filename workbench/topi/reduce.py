@@ -9,6 +9,7 @@ Tensor[(2), float32]
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -351,7 +352,8 @@ class ArgReduction(Operator):
         own: Any = self
         axes = self.axes(data.ndim)
         kept = [axis for axis in range(data.ndim) if axis not in axes]
-        flat = np.transpose(data, [*kept, *axes]).reshape([data.shape[axis] for axis in kept] + [-1])
+        shape = [*(data.shape[axis] for axis in kept), math.prod(data.shape[axis] for axis in axes)]
+        flat = np.transpose(data, [*kept, *axes]).reshape(shape)
         found = self._last(flat) if own.select_last_index else self._first(flat)
         return np.asarray(found, np.int64).reshape(whole(reduced_shape(data.shape, axes, own.keepdims)))
 

@@ -12,7 +12,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 import workbench as wb
 from tests.frontend.onnx import mutations
-from workbench.core.errors import InternalError
+from workbench.core.errors import InternalError, WorkbenchError
 from workbench.frontend.onnx import import_model
 
 SAMPLE = (
@@ -154,6 +154,34 @@ def test_a_window_wider_than_the_channels_reads_them_all(size: int, shape: tuple
     wide, before, after = data.astype("float64") ** 2, (size - 1) // 2, size // 2
     sums = [wide[:, max(0, at - before) : at + after + 1].sum(1) for at in range(shape[1])]
     np.testing.assert_allclose(found, data / (2.0 + 0.5 / size * np.stack(sums, 1)) ** 0.75, rtol=1e-5)
+
+
+@pytest.mark.parametrize(("operator", "attributes", "shapes"), [
+    ("InstanceNormalization", {}, [(1, 2, 3), (), (2,)]), ("LpPool", {"kernel_shape": [2], "p": 0}, [(1, 2, 4)]),
+    ("LRN", {"size": 3}, [(4,)]), ("LRN", {"size": 0}, [(1, 4, 2, 2)]),
+])  # fmt: skip
+def test_operands_and_attributes_that_mean_nothing_are_refused(operator: str, attributes: Any, shapes: Any) -> None:
+    names = [f"x{at}" for at in range(len(shapes))]
+    node = helper.make_node(operator, names, ["y"], **attributes)
+    graph = helper.make_graph([node], "g", list(map(value, names, shapes)), [value("y", None)])
+    with pytest.raises(WorkbenchError, match=operator) as caught:
+        import_model(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9))
+    assert not isinstance(caught.value, InternalError) and caught.value.where
+
+
+def test_numbers_of_no_element_keep_their_axes() -> None:
+    x = wb.relay.var("x", shape=(0, 3))
+    assert wb.relay.create_executor().evaluate(wb.relay.Function([x], wb.relay.argmin(x, axis=1)))(
+        np.zeros((0, 3), "float32")
+    ).numpy().shape == (0,)
+
+
+def test_shrink_of_unsigned_numbers() -> None:
+    node = helper.make_node("Shrink", ["x"], ["y"], lambd=2.0, bias=1.0)
+    graph = helper.make_graph([node], "g", [value("x", (4,), TensorProto.UINT8)], [value("y", None, TensorProto.UINT8)])
+    imports = [helper.make_opsetid("", 18)]
+    session = wb.open(helper.make_model(graph, opset_imports=imports, ir_version=9))
+    assert session.run({"x": np.uint8([0, 2, 3, 200])})["y"].tolist() == [0, 0, 2, 199]
 
 
 def test_short_loops_are_imported() -> None:

@@ -229,10 +229,21 @@ class Importer:
                 kind = value.type_or_none
                 if isinstance(kind, TensorType) and kind.is_static:
                     limits.check("tensor_bytes", kind.size * kind.dtype.bytes, record.label, place)
-                value = self.folder.folded(value) if known else value
+                value = self._folded(value, record, place) if known else value
                 origin.derived(value, label)
             done.append(value)
         return tuple(done)
+
+    def _folded(self, value: Expr, record: NodeRecord, place: str) -> Expr:
+        try:
+            return self.folder.folded(value)
+        except WorkbenchError:
+            raise
+        except (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError) as error:
+            raise InternalError(
+                "E-ONNX-CONVERTER", f"{record.label}: its value is not computed: {type(error).__name__}: {error}",
+                where=place, fix="report this with the model",
+            ) from error  # fmt: skip
 
     def _require_outputs(self, record: NodeRecord, results: tuple[Any, ...], place: str) -> None:
         made = [value is not None for value in results]

@@ -252,7 +252,8 @@ def _gathered_pad(node: Site, x: Expr, mode: str, widths: tuple[tuple[int, int],
         if before or after:
             if extent == 0:
                 raise node.refuse(f"axis {axis} is empty and cannot be padded by {mode}", "extent 0", "at least 1")
-            checked_shape(node, (extent + before + after,), "int64", f"the indices of axis {axis}")  # others may be empty
+            # The padded tensor may be small all the same: another axis may be empty.
+            checked_shape(node, (extent + before + after,), "int64", f"the indices of axis {axis}")
             picked = np.pad(np.arange(extent), (before, after), mode=mode)  # type: ignore[call-overload]
             x = call("take", x, constant(picked.astype(np.int64)), axis=axis)
     return x
