@@ -169,6 +169,16 @@ def test_operands_and_attributes_that_mean_nothing_are_refused(operator: str, at
     assert not isinstance(caught.value, InternalError) and caught.value.where
 
 
+@pytest.mark.parametrize(("operator", "operand", "attributes"), [
+    ("Tile", [2**62, 0], {}), ("Pad", [2**62, 0, 0, -2], {"mode": "edge"}), ("Expand", [2**62, 0], {}),
+])  # fmt: skip
+def test_an_endless_extent_is_refused_beside_an_empty_one(operator: str, operand: Any, attributes: Any) -> None:
+    node = helper.make_node(operator, ["x", "more"], ["y"], **attributes)
+    made = model([node], [value("x", (1, 2 if operator != "Expand" else 1))], [held("more", np.int64(operand))])
+    with pytest.raises(WorkbenchError, match="E-LIMIT"):
+        import_model(made)
+
+
 def test_numbers_of_no_element_keep_their_axes() -> None:
     x = wb.relay.var("x", shape=(0, 3))
     assert wb.relay.create_executor().evaluate(wb.relay.Function([x], wb.relay.argmin(x, axis=1)))(

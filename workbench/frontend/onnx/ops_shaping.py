@@ -46,7 +46,9 @@ def checked_shape(node: Site, shape: Sequence[int], dtype: str, what: str) -> tu
         raise node.refuse(f"{what} has a negative dimension", str(tuple(shape)), "dimensions of at least 0")
     if len(shape) > limits.rank:
         raise node.refuse(f"{what} has too many dimensions", str(len(shape)), f"at most {limits.rank} (wb.limits.rank)")
-    limits.check("tensor_bytes", math.prod(shape) * DataType(dtype).bytes, f"{node.record.label}: {what}", node.where)
+    # An extent counts by itself too: another one may be 0, and the tensor empty.
+    most = max(math.prod(shape), *shape, 0)
+    limits.check("tensor_bytes", most * DataType(dtype).bytes, f"{node.record.label}: {what}", node.where)
     return tuple(shape)
 
 
@@ -252,8 +254,6 @@ def _gathered_pad(node: Site, x: Expr, mode: str, widths: tuple[tuple[int, int],
         if before or after:
             if extent == 0:
                 raise node.refuse(f"axis {axis} is empty and cannot be padded by {mode}", "extent 0", "at least 1")
-            # The padded tensor may be small all the same: another axis may be empty.
-            checked_shape(node, (extent + before + after,), "int64", f"the indices of axis {axis}")
             picked = np.pad(np.arange(extent), (before, after), mode=mode)  # type: ignore[call-overload]
             x = call("take", x, constant(picked.astype(np.int64)), axis=axis)
     return x
