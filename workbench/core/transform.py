@@ -49,8 +49,8 @@ class Pass(Keyed):
     ) -> None:
         """`each` is what a function pass does to one function of a module; None for a pass on whole modules.
 
-        `given` are the arguments with which its factory was called, where these are more than the options, which then
-        are not `whole`.
+        `given` are the positional and named arguments of its class; `options` are `whole` where they say all of these,
+        by name and in plain values, as a file can hold them.
         """
         self.info = info
         self.each = each

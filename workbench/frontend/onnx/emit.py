@@ -107,7 +107,7 @@ def scalar(value: float | int | bool, dtype: str) -> Constant:
         if not (np.isfinite(float(value)) and low <= int(value) <= high):
             raise WorkbenchError("E-ONNX-NODE", "a number is not of the operand's type", found=str(value),
                                  expected=f"{kind}: {low} to {high}")  # fmt: skip
-    return Constant(Tensor.of(np.asarray(value, DataType(dtype).to_numpy())))
+    return Constant(Tensor.of(np.asarray(value, kind.to_numpy())))
 
 
 def like(value: float | int | bool, other: Expr) -> Constant:
