@@ -165,7 +165,7 @@ def shuffled(func: t.PrimFunc, seed: int) -> t.PrimFunc:
             return None
         extent = getattr(node.extent, "value", None)
         if node.is_cross_thread:  # the first initialises what they combine
-            place = build.floormod(node.extent - node.var, node.extent) + node.min
+            place = build.floormod(node.extent + node.min - node.var, node.extent) + node.min
         elif extent is not None and extent > 2 and seed % 2:
             step = next(number for number in (2, 3, 5, 7, 1) if extent % number)
             place = build.floormod(node.var * step + 1, extent) + node.min

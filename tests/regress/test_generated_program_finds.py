@@ -68,7 +68,8 @@ def test_a_looked_up_index_takes_the_dtype_of_an_index_map() -> None:
 
 def test_a_scattered_index_takes_the_dtype_of_the_iterator_that_it_replaces() -> None:
     """The consumer goes to where the table puts what it reads."""
-    schedule = Schedule(function("""
+    schedule = Schedule(
+        function("""
 @T.prim_func
 def main(X: T.Buffer((4,), "float32"), I: T.Buffer((4,), "int32"), Y: T.Buffer((2, 2), "float32")):
     M = T.alloc_buffer((4,), "float32")
@@ -84,7 +85,8 @@ def main(X: T.Buffer((4,), "float32"), I: T.Buffer((4,), "int32"), Y: T.Buffer((
             T.reads(M[vi])
             T.writes(Y[vi // 2, vi % 2])
             Y[vi // 2, vi % 2] = M[vi] + T.float32(1)
-"""))
+""")
+    )
     schedule.reverse_compute_inline("use", unsafe=True)
     x, table, y = np.arange(4, dtype="float32"), np.array([3, 0, 2, 1], "int32"), np.zeros((2, 2), "float32")
     expected = np.zeros(4, "float32")
@@ -163,7 +165,9 @@ def main(X: T.Buffer((4,), "float32"), Y: T.Buffer((4,), "float32")):
 @pytest.mark.parametrize(
     ("loop", "first", "second"),
     [
-        ("T.serial(4)", "i", "i"), ("T.serial(2, 5)", "i % 4", "0"), ("T.serial(1, 6)", "i", "0"),
+        ("T.serial(4)", "i", "i"),
+        ("T.serial(2, 5)", "i % 4", "0"),
+        ("T.serial(1, 6)", "i", "0"),
         ("T.serial(4)", "i", "i % 2"),
     ],
 )
@@ -191,3 +195,44 @@ def main(X: T.Buffer((4, 4), "float32"), Y: T.Buffer((4,), "float32"), B: T.Buff
     with pytest.raises(ScheduleError) as caught:
         schedule.compute_at("make", schedule.get_loops("use")[0])
     assert "make at (" in caught.value.found  # what would run that does not run now
+
+
+def sums_so_far(read: str) -> t.PrimFunc:
+    """S = 0 + X[0] + X[1] + ..., R[i] = 2 S after i, and M[i] as `read` says, all in one loop."""
+    return function(f"""
+@T.prim_func
+def main(X: T.Buffer((4,), "float32"), M: T.Buffer((4,), "float32")):
+    S = T.alloc_buffer((1,), "float32")
+    R = T.alloc_buffer((4,), "float32")
+    for i in T.serial(4):
+        with T.block("sum"):
+            vi = T.axis.reduce(4, i)
+            with T.init():
+                S[0] = T.float32(0)
+            S[0] = S[0] + X[vi]
+        with T.block("so_far"):
+            vi = T.axis.spatial(4, i)
+            R[vi] = S[0] * T.float32(2)
+        with T.block("use"):
+            vi = T.axis.spatial(4, i)
+            M[vi] = {read}
+""")
+
+
+@pytest.mark.parametrize(
+    "read", ["R[vi // 2] + R[vi]", "R[vi] - R[0]", "R[vi // 2]", "T.max(R[vi], R[T.max(vi - 1, 0)])"]
+)
+def test_one_that_reads_an_earlier_sum_too_keeps_it(read: str) -> None:
+    """Each value of the producer is asked about for itself: with the whole sum, part of it looked read as well
+    (program 414, schedule 9)."""
+    schedule = Schedule(sums_so_far(read))
+    with pytest.raises(ScheduleError, match="its values depend on when they are computed") as caught:
+        schedule.compute_inline("so_far")
+    assert "would read S[0] as sum at (" in caught.value.found
+
+
+def test_one_that_reads_the_sum_of_now_only_computes_it_itself() -> None:
+    schedule = Schedule(sums_so_far("R[vi] * R[vi]"))
+    schedule.compute_inline("so_far")
+    x = np.array([1, 2, 3, 4], "float32")
+    check(schedule.func, x, np.zeros(4, "float32"), expected=(2 * np.cumsum(x)) ** 2)

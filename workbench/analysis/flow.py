@@ -104,10 +104,14 @@ def flow_of(tree: Tree, updates: Collection[str]) -> Flow:
     return known
 
 
-def solved(isl: Any, model: Model, sinks: Any) -> Any:
-    """{ source -> [reader -> element] } for reads `sinks` among the writes of a program, between executions."""
+def solved(isl: Any, model: Model, sinks: Any, times: Any = None) -> Any:
+    """{ source -> [reader -> element] } for reads `sinks` among the writes of a program, between executions.
+
+    `times` say when readers that are not the model's own read.
+    """
+    schedule = model.schedule if times is None else model.schedule.union(times)
     info = isl.UnionAccessInfo.from_sink(sinks)
-    info = info.set_must_source(model.writes).set_may_source(model.updates).set_schedule_map(model.schedule)
+    info = info.set_must_source(model.writes).set_may_source(model.updates).set_schedule_map(schedule)
     return info.compute_flow().get_full_may_dependence()
 
 
@@ -248,10 +252,21 @@ def inline_difference(tree: Tree, producer: BlockSite, updates: Collection[str] 
             return told.difference(foreign, reading, reading.intersect_domain(made))
         own = model.sinks.apply_domain(model.readers).intersect_domain(made)
         readers = reading.range_factor_domain()  # producer -> execution of a reader
-        found = solved(isl, model, readers.reverse().apply_range(own)).apply_domain(model.instances)
-        expected = flow.sources.intersect_range(own.wrap()).apply_range(_on_readers(model, readers))
+        # A reader may read several values of the producer: each is computed for itself, [producer -> reader] by pair.
+        times = readers.range_map().apply_range(model.schedule)
+        reads = readers.domain_map().apply_range(own)
+        found = solved(isl, model, reads, times).apply_domain(model.instances)
+        expected = flow.sources.intersect_range(own.wrap()).apply_range(
+            _on_readers(model, readers.domain_map().reverse())
+        )
         changed = found.subtract(expected).union(expected.subtract(found)).range()
-        return None if changed.is_empty() else told.difference(changed, expected, found)
+        if changed.is_empty():
+            return None
+        here = isl.UnionSet.from_point(_first(changed))
+        by_reader = _on_readers(model, readers.range_map())
+        return told.difference(
+            here.apply(by_reader), *(side.intersect_range(here).apply_range(by_reader) for side in (expected, found))
+        )
 
     return guarded(question)
 
