@@ -187,6 +187,8 @@ class Pad(Operator):
         return found
 
     def reference(self, data: np.ndarray, pad_value: np.ndarray | None = None) -> np.ndarray:
+        if not self.pad_width:
+            return data  # NumPy takes no pads of no axes
         cut = data[tuple(slice(max(0, -before), extent - max(0, -after))
                          for (before, after), extent in zip(self.pad_width, data.shape, strict=True))]  # fmt: skip
         grow = [(max(0, before), max(0, after)) for before, after in self.pad_width]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 
+from ...core.dtype import DataType
 from ...relay.ir.expr import Expr
 from .emit import call, dtype_of, like, rank_of, reshaped, shape_of
+from .ops_elementwise import cast
 from .site import Site
 from .table import onnx_op
 
@@ -103,9 +105,10 @@ def gelu(node: Site, x: Expr, *, approximate: str = "none") -> Expr:
 
 @onnx_op("Shrink", since=9)
 def shrink(node: Site, x: Expr, *, bias: float = 0.0, lambd: float = 0.5) -> Expr:
+    """Integers are compared with fractions and moved by them, and what comes out is cut towards zero."""
+    if DataType(dtype_of(x)).is_integer:
+        return cast(shrink(node, cast(x, "float64"), bias=bias, lambd=lambd), dtype_of(x))
     above = call("where", call("greater", x, like(lambd, x)), call("subtract", x, like(bias, x)), like(0, x))
-    if dtype_of(x).is_uint and lambd >= 0:
-        return above  # nothing is below
     return call("where", call("less", x, like(-lambd, x)), call("add", x, like(bias, x)), above)
 
 

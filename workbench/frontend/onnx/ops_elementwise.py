@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import reduce
 
 import numpy as np
@@ -17,6 +18,12 @@ from .tensors import dtype_of as dtype_of_number
 def cast(value: Expr, dtype: str) -> Expr:
     """`value` as `dtype`; itself when it is that already."""
     return value if dtype_of(value) == dtype else call("cast", value, dtype=dtype)
+
+
+def in_float32(x: Expr, computed: Callable[[Expr], Expr]) -> Expr:
+    """What is computed of `x`: of 16 bits in float32, since squares of such numbers are soon beyond their range."""
+    kind = dtype_of(x)
+    return cast(computed(cast(x, "float32")), kind) if kind in ("float16", "bfloat16") else computed(x)
 
 
 @onnx_op("Identity")

@@ -224,8 +224,10 @@ def reverse_sequence(node: Site, x: Expr, lengths: Expr, *, batch_axis: int = 1,
 
 @onnx_op("NonZero", since=9)
 def non_zero(node: Site, x: Expr) -> Expr:
-    """Its shape depends on values, so they must be known."""
-    return constant(np.asarray(np.nonzero(node.constant(x, "the operand")), np.int64))
+    """Its shape depends on values, so they must be known; a scalar has no axes to be found on, so (0, 0) or (0, 1)."""
+    values = node.constant(x, "the operand")
+    found = np.nonzero(values) if values.ndim else np.zeros((0, np.count_nonzero(values)))
+    return constant(np.asarray(found, np.int64))
 
 
 @onnx_op("Compress", since=9)

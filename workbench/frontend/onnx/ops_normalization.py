@@ -8,7 +8,7 @@ import numpy as np
 
 from ...relay.ir.expr import Expr
 from .emit import call, constant, dtype_of, like, rank_of, reshaped, shape_of, unpack
-from .ops_elementwise import cast
+from .ops_elementwise import cast, in_float32
 from .site import Site
 from .table import onnx_op
 from .tensors import dtype_of as dtype_of_number
@@ -163,6 +163,10 @@ def lrn(node: Site, x: Expr, *, alpha: float = 1e-4, beta: float = 0.75, bias: f
 
 @onnx_op("LpNormalization")
 def lp_normalization(node: Site, x: Expr, *, axis: int = -1, p: int = 2) -> Expr:
+    return in_float32(x, lambda wide: _lp_normalized(node, wide, axis, p))
+
+
+def _lp_normalized(node: Site, x: Expr, axis: int, p: int) -> Expr:
     along = (node.axis(axis, rank_of(x)),)
     if p == 1:
         norm = call("sum", call("abs", x), axis=along, keepdims=True)
@@ -176,6 +180,10 @@ def lp_normalization(node: Site, x: Expr, *, axis: int = -1, p: int = 2) -> Expr
 
 @onnx_op("MeanVarianceNormalization", since=9)
 def mean_variance_normalization(node: Site, x: Expr, *, axes: tuple[int, ...] = (0, 2, 3)) -> Expr:
+    return in_float32(x, lambda wide: _mean_variance_normalized(node, wide, axes))
+
+
+def _mean_variance_normalized(node: Site, x: Expr, axes: tuple[int, ...]) -> Expr:
     chosen = tuple(sorted(node.axes(axes, rank_of(x))))
     mean = call("mean", x, axis=chosen, keepdims=True)
     centred = call("subtract", x, mean)
@@ -186,6 +194,8 @@ def mean_variance_normalization(node: Site, x: Expr, *, axes: tuple[int, ...] = 
 def _hardmax(node: Site, x: Expr, axis: int) -> Expr:
     """1 at the first greatest element along `axis`, else 0."""
     extent = shape_of(x)[axis]
+    if extent == 0:
+        return x
     first = call("argmax", x, axis=(axis,), keepdims=True, select_last_index=False)
     numbers = np.arange(extent).reshape((extent,) + (1,) * (rank_of(x) - axis - 1))
     return cast(call("equal", cast(first, "int64"), constant(numbers.astype(np.int64))), dtype_of(x))

@@ -7,8 +7,9 @@ import math
 import numpy as np
 
 from ...relay.ir.expr import Expr
-from .emit import call, constant, dtype_of, like, rank_of, scalar, shape_of, unpack
+from .emit import call, constant, dtype_of, like, rank_of, shape_of, unpack
 from .ops_convolution import Window, spatial, window
+from .ops_elementwise import in_float32
 from .site import Site
 from .table import onnx_op
 
@@ -133,10 +134,14 @@ def lp_pool(
     extents = spatial(node, x)
     fit = window(node, extents, kernel_shape, strides, dilations, pads, auto_pad)
     _fitting(node, extents, fit)
-    powers = call("power", call("abs", x), like(p, x))
-    mean = _pool("avg_pool", powers, fit, _end_padding(extents, fit, ceil_mode), count_include_pad=True)
-    total = call("multiply", mean, like(math.prod(fit.kernel), x))
-    return call("power", total, like(1.0 / p, x))
+
+    def norm(x: Expr) -> Expr:
+        powers = call("power", call("abs", x), like(p, x))
+        mean = _pool("avg_pool", powers, fit, _end_padding(extents, fit, ceil_mode), count_include_pad=True)
+        total = call("multiply", mean, like(math.prod(fit.kernel), x))
+        return call("power", total, like(1.0 / p, x))
+
+    return in_float32(x, norm)
 
 
 def _global(node: Site, x: Expr, name: str) -> Expr:
@@ -155,5 +160,8 @@ def global_max_pool(node: Site, x: Expr) -> Expr:
 
 @onnx_op("GlobalLpPool", since=2)
 def global_lp_pool(node: Site, x: Expr, *, p: int = 2) -> Expr:
-    total = _global(node, call("power", call("abs", x), scalar(p, dtype_of(x))), "sum")
-    return call("power", total, like(1.0 / p, x))
+    def norm(x: Expr) -> Expr:
+        total = _global(node, call("power", call("abs", x), like(p, x)), "sum")
+        return call("power", total, like(1.0 / p, x))
+
+    return in_float32(x, norm)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from ...core.tensor import Tensor
 from ...relay.ir.expr import Constant, Expr
 from .emit import call, dtype_of, like, rank_of, reshaped, shape_of
-from .ops_elementwise import cast
+from .ops_elementwise import cast, in_float32
 from .site import Site
 from .table import onnx_op
 
@@ -62,7 +62,9 @@ _REDUCTIONS: dict[str, Reduction] = {
     "ReduceMax": _extreme("max"),
     "ReduceMin": _extreme("min"),
     "ReduceL1": lambda x, axes, keep: _sum(call("abs", x), axes, keep),
-    "ReduceL2": lambda x, axes, keep: _in_float(_sum(call("multiply", x, x), axes, keep), "sqrt"),
+    "ReduceL2": lambda x, axes, keep: in_float32(
+        x, lambda wide: _in_float(_sum(call("multiply", wide, wide), axes, keep), "sqrt")
+    ),
     "ReduceSumSquare": lambda x, axes, keep: _sum(call("multiply", x, x), axes, keep),
     "ReduceLogSum": lambda x, axes, keep: _in_float(_sum(x, axes, keep), "log"),
     "ReduceLogSumExp": _log_sum_exp,

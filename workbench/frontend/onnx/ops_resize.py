@@ -32,6 +32,8 @@ class Style:
     exclude_outside: bool = False
     antialias: bool = False
     extrapolation: float = 0.0
+    next_if_smaller: bool = False
+    """Whether the nearest element is the next one along axes that shrink."""
 
 
 def source_positions(style: Style, inputs: int, outputs: int, scale: float, roi: tuple[float, float]) -> np.ndarray:
@@ -91,7 +93,7 @@ def _cubic(distance: np.ndarray, a: float) -> np.ndarray:
 def taps(style: Style, positions: np.ndarray, inputs: int, scale: float) -> tuple[np.ndarray, np.ndarray]:
     """(indices, weights), both of shape (outputs, taps)."""
     if style.mode == "nearest":
-        picked = _ROUNDING[style.nearest](positions)
+        picked = _ROUNDING["ceil" if style.next_if_smaller and scale < 1 else style.nearest](positions)
         return np.clip(picked, 0, inputs - 1).astype(np.int64)[:, None], np.ones((len(positions), 1))
     support = 2 if style.mode == "cubic" else 1
     shrink = min(1.0, scale) if style.antialias else 1.0
@@ -176,7 +178,9 @@ def upsample(node: Site, x: Expr, scales: Expr, *, mode: str = "nearest") -> Exp
 
 @onnx_op("Resize", since=10, until=10)
 def resize_10(node: Site, x: Expr, scales: Expr, *, mode: str = "nearest") -> Expr:
-    return upsample(node, x, scales, mode=mode)
+    """As Upsample; but of an axis that shrinks, the next element is the nearest, as in the standard's tests."""
+    factors = tuple(float(item) for item in node.constant(scales, "scales").reshape(-1))
+    return _scaled(node, x, factors, Style(mode, "asymmetric", "floor", next_if_smaller=True))
 
 
 def _scaled(node: Site, x: Expr, factors: tuple[float, ...], style: Style) -> Expr:
@@ -222,7 +226,7 @@ def resize(
     chosen = node.axes(axes, len(old)) if axes is not None else tuple(range(len(old)))
     region = _region(node, roi, chosen, len(old))
     if scales is not None and shape_of(scales) != (0,):
-        factors, outputs = _from_scales(node, old, chosen, scales, style, region)
+        factors, outputs = _from_scales(node, old, chosen, scales)
     elif sizes is not None:
         factors, outputs = _from_sizes(node, old, chosen, sizes, keep_aspect_ratio_policy)
     else:
@@ -240,25 +244,17 @@ def _region(node: Site, roi: Expr | None, chosen: tuple[int, ...], rank: int) ->
 
 
 def _from_scales(
-    node: Site,
-    old: tuple[int, ...],
-    chosen: tuple[int, ...],
-    scales: Expr,
-    style: Style,
-    region: tuple[tuple[float, float], ...],
+    node: Site, old: tuple[int, ...], chosen: tuple[int, ...], scales: Expr
 ) -> tuple[tuple[float, ...], tuple[int, ...]]:
+    """Of a cropped region too, all of an axis is scaled: so do shape inference, the reference and onnxruntime, though
+    the standard's text scales the region's length."""
     given = [float(item) for item in node.constant(scales, "scales").reshape(-1)]
     if len(given) != len(chosen) or any(not item > 0 or math.isinf(item) for item in given):
         raise node.refuse("scales do not fit", str(given), f"{len(chosen)} positive numbers")
     factors = [1.0] * len(old)
     for axis, factor in zip(chosen, given, strict=True):
         factors[axis] = factor
-    crop = style.coordinates == "tf_crop_and_resize"
-    outputs = tuple(
-        math.floor(extent * ((end - begin) if crop else 1.0) * factor)
-        for extent, factor, (begin, end) in zip(old, factors, region, strict=True)
-    )
-    return tuple(factors), outputs
+    return tuple(factors), tuple(math.floor(extent * factor) for extent, factor in zip(old, factors, strict=True))
 
 
 def _from_sizes(

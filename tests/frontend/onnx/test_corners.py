@@ -1,0 +1,123 @@
+"""Corners of single operators where the standard's versions, types and empty tensors part; against onnxruntime."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import onnxruntime
+import pytest
+from onnx import TensorProto, helper
+
+import workbench as wb
+
+HALF = np.random.default_rng(0).uniform(-300, 300, (2, 3, 4, 5)).astype(np.float16)
+ROW = np.arange(1, 9, dtype=np.float32).reshape(1, 1, 2, 4)
+
+
+def model(op: str, inputs: dict[str, Any], opset: int, out: Any, attributes: dict[str, Any]) -> Any:
+    """One node; operands besides the first are constants, empty ones left out by name."""
+    first, *others = inputs
+    node = helper.make_node(op, [name if inputs[name] is not None else "" for name in inputs], ["out"], **attributes)
+    kind = helper.np_dtype_to_tensor_dtype(inputs[first].dtype)
+    stored = [
+        helper.make_tensor(name, helper.np_dtype_to_tensor_dtype(inputs[name].dtype), inputs[name].shape, inputs[name])
+        for name in others if inputs[name] is not None
+    ]  # fmt: skip
+    graph = helper.make_graph(
+        [node], "g", [helper.make_tensor_value_info(first, kind, inputs[first].shape)],
+        [helper.make_tensor_value_info("out", kind if out is None else out, None)], stored,
+    )  # fmt: skip
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
+
+
+def both(made: Any, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    name = made.graph.input[0].name
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    (expected,) = onnxruntime.InferenceSession(made.SerializeToString(), options).run(None, {name: x})
+    return wb.open(made).run({name: x})["out"], expected
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "uint32", "int64", "float32"])
+@pytest.mark.parametrize(("lambd", "bias"), [(2.7, 0.5), (2.0, 1.0), (0.5, 1.5), (-1.0, 0.0)])
+def test_integers_shrink_by_fractions(dtype: str, lambd: float, bias: float) -> None:
+    """The bias was made an integer first; numbers without sign were refused."""
+    x = np.array([0, 1, 2, 3, 5, 8], dtype)
+    x = x if np.dtype(dtype).kind == "u" else np.concatenate([x, -x])
+    found, expected = both(model("Shrink", {"x": x}, 13, None, {"lambd": lambd, "bias": bias}), x)
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("scales", [[1, 1, 0.6, 0.6], [1, 1, 0.5, 2], [1, 1, 3, 0.3], [1, 1, 1.6, 2.3]])
+def test_nearest_of_version_ten_is_the_next_where_an_axis_shrinks(scales: list[float]) -> None:
+    """The previous element was taken."""
+    found, expected = both(model("Resize", {"x": ROW, "s": np.array(scales, np.float32)}, 10, None, {}), ROW)
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("mode", ["linear", "nearest"])
+def test_scales_of_a_cropped_region_are_of_the_whole_axis(mode: str) -> None:
+    """The region's length was scaled."""
+    roi = np.array([0, 0, 0.1, 0.1, 1, 1, 0.8, 1], np.float32)
+    inputs = {"x": ROW, "roi": roi, "s": np.array([1, 1, 1.6, 2.3], np.float32)}
+    attributes = {"coordinate_transformation_mode": "tf_crop_and_resize", "mode": mode}
+    found, expected = both(model("Resize", inputs, 13, None, attributes), ROW)
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("op", "attributes"),
+    [
+        ("GlobalLpPool", {"p": 3}), ("LpPool", {"p": 3, "kernel_shape": [2, 2]}), ("ReduceL2", {"axes": [2, 3]}),
+        ("LpNormalization", {"axis": -1}), ("MeanVarianceNormalization", {}),
+    ],
+)  # fmt: skip
+def test_powers_of_halves_do_not_overflow(op: str, attributes: dict[str, Any]) -> None:
+    """They are computed in float32, of which the root is a number of 16 bits again."""
+    found, _ = run_half(op, attributes)
+    x = HALF.astype(np.float64)
+    axes = (2, 3)
+    wanted = {
+        "GlobalLpPool": lambda: (np.abs(x) ** 3).sum(axes, keepdims=True) ** (1 / 3),
+        "LpPool": lambda: sum(np.abs(x[:, :, i : i + 3, j : j + 4]) ** 3 for i in (0, 1) for j in (0, 1)) ** (1 / 3),
+        "ReduceL2": lambda: np.sqrt((x * x).sum(axes, keepdims=True)),
+        "LpNormalization": lambda: x / np.sqrt((x * x).sum(-1, keepdims=True)),
+        "MeanVarianceNormalization": lambda: (x - x.mean((0, 2, 3), keepdims=True)) / x.std((0, 2, 3), keepdims=True),
+    }[op]()
+    np.testing.assert_allclose(found.astype(np.float64), wanted, rtol=2e-3, atol=2e-3)
+
+
+def run_half(op: str, attributes: dict[str, Any]) -> tuple[np.ndarray, str]:
+    made = model(op, {"x": HALF}, 13, None, attributes)
+    found = wb.open(made).run({"x": HALF})["out"]
+    return found, str(found.dtype)
+
+
+@pytest.mark.parametrize("value", [0.0, 3.0])
+def test_a_scalar_has_no_axes_on_which_it_could_be_found(value: float) -> None:
+    """ValueError before; the standard's shape is (0, how many)."""
+    node = helper.make_node("NonZero", ["c"], ["out"])
+    made = helper.make_model(
+        helper.make_graph(
+            [node], "g", [], [helper.make_tensor_value_info("out", TensorProto.INT64, None)],
+            [helper.make_tensor("c", TensorProto.FLOAT, [], [value])],
+        ),
+        opset_imports=[helper.make_opsetid("", 13)], ir_version=8,
+    )  # fmt: skip
+    found = wb.open(made).run({})["out"]
+    assert found.shape == (0, int(value != 0)) and found.dtype == np.int64
+
+
+@pytest.mark.parametrize("mode", ["constant", "edge", "reflect"])
+def test_a_scalar_has_nothing_to_pad(mode: str) -> None:
+    """An error of NumPy's in the reference implementation before."""
+    function = wb.relay.Function([], wb.relay.nn.pad(wb.relay.const(2.5), pad_width=(), pad_mode=mode))
+    assert wb.relay.create_executor().evaluate(function)().numpy() == 2.5
+    assert list(wb.open(function).run({}).values()) == [2.5]
+
+
+@pytest.mark.parametrize("opset", [11, 13])
+def test_hardmax_of_nothing_is_nothing(opset: int) -> None:
+    x = np.zeros((1, 0), np.float32)
+    assert wb.open(model("Hardmax", {"x": x}, opset, None, {})).run({"x": x})["out"].shape == (1, 0)
