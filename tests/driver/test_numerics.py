@@ -327,3 +327,65 @@ def test_inputs_with_an_index_out_of_range_are_no_steps_fault() -> None:
     assert session.check_numerics({"x": data, "at": np.array([0, 4, 1])})
     with pytest.raises(WorkbenchError, match=r"E-RUN-INDEX[\s\S]*index 9"):
         session.check_numerics({"x": data, "at": np.array([0, 9, 1])})
+
+
+# --- inputs are taken by name, as `run` takes them ---
+
+
+def two_inputs() -> tuple[Any, dict[str, np.ndarray], str]:
+    """x - z, inputs that tell them apart, and its text before any pass."""
+    x, z = (relay.var(name, shape=(2, 3)) for name in "xz")
+    session = wb.open(relay.Function([x, z], relay.subtract(x, z)))
+    inputs = {"x": np.full((2, 3), 5, np.float32), "z": np.full((2, 3), 2, np.float32)}
+    return session, inputs, session["InferType"].script()
+
+
+def only_output(session: Any, inputs: dict[str, np.ndarray]) -> np.ndarray:
+    (found,) = session.run(inputs).values()
+    return found
+
+
+SIGNATURE = 'main(x: R.Tensor((2, 3), "float32"), z: R.Tensor((2, 3), "float32"))'
+TURNED = 'main(z: R.Tensor((2, 3), "float32"), x: R.Tensor((2, 3), "float32"))'
+
+
+@pytest.mark.parametrize("find", ["all", "first"])
+def test_parameters_in_another_order_are_the_same_program(find: str) -> None:
+    """They were taken by position: the edit was blamed, though `run` gives the same."""
+    session, inputs, text = two_inputs()
+    edited = session.edit(relay=text.replace(SIGNATURE, TURNED), at="InferType")
+    np.testing.assert_array_equal(only_output(edited, inputs), only_output(session, inputs))
+    assert edited.check_numerics(inputs, find=find).first_wrong is None
+
+    @relay.transform.function_pass(opt_level=0, name="Flip")
+    def flip(function: Any, module: Any, context: Any) -> Any:
+        return relay.Function([function.params[1], function.params[0]], function.body)
+
+    assert session.rerun(insert={"InferType": flip}).check_numerics(inputs, find=find).first_wrong is None
+
+
+@pytest.mark.parametrize("find", ["all", "first"])
+def test_operands_that_change_places_with_the_parameters_are_wrong(find: str) -> None:
+    """By position nothing had changed: another program passed."""
+    session, inputs, text = two_inputs()
+    edited = session.edit(relay=text.replace(SIGNATURE, TURNED).replace("(x, z)", "(z, x)"), at="InferType")
+    assert (only_output(edited, inputs) == -3).all()
+    report = edited.check_numerics(inputs, find=find)
+    assert report.first_wrong == "Edit" and report.tensor is not None
+
+
+def test_renamed_inputs_are_taken_in_order_and_told() -> None:
+    """By the imported names, or by those that `run` takes."""
+    session, inputs, text = two_inputs()
+    renamed = session.edit(relay=text.replace("main(x:", "main(data:").replace("(x, z)", "(data, z)"), at="InferType")
+    for given in (inputs, {"data": inputs["x"], "z": inputs["z"]}):
+        report = renamed.check_numerics(given)
+        assert report.first_wrong is None and "x is data" in str(report)
+    with pytest.raises(WorkbenchError, match="E-RUN-INPUT"):
+        renamed.check_numerics({"other": inputs["x"], "z": inputs["z"]})
+
+
+def test_the_first_wrong_rewrite_takes_inputs_by_name() -> None:
+    session, inputs, text = two_inputs()
+    edited = session.edit(relay=text.replace(SIGNATURE, TURNED), at="InferType")
+    assert edited["Edit"].first_wrong_rewrite(inputs) is None

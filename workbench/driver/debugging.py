@@ -26,7 +26,7 @@ from ..relay.interpret import interpret
 from ..relay.ir.brief import brief
 from ..relay.ir.expr import Call, Expr
 from ..relay.ir.operator import Operator
-from .given_inputs import given_inputs
+from .given_inputs import arranged, given_inputs
 from .history import Step
 from .text import script
 
@@ -154,12 +154,12 @@ def first_wrong_rewrite(step: Step, inputs: Mapping[str, Any], tolerance: float)
             "E-REWRITE-LEVEL", "only graph steps are rewritten rule by rule", found=f"a {step.action.level} step"
         )
     number(tolerance, "first_wrong_rewrite(tolerance=...)", "E-NUMERICS-NUMBER", "0.001")
-    arrays = list(given_inputs(_before(step).module, inputs, "first_wrong_rewrite(inputs)").values())
-    expected = _outputs(_before(step).module, arrays)
+    given = given_inputs(_before(step).module, inputs, "first_wrong_rewrite(inputs)")
+    expected = _outputs(_before(step).module, given)
     stops = debug(step, None, None, "keep")
 
     def error_after(count: int) -> float:
-        found = _outputs(after_rewrites(step, count), arrays)
+        found = _outputs(after_rewrites(step, count), given)
         return max((_excess(one, other, tolerance) for one, other in zip(found, expected, strict=True)), default=0.0)
 
     if not len(stops) or error_after(len(stops)) == 0.0:
@@ -181,9 +181,9 @@ def _excess(found: np.ndarray, expected: np.ndarray, tolerance: float) -> float:
     return float(np.nanmax(gap)) if np.isfinite(gap).any() else float("inf")
 
 
-def _outputs(module: IRModule, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+def _outputs(module: IRModule, given: Mapping[str, np.ndarray]) -> list[np.ndarray]:
     flat: list[np.ndarray] = []
-    stack = [interpret(module, *arrays)]
+    stack = [interpret(module, *arranged(module, given))]
     while stack:
         value = stack.pop()
         if isinstance(value, (tuple, list)):

@@ -50,6 +50,22 @@ def given_inputs(module: IRModule, inputs: Any, where: str) -> dict[str, np.ndar
     }
 
 
+def arranged(module: IRModule, given: Mapping[str, np.ndarray]) -> list[np.ndarray]:
+    """The arrays in the order of a graph's parameters: by name, as `run` takes them.
+
+    Parameters that were renamed take what no parameter is called, in order.  Raises `WorkbenchError` (E-RUN-INPUT)
+    for another number of parameters.
+    """
+    names = input_names(module[entry_name(module)])
+    if len(names) != len(given):
+        raise WorkbenchError(
+            "E-RUN-INPUT", "the program takes another number of inputs", found=", ".join(names) or "no inputs",
+            expected=", ".join(given),
+        )  # fmt: skip
+    left = iter([array for name, array in given.items() if name not in names])
+    return [given[name] if name in given else next(left) for name in names]
+
+
 def require_names(given: Mapping[str, Any], names: Mapping[str, Any], optional: set[str]) -> None:
     """Refuse inputs that the program has not, and the lack of those that it reads."""
     for name in given:

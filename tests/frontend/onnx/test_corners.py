@@ -10,6 +10,7 @@ import pytest
 from onnx import TensorProto, helper
 
 import workbench as wb
+from workbench import WorkbenchError
 
 HALF = np.random.default_rng(0).uniform(-300, 300, (2, 3, 4, 5)).astype(np.float16)
 ROW = np.arange(1, 9, dtype=np.float32).reshape(1, 1, 2, 4)
@@ -49,6 +50,40 @@ def test_integers_shrink_by_fractions(dtype: str, lambd: float, bias: float) -> 
     np.testing.assert_array_equal(found, expected)
 
 
+@pytest.mark.parametrize(("dtype", "values", "bias"), [("uint8", [1, 2, 200], 3.0), ("int8", [100, -100, 1], -100.0)])
+def test_shrunk_integers_keep_the_bits_that_they_have(dtype: str, values: list[int], bias: float) -> None:
+    x = np.array(values, dtype)
+    found, expected = both(model("Shrink", {"x": x}, 13, None, {"lambd": 0.5, "bias": bias}), x)
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("training", [0, 1])
+def test_samples_of_one_channel_need_no_axis_of_channels(training: int) -> None:
+    """IndexError before."""
+    x = np.array([1, 2, 3], np.float32)
+    held = {name: np.array([number], np.float32) for name, number in (("s", 2), ("b", 1), ("m", 0), ("v", 1))}
+    made = model("BatchNormalization", {"x": x, **held}, 15, None, {} if not training else {"training_mode": 1})
+    wanted = 2 * x + 1 if not training else 2 * (x - x.mean()) / x.std() + 1
+    np.testing.assert_allclose(wb.open(made).run({"x": x})["out"], wanted, rtol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("op", "inputs", "attributes"),
+    [
+        ("CumSum", {"x": ROW, "a": np.zeros(0, np.int64)}, {}),
+        ("OneHot", {"x": np.array([1, 2]), "k": np.zeros(0, np.int64), "v": np.array([0, 1], np.int64)}, {}),
+        ("OneHot", {"x": np.array([1, 2]), "k": np.array([3]), "v": np.array([5], np.int64)}, {}),
+        ("TopK", {"x": ROW, "k": np.zeros(0, np.int64)}, {}),
+        ("ConstantOfShape", {"x": np.array([3])}, {"value": helper.make_tensor("v", TensorProto.INT64, [2], [1, 2])}),
+    ],
+)  # fmt: skip
+def test_operands_of_another_number_of_elements_are_refused(op: str, inputs: Any, attributes: Any) -> None:
+    """Internal errors, and two that were accepted, before."""
+    with pytest.raises(WorkbenchError) as caught:
+        wb.open(model(op, inputs, 17, None, attributes))
+    assert caught.value.code == "E-ONNX-NODE" and op in str(caught.value)
+
+
 @pytest.mark.parametrize("scales", [[1, 1, 0.6, 0.6], [1, 1, 0.5, 2], [1, 1, 3, 0.3], [1, 1, 1.6, 2.3]])
 def test_nearest_of_version_ten_is_the_next_where_an_axis_shrinks(scales: list[float]) -> None:
     """The previous element was taken."""
@@ -70,18 +105,23 @@ def test_scales_of_a_cropped_region_are_of_the_whole_axis(mode: str) -> None:
     ("op", "attributes"),
     [
         ("GlobalLpPool", {"p": 3}), ("LpPool", {"p": 3, "kernel_shape": [2, 2]}), ("ReduceL2", {"axes": [2, 3]}),
-        ("LpNormalization", {"axis": -1}), ("MeanVarianceNormalization", {}),
+        ("LpNormalization", {"axis": -1}), ("MeanVarianceNormalization", {}), ("ReduceLogSum", {"axes": [2, 3]}),
+        ("InstanceNormalization", {}), ("Mean", {}),
     ],
 )  # fmt: skip
 def test_powers_of_halves_do_not_overflow(op: str, attributes: dict[str, Any]) -> None:
     """They are computed in float32, of which the root is a number of 16 bits again."""
     found, _ = run_half(op, attributes)
     x = HALF.astype(np.float64)
+    large = np.abs(HALF).astype(np.float64) * 100
     axes = (2, 3)
     wanted = {
         "GlobalLpPool": lambda: (np.abs(x) ** 3).sum(axes, keepdims=True) ** (1 / 3),
         "LpPool": lambda: sum(np.abs(x[:, :, i : i + 3, j : j + 4]) ** 3 for i in (0, 1) for j in (0, 1)) ** (1 / 3),
         "ReduceL2": lambda: np.sqrt((x * x).sum(axes, keepdims=True)),
+        "ReduceLogSum": lambda: np.log(large.sum(axes, keepdims=True)),
+        "InstanceNormalization": lambda: (x - x.mean(axes, keepdims=True)) / x.std(axes, keepdims=True),
+        "Mean": lambda: (large + large) / 2,
         "LpNormalization": lambda: x / np.sqrt((x * x).sum(-1, keepdims=True)),
         "MeanVarianceNormalization": lambda: (x - x.mean((0, 2, 3), keepdims=True)) / x.std((0, 2, 3), keepdims=True),
     }[op]()
@@ -89,8 +129,10 @@ def test_powers_of_halves_do_not_overflow(op: str, attributes: dict[str, Any]) -
 
 
 def run_half(op: str, attributes: dict[str, Any]) -> tuple[np.ndarray, str]:
-    made = model(op, {"x": HALF}, 13, None, attributes)
-    found = wb.open(made).run({"x": HALF})["out"]
+    x = np.abs(HALF) * np.float16(100) if op in ("ReduceLogSum", "Mean") else HALF
+    more = {"InstanceNormalization": {"s": np.ones(3, np.float16), "b": np.zeros(3, np.float16)}, "Mean": {"y": x}}
+    made = model(op, {"x": x, **more.get(op, {})}, 13, None, attributes)
+    found = wb.open(made).run({"x": x})["out"]
     return found, str(found.dtype)
 
 

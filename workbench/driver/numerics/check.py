@@ -12,6 +12,7 @@ import resource
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,8 +24,10 @@ from ...core import progress
 from ...core.arguments import number
 from ...core.errors import WorkbenchError
 from ...core.host import give_back_memory
+from ...core.module import IRModule
 from ...core.pass_context import INDEX_CODE
-from ..given_inputs import entry_name, given_inputs
+from ...lower.entry import input_names
+from ..given_inputs import arranged, entry_name, given_inputs
 from . import piece
 from .blame import Culprit, culprit, interpreted_check
 from .compare import Gap, WrongTensor, compare, compare_all
@@ -56,9 +59,10 @@ class Checker:
         self.memory = Memory()
         self.labels = session.labels
         self.root = session.step(0).stage.module
-        self.given = given_inputs(self.root, inputs, "check_numerics(inputs)")
-        self.arrays = list(self.given.values())
         self.notes: list[str] = []
+        self.given = self._given(inputs)
+        self.arrays = list(self.given.values())
+        """In the order of the imported program's parameters."""
         self._entry_error: WorkbenchError | None = None
         """What is wrong with the first lowered entry."""
         self.machine: EntryMachine | None = None
@@ -72,6 +76,34 @@ class Checker:
         self._shifted: dict[int, KernelCheck] = {}
         self._known: dict[int, StepCheck] = {}
         self._checks: dict[tuple[int, str], KernelCheck] = {}
+
+    def _given(self, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
+        """The inputs by the names of the imported program; those that `run` takes will do where a step renames some."""
+        graph = self._last_graph()
+        if graph is None:
+            return given_inputs(self.root, inputs, "check_numerics(inputs)")
+        first, last = (input_names(module[entry_name(module)]) for module in (self.root, graph))
+        renamed = [name for name in last if name not in first]
+        if not renamed or len(first) != len(last):
+            return given_inputs(self.root, inputs, "check_numerics(inputs)")
+        was = dict(zip(renamed, [name for name in first if name not in last], strict=True))
+        told = ", ".join(f"{old} is {new}" for new, old in was.items())
+        self.notes.append(f"inputs that steps rename are taken in their order: {told}")
+        if isinstance(inputs, Mapping) and set(inputs) == set(last):
+            inputs = {was.get(name, name): value for name, value in inputs.items()}
+        return given_inputs(self.root, inputs, "check_numerics(inputs)")
+
+    def _last_graph(self) -> IRModule | None:
+        """The program after the last graph step; None for a session of loop functions."""
+        if self.session.actions[0].level != "relay":
+            return None
+        return self.step(max(self.first_loop_step - 1, 0)).stage.module
+
+    @cached_property
+    def loop_arrays(self) -> list[np.ndarray]:
+        """The inputs in the order in which the entry takes them."""
+        graph = self._last_graph()
+        return self.arrays if graph is None else arranged(graph, self.given)
 
     def step(self, index: int) -> Step:
         return self.session.step(index)
@@ -175,17 +207,17 @@ class Checker:
     def _graph_step(self, step: Step, index: int, label: str) -> StepCheck:
         self._reference()
         module = step.stage.module
-        outputs = self._narrow if index == 0 else evaluate(module, self.arrays, self.memory)
+        outputs = self._narrow if index == 0 else evaluate(module, arranged(module, self.given), self.memory)
         gap = self._outputs(outputs, "the model")
         if gap.right:
             return _step_check(label, gap)
-        wide = self._outputs(evaluate(module, self.arrays, float64=True), "the model")
+        wide = self._outputs(evaluate(module, arranged(module, self.given), float64=True), "the model")
         if wide.right:
             return replace(_step_check(label, wide), note="in float64; float32 rounds more than the tolerance allows")
         tensor = gap.tensor
         if step.previous is not None:
             before = step.previous.stage.module
-            found = first_wrong(before, module, self.arrays, self.memory, self.tolerance, step.origins)[0]
+            found = first_wrong(before, module, self.given, self.memory, self.tolerance, step.origins)[0]
             tensor = found or tensor
         return replace(_step_check(label, gap), tensor=tensor)
 
@@ -201,7 +233,7 @@ class Checker:
             return False
         self.machine = EntryMachine(stage.lowered, self.memory)
         try:
-            self._runs[first] = self.machine.run(stage.module, self.arrays, capture=True)
+            self._runs[first] = self.machine.run(stage.module, self.loop_arrays, capture=True)
         except NotStraight as reason:
             self.notes.append(f"the entry is more than calls of kernels ({reason}): whole programs are compared")
             return False
@@ -277,7 +309,7 @@ class Checker:
         if step.action.kind == "codegen" or not (self._changed(index, "main") or index not in self._runs):
             return StepCheck(label, "right")
         try:
-            run = self._runs.get(index) or self.machine.run(step.stage.module, self.arrays)
+            run = self._runs.get(index) or self.machine.run(step.stage.module, self.loop_arrays)
         except NotStraight as reason:
             self.notes.append(f"the entry after {label} is more than calls of kernels ({reason})")
             return StepCheck(label, "right", note="the entry was not run")
@@ -299,7 +331,7 @@ class Checker:
         if position < 0 or place < 0:
             return replace(gap.tensor, note=sentence) if gap.tensor else None
         old, new = (
-            self.machine.run(self.step(at).stage.module, self.arrays, watch={position}).watched[position][place]
+            self.machine.run(self.step(at).stage.module, self.loop_arrays, watch={position}).watched[position][place]
             for at in (earlier, index)
         )
         record = self._runs[index].records[position]
@@ -311,9 +343,9 @@ class Checker:
         assert self.machine is not None
         lowered, module = self.machine.lowered, self.step(index).stage.module
         expected = relay_values(
-            self.step(index - 1).stage.module, [call.relay_call for call in lowered.calls], self.arrays
+            self.step(index - 1).stage.module, [call.relay_call for call in lowered.calls], self.loop_arrays
         )
-        run = self.machine.run(module, self.arrays, watch=set(range(len(lowered.calls))))
+        run = self.machine.run(module, self.loop_arrays, watch=set(range(len(lowered.calls))))
         for position, (record, call) in enumerate(zip(run.records, lowered.calls, strict=False)):
             name = f"call {position}, of {record.kernel}"
             if record.kernel != call.kernel:
@@ -332,7 +364,7 @@ class Checker:
         assert lowered is not None
         codegen = step.action.kind == "codegen"
         unit = compiled_unit(step.stage.compiled, step.stage.module) if codegen else entry_unit(step.stage.module)
-        answer = run_entry(self.child, unit, lowered, self.arrays, label)
+        answer = run_entry(self.child, unit, lowered, self.loop_arrays, label)
         if answer.error is not None:
             verdict = "failed" if answer.failure == "error" else answer.failure
             return StepCheck(label, verdict, note=brief(answer.error))

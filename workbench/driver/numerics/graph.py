@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import weakref
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -24,6 +24,7 @@ from ...core.origin import OriginTable
 from ...relay.interpret import Interpreter, as_value, interpret
 from ...relay.ir import expr as r
 from ...relay.ir.brief import brief
+from ..given_inputs import arranged
 from .compare import Gap, WrongTensor, compare
 
 REMEMBERED_BYTES: Final = 128 << 20
@@ -182,7 +183,7 @@ def flat(value: Any) -> list[np.ndarray]:
 def first_wrong(
     before: IRModule,
     after: IRModule,
-    arrays: Sequence[np.ndarray],
+    given: Mapping[str, np.ndarray],
     memory: Memory,
     tolerance: float,
     origins: OriginTable | None = None,
@@ -196,8 +197,8 @@ def first_wrong(
     """
     old: list[Seen] = []
     new: list[Seen] = []
-    evaluate(before, arrays, memory, seen=old)
-    results = evaluate(after, arrays, memory, seen=new)
+    evaluate(before, arranged(before, given), memory, seen=old)
+    results = evaluate(after, arranged(after, given), memory, seen=new)
     known = _Known(old, tolerance)
     ends = {id(result) for result in results}
     readers: dict[int, list[int]] = {}

@@ -23,6 +23,7 @@ from ...core.node import post_order, rewrite
 from ...core.transform import PASSES, Pass
 from ...core.whole_file import write_arrays, write_whole
 from ...relay.ir import expr as r
+from ..given_inputs import arranged
 from ..history import Stage
 from ..text import constants_in, script
 from .blame import native_check
@@ -167,16 +168,16 @@ def _graph_piece(checker: Checker, step: Step, index: int, what: str) -> Piece:
     assert step.previous is not None
     before = step.previous.stage.module
     memory, tolerance = checker.memory, checker.tolerance
-    _, wrong = first_wrong(before, step.stage.module, checker.arrays, memory, tolerance, step.origins)
+    _, wrong = first_wrong(before, step.stage.module, checker.given, memory, tolerance, step.origins)
     seen: list[Seen] = []
-    evaluate(before, checker.arrays, memory, seen=seen)
+    evaluate(before, arranged(before, checker.given), memory, seen=seen)
     end = old_call(wrong, seen, step.origins) if wrong is not None else None
     if end is not None:
         for depth in DEPTHS:
             found = _cut(end, seen, depth)
             if found is not None and _goes_wrong(found, step, tolerance):
                 return _graph(checker, step, index, what, *found)
-    return _graph(checker, step, index, what, before, checker.arrays)
+    return _graph(checker, step, index, what, before, arranged(before, checker.given))
 
 
 def _graph(

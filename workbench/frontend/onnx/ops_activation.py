@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-from ...core.dtype import DataType
 from ...relay.ir.expr import Expr
 from .emit import call, dtype_of, like, rank_of, reshaped, shape_of
 from .ops_elementwise import cast
@@ -105,9 +104,11 @@ def gelu(node: Site, x: Expr, *, approximate: str = "none") -> Expr:
 
 @onnx_op("Shrink", since=9)
 def shrink(node: Site, x: Expr, *, bias: float = 0.0, lambd: float = 0.5) -> Expr:
-    """Integers are compared with fractions and moved by them, and what comes out is cut towards zero."""
-    if DataType(dtype_of(x)).is_integer:
-        return cast(shrink(node, cast(x, "float64"), bias=bias, lambd=lambd), dtype_of(x))
+    """Integers are compared with and moved by fractions; what comes out is cut towards zero, then to their bits."""
+    kind = dtype_of(x)
+    if kind.is_integer:
+        moved = shrink(node, cast(x, "float64"), bias=bias, lambd=lambd)
+        return cast(moved if kind == "uint64" else cast(moved, "int64"), kind)
     above = call("where", call("greater", x, like(lambd, x)), call("subtract", x, like(bias, x)), like(0, x))
     return call("where", call("less", x, like(-lambd, x)), call("add", x, like(bias, x)), above)
 

@@ -38,6 +38,9 @@ def sum_(node: Site, *operands: Expr) -> Expr:
 
 @onnx_op("Mean")
 def mean(node: Site, *operands: Expr) -> Expr:
+    kind = dtype_of(operands[0])
+    if kind in ("float16", "bfloat16"):  # the sum may be beyond their range
+        return cast(mean(node, *(cast(operand, "float32") for operand in operands)), kind)
     total = sum_(node, *operands)
     return call("divide", total, like(len(operands), total))
 

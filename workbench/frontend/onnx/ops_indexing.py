@@ -151,7 +151,9 @@ def slice_(node: Site, x: Expr, starts: Expr, ends: Expr, axes: Expr | None = No
 
 @onnx_op("OneHot", since=9)
 def one_hot(node: Site, indices: Expr, depth: Expr, values: Expr, *, axis: int = -1) -> Expr:
-    count = node.ints(depth, "the depth")[0]
+    count = node.integer(depth, "the depth")
+    if shape_of(values) != (2,):
+        raise node.refuse("values are that of off and that of on", str(shape_of(values)), "(2,)")
     rank = rank_of(indices)
     axis = node.axis(axis, rank + 1)
     shape = shape_of(indices)
@@ -197,7 +199,7 @@ def topk_by_attribute(node: Site, x: Expr, *, k: int, axis: int = -1) -> tuple[E
 
 @onnx_op("TopK", since=10)
 def topk(node: Site, x: Expr, k: Expr, *, axis: int = -1, largest: int = 1, sorted: int = 1) -> tuple[Expr, ...]:
-    return _topk(node, x, node.ints(k, "k")[0], axis, largest)
+    return _topk(node, x, node.integer(k, "k"), axis, largest)
 
 
 @onnx_op("CumSum", since=11)
@@ -211,7 +213,7 @@ def cumprod(node: Site, x: Expr, axis: Expr, *, exclusive: int = 0, reverse: int
 
 
 def _cumulative(node: Site, name: str, x: Expr, axis: Expr, exclusive: int, reverse: int) -> Expr:
-    along = node.axis(node.ints(axis, "the axis")[0], rank_of(x))
+    along = node.axis(node.integer(axis, "the axis"), rank_of(x))
     x = call("reverse", x, axis=along) if reverse else x
     found = call(name, x, axis=along, exclusive=bool(exclusive))
     return call("reverse", found, axis=along) if reverse else found

@@ -33,6 +33,14 @@ def batch_normalization(
     spatial: int = 1,
     training_mode: int = 0,
 ) -> Expr | tuple[Expr, ...]:
+    if rank_of(x) == 1:  # samples of one channel
+        statistics = (scale, bias, mean, variance)
+        made = batch_normalization(
+            node, reshaped(x, (*shape_of(x), 1)), *statistics,
+            epsilon=epsilon, momentum=momentum, training_mode=training_mode,
+        )  # fmt: skip
+        parts = made if isinstance(made, tuple) else (made,)
+        return (reshaped(parts[0], shape_of(x)), *parts[1:])
     if training_mode:
         return _trained_batch(node, x, scale, bias, mean, variance, epsilon, momentum)
     for part in (scale, bias, mean, variance):
@@ -82,7 +90,7 @@ def normalized(x: Expr, axes: tuple[int, ...], epsilon: float) -> tuple[Expr, Ex
 def instance_normalization(node: Site, x: Expr, scale: Expr, bias: Expr, *, epsilon: float = 1e-5) -> Expr:
     _require_vectors(node, x, scale, bias)
     rank = rank_of(x)
-    found, _, _ = normalized(x, tuple(range(2, rank)), epsilon)
+    found = in_float32(x, lambda wide: normalized(wide, tuple(range(2, rank)), epsilon)[0])
     return call("add", call("multiply", found, _per_channel(scale, rank)), _per_channel(bias, rank))
 
 

@@ -66,7 +66,7 @@ _REDUCTIONS: dict[str, Reduction] = {
         x, lambda wide: _in_float(_sum(call("multiply", wide, wide), axes, keep), "sqrt")
     ),
     "ReduceSumSquare": lambda x, axes, keep: _sum(call("multiply", x, x), axes, keep),
-    "ReduceLogSum": lambda x, axes, keep: _in_float(_sum(x, axes, keep), "log"),
+    "ReduceLogSum": lambda x, axes, keep: in_float32(x, lambda wide: _in_float(_sum(wide, axes, keep), "log")),
     "ReduceLogSumExp": _log_sum_exp,
 }
 

@@ -55,6 +55,8 @@ def checked_shape(node: Site, shape: Sequence[int], dtype: str, what: str) -> tu
 @onnx_op("ConstantOfShape", since=9)
 def constant_of_shape(node: Site, shape: Expr, *, value: Tensor | None = None) -> Expr:
     """Stays lazy: many models make their weights so."""
+    if value is not None and value.size > 1:
+        raise node.refuse("the value is one number", f"{value.size} numbers", "a tensor of one element")
     filled = value.numpy().reshape(-1)[0] if value is not None and value.size else np.float32(0)
     dtype = str(value.dtype) if value is not None else "float32"
     extents = checked_shape(node, node.ints(shape, "the shape") if shape_of(shape) != (0,) else (), dtype, "the result")
@@ -350,7 +352,7 @@ def space_to_depth(node: Site, x: Expr, *, blocksize: int, mode: str = "DCR") ->
 @onnx_op("Trilu", since=14)
 def trilu(node: Site, x: Expr, k: Expr | None = None, *, upper: int = 1) -> Expr:
     rows, columns = shape_of(x)[-2:]
-    offset = node.ints(k, "k")[0] if k is not None else 0
+    offset = node.integer(k, "k") if k is not None else 0
     offset = max(-rows - columns, min(rows + columns, offset))
     checked_shape(node, (rows, columns), "bool", "the mask")
     row, column = np.arange(rows)[:, None] + offset, np.arange(columns)

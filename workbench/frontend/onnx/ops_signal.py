@@ -37,9 +37,7 @@ def _resized(x: Expr, axis: int, length: int) -> Expr:
         return call("strided_slice", x, begin=(0,), end=(length,), axes=(axis,))
     if length == extent:
         return x
-    return call(
-        "nn.pad", x, pad_width=tuple((0, length - extent if at == axis else 0) for at in range(rank_of(x)))
-    )
+    return call("nn.pad", x, pad_width=tuple((0, length - extent if at == axis else 0) for at in range(rank_of(x))))
 
 
 def _waves(rows: int, columns: int, length: int) -> tuple[np.ndarray, np.ndarray]:
@@ -109,7 +107,7 @@ def _real_inverse(real: Expr, imaginary: Expr | None, axis: int, length: int) ->
 
 def _length(node: Site, x: Expr, axis: int, given: Expr | None, inverse: int, onesided: int) -> int:
     if given is not None:
-        return node.ints(given, "dft_length")[0]
+        return node.integer(given, "dft_length")
     extent = shape_of(x)[axis]
     return 2 * (extent - 1) if inverse and onesided else extent
 
@@ -128,7 +126,7 @@ def dft(
     node: Site, x: Expr, dft_length: Expr | None = None, axis: Expr | None = None, *, inverse: int = 0,
     onesided: int = 0,
 ) -> Expr:  # fmt: skip
-    place = node.axis(-2 if axis is None else node.ints(axis, "axis")[0], rank_of(x))
+    place = node.axis(-2 if axis is None else node.integer(axis, "axis"), rank_of(x))
     length = _length(node, x, place, dft_length, inverse, onesided)
     return transformed(node, x, place, length, bool(inverse), bool(onesided))
 
@@ -140,8 +138,8 @@ def stft(
 ) -> Expr:  # fmt: skip
     """Frames, taken by their known places, weighted by the window, and transformed."""
     shape = shape_of(x)
-    step = node.ints(frame_step, "frame_step")[0]
-    size = node.ints(frame_length, "frame_length")[0] if frame_length is not None else 0
+    step = node.integer(frame_step, "frame_step")
+    size = node.integer(frame_length, "frame_length") if frame_length is not None else 0
     size = size or (shape_of(window)[0] if window is not None else shape[1])
     if step < 1 or not 1 <= size <= shape[1]:
         raise node.refuse("the frames do not fit the signal", f"step {step}, length {size} of {shape[1]}")
@@ -158,7 +156,7 @@ def mel_weight_matrix(
     node: Site, bins: Any, length: Any, rate: Any, low: Any, high: Any, *, output_datatype: int = 1
 ) -> Expr:
     """The matrix from frequencies to mel bins: triangles that overlap by half (Stevens, Volkmann, Newman, 1937)."""
-    count, size, per_second = (node.ints(item, name)[0] for item, name in
+    count, size, per_second = (node.integer(item, name) for item, name in
                                ((bins, "num_mel_bins"), (length, "dft_length"), (rate, "sample_rate")))  # fmt: skip
     edges = [float(node.constant(item, "an edge").reshape(-1)[0]) for item in (low, high)]
     first, last = (2595 * np.log10(1 + edge / 700) for edge in edges)

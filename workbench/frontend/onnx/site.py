@@ -83,6 +83,13 @@ class Site:
             raise self.refuse(f"{what} is no integer", str(found.tolist())[:80], "finite numbers")
         return tuple(int(item) for item in found)
 
+    def integer(self, value: Expr, what: str) -> int:
+        """A known operand of one element as a Python int."""
+        found = self.ints(value, what)
+        if len(found) != 1:
+            raise self.refuse(f"{what} is one number", f"{len(found)} numbers", "an operand of one element")
+        return found[0]
+
     def axis(self, axis: int, rank: int, what: str = "axis") -> int:
         """`axis` counted from the front.  Raises `WorkbenchError` when it is outside."""
         if -rank <= axis < rank:
