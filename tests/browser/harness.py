@@ -28,6 +28,9 @@ class Harness:
         self.foreign: list[str] = []
         self.errors: list[str] = []
         self.screen: Screen | None = None
+        self.busy = False
+        """Whether the kernel is at work on other cells: what is asked meanwhile is answered by `answer_held`."""
+        self._held: list[dict[str, Any]] = []
         page.on("pageerror", lambda error: self.errors.append(str(error)))
         page.on("console", lambda m: self.errors.append(m.text) if m.type == "error" else None)
         page.route("**/*", self._serve)
@@ -47,6 +50,11 @@ class Harness:
 
     def show(self, screen: Screen, dark: bool = False) -> None:
         """Draw the screen, through the stub and the bundle that it fetches, as a notebook does."""
+        self.begin(screen, dark)
+        self.page.wait_for_selector(".wb")
+
+    def begin(self, screen: Screen, dark: bool = False) -> None:
+        """As `show`, without waiting until something is drawn."""
         self.screen = screen
         pushed = screen.__dict__.setdefault("_pushed", [])
         object.__setattr__(screen, "send", lambda content, buffers=None: pushed.append((content, buffers)))
@@ -56,11 +64,22 @@ class Harness:
         if dark:
             self.page.evaluate("void document.body.classList.add('dark')")
         traits = {"kind": screen.kind, "bundle_hash": screen.bundle_hash}
-        self.page.evaluate("traits => window.show(traits)", traits)
-        self.page.wait_for_selector(".wb")
+        self.page.evaluate("traits => void window.show(traits)", traits)
+
+    def answer_held(self) -> None:
+        """The kernel has time again."""
+        self.busy = False
+        for message in self._held:
+            answer = self._answer(message)
+            if answer is not None:
+                self.page.evaluate("answer => window.model.deliver(answer)", answer)
+        self._held.clear()
 
     def _answer(self, message: dict[str, Any]) -> dict[str, Any] | None:
         assert self.screen is not None
+        if self.busy:
+            self._held.append(message)
+            return None
         self.asked.append(message)
         reply = self.screen._dispatcher.handle(message)
         if reply is None:

@@ -4,13 +4,15 @@ import type { Host } from "./types";
 interface Bundle { render(context: { model: Host; el: HTMLElement }): void | (() => void) }
 type Page = { __workbench_bundles?: Map<string, Promise<Bundle>> };
 
+// After so many milliseconds without an answer a screen says that it waits.  It waits on: a kernel answers when the
+// cells before are done, whatever they take.
+const PATIENCE = 4_000;
+
 function fetchBundle(model: Host): Promise<Bundle> {
   const id = Math.floor(Math.random() * 2 ** 50);
   return new Promise((resolve, reject) => {
-    const clock = setTimeout(() => reject(new Error("the kernel does not answer")), 60_000);
     const receive = (message: any, buffers: DataView[]) => {
       if (message?.id !== id) return;
-      clearTimeout(clock);
       model.off("msg:custom", receive);
       if (!message.ok || !buffers[0]) return reject(new Error(message.err?.message ?? "no bundle came"));
       unpack(buffers[0]).then(resolve, reject);
@@ -32,17 +34,40 @@ async function unpack(data: DataView): Promise<Bundle> {
   }
 }
 
-async function render({ model, el }: { model: Host; el: HTMLElement }) {
+// The page's bundle; asked for again by this model where the first that asked gets no answer (its kernel is gone).
+async function bundleOf(model: Host, waits: () => void): Promise<Bundle> {
   const bundles = ((globalThis as Page).__workbench_bundles ??= new Map());
   const hash = String(model.get("bundle_hash"));
-  let bundle = bundles.get(hash);
-  if (!bundle) {
-    bundle = fetchBundle(model);
-    bundles.set(hash, bundle);
-    bundle.catch(() => bundles.delete(hash));
-  }
+  const first = bundles.get(hash);
+  const mine = () => {
+    const asked = fetchBundle(model);
+    bundles.set(hash, asked);
+    asked.catch(() => bundles.get(hash) === asked && bundles.delete(hash));
+    return asked;
+  };
+  const asked = first ?? mine();
+  let clock: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<Bundle>((resolve, reject) => {
+    clock = setTimeout(() => {
+      waits();
+      if (first) mine().then(resolve, reject);
+    }, PATIENCE);
+  });
   try {
-    return (await bundle).render({ model, el });
+    return await Promise.race([asked, late]);
+  } finally {
+    clearTimeout(clock);
+  }
+}
+
+async function render({ model, el }: { model: Host; el: HTMLElement }) {
+  try {
+    const bundle = await bundleOf(model, () => {
+      el.textContent = "Waiting for the kernel: the screen is drawn when the cells before it are done. "
+        + "After a restart of the kernel, run the cell again.";
+    });
+    el.textContent = "";
+    return bundle.render({ model, el });
   } catch (error) {
     el.textContent = `This screen cannot be shown here (${error instanceof Error ? error.message : error}).`;
   }
