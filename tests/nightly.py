@@ -14,7 +14,7 @@ import os
 import re
 import subprocess
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
@@ -75,6 +75,8 @@ class Night:
         self.begun = int(os.environ.get(BEGUN, known))
         """How much was known when the night began: a worker that replaces another one leaves out the same tests."""
         self.results = {result.test: result for result in read(self.path, self.begun)} if self.clean else {}
+        self.expected: set[str] = set()
+        """The tests of this run, as far as they are known."""
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -87,13 +89,31 @@ class Night:
         config.hook.pytest_deselected(items=[item for item in items if passed(item)])
         items[:] = [item for item in items if not passed(item)]
 
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Without workers: what is to be run."""
+        self.expected.update(_name(item.nodeid) for item in session.items)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, node: Any, ids: list[str]) -> None:
+        """With workers: what is to be run."""
+        self.expected.update(map(_name, ids))
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """A file that cannot be imported has failed, whatever tests it holds."""
+        if self.keeping and report.failed:
+            self.results[report.nodeid] = Result(report.nodeid, False, "failed", 0.0)
+
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Keep a result: that of the call, or of a setup that did not come to it."""
         if not self.keeping or (report.when != "call" and report.outcome == "passed"):
             return
         told = {name: float(value) for name, value in report.user_properties}
         test = _name(report.nodeid)
-        made = Result(test, "nightly" in report.keywords, str(report.outcome), report.duration, told)
+        function = test.partition("[")[0]  # what a worker that crashed was at comes without marks
+        sweep = "nightly" in report.keywords or any(
+            known.sweep and known.row == function for known in self.results.values()
+        )
+        made = Result(test, sweep, str(report.outcome), report.duration, told)
         self.results[test] = made
         if self.clean:
             self.path.parent.mkdir(exist_ok=True)
@@ -107,7 +127,8 @@ class Night:
                 self.clean = False
                 self.path.unlink(missing_ok=True)  # files changed while it ran: these are no results of the commit
             terminalreporter.section("the night")
-            for line in table(f"{self.commit}{'' if self.clean else ', with changes'}", list(self.results.values())):
+            state_told = f"{self.commit}{'' if self.clean else ', with changes'}"
+            for line in table(state_told, list(self.results.values()), self.expected - set(self.results)):
                 terminalreporter.write_line(line)
 
 
@@ -126,8 +147,8 @@ def read(path: Path, size: int | None = None) -> Iterator[Result]:
             continue
 
 
-def table(commit: str, results: list[Result]) -> list[str]:
-    """A line for each sweep and each folder of other tests."""
+def table(commit: str, results: list[Result], not_run: Collection[str] = ()) -> list[str]:
+    """A line for each sweep and each folder of other tests; the last says what a night that was cut did not come to."""
     rows: dict[tuple[bool, str], list[Result]] = {}
     for result in results:
         rows.setdefault((not result.sweep, result.row), []).append(result)
@@ -136,7 +157,12 @@ def table(commit: str, results: list[Result]) -> list[str]:
     for (_, name), found in sorted(rows.items()):
         lines.append(f"{name:{width}}  {_counted(found)}")
     whole = [replace(result, told={}) for result in results]
-    return [*lines, f"{'all':{width}}  {_counted(whole)}"]
+    lines.append(f"{'all':{width}}  {_counted(whole)}")
+    if not_run:
+        functions = sorted({test.partition("[")[0] for test in not_run})
+        more = f" and {len(functions) - 8} more" if len(functions) > 8 else ""
+        lines.append(f"NOT RUN: {len(not_run)} tests, of {', '.join(functions[:8])}{more}")
+    return lines
 
 
 def _counted(results: list[Result]) -> str:

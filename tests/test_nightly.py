@@ -78,3 +78,31 @@ def test_what_changed_while_it_ran_is_kept_for_no_commit(night: Night, monkeypat
     lines: list[str] = []
     night.pytest_terminal_summary(SimpleNamespace(section=lines.append, write_line=lines.append))
     assert not night.path.exists() and f"commit {night.commit}, with changes" in lines
+
+
+def test_what_a_cut_night_did_not_come_to_is_told(night: Night) -> None:
+    """A table without it looked like that of a small night."""
+    ids = [
+        "tests/property/test_a.py::sweep[0]@group.py",
+        "tests/property/test_a.py::sweep[1]",
+        "tests/tir/test_b.py::one",
+    ]
+    night.pytest_xdist_node_collection_finished(None, ids)
+    night.pytest_runtest_logreport(report("tests/property/test_a.py::sweep[0]@group.py", "passed", programs=3))
+    lines: list[str] = []
+    night.pytest_terminal_summary(SimpleNamespace(section=lines.append, write_line=lines.append))
+    assert lines[-1] == "NOT RUN: 2 tests, of tests/property/test_a.py::sweep, tests/tir/test_b.py::one"
+
+
+def test_a_crashed_part_counts_for_its_sweep(night: Night) -> None:
+    """xdist tells of what a worker was at when it died, without the test's marks."""
+    night.pytest_runtest_logreport(report("tests/a/test_a.py::sweep[0]", "passed", programs=3))
+    night.pytest_runtest_logreport(report("tests/a/test_a.py::sweep[1]", "failed"))
+    assert night.results["tests/a/test_a.py::sweep[1]"].sweep
+
+
+def test_a_file_that_cannot_be_imported_has_failed(night: Night) -> None:
+    night.pytest_collectreport(SimpleNamespace(failed=True, nodeid="tests/tir/test_b.py"))  # type: ignore[arg-type]
+    assert "  0       1        0" in next(
+        line for line in table("abc", list(night.results.values())) if "tests/tir" in line
+    )
