@@ -90,8 +90,12 @@ def test_bench_reports_as_text_and_as_json(model: Path, capsys: pytest.CaptureFi
     assert (
         report["onnxruntime"]["median_ms"] > 0 and report["ratio"] > 0 and report["largest_difference"] < 1e-3
     )
-    assert run("bench", str(model), "--seconds", "0.05") == 0
-    assert "median" in capsys.readouterr().out
+    assert run("bench", str(model), "--seconds", "0.05", "--against", "onnxruntime") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == [
+        "model", "machine", "build", "workbench", "onnxruntime", "ratio", "outputs",
+    ]  # fmt: skip
+    assert len({len(line) - len(line[12:].lstrip()) for line in lines}) == 1, "values stand in one column"
 
 
 def test_inspect_shows_native_code_of_a_kernel(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -153,6 +157,8 @@ def test_doctor_finds_nothing_wrong_with_native_code(capsys: pytest.CaptureFixtu
     run("doctor")
     shown = capsys.readouterr().out
     assert "ok    native code" in shown and "compiled and ran" in shown
+    lab = next(line for line in shown.splitlines() if "jupyterlab" in line)
+    assert ("pip install" in lab) == lab.startswith("FAIL"), "a package that is there gives its version, not a hint"
 
 
 @pytest.mark.parametrize(

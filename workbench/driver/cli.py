@@ -56,16 +56,8 @@ def _examinations() -> list[tuple[str, bool, str]]:
         *[(name, *_package(name)) for name in ("numpy", "onnx", "llvmlite", "tvm_ffi", "ml_dtypes", "islpy")],
         ("native code", *_native()),
         ("linker", *_linker()),
-        (
-            "graph layout",
-            _has_layout(),
-            "dot or graphviz-pure",
-        ),
-        (
-            "jupyterlab",
-            importlib.util.find_spec("jupyterlab") is not None,
-            'pip install "compiler-workbench[lab]"',
-        ),
+        ("graph layout", *_layout()),
+        ("jupyterlab", *_package("jupyterlab", '"compiler-workbench[lab]"')),
     ]
     return found
 
@@ -79,9 +71,10 @@ def _distribution() -> tuple[bool, str]:
     return False, f"the unrelated package 'workbench' {other} is installed too: pip uninstall workbench"
 
 
-def _package(name: str) -> tuple[bool, str]:
+def _package(name: str, wanted: str = "") -> tuple[bool, str]:
+    """The version of a package; where it is missing, what is to be installed (itself by default)."""
     if importlib.util.find_spec(name) is None:
-        return False, f"missing: pip install {name}"
+        return False, f"missing: pip install {wanted or name}"
     try:
         return True, importlib.metadata.version({"tvm_ffi": "apache-tvm-ffi"}.get(name, name))
     except importlib.metadata.PackageNotFoundError:
@@ -103,9 +96,13 @@ def _native() -> tuple[bool, str]:
     return bool((out == np.arange(4) + 1).all()), "compiled and ran"
 
 
-def _has_layout() -> bool:
-    """Whether `dot` or the package graphviz-pure (a command beside Python's) is there."""
-    return bool(shutil.which("dot") or shutil.which("graphviz-pure", path=str(Path(sys.executable).parent)))
+def _layout() -> tuple[bool, str]:
+    """`dot`, or the package graphviz-pure (a command beside Python's)."""
+    if shutil.which("dot"):
+        return True, "dot"
+    if shutil.which("graphviz-pure", path=str(Path(sys.executable).parent)):
+        return True, "graphviz-pure"
+    return False, "missing: install Graphviz (dot); graphviz-pure is not made for this machine"
 
 
 def _linker() -> tuple[bool, str]:

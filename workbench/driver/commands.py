@@ -390,18 +390,18 @@ def _difference(ours: Sequence[np.ndarray], theirs: Sequence[np.ndarray]) -> flo
 
 def _report_lines(report: Mapping[str, Any]) -> list[str]:
     lines = [
-        f"model      {report['model']}",
-        f"machine    {report['processor']} ({', '.join(report['cpu_features'])}), {report['threads']} threads",
-        f"build      {report['build_seconds']} s",
+        f"{'model':<13}{report['model']}",
+        f"{'machine':<13}{report['processor']} ({', '.join(report['cpu_features'])}), {report['threads']} threads",
+        f"{'build':<13}{report['build_seconds']} s",
         _times_line("workbench", report),
     ]
     if "onnxruntime" in report:
         lines.append(_times_line("onnxruntime", report["onnxruntime"]))
-        lines.append(f"ratio      {report['ratio']} (below 1: faster than onnxruntime)")
-        lines.append(f"outputs    differ by at most {report['largest_difference']:.3g}")
+        lines.append(f"{'ratio':<13}{report['ratio']} (below 1: faster than onnxruntime)")
+        lines.append(f"{'outputs':<13}differ by at most {report['largest_difference']:.3g}")
     return lines
 
 
 def _times_line(name: str, times: Mapping[str, Any]) -> str:
     shown = f"median {times['median_ms']} ms, min {times['min_ms']}, max {times['max_ms']}, {times['runs']} runs"
-    return f"{name:<11}{shown}"
+    return f"{name:<13}{shown}"
