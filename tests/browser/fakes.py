@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from workbench.core.errors import WorkbenchError
+from workbench.core.line_diff import line_hunks
 from workbench.ui.models import Side
-from workbench.views.diff import line_hunks
 from workbench.views.schema import (
     Chunk,
     ErrorView,

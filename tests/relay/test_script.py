@@ -20,7 +20,7 @@ from workbench.core.tensor import Tensor
 from workbench.relay.ir import expr as e
 from workbench.relay.ir import types as t
 from workbench.relay.ir.operator import Operator, attribute, operator
-from workbench.relay.ir.script import constants_of, expression_text, parse, script, text
+from workbench.relay.ir.script import constants_of, parse, script, text
 
 
 def difference(left, right) -> str | None:
@@ -165,11 +165,6 @@ def test_spans_lead_from_text_to_nodes() -> None:
     assert line is not None and shown.lines[line - 1].strip() == "v1 = R.negative(v0)"
     assert shown.at(line, shown.lines[line - 1].index("R.negative") + 1) is outer
     assert "^" * len("R.exp(x)") in shown.underlined([inner])
-
-
-def test_pieces_of_programs_are_short() -> None:
-    lines = expression_text(chain(1000).body, depth=2).split("\n")
-    assert lines == ["v0 = R.add(add, x)", "v1 = R.add(v0, x)", "v2 = R.add(v1, x)", "return v2"]
 
 
 def test_nested_calls_are_read() -> None:

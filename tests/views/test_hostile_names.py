@@ -143,7 +143,7 @@ def test_errors_and_labels_show_them_as_text(text: str) -> None:
     for made in (
         html.text_html(text, text),
         html.program_html({text: text}),
-        html.difference_html(text, text + "x", text),
+        html.changes_html(text, [(text, (("-", text), ("@", text)))]),
     ):
         require_harmless({"text/html": made})
 

@@ -81,6 +81,8 @@ def test_steps_of_a_network_fit_into_a_reply(network: Any) -> None:
         for index in range(min(step.rewrite_count, 3)):
             rewrite = model.rewrite(step.id, index)
             assert rewrite.why and rewrite.rewrite.source and size(rewrite) <= JSON_LIMIT
+            assert rewrite.before.total and rewrite.after.total
+            assert rewrite.rule_text or rewrite.rewrite.rule == "fuse"
 
 
 def test_the_model_refuses_what_is_not_there(network: Any) -> None:

@@ -76,7 +76,7 @@ def test_hostile_names_are_text() -> None:
     assert drawn is None or "&lt;script" in drawn
     for text in (html.text_html(HOSTILE, HOSTILE), html.program_html({HOSTILE: HOSTILE, "b": "c"})):
         assert "<script" not in text and "\x1b" not in text and "&lt;script" in text
-    text = html.difference_html(HOSTILE, HOSTILE + "x", HOSTILE)
+    text = html.changes_html(HOSTILE, [(HOSTILE, (("+", HOSTILE),))])
     assert "<script" not in text and "\x1b" not in text
 
 
@@ -93,7 +93,8 @@ def test_a_hostile_source_is_text() -> None:
 def test_long_texts_are_cut_and_say_so(text: str) -> None:
     bundle = show.text_bundle(text, "script")
     assert_safe(bundle)
-    assert_safe({"text/plain": html.plain(text), "text/html": html.difference_html("", text, "t")})
+    rows = [("+", line) for line in text.split("\n")]
+    assert_safe({"text/plain": html.plain(text), "text/html": html.changes_html("t", [("k", rows)])})
     assert "more lines" in bundle["text/plain"]
 
 

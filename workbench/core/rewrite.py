@@ -147,6 +147,10 @@ class Firing:
     before: Node
     after: Node
     nanoseconds: int
+    matched: tuple[Node, ...] = ()
+    """What was looked at and replaced, `before` among it."""
+    bound: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """What the rule's pattern met, by the names in it."""
 
 
 def step(name: str, doc: str) -> Rule:
@@ -240,12 +244,21 @@ def logging() -> Generator[list[Firing]]:
         _log.reset(token)
 
 
-def fired(rule: Rule, before: Node, after: Node, started: int, bound: Mapping[str, Any] | None = None) -> None:
+def fired(
+    rule: Rule,
+    before: Node,
+    after: Node,
+    started: int,
+    bound: Mapping[str, Any] | None = None,
+    matched: Iterable[Node] = (),
+) -> None:
     """Log a rewrite that began at `started` (`time.perf_counter_ns`), and tell breakpoints of it."""
     breakpoints.passed(rule, before, after, bound)
     log = _log.get()
     if log is not None:
-        log.append(Firing(rule, before, after, time.perf_counter_ns() - started))
+        spent = time.perf_counter_ns() - started
+        replaced = tuple(dict.fromkeys((*matched, before)))
+        log.append(Firing(rule, before, after, spent, replaced, bound or {}))
 
 
 def log_again(firings: Iterable[Firing]) -> None:
@@ -360,7 +373,7 @@ class Driver:
                 self.made(new, node)
                 origin.derived(new, *dict.fromkeys([node, *found.matched]))
                 origin.joined(new, node)
-                fired(rule, node, new, started, found.bound)
+                fired(rule, node, new, started, found.bound, found.matched)
                 self._count(rule, new)
                 kept.append(new)
                 uses.setdefault(id(new), uses.get(id(node), 1))

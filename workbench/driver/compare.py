@@ -15,9 +15,8 @@ from ..core.arguments import whole
 from ..core.equal import fingerprint
 from ..core.errors import WorkbenchError
 from .branches import shared_steps
+from .difference import Difference, branch_difference
 from .session import Session
-from .text import script
-from .view import TextDifference
 
 
 @dataclass(frozen=True)
@@ -43,11 +42,11 @@ class Comparison:
         """Greatest absolute difference between their outputs."""
         return max(self.differences.values(), default=0.0)
 
-    def diff(self, step: str | None = None) -> TextDifference:
+    def diff(self, step: str | None = None) -> Difference:
         """The programs of both after a step, side by side; the default is the last graph step (else the last)."""
         one, other = self.sessions
-        texts = [script(session[_last_graph_step(session) if step is None else step].after) for session in (one, other)]
-        return TextDifference(texts[0], texts[1], _last_graph_step(one) if step is None else step)
+        steps = [session[_last_graph_step(session) if step is None else step].step for session in (one, other)]
+        return branch_difference(_last_graph_step(one) if step is None else step, *steps)
 
     def __str__(self) -> str:
         rows = [

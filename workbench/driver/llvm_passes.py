@@ -27,7 +27,7 @@ from ..codegen.llvm.machine import Job, compile_job
 from ..codegen.llvm.pass_dumps import PassDump, pass_dumps
 from ..codegen.llvm.pipelines import LEAN
 from ..core.errors import WorkbenchError, nearest
-from .view import TextDifference
+from .difference import Difference, text_difference
 
 if TYPE_CHECKING:
     from .session import Session
@@ -76,9 +76,9 @@ class LlvmPass:
     def after(self) -> str:
         return self.dump.after.text
 
-    def diff(self) -> TextDifference:
+    def diff(self) -> Difference:
         """What the pass changed, as text."""
-        return TextDifference(self.before, self.after, f"{self.name} on {self.where or 'what is gone'}")
+        return text_difference(f"{self.name} on {self.where or 'what is gone'}", self.before, self.after)
 
     def show(self) -> Any:
         return views().show_difference(self.diff())

@@ -104,22 +104,22 @@ def _known(step: Step, before: Known | None) -> Known:
     nodes = list(traced_nodes(list(step.stage.module.functions.values())))
     lowered = step.stage.lowered
     if before is None:
-        resolve = _Resolver(step.origins, {})
+        resolve = Resolver(step.origins, {})
         known.sources = {id(node): _labels(resolve(node)) for node in nodes}
         return known
     if lowered is None:
-        resolve = _Resolver(step.origins, before.sources)
+        resolve = Resolver(step.origins, before.sources)
         known.sources = {id(node): resolve(node) for node in nodes}
         _gather(step, known.sources)
         return known
     if before.sites or before._relay:
         known.sites, known._relay = before.sites, before._relay
-        resolve = _Resolver(step.origins, before.calls)
+        resolve = Resolver(step.origins, before.calls)
     else:
         assert step.previous is not None
         expressions = traced_nodes(list(step.previous.stage.module.functions.values()))
         known.sites, known._relay = sites(lowered), before.sources
-        resolve = _Resolver(step.origins, {id(node): frozenset((node,)) for node in expressions})
+        resolve = Resolver(step.origins, {id(node): frozenset((node,)) for node in expressions})
     known.calls = {id(node): resolve(node) for node in nodes}
     known.entry = frozenset(id(node) for node in traced_nodes(step.stage.module["main"]))
     _gather(step, known.calls)
@@ -132,7 +132,7 @@ def _labels(found: Sources) -> Sources:
     return labels or found
 
 
-class _Resolver:
+class Resolver:
     """Follows one step's table back to the nodes before the step, and gives what those are known to stem from."""
 
     def __init__(self, table: OriginTable, before: Mapping[int, Sources]) -> None:

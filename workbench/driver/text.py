@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from ..core.errors import WorkbenchError
 from ..core.module import IRModule
@@ -28,6 +28,7 @@ from ..tir import script as tir_script
 from ..tir.nodes import PrimFunc
 
 _HEADER = "@I.ir_module\nclass Module:\n"
+_FINGERPRINT: Final = re.compile(r'"([0-9a-f]{8})[0-9a-f]{56}"')
 
 
 def function_text(name: str, function: Any) -> Text:
@@ -57,6 +58,15 @@ def _name_of(program: Any) -> str:
 
 def _indented(text: str) -> str:
     return "\n".join("    " + line if line else line for line in text.rstrip("\n").split("\n"))
+
+
+def short_constants(text: str) -> str:
+    """The fingerprints of constants cut to eight digits, for reading only: such a text cannot be parsed.
+
+    >>> short_constants('R.constant("' + "0123456789abcdef" * 4 + '", (2,), "float32")')
+    'R.constant("01234567…", (2,), "float32")'
+    """
+    return _FINGERPRINT.sub(r'"\1…"', text)
 
 
 def parse(text: str, constants: Mapping[str, Tensor] | None = None) -> IRModule:

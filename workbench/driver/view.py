@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -12,6 +11,7 @@ from ..core.errors import WorkbenchError
 from ..core.module import IRModule
 from ..core.text import Text
 from .debugging import after_rewrites, first_wrong_rewrite
+from .difference import Difference, step_difference
 from .history import Step
 from .text import function_text, script
 
@@ -142,10 +142,9 @@ class StepHandle:
         """The program after the step; where it has an error, the one before what stopped."""
         return script(self.after)
 
-    def diff(self) -> TextDifference:
-        """What the step changed, as text."""
-        before = script(self.before) if self.before is not None else ""
-        return TextDifference(before, self.script(), self.name)
+    def diff(self) -> Difference:
+        """What the step changed, by what it did: changes alike are one kind, of which the first is written out."""
+        return step_difference(self.step)
 
     def edit(self, change: Any) -> Session:
         """A session in which the program after this step is changed by hand; see `Session.edit`."""
@@ -177,28 +176,3 @@ class StepHandle:
         if self.error is not None:
             return f"Step({self.name!r}, not carried out: {self.error.code})"
         return f"Step({self.name!r}, {'changed' if self.changed else 'unchanged'}, {self.milliseconds:.1f} ms)"
-
-
-@dataclass(frozen=True)
-class TextDifference:
-    """Two texts and the lines in which they differ."""
-
-    before: str
-    after: str
-    title: str
-
-    def __str__(self) -> str:
-        lines = difflib.unified_diff(
-            self.before.split("\n"),
-            self.after.split("\n"),
-            f"before {self.title}",
-            f"after {self.title}",
-            lineterm="",
-        )
-        return "\n".join(lines)
-
-    def __bool__(self) -> bool:
-        return self.before != self.after
-
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        return views().difference_bundle(self)

@@ -19,9 +19,9 @@ import numpy as np
 
 from ..core.equal import first_difference, structural_equal
 from ..core.errors import WorkbenchError
+from ..driver.difference import text_changes
 from ..tir import nodes as t
 from ..tir.script import script
-from ..views.html import difference_lines
 from .answers import plain
 from .exercise import Check, Verdict
 from .work import Unmet, Work
@@ -171,8 +171,8 @@ def same_program(target: Callable[..., Any], points: int = 1) -> Check:
         if structural_equal(work.function, wanted):
             return Verdict(True, "the program is the one asked for")
         place = first_difference(work.function, wanted, names=False, map_free_variables=False)
-        rows = difference_lines(script(work.function), script(wanted), context=0)
-        first = next((line.strip() for sign, line in rows if sign == "+"), str(place))
+        changes = text_changes("", script(work.function), script(wanted))
+        first = next((line.strip() for change in changes for sign, line in change.rows if sign == "+"), str(place))
         return Verdict(False, f"the program differs from the one asked for; wanted is a line like: {first}")
 
     return Check("the program asked for", run, points)

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from ..core.errors import PICTURES
-from .diff import line_hunks
+from ..driver.text import short_constants
 
 _COLOURS: Final = {
     "comment": "#6a737d",
@@ -33,11 +33,11 @@ _TOKEN: Final = re.compile(
     r"|(?P<name>\b[TRI]\.[\w.]+)"
     r"|(?P<number>(?<![\w.])-?\d+(?:\.\d*)?(?:e[-+]?\d+)?)"
 )
-_FINGERPRINT: Final = re.compile(r'"([0-9a-f]{8})[0-9a-f]{56}"')
 _PRE: Final = (
     "margin:0;padding:8px 10px;overflow:auto;line-height:1.45;font-size:12px;font-family:ui-monospace,monospace"
 )
 _CHANGED: Final = {"-": "background:rgba(213,94,0,0.16)", "+": "background:rgba(0,158,115,0.18)", " ": ""}
+_LEFT_OUT: Final = "opacity:.5"
 _TITLE: Final = "font:600 12px system-ui;"
 _LIMIT: Final = 76_000
 """Bytes of HTML in one display; a snapshot in a notebook must stay small."""
@@ -46,15 +46,6 @@ _FUNCTION: Final = 24_000
 _PLAIN_LIMIT: Final = 24_000
 _LINE: Final = 1_000
 """Characters of a line that are shown."""
-
-
-def short_constants(text: str) -> str:
-    """The fingerprints of constants cut to eight digits, for reading only: such a text cannot be parsed.
-
-    >>> short_constants('R.constant("' + "0123456789abcdef" * 4 + '", (2,), "float32")')
-    'R.constant("01234567…", (2,), "float32")'
-    """
-    return _FINGERPRINT.sub(r'"\1…"', text)
 
 
 def highlight(text: str) -> str:
@@ -134,33 +125,18 @@ def program_html(texts: Mapping[str, str], opened: str | None = None) -> str:
     return "".join(parts)
 
 
-def difference_html(before: str, after: str, title: str, context: int = 3) -> str:
-    """Changed stretches of two texts, with signs as well as colours."""
-    rows = difference_lines(visible(before), visible(after), context)
-    if not rows:
-        return _heading(f"{title}: nothing changed")
-    lines = (
-        f'<span style="{_CHANGED[sign]}">{sign} {highlight(line[:_LINE])}</span>'
-        if sign != "@"
-        else f'<span style="opacity:.5">{line}</span>'
-        for sign, line in rows
-    )
-    return _heading(title) + _block(lines, len(rows), _LIMIT)
-
-
-def difference_lines(before: str, after: str, context: int = 3) -> list[tuple[str, str]]:
-    """(sign, line) of the changed stretches: "-", "+", " " around them, "@" where lines are left out."""
-    old, new = before.split("\n"), after.split("\n")
-    rows: list[tuple[str, str]] = []
-    shown_to = 0
-    for hunk in line_hunks(old, new):
-        start = max(shown_to, hunk.before_start - context)
-        if start > shown_to:
-            rows.append(("@", f"... line {start + 1}"))
-        rows += [(" ", line) for line in old[start : hunk.before_start]]
-        rows += [("-", line) for line in old[hunk.before_start : hunk.before_start + hunk.before_count]]
-        rows += [("+", line) for line in new[hunk.after_start : hunk.after_start + hunk.after_count]]
-        after_hunk = hunk.before_start + hunk.before_count
-        shown_to = min(len(old), after_hunk + context)
-        rows += [(" ", line) for line in old[after_hunk:shown_to]]
-    return rows
+def changes_html(title: str, kinds: Iterable[tuple[str, Sequence[tuple[str, str]]]]) -> str:
+    """Changes by kind: a heading each, and lines with signs as well as colours; those without lines only named."""
+    budget = _LIMIT
+    parts = [_heading(title)]
+    for heading, rows in kinds:
+        lines = [f'<span style="{_CHANGED.get(sign, _LEFT_OUT)}">{sign} {highlight(visible(line)[:_LINE])}</span>'
+                 for sign, line in rows]  # fmt: skip
+        part = f'<div style="{_TITLE}padding:4px 10px 0;font-weight:400">{html.escape(visible(heading))}</div>'
+        part += _block(lines, len(lines), min(budget, _FUNCTION)) if lines else ""
+        budget -= len(part.encode())
+        if budget < 0:
+            parts.append(f'<div style="{_TITLE}opacity:.6;padding:2px 10px">... further kinds</div>')
+            break
+        parts.append(part)
+    return "".join(parts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from ..core.errors import WorkbenchError
-from .diff import line_hunks
+from ..core.line_diff import line_hunks
 from .pipeline import near
 from .schema import Chunk, PipelineView, RewriteView, StepSummary, StepView
 

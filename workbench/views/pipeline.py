@@ -7,16 +7,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from ..core.errors import WorkbenchError
+from ..core.line_diff import line_hunks
 from ..core.module import IRModule
 from ..core.node import Node, pre_order
 from ..core.transform import PASSES, defined_in
 from ..driver.history import identities
-from ..driver.text import script
+from ..driver.rewrites import Names, rewrite_shown
+from ..driver.text import script, short_constants
+from ..relay.ir.brief import brief
 from ..relay.ir.expr import Call, Expr
-from ..relay.ir.script import expression_text
 from ..tir.nodes import PrimFunc, Stmt
-from .diff import line_hunks
-from .html import short_constants
 from .schema import (
     Chunk,
     ErrorView,
@@ -70,6 +70,7 @@ class SessionModel:
     session: Session
     _counts: dict[str, int] = field(default_factory=dict[str, int], compare=False, repr=False)
     _lines: dict[str, tuple[str, ...]] = field(default_factory=dict[str, "tuple[str, ...]"], compare=False, repr=False)
+    _names: dict[str, Names] = field(default_factory=dict[str, Names], compare=False, repr=False)
 
     def view(self) -> PipelineView:
         """The list of steps."""
@@ -157,16 +158,24 @@ class SessionModel:
         if not 0 <= index < len(found.firings):
             raise WorkbenchError("E-REWRITE-UNKNOWN", f"the step has {len(found.firings)} rewrites", found=str(index))
         firing = found.firings[index]
-        before, after = _fragment(firing.before), _fragment(firing.after)
+        shown = rewrite_shown(firing, self._names_at(found))
         return RewriteView(
             step=found.id,
             index=index,
             rewrite=rewrite_summary(firing),
-            before=TextView.of(before),
-            after=TextView.of(after),
-            hunks=line_hunks(before.split("\n"), after.split("\n")),
+            before=TextView.of("\n".join(shown.before)),
+            after=TextView.of("\n".join(shown.after)),
+            hunks=line_hunks(shown.before, shown.after),
             why=firing.rule.doc,
+            bindings=shown.bindings,
+            rule_text=shown.rule,
         )
+
+    def _names_at(self, step: Step) -> Names:
+        if step.id not in self._names:
+            self._names.clear()  # one step's rewrites are looked at after another's
+            self._names[step.id] = Names(step)
+        return self._names[step.id]
 
     def text(self, step: str, side: Any, start: int, count: int) -> Chunk:
         """Further lines of the program before or after a step."""
@@ -257,14 +266,6 @@ def rewrite_summary(firing: Any) -> RewriteSummary:
 
 
 def _brief(node: Any) -> str:
-    lines = _fragment(node).strip().split("\n")
-    last = lines[-1].strip()
-    first = lines[-2].strip() if last.startswith("return ") and len(lines) > 1 else last
-    return first if len(first) <= 90 else first[:89] + "…"
-
-
-def _fragment(node: Any) -> str:
-    """A piece of a program as text: the expression with its nearest operands."""
     if isinstance(node, Expr):
-        return short_constants(expression_text(node))
-    return script(node) if isinstance(node, Node) else html.escape(repr(node))
+        return brief(node)
+    return html.escape(script(node).strip().split("\n")[-1].strip()[:90] if isinstance(node, Node) else repr(node)[:90])

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias
 
 from ..core.errors import WorkbenchError
+from ..core.line_diff import Hunk
 
 SCHEMA_VERSION: Final = 1
 
@@ -46,6 +47,8 @@ def _plain(value: Any) -> Any:
         return value.to_json()
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, Hunk):
+        return value._asdict()
     if isinstance(value, tuple | list):
         return [_plain(item) for item in value]
     return value
@@ -107,16 +110,6 @@ class TextView(View):
         """The whole of `text`; a final newline opens no further line."""
         lines = tuple(text.removesuffix("\n").split("\n")) if text else ()
         return TextView(len(lines), (Chunk(0, lines),) if lines else ())
-
-
-@dataclass(frozen=True, slots=True)
-class Hunk(View):
-    """Lines [before_start, +before_count) became [after_start, +after_count); counted from 0."""
-
-    before_start: int
-    before_count: int
-    after_start: int
-    after_count: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,15 +16,15 @@ from ..core.module import IRModule
 from ..driver.text import function_text, script
 from ..relay.ir.expr import Function
 from .graph import graph_svg
-from .html import difference_html, difference_lines, plain, program_html, text_html, visible
+from .html import changes_html, plain, program_html, text_html, visible
 from .numerics import numerics_bundle
 from .provenance import listing, listing_text
 
 if TYPE_CHECKING:
+    from ..driver.difference import Difference
     from ..driver.llvm_passes import LlvmPasses
     from ..driver.session import Session
     from ..driver.trails import Provenance
-    from ..driver.view import TextDifference
     from ..schedule.schedule import Schedule
 
 Bundle = dict[str, str]
@@ -54,12 +54,12 @@ def text_bundle(text: str, form: str) -> Bundle:
     return {"text/plain": plain(text), "text/html": text_html(text)}
 
 
-def difference_bundle(difference: TextDifference) -> Bundle:
-    rows = difference_lines(difference.before, difference.after)
-    changes = "\n".join(f"{sign} {line}" for sign, line in rows) or f"{difference.title}: nothing changed"
+def difference_bundle(difference: Difference) -> Bundle:
+    """What changed, by kind: the first change of each written out."""
+    kinds = [(kind.heading, rows) for kind, rows in difference.opened()]
     return {
-        "text/plain": plain(changes),
-        "text/html": difference_html(difference.before, difference.after, difference.title),
+        "text/plain": plain(str(difference) or difference.summary),
+        "text/html": changes_html(difference.summary, kinds),
     }
 
 
@@ -150,7 +150,7 @@ def show_program(module: IRModule) -> Any:
     return _display(program_bundle(module))
 
 
-def show_difference(difference: TextDifference) -> Any:
+def show_difference(difference: Difference) -> Any:
     return _display(difference_bundle(difference))
 
 

@@ -23,14 +23,13 @@ from typing import Any
 from ...arith.nodes import Var as DimensionVar
 from ...core.equal import free_variables
 from ...core.module import IRModule
-from ...core.node import Node, map_children, post_order
+from ...core.node import Node, post_order
 from ...core.tensor import Tensor
 from ...core.text import DEDENT, INDENT, NEWLINE, Child, Piece, Text, layout
 from . import expr as e
 from . import types as t
-from .brief import brief
 from .operator import Operator
-from .plan import LEAVES, Plan, Scope, bound_variables, expressions, operands, pattern_variables
+from .plan import Plan, Scope, bound_variables, expressions, pattern_variables
 from .script_parse import parse
 from .script_values import (
     Names,
@@ -45,7 +44,7 @@ from .script_values import (
     value_script,
 )
 
-__all__ = ["constants_of", "expression_text", "parse", "script", "text"]
+__all__ = ["constants_of", "parse", "script", "text"]
 
 _HEADER = "@I.ir_module\nclass Module:\n"
 
@@ -70,51 +69,7 @@ def text(program: Node, name: str = "main") -> Text:
     if isinstance(program, t.TypeData):
         return _type_data_text(program)
     assert isinstance(program, e.Expr)
-    return layout(program, _Printer(program, name).pieces, "top")
-
-
-def expression_text(expr: e.Expr, depth: int = 3) -> str:
-    """A piece of a program for reading: the expression with operands down to `depth`, further ones by name.
-
-    Lines as in a script, without what surrounds them; not meant to be parsed.
-    """
-    cut = _cut(expr, depth)
-    if isinstance(cut, LEAVES):
-        return brief(cut)
-    lines = text(cut).text.rstrip("\n").split("\n")
-    if not isinstance(cut, e.Function):
-        lines = [line[4:] for line in lines[2:] if " = R.free_var(" not in line]
-    return "\n".join(lines)
-
-
-def _cut(root: e.Expr, depth: int) -> e.Expr:
-    """`root` with operands beyond `depth` replaced by variables; functions called in it stay whole."""
-    near: dict[int, int] = {id(root): 0}
-    order: list[e.Expr] = [root]
-    for expr in order:
-        level = near[id(expr)]
-        for operand in operands(expr):
-            inside = level < depth or isinstance(expr, e.Function)
-            if inside and id(operand) not in near and not isinstance(operand, LEAVES):
-                near[id(operand)] = level + 1
-                order.append(operand)
-    made: dict[int, Node] = {}
-    for expr in expressions(root):
-        if id(expr) in near:
-            made[id(expr)] = map_children(expr, lambda child: _shown(child, made))
-    found = made.get(id(root), root)
-    assert isinstance(found, e.Expr)
-    return found
-
-
-def _shown(child: Node, made: dict[int, Node]) -> Node:
-    if isinstance(child, e.Clause):
-        return map_children(child, lambda part: _shown(part, made))
-    if id(child) in made or not isinstance(child, e.Expr) or isinstance(child, LEAVES):
-        return made.get(id(child), child)
-    name = child.op.name.rsplit(".", 1)[-1] if isinstance(child, e.Call) and isinstance(child.op, Operator) else "value"
-    made[id(child)] = e.Var(name)
-    return made[id(child)]
+    return layout(program, Printer(program, name).pieces, "top")
 
 
 def constants_of(program: Any) -> dict[str, Tensor]:
@@ -144,14 +99,14 @@ def _type_data_text(data: t.TypeData) -> Text:
     return Text("\n".join([head, f"class {identifier(data.header)}:", *shown]) + "\n", [])
 
 
-class _Printer:
+class Printer:
     """Layout of one function: names for everything, then pieces on demand."""
 
-    def __init__(self, root: e.Expr, name: str) -> None:
+    def __init__(self, root: e.Expr, name: str, names: Names | None = None) -> None:
         self.root = root
         self.name = name
         self.plan = Plan(root)
-        self.names = Names()
+        self.names = Names() if names is None else names
         self.declared = self._declare()
         kernels = self._kernels()
         for expr in [root, *self.plan.order]:
@@ -176,7 +131,7 @@ class _Printer:
         if expr is self.root and isinstance(expr, e.Function):
             return
         if isinstance(expr, e.Function) and expr.is_primitive:
-            self.names.choose(expr, _kernel_name(expr))
+            self.names.choose(expr, kernel_name(expr))
         else:
             kernels.get(id(expr), self.names).number(expr, "f" if isinstance(expr, e.Function) else "v")
 
@@ -355,7 +310,7 @@ class _Printer:
         return [f"{operator_text(call.op)}{given}(", *_separated(call.args), *attributes, ")"]
 
 
-def _kernel_name(function: e.Function) -> str:
+def kernel_name(function: e.Function) -> str:
     """A primitive function by its operators: fused_conv2d_add_relu."""
     called = [expr.op for expr in expressions(function.body) if isinstance(expr, e.Call)]
     names = [op.name.rsplit(".", 1)[-1] for op in called if isinstance(op, Operator)]
@@ -369,7 +324,7 @@ def operator_text(op: Operator) -> str:
     return f"R.op[{quoted(op.name)}]"
 
 
-def _annotated(clause: e.Clause, printer: _Printer) -> list[e.Var]:
+def _annotated(clause: e.Clause, printer: Printer) -> list[e.Var]:
     return [variable for variable in pattern_variables(clause.lhs) if printer.annotation(variable)]
 
 

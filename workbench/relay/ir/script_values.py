@@ -8,7 +8,7 @@ from __future__ import annotations
 import enum
 import keyword
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -32,7 +32,10 @@ RESERVED = frozenset({"R", "G", "T", "I", "_", "True", "False", "None"})
 class Names:
     """Identifiers for variables of all kinds: unique, near to what the program calls them."""
 
-    def __init__(self) -> None:
+    def __init__(self, wishes: Mapping[int, str] | None = None, spared: Collection[str] = ()) -> None:
+        """`wishes` are names of values by identity, given where they are free; no number gives a name of `spared`."""
+        self._wishes = wishes or {}
+        self._spared = spared
         self._taken: set[str] = set(RESERVED)
         self._counts: dict[str, int] = {}
         self._chosen: dict[int, str] = {}
@@ -54,17 +57,26 @@ class Names:
         """The identifier of `thing`, made from `hint` the first time."""
         known = self._chosen.get(id(thing))
         if known is None:
+            hint = self._wishes.get(id(thing), hint)
             known = self._chosen[id(thing)] = self._unique(identifier(hint))
         return known
 
     def number(self, thing: Any, prefix: str = "v") -> str:
-        """The identifier of something that has no name: v0, v1, ..."""
+        """The identifier of something that has no name: as is wished, else v0, v1, ..."""
+        if id(thing) in self._wishes:
+            return self.choose(thing, prefix)
         while True:
             count = self._counts.get(prefix, 0)
             self._counts[prefix] = count + 1
-            if f"{prefix}{count}" not in self._taken:
+            name = f"{prefix}{count}"
+            if name not in self._taken and name not in self._spared:
                 break
-        return self.choose(thing, f"{prefix}{count}")
+        return self.choose(thing, name)
+
+    @property
+    def known(self) -> Mapping[int, str]:
+        """The names given so far, by identity."""
+        return self._chosen
 
     def _unique(self, name: str) -> str:
         unique, count = name, self._counts.get(f"{name}_", 0)

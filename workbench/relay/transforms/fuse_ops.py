@@ -143,7 +143,7 @@ class _Fuser:
         origin.derived(call, *members)
         for expr in members:
             origin.derived(inner[id(expr)], expr)
-        rewrite.fired(FUSE, sink, call, started)
+        rewrite.fired(FUSE, sink, call, started, matched=members)
         return call
 
 

@@ -14,14 +14,21 @@ import difflib
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Final
-
-from workbench.views.schema import Hunk
+from typing import Final, NamedTuple
 
 # Above this many pairs of lines between two anchors, the whole stretch counts as replaced.
 _PAIR_LIMIT: Final = 1_000_000
 
 _Region = tuple[int, int, int, int]
+
+
+class Hunk(NamedTuple):
+    """Lines of one text that stand for lines of another; counts may be 0, lines are counted from 0."""
+
+    before_start: int
+    before_count: int
+    after_start: int
+    after_count: int
 
 
 def line_hunks(before: Sequence[str], after: Sequence[str]) -> tuple[Hunk, ...]:

@@ -8,8 +8,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.views.diff import line_hunks
-from workbench.views.schema import Hunk
+from workbench.core.line_diff import Hunk, line_hunks
 
 LINES = st.lists(st.sampled_from(["a", "b", "c", "d", "x = 1", ""]), max_size=30)
 

@@ -1,0 +1,203 @@
+"""Differences of programs: what a step did, statement by statement, whatever the values are called."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+
+import workbench as wb
+from tests.models import light_model
+from tests.property.relay_checks import relay_passes
+from tests.property.relay_programs import random_program
+from workbench import relay
+from workbench.core.errors import WorkbenchError
+from workbench.driver.difference import Difference, text_changes, text_difference
+from workbench.driver.graph_difference import graph_changes
+from workbench.relay.ir import expr as e
+from workbench.relay.ir.listing import listing
+
+
+@pytest.fixture(scope="module")
+def resnet() -> Any:
+    session = wb.open(light_model("resnet50"))
+    assert len(session.relay) == 1
+    return session
+
+
+def rows_by_sign(difference: Any) -> tuple[Counter[str], Counter[str]]:
+    rows = [row for change in difference.changes for row in change.rows]
+    return Counter(line for sign, line in rows if sign == "-"), Counter(line for sign, line in rows if sign == "+")
+
+
+# --- what a step did ---
+
+
+def test_alike_changes_are_one_kind(resnet: Any) -> None:
+    difference = resnet["FuseOps"].diff()
+    convolutions = [kind for kind in difference.kinds if "fused_conv2d_add_relu" in kind.title]
+    assert convolutions[0].title == "fuse: nn.conv2d + add + nn.relu -> fused_conv2d_add_relu"
+    assert len(convolutions[0].changes) == 33 and len(difference.kinds) <= 10
+    assert sum(len(kind.changes) for kind in difference.kinds) == len(difference.changes) == 58
+
+
+def test_a_display_opens_the_first_of_each_kind_and_at_most_forty_lines(resnet: Any) -> None:
+    difference = resnet["FuseOps"].diff()
+    shown = str(difference).split("\n")
+    assert sum(line[0] in "+-" for line in shown) <= 40
+    assert shown[0] == "FuseOps: 58 changes of 8 kinds, 586 lines"
+    for kind in difference.kinds:
+        assert f"@ {kind.heading}" in shown, "a kind without room is still named"
+    assert any("more lines" in line for line in shown)
+
+
+def test_what_a_rule_decomposes_and_what_folds_with_it_is_one_change(resnet: Any) -> None:
+    assert [len(kind.changes) for kind in resnet["SimplifyInference"].diff().kinds] == [53]
+    assert [len(kind.changes) for kind in resnet["FoldConstant"].diff().kinds] == [53]
+    assert [kind.title for kind in resnet["FoldScaleAxis"].diff().kinds] == [
+        "scale-after: nn.conv2d + multiply -> multiply + nn.conv2d"
+    ]
+
+
+def test_an_operator_edited_in_the_text_shows_itself_and_its_neighbours_only(resnet: Any) -> None:
+    lines = resnet["FoldConstant#2"].program["main"].script().split("\n")
+    places = [number for number, line in enumerate(lines) if "R.nn.relu(" in line]
+    at = places[20]
+    lines[at] = lines[at].replace("R.nn.relu(", "R.nn.leaky_relu(").replace(")", ", alpha=0.1)")
+    edited = resnet["FoldConstant#2"].edit("\n".join(lines))
+    (change,) = edited["Edit"].diff().changes
+    assert [sign for sign, _ in change.rows] == ["-", " ", "+", " "]
+    assert "nn.relu(" in change.rows[0][1] and "nn.leaky_relu(" in change.rows[2][1]
+
+
+def test_an_operator_put_in_renames_nothing(resnet: Any) -> None:
+    lines = resnet["FoldConstant#2"].program["main"].script().split("\n")
+    at = next(number for number, line in enumerate(lines) if "R.nn.relu(" in line)
+    name = lines[at].split(" = ")[0].strip()
+    lines.insert(at + 1, f"    extra = R.nn.relu({name})")
+    users = [number for number in range(at + 2, len(lines)) if f"({name}," in lines[number]]
+    lines[users[0]] = lines[users[0]].replace(f"({name},", "(extra,")
+    (change,) = resnet["FoldConstant#2"].edit("\n".join(lines))["Edit"].diff().changes
+    assert change.size <= 4, change.rows
+
+
+def test_branches_are_compared_by_what_they_stem_from(resnet: Any) -> None:
+    lines = resnet["FoldConstant#2"].program["main"].script().split("\n")
+    at = [number for number, line in enumerate(lines) if "R.nn.relu(" in line][20]
+    lines[at] = lines[at].replace("R.nn.relu(", "R.nn.leaky_relu(").replace(")", ", alpha=0.1)")
+    edited = resnet["FoldConstant#2"].edit("\n".join(lines))
+    image = {"gpu_0/data_0": np.zeros((1, 3, 224, 224), np.float32)}
+    (change,) = wb.compare(resnet, edited, image, repeat=1).diff("FuseOps").changes
+    assert change.kind == "fused_conv2d_add_relu -> fused_conv2d_add_leaky_relu" and change.size <= 16
+
+
+def test_sessions_that_share_no_step_are_compared_by_likeness() -> None:
+    def opened(factor: float) -> Any:
+        x = relay.var("x", shape=(4,), dtype="float32")
+        return wb.open(relay.Function([x], relay.nn.relu(relay.multiply(relay.exp(x), relay.const(factor)))))
+
+    (change,) = wb.compare(opened(2.0), opened(3.0), {"x": np.ones(4, np.float32)}).diff("InferType").changes
+    assert change.kind == "multiply changed" and change.size == 2
+
+
+def test_a_step_that_changed_nothing_says_nothing(resnet: Any) -> None:
+    difference = resnet["InferType"].diff()
+    assert not difference and str(difference) == "" and difference.summary == "InferType: nothing changed"
+
+
+def test_functions_that_appear_are_one_kind(resnet: Any) -> None:
+    kinds = {kind.title: kind for kind in resnet["Lower"].diff().kinds}
+    assert len(kinds["functions new"].changes) == len(resnet.kernels)
+    first = wb.open(relay.Function([], relay.const(1.0)))["Import"].diff()
+    assert [kind.title for kind in first.kinds] == ["functions new"]
+
+
+def test_parameters_and_results_are_the_functions_own_lines() -> None:
+    x, y = (relay.var(name, shape=(4,), dtype="float32") for name in "xy")
+    session = wb.open(relay.Function([x, y], relay.exp(x)))
+    text = session["InferType"].script().replace("return v0", "return y")
+    (change, gone) = session["InferType"].edit(text)["Edit"].diff().changes
+    assert change.kind == "the function's own lines"
+    assert [line.strip() for _, line in change.rows] == ["return v0", "return y"]
+    assert gone.kind == "exp gone"
+
+
+def test_a_step_that_failed_differs_in_nothing() -> None:
+    @wb.transform.module_pass(opt_level=0, name="Fails")
+    def fails(module: Any, context: Any) -> Any:
+        raise WorkbenchError("E-TEST", "not today")
+
+    x = relay.var("x", shape=(4,), dtype="float32")
+    session = wb.open(relay.Function([x], relay.exp(x))).rerun(insert={"InferType": fails})
+    assert session["Fails"].error is not None and not session["Fails"].diff()
+
+
+# --- texts ---
+
+
+def test_stretches_of_text_that_differ_alike_are_of_one_kind() -> None:
+    before = "for i in range(8):\n    a = 1\nx\ny\nz\nfor j in range(16):\n    b = 1"
+    after = before.replace("range(8)", "range(4)").replace("range(16)", "range(2)")
+    kinds = text_difference("t", before, after).kinds
+    assert [(kind.title, len(kind.changes)) for kind in kinds] == [
+        ("for i in range(#): -> for i in range(#):", 1),
+        ("for j in range(#): -> for j in range(#):", 1),
+    ]
+
+
+@pytest.mark.parametrize(("before", "after"), [("", "a"), ("a", ""), ("", ""), ("a\nb", "b\na"), ("\n\n", "\n")])
+def test_every_line_that_differs_is_in_a_change(before: str, after: str) -> None:
+    changes = text_changes("f", before, after)
+    assert (before.rstrip("\n") != after.rstrip("\n")) == bool(changes)
+    removed, added = rows_by_sign(Difference("t", changes))
+    assert Counter(before.rstrip("\n").split("\n") if before else []) - removed + added >= Counter()
+
+
+# --- the invariants, on random programs and passes ---
+
+
+@pytest.mark.parametrize("begin", range(0, 200, 50))
+def test_lines_taken_out_and_put_in_lead_from_one_text_to_the_other(begin: int) -> None:
+    """On random programs and single passes: no line is lost, invented or shown twice."""
+    changed = 0
+    for seed in range(begin, begin + 50):
+        module = relay.transform.InferType()(random_program(seed).mod)
+        passes = sorted(relay_passes())
+        session = wb.open(module)
+        try:
+            inserted = session.rerun(insert={"Import": passes[seed % len(passes)]})
+            step = inserted[1].step
+        except WorkbenchError:
+            continue
+        if step.error is not None or not step.changed:
+            continue
+        changed += require_whole(step)
+    assert changed >= 3, "hardly any pass changed a program"
+
+
+def require_whole(step: Any) -> int:
+    from workbench.driver.difference import step_difference
+
+    before, after = step.previous.stage.module, step.stage.module
+    by_function: dict[str, list[Any]] = {}
+    for change in step_difference(step).changes:
+        by_function.setdefault(change.function, []).append(change)
+    for name, changes in by_function.items():
+        one, other = before.functions.get(name), after.functions.get(name)
+        if not isinstance(one, e.Function) or not isinstance(other, e.Function):
+            continue
+        removed, added = rows_by_sign(Difference("", tuple(changes)))
+        old, new = listing(one, name), listing(other, name)
+        assert sum(removed.values()) <= len(old.lines) and sum(added.values()) <= len(new.lines)
+        assert len(old.lines) - sum(removed.values()) + sum(added.values()) == len(new.lines)
+    return 1
+
+
+def test_programs_without_known_origins_are_all_gone_and_all_new() -> None:
+    x = relay.var("x", shape=(4,), dtype="float32")
+    changes = graph_changes(
+        "f", relay.Function([x], relay.exp(x)), relay.Function([x], relay.log(x)), lambda node: (), {}
+    )
+    assert [change.kind for change in changes] == ["the function's own lines", "exp gone", "log new"]

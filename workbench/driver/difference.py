@@ -1,0 +1,229 @@
+"""What a step changed, as text: changes by what they did, the first of each kind open.
+
+    difference = s["FuseOps"].diff()
+    print(difference)                  # the kinds of changes, how often each, one of each written out
+    difference.changes[0].rows         # (("-", "    v1 = R.nn.conv2d(x, ..."), ..., ("+", "    def fused_conv2d..."))
+
+Relay functions are compared by the origins that the step recorded (`graph_difference`), functions of loop programs and
+whatever else is text line by line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
+
+from .._lazy import views
+from ..core.line_diff import line_hunks
+from ..core.module import IRModule
+from ..core.node import post_order, traced_nodes
+from ..core.origin import OriginTable
+from ..relay.ir import expr as r
+from .counterparts import counterparts
+from .graph_difference import KIND, Change, Row, Sources, graph_changes
+from .origin_index import Resolver
+from .text import function_text
+
+if TYPE_CHECKING:
+    from .history import Step
+
+_OPEN: Final = 40
+"""Changed lines that are written out in one display; of further kinds the text says only how often they are."""
+_NUMBER = re.compile(r"\d+")
+_AROUND: Final = 2
+"""Unchanged lines around changed ones where texts are compared."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Changes that did the same in several places."""
+
+    title: str
+    changes: tuple[Change, ...]
+
+    @property
+    def heading(self) -> str:
+        """The title, how often, and where else."""
+        places = list(dict.fromkeys(change.function for change in self.changes if change.function))
+        where = (
+            f" in {', '.join(places[:3])}{' ...' if len(places) > 3 else ''}" if places != ["main"] and places else ""
+        )
+        often = f"  ×{len(self.changes)}" if len(self.changes) > 1 else ""
+        return f"{self.title}{often}{where}"
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The changes between two versions of a program."""
+
+    title: str
+    changes: tuple[Change, ...]
+
+    @cached_property
+    def kinds(self) -> tuple[Kind, ...]:
+        """The changes by kind, the most frequent first."""
+        found: dict[str, list[Change]] = {}
+        for change in self.changes:
+            found.setdefault(change.kind, []).append(change)
+        kinds = (Kind(title, tuple(changes)) for title, changes in found.items())
+        return tuple(sorted(kinds, key=lambda kind: -len(kind.changes)))
+
+    @property
+    def summary(self) -> str:
+        """One line: how much changed."""
+        if not self.changes:
+            return f"{self.title}: nothing changed"
+        lines = sum(change.size for change in self.changes)
+        count, kinds = len(self.changes), len(self.kinds)
+        return f"{self.title}: {count} change{_s(count)} of {kinds} kind{_s(kinds)}, {lines} lines"
+
+    def opened(self) -> list[tuple[Kind, tuple[Row, ...]]]:
+        """Each kind with the lines of its first change, as far as there is room; then without lines."""
+        room, shown = _OPEN, []
+        for kind in self.kinds:
+            rows = kind.changes[0].rows
+            changed = [index for index, (sign, _) in enumerate(rows) if sign in "+-"]
+            if room <= 0:
+                shown.append((kind, ()))
+                continue
+            cut = changed[room] if len(changed) > room else len(rows)
+            left = len(changed) - room
+            shown.append((kind, (*rows[:cut], ("@", f"{left} more lines")) if left > 0 else rows))
+            room -= len(changed)
+        return shown
+
+    def __bool__(self) -> bool:
+        return bool(self.changes)
+
+    def __str__(self) -> str:
+        if not self.changes:
+            return ""
+        written = [self.summary]
+        for kind, rows in self.opened():
+            written += [f"@ {kind.heading}", *(f"{sign} {line}" for sign, line in rows)]
+        return "\n".join(written)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        return views().difference_bundle(self)
+
+
+def _s(count: int) -> str:
+    return "" if count == 1 else "s"
+
+
+def step_difference(step: Step) -> Difference:
+    """What a step did to the program before it; of the first step, all functions are new."""
+    before = step.previous.stage.module if step.previous is not None else IRModule({})
+    if not step.changed:
+        return Difference(step.label, ())
+    resolve = origins_before(step)
+    rules: dict[int, list[str]] = {}
+    for firing in step.firings:
+        for source in resolve(firing.before):
+            rules.setdefault(id(source), []).append(firing.rule.name)
+    return Difference(step.label, _changes(before, step.stage.module, lambda one, other: resolve, rules))
+
+
+def origins_before(step: Step) -> Sources:
+    """Which expressions before a step one after it (or made by it) comes from."""
+    return Resolver(step.origins, {id(node): frozenset((node,)) for node in _nodes(step.previous)})
+
+
+def branch_difference(title: str, one: Step, other: Step) -> Difference:
+    """How the programs of two steps differ of which neither was made from the other.
+
+    What stems from the same expressions of the last step that both share is taken for the same; where they share
+    none, what is alike.
+    """
+    shared = [mine for mine, theirs in zip(one.path, other.path, strict=False) if mine is theirs]
+    sources_of = _by_ancestors(shared[-1], one, other) if shared else _by_likeness
+    return Difference(title, _changes(one.stage.module, other.stage.module, sources_of, {}))
+
+
+def text_difference(title: str, before: str, after: str) -> Difference:
+    """How two texts differ, line by line."""
+    return Difference(title, text_changes("", before, after))
+
+
+def _by_ancestors(shared: Step, one: Step, other: Step) -> Callable[[r.Expr, r.Expr], Sources]:
+    ours, theirs = _stems(shared, one), _stems(shared, other)
+
+    def sources_of(before: r.Expr, after: r.Expr) -> Sources:
+        by_stem: dict[int, list[Any]] = {}
+        for node in traced_nodes(before):
+            for stem in ours(node):
+                by_stem.setdefault(id(stem), []).append(node)
+        return lambda node: (found for stem in theirs(node) for found in by_stem.get(id(stem), ()))
+
+    return sources_of
+
+
+def _stems(shared: Step, last: Step) -> Sources:
+    """Which nodes of an earlier step's program those of a later one come from."""
+    resolve = Resolver(OriginTable(), {id(node): frozenset((node,)) for node in _nodes(shared)})
+    for step in last.path[len(shared.path) :]:
+        resolve = Resolver(step.origins, {id(node): resolve(node) for node in _nodes(step.previous)})
+    return resolve
+
+
+def _nodes(step: Step | None) -> Iterable[Any]:
+    return traced_nodes(list(step.stage.module.functions.values())) if step is not None else ()
+
+
+def _by_likeness(before: r.Expr, after: r.Expr) -> Sources:
+    old = [node for node in post_order(before) if isinstance(node, (r.Expr, r.Clause))]
+    found = counterparts(after, before)
+    return lambda expr: (old[found[id(expr)]],) if id(expr) in found else ()
+
+
+def _changes(
+    before: IRModule,
+    after: IRModule,
+    sources_of: Callable[[r.Expr, r.Expr], Sources],
+    rules: Mapping[int, Sequence[str]],
+) -> tuple[Change, ...]:
+    changes: list[Change] = []
+    old = {**before.type_definitions, **before.functions}
+    new = {**after.type_definitions, **after.functions}
+    for name in dict.fromkeys([*old, *new]):
+        one, other = old.get(name), new.get(name)
+        if one is other:
+            continue
+        if isinstance(one, r.Expr) and isinstance(other, r.Expr):
+            changes += graph_changes(name, one, other, sources_of(one, other), rules)
+        elif one is None or other is None:
+            sign, what = ("+", "new") if one is None else ("-", "gone")
+            lines = _lines(function_text(name, other if one is None else one).text)
+            changes.append(Change(name, f"functions {what}", tuple((sign, line) for line in lines)))
+        else:
+            changes += text_changes(name, function_text(name, one).text, function_text(name, other).text)
+    return tuple(changes)
+
+
+def _lines(text: str) -> list[str]:
+    return text.rstrip("\n").split("\n") if text else []
+
+
+def text_changes(name: str, before: str, after: str) -> tuple[Change, ...]:
+    """Two texts line by line: one change a stretch of lines that differ, with a few lines around it."""
+    old, new = _lines(before), _lines(after)
+    changes: list[Change] = []
+    for hunk in line_hunks(old, new):
+        removed = old[hunk.before_start : hunk.before_start + hunk.before_count]
+        added = new[hunk.after_start : hunk.after_start + hunk.after_count]
+        above = old[max(0, hunk.before_start - _AROUND) : hunk.before_start]
+        below = old[hunk.before_start + hunk.before_count :][:_AROUND]
+        signed: list[tuple[str, Sequence[str]]] = [(" ", above), ("-", removed), ("+", added), (" ", below)]
+        rows = tuple((sign, line) for sign, lines in signed for line in lines)
+        changes.append(Change(name, _text_kind(removed, added), rows))
+    return tuple(changes)
+
+
+def _text_kind(removed: Sequence[str], added: Sequence[str]) -> str:
+    """The first lines that differ, without their numbers: the same step on many functions is of one kind."""
+    first = " -> ".join(_NUMBER.sub("#", lines[0].strip()) for lines in (removed, added) if lines)
+    sign = "" if removed and added else "- " if removed else "+ "
+    return f"{sign}{first if len(first) <= KIND else first[: KIND - 1] + '…'}"
