@@ -16,7 +16,7 @@ SMOKE_FOLDERS := core arith target te tir relay schedule
 SMOKE_FILES := test_tiny test_architecture test_lint frontend/onnx/test_errors frontend/onnx/test_tensors \
     frontend/onnx/test_guards lower/test_arguments lower/test_branches analysis/test_affine analysis/test_dependence \
     codegen/test_statements codegen/test_text codegen/test_fast_functions runtime/test_calls \
-    driver/test_history driver/test_text views/test_schema views/test_diff ui/test_protocol ui/test_screens \
+    driver/test_history driver/test_text views/test_schema ui/test_protocol ui/test_screens \
     teach/test_checks
 SMOKE_LEFT_OUT := core/test_child core/test_whole_file core/test_text relay/test_expr_functor relay/transforms/test_passes \
     schedule/test_rules
