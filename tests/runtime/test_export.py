@@ -65,6 +65,46 @@ def test_a_library_loads_and_runs(library: Path) -> None:
         loaded.export_library("again.so")
 
 
+def test_a_path_that_was_loaded_gives_what_it_holds_now(tmp_path: Path) -> None:
+    """The dynamic linker answers a known path with what it loaded first: old code, and a good file called damaged."""
+    path = tmp_path / "again.so"
+    held = []
+    for number in (1.0, 2.0, 3.0):
+        build(ADD_ONE.replace("1.0", str(number))).export_library(str(path))
+        held.append(load_module(str(path)))
+        held.append(load_module(str(path)))
+    build(ADD_ONE.replace("float32", "int32").replace("(1.0)", "(9)")).export_library(str(path))
+    for at, loaded in enumerate([*held, load_module(str(path))]):
+        dtype, expected = ("float32", 1 + at // 2) if at < len(held) else ("int32", 9)
+        loaded["f"](np.zeros(4, dtype), found := np.zeros(4, dtype))
+        assert (found == expected).all(), at
+
+
+def test_names_of_files_that_change_places_are_followed(tmp_path: Path) -> None:
+    one, other = tmp_path / "one.so", tmp_path / "other.so"
+    for path, number in ((one, 1.0), (other, 2.0)):
+        build(ADD_ONE.replace("1.0", str(number))).export_library(str(path))
+        load_module(str(path))
+    aside = one.rename(tmp_path / "aside.so")
+    other.rename(one)
+    aside.rename(other)
+    for path, number in ((one, 2.0), (other, 1.0)):
+        load_module(str(path))["f"](np.zeros(4, "float32"), found := np.zeros(4, "float32"))
+        assert (found == number).all()
+
+
+def test_weights_of_a_path_that_was_loaded_are_those_of_now(tmp_path: Path) -> None:
+    import workbench as wb
+    from workbench import relay
+
+    path, x = tmp_path / "model.so", relay.var("x", shape=(2, 3))
+    for number in (1.0, 2.0):
+        weight = relay.const(np.full((4, 3), number, "float32"))
+        wb.open(relay.Function([x], relay.nn.dense(x, weight))).build().export_library(str(path))
+        (found,) = load_module(str(path)).run({"x": np.ones((2, 3), "float32")}).values()
+        assert (found == 3 * number).all()
+
+
 def test_a_library_serves_a_c_program(library: Path, tmp_path: Path) -> None:
     """The packed symbol is called from C, without Python."""
     source = tmp_path / "main.c"

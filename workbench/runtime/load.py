@@ -16,6 +16,7 @@ from .guards import Guard
 from .model import CompiledModel, KernelCall, TensorSpec
 from .module import Module
 from .native.loader import library as native_runtime
+from .own_file import as_written
 from .packed import PackedFunc
 
 _PREFIX = "__tvm_ffi_"
@@ -25,9 +26,9 @@ def load(path: Path) -> Module | CompiledModel:
     """See `runtime.load_module`."""
     record = read_record(path)
     native_runtime()  # first, so that the library shares its pool
-    loaded = _open(path)
     try:
-        return _described(record, loaded, path)
+        with as_written(path) as file:
+            return _described(record, _open(path, file), file)
     except (LookupError, TypeError, ValueError, AttributeError) as error:
         raise WorkbenchError(
             "E-LOAD-DAMAGED",
@@ -50,11 +51,11 @@ def _described(record: dict[str, Any], loaded: Any, path: Path) -> Module | Comp
     return _model(record, module, path)
 
 
-def _open(path: Path) -> Any:
+def _open(path: Path, file: Path) -> Any:
     import tvm_ffi
 
     try:
-        return tvm_ffi.load_module(str(path.resolve()))
+        return tvm_ffi.load_module(str(file))
     except (RuntimeError, ValueError, OSError) as error:
         raise WorkbenchError(
             "E-LOAD-FAILED", f"{path.name} cannot be loaded", where=str(path), found=str(error).splitlines()[0][:300]
@@ -85,7 +86,7 @@ def _constants(path: Path, specs: tuple[TensorSpec, ...], offsets: list[int]) ->
     """The constants, as views of the library's own section."""
     if not specs:
         return []
-    handle = ctypes.CDLL(str(path.resolve()))
+    handle = ctypes.CDLL(str(path))
     base = ctypes.addressof(ctypes.c_char.in_dll(handle, CONSTANTS_SYMBOL))
     arrays: list[np.ndarray] = []
     for spec, offset in zip(specs, offsets, strict=True):

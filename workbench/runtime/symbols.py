@@ -11,11 +11,13 @@ from __future__ import annotations
 import ctypes
 import ctypes.util
 from collections.abc import Iterable
+from contextlib import nullcontext
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
 from ..core.errors import WorkbenchError
+from .own_file import as_written
 
 OBJECT_MARK: Final = "; workbench object code for "
 """Begins a text that carries object code: the machine, a blank, the bytes in base64."""
@@ -26,7 +28,9 @@ _libraries: list[Any] = []
 def load_library(path: str | Path) -> None:
     """Load a shared library whose functions compiled code calls.  Raises `WorkbenchError` E-EXTERN-LIBRARY."""
     try:
-        _libraries.append(ctypes.CDLL(str(path), mode=ctypes.RTLD_LOCAL))
+        # A name without a folder is looked for by the system; a file is loaded as it is now.
+        with as_written(Path(path)) if Path(path).exists() else nullcontext(path) as file:
+            _libraries.append(ctypes.CDLL(str(file), mode=ctypes.RTLD_LOCAL))
     except OSError as error:
         raise WorkbenchError(
             "E-EXTERN-LIBRARY", "the library of C functions cannot be loaded", where=str(path), found=str(error)[:200]

@@ -1,0 +1,33 @@
+"""C functions of libraries that were loaded for compiled code."""
+
+from __future__ import annotations
+
+import ctypes
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from workbench.core.errors import WorkbenchError
+from workbench.runtime import symbols
+from workbench.runtime.native.build import find_compiler
+
+
+def test_a_library_compiled_again_is_loaded_again(tmp_path: Path) -> None:
+    """The linker knows the path: the functions of the first version were found for ever."""
+    compiler = find_compiler()
+    assert compiler is not None
+    source, library = tmp_path / "seven.c", tmp_path / "seven.so"
+    for number in (7, 8):
+        library.unlink(missing_ok=True)
+        source.write_text(f"int workbench_test_number(void) {{ return {number}; }}\n")
+        subprocess.run([*compiler, "-shared", "-fPIC", "-o", str(library), str(source)], check=True)
+        symbols.load_library(library)
+        found = ctypes.CFUNCTYPE(ctypes.c_int)(symbols.address_of("workbench_test_number"))
+        assert found() == number
+
+
+@pytest.mark.parametrize("name", ["no-such-library.so", "/no/such/library.so"])
+def test_a_library_that_is_not_there_is_named(name: str) -> None:
+    with pytest.raises(WorkbenchError, match="E-EXTERN-LIBRARY"):
+        symbols.load_library(name)
