@@ -155,3 +155,61 @@ def test_branches_are_a_tree_of_what_was_tried() -> None:
     assert lines[2].startswith("* 2  from 1 after InferType: +Edit")
     assert edited.branches[1].plan == unfused.plan
     assert [branch.plan for branch in session.branches] == [session.plan, unfused.plan, edited.plan]
+
+
+YARDSTICK = RuleTable("yardstick")
+
+
+@YARDSTICK.rule("power-of-negative", op("sqrt", any_("x")))
+def power_of_negative(m: Any) -> Any:
+    """sqrt(x) is (-x) to the power of a half: NaN for all but 0."""
+    return relay.power(relay.negative(m["x"]), relay.const(np.float32(0.5)))
+
+
+@YARDSTICK.rule("third", op("multiply", any_("x"), any_("y")))
+def third(m: Any) -> Any:
+    """x * y is x / y / 3."""
+    return relay.divide(relay.divide(m["x"], m["y"]), relay.const(np.float32(3)))
+
+
+@YARDSTICK.rule("minus-41", op("add", any_("x"), any_("y")))
+def minus_41(m: Any) -> Any:
+    """x + y is x - 41."""
+    return relay.subtract(m["x"], relay.const(np.int32(41)))
+
+
+@pytest.mark.parametrize(
+    ("build", "dtype", "values"),
+    [
+        (relay.sqrt, "float32", [4, 0, 0, 0]),  # one NaN
+        (lambda x: relay.multiply(x, relay.const(np.float32(1))), "float32", [1e-4] * 4),  # less than 0.001 apart
+        (lambda x: relay.add(x, relay.const(np.int32(7))), "int32", [10**6, 2 * 10**6, 0, 0]),  # a share of 0.00005
+    ],
+    ids=["NaN", "small", "integers"],
+)
+def test_the_first_wrong_rewrite_and_the_check_use_one_yardstick(
+    own_passes: None, build: Any, dtype: str, values: list[float]
+) -> None:
+    """It had a rule of its own and answered None where the check names the step."""
+
+    @relay.transform.function_pass(opt_level=0, name="Wrong")
+    def Wrong(function: Any, mod: Any, ctx: Any) -> Any:
+        return apply_rules(function, YARDSTICK)
+
+    x = relay.var("x", shape=(4,), dtype=dtype)
+    session = wb.open(relay.Function([x], build(x))).rerun(insert={"InferType": Wrong})
+    inputs = {"x": np.array(values, dtype)}
+    assert session.check_numerics(inputs).first_wrong == "Wrong"
+    wrong = session["Wrong"].first_wrong_rewrite(inputs)
+    assert wrong.number == 0 and wrong.error > 0 and "expected" in str(wrong)
+
+
+def test_a_step_with_another_number_of_outputs_has_a_wrong_rewrite(own_passes: None) -> None:
+    @relay.transform.function_pass(opt_level=0, name="More")
+    def More(function: Any, mod: Any, ctx: Any) -> Any:
+        return relay.Function(function.params, relay.Tuple([apply_rules(function, WRONG).body, function.params[0]]))
+
+    x = relay.var("x", shape=(2,), dtype="float32")
+    session = wb.open(relay.Function([x], relay.nn.relu(relay.nn.relu(x)))).rerun(insert={"InferType": More})
+    wrong = session["More"].first_wrong_rewrite({"x": np.ones(2, np.float32)})
+    assert wrong is not None and "how many" in str(wrong)

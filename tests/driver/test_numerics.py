@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +22,7 @@ from workbench.codegen.llvm.contained import Contained, unit_of
 from workbench.core.dtype import DataType
 from workbench.core.module import IRModule
 from workbench.core.node import substitute
-from workbench.core.transform import PassContext, function_pass, module_pass
+from workbench.core.transform import PASSES, PassContext, function_pass, module_pass
 from workbench.driver.history import History
 from workbench.driver.numerics.compare import compare
 from workbench.driver.numerics.forms import flat_form
@@ -389,3 +391,79 @@ def test_the_first_wrong_rewrite_takes_inputs_by_name() -> None:
     session, inputs, text = two_inputs()
     edited = session.edit(relay=text.replace(SIGNATURE, TURNED), at="InferType")
     assert edited["Edit"].first_wrong_rewrite(inputs) is None
+
+
+def test_a_pass_may_drop_a_parameter_that_nothing_reads() -> None:
+    x, y = relay.var("x", shape=(3,)), relay.var("y", shape=(3,))
+
+    @relay.transform.function_pass(opt_level=0, name="Drop")
+    def drop(function: Any, module: Any, context: Any) -> Any:
+        return relay.Function(function.params[:1], function.body)
+
+    session = wb.open(relay.Function([x, y], relay.exp(x))).rerun(insert={"InferType": drop})
+    given = {"x": np.ones(3, "float32"), "y": np.zeros(3, "float32")}
+    report = session.check_numerics(given)
+    assert report, f"{report}"
+
+
+PASS_FILE = '''from workbench import relay
+from workbench.relay.expr_functor import ExprMutator
+
+
+class Add(ExprMutator):
+    def visit_call(self, call):
+        made = super().visit_call(call)
+        if getattr(call.op, "name", "") != "subtract":
+            return made
+        return relay.add(made.args[0], relay.multiply(made.args[1], relay.const({factor})))
+
+
+@relay.transform.function_pass(opt_level=0, name="TurnedAdd")
+def turned_add(function, module, context):
+    made = Add().visit(function)
+    return relay.Function(list(reversed(made.params)), made.body)
+'''
+
+
+def forget(name: str) -> None:
+    if name in PASSES:
+        PASSES.remove(name)
+
+
+@pytest.mark.parametrize("importable", [True, False], ids=["of a file", "of a cell"])
+def test_the_test_of_a_pass_that_turns_parameters_fails_for_its_fault_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, importable: bool
+) -> None:
+    """The saved test took inputs by place, and knew no pass of the user's."""
+    file = tmp_path / "turning_pass.py"
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def written(factor: str) -> Any:
+        """The pass, as if the file had been written and imported, or the cell run, in a fresh process."""
+        file.write_text(PASS_FILE.replace("{factor}", factor))
+        forget("TurnedAdd")
+        sys.modules.pop("turning_pass", None)
+        importlib.invalidate_caches()
+        if importable:
+            return importlib.import_module("turning_pass").turned_add
+        space: dict[str, Any] = {"__name__": "__main__"}
+        exec(compile(file.read_text(), "a cell", "exec"), space)
+        return space["turned_add"]
+
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    x, y = relay.var("x", shape=(3,)), relay.var("y", shape=(3,))
+    session = wb.open(relay.Function([x, y], relay.exp(relay.subtract(relay.tanh(x), y))))
+    given = {"x": np.array([0.3, 1, 2], "float32"), "y": np.array([0.1, 0.7, 0.2], "float32")}
+    try:
+        report = session.rerun(insert={"InferType": written("-1.1")}).check_numerics(given)
+        assert report.first_wrong == "TurnedAdd"
+        path = report.save_test(tmp_path / "test_piece.py")
+        assert ("import turning_pass" in path.read_text()) == importable
+        assert ("call it on module here" in path.read_text()) != importable
+        written("-1.1")
+        assert "Not equal to tolerance" in outcome(path)
+        written("-1.0")
+        assert (outcome(path) == "") == importable, "the text that the cell's pass made stays wrong"
+    finally:
+        forget("TurnedAdd")
+        sys.modules.pop("turning_pass", None)

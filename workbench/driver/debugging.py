@@ -14,20 +14,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from ..core import breakpoints, origin, rewrite
 from ..core.arguments import number, whole
 from ..core.breakpoints import Breakpoint
 from ..core.errors import WorkbenchError, nearest
 from ..core.module import IRModule
 from ..core.node import Node
-from ..relay.interpret import interpret
 from ..relay.ir.brief import brief
 from ..relay.ir.expr import Call, Expr
 from ..relay.ir.operator import Operator
-from .given_inputs import arranged, given_inputs
+from .given_inputs import given_inputs
 from .history import Step
+from .numerics.compare import Gap, WrongTensor
+from .numerics.yardstick import Yardstick
 from .text import script
 
 _BRIEF = 110
@@ -140,57 +139,41 @@ class WrongRewrite:
     number: int
     error: float
     """Greatest absolute difference that it makes."""
+    tensor: WrongTensor | None = None
+    """The output that is wrong, by its element that is furthest beyond the tolerance."""
 
     def __str__(self) -> str:
-        return f"first wrong rewrite, number {self.number} (difference {self.error:.3g})\n{self.stop}"
+        where = f"\n  {self.tensor}" if self.tensor is not None else ""
+        return f"first wrong rewrite, number {self.number} (difference {self.error:.3g}){where}\n{self.stop}"
 
     __repr__ = __str__
 
 
 def first_wrong_rewrite(step: Step, inputs: Mapping[str, Any], tolerance: float) -> WrongRewrite | None:
-    """Bisect over a relay step's rewrites; None if the whole step computes the same as the program before it."""
+    """Bisect over a relay step's rewrites; None if the whole step computes the same as the program before it.
+
+    What is the same is decided as in `check_numerics`.
+    """
     if step.action.level != "relay":
         raise WorkbenchError(
             "E-REWRITE-LEVEL", "only graph steps are rewritten rule by rule", found=f"a {step.action.level} step"
         )
     number(tolerance, "first_wrong_rewrite(tolerance=...)", "E-NUMERICS-NUMBER", "0.001")
-    given = given_inputs(_before(step).module, inputs, "first_wrong_rewrite(inputs)")
-    expected = _outputs(_before(step).module, given)
+    before = _before(step).module
+    yardstick = Yardstick(before, given_inputs(before, inputs, "first_wrong_rewrite(inputs)"), tolerance)
     stops = debug(step, None, None, "keep")
 
-    def error_after(count: int) -> float:
-        found = _outputs(after_rewrites(step, count), given)
-        return max((_excess(one, other, tolerance) for one, other in zip(found, expected, strict=True)), default=0.0)
+    def gap_after(count: int) -> Gap:
+        return yardstick.gap_of(after_rewrites(step, count), "the program")
 
-    if not len(stops) or error_after(len(stops)) == 0.0:
+    if not len(stops) or gap_after(len(stops)).right:
         return None
     low, high = 0, len(stops)
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if error_after(middle) > 0.0 else (middle, high)
-    return WrongRewrite(stops[low], low, error_after(high))
-
-
-def _excess(found: np.ndarray, expected: np.ndarray, tolerance: float) -> float:
-    """The greatest difference, 0 when all are within the tolerance."""
-    if found.shape != expected.shape:
-        return float("inf")
-    if np.allclose(found, expected, rtol=tolerance, atol=tolerance, equal_nan=True):
-        return 0.0
-    gap = np.abs(found.astype(np.float64) - expected.astype(np.float64))
-    return float(np.nanmax(gap)) if np.isfinite(gap).any() else float("inf")
-
-
-def _outputs(module: IRModule, given: Mapping[str, np.ndarray]) -> list[np.ndarray]:
-    flat: list[np.ndarray] = []
-    stack = [interpret(module, *arranged(module, given))]
-    while stack:
-        value = stack.pop()
-        if isinstance(value, (tuple, list)):
-            stack.extend(reversed(value))
-        else:
-            flat.append(np.asarray(value))
-    return flat
+        low, high = (middle, high) if gap_after(middle).right else (low, middle)
+    gap = gap_after(high)
+    return WrongRewrite(stops[low], low, gap.absolute, gap.tensor)
 
 
 def _before(step: Step) -> Any:

@@ -51,12 +51,14 @@ def given_inputs(module: IRModule, inputs: Any, where: str) -> dict[str, np.ndar
 
 
 def arranged(module: IRModule, given: Mapping[str, np.ndarray]) -> list[np.ndarray]:
-    """The arrays in the order of a graph's parameters: by name, as `run` takes them.
+    """The arrays in the order of a graph's parameters: by name, as `run` takes them; what it has not is left out.
 
     Parameters that were renamed take what no parameter is called, in order.  Raises `WorkbenchError` (E-RUN-INPUT)
-    for another number of parameters.
+    where that leaves some without an array, or says nothing of which is which.
     """
     names = input_names(module[entry_name(module)])
+    if all(name in given for name in names):
+        return [given[name] for name in names]
     if len(names) != len(given):
         raise WorkbenchError(
             "E-RUN-INPUT", "the program takes another number of inputs", found=", ".join(names) or "no inputs",

@@ -32,11 +32,12 @@ from . import piece
 from .blame import Culprit, culprit, interpreted_check
 from .compare import Gap, WrongTensor, compare, compare_all
 from .entry import EntryMachine, EntryRun, NotStraight, first_difference
-from .graph import Memory, evaluate, first_wrong, relay_values
+from .graph import Memory, first_wrong, relay_values
 from .kernels import KernelChecker, brief, compiled_unit
 from .report import BAD, KernelCheck, NumericsReport, StepCheck
 from .shrink import SmallKernel
 from .whole import entry_unit, run_entry, run_function
+from .yardstick import Yardstick
 
 if TYPE_CHECKING:
     from ..history import Step
@@ -68,8 +69,9 @@ class Checker:
         self.machine: EntryMachine | None = None
         self.kernels: KernelChecker | None = None
         self._runs: dict[int, EntryRun] = {}
-        self._wide: list[np.ndarray] = []
-        self._narrow: list[np.ndarray] = []
+        self.yardstick = Yardstick(self.root, self.given, tolerance, self.memory)
+        self._first_outputs: list[np.ndarray] = []
+        """Of loop functions that were opened as such."""
         self.culprits: dict[int, Culprit] = {}
         self._suspects: dict[str, SmallKernel] = {}
         """Kernels whose native code is wrong through no fault of their loop steps: these are interpreted."""
@@ -187,33 +189,19 @@ class Checker:
             if self.session.actions[0].level != "relay":
                 return self._function_step(step, label)
             if step.action.level == "relay":
-                return self._graph_step(step, index, label)
+                return self._graph_step(step, label)
             return self._loop_step(step, index, label, alone)
         except WorkbenchError as error:
             return StepCheck(label, "failed", note=brief(error))
 
     # --- graph steps ---
 
-    def _reference(self) -> None:
-        if not self._wide:
-            self._wide = evaluate(self.root, self.arrays, float64=True)
-            self._narrow = evaluate(self.root, self.arrays, self.memory)
-
-    def _outputs(self, outputs: Sequence[np.ndarray], place: str) -> Gap:
-        """The model's outputs against the yardstick."""
-        self._reference()
-        return compare_all(list(outputs), self._wide, self.tolerance, self._narrow, place)
-
-    def _graph_step(self, step: Step, index: int, label: str) -> StepCheck:
-        self._reference()
+    def _graph_step(self, step: Step, label: str) -> StepCheck:
         module = step.stage.module
-        outputs = self._narrow if index == 0 else evaluate(module, arranged(module, self.given), self.memory)
-        gap = self._outputs(outputs, "the model")
+        gap = self.yardstick.gap_of(module)
         if gap.right:
-            return _step_check(label, gap)
-        wide = self._outputs(evaluate(module, arranged(module, self.given), float64=True), "the model")
-        if wide.right:
-            return replace(_step_check(label, wide), note="in float64; float32 rounds more than the tolerance allows")
+            note = "in float64; float32 rounds more than the tolerance allows" if gap.rounds else ""
+            return replace(_step_check(label, gap), note=note)
         tensor = gap.tensor
         if step.previous is not None:
             before = step.previous.stage.module
@@ -316,7 +304,7 @@ class Checker:
         except WorkbenchError as error:
             return StepCheck(label, "failed", note=brief(error))
         self._runs[index] = run
-        gap = self._outputs(run.outputs, "the entry")
+        gap = self.yardstick.gap(run.outputs, "the entry")
         if gap.right:
             return _step_check(label, gap)
         return replace(_step_check(label, gap), tensor=self._entry_tensor(index, gap))
@@ -368,7 +356,7 @@ class Checker:
         if answer.error is not None:
             verdict = "failed" if answer.failure == "error" else answer.failure
             return StepCheck(label, verdict, note=brief(answer.error))
-        return _step_check(label, self._outputs(answer.outputs, "the whole model"))
+        return _step_check(label, self.yardstick.gap(answer.outputs, "the whole model"))
 
     def _native_step(self, step: Step, label: str) -> StepCheck:
         """The optimised kernels, each in the child; then the whole native model there."""
@@ -388,9 +376,9 @@ class Checker:
         codegen = step.action.kind == "codegen"
         unit = compiled_unit(step.stage.compiled, step.stage.module) if codegen else None
         outputs = run_function(self.child, step.stage.module, name, self.given, unit)
-        if not self._wide:
-            self._wide = outputs
-        return _step_check(label, compare_all(outputs, self._wide, self.tolerance, None, f"function {name}"))
+        if not self._first_outputs:
+            self._first_outputs = outputs
+        return _step_check(label, compare_all(outputs, self._first_outputs, self.tolerance, None, f"function {name}"))
 
 
 def _step_check(label: str, gap: Gap) -> StepCheck:

@@ -65,6 +65,8 @@ class Gap:
     part: float = 0.0
     """Greatest part of its tolerance that an element uses up; above 1 it is wrong."""
     tensor: WrongTensor | None = None
+    rounds: bool = False
+    """Whether it is right in float64 only: float32 rounds more than the tolerance allows."""
 
     def joined(self, other: Gap) -> Gap:
         """The worse of both in each respect; the wrong tensor of the first that has one."""
@@ -74,6 +76,7 @@ class Gap:
             max(self.relative, other.relative),
             max(self.part, other.part),
             self.tensor or other.tensor,
+            self.rounds or other.rounds,
         )
 
 

@@ -9,6 +9,7 @@ of schedules) is tested on the text it made, with the place marked where it is t
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,16 +21,17 @@ from ...codegen.llvm.contained import Contained
 from ...core.errors import WorkbenchError
 from ...core.module import IRModule
 from ...core.node import post_order, rewrite
-from ...core.transform import PASSES, Pass
+from ...core.transform import PASSES, Pass, defined_in
 from ...core.whole_file import write_arrays, write_whole
+from ...lower.entry import input_names
 from ...relay.ir import expr as r
-from ..given_inputs import arranged
+from ..given_inputs import arranged, entry_name
 from ..history import Stage
 from ..text import constants_in, script
 from .blame import native_check
 from .compare import compare_all
 from .forms import flat_form
-from .graph import Memory, Seen, evaluate, first_wrong, flat, old_call
+from .graph import Memory, Seen, evaluate, first_wrong, old_call
 from .report import BAD
 from .shrink import SmallKernel, interpretable, small_kernels
 
@@ -54,6 +56,8 @@ class Piece:
     after: str
     call: str
     """The expression that runs the step on `module`; empty where it has no name."""
+    home: str
+    """The module whose import makes that name known; empty where it is the workbench's."""
     kernel: str = "main"
     target: str = "llvm"
     tolerance: float = 1e-3
@@ -70,6 +74,7 @@ def write(piece: Piece, path: Path) -> Path:
         "step": piece.step, "what": piece.what.replace('"""', "'''").replace("\\", "/"), "before": piece.before,
         "after": piece.after, "call": piece.call or unnamed, "kernel": piece.kernel, "target": piece.target,
         "tolerance": repr(piece.tolerance), "arrays": stored.name, "name": _identifier(piece.step),
+        "home": f"import {piece.home}  # the pass is written there\n" if piece.home else "",
     }  # fmt: skip
     text = _HEAD + {"relay": _RELAY, "tir": _TIR, "native": _NATIVE, "lower": _LOWER}[piece.kind]
     for name, value in values.items():
@@ -142,7 +147,7 @@ def _kernel_piece(checker: Checker, small: SmallKernel, index: int, form: int, w
     else:
         texts = _kernel_text(before, small.kernel), _kernel_text(after, small.kernel)
     return Piece(
-        label, what, kind, *texts, _call(step), small.kernel, str(checker.session.target), checker.tolerance, arrays
+        label, what, kind, *texts, *_call(step), small.kernel, str(checker.session.target), checker.tolerance, arrays
     )
 
 
@@ -150,15 +155,18 @@ def _kernel_text(module: IRModule, kernel: str) -> str:
     return script(IRModule({kernel: module[kernel]}))
 
 
-def _call(step: Step) -> str:
-    """The expression that runs a step on `module`: a registered pass by name."""
+def _call(step: Step) -> tuple[str, str]:
+    """The expression that runs a step on `module`, and the module to import for it; a pass of a notebook has none."""
     action = step.action
     if action.kind != "pass" or action.name not in PASSES:
-        return ""
+        return "", ""
     made: Pass = PASSES[action.name](**action.arguments)
-    same = action.code == made.code_key
+    home = defined_in(PASSES[action.name])
+    own = home.startswith("workbench.")
+    if action.code != made.code_key or not (own or getattr(sys.modules.get(home), "__spec__", None)):
+        return "", ""
     options = ", ".join(f"{name}={value!r}" for name, value in action.arguments.items())
-    return f'PASSES["{action.name}"]({options})(module)' if same else ""
+    return f'PASSES["{action.name}"]({options})(module)', "" if own else home
 
 
 # --- graphs ---------------------------------------------------------------------------------------------------------
@@ -189,7 +197,7 @@ def _graph(
     label = checker.labels[index]
     target = str(checker.session.target)
     return Piece(
-        label, what, "relay", script(module), script(after), _call(step), "main", target, checker.tolerance, held
+        label, what, "relay", script(module), script(after), *_call(step), "main", target, checker.tolerance, held
     )
 
 
@@ -200,7 +208,7 @@ def _run(step: Step, module: IRModule) -> IRModule:
 def _goes_wrong(found: tuple[IRModule, list[np.ndarray]], step: Step, tolerance: float) -> bool:
     module, arrays = found
     try:
-        after = evaluate(_run(step, module), arrays, Memory())
+        after = outputs_of(_run(step, module), named(module, arrays))
         return not compare_all(after, evaluate(module, arrays, Memory()), tolerance).right
     except WorkbenchError:
         return False
@@ -238,9 +246,14 @@ def _cut(end: r.Call, seen: list[Seen], depth: int) -> tuple[IRModule, list[np.n
         return None
 
 
-def outputs_of(module: IRModule, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """What a relay module gives, in float32 (for the written tests)."""
-    return flat(evaluate(module, list(arrays)))
+def named(module: IRModule, arrays: Sequence[np.ndarray]) -> dict[str, np.ndarray]:
+    """Arrays in the order of a relay module's parameters, by their names (for the written tests)."""
+    return dict(zip(input_names(module[entry_name(module)]), arrays, strict=True))
+
+
+def outputs_of(module: IRModule, given: Mapping[str, np.ndarray]) -> list[np.ndarray]:
+    """What a relay module gives on inputs by name, in float32 (for the written tests)."""
+    return evaluate(module, arranged(module, given))
 
 
 _HEAD = '''"""Step <<step>> changes what the program computes; written by `report.save_test`.
@@ -259,7 +272,7 @@ from workbench.core.module import IRModule
 from workbench.core.tensor import Tensor
 from workbench.core.transform import PASSES, PassContext
 from workbench.driver.text import parse
-
+<<home>>
 STORED = dict(np.load(Path(__file__).with_name("<<arrays>>")))
 INPUTS = [STORED[f"in{place}"] for place in range(sum(name.startswith("in") for name in STORED))]
 CONSTANTS = {name: Tensor.of(value) for name, value in STORED.items() if len(name) == 64}
@@ -310,15 +323,12 @@ def compare(found: list[np.ndarray], expected: list[np.ndarray]) -> None:
 _RELAY = (
     _STEP
     + """
-def run(module: IRModule) -> list[np.ndarray]:
-    from workbench.driver.numerics.piece import outputs_of
-
-    return outputs_of(module, INPUTS)
-
-
 def test_<<name>>_keeps_the_numbers() -> None:
+    from workbench.driver.numerics.piece import named, outputs_of
+
     before = PASSES["InferType"]()(parse(BEFORE, CONSTANTS))
-    for one, other in zip(run(step(before)), run(before), strict=True):
+    given = named(before, INPUTS)
+    for one, other in zip(outputs_of(step(before), given), outputs_of(before, given), strict=True):
         scale = float(np.abs(other).mean()) if other.size else 0.0
         np.testing.assert_allclose(one, other, rtol=<<tolerance>>, atol=1e-4 * min(1.0, scale))
 """
@@ -339,11 +349,11 @@ _LOWER = (
     + """
 def test_<<name>>_keeps_the_numbers() -> None:
     import workbench as wb
-    from workbench.driver.numerics.piece import outputs_of
+    from workbench.driver.numerics.piece import named, outputs_of
 
     graph = PASSES["InferType"]()(parse(BEFORE, CONSTANTS))
     kernels = wb.open(graph, passes=["InferType"])["Lower"].after
-    compare(run(kernels), outputs_of(graph, INPUTS))
+    compare(run(kernels), outputs_of(graph, named(graph, INPUTS)))
 """
 )
 
