@@ -16,6 +16,7 @@ from workbench import relay
 from workbench.core.errors import WorkbenchError
 from workbench.driver.difference import Difference, text_changes, text_difference
 from workbench.driver.graph_difference import graph_changes
+from workbench.driver.text import function_text
 from workbench.relay.ir import expr as e
 from workbench.relay.ir.listing import listing
 
@@ -90,7 +91,7 @@ def test_branches_are_compared_by_what_they_stem_from(resnet: Any) -> None:
     edited = resnet["FoldConstant#2"].edit("\n".join(lines))
     image = {"gpu_0/data_0": np.zeros((1, 3, 224, 224), np.float32)}
     (change,) = wb.compare(resnet, edited, image, repeat=1).diff("FuseOps").changes
-    assert change.kind == "fused_conv2d_add_relu -> fused_conv2d_add_leaky_relu" and change.size <= 16
+    assert change.kind == "fused_conv2d_add_relu -> fused_conv2d_add_leaky_relu: alpha=0.1" and change.size <= 16
 
 
 def test_sessions_that_share_no_step_are_compared_by_likeness() -> None:
@@ -99,7 +100,7 @@ def test_sessions_that_share_no_step_are_compared_by_likeness() -> None:
         return wb.open(relay.Function([x], relay.nn.relu(relay.multiply(relay.exp(x), relay.const(factor)))))
 
     (change,) = wb.compare(opened(2.0), opened(3.0), {"x": np.ones(4, np.float32)}).diff("InferType").changes
-    assert change.kind == "multiply changed" and change.size == 2
+    assert change.kind == "multiply changed: 2.0 -> 3.0" and change.size == 2
 
 
 def test_a_step_that_changed_nothing_says_nothing(resnet: Any) -> None:
@@ -142,9 +143,82 @@ def test_stretches_of_text_that_differ_alike_are_of_one_kind() -> None:
     after = before.replace("range(8)", "range(4)").replace("range(16)", "range(2)")
     kinds = text_difference("t", before, after).kinds
     assert [(kind.title, len(kind.changes)) for kind in kinds] == [
-        ("for i in range(#): -> for i in range(#):", 1),
-        ("for j in range(#): -> for j in range(#):", 1),
+        ("for i in range(8): -> for i in range(4):", 1),
+        ("for j in range(16): -> for j in range(2):", 1),
     ]
+    before = "a1 = load(1)\nx\nx\ny\ny\nz\na2 = load(2)"
+    (kind,) = text_difference("t", before, before.replace("load", "fetch")).kinds
+    assert (kind.title, len(kind.changes)) == ("a# = load(#) -> a# = fetch(#)", 2)
+
+
+def test_lines_around_a_change_are_unchanged_ones() -> None:
+    """They were taken from the next change as well, and shown as what stays."""
+    before, after = "a\nb\nc\nd\ne\nf", "a\nB\nc\nD\ne\nf"
+    rows = [change.rows for change in text_changes("", before, after)]
+    assert rows == [
+        ((" ", "a"), ("-", "b"), ("+", "B"), (" ", "c")),
+        ((" ", "c"), ("-", "d"), ("+", "D"), (" ", "e"), (" ", "f")),
+    ]
+    x, weight = relay.var("x", shape=(4, 8)), relay.const(np.ones((16, 8), np.float32))
+    session = wb.open(relay.Function([x], relay.tanh(relay.nn.relu(relay.nn.dense(x, weight)))))
+    for step in session.steps[session.labels.index("Lower") : -1]:
+        changes = step.diff().changes
+        for name in {change.function for change in changes if change.function in step.before}:
+            old = Counter(function_text(name, step.before[name]).text.split("\n"))
+            gone, stay = (
+                Counter(line for change in changes if change.function == name for s, line in change.rows if s == sign)
+                for sign in "- "
+            )
+            assert all(old[line] > gone[line] for line in stay), (step.label, name)
+
+
+def test_edits_that_have_only_the_operator_in_common_are_told_apart() -> None:
+    """Only the first of "clip changed" was written out: the second edit stood nowhere."""
+    x = relay.var("x", shape=(2, 2))
+    parts = [relay.clip(relay.exp(x), 0.0, 6.0), relay.clip(relay.tanh(x), 0.0, 1.0)]
+    parts += [relay.add(relay.sqrt(x), relay.const(1.0)), relay.add(relay.sin(x), relay.const(2.0))]
+    session = wb.open(relay.Function([x], relay.Tuple(parts)))
+    text = session["InferType"].script()
+    for old, new in (
+        ("a_max=6.0", "a_max=7.0"), ("a_min=0.0, a_max=1.0", "a_min=-5.0, a_max=1.0"),
+        ("R.add(v4, R.const(1.0", "R.add(v4, R.const(10.0"), ('R.add(v6, R.const(2.0, "float32"))', "R.add(v6, v6)"),
+    ):  # fmt: skip
+        assert old in text
+        text = text.replace(old, new)
+    difference = session["InferType"].edit(text)["Edit"].diff()
+    assert [(kind.title, len(kind.changes)) for kind in difference.kinds] == [
+        ("clip changed: a_max=6.0 -> a_max=7.0", 1),
+        ("clip changed: a_min=0.0 -> a_min=-5.0", 1),
+        ("add changed: 1.0 -> 10.0", 1),
+        ('add changed: 2.0, "float32"', 1),
+    ]
+    assert all(word in str(difference) for word in ("a_max=7.0", "a_min=-5.0", "R.const(10.0", "R.add(v6, v6)"))
+
+
+def test_edits_of_loops_that_begin_alike_are_told_apart() -> None:
+    x, y = relay.var("x", shape=(8, 8)), relay.var("y", shape=(4, 8))
+    products = [relay.multiply(one, relay.const(np.float32(by))) for one, by in ((x, 2), (y, 3))]
+    session = wb.open(relay.Function([x, y], relay.Tuple(products)))
+    first, second = session.kernels
+    texts = {name: session.tir[name].script() for name in (first, second)}
+    texts = {name: text.replace('"tag": "broadcast"', '"tag": "elemwise"') for name, text in texts.items()}
+    texts[second] = texts[second].replace("T.float32(3.0)", "T.float32(100.0)")
+    difference = session.edit(tir=texts)["Edit"].diff()
+    assert "T.float32(100.0)" in str(difference) and len(difference.kinds) > 1
+
+
+def test_a_long_kind_is_cut_in_its_heading_only() -> None:
+    x = relay.var("x", shape=(4,))
+
+    def chain(value: Any, last: Any) -> Any:
+        for name in ("exp", "tanh", "sigmoid", "cos", "sin", "atan", "floor", "ceil", "round", "trunc", "sign", "erf"):
+            value = getattr(relay, name)(value)
+        return last(value)
+
+    body = relay.Tuple([chain(x, relay.sqrt), chain(relay.negative(x), relay.rsqrt)])
+    kinds = wb.open(relay.Function([x], body))["FuseOps"].diff().kinds
+    fused = [kind for kind in kinds if "tanh" in kind.title]
+    assert len(fused) == 2 and all(len(kind.heading) < 140 and len(kind.title) > 100 for kind in fused)
 
 
 @pytest.mark.parametrize(("before", "after"), [("", "a"), ("a", ""), ("", ""), ("a\nb", "b\na"), ("\n\n", "\n")])
@@ -193,6 +267,31 @@ def require_whole(step: Any) -> int:
         assert sum(removed.values()) <= len(old.lines) and sum(added.values()) <= len(new.lines)
         assert len(old.lines) - sum(removed.values()) + sum(added.values()) == len(new.lines)
     return 1
+
+
+def test_what_a_pass_makes_again_without_saying_from_what_is_taken_for_what_it_is_like() -> None:
+    def program(last: Any) -> Any:
+        x = relay.var("x", shape=(4, 4))
+        y = relay.add(relay.exp(x), relay.const(np.float32(1)))
+        return wb.IRModule.from_expr(relay.Function([x], relay.Tuple([relay.multiply(last(y), y), y])))
+
+    def again(last: Any) -> Any:
+        @relay.transform.module_pass(opt_level=0, name="Again")
+        def made(module: Any, context: Any) -> Any:
+            return program(last)
+
+        return wb.open(program(relay.tanh)).rerun(insert={"InferType": made})["Again"]
+
+    assert not again(relay.tanh).diff()
+    (change,) = again(relay.sigmoid).diff().changes
+    assert change.kind == "tanh -> sigmoid" and change.size == 2
+
+
+def test_constants_of_the_functions_own_lines_are_short() -> None:
+    x, held = relay.var("x", shape=(4, 4)), relay.const(np.ones((4, 4), "float32"))
+    session = wb.open(relay.Function([x], relay.Tuple([relay.exp(x), relay.negative(relay.negative(held))])))
+    rows = [line for step in session.steps[:10] for change in step.diff().changes for _, line in change.rows]
+    assert rows and not [line for line in rows if len(line) > 140]
 
 
 def test_programs_without_known_origins_are_all_gone_and_all_new() -> None:

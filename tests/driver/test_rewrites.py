@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 import workbench as wb
@@ -77,3 +78,22 @@ def test_a_rule_that_answers_with_what_is_there_names_it() -> None:
     firings = [(step.step, firing) for step in session.steps[:8] for firing in step.step.firings]
     shown = [rewrite_shown(firing, Names(step)) for step, firing in firings]
     assert any(one.after == ("exp(%x)",) for one in shown), [one.after for one in shown]
+
+
+def test_an_item_written_inside_of_a_tuple_has_not_the_tuples_name() -> None:
+    """`v1 = (v0[0], v0[1])` was shown as `v1 = v0[0]`, which stands in no program."""
+    x, halves = relay.var("x", shape=(4, 4)), relay.split(relay.const(np.ones((4, 4), "float32")), 2, axis=1)
+    joined = relay.reshape(relay.concatenate([halves[0], halves[1]], axis=0), (4, 4))
+    session = wb.open(relay.Function([x], relay.add(x, joined)))
+    step = session["FoldConstant"].step
+    shown = [rewrite_shown(firing, Names(step)).before for firing in step.firings]
+    assert ("v0[1]",) in shown and ("v0[0]",) in shown and ("v2 = R.concatenate(v1)",) in shown
+    assert not [lines for lines in shown if lines[0].startswith("v1 =")]
+
+
+def test_a_tuple_without_a_name_is_written_where_it_is_read() -> None:
+    x, y = relay.var("x", shape=(4,)), relay.var("y", shape=(4,))
+    session = wb.open(relay.Function([x, y], relay.add(relay.TupleGetItem(relay.Tuple([relay.exp(x), y]), 0), x)))
+    found = [(step.step, firing) for step in session.steps[:6] for firing in step.step.firings]
+    shown = [rewrite_shown(firing, Names(step)).before for step, firing in found]
+    assert ("v1 = (v0, y)[0]",) in shown, shown

@@ -22,8 +22,9 @@ from ..core.module import IRModule
 from ..core.node import post_order, traced_nodes
 from ..core.origin import OriginTable
 from ..relay.ir import expr as r
+from ..relay.ir.plan import LEAVES
 from .counterparts import counterparts
-from .graph_difference import KIND, Change, Row, Sources, graph_changes
+from .graph_difference import Change, Row, Sources, graph_changes
 from .origin_index import Resolver
 from .text import function_text
 
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 
 _OPEN: Final = 40
 """Changed lines that are written out in one display; of further kinds the text says only how often they are."""
+_TITLE: Final = 100
+"""Characters of a kind that a heading shows."""
 _NUMBER = re.compile(r"\d+")
 _AROUND: Final = 2
 """Unchanged lines around changed ones where texts are compared."""
@@ -52,7 +55,8 @@ class Kind:
             f" in {', '.join(places[:3])}{' ...' if len(places) > 3 else ''}" if places != ["main"] and places else ""
         )
         often = f"  ×{len(self.changes)}" if len(self.changes) > 1 else ""
-        return f"{self.title}{often}{where}"
+        title = self.title if len(self.title) <= _TITLE else self.title[: _TITLE - 1] + "…"
+        return f"{title}{often}{where}"
 
 
 @dataclass(frozen=True)
@@ -65,10 +69,10 @@ class Difference:
     @cached_property
     def kinds(self) -> tuple[Kind, ...]:
         """The changes by kind, the most frequent first."""
-        found: dict[str, list[Change]] = {}
+        found: dict[tuple[str, ...], list[Change]] = {}
         for change in self.changes:
-            found.setdefault(change.kind, []).append(change)
-        kinds = (Kind(title, tuple(changes)) for title, changes in found.items())
+            found.setdefault((change.kind, *change.key), []).append(change)
+        kinds = (Kind(title, tuple(changes)) for (title, *_), changes in found.items())
         return tuple(sorted(kinds, key=lambda kind: -len(kind.changes)))
 
     @property
@@ -120,11 +124,15 @@ def step_difference(step: Step) -> Difference:
     if not step.changed:
         return Difference(step.label, ())
     resolve = origins_before(step)
+
+    def sources_of(one: r.Expr, other: r.Expr) -> Sources:
+        return _or_alike(resolve, one, other)
+
     rules: dict[int, list[str]] = {}
     for firing in step.firings:
         for source in resolve(firing.before):
             rules.setdefault(id(source), []).append(firing.rule.name)
-    return Difference(step.label, _changes(before, step.stage.module, lambda one, other: resolve, rules))
+    return Difference(step.label, _changes(before, step.stage.module, sources_of, rules))
 
 
 def origins_before(step: Step) -> Sources:
@@ -173,6 +181,25 @@ def _nodes(step: Step | None) -> Iterable[Any]:
     return traced_nodes(list(step.stage.module.functions.values())) if step is not None else ()
 
 
+def _or_alike(resolve: Sources, before: r.Expr, after: r.Expr) -> Sources:
+    """By the origins that a step recorded; what comes from nowhere is taken for what it is like.
+
+    A pass may make the whole program again and record nothing.
+    """
+    old = {id(node) for node in traced_nodes(before)}
+    like: list[Sources] = []
+
+    def sources(expr: Any) -> Iterable[Any]:
+        found = [node for node in resolve(expr) if id(node) in old]
+        if found or isinstance(expr, LEAVES):
+            return found
+        if not like:
+            like.append(_by_likeness(before, after))
+        return like[0](expr)
+
+    return sources
+
+
 def _by_likeness(before: r.Expr, after: r.Expr) -> Sources:
     old = [node for node in post_order(before) if isinstance(node, (r.Expr, r.Clause))]
     found = counterparts(after, before)
@@ -208,22 +235,42 @@ def _lines(text: str) -> list[str]:
 
 
 def text_changes(name: str, before: str, after: str) -> tuple[Change, ...]:
-    """Two texts line by line: one change a stretch of lines that differ, with a few lines around it."""
+    """Two texts line by line: one change a stretch of lines that differ, with a few unchanged lines around it."""
     old, new = _lines(before), _lines(after)
+    hunks = line_hunks(old, new)
+    ends = [0, *(hunk.before_start + hunk.before_count for hunk in hunks)]
+    starts = [*(hunk.before_start for hunk in hunks), len(old)]
     changes: list[Change] = []
-    for hunk in line_hunks(old, new):
-        removed = old[hunk.before_start : hunk.before_start + hunk.before_count]
+    for number, hunk in enumerate(hunks):
+        end = ends[number + 1]
+        removed = old[hunk.before_start : end]
         added = new[hunk.after_start : hunk.after_start + hunk.after_count]
-        above = old[max(0, hunk.before_start - _AROUND) : hunk.before_start]
-        below = old[hunk.before_start + hunk.before_count :][:_AROUND]
+        above = old[max(ends[number], hunk.before_start - _AROUND) : hunk.before_start]
+        below = old[end : min(starts[number + 1], end + _AROUND)]
         signed: list[tuple[str, Sequence[str]]] = [(" ", above), ("-", removed), ("+", added), (" ", below)]
         rows = tuple((sign, line) for sign, lines in signed for line in lines)
-        changes.append(Change(name, _text_kind(removed, added), rows))
+        changes.append(Change(name, _text_kind(removed, added), rows, key=_text_key(removed, added)))
     return tuple(changes)
 
 
 def _text_kind(removed: Sequence[str], added: Sequence[str]) -> str:
-    """The first lines that differ, without their numbers: the same step on many functions is of one kind."""
-    first = " -> ".join(_NUMBER.sub("#", lines[0].strip()) for lines in (removed, added) if lines)
-    sign = "" if removed and added else "- " if removed else "+ "
-    return f"{sign}{first if len(first) <= KIND else first[: KIND - 1] + '…'}"
+    """The first lines that differ."""
+    first = " -> ".join(lines[0] for lines in _unnumbered(removed, added) if lines)
+    return first if removed and added else f"{'-' if removed else '+'} {first}"
+
+
+def _text_key(removed: Sequence[str], added: Sequence[str]) -> tuple[str, ...]:
+    """All lines that differ."""
+    gone, come = _unnumbered(removed, added)
+    return (*(f"-{line}" for line in gone), *(f"+{line}" for line in come))
+
+
+def _unnumbered(removed: Sequence[str], added: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The lines without their numbers: the same step on many functions is of one kind.
+
+    Where the numbers are what differs they stay.
+    """
+    sides = [[(_NUMBER.sub("#", line.strip()), line.strip()) for line in lines] for lines in (removed, added)]
+    both = {text for text, _ in sides[0]} & {text for text, _ in sides[1]}
+    gone, come = ([whole if text in both else text for text, whole in side] for side in sides)
+    return gone, come

@@ -9,8 +9,9 @@ unchanged.  Changed statements with an origin in common are one change.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final
@@ -31,8 +32,8 @@ Row = tuple[str, str]
 
 _NEIGHBOURS_OF: Final = 6
 """Changes of at most so many lines are shown with the unchanged statements that they read or that read them."""
-KIND: Final = 100
-"""Characters of a kind."""
+_WORD: Final = re.compile(r'"[^"]*"|[\w.]+(?:=(?:\([^()]*\)|\[[^][]*\]|"[^"]*"|[^,()\s]+))?')
+"""A word of a line; a keyword argument with its value is one."""
 
 
 @dataclass(frozen=True)
@@ -41,10 +42,12 @@ class Change:
 
     function: str
     kind: str
-    """What became what, by rules and operators: changes alike have one kind."""
+    """What became what, by rules and operators; changes of one kind differ in nothing else that a person wrote."""
     rows: tuple[Row, ...]
     values: tuple[str, ...] = ()
     """What the values are called that it changes, makes or takes out."""
+    key: tuple[str, ...] = ()
+    """What tells it from others of its kind that are written differently."""
 
     @property
     def size(self) -> int:
@@ -173,7 +176,8 @@ class _Changes:
         """All changes; that of the function's own lines (its parameters, what it returns) first."""
         own = [("-", line) for line in self.old.lines_of(None)], [("+", line) for line in self.new.lines_of(None)]
         if [line for _, line in own[0]] != [line for _, line in own[1]]:
-            yield Change(self.name, "the function's own lines", (*_differing(*own),))
+            rows = tuple((sign, short_constants(line)) for sign, line in _differing(*own))
+            yield Change(self.name, "the function's own lines", rows)
         for part in self._parts():
             yield self._change(part)
 
@@ -246,8 +250,29 @@ class _Changes:
             what = f"{before} gone" if before else f"{after} new"
         else:
             what = f"{before} -> {after}"
-        kind = f"{', '.join(rules)}: {what}" if rules else what
-        return kind if len(kind) <= KIND else kind[: KIND - 1] + "…"
+        if rules:
+            return f"{', '.join(rules)}: {what}"
+        return what + self._words(part) if before and after else what
+
+    def _words(self, part: _Part) -> str:
+        """Which words of the lines became which others, names of values and contents of constants aside.
+
+        Of what no rule did it is part of the kind: two edits of one operator may have nothing else in common.
+        """
+        names = {*self.old.names.values(), *self.new.names.values()}
+        gone, come = (
+            Counter(word for number in _numbers(within, of) for word in _words(within.lines[number], names))
+            for within, of in ((self.old, part.old), (self.new, part.new))
+        )
+        sides = (list((gone - come).elements()), list((come - gone).elements()))
+        shown = " -> ".join(", ".join(words) for words in sides if words)
+        return f": {shown}" if shown else ""
+
+
+def _words(line: str, names: Collection[str]) -> Iterator[str]:
+    for word in _WORD.findall(short_constants(line)):
+        if word not in names and not word.startswith("R."):
+            yield word
 
 
 class _Groups:

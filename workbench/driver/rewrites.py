@@ -57,8 +57,7 @@ class Names:
         own = self._names.get(id(expr))
         if own is not None or id(expr) in self._statements:  # written inside of another statement: without a name
             return own
-        found = [id(self._statements.get(id(one), one)) for one in self._origins(expr)]
-        named = [identity for identity in found if identity in self._names]
+        named = [id(one) for one in self._origins(expr) if id(one) in self._names]
         last = max(named, key=lambda identity: self._positions.get(identity, -1), default=None)
         return None if last is None else self._names[last]
 

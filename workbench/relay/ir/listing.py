@@ -122,7 +122,7 @@ def fragment(
         return [_assigned(called(root), brief(root))]
     made: dict[int, Node] = {}
     wishes: dict[int, str] = {}
-    for expr in _inside(root, inside):
+    for expr in _inside(root, inside, called):
         made[id(expr)] = _cut(expr, made, called)
         name = called(expr)
         if name is not None:
@@ -141,8 +141,15 @@ def _assigned(name: str | None, value: str) -> str:
     return f"{name} = {value}" if name and name != value else value
 
 
-def _inside(root: e.Expr, inside: Collection[int]) -> Iterator[e.Expr]:
-    """`root` and the operands that are inside, operands first; what kernels hold is left to them."""
+def _inside(
+    root: e.Expr, inside: Collection[int], called: Callable[[e.Expr], str | None]
+) -> Iterator[e.Expr]:
+    """`root` and the operands that are written in its place, operands first; what kernels hold is left to them."""
+
+    def written(one: e.Expr) -> bool:
+        """What is inside; and tuples and items without a name, which stand in the line of what reads them."""
+        return id(one) in inside or (isinstance(one, (e.Tuple, e.TupleGetItem)) and called(one) is None)
+
     stack: list[tuple[e.Expr, bool]] = [(root, False)]
     seen: set[int] = set()
     while stack:
@@ -153,7 +160,7 @@ def _inside(root: e.Expr, inside: Collection[int]) -> Iterator[e.Expr]:
             seen.add(id(current))
             stack.append((current, True))
             below = operands(current) if not isinstance(current, e.Function) else ()
-            stack.extend((one, False) for one in reversed(below) if id(one) in inside and not isinstance(one, LEAVES))
+            stack.extend((one, False) for one in reversed(below) if written(one) and not isinstance(one, LEAVES))
 
 
 def _cut(expr: e.Expr, made: dict[int, Node], called: Callable[[e.Expr], str | None]) -> Node:
