@@ -163,3 +163,50 @@ def test_a_scalar_has_nothing_to_pad(mode: str) -> None:
 def test_hardmax_of_nothing_is_nothing(opset: int) -> None:
     x = np.zeros((1, 0), np.float32)
     assert wb.open(model("Hardmax", {"x": x}, opset, None, {})).run({"x": x})["out"].shape == (1, 0)
+
+
+@pytest.mark.parametrize("direction", ["forward", "bidirectional"])
+def test_gates_are_clipped_after_the_peephole_is_added(direction: str) -> None:
+    rng, ways, hidden = np.random.default_rng(1), 1 + (direction == "bidirectional"), 3
+
+    def drawn(*shape: int) -> np.ndarray:
+        return rng.uniform(-2, 2, shape).astype(np.float32)
+
+    inputs = {
+        "x": drawn(4, 2, 5), "w": drawn(ways, 4 * hidden, 5), "r": drawn(ways, 4 * hidden, hidden),
+        "b": drawn(ways, 8 * hidden), "lengths": None, "h": drawn(ways, 2, hidden), "c": drawn(ways, 2, hidden),
+        "p": drawn(ways, 3 * hidden),
+    }  # fmt: skip
+    made = model("LSTM", inputs, 17, None, {"hidden_size": hidden, "clip": 0.7, "direction": direction})
+    found, expected = both(made, inputs["x"])
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("ends", ["no trips", "a false condition"])
+def test_a_loop_that_never_runs_stacks_nothing(ends: str) -> None:
+    def value(name: str, shape: list[int], kind: int = TensorProto.FLOAT) -> Any:
+        return helper.make_tensor_value_info(name, kind, shape)
+
+    body = helper.make_graph(
+        [
+            helper.make_node("Add", ["a", "x"], ["b"]), helper.make_node("Cast", ["b"], ["s"], to=TensorProto.INT32),
+            helper.make_node("Identity", ["go"], ["on"]),
+        ], "body",
+        [value("i", [], TensorProto.INT64), value("go", [], TensorProto.BOOL), value("a", [3, 4])],
+        [value("on", [], TensorProto.BOOL), value("b", [3, 4]), value("s", [3, 4], TensorProto.INT32)],
+    )  # fmt: skip
+    held = [
+        helper.make_tensor("n", TensorProto.INT64, [], [0 if ends == "no trips" else 3]),
+        helper.make_tensor("go0", TensorProto.BOOL, [], [ends == "no trips"]),
+    ]
+    graph = helper.make_graph(
+        [helper.make_node("Loop", ["n", "go0", "x"], ["y", "ys"], body=body)], "g", [value("x", [3, 4])],
+        [value("y", [3, 4]), value("ys", [0, 3, 4], TensorProto.INT32)], held,
+    )  # fmt: skip
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    x = np.arange(12, dtype=np.float32).reshape(3, 4)
+    expected = onnxruntime.InferenceSession(made.SerializeToString()).run(None, {"x": x})
+    found = wb.open(made).run({"x": x})
+    for name, array in zip(("y", "ys"), expected, strict=True):
+        assert found[name].shape == array.shape and found[name].dtype == array.dtype
+        np.testing.assert_array_equal(found[name], array)

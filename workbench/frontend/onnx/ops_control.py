@@ -5,11 +5,14 @@ Loops whose trip count only a run could tell are refused by name.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
+from ...core.dtype import DataType
 from ...relay.ir.expr import Expr, If
-from .emit import call, constant, pack, rank_of, reshaped, shape_of, unpack
+from .emit import call, constant, dtype_of, pack, rank_of, reshaped, shape_of, unpack
 from .site import Site
 from .table import onnx_op
 
@@ -67,9 +70,18 @@ def loop(node: Site, trips: Any = None, going: Any = None, *states: Any, body: A
         step += 1
         size = -(-(node.importer.nodes_done - begun) // step)  # of one step, loops inside it unrolled
         node.require_unrollable(max(step + 1, least), max(1, size))
-    if any(not part for part in scanned):
-        raise node.refuse("a loop that never runs has no scan outputs to stack", "0 steps", "at least 1")
+    if step == 0 and scanned:
+        given = dict(zip(names, [constant(0, "int64"), flag, *carried], strict=True))
+        return (*carried, *_never_stacked(node, body, given))
     return (*carried, *(_stacked(part, 0) for part in scanned))
+
+
+def _never_stacked(node: Site, body: Any, given: dict[str, Any]) -> Iterator[Expr]:
+    """The scan outputs of a loop that does not run: nothing, of the types that its body would give."""
+    results = node.importer.convert_subgraph(body, node, given)
+    for value in results[len(given) - 1 :]:
+        dtype = str(dtype_of(value))
+        yield constant(np.zeros((0, *shape_of(value)), DataType(dtype).to_numpy()), dtype)
 
 
 def _require_body(node: Site, body: Any, operands: int, leading: int, states: int) -> None:

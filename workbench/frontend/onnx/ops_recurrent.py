@@ -96,15 +96,16 @@ def _lstm_step(layer: Layer, given: Expr, hidden: Expr, cell: Expr | None) -> tu
     assert cell is not None
     gates = _split(_add(given, _dense(hidden, layer.recurrent, layer.recurrent_bias)), 4, 1)
     first, second, third = layer.activations
-    enter, leave, forget, fresh = (_clipped(gate, layer.clip) for gate in gates)
+    enter, leave, forget, fresh = gates
     if layer.peephole:
         enter = call("add", enter, call("multiply", cell, layer.peephole[0]))
         forget = call("add", forget, call("multiply", cell, layer.peephole[2]))
+    enter, forget, fresh = (_clipped(gate, layer.clip) for gate in (enter, forget, fresh))
     kept = call("multiply", first(forget), cell)
     cell = call("add", kept, call("multiply", first(enter), second(fresh)))
     if layer.peephole:
         leave = call("add", leave, call("multiply", cell, layer.peephole[1]))
-    return call("multiply", first(leave), third(cell)), cell
+    return call("multiply", first(_clipped(leave, layer.clip)), third(cell)), cell
 
 
 def _rnn_step(layer: Layer, given: Expr, hidden: Expr, cell: Expr | None) -> tuple[Expr, Expr | None]:
