@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -599,3 +601,11 @@ def test_a_required_pass_without_a_place_is_refused() -> None:
     with pytest.raises(WorkbenchError, match="E-PASS-DISABLED") as caught:
         without.rerun(required_pass=["FastMath"])
     assert caught.value.fix == "open the program without disabled_pass=['FastMath']"
+
+
+def test_a_session_is_a_value_for_copy_and_says_how_it_is_kept() -> None:
+    session = small_session()
+    for thing in (session, session.relay, session["FuseOps"], session.relay["main"]):
+        assert copy.copy(thing) is thing and copy.deepcopy([thing])[0] is thing
+        with pytest.raises(WorkbenchError, match="E-SESSION-PICKLE"):
+            pickle.dumps(thing)

@@ -95,6 +95,8 @@ def test_classic_graph_executor(model: CompiledModel) -> None:
     x = np.arange(4, dtype="float32")
     gmod["set_input"](0, ndarray.array(x))
     gmod["run"]()
+    array = np.zeros(4, "float32")
+    assert gmod.get_output(0, array) is array and array.any()
     out = gmod.get_output(0, ndarray.empty((4,)))
     np.testing.assert_array_equal(out.numpy(), x * WEIGHTS**2)
     gmod.set_input("x", x + 1)
@@ -108,7 +110,13 @@ def test_classic_graph_executor(model: CompiledModel) -> None:
     assert gmod.benchmark(cpu(0), repeat=2, number=2).mean > 0
 
 
-@pytest.mark.parametrize("call", ["set_name", "set_index", "output", "method", "device"])
+@pytest.mark.parametrize(
+    "call",
+    [
+        "set_name", "set_index", "output", "method", "device", "output of another shape", "output of another type",
+        "output into a list", "parameters", "parameters by name",
+    ],
+)  # fmt: skip
 def test_executor_faults(model: CompiledModel, call: str) -> None:
     gmod = graph_executor.GraphModule(model["default"](cpu(0)))
     with pytest.raises(WorkbenchError):
@@ -116,6 +124,11 @@ def test_executor_faults(model: CompiledModel, call: str) -> None:
             "set_name": lambda: gmod.set_input("z", WEIGHTS),
             "set_index": lambda: gmod.set_input(3, WEIGHTS),
             "output": lambda: gmod.get_output(7),
+            "output of another shape": lambda: gmod.get_output(0, np.zeros((2, 4), "float32")),
+            "output of another type": lambda: gmod.get_output(0, np.zeros(4, "float16")),
+            "output into a list": lambda: gmod.get_output(0, [0.0] * 4),
+            "parameters": lambda: gmod.load_params(b"bytes"),
+            "parameters by name": lambda: gmod["share_params"],
             "method": lambda: gmod["fly"],
             "device": lambda: model["default"](device("cuda")),
         }[call]()

@@ -44,6 +44,7 @@ from .reloading import of_now
 from .saving import save
 from .text import texts_of
 from .trails import Provenance
+from .values import Value
 from .view import ProgramView, StepHandle
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Session:
+class Session(Value):
     """One path through a history; see the module's header.  Equal plans on one history share all their steps."""
 
     history: History

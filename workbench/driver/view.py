@@ -14,13 +14,14 @@ from .debugging import after_rewrites, first_wrong_rewrite
 from .difference import Difference, step_difference
 from .history import Step
 from .text import function_text, script
+from .values import Value
 
 if TYPE_CHECKING:
     from .session import Session
 
 
 @dataclass(frozen=True)
-class FunctionView:
+class FunctionView(Value):
     """One function of a program at one step."""
 
     name: str
@@ -56,7 +57,7 @@ class FunctionView:
 
 
 @dataclass(frozen=True)
-class ProgramView:
+class ProgramView(Value):
     """The program at one step: its functions by name."""
 
     step: Step
@@ -94,7 +95,7 @@ class ProgramView:
 
 
 @dataclass(frozen=True)
-class StepHandle:
+class StepHandle(Value):
     """A step of a session, computed when looked at."""
 
     session: Session

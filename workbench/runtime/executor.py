@@ -79,7 +79,12 @@ class GraphExecutor:
         return len(self._outputs)
 
     def load_params(self, params_bytes: bytes) -> None:
-        """Classic API: the parameters are part of the model already."""
+        """Refused: the parameters that a model was built with are part of it, and others are set by name."""
+        raise WorkbenchError(
+            "E-EXECUTOR-PARAMS", "parameters are not read from bytes", where="load_params(params_bytes)",
+            fix="bind them when building: relay.build(mod, target, params=params); or set_input(**params)",
+            kept="the inputs as they were",
+        )  # fmt: skip
 
     # --- running ---
 
@@ -95,14 +100,21 @@ class GraphExecutor:
         limit_run()
         self._entry(*self._arguments)
 
-    def get_output(self, index: int, out: Any = None) -> NDArray:
-        """Output `index`: a copy, or copied into `out`."""
+    def get_output(self, index: int, out: Any = None) -> Any:
+        """Output `index`: a copy (an NDArray), or `out` with it copied into: an NDArray, or an array that fits."""
         found = self._outputs[_checked_index(index, len(self._outputs), "output")]
         if out is None:
             return NDArray(found.copy())
         if isinstance(out, NDArray):
             return out.copyfrom(found)
-        np.copyto(numpy_of(out), found)
+        array = numpy_of(out)
+        if not isinstance(out, np.ndarray) or array.shape != found.shape or array.dtype != found.dtype:
+            raise WorkbenchError(
+                "E-ARRAY-SHAPE", "the output does not fit into this array", where=f"get_output({index}, out)",
+                found=f"{type(out).__name__}, {array.dtype}{list(array.shape)}",
+                expected=f"an array, {found.dtype}{list(found.shape)}", kept="the array as it was",
+            )  # fmt: skip
+        np.copyto(out, found)
         return out
 
     def benchmark(
@@ -152,7 +164,7 @@ class GraphExecutor:
 
 _METHODS = (
     "set_input", "run", "get_output", "get_input", "get_num_inputs", "get_num_outputs", "get_input_index",
-    "get_input_info", "load_params", "share_params",
+    "get_input_info", "load_params",
 )  # fmt: skip
 
 
