@@ -24,6 +24,7 @@ from hypothesis import settings
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 KEPT: Final = ROOT / ".nightly"
+_WHY: Final = 4000
 PROFILE: Final = "WORKBENCH_HYPOTHESIS"
 """The variable that names the profile of examples."""
 BEGUN: Final = "WORKBENCH_NIGHT_BEGUN"
@@ -46,6 +47,8 @@ class Result:
     outcome: str
     seconds: float
     told: dict[str, float] = field(default_factory=dict)
+    why: str = ""
+    """The end of what is said of a failure; a night that is cut prints nothing else of it."""
 
     @property
     def row(self) -> str:
@@ -113,7 +116,8 @@ class Night:
         sweep = "nightly" in report.keywords or any(
             known.sweep and known.row == function for known in self.results.values()
         )
-        made = Result(test, sweep, str(report.outcome), report.duration, told)
+        why = report.longreprtext[-_WHY:] if report.failed else ""
+        made = Result(test, sweep, str(report.outcome), report.duration, told, why)
         self.results[test] = made
         if self.clean:
             self.path.parent.mkdir(exist_ok=True)

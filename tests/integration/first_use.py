@@ -174,6 +174,10 @@ def interrupted(what: str, at: float) -> dict[str, Any]:
             build()
     except KeyboardInterrupt:
         caught = True
+    except RuntimeError as error:  # Python 3.11 wraps what __set_name__ raises while a class is made
+        if not isinstance(error.__cause__, KeyboardInterrupt):
+            raise
+        caught = True
     finally:
         sys.settrace(None)
         signal.setitimer(signal.ITIMER_PROF, 0)

@@ -20,7 +20,7 @@ def params_by_name(params: Any, where: str) -> dict[str, Any]:
     return by_name(params, where, "E-PARAMS-KIND", "{name: array}")
 
 
-def bind_params_by_name(func: Function, params: Mapping[str, Any]) -> Function:
+def bind_params_by_name(func: Any, params: Mapping[str, Any]) -> Function:
     """`func` with the named parameters replaced by constants.
 
     Raises `WorkbenchError` for what is no function or no mapping, a name that is no parameter, and data that does not

@@ -81,7 +81,9 @@ def _with_users(found: list[tuple[Spot, str]]) -> list[tuple[Spot, str]]:
     done = list(found)
     for number, (spot, code) in enumerate(found):
         loaded = _CONSTANT.search(code) if spot.line == 0 else None
-        for user, written in found[number + 1 : number + 1 + MOST_BETWEEN] if loaded is not None else ():
+        if loaded is None:
+            continue
+        for user, written in found[number + 1 : number + 1 + MOST_BETWEEN]:
             if user.function != spot.function:
                 break
             if re.search(rf"%[xyz]?{loaded[1]}\b", written):
