@@ -101,9 +101,8 @@ def schedule_screen(schedule: Any, fallback_html: str) -> Any:
     if not available():
         return None
     from .ui.schedule import ScheduleEditor
-    from .views.schedule import EditorModel
 
-    return ScheduleEditor(EditorModel(schedule), fallback_html)
+    return ScheduleEditor(schedule, fallback_html)
 
 
 def lower_program(*args: Any, **options: Any) -> Any:

@@ -1,13 +1,12 @@
-"""Two small models that behave like real ones, so that screens are tested without a compiler.
+"""A small model that behaves like a real one, so that the pipeline screen is tested without a compiler.
 
-`FakePipeline` is a list of texts with rewrites between them; `FakeSchedule` is a matmul whose loops can be
-split, reordered, vectorised and so on, by rules simple enough to be seen right at a glance."""
+`FakePipeline` is a list of texts with rewrites between them."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from workbench.core.errors import WorkbenchError
@@ -16,19 +15,12 @@ from workbench.ui.models import Side
 from workbench.views.schema import (
     Chunk,
     ErrorView,
-    HistoryEntry,
-    Parameter,
     PipelineView,
-    PrimitiveView,
-    ReasonsView,
     RewriteSummary,
     RewriteView,
-    ScheduleView,
     StepSummary,
     StepView,
-    SuggestionsView,
     TextView,
-    TreeNode,
 )
 
 
@@ -261,202 +253,3 @@ def _shortened(text: str, limit: int = 1000) -> TextView:
     if whole.total <= limit:
         return whole
     return TextView(whole.total, (Chunk(0, whole.chunks[0].lines[:limit]),))
-
-
-@dataclass(frozen=True)
-class Loop:
-    """A loop of the fake matmul."""
-
-    name: str
-    extent: int
-    kind: Any = "serial"
-    reduction: bool = False
-
-
-@dataclass(frozen=True)
-class State:
-    """The loops, outermost first, and the call that made them."""
-
-    loops: tuple[Loop, ...]
-    call: str = ""
-
-
-HEADER = "def matmul(A: T.Buffer((512, 256)), B: T.Buffer((256, 512)), C: T.Buffer((512, 512))):"
-START = State((Loop("i", 512), Loop("j", 512), Loop("k", 256, reduction=True)))
-ANNOTATIONS = {"parallel": "parallel", "vectorize": "vectorized", "unroll": "unrolled"}
-DOCS = {
-    "split": "One loop becomes two: for i -> for i_0, for i_1.",
-    "fuse": "This loop and the one inside it become one.",
-    "reorder": "Change the order of perfectly nested loops.",
-    "vectorize": "Run the loop's iterations as lanes of one instruction.",
-    "parallel": "Share the loop's iterations among threads.",
-    "unroll": "Write the loop's body out.",
-    "cache_write": "Compute into a small buffer, then copy it out.",
-    "decompose_reduction": "Set the sum to zero in a nest of its own.",
-}
-BLOCK_ONLY = ("cache_write", "decompose_reduction")
-
-
-@dataclass(frozen=True)
-class FakeSchedule:
-    """A value: `apply`, `undo` and `redo` give others."""
-
-    states: tuple[State, ...] = (START,)
-    position: int = 0
-    name: str = "matmul"
-
-    @property
-    def loops(self) -> tuple[Loop, ...]:
-        return self.states[self.position].loops
-
-    @property
-    def schedule(self) -> State:
-        return self.states[self.position]
-
-    def reasons(self, selection: str) -> ReasonsView:
-        view = self.view()
-        reasons = {p.name: p.applicable[selection] for p in view.primitives if selection in p.applicable}
-        return ReasonsView(view.state, selection, reasons)
-
-    def reason(self, primitive: str, loop: Loop) -> str | None:
-        """Why a primitive does not apply to a loop."""
-        last = self.loops[-1].name == loop.name
-        carries = loop.reduction and primitive in ("vectorize", "parallel")
-        rules = {
-            "fuse": "there is no loop inside it" if last else None,
-            "split": "its extent is 1" if loop.extent == 1 else None,
-        }
-        if primitive in rules:
-            return rules[primitive]
-        if primitive in ANNOTATIONS and loop.kind != "serial":
-            return f"the loop is already {loop.kind}"
-        if carries:
-            return f"{loop.name} carries the sum into C[i, j]; decompose_reduction first"
-        if primitive == "vectorize" and loop.extent > 64:
-            return f"{loop.extent} lanes are more than 64; split it first"
-        return None
-
-    def view(self) -> ScheduleView:
-        node = TreeNode("b:C", "block", "C", detail="C[i, j] += A[i, k] * B[k, j]")
-        for loop in reversed(self.loops):
-            node = TreeNode(
-                f"l:{loop.name}", "loop", loop.name, str(loop.extent), loop.kind, "", loop.reduction, (node,)
-            )
-        calls = [state.call for state in self.states[1:]]
-        code = "\n".join(
-            [
-                'sch = session.schedule("matmul")',
-                'i, j, k = sch.get_loops(sch.get_block("C"))',
-                *calls[: self.position],
-            ]
-        )
-        return ScheduleView(
-            state=hashlib.sha256(repr(self.states[: self.position + 1]).encode()).hexdigest()[:12],
-            name=self.name,
-            tree=(node,),
-            code=code,
-            script=TextView.of(self.script()),
-            primitives=tuple(self.primitive(name) for name in DOCS),
-            history=tuple(HistoryEntry(call.split("(")[0], call) for call in calls),
-            position=self.position,
-            can_undo=self.position > 0,
-            can_redo=self.position < len(calls),
-        )
-
-    def primitive(self, name: str) -> PrimitiveView:
-        selection = Parameter("block" if name in BLOCK_ONLY else "loop", "selection")
-        ids = tuple(f"l:{loop.name}" for loop in self.loops)
-        parameters = {
-            "split": (Parameter("factors", "integers", "outer to inner", [None, 8]),),
-            "reorder": (Parameter("order", "loops", "outermost first", list(ids)),),
-            "cache_write": (Parameter("scope", "choice", choices=("local", "global")),),
-        }.get(name, ())
-        if name in BLOCK_ONLY:
-            reasons: dict[str, str | None] = {"b:C": None if name == "cache_write" else "the sum has no start value"}
-        else:
-            reasons = {f"l:{loop.name}": self.reason(name, loop) for loop in self.loops}
-        return PrimitiveView(name, DOCS[name], (selection, *parameters), reasons)
-
-    def script(self) -> str:
-        lines = [
-            "@T.prim_func",
-            HEADER,
-        ]
-        for depth, loop in enumerate(self.loops, 1):
-            lines.append(f"{'    ' * depth}for {loop.name} in T.{loop.kind}({loop.extent}):")
-        inside = "    " * (len(self.loops) + 1)
-        return "\n".join([*lines, f"{inside}C[vi, vj] += A[vi, vk] * B[vk, vj]"])
-
-    def apply(self, primitive: str, selection: str, arguments: dict[str, Any]) -> FakeSchedule:
-        name = selection.removeprefix("l:")
-        index = next((n for n, loop in enumerate(self.loops) if loop.name == name), None)
-        if index is None:
-            raise WorkbenchError("E-SCHEDULE-LOOP", "there is no such loop", found=selection)
-        reason = self.reason(primitive, self.loops[index])
-        if reason:
-            raise WorkbenchError("E-SCHEDULE", f"cannot {primitive} {name}", found=reason, nodes=(selection,))
-        loops, call = self._rewritten(primitive, index, arguments)
-        return FakeSchedule((*self.states[: self.position + 1], State(loops, call)), self.position + 1)
-
-    def _rewritten(self, primitive: str, index: int, arguments: dict[str, Any]) -> tuple[tuple[Loop, ...], str]:
-        loops, loop = self.loops, self.loops[index]
-        if primitive in ANNOTATIONS:
-            changed = replace(loop, kind=ANNOTATIONS[primitive])
-            return (*loops[:index], changed, *loops[index + 1 :]), f"sch.{primitive}({loop.name})"
-        if primitive == "split":
-            inner = self._factor(loop, arguments.get("factors"))
-            pair = (
-                replace(loop, name=f"{loop.name}_0", extent=loop.extent // inner),
-                replace(loop, name=f"{loop.name}_1", extent=inner),
-            )
-            names = f"{pair[0].name}, {pair[1].name}"
-            call = f"{names} = sch.split({loop.name}, factors=[None, {inner}])"
-            return (*loops[:index], *pair, *loops[index + 1 :]), call
-        if primitive == "reorder":
-            order = [name.removeprefix("l:") for name in arguments["order"]]
-            by_name = {one.name: one for one in loops}
-            return tuple(by_name[name] for name in order), f"sch.reorder({', '.join(order)})"
-        other = loops[index + 1]
-        name = f"{loop.name}_{other.name}_fused"
-        fused = replace(loop, name=name, extent=loop.extent * other.extent)
-        return (*loops[:index], fused, *loops[index + 2 :]), f"{name} = sch.fuse({loop.name}, {other.name})"
-
-    def _factor(self, loop: Loop, factors: Any) -> int:
-        inner = factors[-1] if isinstance(factors, list) and factors else None
-        if not isinstance(inner, int) or inner <= 0 or loop.extent % inner:
-            raise WorkbenchError(
-                "E-SCHEDULE-FACTOR",
-                f"cannot split {loop.name} by {inner}",
-                where="matmul line 4: for k in T.serial(256)",
-                found=f"extent {loop.extent}, factor {inner}",
-                expected="a factor that divides the extent",
-                fix="split with factors=[None, 8]",
-                kept="the schedule is unchanged",
-                nodes=(f"l:{loop.name}",),
-            )
-        return inner
-
-    def ways(self, primitive: str, selection: str) -> SuggestionsView:
-        view = self.view()
-        reason = next(p.applicable.get(selection) for p in view.primitives if p.name == primitive)
-        error = ErrorView("E-SCHEDULE", f"cannot {primitive}", found=reason or "")
-        return SuggestionsView(view.state, selection, primitive, error, (), False)
-
-    def accept(self, primitive: str, selection: str, number: int) -> FakeSchedule:
-        raise WorkbenchError("E-SCHEDULE-SUGGESTION", "there is no such suggestion", found=str(number))
-
-    def force(self, primitive: str, selection: str) -> FakeSchedule:
-        raise WorkbenchError("E-SCHEDULE", f"cannot {primitive}", found=selection)
-
-    def switch(self, branch: int) -> FakeSchedule:
-        raise WorkbenchError("E-SCHEDULE-BRANCH-NUMBER", "there is one branch", found=str(branch))
-
-    def undo(self) -> FakeSchedule:
-        if self.position == 0:
-            raise WorkbenchError("E-SCHEDULE-UNDO", "nothing to undo")
-        return FakeSchedule(self.states, self.position - 1)
-
-    def redo(self) -> FakeSchedule:
-        if self.position == len(self.states) - 1:
-            raise WorkbenchError("E-SCHEDULE-REDO", "nothing to redo")
-        return FakeSchedule(self.states, self.position + 1)

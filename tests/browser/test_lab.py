@@ -12,13 +12,15 @@ from playwright.sync_api import Page, expect
 from tests.browser.lab import LabServer, notebook
 
 STEPPER = (
-    "from tests.browser.fakes import FakePipeline, FakeSchedule\n"
+    "from tests.browser.fakes import FakePipeline\n"
+    "from tests.schedule.programs import plain_matmul\n"
+    "from workbench.schedule import Schedule\n"
     "from workbench.ui.pipeline import PipelineStepper\n"
     "from workbench.ui.schedule import ScheduleEditor\n"
     "stepper = PipelineStepper(FakePipeline())\n"
     "stepper"
 )
-EDITOR = "editor = ScheduleEditor(FakeSchedule())\neditor"
+EDITOR = "editor = ScheduleEditor(Schedule(plain_matmul()))\neditor"
 STATE = "print('STATE', stepper.selected_step, stepper.selected_rewrite, editor.code.splitlines()[-1])"
 
 
@@ -73,7 +75,7 @@ def test_screens_work_in_jupyterlab(lab: LabServer, context) -> None:
     simplify = page.get_by_role("option", name="SimplifyInference")
     expect(simplify).to_be_visible(timeout=40_000)
     run(page, 1)
-    loop = page.locator('[id="wb-node-l:j"] > .wb-box-head')
+    loop = page.locator('[id="wb-node-l:C:1"] > .wb-box-head')
     expect(loop).to_be_visible(timeout=20_000)
 
     simplify.click()
@@ -97,6 +99,6 @@ def test_screens_work_in_jupyterlab(lab: LabServer, context) -> None:
     expect(loop).to_contain_text("parallel")
 
     run(page, 2)
-    expect(page.locator(".jp-OutputArea-output", has_text="STATE")).to_contain_text("STATE s2 1 sch.parallel(j)")
+    expect(page.locator(".jp-OutputArea-output", has_text="STATE")).to_contain_text("STATE s2 1 sch.parallel(l1)")
     assert page.evaluate("window.__workbench_bundles.size") == 1
     assert foreign == []

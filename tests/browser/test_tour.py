@@ -78,9 +78,14 @@ def test_the_tour_is_driven_in_jupyterlab(lab: LabServer, context) -> None:
     run_up_to(page, cell_with("stepper.select(") + 1, editor_cell)
     drive_editor(page)
 
-    run_up_to(page, editor_cell + 1, len(TOUR["cells"]))
+    run_up_to(page, editor_cell + 1, cell_with("mine.vectorize(oi)"))
+    editor = page.locator(".wb-schedule")
+    expect(editor.locator(".wb-last")).to_contain_text("sch.parallel(")
+    expect(editor.get_by_role("combobox", name="Branch").locator("option")).to_have_count(2)
+    shot(page, editor, "editor-after-the-cell")
+    run_up_to(page, cell_with("mine.vectorize(oi)") + 1, len(TOUR["cells"]))
     state = page.locator(".jp-OutputArea-output", has_text="STATE")
-    expect(state).to_contain_text("STATE Codegen ['get_loops', 'split', 'vectorize']", timeout=180_000)
+    expect(state).to_contain_text("STATE Codegen ['reorder', 'vectorize', 'parallel']", timeout=180_000)
     expect(page.locator(".jp-OutputArea-output", has_text="AGREES")).to_contain_text("AGREES True", timeout=60_000)
     assert page.locator(".jp-OutputArea-output[data-mime-type='application/vnd.jupyter.stderr']").count() == 0
     assert foreign == []

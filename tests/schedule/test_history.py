@@ -124,3 +124,15 @@ def test_rebase_of_another_function_is_refused() -> None:
     with pytest.raises(ScheduleError) as caught:
         first.rebase(second)
     assert caught.value.code == "E-SCHEDULE-REBASE" and caught.value.fix
+
+
+def test_restarting_goes_to_the_first_state_and_keeps_what_was_done() -> None:
+    sch = tiled()
+    first, last = sch.first_state.fingerprint, sch.fingerprint()
+    sch.restart()
+    assert sch.fingerprint() == first and sch.trace.steps == ()
+    sch.restart()
+    sch.unroll(sch.get_loops("D")[0])
+    assert len(sch.branches) == 2
+    sch.switch(0)
+    assert sch.fingerprint() == last

@@ -84,9 +84,8 @@ def test_a_schedule_from_the_editor_is_checked_and_handed_in(tmp_path: Path) -> 
     task = teach.task("06_2", student="ada")
     from workbench.teach.source import answer_of
     from workbench.ui.schedule import ScheduleEditor
-    from workbench.views.schedule import EditorModel
 
-    editor = ScheduleEditor(EditorModel(task.start()))
+    editor = ScheduleEditor(task.start())
     sch = editor.schedule
     i, j, k = sch.get_loops("C")
     outer, lanes = sch.split(j, factors=[None, 8])

@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 
-from tests.browser.fakes import FakePipeline, FakeSchedule, Pass
+from tests.browser.fakes import FakePipeline, Pass
+from tests.schedule.programs import plain_matmul
 from workbench.core.errors import WorkbenchError
-from workbench.ui.models import PipelineModel, ScheduleModel
+from workbench.schedule import Schedule
+from workbench.ui.models import PipelineModel
 from workbench.ui.pipeline import PipelineStepper
 from workbench.ui.protocol import JSON_LIMIT
 from workbench.ui.schedule import ScheduleEditor
@@ -28,7 +30,6 @@ def ask(screen: Screen, op: str, **args: Any) -> dict[str, Any]:
 
 def test_fakes_are_models() -> None:
     assert isinstance(FakePipeline(), PipelineModel)
-    assert isinstance(FakeSchedule(), ScheduleModel)
 
 
 def test_the_stub_is_small_and_synced_state_too() -> None:
@@ -89,39 +90,75 @@ def test_neighbours_come_in_one_reply_within_the_limit() -> None:
     assert len(str(reply.content)) <= JSON_LIMIT * 1.1
 
 
-def test_a_click_moves_the_pointer_and_no_value() -> None:
-    start = FakeSchedule()
-    editor = ScheduleEditor(start)
-    reply = ask(editor, "apply", primitive="split", selection="l:k", arguments={"factors": [None, 8]})
-    assert reply["ok"] and reply["state"] == editor.model.view().state
-    assert start.view().code != editor.code
-    assert editor.code.endswith("k_0, k_1 = sch.split(k, factors=[None, 8])")
+def product() -> Schedule:
+    return Schedule(plain_matmul())
+
+
+def test_a_click_is_done_to_the_schedule_that_the_cell_holds() -> None:
+    schedule = product()
+    editor = ScheduleEditor(schedule)
+    reply = ask(editor, "apply", primitive="split", selection="l:C:2", arguments={"factors": [None, 8]})
+    assert reply["ok"] and reply["state"] == schedule.fingerprint() and editor.schedule is schedule
+    assert schedule.code().rstrip().endswith("sch.split(l2, factors=[None, 8])")
 
 
 def test_undo_and_redo_give_the_same_states_back() -> None:
-    editor = ScheduleEditor(FakeSchedule())
-    first = editor.model.view().state
-    ask(editor, "apply", primitive="parallel", selection="l:i")
-    second = editor.model.view().state
+    editor = ScheduleEditor(product())
+    first = ask(editor, "open")["state"]
+    ask(editor, "apply", primitive="parallel", selection="l:C:0")
+    moved = editor.schedule.fingerprint()
+    undone = ask(editor, "undo")
+    assert undone["view"]["script"] == ask(editor, "open")["view"]["script"] and undone["state"] != moved
     for _ in range(3):
-        assert ask(editor, "undo")["state"] == first
-        assert ask(editor, "redo")["state"] == second
+        assert ask(editor, "redo")["state"] == moved
+        assert ask(editor, "undo")["state"] == undone["state"]
+    assert ask(editor, "undo")["err"]["code"] == "E-SCHEDULE-UNDO" and first
 
 
-def test_a_refused_primitive_leaves_the_pointer() -> None:
-    editor = ScheduleEditor(FakeSchedule())
-    before = editor.model
-    reply = ask(editor, "apply", primitive="vectorize", selection="l:k")
-    assert reply["ok"] is False and "carries the sum" in reply["err"]["found"]
-    assert editor.model is before
+def test_a_refused_primitive_leaves_the_schedule() -> None:
+    editor = ScheduleEditor(product())
+    before = editor.schedule.state
+    reply = ask(editor, "apply", primitive="vectorize", selection="l:C:2")
+    assert reply["ok"] is False and "writes C[0, 0]" in reply["err"]["found"]
+    assert editor.schedule.state is before
 
 
-def test_a_click_on_an_old_picture_is_refused() -> None:
-    editor = ScheduleEditor(FakeSchedule())
-    seen = editor.model.view().state
-    assert ask(editor, "apply", primitive="parallel", selection="l:i", seen=seen)["ok"]
-    reply = ask(editor, "apply", primitive="unroll", selection="l:j", seen=seen)
-    assert reply["err"]["code"] == "E-UI-STALE"
+def test_a_click_on_an_old_picture_is_refused_and_the_pages_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    editor = ScheduleEditor(product())
+    told: list[str] = []
+    monkeypatch.setattr(editor, "announce", lambda name, **args: told.append(name))
+    seen = editor.schedule.fingerprint()
+    assert ask(editor, "apply", primitive="parallel", selection="l:C:0", seen=seen)["ok"]
+    told.clear()
+    reply = ask(editor, "apply", primitive="unroll", selection="l:C:1", seen=seen)
+    assert reply["err"]["code"] == "E-UI-STALE" and told == ["changed"]
+
+
+def test_the_pages_are_told_once_however_many_steps_a_cell_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    schedule = product()
+    editor = ScheduleEditor(schedule)
+    told: list[str] = []
+    monkeypatch.setattr(editor, "announce", lambda name, **args: told.append(name))
+    for mark in ("one", "other"):
+        for loop in schedule.get_loops("C"):
+            schedule.annotate(loop, mark, 1)
+        schedule.undo(2)
+        schedule.redo()
+        assert told == ["changed"]
+        ask(editor, "open")
+        told.clear()
+
+
+def test_a_screen_that_is_gone_is_not_told() -> None:
+    schedule = product()
+    schedule.watch(_Watcher().moved)
+    schedule.get_loops("C")
+    assert schedule._history._watching == []
+
+
+class _Watcher:
+    def moved(self) -> None:
+        raise AssertionError("nobody holds this watcher")
 
 
 def test_a_live_and_a_static_output_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:

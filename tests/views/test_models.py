@@ -12,7 +12,7 @@ import pytest
 import workbench as wb
 from tests.views.test_static import small
 from workbench.core.errors import WorkbenchError
-from workbench.ui.models import PipelineModel, ScheduleModel
+from workbench.ui.models import PipelineModel
 from workbench.ui.pipeline import PipelineStepper
 from workbench.ui.protocol import JSON_LIMIT
 from workbench.ui.schedule import ScheduleEditor
@@ -38,7 +38,6 @@ def size(view: Any) -> int:
 
 def test_models_keep_the_screens_contract(network: Any) -> None:
     assert isinstance(SessionModel(network), PipelineModel)
-    assert isinstance(EditorModel(network.schedule(network.kernels[0])), ScheduleModel)
 
 
 def test_looking_computes_the_graph_passes_and_no_more() -> None:
@@ -105,7 +104,7 @@ def test_a_screen_follows_another_session() -> None:
 def test_reasons_are_asked_for_one_box_at_a_time(network: Any) -> None:
     model = EditorModel(network.schedule(network.kernels[0]))
     view = model.view()
-    assert not view.judged and size(view) <= JSON_LIMIT and not any(p.applicable for p in view.primitives)
+    assert size(view) <= JSON_LIMIT
     for node in boxes(view.tree):
         reasons = model.reasons(node.id)
         assert size(reasons) <= JSON_LIMIT and all(reason is None or reason for reason in reasons.reasons.values())
@@ -118,18 +117,21 @@ def test_what_the_editor_offers_can_be_applied(network: Any) -> None:
     """For every box and primitive that is offered, the arguments that the form starts with work."""
     function = network["Lower"].program[network.kernels[2]].function
     model = EditorModel(wb.schedule.Schedule(function))
+    before = model.schedule.script()
     for node in boxes(model.view().tree)[::3]:
         reasons = model.reasons(node.id)
         for name, reason in reasons.reasons.items():
             if reason is None:
-                made = model.apply(name, node.id, dict(reasons.arguments.get(name, {})))
-                assert made.view().can_undo and made.undo().view().state == model.view().state, (node.id, name)
+                model.apply(name, node.id, dict(reasons.arguments.get(name, {})))
+                assert model.view().can_undo, (node.id, name)
+                model.undo()
+                assert model.schedule.script() == before, (node.id, name)
 
 
 def test_the_editors_schedule_goes_back_into_the_session() -> None:
     session = wb.open(small())
     kernel = session.kernels[0]
-    editor = ScheduleEditor(EditorModel(wb.schedule.Schedule(session["Lower"].program[kernel].function)))
+    editor = ScheduleEditor(wb.schedule.Schedule(session["Lower"].program[kernel].function))
 
     def ask(op: str, **args: Any) -> dict[str, Any]:
         reply = editor._dispatcher.handle({"v": 1, "id": 1, "op": op, "args": args})
@@ -163,27 +165,49 @@ def product() -> EditorModel:
 
 
 def test_a_command_after_an_undo_begins_a_branch() -> None:
-    model = product().apply("parallel", "l:C:0", {})
-    assert model.view().branches == ()
-    other = model.undo().apply("unroll", "l:C:2", {})
-    view = other.view()
-    assert view.branches == ("parallel", "unroll") and view.branch == 1
-    back = other.switch(0)
-    assert back.view().state == model.view().state and back.view().branch == 0
-    assert back.switch(1).view().state == view.state
-    assert back.undo().view().branches == view.branches
-    third = back.undo().apply("vectorize", "l:C:1", {})
-    assert third.view().branches == ("parallel", "unroll", "vectorize") and third.view().branch == 2
+    model = product()
+    model.apply("parallel", "l:C:0", {})
+    first = model.view()
+    assert first.branches == ()
+    model.undo()
+    model.apply("unroll", "l:C:2", {})
+    second = model.view()
+    assert second.branches == ("parallel", "unroll") and second.branch == 1
+    model.switch(0)
+    assert model.view().state == first.state and model.view().branch == 0
+    model.switch(1)
+    assert model.view().state == second.state
+    model.undo()
+    assert model.view().branches == second.branches
+    model.apply("vectorize", "l:C:1", {})
+    assert model.view().branches == ("parallel", "unroll", "vectorize") and model.view().branch == 2
     with pytest.raises(WorkbenchError, match="no such branch"):
-        third.switch(3)
+        model.switch(3)
+
+
+def test_what_was_taken_back_can_be_done_again_and_what_a_cell_does_counts() -> None:
+    model = product()
+    sch = model.schedule
+    i, j, k = sch.get_loops("C")
+    sch.reorder(i, k, j)
+    model.apply("vectorize", "l:C:2", {})
+    sch.get_loops("C")
+    assert [entry.label for entry in model.view().history] == ["reorder", "vectorize"] and model.view().position == 2
+    model.undo()
+    assert model.view().position == 1 and model.view().can_redo
+    model.undo()
+    assert not model.view().can_undo and [entry.label for entry in model.view().history] == ["reorder", "vectorize"]
+    assert model.view().branches == (), "questions alone are no branch"
+    sch.parallel(i)  # the references that the cell holds are still good
+    assert model.view().branches == ("reorder, vectorize", "parallel")
 
 
 def test_the_form_of_reorder_begins_with_the_whole_nest() -> None:
     model = product()
     reasons = model.reasons("l:C:1")
     assert reasons.arguments["reorder"]["ordered_loops"] == ["l:C:0", "l:C:1", "l:C:2"]
-    made = model.apply("reorder", "l:C:1", {"ordered_loops": ["l:C:2", "l:C:0", "l:C:1"]})
-    assert [node.name for node in boxes(made.view().tree) if node.kind == "loop"] == ["k", "i", "j"]
+    model.apply("reorder", "l:C:1", {"ordered_loops": ["l:C:2", "l:C:0", "l:C:1"]})
+    assert [node.name for node in boxes(model.view().tree) if node.kind == "loop"] == ["k", "i", "j"]
 
 
 def test_primitives_come_with_their_category() -> None:
@@ -197,10 +221,13 @@ def test_what_is_refused_comes_with_ways_that_work() -> None:
     assert ways.error is not None and ways.error.code == "E-SCHEDULE-DEPENDENCE" and ways.forcible
     assert ways.suggestions[0].text == "legal on loop j instead"
     for number in range(len(ways.suggestions)):
-        assert len(model.accept("vectorize", "l:C:2", number).schedule.trace) > 2
+        tried = product()
+        tried.accept("vectorize", "l:C:2", number)
+        assert tried.schedule.moves.done
     with pytest.raises(WorkbenchError, match="no such suggestion"):
         model.accept("vectorize", "l:C:2", 9)
-    forced = model.force("vectorize", "l:C:2").schedule
+    model.force("vectorize", "l:C:2")
+    forced = model.schedule
     assert "unsafe=True" in forced.code() and any("unsafe" in note for notes in forced.notes.values() for note in notes)
 
 

@@ -7,13 +7,15 @@ A step taken after an undo begins a branch; nothing is ever lost.
     sch.switch(0)                     # back on the first
 
 Invariant: states are immutable and shared; a history only says which came from which, and which one is looked at.
+Whoever shows it is told when it moves, so that a screen and a cell that hold one schedule never disagree.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from weakref import WeakMethod
 
 from .errors import refuse
 
@@ -35,10 +37,16 @@ class History:
     def __init__(self, state: ScheduleState) -> None:
         self._visited = [_Visited(state, None)]
         self._here = 0
+        self._watching: list[WeakMethod[Callable[[], None]]] = []
 
     @property
     def state(self) -> ScheduleState:
         return self._visited[self._here].state
+
+    @property
+    def here(self) -> int:
+        """The number of the state looked at."""
+        return self._here
 
     @property
     def first(self) -> ScheduleState:
@@ -51,11 +59,30 @@ class History:
         made._here = self._here
         return made
 
-    def commit(self, state: ScheduleState) -> None:
-        """`state` comes from the one looked at, and is looked at now."""
-        self._visited.append(_Visited(state, self._here))
-        self._visited[self._here].following = len(self._visited) - 1
-        self._here = len(self._visited) - 1
+    def watch(self, method: Callable[[], None]) -> None:
+        """Call a bound method whenever another state is looked at, as long as its object is alive."""
+        self._watching.append(WeakMethod(method))
+
+    def _move(self, number: int) -> None:
+        self._here = number
+        for reference in tuple(self._watching):
+            method = reference()
+            if method is None:
+                self._watching.remove(reference)
+            else:
+                method()
+
+    def commit(self, *states: ScheduleState) -> None:
+        """The first of `states` comes from the one looked at, each other from the one before; look at the last."""
+        here = self._here
+        for state in states:
+            self._visited.append(_Visited(state, here))
+            self._visited[here].following = here = len(self._visited) - 1
+        self._move(here)
+
+    def follow(self, other: History) -> None:
+        """Go where `other`, a copy of this history, has gone on from the state looked at."""
+        self.commit(*(item.state for item in other._visited[len(self._visited) :]))
 
     def amend(self, state: ScheduleState) -> None:
         """`state` stands in the place of the one looked at: its steps are the same, something beside them is not."""
@@ -77,7 +104,7 @@ class History:
                 break
         if here is None:
             return False
-        self._here = here
+        self._move(here)
         return True
 
     # --- branches ---
@@ -104,10 +131,14 @@ class History:
         return at
 
     def go_to(self, number: int) -> None:
-        """Look at a state, and let redo lead to it from everywhere before it."""
+        """Look at a state of any branch, and let redo lead to it from everywhere before it."""
         for parent, child in zip(self.chain(number), self.chain(number)[1:], strict=False):
             self._visited[parent].following = child
-        self._here = number
+        self._move(number)
+
+    def step_to(self, number: int) -> None:
+        """Look at a state of the branch looked at, before or ahead; redo leads where it led."""
+        self._move(number)
 
     def __getitem__(self, number: int) -> ScheduleState:
         return self._visited[number].state

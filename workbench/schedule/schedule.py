@@ -29,6 +29,7 @@ from .bulk import drop_targets, legal_moves
 from .classic import ClassicSchedule, Settings
 from .errors import ScheduleError, refuse, require
 from .history import Branches, History
+from .moves import Moves
 from .rebase import Rebased, rebased
 from .references import BlockRV, ExprRV, LoopRV, Reference, make_reference
 from .registry import PRIMITIVES, Primitive, accepted
@@ -187,6 +188,10 @@ class Schedule(ClassicSchedule):
         """Go forward again, along the branch last visited; False if there are not so many steps."""
         return self._history.redo(checked(steps, Factor, "redo(steps)", lambda value: None))
 
+    def restart(self) -> None:
+        """Go back to the state that the schedule began with; `redo` and the branches keep what was done."""
+        self._history.step_to(0)
+
     @property
     def branches(self) -> Branches:
         """Every branch that undoing and going another way has made, oldest first; printed, a tree."""
@@ -208,6 +213,19 @@ class Schedule(ClassicSchedule):
             other.switch(onto)
             onto = other
         return rebased(self, onto, replayed)
+
+    @property
+    def moves(self) -> Moves:
+        """The history as a person reads it: the primitives that changed the program, taken back and done again."""
+        return Moves(self._history)
+
+    def follow(self, made: Schedule) -> None:
+        """Do what `made`, a copy of this schedule, has done since it was copied."""
+        self._history.follow(made._history)
+
+    def watch(self, method: Callable[[], None]) -> None:
+        """Call a bound method whenever this schedule moves, as long as the method's object is alive."""
+        self._history.watch(method)
 
     def _commit(self, state: ScheduleState) -> None:
         self._history.commit(state)
@@ -355,8 +373,7 @@ class Schedule(ClassicSchedule):
                 raise
             states.append(state)
             names.update(zip(step.results, made, strict=True))
-        for state in states:
-            self._commit(state)
+        self._history.commit(*states)
 
 
 def _first_state(program: t.PrimFunc | IRModule) -> ScheduleState:

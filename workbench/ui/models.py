@@ -1,4 +1,4 @@
-"""What a screen needs to know of the things it shows: two small protocols.
+"""What the pipeline screen needs to know of what it shows.
 
 Invariant: models are values.  A command gives a new model and leaves the old one as it was, so that a
 screen is a pointer that moves and every state stays reachable.  Methods raise `WorkbenchError` with a
@@ -13,17 +13,14 @@ reason, never anything else; a screen shows it and stays where it was.
 
 from __future__ import annotations
 
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Literal, Protocol, runtime_checkable
 
 from workbench.views.schema import (
     Chunk,
     PipelineView,
-    ReasonsView,
     RewriteView,
-    ScheduleView,
     SourceView,
     StepView,
-    SuggestionsView,
 )
 
 Side = Literal["before", "after"]
@@ -68,50 +65,4 @@ class EditableModel(PipelineModel, Protocol):
 
     def inserted(self, step: str, name: str) -> tuple[EditableModel, str]:
         """With a pass put in after a step."""
-        ...
-
-
-@runtime_checkable
-class ScheduleModel(Protocol):
-    """A schedule at one state, for looking at and for going on from."""
-
-    def view(self) -> ScheduleView:
-        """The loop tree, the code so far, and the primitives with the reasons against them."""
-        ...
-
-    @property
-    def schedule(self) -> Any:
-        """The schedule itself, for going on in code."""
-        ...
-
-    def reasons(self, selection: str) -> ReasonsView:
-        """What can be done at one node, and why not; asked for where `view().judged` is false."""
-        ...
-
-    def apply(self, primitive: str, selection: str, arguments: dict[str, Any]) -> ScheduleModel:
-        """The schedule after one more primitive at the node `selection`; a refusal is a `WorkbenchError`."""
-        ...
-
-    def ways(self, primitive: str, selection: str) -> SuggestionsView:
-        """What could be done in place of a refused primitive."""
-        ...
-
-    def accept(self, primitive: str, selection: str, number: int) -> ScheduleModel:
-        """The schedule after one of these suggestions, counted from 0."""
-        ...
-
-    def force(self, primitive: str, selection: str) -> ScheduleModel:
-        """The schedule after what only legality refuses, done all the same and marked unsafe."""
-        ...
-
-    def undo(self) -> ScheduleModel:
-        """The state one entry earlier."""
-        ...
-
-    def redo(self) -> ScheduleModel:
-        """The state one entry later, on the branch last undone."""
-        ...
-
-    def switch(self, branch: int) -> ScheduleModel:
-        """The end of another branch, by its number in the view."""
         ...

@@ -1,33 +1,37 @@
 """The schedule editor: the loop tree, the primitives with the reasons against them, and the code so far.
 
-Invariant: legality is the model's; the screen sends one primitive with its arguments and shows what comes
-back. A refusal leaves the schedule, the screen's pointer and its history as they were.
+Invariant: the screen and the cells hold one schedule.  What either side does, both show; a refusal leaves the
+schedule and its history as they were.
 
-    editor = ScheduleEditor(schedule_model); editor
-    editor.schedule                       # the schedule after the clicks, a value like any other
+    editor = ScheduleEditor(schedule); editor
+    schedule.code()                       # with the clicks in it
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from workbench.core.errors import WorkbenchError
-from workbench.ui.models import ScheduleModel
+from workbench.schedule.schedule import Schedule
 from workbench.ui.protocol import Answer, argument
 from workbench.ui.screen import Screen
+from workbench.views.schedule import EditorModel
 
 
 class ScheduleEditor(Screen):
-    """A screen on a `ScheduleModel`."""
+    """A screen on a `Schedule`."""
 
-    def __init__(self, model: ScheduleModel, fallback_html: str = "") -> None:
-        self._model = model
+    def __init__(self, schedule: Schedule, fallback_html: str = "") -> None:
+        self._told = False
+        """Whether the pages know that they are behind; the next one that looks resets it."""
+        self._show_schedule(schedule)
         commands = {
             "open": lambda args: self._show(),
             "reasons": self._reasons,
             "apply": self._apply,
-            "undo": lambda args: self._go("undo", args),
-            "redo": lambda args: self._go("redo", args),
+            "undo": lambda args: self._do(args, self._model.undo),
+            "redo": lambda args: self._do(args, self._model.redo),
             "switch": self._switch,
             "ways": self._ways,
             "accept": self._accept,
@@ -35,27 +39,36 @@ class ScheduleEditor(Screen):
         }
         super().__init__("schedule", commands, fallback_html)
 
-    @property
-    def model(self) -> ScheduleModel:
-        """The schedule shown; assigning shows another one in every view of this screen."""
-        return self._model
-
-    @model.setter
-    def model(self, model: ScheduleModel) -> None:
-        self._model = model
-        self.announce("changed", state=model.view().state)
+    def _show_schedule(self, schedule: Schedule) -> None:
+        self._model = EditorModel(schedule)
+        schedule.watch(self._moved)
 
     @property
-    def schedule(self) -> Any:
-        """The schedule after the clicks; `session.edit(schedule={name: editor.schedule})` goes on with it."""
+    def schedule(self) -> Schedule:
+        """The schedule shown; `session.edit(schedule={name: editor.schedule})` goes on with it.
+
+        Assigning another one shows it in every view of this screen.
+        """
         return self._model.schedule
+
+    @schedule.setter
+    def schedule(self, schedule: Schedule) -> None:
+        self._show_schedule(schedule)
+        self._moved()
 
     @property
     def code(self) -> str:
         """The Python that leads to the schedule shown."""
-        return self._model.view().code
+        return self.schedule.code()
+
+    def _moved(self) -> None:
+        """The schedule is in another state: tell the pages once, however many steps a cell does."""
+        if not self._told:
+            self._told = True
+            self.announce("changed")
 
     def _show(self) -> Answer:
+        self._told = False
         view = self._model.view()
         return Answer(view.state, view)
 
@@ -63,47 +76,44 @@ class ScheduleEditor(Screen):
         view = self._model.reasons(argument(args, "selection", str))
         return Answer(view.state, view)
 
-    def _apply(self, args: dict[str, Any]) -> Answer:
-        self._require_current(args)
-        primitive, selection = argument(args, "primitive", str), argument(args, "selection", str)
-        return self._move(self._model.apply(primitive, selection, argument(args, "arguments", dict, {})))
-
-    def _go(self, direction: str, args: dict[str, Any]) -> Answer:
-        self._require_current(args)
-        return self._move(self._model.undo() if direction == "undo" else self._model.redo())
-
     def _ways(self, args: dict[str, Any]) -> Answer:
         view = self._model.ways(argument(args, "primitive", str), argument(args, "selection", str))
         return Answer(view.state, view)
 
-    def _accept(self, args: dict[str, Any]) -> Answer:
-        self._require_current(args)
+    def _apply(self, args: dict[str, Any]) -> Answer:
         primitive, selection = argument(args, "primitive", str), argument(args, "selection", str)
-        return self._move(self._model.accept(primitive, selection, argument(args, "number", int)))
+        arguments = argument(args, "arguments", dict, {})
+        return self._do(args, lambda: self._model.apply(primitive, selection, arguments))
+
+    def _accept(self, args: dict[str, Any]) -> Answer:
+        primitive, selection = argument(args, "primitive", str), argument(args, "selection", str)
+        number = argument(args, "number", int)
+        return self._do(args, lambda: self._model.accept(primitive, selection, number))
 
     def _force(self, args: dict[str, Any]) -> Answer:
-        self._require_current(args)
         primitive, selection = argument(args, "primitive", str), argument(args, "selection", str)
-        return self._move(self._model.force(primitive, selection))
+        return self._do(args, lambda: self._model.force(primitive, selection))
 
     def _switch(self, args: dict[str, Any]) -> Answer:
-        self._require_current(args)
-        return self._move(self._model.switch(argument(args, "branch", int)))
+        branch = argument(args, "branch", int)
+        return self._do(args, lambda: self._model.switch(branch))
 
-    def _move(self, model: ScheduleModel) -> Answer:
-        answer_view = model.view()
-        self.model = model
-        return Answer(answer_view.state, answer_view)
+    def _do(self, args: dict[str, Any], command: Callable[[], None]) -> Answer:
+        """Carry out a command on the picture that the person saw.
 
-    def _require_current(self, args: dict[str, Any]) -> None:
-        """A click on a picture that is out of date must not change anything else than the person saw."""
-        seen, state = argument(args, "seen", str, None), self._model.view().state
+        Raises `WorkbenchError` where a cell has moved the schedule meanwhile; the pages draw it anew then.
+        """
+        seen, state = argument(args, "seen", str, None), self.schedule.fingerprint()
         if seen is not None and seen != state:
+            self._told = False
+            self._moved()
             raise WorkbenchError(
                 "E-UI-STALE",
                 "the schedule has changed since this was drawn",
                 found=f"state {seen[:16]}",
                 expected=f"state {state[:16]}",
-                fix="look at the new state and choose again",
+                fix="look at the new state, which is drawn now, and choose again",
                 kept="the schedule is unchanged",
             )
+        command()
+        return self._show()

@@ -230,15 +230,11 @@ class Parameter(View):
 
 @dataclass(frozen=True, slots=True)
 class PrimitiveView(View):
-    """A schedule primitive and, for every node it could be applied to, None (it can) or why it cannot.
-
-    A node that is not a key of `applicable` is of the wrong kind (a block for a loop's primitive).
-    """
+    """A schedule primitive: what it does, and the arguments that its form asks for."""
 
     name: str
     doc: str
     parameters: tuple[Parameter, ...]
-    applicable: Mapping[str, str | None] = field(default_factory=dict[str, str | None])
     category: str = ""
     """What it is about ("loop", "cache"); a screen groups by it."""
 
@@ -256,7 +252,8 @@ class ScheduleView(View):
     """A schedule at one state: its loop tree, the code that leads here, and what can be done next.
 
     `state` names the schedule alone: undoing and redoing gives the same one again.
-    `history` holds all entries of the branch, undone ones too; the first `position` of them are applied.
+    `history` holds all moves of the branch, those taken back too; the first `position` of them are done.  What can be
+    done at a node is asked for one node at a time (`ReasonsView`).
     """
 
     state: str
@@ -269,8 +266,6 @@ class ScheduleView(View):
     position: int = 0
     can_undo: bool = False
     can_redo: bool = False
-    judged: bool = True
-    """Whether `applicable` is filled in; if not, a screen asks for the reasons of one node at a time."""
     branches: tuple[str, ...] = ()
     """What each branch does after it left the others, oldest first; empty while there is only one."""
     branch: int = 0

@@ -17,13 +17,17 @@ export class ScheduleStore extends BaseStore {
   ways: SuggestionsView | null = null;
   filter = "";
   working = false;
+  /** Whether the schedule has moved while a command was under way. */
+  private behind = false;
   /** Reasons and arguments by node, asked for when a node is selected; void with the next state. */
   private judged = new Map<string, ReasonsView>();
 
   constructor(host: Host) {
     super(host);
     this.connection.onEvent = (name) => {
-      if (name === "changed" && !this.working) void this.open();
+      if (name !== "changed") return;
+      if (this.working) this.behind = true;
+      else void this.open();
     };
     void this.open();
   }
@@ -47,7 +51,7 @@ export class ScheduleStore extends BaseStore {
   private show(view: unknown): void {
     this.set(() => {
       this.view = view as ScheduleView;
-      this.problem = null;
+      if (this.problem?.code !== "E-UI-STALE") this.problem = null; // that one says why the picture is another
       this.chosen = "";
       this.ways = null;
       this.judged.clear();
@@ -58,9 +62,9 @@ export class ScheduleStore extends BaseStore {
 
   /** Why a primitive does not apply to the selected node: null if it does, undefined while that is asked. */
   reasonAgainst(primitive: PrimitiveView, node: TreeNode): string | null | undefined {
-    const found = this.view?.judged ? primitive.applicable : this.judged.get(node.id)?.reasons;
+    const found = this.judged.get(node.id)?.reasons;
     if (!found) return undefined;
-    const reason = found[primitive.name in found && !this.view?.judged ? primitive.name : node.id];
+    const reason = found[primitive.name];
     return reason === undefined ? `not for a ${node.kind}` : reason;
   }
 
@@ -71,7 +75,7 @@ export class ScheduleStore extends BaseStore {
 
   private judge = (): Promise<void> => this.attempt(async () => {
     const [view, node] = [this.view, this.selected];
-    if (!view || view.judged || !node || this.judged.has(node)) return;
+    if (!view || !node || this.judged.has(node)) return;
     const reasons = (await this.connection.request("reasons", { selection: node }, "reasons")).view as ReasonsView;
     if (this.view === view) this.set(() => this.judged.set(node, reasons));
   });
@@ -118,13 +122,17 @@ export class ScheduleStore extends BaseStore {
     this.command("force", { primitive: ways.primitive, selection: ways.selection });
   switchTo = (branch: number): Promise<void> => this.command("switch", { branch });
 
-  private command(op: string, args: Record<string, unknown>): Promise<void> {
-    if (this.working) return Promise.resolve();
-    this.set(() => (this.working = true));
-    return this.attempt(async () => {
+  private async command(op: string, args: Record<string, unknown>): Promise<void> {
+    if (this.working) return;
+    this.behind = false;
+    this.set(() => { this.working = true; this.problem = null; });
+    await this.attempt(async () => {
       const seen = this.view?.state ?? "";
       this.show((await this.connection.request(op, { ...args, seen }, "command", seen)).view);
-    }).finally(() => this.set(() => (this.working = false)));
+      this.behind = false; // the answer shows what this command itself has moved
+    });
+    this.set(() => (this.working = false));
+    if (this.behind) await this.open();
   }
 
   /** Along the tree as it is drawn, or to the box around, or into the first box inside. */

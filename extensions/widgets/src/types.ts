@@ -37,15 +37,12 @@ export interface TreeNode {
 export interface Parameter {
   name: string; kind: string; doc: string; default: unknown; choices: string[]; required: boolean;
 }
-export interface PrimitiveView {
-  name: string; doc: string; parameters: Parameter[]; applicable: Record<string, string | null>;
-  category: string;
-}
+export interface PrimitiveView { name: string; doc: string; parameters: Parameter[]; category: string }
 export interface HistoryEntry { label: string; code: string }
 export interface ScheduleView {
   version: number; state: string; name: string; tree: TreeNode[]; code: string; script: TextView;
   primitives: PrimitiveView[]; history: HistoryEntry[]; position: number; can_undo: boolean; can_redo: boolean;
-  judged: boolean; branches: string[]; branch: number;
+  branches: string[]; branch: number;
 }
 export interface SuggestionView { text: string; code: string }
 export interface SuggestionsView {

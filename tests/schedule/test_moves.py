@@ -1,0 +1,76 @@
+"""Moves: the history as a person reads it."""
+
+from __future__ import annotations
+
+import pytest
+
+import workbench as wb
+from tests.schedule.programs import plain_matmul
+from workbench.core.errors import WorkbenchError
+from workbench.tir import Schedule
+
+
+def names(sch: Schedule) -> tuple[list[str], list[str]]:
+    return [move.name for move in sch.moves.done], [move.name for move in sch.moves.ahead]
+
+
+def test_questions_belong_to_the_move_after_them() -> None:
+    sch = Schedule(plain_matmul())
+    assert not sch.moves.back() and not sch.moves.forward()
+    i, j, k = sch.get_loops("C")
+    assert names(sch) == ([], [])
+    sch.reorder(i, k, j)
+    sch.get_block("C")
+    assert names(sch) == (["reorder"], [])
+    assert sch.moves.done[0].code.splitlines()[-1] == "sch.reorder(l0, l2, l1)" and len(sch.moves.done[0].steps) == 3
+
+
+def test_references_of_a_cell_outlive_taking_back() -> None:
+    sch = Schedule(plain_matmul())
+    i, _, k = sch.get_loops("C")
+    sch.unroll(k)
+    sch.parallel(i)
+    for left in (["unroll"], []):
+        assert sch.moves.back() and names(sch)[0] == left
+    assert not sch.moves.back() and sch.get(i).var.name == "i"
+    assert sch.moves.forward() and sch.moves.forward() and not sch.moves.forward()
+    assert names(sch) == (["unroll", "parallel"], [])
+
+
+def test_ends_where_only_questions_were_asked_are_no_branches() -> None:
+    sch = Schedule(plain_matmul())
+    sch.unroll(sch.get_loops("C")[2])
+    sch.moves.back()
+    sch.get_block("C")
+    assert sch.moves.stories == ("unroll", "as it was") and sch.moves.branch == 1
+    sch.parallel(sch.get_loops("C")[0])
+    assert sch.moves.stories == ("unroll", "parallel")
+    sch.moves.switch(0)
+    assert sch.moves.branch == 0 and names(sch)[0] == ["unroll"]
+    for number in (-1, 9):
+        with pytest.raises(WorkbenchError, match="no such branch"):
+            sch.moves.switch(number)
+
+
+def test_a_suggestion_of_several_steps_is_several_moves() -> None:
+    sch = Schedule(plain_matmul())
+    copy = sch.copy()
+    i, j, _ = copy.get_loops("C")
+    outer, inner = copy.split(j, factors=[None, 2])
+    copy.vectorize(inner)
+    sch.follow(copy)
+    assert names(sch)[0] == ["split", "vectorize"] and sch.fingerprint() == copy.fingerprint()
+    sch.parallel(i)
+    assert sch.get(outer).var.name == "j_0"
+
+
+def test_the_rules_of_a_kernel_are_its_moves() -> None:
+    from tests.views.test_static import small
+
+    session = wb.open(small())
+    sch = session.schedule(session.kernels[0])
+    bare = session["Lower"].program[session.kernels[0]].function
+    assert sch.moves.done
+    while sch.moves.back():
+        pass
+    assert sch.script() == wb.schedule.Schedule(bare).script()

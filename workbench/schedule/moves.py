@@ -1,0 +1,141 @@
+"""The history of a schedule as a person reads it: moves, each a primitive that changed the program.
+
+The questions (`get_block`, `get_loops`) and draws before a primitive belong to its move.  Taking a move back keeps
+them, so that references that a cell holds stay good.
+
+    moves = sch.moves
+    [move.name for move in moves.done]        # ["split", "reorder", "vectorize"]
+    moves.back()                              # before vectorize
+    moves.forward()
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from .errors import require
+from .registry import PRIMITIVES
+
+if TYPE_CHECKING:
+    from .history import History
+    from .trace import Step
+
+
+@dataclass(frozen=True)
+class Move:
+    """One primitive that changed the program, with what was asked for it."""
+
+    steps: tuple[Step, ...]
+    """The questions, then the primitive."""
+    before: int
+    """The number of the state that the primitive was applied to."""
+    after: int
+
+    @property
+    def name(self) -> str:
+        """The primitive."""
+        return self.steps[-1].primitive
+
+    @property
+    def code(self) -> str:
+        """The lines of Python that do the same."""
+        return "\n".join(step.line() for step in self.steps)
+
+
+def asks(step: Step) -> bool:
+    """Whether a step only gives names or draws numbers."""
+    return PRIMITIVES[step.primitive].category in ("get", "sample")
+
+
+class Moves:
+    """The moves of one history, as it is now; `back`, `forward` and `switch` move the schedule."""
+
+    def __init__(self, history: History) -> None:
+        self._history = history
+        self.done = _moves(history, history.here)
+        """What led to the state looked at."""
+        self.ahead = _moves(history, history.end_ahead())[len(self.done) :]
+        """What was taken back and `forward` does again, the next one first."""
+
+    def back(self) -> bool:
+        """Take the last move back; False if there is none."""
+        if self.done:
+            self._history.step_to(self.done[-1].before)
+        return bool(self.done)
+
+    def forward(self) -> bool:
+        """Do again what was taken back last; False if there is nothing."""
+        if self.ahead:
+            self._history.step_to(self.ahead[0].after)
+        return bool(self.ahead)
+
+    # --- branches: what taking back and moving another way has made ---
+
+    @cached_property
+    def _ends(self) -> tuple[int, ...]:
+        """The ends of the branches that hold a move which no other has, oldest first, and of the one looked at.
+
+        An end where questions alone were asked is none of its own.
+        """
+        current, ends = self._history.end_ahead(), self._history.ends()
+        last = {end: _moves(self._history, end)[-1:] for end in ends}
+        chains = {end: set(self._history.chain(end)) for end in ends}
+        return tuple(
+            end
+            for end in ends
+            if end == current
+            or (last[end] and not any(last[end][0].after in chains[other] for other in ends if other != end))
+        )
+
+    @property
+    def branch(self) -> int:
+        """The number of the branch looked at, among `stories`."""
+        return self._ends.index(self._history.end_ahead())
+
+    @property
+    def stories(self) -> tuple[str, ...]:
+        """For each branch its moves after it left the others: "vectorize, parallel"."""
+        paths = [[move.after for move in _moves(self._history, end)] for end in self._ends]
+        return tuple(self._story(number, paths) for number in range(len(paths)))
+
+    def _story(self, number: int, paths: Sequence[Sequence[int]]) -> str:
+        shared = max((_common(paths[number], other) for other in [*paths[:number], *paths[number + 1 :]]), default=0)
+        moves = _moves(self._history, self._ends[number])[shared:]
+        return ", ".join(move.name for move in moves) or "as it was"
+
+    def switch(self, number: int) -> None:
+        """Go to the end of a branch.  Raises `ScheduleError` if there is none of that number."""
+        require(
+            0 <= number < len(self._ends),
+            "E-SCHEDULE-BRANCH-NUMBER",
+            "there is no such branch",
+            found=str(number)[:40],
+            expected=f"0 to {len(self._ends) - 1}",
+        )
+        self._history.go_to(self._ends[number])
+
+
+def _moves(history: History, number: int) -> tuple[Move, ...]:
+    """The moves that lead from the first state to one."""
+    found: list[Move] = []
+    asked: list[Step] = []
+    for before, after in pairwise(history.chain(number)):
+        for step in history[after].steps[len(history[before].steps) :]:
+            asked.append(step)
+            if not asks(step):
+                found.append(Move(tuple(asked), before, after))
+                asked = []
+    return tuple(found)
+
+
+def _common(one: Sequence[int], other: Sequence[int]) -> int:
+    count = 0
+    for left, right in zip(one, other, strict=False):
+        if left != right:
+            break
+        count += 1
+    return count
