@@ -87,6 +87,81 @@ def test_a_refused_text_stays_with_the_reason_at_its_line(
     assert stepper.session is before
     page.keyboard.press("Escape")
     expect(page.locator(".cm-content")).to_have_count(0)
+    expect(page.get_by_role("option", name="InferType")).to_contain_text("draft")
+
+
+def test_leaving_the_editor_keeps_what_was_typed(harness: Harness, stepper: PipelineStepper) -> None:
+    page = harness.page
+    page.get_by_role("option", name="InferType").click()
+    page.keyboard.press("e")
+    typed(harness, "nn.relu", "tanh")
+    page.keyboard.press("Escape")
+    expect(page.locator(".cm-content")).to_have_count(0)
+    expect(page.get_by_role("listbox", name="Steps")).to_be_focused()
+    page.get_by_role("option", name="FuseOps").click()
+    page.get_by_role("option", name="InferType").click()
+    page.get_by_role("button", name="Edit the draft").click()
+    expect(page.locator(".cm-content")).to_contain_text("R.tanh")
+    expect(page.get_by_role("button", name="Apply")).to_be_enabled()
+    page.get_by_role("button", name="Discard").click()
+    expect(page.locator(".wb-draft")).to_have_count(0)
+    page.keyboard.press("e")
+    expect(page.locator(".cm-content")).to_contain_text("R.nn.relu")
+    expect(page.get_by_role("button", name="Apply")).to_be_disabled()
+
+
+def test_a_draft_outlives_a_change_of_the_program_and_says_so(harness: Harness, stepper: PipelineStepper) -> None:
+    page = harness.page
+    page.get_by_role("option", name="SimplifyInference").click()
+    page.keyboard.press("e")
+    typed(harness, "nn.relu", "tanh")
+    page.keyboard.press("Escape")
+    page.get_by_role("option", name="InferType").click()
+    page.keyboard.press("e")
+    typed(harness, "nn.relu", "sigmoid")
+    page.keyboard.press("Control+Enter")
+    expect(page.locator("[role=option][aria-selected=true]")).to_contain_text("Edit")
+    harness.push()
+    page.get_by_role("option", name="SimplifyInference").click()
+    page.get_by_role("button", name="Edit the draft").click()
+    expect(page.get_by_role("status").filter(has_text="earlier program")).to_be_visible()
+    expect(page.locator(".cm-content")).to_contain_text("R.tanh")
+
+
+def test_a_cell_that_changes_the_session_closes_no_editor(harness: Harness, stepper: PipelineStepper) -> None:
+    page = harness.page
+    page.get_by_role("option", name="InferType").click()
+    page.keyboard.press("e")
+    typed(harness, "nn.relu", "tanh")
+    stepper.session = stepper.session.rerun(disabled_pass=["FuseOps"])
+    harness.push()
+    expect(page.get_by_role("option", name="FuseOps")).to_have_count(0)
+    expect(page.locator(".cm-content")).to_contain_text("R.tanh")
+    page.keyboard.press("Control+Enter")
+    expect(page.locator("[role=option][aria-selected=true]")).to_contain_text("Edit")
+
+
+def test_after_each_change_the_keys_work_on(harness: Harness, stepper: PipelineStepper) -> None:
+    """The focus is on the list again: undo, arrows and edit need no click."""
+    page = harness.page
+    steps = page.get_by_role("listbox", name="Steps")
+    page.get_by_role("option", name="InferType").click()
+    page.keyboard.press("e")
+    typed(harness, "nn.relu", "tanh")
+    page.get_by_role("button", name="Apply").click()
+    expect(page.get_by_role("option", name="Edit")).to_have_count(1)
+    harness.push()
+    expect(steps).to_be_focused()
+    page.keyboard.press("Control+z")
+    expect(page.get_by_role("option", name="Edit")).to_have_count(0)
+    harness.push()
+    expect(steps).to_be_focused()
+    page.keyboard.press("ArrowDown")
+    expect(page.locator("[role=option][aria-selected=true]")).to_contain_text("SimplifyInference")
+    page.get_by_role("button", name="Leave out").click()
+    expect(page.get_by_role("option", name="SimplifyInference")).to_have_count(0)
+    harness.push()
+    expect(steps).to_be_focused()
 
 
 def test_keys_typed_into_the_text_are_no_commands(harness: Harness, stepper: PipelineStepper) -> None:

@@ -59,12 +59,14 @@ class PipelineStepper(Screen):
         self.announce("changed", state=self.view.state)
 
     def _changed_to(self, model: PipelineModel) -> str:
-        """Show another state and select the first step that it has and the old one had not; gives its id."""
-        known = {step.id for step in self.view.steps}
+        """Show another state and select the step that was put in, or the one before what was taken out; gives its id."""
+        old = [step.id for step in self.view.steps]
         self.model = model
-        fresh = next((step.id for step in self.view.steps if step.id not in known), None)
-        if fresh is not None or not self.selected_step:
-            self.selected_step, self.selected_rewrite = fresh or self.view.steps[-1].id, None
+        new = [step.id for step in self.view.steps]
+        differing = next((n for n, pair in enumerate(zip(old, new, strict=False)) if pair[0] != pair[1]), len(new))
+        if new != old:
+            place = differing - 1 if len(new) < len(old) else differing
+            self.selected_step, self.selected_rewrite = new[min(max(place, 0), len(new) - 1)], None
         return self.selected_step
 
     @property

@@ -4,8 +4,12 @@ import { Problem, html } from "./parts";
 import type { PipelineStore } from "./pipeline";
 import type { ErrorView, SourceView } from "./types";
 
-/** What is being edited: the text as it came, the text as it stands, and why the kernel refused it. */
-export interface Editing { source: SourceView; now: string; refused: ErrorView | null }
+/** A text that was changed and not applied, and the program's text that it began from. */
+export interface Draft { base: string; text: string }
+
+/** What is being edited: the program's text, the text that editing began with and as it stands, and why the kernel
+ * refused it.  A draft is outdated where the program has changed since it was begun. */
+export interface Editing { source: SourceView; begun: string; now: string; outdated: boolean; refused: ErrorView | null }
 
 export function EditPane({ store, editing }: { store: PipelineStore; editing: Editing }) {
   const { source, refused } = editing;
@@ -17,12 +21,14 @@ export function EditPane({ store, editing }: { store: PipelineStore; editing: Ed
         ${source.functions.map((name) => html`<option value=${name}>${name}</option>`)}</select>`}
       <button class="wb-button wb-primary" disabled=${!dirty} title="Check the text and go on from it (Ctrl-Enter)"
         onClick=${() => store.apply(editing.now)}>Apply</button>
-      <button class="wb-button" title="Leave the text as it was (Esc)" onClick=${store.closeEditor}>Cancel</button>
+      <button class="wb-button" title="Look at the step; a changed text is kept as a draft (Esc)" onClick=${store.closeEditor}>Close</button>
+      ${dirty && html`<button class="wb-button" title="Throw the changes away" onClick=${store.discard}>Discard</button>`}
       <span class="wb-muted">${dirty ? "changed" : "not changed"}; the steps after this one run again</span>
+      ${editing.outdated && html`<span class="wb-chip wb-chip-bad" role="status">begun on an earlier program: what changed there since is not in this text</span>`}
     </div>
     ${refused && html`<${Problem} error=${refused} />`}
-    <${Editor} text=${source.text} refused=${refused} apply=${store.apply} close=${store.closeEditor}
-      changed=${(text: string) => store.set(() => (editing.now = text))} />
+    <${Editor} text=${editing.begun} refused=${refused} apply=${store.apply} close=${store.closeEditor}
+      changed=${(text: string) => store.typed(text)} />
   </div>`;
 }
 
@@ -32,7 +38,7 @@ export function StepButtons({ store }: { store: PipelineStore }) {
   if (!view?.editable || !summary || summary.kind === "codegen" || store.editing) return null;
   const removable = !["import", "te", "schedule"].includes(summary.kind) || summary.kind === "edit";
   return html`<span class="wb-group wb-step-buttons">
-    <button class="wb-button" title="Edit the program after this step (e)" onClick=${() => store.edit()}>Edit</button>
+    <button class="wb-button" title="Edit the program after this step (e)" onClick=${() => store.edit()}>${store.hasDraft(summary.name) ? "Edit the draft" : "Edit"}</button>
     ${removable && html`<button class="wb-button" title="Run without this step (x)" onClick=${store.leaveOut}>Leave out</button>`}
     <button class="wb-button" aria-expanded=${store.adding !== null} title="Run a pass after this step (a)"
       onClick=${() => store.choosePass()}>Add a pass</button>

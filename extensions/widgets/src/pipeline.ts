@@ -2,10 +2,10 @@
 import { useEffect, useRef } from "preact/hooks";
 import { Lines, PAGE, rows, type Row } from "./diff";
 import { DiffPane } from "./diffpane";
-import { EditPane, PassChooser, StepButtons, UndoButtons, type Editing } from "./edits";
+import { EditPane, PassChooser, StepButtons, UndoButtons, type Draft, type Editing } from "./edits";
 import { onKeys } from "./keys";
 import { Keys, Problem, html, milliseconds, plural } from "./parts";
-import { BaseStore, useStore } from "./store";
+import { BaseStore, useFocus, useStore } from "./store";
 import type { Chunk, ErrorView, Host, Hunk, PipelineView, RewriteView, SourceView, StepSummary, StepView } from "./types";
 
 const AHEAD = 20;
@@ -30,6 +30,8 @@ export class PipelineStore extends BaseStore {
   /** A step that was not known is being computed. */
   computing = false;
   editing: Editing | null = null;
+  /** Texts that were changed and not applied, by step and function; nothing but "Discard" throws them away. */
+  private drafts = new Map<string, Draft>();
   /** The passes to choose from, while one is being added. */
   adding: string[] | null = null;
   private generation = 0;
@@ -81,7 +83,8 @@ export class PipelineStore extends BaseStore {
     this.set(() => {
       this.selected = id;
       this.rewriteIndex = rewrite;
-      this.problem = this.editing = this.adding = null;
+      this.problem = this.adding = null;
+      if (this.editing?.source.step !== id) this.editing = null; // what a cell does elsewhere closes no editor
     });
     void this.load();
     if (tell) void this.connection.request("select", { step: id, rewrite }, "select").catch(() => {});
@@ -142,14 +145,45 @@ export class PipelineStore extends BaseStore {
     if (next !== now) this.select(this.selected, next < 0 ? null : next);
   }
 
-  /** Open the text of a function after the selected step. */
+  /** Open the text of a function after the selected step; a text that was left unapplied goes on. */
   edit = (name = ""): Promise<void> => this.attempt(async () => {
     if (!this.view?.editable) return;
     const source = (await this.connection.request("source", { step: this.selected, function: name }, "source")).view as SourceView;
-    this.set(() => { this.editing = { source, now: source.text, refused: null }; this.adding = this.problem = null; });
+    const draft = this.drafts.get(this.draftKey(source));
+    const begun = draft?.text ?? source.text;
+    const outdated = draft !== undefined && draft.base !== source.text;
+    this.set(() => { this.editing = { source, begun, now: begun, outdated, refused: null }; this.adding = this.problem = null; });
   });
 
-  closeEditor = (): void => this.set(() => (this.editing = null));
+  private draftKey(source: SourceView): string {
+    const name = this.view?.steps.find((step) => step.id === source.step)?.name ?? source.step;
+    return JSON.stringify([name, source.function]);
+  }
+
+  /** Whether a step has a text that was changed and not applied. */
+  hasDraft(step: string): boolean {
+    return [...this.drafts.keys()].some((key) => (JSON.parse(key) as string[])[0] === step);
+  }
+
+  /** What stands in the editor now. */
+  typed(text: string): void {
+    const editing = this.editing;
+    if (!editing) return;
+    const key = this.draftKey(editing.source);
+    this.set(() => {
+      editing.now = text;
+      if (text === editing.source.text) this.drafts.delete(key);
+      else this.drafts.set(key, { base: editing.source.text, text });
+    });
+  }
+
+  /** Leave the editor; what was typed stays as a draft. */
+  closeEditor = (): void => this.set(() => { this.editing = null; this.acted++; });
+
+  discard = (): void => {
+    if (this.editing) this.drafts.delete(this.draftKey(this.editing.source));
+    this.closeEditor();
+  };
 
   /** Hand an edited text to the kernel; a refusal stays with the text. */
   apply = (text: string): Promise<void> => this.attempt(async () => {
@@ -157,8 +191,12 @@ export class PipelineStore extends BaseStore {
     if (!editing || text === editing.source.text) return;
     const args = { step: editing.source.step, function: editing.source.function, text };
     const view = (await this.connection.request("edit", args, "change")).view as { refused?: ErrorView; step?: string };
-    if (view.refused) this.set(() => (this.editing = { ...editing, now: text, refused: view.refused! }));
-    else await this.moveTo(view.step ?? "");
+    if (view.refused) {
+      this.set(() => (this.editing = { ...editing, now: text, refused: view.refused! }));
+      return;
+    }
+    this.drafts.delete(this.draftKey(editing.source));
+    await this.moveTo(view.step ?? "");
   });
 
   leaveOut = (): Promise<void> => this.change("without", { step: this.selected });
@@ -183,7 +221,7 @@ export class PipelineStore extends BaseStore {
 
   /** Another session is shown now: draw it, with a step of it selected. */
   private async moveTo(step: string): Promise<void> {
-    this.set(() => { this.selected = step; this.editing = this.adding = null; });
+    this.set(() => { this.selected = step; this.editing = this.adding = null; this.acted++; });
     await this.open();
   }
 
@@ -268,6 +306,7 @@ function Header({ store }: { store: PipelineStore }) {
 
 function StepList({ store }: { store: PipelineStore }) {
   const list = useRef<HTMLDivElement>(null);
+  useFocus(store, list);
   useEffect(() => {
     list.current?.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" });
   }, [store.selected, store.onlyChanged]);
@@ -294,6 +333,7 @@ function Item({ step, store, share }: { step: StepSummary; store: PipelineStore;
       aria-selected=${step.id === store.selected} onClick=${() => store.select(step.id)}>
     <span class="wb-dot" aria-hidden="true"></span>
     <span class="wb-name">${step.name}</span><span class="wb-hidden"> (${words})</span>
+    ${store.hasDraft(step.name) && html`<span class="wb-draft" title="A changed text that was not applied (e opens it)">●<span class="wb-hidden"> draft</span></span>`}
     ${delta !== 0 && html`<span class="wb-delta">${delta > 0 ? "+" : "−"}${Math.abs(delta)}<span class="wb-hidden"> operations</span></span>`}
     <span class="wb-time">${step.pending ? "" : milliseconds(step.milliseconds)}</span>
     <span class="wb-bar" aria-hidden="true" style=${{ width: `${Math.round(share * 100)}%` }}></span>

@@ -3,7 +3,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { onKeys } from "./keys";
 import { Form, startValues } from "./form";
 import { Keys, Problem, html, plural } from "./parts";
-import { BaseStore, useStore } from "./store";
+import { BaseStore, useFocus, useStore } from "./store";
 import { tokens } from "./text";
 import type { Host, PrimitiveView, ReasonsView, ScheduleView, SuggestionsView, TreeNode } from "./types";
 
@@ -129,6 +129,7 @@ export class ScheduleStore extends BaseStore {
     await this.attempt(async () => {
       const seen = this.view?.state ?? "";
       this.show((await this.connection.request(op, { ...args, seen }, "command", seen)).view);
+      this.acted++;
       this.behind = false; // the answer shows what this command itself has moved
     });
     this.set(() => (this.working = false));
@@ -206,6 +207,7 @@ const SIGNS: Record<string, string> = { parallel: "∥", vectorized: "⇶", unro
 
 function Tree({ store }: { store: ScheduleStore }) {
   const tree = useRef<HTMLDivElement>(null);
+  useFocus(store, tree);
   useEffect(() => {
     tree.current?.querySelector("[aria-selected=true] > .wb-box-head")?.scrollIntoView({ block: "nearest", inline: "nearest" });
   }, [store.selected]);

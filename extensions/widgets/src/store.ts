@@ -1,5 +1,5 @@
 // What the screens' states have in common: listeners, the connection, the shown problem, "busy".
-import { useEffect, useReducer } from "preact/hooks";
+import { useEffect, useLayoutEffect, useReducer, useRef } from "preact/hooks";
 import { Connection, Overtaken, Refusal } from "./connection";
 import type { ErrorView, Host } from "./types";
 
@@ -9,6 +9,8 @@ export class BaseStore {
   problem: ErrorView | null = null;
   busy = false;
   help = false;
+  /** Grows when an action was done: the focus goes back to what is selected. */
+  acted = 0;
 
   constructor(host: Host) {
     this.connection = new Connection(host);
@@ -39,6 +41,16 @@ export class BaseStore {
       this.set(() => (this.problem = view));
     }
   }
+}
+
+/** After an action of the person the focus is on the list again, where the keys work; never before one. */
+export function useFocus(store: BaseStore, list: { current: HTMLElement | null }): void {
+  const seen = useRef(store.acted);
+  useLayoutEffect(() => {
+    if (store.acted === seen.current) return;
+    seen.current = store.acted;
+    list.current?.focus({ preventScroll: true });
+  });
 }
 
 export function useStore(store: BaseStore): void {
