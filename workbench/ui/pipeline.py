@@ -59,7 +59,7 @@ class PipelineStepper(Screen):
         self.announce("changed", state=self.view.state)
 
     def _changed_to(self, model: PipelineModel) -> str:
-        """Show another state and select the step that was put in, or the one before what was taken out; gives its id."""
+        """Show another state; select the step that was put in, or the one before what was taken out.  Gives its id."""
         old = [step.id for step in self.view.steps]
         self.model = model
         new = [step.id for step in self.view.steps]
