@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import pytest
 
 import workbench as wb
@@ -74,3 +77,17 @@ def test_the_rules_of_a_kernel_are_its_moves() -> None:
     while sch.moves.back():
         pass
     assert sch.script() == wb.schedule.Schedule(bare).script()
+
+
+class _Screen:
+    def moved(self) -> None:
+        self.told = True
+
+
+def test_a_schedule_that_is_shown_is_copied_and_pickled_like_any_other() -> None:
+    sch, screen = Schedule(plain_matmul()), _Screen()
+    sch.watch(screen.moved)
+    for made in (copy.deepcopy(sch), pickle.loads(pickle.dumps(sch)), sch.copy()):
+        made.parallel(made.get_loops("C")[0])
+        assert names(made)[0] == ["parallel"]
+    assert not hasattr(screen, "told") and names(sch)[0] == []

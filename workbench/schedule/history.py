@@ -59,6 +59,10 @@ class History:
         made._here = self._here
         return made
 
+    def __getstate__(self) -> dict[str, Any]:
+        """For copies and files: who watches this history watches no other."""
+        return {**self.__dict__, "_watching": []}
+
     def watch(self, method: Callable[[], None]) -> None:
         """Call a bound method whenever another state is looked at, as long as its object is alive."""
         self._watching.append(WeakMethod(method))
