@@ -124,8 +124,14 @@ def test_a_draft_outlives_a_change_of_the_program_and_says_so(harness: Harness, 
     harness.push()
     page.get_by_role("option", name="SimplifyInference").click()
     page.get_by_role("button", name="Edit the draft").click()
-    expect(page.get_by_role("status").filter(has_text="earlier program")).to_be_visible()
+    outdated = page.get_by_role("status").filter(has_text="earlier program")
+    expect(outdated).to_be_visible()
     expect(page.locator(".cm-content")).to_contain_text("R.tanh")
+    typed(harness, "R.tanh", "R.exp")
+    page.keyboard.press("Escape")
+    page.keyboard.press("e")
+    expect(page.locator(".cm-content")).to_contain_text("R.exp")
+    expect(outdated).to_be_visible()
 
 
 def test_a_cell_that_changes_the_session_closes_no_editor(harness: Harness, stepper: PipelineStepper) -> None:

@@ -147,8 +147,45 @@ def test_stretches_of_text_that_differ_alike_are_of_one_kind() -> None:
         ("for j in range(16): -> for j in range(2):", 1),
     ]
     before = "a1 = load(1)\nx\nx\ny\ny\nz\na2 = load(2)"
-    (kind,) = text_difference("t", before, before.replace("load", "fetch")).kinds
+    changes = text_changes("t", before, before.replace("load", "fetch"), exact=False)
+    (kind,) = Difference("a pass", changes).kinds
     assert (kind.title, len(kind.changes)) == ("a# = load(#) -> a# = fetch(#)", 2)
+    edited = before.replace("load(1)", "load(7)").replace("load(2)", "load(7)")
+    assert len(text_difference("an edit", before, edited).kinds) == 2
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (("R.const(2.0", "R.const(3.0"), ("R.const(-2.0", "R.const(-3.0")),
+        (("((0, 1), (1, 0))", "((2, 3), (3, 2))"), ("((1, 0), (0, 1))", "((3, 2), (2, 3))")),
+    ],
+    ids=["signs", "order"],
+)
+def test_every_edit_that_reads_otherwise_is_written_out(old: tuple[str, str], new: tuple[str, str]) -> None:
+    x = relay.var("x", shape=(4, 4))
+    parts = [relay.multiply(relay.exp(x), relay.const(2.0)), relay.multiply(relay.tanh(x), relay.const(3.0))]
+    parts += [relay.nn.pad(one, pads) for one, pads in zip(parts, [((0, 1), (1, 0)), ((2, 3), (3, 2))], strict=True)]
+    session = wb.open(relay.Function([x], relay.Tuple(parts)))
+    text = session["InferType"].script()
+    for one, other in zip(old, new, strict=True):
+        assert text.count(one) == 1, text
+        text = text.replace(one, other)
+    difference = session["InferType"].edit(text)["Edit"].diff()
+    assert len(difference.kinds) == 2 and all(part in str(difference) for part in new)
+
+
+def test_edits_that_read_alike_but_for_names_are_one_kind() -> None:
+    x = relay.var("x", shape=(4,))
+    values = [build(x) for build in (relay.exp, relay.tanh, relay.sin, relay.cos)]
+    body = relay.Tuple([relay.subtract(*values[:2]), relay.subtract(*values[2:])])
+    session = wb.open(relay.Function([x], body))
+    text = session["InferType"].script()
+    for one, other in (("(v0, v1)", "(v1, v0)"), ("(v3, v4)", "(v4, v3)")):
+        assert f"R.subtract{one}" in text, text
+        text = text.replace(f"R.subtract{one}", f"R.subtract{other}")
+    (kind,) = session["InferType"].edit(text)["Edit"].diff().kinds
+    assert len(kind.changes) == 2
 
 
 def test_lines_around_a_change_are_unchanged_ones() -> None:

@@ -114,7 +114,7 @@ def test_classic_graph_executor(model: CompiledModel) -> None:
     "call",
     [
         "set_name", "set_index", "output", "method", "device", "output of another shape", "output of another type",
-        "output into a list", "parameters", "parameters by name",
+        "output into a list", "output of no writing", "parameters", "parameters by name",
     ],
 )  # fmt: skip
 def test_executor_faults(model: CompiledModel, call: str) -> None:
@@ -126,6 +126,7 @@ def test_executor_faults(model: CompiledModel, call: str) -> None:
             "output": lambda: gmod.get_output(7),
             "output of another shape": lambda: gmod.get_output(0, np.zeros((2, 4), "float32")),
             "output of another type": lambda: gmod.get_output(0, np.zeros(4, "float16")),
+            "output of no writing": lambda: gmod.get_output(0, np.broadcast_to(np.float32(0), (4,))),
             "output into a list": lambda: gmod.get_output(0, [0.0] * 4),
             "parameters": lambda: gmod.load_params(b"bytes"),
             "parameters by name": lambda: gmod["share_params"],

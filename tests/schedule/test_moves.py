@@ -91,3 +91,49 @@ def test_a_schedule_that_is_shown_is_copied_and_pickled_like_any_other() -> None
         made.parallel(made.get_loops("C")[0])
         assert names(made)[0] == ["parallel"]
     assert not hasattr(screen, "told") and names(sch)[0] == []
+
+
+def test_ends_with_the_same_moves_are_one_branch_and_none_is_lost() -> None:
+    """Each hid the other."""
+    sch = Schedule(plain_matmul())
+    i, _, k = sch.get_loops("C")
+    sch.unroll(k)
+    sch.get_block("C")
+    sch.undo()
+    sch.get_loops("C")
+    sch.moves.back()
+    sch.parallel(i)
+    assert sch.moves.stories == ("unroll", "parallel") and sch.moves.branch == 1
+    sch.moves.switch(0)
+    assert names(sch)[0] == ["unroll"] and sch.moves.branch == 0
+    sch.vectorize(sch.get_loops("C")[1])
+    assert sch.moves.stories == ("parallel", "unroll, vectorize")
+
+
+def test_moves_are_those_of_now() -> None:
+    sch = Schedule(plain_matmul())
+    moves = sch.moves
+    i, _, k = sch.get_loops("C")
+    sch.unroll(k)
+    sch.parallel(i)
+    assert moves.back() and moves.back() and not moves.back() and names(sch) == ([], ["unroll", "parallel"])
+    assert moves.forward() and moves.forward() and not moves.forward()
+
+
+def test_only_a_copy_of_now_is_followed_and_its_branches_come_with_it() -> None:
+    sch = Schedule(plain_matmul())
+    i, _, k = sch.get_loops("C")
+    copy_of_now = sch.copy()
+    copy_of_now.unroll(k)
+    copy_of_now.undo()
+    copy_of_now.parallel(i)
+    sch.follow(copy_of_now)
+    assert names(sch)[0] == ["parallel"] and sch.moves.stories == ("unroll", "parallel")
+    assert sch.undo() and names(sch)[0] == []
+    earlier = sch.copy()
+    sch.unroll(k)
+    earlier.parallel(i)
+    for other in (earlier, Schedule(plain_matmul()), pickle.loads(pickle.dumps(sch))):
+        with pytest.raises(WorkbenchError, match="E-SCHEDULE-FOLLOW"):
+            sch.follow(other)
+    assert names(sch)[0] == ["unroll"]

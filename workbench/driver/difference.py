@@ -128,11 +128,12 @@ def step_difference(step: Step) -> Difference:
     def sources_of(one: r.Expr, other: r.Expr) -> Sources:
         return _or_alike(resolve, one, other)
 
+    exact = step.action.kind == "edit"  # a person's changes are told apart by all that was written
     rules: dict[int, list[str]] = {}
     for firing in step.firings:
         for source in resolve(firing.before):
             rules.setdefault(id(source), []).append(firing.rule.name)
-    return Difference(step.label, _changes(before, step.stage.module, sources_of, rules))
+    return Difference(step.label, _changes(before, step.stage.module, sources_of, rules, exact))
 
 
 def origins_before(step: Step) -> Sources:
@@ -211,6 +212,7 @@ def _changes(
     after: IRModule,
     sources_of: Callable[[r.Expr, r.Expr], Sources],
     rules: Mapping[int, Sequence[str]],
+    exact: bool = True,
 ) -> tuple[Change, ...]:
     changes: list[Change] = []
     old = {**before.type_definitions, **before.functions}
@@ -220,13 +222,13 @@ def _changes(
         if one is other:
             continue
         if isinstance(one, r.Expr) and isinstance(other, r.Expr):
-            changes += graph_changes(name, one, other, sources_of(one, other), rules)
+            changes += graph_changes(name, one, other, sources_of(one, other), rules, exact)
         elif one is None or other is None:
             sign, what = ("+", "new") if one is None else ("-", "gone")
             lines = _lines(function_text(name, other if one is None else one).text)
             changes.append(Change(name, f"functions {what}", tuple((sign, line) for line in lines)))
         else:
-            changes += text_changes(name, function_text(name, one).text, function_text(name, other).text)
+            changes += text_changes(name, function_text(name, one).text, function_text(name, other).text, exact)
     return tuple(changes)
 
 
@@ -234,8 +236,11 @@ def _lines(text: str) -> list[str]:
     return text.rstrip("\n").split("\n") if text else []
 
 
-def text_changes(name: str, before: str, after: str) -> tuple[Change, ...]:
-    """Two texts line by line: one change a stretch of lines that differ, with a few unchanged lines around it."""
+def text_changes(name: str, before: str, after: str, exact: bool = True) -> tuple[Change, ...]:
+    """Two texts line by line: one change a stretch of lines that differ, with a few unchanged lines around it.
+
+    `exact`: changes of one kind are equal; else a pass made them, which does the same to other numbers elsewhere.
+    """
     old, new = _lines(before), _lines(after)
     hunks = line_hunks(old, new)
     ends = [0, *(hunk.before_start + hunk.before_count for hunk in hunks)]
@@ -249,20 +254,12 @@ def text_changes(name: str, before: str, after: str) -> tuple[Change, ...]:
         below = old[end : min(starts[number + 1], end + _AROUND)]
         signed: list[tuple[str, Sequence[str]]] = [(" ", above), ("-", removed), ("+", added), (" ", below)]
         rows = tuple((sign, line) for sign, lines in signed for line in lines)
-        changes.append(Change(name, _text_kind(removed, added), rows, key=_text_key(removed, added)))
+        sides = [[line.strip() for line in lines] for lines in (removed, added)]
+        gone, come = sides if exact else _unnumbered(*sides)
+        first = " -> ".join(lines[0] for lines in (gone, come) if lines)
+        kind = first if gone and come else f"{'-' if gone else '+'} {first}"
+        changes.append(Change(name, kind, rows, key=(*(f"-{line}" for line in gone), *(f"+{line}" for line in come))))
     return tuple(changes)
-
-
-def _text_kind(removed: Sequence[str], added: Sequence[str]) -> str:
-    """The first lines that differ."""
-    first = " -> ".join(lines[0] for lines in _unnumbered(removed, added) if lines)
-    return first if removed and added else f"{'-' if removed else '+'} {first}"
-
-
-def _text_key(removed: Sequence[str], added: Sequence[str]) -> tuple[str, ...]:
-    """All lines that differ."""
-    gone, come = _unnumbered(removed, added)
-    return (*(f"-{line}" for line in gone), *(f"+{line}" for line in come))
 
 
 def _unnumbered(removed: Sequence[str], added: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -270,7 +267,7 @@ def _unnumbered(removed: Sequence[str], added: Sequence[str]) -> tuple[list[str]
 
     Where the numbers are what differs they stay.
     """
-    sides = [[(_NUMBER.sub("#", line.strip()), line.strip()) for line in lines] for lines in (removed, added)]
+    sides = [[(_NUMBER.sub("#", line), line) for line in lines] for lines in (removed, added)]
     both = {text for text, _ in sides[0]} & {text for text, _ in sides[1]}
     gone, come = ([whole if text in both else text for text, whole in side] for side in sides)
     return gone, come

@@ -32,6 +32,7 @@ Row = tuple[str, str]
 
 _NEIGHBOURS_OF: Final = 6
 """Changes of at most so many lines are shown with the unchanged statements that they read or that read them."""
+_NAME: Final = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
 _WORD: Final = re.compile(r'"[^"]*"|[\w.]+(?:=(?:\([^()]*\)|\[[^][]*\]|"[^"]*"|[^,()\s]+))?')
 """A word of a line; a keyword argument with its value is one."""
 
@@ -42,7 +43,7 @@ class Change:
 
     function: str
     kind: str
-    """What became what, by rules and operators; changes of one kind differ in nothing else that a person wrote."""
+    """What became what, by rules and operators, and words of what no rule did."""
     rows: tuple[Row, ...]
     values: tuple[str, ...] = ()
     """What the values are called that it changes, makes or takes out."""
@@ -56,17 +57,23 @@ class Change:
 
 
 def graph_changes(
-    name: str, before: r.Expr, after: r.Expr, sources: Sources, rules: Mapping[int, Sequence[str]]
+    name: str,
+    before: r.Expr,
+    after: r.Expr,
+    sources: Sources,
+    rules: Mapping[int, Sequence[str]],
+    exact: bool = True,
 ) -> tuple[Change, ...]:
     """The changes, in the order of the text.
 
-    `rules` are those that fired, by identity of an expression of `before`.
+    `rules` are those that fired, by identity of an expression of `before`.  `exact`: changes of one kind read the same
+    but for the names of values; else a pass made them, and its kinds are what it did to which operators.
     """
     old = listing(before, name)
     partners = _Partners(old, listing(after, name), sources)
     wishes = {key: old.names[id(one)] for key, one in partners.names() if id(one) in old.names}
     new = listing(after, name, wishes, set(old.names.values()))
-    return tuple(_Changes(name, old, new, partners, rules).made())
+    return tuple(_Changes(name, old, new, partners, rules, exact).made())
 
 
 class _Partners:
@@ -155,9 +162,15 @@ class _Changes:
     """The changed statements of two listings, put together where they share an origin."""
 
     def __init__(
-        self, name: str, old: Listing, new: Listing, partners: _Partners, rules: Mapping[int, Sequence[str]]
+        self,
+        name: str,
+        old: Listing,
+        new: Listing,
+        partners: _Partners,
+        rules: Mapping[int, Sequence[str]],
+        exact: bool,
     ) -> None:
-        self.name, self.old, self.new, self.partners, self.rules = name, old, new, partners, rules
+        self.name, self.old, self.new, self.partners, self.rules, self.exact = name, old, new, partners, rules, exact
         self._unchanged_old: set[int] = set()
         self._unchanged_new: set[int] = set()
         self._readers: dict[int, r.Expr] = {}
@@ -220,7 +233,18 @@ class _Changes:
         rows = [*(("-", line) for line in removed), *shown]
         names = [self.old.names.get(id(one)) for one in part.old] + [self.new.names.get(id(one)) for one in part.new]
         short = tuple((sign, short_constants(line)) for sign, line in rows)
-        return Change(self.name, self._kind(part), short, tuple(dict.fromkeys(name for name in names if name)))
+        values = tuple(dict.fromkeys(name for name in names if name))
+        return Change(self.name, self._kind(part), short, values, self._key(short) if self.exact else ())
+
+    def _key(self, rows: Sequence[Row]) -> tuple[str, ...]:
+        """The lines that differ, values numbered as they come."""
+        names = {*self.old.names.values(), *self.new.names.values()}
+        numbers: dict[str, str] = {}
+
+        def numbered(found: re.Match[str]) -> str:
+            return numbers.setdefault(found[0], f"#{len(numbers)}") if found[0] in names else found[0]
+
+        return tuple(sign + _NAME.sub(numbered, line) for sign, line in rows if sign in "+-")
 
     def _around(self, part: _Part) -> list[r.Expr]:
         """Unchanged statements of one line that a change reads or that read it."""

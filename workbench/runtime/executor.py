@@ -108,11 +108,12 @@ class GraphExecutor:
         if isinstance(out, NDArray):
             return out.copyfrom(found)
         array = numpy_of(out)
-        if not isinstance(out, np.ndarray) or array.shape != found.shape or array.dtype != found.dtype:
+        fits = isinstance(out, np.ndarray) and array.shape == found.shape and array.dtype == found.dtype
+        if not fits or not array.flags.writeable:
             raise WorkbenchError(
                 "E-ARRAY-SHAPE", "the output does not fit into this array", where=f"get_output({index}, out)",
                 found=f"{type(out).__name__}, {array.dtype}{list(array.shape)}",
-                expected=f"an array, {found.dtype}{list(found.shape)}", kept="the array as it was",
+                expected=f"an array to write into, {found.dtype}{list(found.shape)}", kept="the array as it was",
             )  # fmt: skip
         np.copyto(out, found)
         return out

@@ -1,7 +1,7 @@
 """Shared libraries as they are in their files now.
 
 The dynamic linker answers a path (or a file under another path) that it has loaded before with what it loaded then,
-whatever has been written there since.
+whatever has been written there since.  What others than the workbench have loaded in this process is not known here.
 
     with as_written(Path("model.so")) as file:      # the file itself; a copy, where that is needed
         ctypes.CDLL(str(file))
@@ -9,12 +9,14 @@ whatever has been written there since.
 
 from __future__ import annotations
 
+import os
 import shutil
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from uuid import uuid4
 
 _lock = threading.Lock()
 _loaded: dict[object, tuple[int, ...]] = {}
@@ -32,5 +34,14 @@ def as_written(path: Path) -> Iterator[Path]:
     if same:
         yield real
         return
-    with TemporaryDirectory(prefix="workbench-") as folder:
-        yield Path(shutil.copyfile(real, Path(folder) / real.name))
+    with _folder(real.parent) as folder:
+        copy = shutil.copyfile(real, Path(folder) / f".{uuid4().hex}-{real.name}")
+        try:
+            yield Path(copy)
+        finally:
+            Path(copy).unlink(missing_ok=True)
+
+
+def _folder(beside: Path) -> AbstractContextManager[str | Path]:
+    """Where a copy lies: beside the file, so that it finds its neighbours ($ORIGIN), if that can be written."""
+    return nullcontext(beside) if os.access(beside, os.W_OK) else TemporaryDirectory(prefix="workbench-")

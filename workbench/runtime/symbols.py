@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import ctypes.util
+import os
 from collections.abc import Iterable
 from contextlib import nullcontext
 from functools import cache
@@ -29,7 +30,8 @@ def load_library(path: str | Path) -> None:
     """Load a shared library whose functions compiled code calls.  Raises `WorkbenchError` E-EXTERN-LIBRARY."""
     try:
         # A name without a folder is looked for by the system; a file is loaded as it is now.
-        with as_written(Path(path)) if Path(path).exists() else nullcontext(path) as file:
+        written = os.sep in str(path) and Path(path).is_file()
+        with as_written(Path(path)) if written else nullcontext(path) as file:
             _libraries.append(ctypes.CDLL(str(file), mode=ctypes.RTLD_LOCAL))
     except OSError as error:
         raise WorkbenchError(

@@ -38,6 +38,8 @@ class History:
         self._visited = [_Visited(state, None)]
         self._here = 0
         self._watching: list[WeakMethod[Callable[[], None]]] = []
+        self._copied: tuple[History, int, int] | None = None
+        """Of a copy: the history that it was made of, its length, and the state that it looked at."""
 
     @property
     def state(self) -> ScheduleState:
@@ -57,11 +59,12 @@ class History:
         made = History(self.state)
         made._visited = [_Visited(item.state, item.parent, item.following) for item in self._visited]
         made._here = self._here
+        made._copied = self, len(self._visited), self._here
         return made
 
     def __getstate__(self) -> dict[str, Any]:
         """For copies and files: who watches this history watches no other."""
-        return {**self.__dict__, "_watching": []}
+        return {**self.__dict__, "_watching": [], "_copied": None}
 
     def watch(self, method: Callable[[], None]) -> None:
         """Call a bound method whenever another state is looked at, as long as its object is alive."""
@@ -85,8 +88,21 @@ class History:
         self._move(here)
 
     def follow(self, other: History) -> None:
-        """Go where `other`, a copy of this history, has gone on from the state looked at."""
-        self.commit(*(item.state for item in other._visited[len(self._visited) :]))
+        """Take over what was done in `other`, a copy of this history as it is now, branches included.
+
+        Raises `ScheduleError` for what is no copy, or one from which this history has moved away.
+        """
+        count = len(self._visited)
+        if other._copied is None or other._copied[0] is not self or other._copied[1:] != (count, self._here):
+            raise refuse(
+                "E-SCHEDULE-FOLLOW", "this is no copy of the schedule as it is now",
+                found="another schedule, or a copy of an earlier state", expected="sch.copy(), changed",
+                fix="copy it again, or sch.rebase(other)",
+            )  # fmt: skip
+        for mine, theirs in zip(self._visited, other._visited, strict=False):
+            mine.following = theirs.following
+        self._visited += [_Visited(item.state, item.parent, item.following) for item in other._visited[count:]]
+        self._move(other._here)
 
     def amend(self, state: ScheduleState) -> None:
         """`state` stands in the place of the one looked at: its steps are the same, something beside them is not."""

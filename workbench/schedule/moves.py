@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -56,40 +55,49 @@ class Moves:
 
     def __init__(self, history: History) -> None:
         self._history = history
-        self.done = _moves(history, history.here)
+
+    @property
+    def done(self) -> tuple[Move, ...]:
         """What led to the state looked at."""
-        self.ahead = _moves(history, history.end_ahead())[len(self.done) :]
+        return _moves(self._history, self._history.here)
+
+    @property
+    def ahead(self) -> tuple[Move, ...]:
         """What was taken back and `forward` does again, the next one first."""
+        return _moves(self._history, self._history.end_ahead())[len(self.done) :]
 
     def back(self) -> bool:
         """Take the last move back; False if there is none."""
-        if self.done:
-            self._history.step_to(self.done[-1].before)
-        return bool(self.done)
+        done = self.done
+        if done:
+            self._history.step_to(done[-1].before)
+        return bool(done)
 
     def forward(self) -> bool:
         """Do again what was taken back last; False if there is nothing."""
-        if self.ahead:
-            self._history.step_to(self.ahead[0].after)
-        return bool(self.ahead)
+        ahead = self.ahead
+        if ahead:
+            self._history.step_to(ahead[0].after)
+        return bool(ahead)
 
     # --- branches: what taking back and moving another way has made ---
 
-    @cached_property
+    @property
     def _ends(self) -> tuple[int, ...]:
         """The ends of the branches that hold a move which no other has, oldest first, and of the one looked at.
 
         An end where questions alone were asked is none of its own.
         """
         current, ends = self._history.end_ahead(), self._history.ends()
-        last = {end: _moves(self._history, end)[-1:] for end in ends}
-        chains = {end: set(self._history.chain(end)) for end in ends}
-        return tuple(
-            end
-            for end in ends
-            if end == current
-            or (last[end] and not any(last[end][0].after in chains[other] for other in ends if other != end))
-        )
+        paths = {end: [move.after for move in _moves(self._history, end)] for end in ends}
+        ranks = {end: (len(paths[end]), end == current, end) for end in ends}
+
+        def hidden(end: int) -> bool:
+            """Whether another end holds all its moves; of ends with the same moves the highest rank is shown."""
+            here = paths[end]
+            return not here or any(paths[one][: len(here)] == here and ranks[one] > ranks[end] for one in ends)
+
+        return tuple(end for end in ends if end == current or not hidden(end))
 
     @property
     def branch(self) -> int:

@@ -63,7 +63,8 @@ class PipelineStepper(Screen):
         old = [step.id for step in self.view.steps]
         self.model = model
         new = [step.id for step in self.view.steps]
-        differing = next((n for n, pair in enumerate(zip(old, new, strict=False)) if pair[0] != pair[1]), len(new))
+        differing = next((n for n, pair in enumerate(zip(old, new, strict=False)) if pair[0] != pair[1]), None)
+        differing = min(len(old), len(new)) if differing is None else differing
         if new != old:
             place = differing - 1 if len(new) < len(old) else differing
             self.selected_step, self.selected_rewrite = new[min(max(place, 0), len(new) - 1)], None

@@ -8,8 +8,8 @@ import type { ErrorView, SourceView } from "./types";
 export interface Draft { base: string; text: string }
 
 /** What is being edited: the program's text, the text that editing began with and as it stands, and why the kernel
- * refused it.  A draft is outdated where the program has changed since it was begun. */
-export interface Editing { source: SourceView; begun: string; now: string; outdated: boolean; refused: ErrorView | null }
+ * refused it.  A draft is outdated where the program has changed since it was begun (its `base`). */
+export interface Editing { source: SourceView; begun: string; now: string; base: string; outdated: boolean; refused: ErrorView | null }
 
 export function EditPane({ store, editing }: { store: PipelineStore; editing: Editing }) {
   const { source, refused } = editing;

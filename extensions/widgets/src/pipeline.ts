@@ -151,8 +151,9 @@ export class PipelineStore extends BaseStore {
     const source = (await this.connection.request("source", { step: this.selected, function: name }, "source")).view as SourceView;
     const draft = this.drafts.get(this.draftKey(source));
     const begun = draft?.text ?? source.text;
-    const outdated = draft !== undefined && draft.base !== source.text;
-    this.set(() => { this.editing = { source, begun, now: begun, outdated, refused: null }; this.adding = this.problem = null; });
+    const base = draft?.base ?? source.text;
+    const outdated = base !== source.text;
+    this.set(() => { this.editing = { source, begun, now: begun, base, outdated, refused: null }; this.adding = this.problem = null; });
   });
 
   private draftKey(source: SourceView): string {
@@ -173,7 +174,7 @@ export class PipelineStore extends BaseStore {
     this.set(() => {
       editing.now = text;
       if (text === editing.source.text) this.drafts.delete(key);
-      else this.drafts.set(key, { base: editing.source.text, text });
+      else this.drafts.set(key, { base: editing.base, text });
     });
   }
 

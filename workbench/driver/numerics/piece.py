@@ -163,7 +163,8 @@ def _call(step: Step) -> tuple[str, str]:
     made: Pass = PASSES[action.name](**action.arguments)
     home = defined_in(PASSES[action.name])
     own = home.startswith("workbench.")
-    if action.code != made.code_key or not (own or getattr(sys.modules.get(home), "__spec__", None)):
+    imported = home != "__main__" and getattr(sys.modules.get(home), "__spec__", None) is not None
+    if action.code != made.code_key or not (own or imported):
         return "", ""
     options = ", ".join(f"{name}={value!r}" for name, value in action.arguments.items())
     return f'PASSES["{action.name}"]({options})(module)', "" if own else home
