@@ -28,6 +28,7 @@ ELSEWHERE = {
     "E-SCHEDULE-OVERLAP",  # test_aliasing
     "E-SCHEDULE-PRIMITIVE",  # test_strangers_primitive
     "E-SCHEDULE-BRANCH-NUMBER", "E-SCHEDULE-REBASE",  # test_history
+    "E-SCHEDULE-FOLLOW",  # test_moves
 }  # fmt: skip
 
 
