@@ -217,14 +217,15 @@ def _branches(history: History) -> Iterator[Branch]:
     chains: list[list[int]] = []
     for number, end in enumerate(history.ends()):
         chain = history.chain(end)
-        shared = [_common(chain, other) for other in chains]
+        shared = [shared_length(chain, other) for other in chains]
         parent = max(range(number), key=lambda index: (shared[index], -index)) if number else None
         steps = 0 if parent is None else len(history[chain[shared[parent] - 1]].steps)
         yield Branch(number, history[end], end == ahead, parent, steps)
         chains.append(chain)
 
 
-def _common(one: list[int], other: list[int]) -> int:
+def shared_length(one: Sequence[Any], other: Sequence[Any]) -> int:
+    """How many items two sequences have in common from the beginning."""
     count = 0
     for left, right in zip(one, other, strict=False):
         if left != right:

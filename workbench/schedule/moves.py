@@ -17,10 +17,10 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from .errors import require
+from .history import History, shared_length
 from .registry import PRIMITIVES
 
 if TYPE_CHECKING:
-    from .history import History
     from .trace import Step
 
 
@@ -111,7 +111,9 @@ class Moves:
         return tuple(self._story(number, paths) for number in range(len(paths)))
 
     def _story(self, number: int, paths: Sequence[Sequence[int]]) -> str:
-        shared = max((_common(paths[number], other) for other in [*paths[:number], *paths[number + 1 :]]), default=0)
+        shared = max(
+            (shared_length(paths[number], other) for other in [*paths[:number], *paths[number + 1 :]]), default=0
+        )
         moves = _moves(self._history, self._ends[number])[shared:]
         return ", ".join(move.name for move in moves) or "as it was"
 
@@ -138,12 +140,3 @@ def _moves(history: History, number: int) -> tuple[Move, ...]:
                 found.append(Move(tuple(asked), before, after))
                 asked = []
     return tuple(found)
-
-
-def _common(one: Sequence[int], other: Sequence[int]) -> int:
-    count = 0
-    for left, right in zip(one, other, strict=False):
-        if left != right:
-            break
-        count += 1
-    return count

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .errors import ScheduleError, require
+from .history import shared_length
 from .references import Reference, make_reference
 from .running import replayed
 from .state import ScheduleState
@@ -75,7 +76,7 @@ def rebased(tail_of: Schedule, onto: Schedule, replay: Replay) -> Rebased:
         expected="two schedules of one function",
         fix=f"work_on({first.working!r}) first",
     )
-    shared = _shared(first.steps, second.steps)
+    shared = shared_length(first.steps, second.steps)
     names = {
         name: make_reference(name, second.named[name])
         for step in first.steps[:shared]
@@ -123,12 +124,3 @@ def _tail(
                 continue
         lost.update(dict.fromkeys(step.results, number))
     return Rebased(made, shared, tuple(applied), tuple(dropped))
-
-
-def _shared(one: tuple[Step, ...], other: tuple[Step, ...]) -> int:
-    count = 0
-    for left, right in zip(one, other, strict=False):
-        if left != right:
-            break
-        count += 1
-    return count
