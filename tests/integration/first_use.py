@@ -5,6 +5,7 @@
     python -m tests.integration.first_use module N          # interrupted at the N-th line of module bodies
     python -m tests.integration.first_use line N            # ... at the N-th line within functions
     python -m tests.integration.first_use signal SECONDS    # ... by a signal, after so much processor time
+    python -m tests.integration.first_use extension NAME    # ... when this extension module is made and not yet run
 
 answers one line of JSON.  Nothing of the compiler is loaded before the first build: only `import workbench`.
 """
@@ -21,7 +22,9 @@ import time
 import traceback
 from collections.abc import Callable, Sequence
 from functools import partial
+from importlib.machinery import ExtensionFileLoader, ModuleSpec
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -29,6 +32,11 @@ import numpy as np
 import workbench as wb
 
 DATA = np.array([[-1, 2, -3], [4, -5, 6]], "float32")
+MODEL = bytes.fromhex(
+    "080a3a5d0a0c0a0178120161220452656c750a1c0a01611201792207536f66746d61782a0b0a04617869731801a001021205736d616c6c5a13"
+    "0a0178120e0a0c080112080a0208020a02080362130a0179120e0a0c080112080a0208020a02080342040a001011"
+)
+"""Relu, then Softmax over axis 1, of float32[2, 3]; as bytes, so that the workbench is the first to import onnx."""
 
 
 def relay_build() -> bool:
@@ -57,16 +65,8 @@ def te_build() -> bool:
 
 def open_model() -> bool:
     """A model of ONNX through `wb.open`."""
-    from onnx import TensorProto, helper
-
-    claims = [helper.make_tensor_value_info(name, TensorProto.FLOAT, (2, 3)) for name in "xy"]
-    nodes = [helper.make_node("Relu", ["x"], ["a"]), helper.make_node("Softmax", ["a"], ["y"], axis=1)]
-    model = helper.make_model(
-        helper.make_graph(nodes, "small", claims[:1], claims[1:]), opset_imports=[helper.make_opsetid("", 17)]
-    )
-    model.ir_version = 10
     raised = np.exp(np.maximum(DATA, 0))
-    found = wb.open(model).run({"x": DATA})["y"]
+    found = wb.open(MODEL).run({"x": DATA})["y"]
     return np.allclose(found, raised / raised.sum(axis=1, keepdims=True), rtol=1e-5)
 
 
@@ -161,14 +161,33 @@ class Interrupter:
             raise KeyboardInterrupt
 
 
-def interrupted(what: str, at: float) -> dict[str, Any]:
+def interrupt_extension(name: str) -> None:
+    """Let Ctrl-C be pressed when Python has made an extension module and not yet run its body."""
+    create = ExtensionFileLoader.create_module
+
+    def created(self: ExtensionFileLoader, spec: ModuleSpec) -> ModuleType:
+        module = create(self, spec)
+        if spec.name == name:
+            ExtensionFileLoader.create_module = create
+            signal.raise_signal(signal.SIGINT)
+        return module
+
+    ExtensionFileLoader.create_module = created
+
+
+def interrupted(what: str, at: str) -> dict[str, Any]:
     """A first build that is interrupted at a point, and the next one."""
-    interrupter, caught, began = Interrupter(what, int(at)), False, time.process_time()
-    signal.signal(signal.SIGPROF, signal.default_int_handler)
+    caught, began, seen = False, time.process_time(), {"module": 0, "line": 0}
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background begins without
+    signal.signal(signal.SIGPROF, lambda number, frame: signal.raise_signal(signal.SIGINT))
     try:
         if what == "signal":
-            signal.setitimer(signal.ITIMER_PROF, at)
+            signal.setitimer(signal.ITIMER_PROF, float(at))
+        elif what == "extension":
+            interrupt_extension(at)
         else:
+            interrupter = Interrupter(what, int(float(at)))
+            seen = interrupter.seen
             sys.settrace(interrupter.trace)
         for build in BUILDS:
             build()
@@ -182,13 +201,13 @@ def interrupted(what: str, at: float) -> dict[str, Any]:
         sys.settrace(None)
         signal.setitimer(signal.ITIMER_PROF, 0)
     seconds = time.process_time() - began
-    return {"caught": caught, "seen": interrupter.seen | {"signal": seconds}, "failures": whole_build()}
+    return {"caught": caught, "seen": seen | {"signal": seconds}, "failures": whole_build()}
 
 
 def main() -> None:
-    what, number = sys.argv[1], float(sys.argv[2])
+    what, number = sys.argv[1], sys.argv[2]
     if what == "threads":
-        sys.setswitchinterval(number)
+        sys.setswitchinterval(float(number))
         print(json.dumps({"failures": from_threads()}), flush=True)
     elif what == "modules":
         sys.setswitchinterval(0.00001)

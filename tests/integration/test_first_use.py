@@ -47,6 +47,12 @@ def test_interrupt(whole: dict[str, float], what: str, share: float) -> None:
     assert found["caught"] and found["failures"] == []
 
 
+def test_interrupt_between_the_making_and_the_running_of_an_extension_module() -> None:
+    """Freed at that moment, the one of onnx ended the process with a segmentation fault."""
+    found = fresh("extension", "onnx.onnx_cpp2py_export")
+    assert found["caught"] and found["failures"] == []
+
+
 @pytest.mark.nightly
 @pytest.mark.timeout(3600)
 def test_threads_of_100_processes(record_property) -> None:

@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from ...core.errors import WorkbenchError, shorten
 from ...core.limits import limits
+from ...core.whole_import import import_whole
 from . import wire
 from .limits import FILE_BYTES
 from .skeleton import read_range, skeleton
@@ -57,8 +58,7 @@ def name_of(model: Any) -> str:
 
 def read_model(model: Any) -> Source:
     """Read a path, bytes, or an `onnx.ModelProto`.  Raises `WorkbenchError` naming what was found instead."""
-    import onnx
-
+    onnx = import_whole("onnx")
     if isinstance(model, onnx.ModelProto):
         return Source(_with_graph(model, "model"), model.graph.name or "model", None)
     if isinstance(model, (bytes, bytearray, memoryview)):
