@@ -75,8 +75,9 @@ def open_session(
             found=", ".join(allowed), expected="the path of a saved session", fix="leave it out",
         )  # fmt: skip
     chosen = building_for(target)
+    schedule = x if isinstance(x, LoopSchedule) else x.to_schedule() if isinstance(x, StageSchedule) else None
     with origin.recording() as origins:
-        module, source = _imported(x, shape, params, assume)
+        module, source = _imported(x if schedule is None else schedule, shape, params, assume)
     given = {name: extents if isinstance(extents, int) else tuple(extents) for name, extents in (shape or {}).items()}
     program = ProgramRef(
         source, module.fingerprint(), isinstance(x, (str, os.PathLike)), tuple(given.items()), tuple(assume or ())
@@ -86,7 +87,10 @@ def open_session(
     graph = None if passes is None else [contents.row_of(chosen, "relay") for chosen in listed]
     root = import_action(module, program, origins)
     plan = CompilePlan.of(program, root.level, chosen, graph)
-    return Session(History(root, contents), plan, deciding())
+    session = Session(History(root, contents), plan, deciding())
+    if schedule is None or not schedule.trace.steps or not _is_told(schedule):
+        return session
+    return session.edit(schedule={schedule.func_working_on: schedule})
 
 
 def _allowed(given: Any) -> tuple[str, ...]:
@@ -127,6 +131,14 @@ def _refuse_for_saved(**given: Any) -> None:
         )
 
 
+def _is_told(schedule: LoopSchedule) -> bool:
+    """Whether the trace tells all that was done: then the session begins before it, and each move is in its history."""
+    first, last = schedule.first_state, schedule.state
+    others = (name for name in last.functions if name != schedule.func_working_on)
+    untouched = all(first.functions.get(name) is last.functions[name] for name in others)
+    return not first.steps and first.functions.keys() == last.functions.keys() and untouched
+
+
 def _imported(x: Any, shape: Any, params: Any, assume: Any = None) -> tuple[IRModule, str]:
     """The program that `x` stands for, and a name for it."""
     _require_heard(x, shape, params)
@@ -143,8 +155,8 @@ def _imported(x: Any, shape: Any, params: Any, assume: Any = None) -> tuple[IRMo
     if isinstance(x, PrimFunc):
         name = str(x.attrs.get("global_symbol", "main"))
         return IRModule({name: x}), "PrimFunc"
-    if isinstance(x, (LoopSchedule, StageSchedule)):
-        return (x if isinstance(x, LoopSchedule) else x.to_schedule()).mod, "schedule"
+    if isinstance(x, LoopSchedule):
+        return IRModule(dict(x.first_state.functions)) if _is_told(x) else x.mod, "schedule"
     if isinstance(x, (list, tuple)):
         if x and all(isinstance(item, Tensor) for item in x):
             return IRModule({"main": create_prim_func(list(x), name="main")}), "te tensors"
