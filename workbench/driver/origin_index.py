@@ -182,6 +182,7 @@ def _gather(step: Step, table: dict[int, Sources]) -> None:
         if not isinstance(function, t.PrimFunc):
             continue
         written: dict[int, Sources] = {}
+        inside: dict[int, Sources] = {}
         allocations: list[t.AllocBuffer] = []
         for node in _statements(function):
             own = table.get(id(node), NONE)
@@ -193,9 +194,9 @@ def _gather(step: Step, table: dict[int, Sources]) -> None:
             elif isinstance(node, t.AllocBuffer):
                 allocations.append(node)
             inner = [child for child in children(node) if isinstance(child, t.Stmt)]
-            if inner and (isinstance(node, _HOLDERS) or not own):
-                own = NONE.union(*(table.get(id(child), NONE) for child in inner)) or own
-            table[id(node)] = own
+            held = NONE.union(*(inside[id(child)] for child in inner)) or own
+            inside[id(node)] = held
+            table[id(node)] = held if isinstance(node, _HOLDERS) or not own else own
         for node in allocations:
             table[id(node)] = written.get(id(node.buffer), NONE) or table[id(node)]
 
@@ -233,12 +234,12 @@ def sites(lowered: Lowered) -> tuple[Site, ...]:
     made: list[Site] = []
     for number, call in enumerate(lowered.calls):
         original = first.setdefault(call.kernel, call)
-        pairs = zip(_expressions(original.relay_call), _expressions(call.relay_call), strict=False)
+        pairs = zip(expressions_of(original.relay_call), expressions_of(call.relay_call), strict=False)
         made.append(Site(number, call.kernel, call.relay_call, tuple(pairs)))
     return tuple(made)
 
 
-def _expressions(call: r.Expr) -> list[r.Expr]:
+def expressions_of(call: r.Expr) -> list[r.Expr]:
     """What a kernel carries out: the call, the fused function, and the expressions in it from the result backwards."""
     function = call if isinstance(call, r.Function) else getattr(call, "op", None)
     if not isinstance(function, r.Function):

@@ -28,6 +28,7 @@ from ..core.node import children, pre_order
 from ..core.origin import ImportedFrom
 from ..tir import nodes as t
 from .expression_origins import expression_calls
+from .links import Links
 from .origin_index import NONE, Known, Site, Sources, index_of
 from .provenance import became, in_order, label_named, site_of
 
@@ -93,6 +94,11 @@ class Provenance:
         self._places: dict[str, dict[int, SourcePlace]] = {}
         self._by_line: dict[str, dict[int, tuple[Any, ...]]] = {}
 
+    @cached_property
+    def links(self) -> Links:
+        """Which lines of all layers belong together."""
+        return Links(self._session, self)
+
     # --- what there is ---
 
     @cached_property
@@ -111,17 +117,17 @@ class Provenance:
     @cached_property
     def known(self) -> Known:
         """The origins of the program that is compiled."""
-        return index_of(self._session, self._compiled)[-1]
+        return index_of(self._session, self.compiled)[-1]
 
     @cached_property
-    def _compiled(self) -> Step:
+    def compiled(self) -> Step:
         """The last loop step: one for all questions, also where a user's rule makes it another at each run."""
         return self._session.step(self._last)
 
     @cached_property
     def _artefact(self) -> Artefact:
         target = self._session.target
-        module = self._compiled.stage.module
+        module = self.compiled.stage.module
         return backend_of(target).emit_module(module, target, expressions=True)
 
     @property
@@ -218,7 +224,7 @@ class Provenance:
             spot.how,
             spot.loops,
             nodes,
-            tuple(self._calls(kernel, spot, site)),
+            tuple(self.calls_of(kernel, spot, site)),
             in_order(self.sources(kernel, spot, site)),
         )
 
@@ -228,10 +234,11 @@ class Provenance:
         An instruction whose part of a fused statement is known comes from that part alone.
         """
         if self._part(kernel, spot):
-            return self.known.sources_of_calls(self._calls(kernel, spot, site))
+            return self.known.sources_of_calls(self.calls_of(kernel, spot, site))
         return _joined(self.known.sources_of(node, site) for node in self.statements(kernel, spot.line))
 
-    def _calls(self, kernel: str, spot: Spot, site: Site | None) -> Sources:
+    def calls_of(self, kernel: str, spot: Spot, site: Site | None = None) -> Sources:
+        """The relay expressions that an instruction carries out, at one call of its kernel or at all."""
         part = self._part(kernel, spot)
         if part:
             return self.known.at_sites(part, site)
@@ -264,7 +271,7 @@ class Provenance:
         func = stage.module.functions.get(kernel) if stage is not None else None
         if edited or not isinstance(func, t.PrimFunc) or kernel == "main":
             return {}
-        return expression_calls(self.function(kernel), func, index_of(self._session, self._compiled)[lower[0]])
+        return expression_calls(self.function(kernel), func, index_of(self._session, self.compiled)[lower[0]])
 
     # --- forward ---
 

@@ -140,9 +140,9 @@ class _Fuser:
         assert isinstance(body, e.Expr)
         function = e.Function(tuple(params), body, sink.checked_type, (), FrozenMap({"Primitive": 1}))
         call = e.Call(function, tuple(arguments))
-        origin.derived(call, *members)
-        for expr in members:
+        for expr in members:  # operands first: what is known of them already stays theirs alone
             origin.derived(inner[id(expr)], expr)
+        origin.derived(call, *members)
         rewrite.fired(FUSE, sink, call, started, matched=members)
         return call
 

@@ -1,0 +1,62 @@
+"""The link table of one kernel as data: with it a page lights one selection in all layers without asking again.
+
+    table = link_table(s.provenance.links, "fused_nn_dense").to_json()
+    table["layers"]["asm"]                   # [3, 0, 12, 1, ...]: three lines of set 0, then twelve of set 1
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from ..relay.ir.brief import brief
+from ..relay.ir.expr import Expr
+from .schema import SCHEMA_VERSION, View
+
+if TYPE_CHECKING:
+    from ..driver.links import Layer, Links
+
+Runs = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LinkView(View):
+    """The classes of every line of every layer, as sets that are written once.
+
+    `layers` holds runs by layer: a count of lines, and the number of their set.  Set 0 is the empty one.
+    """
+
+    kernel: str
+    sets: tuple[tuple[int, ...], ...]
+    layers: Mapping[str, Runs]
+    names: Mapping[int, str]
+    """What each class of this kernel stands for, by its number."""
+    calls: tuple[tuple[int, ...], ...]
+    """The classes of each call of the kernel: a shared kernel carries out one part of a model for each."""
+    version: int = SCHEMA_VERSION
+
+
+def link_table(links: Links, kernel: str) -> LinkView:
+    """The table of a kernel.  Raises `WorkbenchError` for one that is not there."""
+    layers = links.layers(kernel)
+    numbers: dict[frozenset[int], int] = {frozenset(): 0}
+    runs = {name: _runs(layer, numbers) for name, layer in layers.items()}
+    own = layers["tir"].every
+    named = zip(sorted(own), links.things(own), strict=True)
+    names = {number: brief(thing) if isinstance(thing, Expr) else _named(thing) for number, thing in named}
+    calls = tuple(tuple(sorted(links.at(site.number))) for site in links.sites if site.kernel == kernel)
+    return LinkView(kernel, tuple(tuple(sorted(held)) for held in numbers), runs, names, calls)
+
+
+def _runs(layer: Layer, numbers: dict[frozenset[int], int]) -> Runs:
+    found: list[int] = []
+    for held, lines in groupby(layer.lines):
+        found += (sum(1 for _ in lines), numbers.setdefault(held, len(numbers)))
+    return tuple(found)
+
+
+def _named(thing: object) -> str:
+    """A stage of tensor expressions or a statement."""
+    return str(getattr(thing, "name", "") or type(thing).__name__)
