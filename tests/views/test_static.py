@@ -56,7 +56,20 @@ def test_every_thing_of_a_session_has_a_static_display(session: Any) -> None:
 def test_the_summary_of_a_session_runs_nothing() -> None:
     fresh = wb.open(small())
     bundle = fresh._repr_mimebundle_()
-    assert bundle["text/plain"].count("not run yet") == len(fresh) and len(fresh.history) == 0
+    assert bundle["text/plain"].count("not run yet") == 1 and len(fresh.history) == 0
+
+
+def test_the_summary_of_a_session_is_ten_lines() -> None:
+    """One for each layer that ran, whatever the number of steps, and one for all that did not."""
+    session = wb.open(small())
+    for step, lines in ((0, 2), ("FuseOps", 4), ("Codegen", 7)):
+        session.step(step)
+        text = session._repr_mimebundle_()["text/plain"]
+        assert text.count("\n") + 1 == lines, text
+    assert "✓ Fused      1 function" in text and "not run" not in text
+    bundle = session.rerun(disabled_pass=["FoldConstant"])._repr_mimebundle_()
+    assert "not run yet: Relay ✎, Fused, TE" in bundle["text/plain"]
+    assert_safe(bundle)
 
 
 def test_a_graph_is_drawn_and_without_graphviz_written(session: Any, monkeypatch: pytest.MonkeyPatch) -> None:

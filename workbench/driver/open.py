@@ -26,7 +26,7 @@ from .actions import deciding, import_action
 from .contents import Contents
 from .history import History
 from .loading import is_saved, load
-from .plan import CompilePlan, ProgramRef
+from .plan import ONNX_MODEL, CompilePlan, ProgramRef
 from .programs import with_params
 from .progress import with_progress
 from .session import Session
@@ -162,7 +162,7 @@ def _imported(x: Any, shape: Any, params: Any, assume: Any = None) -> tuple[IRMo
             return IRModule({"main": create_prim_func(list(x), name="main")}), "te tensors"
     if isinstance(x, (str, os.PathLike, bytes)) or hasattr(x, "SerializeToString"):
         module, held = from_onnx(x, shape=dict(shape) if shape else None, assume=assume)
-        name = os.path.basename(str(x)) if isinstance(x, (str, os.PathLike)) else "ONNX model"
+        name = os.path.basename(str(x)) if isinstance(x, (str, os.PathLike)) else ONNX_MODEL
         return with_params(module, {**held, **params}), name
     raise WorkbenchError(
         "E-OPEN-KIND",

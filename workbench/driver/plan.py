@@ -34,6 +34,8 @@ BEST_LEVEL: Final = 3
 NEEDED: Final = frozenset({"InferType", "SimplifyInference", "FuseOps"})
 """Graph passes that run whatever the level; FuseOps heeds it itself."""
 IMPORT: Final = "Import"
+ONNX_MODEL: Final = "ONNX model"
+"""The source of a model that was given as bytes or as an object."""
 
 
 @dataclass(frozen=True)
@@ -107,6 +109,11 @@ class ProgramRef:
     """Extents by input or dimension."""
     assume: tuple[str, ...] = ()
     """Inputs whose values the program is specialised for."""
+
+    @property
+    def from_onnx(self) -> bool:
+        """Whether it was imported from a model of ONNX."""
+        return self.file or self.source == ONNX_MODEL
 
 
 # --- rows ---------------------------------------------------------------------------------------------------------

@@ -34,6 +34,7 @@ from .debugging import debug
 from .edit_check import require_sound
 from .edits import applicable, as_kernels, edit_row, functions_of, rescheduled
 from .history import Action, History, Stage, Step
+from .layers import SessionLayer, layers_of
 from .llvm_passes import llvm_passes
 from .numerics.check import check_numerics
 from .plan import CompilePlan, PassRow, ScheduleRow
@@ -128,6 +129,11 @@ class Session(Value):
         return found[-1]
 
     # --- stages ---
+
+    @property
+    def layers(self) -> tuple[SessionLayer, ...]:
+        """What its steps make, from the file's nodes to machine code, as far as it is computed."""
+        return layers_of(self)
 
     @property
     def relay(self) -> ProgramView:

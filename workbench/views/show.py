@@ -8,7 +8,6 @@ without a kernel.
 from __future__ import annotations
 
 import sys
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 from .._lazy import llvm_screen, pipeline_screen, schedule_screen
@@ -16,9 +15,10 @@ from ..core.module import IRModule
 from ..driver.text import function_text, script
 from ..relay.ir.expr import Function
 from .graph import graph_svg
-from .html import changes_html, plain, program_html, text_html, visible
+from .html import changes_html, plain, program_html, text_html
 from .numerics import numerics_bundle
 from .provenance import listing, listing_text
+from .summary import summary_html, summary_text
 
 if TYPE_CHECKING:
     from ..driver.difference import Difference
@@ -71,24 +71,9 @@ def schedule_bundle(schedule: Schedule) -> Bundle:
 
 
 def session_bundle(session: Session) -> Bundle:
-    """A summary of the steps; those not computed yet say so (looking must not cost a compilation)."""
-    rows: list[tuple[str, str, str]] = []
-    for index, label in enumerate(session.labels):
-        step = session.history.peek(session.actions, index)
-        if step is None:
-            rows.append((label, "", "not run yet"))
-        elif step.error is not None:
-            rows.append((label, "", f"failed: {step.error.code}"))
-        else:
-            rows.append((label, f"{step.milliseconds:.1f} ms", "changed" if step.changed else "no change"))
-    summary = "\n".join([repr(session), *(f"  {label:<28} {spent:>12}  {note}" for label, spent, note in rows)])
-    cells = "".join(
-        f'<tr><td style="text-align:left">{escape(visible(label))}</td><td>{escape(spent)}</td>'
-        f'<td style="text-align:left">{escape(note)}</td></tr>'
-        for label, spent, note in rows
-    )
-    heading = f'<div style="font:600 12px system-ui;padding:2px 10px">{escape(visible(session.heading))}</div>'
-    return {"text/plain": plain(summary), "text/html": f"{heading}<table><tbody>{cells}</tbody></table>"}
+    """A summary by layer."""
+    text, html = summary_text(session), summary_html(session)
+    return {"text/plain": plain(text), "text/html": html}
 
 
 def report_bundle(report: Any) -> Bundle:
