@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -78,13 +78,16 @@ class ProgramView(Value):
     def script(self) -> str:
         return script(self.module)
 
-    def show(self, form: str = "script") -> Any:
-        """Display the program: its "script", or the "graph" of its relay function main."""
+    def show(self, form: str = "script", opened: Iterable[str] = ()) -> Any:
+        """Display the program: its "script", or the "graph" of its relay function main.
+
+        A graph that is too large to be read at once is drawn as groups; `opened` are the ids of those to look into.
+        """
         if not isinstance(form, str) or form not in ("script", "graph"):
             raise WorkbenchError("E-VIEW-FORM", f"there is no form {form!r:.80}", expected="script, graph")
         main = self.module.functions.get("main")
         if form == "graph" and main is not None:
-            return views().show_graph(main)
+            return views().show_graph(main, opened=opened)
         return views().show_program(self.module)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:

@@ -1,7 +1,7 @@
 """A relay function as a graph: DOT text, and SVG where a Graphviz is to be had.
 
 Layout is `dot`'s, from the system or from the package `graphviz-pure`; `render` is the only place that knows.
-Constants are left out.  Above 300 operators nothing is drawn, since no flat graph of that size can be read.
+Constants are left out.  What is too much to be read at once is drawn as groups (`graph_groups`), which can be opened.
 """
 
 from __future__ import annotations
@@ -9,94 +9,135 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import graphviz
 
-from ..core.node import post_order
+from ..core.arguments import items
+from ..core.errors import WorkbenchError, nearest
 from ..relay.ir import expr as r
 from ..relay.ir.operator import Fusion, Operator
+from .graph_groups import MOST, Box, boxes_of, operands, operators
 
 _SHAPES: Final = {
     Fusion.OUT_ELEMWISE_FUSABLE: "box",
     Fusion.COMM_REDUCE: "invtrapezium",
     Fusion.OPAQUE: "octagon",
 }
-_LIMIT: Final = 300
+_LINE: Final = "#7a8a99"
+"""Lines, readable on white and on black; texts take the page's own colour."""
+_TEXT: Final = "#010203"
+"""Stands for the colour of the page's text: DOT knows no such colour."""
+_CALL, _GROUP, _INPUT = "#5b8fc940", "#8f7ac940", "#d9a44140"
+_LINES: Final = 8
+"""Operators of a fused function that are written one below the other."""
 
 
-def dot_source(function: r.Function, title: str = "main") -> str:
-    """The graph in DOT: a node an operator (or fused function), an edge a tensor labelled with its type."""
+def dot_source(function: r.Function, title: str = "main", opened: Iterable[str] = ()) -> str:
+    """The graph in DOT: a node a call or group, an edge a tensor labelled with its type, or several.
+
+    `opened`: ids of groups (`graph_groups.Box.id`) that are drawn as frames around what is in them.
+    """
     graph = graphviz.Digraph(_plain(title))
     graph.attr("graph", rankdir="TB", ranksep="0.3", nodesep="0.25", bgcolor="transparent", fontname="sans-serif")
-    graph.attr(
-        "node",
-        fontname="sans-serif",
-        fontsize="11",
-        style="filled,rounded",
-        fillcolor="#eef3f8",
-        color="#5b7083",
-    )
-    graph.attr("edge", fontname="sans-serif", fontsize="9", color="#5b7083", fontcolor="#5b7083")
-    names = {id(parameter): f"n{index}" for index, parameter in enumerate(function.params)}
-    for parameter in function.params:
-        graph.node(names[id(parameter)], _plain(parameter.name_hint), shape="ellipse", fillcolor="#fdf3e1")
-    for current in _drawn(function.body):
-        names[id(current)] = f"n{len(names)}"
-        graph.node(names[id(current)], _label(current), shape=_shape(current))
-        for source in _operands(current):
-            if id(source) in names:
-                graph.edge(names[id(source)], names[id(current)], _plain(_type(source)))
+    graph.attr("graph", fontsize="10", fontcolor=_TEXT, color=_LINE, style="rounded")
+    graph.attr("node", fontname="sans-serif", fontsize="11", style="filled,rounded", fillcolor=_CALL, color=_LINE)
+    graph.attr("node", fontcolor=_TEXT, margin="0.2,0.06")  # fonts of pages are wider than the layout thinks
+    graph.attr("edge", fontname="sans-serif", fontsize="9", color=_LINE, fontcolor=_TEXT)
+    place: dict[int, str] = {}
+    tops = boxes_of(function)
+    chosen = _chosen(opened, tops)
+    for box in tops:
+        _draw(graph, box, chosen, place)
+    _draw_inputs(graph, function, place)
+    _draw_edges(graph, [box for top in tops for box in _visible(top, chosen)], place)
     return graph.source
 
 
-def _drawn(body: r.Expr) -> list[r.Expr]:
-    """Calls and tuples of the outermost level, in order."""
-    inside: set[int] = set()
-    order = [node for node in post_order(body) if isinstance(node, r.Expr)]
-    for node in order:
-        if isinstance(node, r.Function):
-            inside.update(id(inner) for inner in post_order(node))
-    return [node for node in order if id(node) not in inside and isinstance(node, (r.Call, r.Tuple, r.TupleGetItem))]
+def _chosen(opened: Iterable[str], tops: Sequence[Box]) -> frozenset[str]:
+    """The groups to open.  Raises `WorkbenchError` for one that is not there."""
+    wanted = items(opened, "show(\"graph\", opened=...)", "E-VIEW-GROUP", '["5", "5.0"]')
+    groups: list[str] = []
+    pending = list(tops)
+    while pending:
+        box = pending.pop()
+        if box.children:
+            groups.append(box.id)
+            pending.extend(box.children)
+    for name in wanted:
+        if name not in groups:
+            first = ", ".join(sorted(groups, key=lambda one: (one.count("."), len(one), one))[:12])
+            raise WorkbenchError(
+                "E-VIEW-GROUP", f"the graph has no group {name!r:.40}", expected=first or "none: it is drawn whole",
+                fix=nearest(str(name), groups),
+            )  # fmt: skip
+    return frozenset(wanted)
 
 
-def _operands(current: Any) -> tuple[r.Expr, ...]:
-    if isinstance(current, r.Call):
-        return current.args
-    if isinstance(current, r.Tuple):
-        return current.fields
-    return (current.tuple_value,)
+def _draw(graph: graphviz.Digraph, box: Box, opened: frozenset[str], place: dict[int, str]) -> None:
+    """A box, named after its id, or a frame around those in it; `place` gets where each call is drawn."""
+    if box.id in opened and box.children:
+        frame = graphviz.Digraph(f"cluster_{box.id}")
+        frame.attr(label=_group(box))
+        for child in box.children:
+            _draw(frame, child, opened, place)
+        graph.subgraph(frame)
+        return
+    place.update((id(node), f"n{box.id}") for node in box.nodes)
+    if box.children:
+        graph.node(f"n{box.id}", _group(box), shape="folder", fillcolor=_GROUP)
+    else:
+        graph.node(f"n{box.id}", _label(box.nodes[0]), shape=_shape(box.nodes[0]))
 
 
-def _label(current: r.Expr) -> str:
-    if isinstance(current, r.Tuple):
-        return "tuple"
-    if isinstance(current, r.TupleGetItem):
-        return f"[{current.index}]"
-    assert isinstance(current, r.Call)
-    if isinstance(current.op, Operator):
-        return _plain(current.op.name)
-    if isinstance(current.op, r.Function):
-        inner = [
-            _plain(node.op.name)
-            for node in post_order(current.op.body)
-            if isinstance(node, r.Call) and isinstance(node.op, Operator)
-        ]
-        return _joined(inner) or "function"
-    return _plain(getattr(current.op, "name_hint", "call"))
+def _visible(box: Box, opened: frozenset[str]) -> Iterator[Box]:
+    """The boxes that are drawn in place of one."""
+    if box.id in opened and box.children:
+        for child in box.children:
+            yield from _visible(child, opened)
+    else:
+        yield box
 
 
-def _joined(names: list[str]) -> str:
-    """Names below each other; the first ones when there are many."""
-    shown = names if len(names) <= 8 else [*names[:7], f"and {len(names) - 7} more"]
+def _draw_inputs(graph: graphviz.Digraph, function: r.Function, place: dict[int, str]) -> None:
+    """The parameters; those of a network with its weights as parameters are one node."""
+    one = len(function.params) > MOST
+    if one:
+        graph.node("inputs", f"{len(function.params)} parameters", shape="ellipse", fillcolor=_INPUT)
+    for number, parameter in enumerate(function.params):
+        place[id(parameter)] = "inputs" if one else f"p{number}"
+        if not one:
+            graph.node(f"p{number}", _plain(parameter.name_hint), shape="ellipse", fillcolor=_INPUT)
+
+
+def _draw_edges(graph: graphviz.Digraph, visible: Sequence[Box], place: dict[int, str]) -> None:
+    """What passes between boxes: one tensor by its type, several by their number."""
+    for box in visible:
+        here = f"n{box.id}"
+        passing = [source for node in box.nodes for source in operands(node) if place.get(id(source), here) != here]
+        kinds = {place[id(source)]: _type(source) for source in passing}
+        distinct = Counter(place[identity] for identity in {id(source) for source in passing})
+        for source, kind in kinds.items():
+            graph.edge(source, here, "  " + _plain(kind if distinct[source] == 1 else f"{distinct[source]} tensors"))
+
+
+def _group(box: Box) -> str:
+    """The title of a group, after the id that opens it."""
+    return _plain(f"{box.id} · {box.title}")
+
+
+def _label(call: r.Call) -> str:
+    """The operators of a call, one below the other; the first ones when there are many."""
+    names = [_plain(name) for name in operators(call)]
+    shown = names if len(names) <= _LINES else [*names[: _LINES - 1], f"and {len(names) - _LINES + 1} more"]
     return graphviz.escape("\n".join(shown))
 
 
-def _shape(current: r.Expr) -> str:
-    if isinstance(current, r.Call) and isinstance(current.op, Operator):
-        return _SHAPES.get(current.op.fusion, "box")
-    return "box"
+def _shape(call: r.Call) -> str:
+    return _SHAPES.get(call.op.fusion, "box") if isinstance(call.op, Operator) else "box"
 
 
 def _type(value: r.Expr) -> str:
@@ -111,11 +152,9 @@ def _plain(text: str) -> str:
     return graphviz.escape("".join(character if character.isprintable() else " " for character in shortened))
 
 
-def graph_svg(function: r.Function, title: str = "main") -> str | None:
-    """The drawn graph; None when it is too large to read or no Graphviz answers."""
-    if len(_drawn(function.body)) > _LIMIT:
-        return None
-    return render(dot_source(function, title))
+def graph_svg(function: r.Function, title: str = "main", opened: Iterable[str] = ()) -> str | None:
+    """The drawn graph; None where no Graphviz answers."""
+    return render(dot_source(function, title, opened))
 
 
 def render(source: str) -> str | None:
@@ -131,7 +170,7 @@ def render(source: str) -> str | None:
             continue
         if ran.returncode == 0:
             drawn = ran.stdout.decode("utf-8", "replace")
-            return drawn[drawn.find("<svg") :]
+            return drawn[drawn.find("<svg") :].replace(_TEXT, "currentColor")
     return None
 
 

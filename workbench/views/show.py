@@ -8,6 +8,7 @@ without a kernel.
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from .._lazy import llvm_screen, pipeline_screen, schedule_screen
@@ -38,16 +39,16 @@ def program_bundle(module: IRModule) -> Bundle:
     return {"text/plain": plain(script(module)), "text/html": program_html(texts)}
 
 
-def graph_bundle(function: Function, title: str = "main") -> Bundle:
-    """A relay function as a picture; its text where it is too large to draw or no Graphviz answers."""
-    drawn = graph_svg(function, title)
+def graph_bundle(function: Function, title: str = "main", opened: Iterable[str] = ()) -> Bundle:
+    """A relay function as a picture; its text, and why, where no Graphviz answers."""
+    drawn = graph_svg(function, title, opened)
     text = function_text(title, function).text
-    size = len(drawn.encode()) if drawn is not None else 0
-    if drawn is None or size > 2 * _DRAWN:
-        return text_bundle(text, "script")
-    frame = f'<div style="max-height:560px;overflow:auto;background:#fff">{drawn}</div>'
-    bundle = {"text/plain": plain(text), "text/html": frame}
-    return bundle | {"image/svg+xml": drawn} if size <= _DRAWN else bundle
+    if drawn is None:
+        return text_bundle(f"# no picture: no Graphviz answers (pip install graphviz-pure)\n{text}", "script")
+    bundle = {"text/plain": plain(text), "text/html": f'<div style="max-height:560px;overflow:auto">{drawn}</div>'}
+    if len(drawn.encode()) > _DRAWN:
+        return bundle
+    return bundle | {"image/svg+xml": drawn.replace("<svg", '<svg style="background:#fff;color:#222"', 1)}
 
 
 def text_bundle(text: str, form: str) -> Bundle:
@@ -139,9 +140,9 @@ def show_difference(difference: Difference) -> Any:
     return _display(difference_bundle(difference))
 
 
-def show_graph(function: Function, title: str = "main") -> Any:
-    """Display a relay function as a picture."""
-    return _display(graph_bundle(function, title))
+def show_graph(function: Function, title: str = "main", opened: Iterable[str] = ()) -> Any:
+    """Display a relay function as a picture; groups of these ids are opened."""
+    return _display(graph_bundle(function, title, opened))
 
 
 def show_text(text: str, form: str) -> Any:
