@@ -131,3 +131,10 @@ def sweep(schedule: Any, parameters: Any, measure: Any, target: Any, names: Any)
     from .driver.sweep import sweep as swept
 
     return swept(schedule, parameters, measure, target=target, names=names)
+
+
+def measure(schedule: Any, target: Any) -> Any:
+    """A schedule's time, rate and share of the machine's peak."""
+    from .driver.measure import measure as measured
+
+    return measured(schedule, target)

@@ -18,7 +18,7 @@ from workbench.codegen.llvm import cache, machine
 from workbench.core.errors import WorkbenchError
 from workbench.core.node import FrozenMap
 from workbench.driver import cli
-from workbench.driver.sweep import seconds
+from workbench.driver.measure import seconds
 from workbench.runtime.artifact import runs_here
 from workbench.target.host import architecture
 from workbench.target.tables import KINDS

@@ -129,4 +129,4 @@ def test_time_wants_constant_shapes() -> None:
     _, inner = sch.split(sch.get_loops("B")[0], factors=[None, 4])
     with pytest.raises(WorkbenchError) as caught:
         sweep(sch, {inner: [4]}, "time")
-    assert caught.value.code == "E-SWEEP-SHAPE"
+    assert caught.value.code == "E-MEASURE-SHAPE"

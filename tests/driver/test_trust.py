@@ -21,7 +21,7 @@ from workbench.codegen.llvm.imported import texts
 from workbench.contrib import clang
 from workbench.core.errors import WorkbenchError
 from workbench.core.transform import PASSES
-from workbench.driver.sweep import seconds
+from workbench.driver.measure import seconds
 from workbench.schedule.trace import Trace
 from workbench.tir.interpret import interpret
 from workbench.tir.outside import REFUSED, outside_calls, require_allowed

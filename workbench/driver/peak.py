@@ -9,6 +9,8 @@ temperature: measure it in the same run as the kernel.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from ..codegen.backend import building_for
@@ -79,11 +81,15 @@ def peak_flops(target: Target | str = "llvm", dtype: str = "float32", repeat: in
     The best of `repeat` runs of about a millisecond each.  Raises `WorkbenchError` for a target that is not this
     machine, or another dtype.
     """
-    chosen = building_for(target)
-    program = peak_program(chosen, dtype)
-    library = build(program, target=chosen)
+    return peak_timer(building_for(target), dtype, repeat)()
+
+
+def peak_timer(target: Target, dtype: str, repeat: int = 20) -> Callable[[], float]:
+    """What measures the peak whenever it is called, built."""
+    program = peak_program(target, dtype)
+    library = build(program, target=target)
     count, lanes = (int(extent.value) for extent in program.params[1].shape)  # type: ignore[union-attr]
     x, out = np.full((2, lanes), 0.5, dtype), np.zeros((count, lanes), dtype)
-    rounds = 1 << 18
-    timed = library.time_evaluator("peak", cpu(), number=1, repeat=repeat)(x, out)
-    return 2.0 * count * lanes * rounds / min(timed.results)
+    operations = 2.0 * count * lanes * (1 << 18)
+    evaluate = library.time_evaluator("peak", cpu(), number=1, repeat=repeat)
+    return lambda: operations / min(evaluate(x, out).results)

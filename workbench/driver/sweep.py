@@ -17,8 +17,6 @@ from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any, Final, NamedTuple
 
-import numpy as np
-
 from ..analysis.cache import simulate_cache
 from ..analysis.fact import Fact, table
 from ..core.errors import WorkbenchError, nearest
@@ -27,8 +25,7 @@ from ..schedule.references import LoopRV
 from ..schedule.schedule import Schedule
 from ..schedule.trace import Step, Trace
 from ..target.target import Target, as_target
-from ..tir.nodes import Buffer, PrimFunc
-from .build import build
+from .measure import seconds
 
 Measure = str | Callable[[Schedule], float]
 MEASURES: Final = {"cycles": "cycles (cache model)", "misses": "misses of L1 (cache model)", "time": "seconds"}
@@ -248,34 +245,3 @@ def _measuring(measure: Measure, target: Target) -> Callable[[Schedule], float]:
         )  # fmt: skip
     return known[measure]
 
-
-def seconds(schedule: Schedule, target: Any = None) -> float:
-    """Seconds of one run of a schedule's function, built for this machine: the least of five means."""
-    name = schedule.func_working_on
-    function = schedule.func
-    built = build(function, target=as_target(target), name=name)
-    evaluate = built.time_evaluator(_entry(function, name), number=1, repeat=5, min_repeat_ms=5)
-    return evaluate(*_arguments(function)).min
-
-
-def _entry(function: PrimFunc, name: str) -> str:
-    return str(function.attrs.get("global_symbol", name))
-
-
-def _arguments(function: PrimFunc) -> list[np.ndarray]:
-    """Arrays for the parameters, small numbers in them.  Raises `WorkbenchError` for symbolic shapes and scalars."""
-    made: list[np.ndarray] = []
-    rng = np.random.default_rng(0)
-    for parameter in function.params:
-        extents = (
-            [getattr(extent, "value", None) for extent in parameter.shape] if isinstance(parameter, Buffer) else [None]
-        )
-        if None in extents:
-            raise WorkbenchError(
-                "E-SWEEP-SHAPE",
-                f"{parameter.name} has no constant shape",
-                fix='use measure="cycles" or a function',
-            )
-        shape = tuple(int(extent) for extent in extents if extent is not None)
-        made.append(rng.integers(1, 4, shape).astype(parameter.dtype.to_numpy()))
-    return made

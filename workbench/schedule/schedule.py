@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from .._lazy import sweep, views
+from .._lazy import measure, sweep, views
 from ..analysis.summary import facts
 from ..core.errors import nearest
 from ..core.module import IRModule, key_name
@@ -142,6 +142,10 @@ class Schedule(ClassicSchedule):
         `names` gives loops names of one's own: ``sch.sweep({"ji": [8, 16]}, names={"ji": ji})``.
         """
         return sweep(self, parameters, measure, target, names)
+
+    def measure(self, target: Any = None) -> Any:
+        """The time of the function on this machine, with its rate and its share of the peak; see `driver.measure`."""
+        return measure(self, target)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         return views().schedule_bundle(self)

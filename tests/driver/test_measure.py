@@ -1,0 +1,80 @@
+"""What a measurement says; how fast a machine is, is no matter of tests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from workbench import te, tir
+from workbench.core.errors import WorkbenchError
+from workbench.driver.measure import Measurement
+from workbench.target.target import as_target
+
+QUARTER = "25.0% of the peak"
+
+
+def product(size: int = 32, dtype: str = "float32") -> tir.Schedule:
+    a, b = (te.placeholder((size, size), name=name, dtype=dtype) for name in "AB")
+    k = te.reduce_axis((0, size), "k")
+    c = te.compute((size, size), lambda i, j: te.sum(a[i, k] * b[k, j], axis=k), name="C")
+    return tir.Schedule(te.create_prim_func([a, b, c]))
+
+
+def test_a_measurement_holds_time_rate_and_share() -> None:
+    found = product().measure()
+    assert found.function == "main" and found.operations == 2 * 32**3 and found.threads == 1
+    assert 0 < found.seconds < 1 and found.rate == found.operations / found.seconds
+    assert found.share == found.rate / found.peak > 0
+    assert found.to_json()["share"] == found.share
+    assert f"{found.share:.1%} of the peak of 1 thread" in str(found) and found._repr_html_()
+
+
+def test_a_parallel_schedule_is_held_against_all_threads() -> None:
+    schedule = product()
+    schedule.parallel(schedule.get_loops(schedule.get_block("C"))[0])
+    assert schedule.measure().threads == as_target(None).threads
+
+
+def test_measuring_leaves_the_schedule_as_it_is() -> None:
+    schedule = product()
+    before = schedule.fingerprint()
+    schedule.measure()
+    assert schedule.fingerprint() == before and not schedule.moves.done
+
+
+@pytest.mark.parametrize(("dtype", "unit"), [("int32", "Gop/s"), ("float16", "GFLOP/s")])
+def test_what_has_no_peak_has_no_share(dtype: str, unit: str) -> None:
+    found = product(dtype=dtype).measure()
+    assert found.peak == 0 and found.share == 0 and str(found).endswith(unit)
+
+
+@pytest.mark.parametrize(
+    ("made", "text"),
+    [
+        (Measurement("f", 2e-3, 4_000_000, "float32", 1, 8e9), f"2 ms, 2 GFLOP/s: {QUARTER} of 1 thread (8 GFLOP/s)"),
+        (Measurement("f", 2e-6, 4_000, "float32", 2, 8e9), f"2 µs, 2 GFLOP/s: {QUARTER} of 2 threads (8 GFLOP/s)"),
+        (Measurement("f", 2e-3, 4_000_000, "float32", 1, 0.0), "2 ms, 2 GFLOP/s"),
+        (Measurement("f", 2e-3, 0, "", 1, 0.0), "2 ms"),
+    ],
+    ids=["one thread", "two threads", "no peak", "no operations"],
+)
+def test_its_text(made: Measurement, text: str) -> None:
+    assert str(made) == text
+
+
+def _symbolic() -> Any:
+    n = te.var("n")
+    a = te.placeholder((n,), name="A")
+    return tir.Schedule(te.create_prim_func([a, te.compute((n,), lambda i: a[i] + 1.0, name="B")]))
+
+
+@pytest.mark.parametrize(
+    ("schedule", "target", "code"),
+    [(_symbolic, None, "E-MEASURE-SHAPE"), (product, "cuda", "E-BUILD-TARGET")],
+    ids=["symbolic shapes", "another machine"],
+)
+def test_what_cannot_be_measured_is_refused(schedule: Any, target: Any, code: str) -> None:
+    with pytest.raises(WorkbenchError) as caught:
+        schedule().measure(target)
+    assert caught.value.code == code

@@ -1,0 +1,120 @@
+"""A schedule's function on this machine: its time, its rate, and how much of the machine's peak that is.
+
+    found = sch.measure()
+    print(found)                  # 0.213 ms, 2.46 GFLOP/s: 2.1 % of the peak of 1 thread (118 GFLOP/s)
+    found.seconds, found.share
+
+The peak is measured in the same run (`driver.peak`): clocks change with load and temperature.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Final
+
+import numpy as np
+
+from ..analysis.fact import Fact
+from ..analysis.operations import flops
+from ..codegen.backend import building_for
+from ..core.errors import WorkbenchError
+from ..core.node import pre_order
+from ..schedule.schedule import Schedule
+from ..target.target import Target
+from ..tir.nodes import Buffer, For, ForKind, PrimFunc
+from .build import build
+from .peak import peak_timer
+
+_PEAKED: Final = ("float32", "float64")
+_REPEAT: Final = 5
+
+
+@dataclass(frozen=True)
+class Measurement(Fact):
+    """What one run takes."""
+
+    function: str
+    seconds: float
+    """The least of five means."""
+    operations: int
+    """Arithmetic operations of the program (a multiply-add counts as two)."""
+    dtype: str
+    """Of the parameters; empty where they differ."""
+    threads: int
+    peak: float
+    """Operations a second that so many threads can do, measured just now; 0 where the type has no peak."""
+
+    @property
+    def rate(self) -> float:
+        """Operations a second."""
+        return self.operations / self.seconds
+
+    @property
+    def share(self) -> float:
+        """The part of the peak; 0 where there is none."""
+        return self.rate / self.peak if self.peak else 0.0
+
+    def to_json(self) -> dict[str, Any]:
+        return {**super().to_json(), "rate": self.rate, "share": self.share}
+
+    def __str__(self) -> str:
+        time = f"{self.seconds * 1e3:.3g} ms" if self.seconds >= 1e-4 else f"{self.seconds * 1e6:.3g} µs"
+        if not self.operations:
+            return time
+        unit = "GFLOP/s" if "float" in self.dtype else "Gop/s"
+        rate = f"{time}, {self.rate / 1e9:.3g} {unit}"
+        if not self.peak:
+            return rate
+        threads = f"{self.threads} thread{'s' if self.threads > 1 else ''}"
+        return f"{rate}: {self.share:.1%} of the peak of {threads} ({self.peak / 1e9:.0f} GFLOP/s)"
+
+
+def measure(schedule: Schedule, target: Any = None) -> Measurement:
+    """Build a schedule's function for this machine and time it on small whole numbers.
+
+    Raises `WorkbenchError` for another machine's target, and E-MEASURE-SHAPE for symbolic shapes and scalars.
+    """
+    chosen = building_for(target)
+    function = schedule.func
+    spent, operations = seconds(schedule, chosen), flops(function)
+    parallel = any(isinstance(node, For) and node.kind is ForKind.PARALLEL for node in pre_order(function))
+    threads = chosen.threads if parallel else 1
+    kinds = {str(parameter.dtype) for parameter in function.params if isinstance(parameter, Buffer)}
+    kind = next(iter(kinds)) if len(kinds) == 1 else ""
+    peak = _peak(chosen, kind)() * threads if kind in _PEAKED and operations else 0.0
+    return Measurement(schedule.func_working_on, spent, operations, kind, threads, peak)
+
+
+@lru_cache(maxsize=8)
+def _peak(target: Target, kind: str) -> Callable[[], float]:
+    """What measures the peak; built once."""
+    return peak_timer(target, kind)
+
+
+def seconds(schedule: Schedule, target: Any = None) -> float:
+    """Seconds of one run of a schedule's function, built for this machine: the least of five means."""
+    name = schedule.func_working_on
+    function = schedule.func
+    built = build(function, target=building_for(target), name=name)
+    entry = str(function.attrs.get("global_symbol", name))
+    return built.time_evaluator(entry, number=1, repeat=_REPEAT, min_repeat_ms=5)(*_arguments(function)).min
+
+
+def _arguments(function: PrimFunc) -> list[np.ndarray]:
+    """Arrays for the parameters, small numbers in them.  Raises `WorkbenchError` for symbolic shapes and scalars."""
+    made: list[np.ndarray] = []
+    rng = np.random.default_rng(0)
+    for parameter in function.params:
+        extents = (
+            [getattr(extent, "value", None) for extent in parameter.shape] if isinstance(parameter, Buffer) else [None]
+        )
+        if None in extents:
+            raise WorkbenchError(
+                "E-MEASURE-SHAPE", f"{parameter.name} has no constant shape", where=f"parameter {parameter.name}",
+                expected="arrays of known shapes", fix='ask the cache model instead: sch.facts(), or measure="cycles"',
+            )  # fmt: skip
+        shape = tuple(int(extent) for extent in extents if extent is not None)
+        made.append(rng.integers(1, 4, shape).astype(parameter.dtype.to_numpy()))
+    return made
