@@ -63,6 +63,13 @@ def display(program: Any) -> None:
     show(program)
 
 
+def bundle_of(program: Any) -> dict[str, str]:
+    """A module or function as a mime bundle."""
+    from .views.show import bundle_of as made
+
+    return made(program)
+
+
 def views() -> Any:
     """`views.show`: how programs, steps and sessions are displayed."""
     from .views import show

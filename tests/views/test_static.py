@@ -53,6 +53,15 @@ def test_every_thing_of_a_session_has_a_static_display(session: Any) -> None:
     assert_safe(show.graph_bundle(session.relay.module["main"]))
 
 
+def test_programs_show_their_text(session: Any) -> None:
+    """A module or a function as the last line of a cell: its text, highlighted, and not its name."""
+    module, kernel = session.relay.module, session.tir.module[session.kernels[0]]
+    for program, part in ((module, "class Module"), (module["main"], "R.nn.conv2d"), (kernel, "T.block")):
+        bundle = program._repr_mimebundle_()
+        assert_safe(bundle)
+        assert part in bundle["text/plain"] and "conv2d" in bundle["text/html"]
+
+
 def test_the_summary_of_a_session_runs_nothing() -> None:
     fresh = wb.open(small())
     bundle = fresh._repr_mimebundle_()

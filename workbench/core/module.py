@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .._lazy import classic_text_of, display, function_of, global_var, script_of
+from .._lazy import bundle_of, classic_text_of, display, function_of, global_var, script_of
 from .equal import fingerprint, same, structural_equal
 from .errors import WorkbenchError, nearest
 from .flat import Bundle, flatten, unflatten_module
@@ -164,6 +164,9 @@ class IRModule:
     def show(self) -> None:
         """Display the module, highlighted, in a notebook or terminal."""
         display(self)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        return bundle_of(self)
 
     def __str__(self) -> str:
         return self.script()

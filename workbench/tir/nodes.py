@@ -19,6 +19,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Any, ClassVar
 
+from .._lazy import bundle_of
 from ..arith.nodes import ExprOperators, PrimExpr, Var
 from ..core.dtype import DataType
 from ..core.node import EMPTY, FrozenMap, Node, node
@@ -268,3 +269,6 @@ class PrimFunc(Node):
         from .script import script
 
         return script(self)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        return bundle_of(self)

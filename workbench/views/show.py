@@ -39,6 +39,11 @@ def program_bundle(module: IRModule) -> Bundle:
     return {"text/plain": plain(script(module)), "text/html": program_html(texts)}
 
 
+def bundle_of(program: Any) -> Bundle:
+    """A module or one function."""
+    return program_bundle(program) if isinstance(program, IRModule) else text_bundle(script(program), "script")
+
+
 def graph_bundle(function: Function, title: str = "main", opened: Iterable[str] = ()) -> Bundle:
     """A relay function as a picture; its text, and why, where no Graphviz answers."""
     drawn = graph_svg(function, title, opened)
@@ -151,9 +156,7 @@ def show_text(text: str, form: str) -> Any:
 
 def show_any(program: Any) -> Any:
     """Display a module or one function."""
-    if isinstance(program, IRModule):
-        return show_program(program)
-    return show_text(script(program), "script")
+    return _display(bundle_of(program))
 
 
 def in_notebook() -> bool:

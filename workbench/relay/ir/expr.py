@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..._lazy import relay_binary, relay_cast, relay_unary
+from ..._lazy import bundle_of, relay_binary, relay_cast, relay_unary
 from ...core.equal import free_variables
 from ...core.errors import WorkbenchError
 from ...core.node import EMPTY, FrozenMap, Node, node
@@ -256,6 +256,9 @@ class Function(Expr):
         from .script import script
 
         return script(self)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        return bundle_of(self)
 
     def asked_before(self) -> Sequence[Expr]:
         return (*self.params, self.body)
