@@ -11,7 +11,10 @@ import pytest
 
 import workbench as wb
 from tests.views.test_static import small
+from workbench import te
 from workbench.core.errors import WorkbenchError
+from workbench.schedule.schedule import Schedule
+from workbench.target.target import Target
 from workbench.ui.models import PipelineModel
 from workbench.ui.pipeline import PipelineStepper
 from workbench.ui.protocol import JSON_LIMIT
@@ -213,6 +216,41 @@ def test_the_form_of_reorder_begins_with_the_whole_nest() -> None:
 def test_primitives_come_with_their_category() -> None:
     found = {primitive.name: primitive.category for primitive in product().view().primitives}
     assert found["split"] == "loop" and found["cache_write"] == "cache" and all(found.values())
+
+
+def _for(target: Target) -> Any:
+    func = product().schedule.func
+    return func.replace(attrs=func.attrs.set("target", target))
+
+
+def test_what_most_schedules_are_made_of_stands_first_and_what_the_target_cannot_use_last() -> None:
+    names = [primitive.name for primitive in product().view().primitives]
+    assert names[:5] == ["split", "reorder", "vectorize", "parallel", "unroll"] and names[-1] == "bind"
+    assert product().view().primitives[-1].category == "needs the threads of a device"
+    on_device = EditorModel(Schedule(_for(Target("cuda"))))
+    assert {one.name: one.category for one in on_device.view().primitives}["bind"] == "loop"
+
+
+def test_a_loop_of_one_iteration_is_never_suggested() -> None:
+    """It is legal to vectorize it, and nothing comes of it."""
+    a = te.placeholder((1, 8, 16), name="A")
+    k = te.reduce_axis((0, 16), "k")
+    total = te.compute((1, 8, 1), lambda n, i, j: te.sum(a[n, i, k], axis=k), name="C")
+    schedule = Schedule(te.create_prim_func([a, total]))
+    loops = schedule.get_loops(schedule.get_block("C"))
+    for primitive in ("vectorize", "parallel", "unroll"):
+        refusal = schedule.why_not(primitive, loops[3])
+        for one in schedule.suggest(refusal) if refusal is not None else ():
+            assert "loop n " not in one.text and "loop j " not in one.text, one.text
+
+
+def test_a_block_in_loops_that_run_past_its_domain_says_so() -> None:
+    schedule = product().schedule
+    loops = schedule.get_loops(schedule.get_block("C"))
+    assert all("only where" not in box.detail for box in boxes(EditorModel(schedule).view().tree))
+    schedule.split(loops[1], factors=[None, 7])
+    (block,) = [box for box in boxes(EditorModel(schedule).view().tree) if box.kind == "block"]
+    assert "only where j_0 * 7 + j_1 < " in block.detail
 
 
 def test_what_is_refused_comes_with_ways_that_work() -> None:

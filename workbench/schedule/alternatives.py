@@ -90,8 +90,13 @@ def _other_loops(case: Case) -> Iterator[Proposal]:
 
 def _nearest(chain: list[t.For], var: Var) -> list[t.For]:
     at = next((i for i, loop in enumerate(chain) if loop.var is var), len(chain))
-    others = [(abs(i - at), i, loop) for i, loop in enumerate(chain) if i != at]
+    others = [(abs(i - at), i, loop) for i, loop in enumerate(chain) if i != at and not _runs_once(loop)]
     return [loop for _, _, loop in sorted(others, key=lambda item: item[:2])]
+
+
+def _runs_once(loop: t.For) -> bool:
+    """Whether there is one iteration: nearly everything is legal there, and nothing comes of it."""
+    return getattr(loop.extent, "value", None) == 1
 
 
 def _on(case: Case, name: str, loop: t.For) -> Plan:
@@ -107,7 +112,7 @@ def _another_kind_of_loop(case: Case) -> Iterator[Proposal]:
     chain = case.chain(loop)
     order = reversed(chain) if case.attempt.primitive == "vectorize" else chain
     for other in order:
-        if other.var is not loop.target:
+        if other.var is not loop.target and not _runs_once(other):
             yield f"legal on loop {other.var.name} instead", _on(case, "loop", other)
 
 

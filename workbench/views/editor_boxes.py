@@ -12,6 +12,7 @@ from ..core.errors import WorkbenchError
 from ..schedule.references import BlockRV, LoopRV, Reference, make_reference
 from ..schedule.schedule import Schedule
 from ..tir import nodes as t
+from ..tir.script import text
 from .schema import TreeNode
 
 _KINDS: Final[dict[t.ForKind, Any]] = {
@@ -104,11 +105,19 @@ def _block(realize: t.BlockRealize, boxes: Mapping[int, str]) -> tuple[TreeNode,
             id=f"b:{block.name}",
             kind="block",
             name=block.name,
-            detail=f"{reads or 'nothing'} → {writes}",
+            detail=f"{reads or 'nothing'} → {writes}{_guarded(realize)}",
             reduction=any(item.kind is t.IterKind.REDUCE for item in block.iter_vars),
             children=inside,
         ),
     )
+
+
+def _guarded(realize: t.BlockRealize) -> str:
+    """The guard of a block whose loops run past its domain: of 5 x 23 iterations for 112, the last three do nothing."""
+    predicate = realize.predicate
+    if getattr(predicate, "value", None):
+        return ""
+    return f", only where {text(predicate).text}"
 
 
 def boxes_of(nodes: Sequence[Any], references: Mapping[str, Reference]) -> Iterator[str]:

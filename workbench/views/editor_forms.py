@@ -12,6 +12,7 @@ from ..schedule.errors import ScheduleError
 from ..schedule.references import BlockRV, LoopRV, Reference
 from ..schedule.registry import PRIMITIVES, Primitive
 from ..schedule.schedule import Schedule
+from ..target.target import Target
 from ..tir import nodes as t
 from .editor_boxes import key_of
 from .schema import Parameter, ParameterKind
@@ -20,14 +21,25 @@ _TRIES: Final = 24
 """Combinations of arguments that are tried for one primitive at one box."""
 _CATEGORIES: Final = ("loop", "place", "inline", "cache", "reduction", "layout", "annotation")
 """The order of the groups in which primitives are offered; others follow."""
+_FIRST: Final = ("split", "reorder", "vectorize", "parallel", "unroll", "compute_at", "cache_write")
+"""The primitives that most schedules are made of; each stands first in its group."""
 
 
 def offered() -> list[Primitive]:
     """The primitives that the editor offers."""
     return sorted(
         (entry for entry in PRIMITIVES.values() if entry.category not in ("get", "sample", "other")),
-        key=lambda entry: _CATEGORIES.index(entry.category) if entry.category in _CATEGORIES else len(_CATEGORIES),
+        key=lambda entry: (_rank(_CATEGORIES, entry.category), _rank(_FIRST, entry.name), entry.name),
     )
+
+
+def _rank(order: tuple[str, ...], name: str) -> int:
+    return order.index(name) if name in order else len(order)
+
+
+def unfit(entry: Primitive, target: Target) -> str:
+    """Why a primitive is of no use for a target; empty where it is."""
+    return "needs the threads of a device" if entry.name == "bind" and not target.thread_axes else ""
 
 
 def first_working(

@@ -15,6 +15,7 @@ from ..schedule.errors import IllegalError, ScheduleError
 from ..schedule.registry import PRIMITIVES
 from ..schedule.schedule import Schedule
 from ..schedule.suggest import Suggestion
+from ..target.target import Target, as_target
 from .editor_boxes import boxes_of, key_of, meant, referenced, tree_of
 from .editor_forms import (
     chain_of,
@@ -25,6 +26,7 @@ from .editor_forms import (
     reason_of,
     shown_arguments,
     spread,
+    unfit,
 )
 from .schema import (
     ErrorView,
@@ -60,7 +62,7 @@ class EditorModel:
             tree=tree_of(self.schedule.func, self._here().references),
             code=self.schedule.code(),
             script=TextView.of(self.schedule.script()),
-            primitives=_offered(),
+            primitives=_offered(as_target(self.schedule.func.attrs.get("target"))),
             history=tuple(HistoryEntry(move.name, move.code) for move in (*moves.done, *moves.ahead)),
             position=len(moves.done),
             can_undo=bool(moves.done),
@@ -190,13 +192,14 @@ class _Looked:
         return ReasonsView(self.state.fingerprint, selection, reasons, arguments)
 
 
-def _offered() -> tuple[PrimitiveView, ...]:
-    """The primitives of the editor."""
+def _offered(target: Target) -> tuple[PrimitiveView, ...]:
+    """The primitives of the editor; those that the target has no use for come last and say why."""
+    views = [(unfit(entry, target), entry) for entry in offered()]
     return tuple(
         PrimitiveView(
-            entry.name, entry.doc.split("\n\nRaises", 1)[0], parameters_of(entry), category=entry.category
+            entry.name, entry.doc.split("\n\nRaises", 1)[0], parameters_of(entry), category=why or entry.category
         )
-        for entry in offered()
+        for why, entry in sorted(views, key=lambda pair: bool(pair[0]))
     )  # fmt: skip
 
 
