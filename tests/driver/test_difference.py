@@ -333,7 +333,6 @@ def test_constants_of_the_functions_own_lines_are_short() -> None:
 
 def test_programs_without_known_origins_are_all_gone_and_all_new() -> None:
     x = relay.var("x", shape=(4,), dtype="float32")
-    changes = graph_changes(
-        "f", relay.Function([x], relay.exp(x)), relay.Function([x], relay.log(x)), lambda node: (), {}
-    )
+    before, after = relay.Function([x], relay.exp(x)), relay.Function([x], relay.log(x))
+    changes = graph_changes("f", listing(before, "f"), after, lambda node: (), {})
     assert [change.kind for change in changes] == ["the function's own lines", "exp gone", "log new"]

@@ -12,7 +12,8 @@ from tests.models import light_model
 from workbench import relay
 from workbench.core.rewrite import RuleTable
 from workbench.driver.rewrites import Names, rewrite_shown, rule_text
-from workbench.driver.text import script, short_constants
+from workbench.driver.step_listings import lasting_script
+from workbench.driver.text import short_constants
 from workbench.relay.patterns import any_, op
 
 
@@ -23,15 +24,15 @@ def resnet() -> Any:
     return session
 
 
-def lines_of(module: Any) -> set[str]:
-    return {line.strip() for line in short_constants(script(module)).split("\n")}
+def lines_of(step: Any) -> set[str]:
+    return {line.strip() for line in short_constants(lasting_script(step)).split("\n")}
 
 
 @pytest.mark.parametrize("label", ["FoldScaleAxis", "PackWeights", "FuseOps", "FoldConstant#2"])
 def test_what_is_replaced_is_code_of_the_program_before(resnet: Any, label: str) -> None:
     """Fragments were cut by depth: of 52 that FuseOps replaces, 10 were there."""
     step = resnet[label].step
-    names, before = Names(step), lines_of(step.previous.stage.module)
+    names, before = Names(step), lines_of(step.previous)
     assert len(step.firings) >= 50
     for firing in step.firings:
         shown = rewrite_shown(firing, names)
@@ -40,7 +41,7 @@ def test_what_is_replaced_is_code_of_the_program_before(resnet: Any, label: str)
 
 def test_of_a_step_whose_rules_follow_each_other_all_is_code(resnet: Any) -> None:
     step = resnet["SimplifyInference"].step
-    names, before = Names(step), lines_of(step.previous.stage.module)
+    names, before = Names(step), lines_of(step.previous)
     firings = [firing for firing in step.firings if firing.rule.name == "decompose"]
     assert len(firings) == 53
     for firing in firings:
@@ -51,9 +52,11 @@ def test_of_a_step_whose_rules_follow_each_other_all_is_code(resnet: Any) -> Non
 def test_the_result_has_the_name_of_what_it_replaces_and_reads_what_was_read(resnet: Any) -> None:
     step = resnet["FoldScaleAxis"].step
     shown = rewrite_shown(step.firings[1], Names(step))
-    assert [line.split(" = ")[0] for line in shown.before] == ["v16", "v17"]
-    assert shown.after[-1].startswith("v17 = R.nn.conv2d(v4, ") and "multiply" in shown.after[0]
-    assert dict(shown.bindings)["data"].startswith("v4 = nn.max_pool2d(")
+    heavy, scaled = shown.before
+    result, data = scaled.split(" = ")[0], heavy.split("R.nn.conv2d(")[1].split(",")[0]
+    assert scaled.startswith(f"{result} = R.multiply({heavy.split(' = ')[0]}, ")
+    assert shown.after[-1].startswith(f"{result} = R.nn.conv2d({data}, ") and "multiply" in shown.after[0]
+    assert dict(shown.bindings)["data"].startswith(f"{data} = nn.max_pool2d(")
     assert set(dict(shown.bindings)) == {"heavy", "data", "weight", "scale"}
 
 

@@ -11,7 +11,7 @@ whatever else is text line by line.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
@@ -19,13 +19,14 @@ from typing import TYPE_CHECKING, Any, Final
 from .._lazy import views
 from ..core.line_diff import line_hunks
 from ..core.module import IRModule
-from ..core.node import post_order, traced_nodes
+from ..core.node import traced_nodes
 from ..core.origin import OriginTable
 from ..relay.ir import expr as r
-from ..relay.ir.plan import LEAVES
-from .counterparts import counterparts
-from .graph_difference import Change, Row, Sources, graph_changes
+from ..relay.ir.listing import Listing, listing
+from .graph_difference import Change, Row, graph_changes
 from .origin_index import Resolver
+from .step_listings import listings_of
+from .step_sources import Sources, by_likeness, nodes_of, origins_before, sources_in
 from .text import function_text
 
 if TYPE_CHECKING:
@@ -124,21 +125,13 @@ def step_difference(step: Step) -> Difference:
     if not step.changed:
         return Difference(step.label, ())
     resolve = origins_before(step)
-
-    def sources_of(one: r.Expr, other: r.Expr) -> Sources:
-        return _or_alike(resolve, one, other)
-
     exact = step.action.kind == "edit"  # a person's changes are told apart by all that was written
     rules: dict[int, list[str]] = {}
     for firing in step.firings:
         for source in resolve(firing.before):
             rules.setdefault(id(source), []).append(firing.rule.name)
-    return Difference(step.label, _changes(before, step.stage.module, sources_of, rules, exact))
-
-
-def origins_before(step: Step) -> Sources:
-    """Which expressions before a step one after it (or made by it) comes from."""
-    return Resolver(step.origins, {id(node): frozenset((node,)) for node in _nodes(step.previous)})
+    texts = listings_of(step.previous) if step.previous is not None else {}
+    return Difference(step.label, _changes(before, step.stage.module, sources_in(step), rules, exact, texts))
 
 
 def branch_difference(title: str, one: Step, other: Step) -> Difference:
@@ -148,8 +141,8 @@ def branch_difference(title: str, one: Step, other: Step) -> Difference:
     none, what is alike.
     """
     shared = [mine for mine, theirs in zip(one.path, other.path, strict=False) if mine is theirs]
-    sources_of = _by_ancestors(shared[-1], one, other) if shared else _by_likeness
-    return Difference(title, _changes(one.stage.module, other.stage.module, sources_of, {}))
+    sources_of = _by_ancestors(shared[-1], one, other) if shared else by_likeness
+    return Difference(title, _changes(one.stage.module, other.stage.module, sources_of, {}, texts=listings_of(one)))
 
 
 def text_difference(title: str, before: str, after: str) -> Difference:
@@ -172,39 +165,10 @@ def _by_ancestors(shared: Step, one: Step, other: Step) -> Callable[[r.Expr, r.E
 
 def _stems(shared: Step, last: Step) -> Sources:
     """Which nodes of an earlier step's program those of a later one come from."""
-    resolve = Resolver(OriginTable(), {id(node): frozenset((node,)) for node in _nodes(shared)})
+    resolve = Resolver(OriginTable(), {id(node): frozenset((node,)) for node in nodes_of(shared)})
     for step in last.path[len(shared.path) :]:
-        resolve = Resolver(step.origins, {id(node): resolve(node) for node in _nodes(step.previous)})
+        resolve = Resolver(step.origins, {id(node): resolve(node) for node in nodes_of(step.previous)})
     return resolve
-
-
-def _nodes(step: Step | None) -> Iterable[Any]:
-    return traced_nodes(list(step.stage.module.functions.values())) if step is not None else ()
-
-
-def _or_alike(resolve: Sources, before: r.Expr, after: r.Expr) -> Sources:
-    """By the origins that a step recorded; what comes from nowhere is taken for what it is like.
-
-    A pass may make the whole program again and record nothing.
-    """
-    old = {id(node) for node in traced_nodes(before)}
-    like: list[Sources] = []
-
-    def sources(expr: Any) -> Iterable[Any]:
-        found = [node for node in resolve(expr) if id(node) in old]
-        if found or isinstance(expr, LEAVES):
-            return found
-        if not like:
-            like.append(_by_likeness(before, after))
-        return like[0](expr)
-
-    return sources
-
-
-def _by_likeness(before: r.Expr, after: r.Expr) -> Sources:
-    old = [node for node in post_order(before) if isinstance(node, (r.Expr, r.Clause))]
-    found = counterparts(after, before)
-    return lambda expr: (old[found[id(expr)]],) if id(expr) in found else ()
 
 
 def _changes(
@@ -213,7 +177,9 @@ def _changes(
     sources_of: Callable[[r.Expr, r.Expr], Sources],
     rules: Mapping[int, Sequence[str]],
     exact: bool = True,
+    texts: Mapping[str, Listing] | None = None,
 ) -> tuple[Change, ...]:
+    """The changes by function; `texts` are those of the functions before."""
     changes: list[Change] = []
     old = {**before.type_definitions, **before.functions}
     new = {**after.type_definitions, **after.functions}
@@ -222,7 +188,8 @@ def _changes(
         if one is other:
             continue
         if isinstance(one, r.Expr) and isinstance(other, r.Expr):
-            changes += graph_changes(name, one, other, sources_of(one, other), rules, exact)
+            written = (texts or {}).get(name) or listing(one, name)
+            changes += graph_changes(name, written, other, sources_of(one, other), rules, exact)
         elif one is None or other is None:
             sign, what = ("+", "new") if one is None else ("-", "gone")
             lines = _lines(function_text(name, other if one is None else one).text)

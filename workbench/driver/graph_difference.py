@@ -1,6 +1,6 @@
 """Which statements of a relay function became which others, from the origins that a step recorded.
 
-    changes = graph_changes("main", before, after, sources, rules)
+    changes = graph_changes("main", listing(before), after, sources, rules)
 
 Values of the new function are called as the values that they stand for: of the statements that a new one comes from,
 the one whose users' counterparts use it, else the last.  A statement that reads the same as its counterpart then is
@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Final
+from typing import Final
 
 from ..core.node import Node
 from ..relay.ir import expr as r
@@ -23,10 +23,9 @@ from ..relay.ir.operator import Operator
 from ..relay.ir.plan import plain_operands
 from ..relay.ir.script import kernel_name
 from .reattach import own_key
+from .step_sources import Sources
 from .text import short_constants
 
-Sources = Callable[[Any], Iterable[Any]]
-"""The nodes before the step that a node after it comes from; itself where the step did not touch it."""
 Row = tuple[str, str]
 """A sign ("-" taken out, "+" put in, " " unchanged, "@" where lines are left out) and a line."""
 
@@ -58,22 +57,30 @@ class Change:
 
 def graph_changes(
     name: str,
-    before: r.Expr,
+    old: Listing,
     after: r.Expr,
     sources: Sources,
     rules: Mapping[int, Sequence[str]],
     exact: bool = True,
 ) -> tuple[Change, ...]:
-    """The changes, in the order of the text.
+    """The changes, in the order of the text; `old` is that of the function before.
 
-    `rules` are those that fired, by identity of an expression of `before`.  `exact`: changes of one kind read the same
+    `rules` are those that fired, by identity of an expression before.  `exact`: changes of one kind read the same
     but for the names of values; else a pass made them, and its kinds are what it did to which operators.
     """
-    old = listing(before, name)
+    new, partners = _named_after(name, old, after, sources)
+    return tuple(_Changes(name, old, new, partners, rules, exact).made())
+
+
+def named_after(name: str, old: Listing, after: r.Expr, sources: Sources) -> Listing:
+    """The text of a function in which values are called as those that they stand for in an earlier text."""
+    return _named_after(name, old, after, sources)[0]
+
+
+def _named_after(name: str, old: Listing, after: r.Expr, sources: Sources) -> tuple[Listing, _Partners]:
     partners = _Partners(old, listing(after, name), sources)
     wishes = {key: old.names[id(one)] for key, one in partners.names() if id(one) in old.names}
-    new = listing(after, name, wishes, set(old.names.values()))
-    return tuple(_Changes(name, old, new, partners, rules, exact).made())
+    return listing(after, name, wishes, set(old.names.values())), partners
 
 
 class _Partners:

@@ -111,6 +111,8 @@ class Step:
     error: WorkbenchError | None = None
     relied: reliance.Reliance = reliance.NOTHING
     """What it read of tables that users add to: it is computed anew when these say something else."""
+    memo: dict[str, Any] = field(default_factory=dict[str, Any], init=False, compare=False, repr=False)
+    """What others have found out about it, kept as long as it is."""
 
     @property
     def state(self) -> str:

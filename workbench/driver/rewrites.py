@@ -19,9 +19,10 @@ from ..core.node import Node, post_order
 from ..core.rewrite import Firing, Rule
 from ..relay.ir import expr as r
 from ..relay.ir.brief import brief
-from ..relay.ir.listing import fragment, listing
-from .difference import origins_before
+from ..relay.ir.listing import fragment
 from .history import Step
+from .step_listings import listings_of
+from .step_sources import origins_before
 from .text import function_text, short_constants
 
 
@@ -43,13 +44,10 @@ class Names:
         self._names: dict[int, str] = {}
         self._statements: dict[int, r.Expr] = {}
         self._positions: dict[int, int] = {}
-        before = step.previous.stage.module if step.previous is not None else None
-        for name, function in before.functions.items() if before is not None else ():
-            if isinstance(function, r.Expr):
-                found = listing(function, name)
-                self._names.update(found.names)
-                self._statements.update(found.statement_of)
-                self._positions.update((id(one), place) for place, one in enumerate(found.statements))
+        for found in (listings_of(step.previous) if step.previous is not None else {}).values():
+            self._names.update(found.names)
+            self._statements.update(found.statement_of)
+            self._positions.update((id(one), place) for place, one in enumerate(found.statements))
         self.all = frozenset(self._names.values())
 
     def __call__(self, expr: Any) -> str | None:

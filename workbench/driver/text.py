@@ -42,10 +42,14 @@ def function_text(name: str, function: Any) -> Text:
 
 def script(program: Any) -> str:
     """The text of a module or of one function."""
-    if not isinstance(program, IRModule):
-        return function_text(_name_of(program), program).text
-    members = {**program.type_definitions, **program.functions}
-    texts = [function_text(name, member).text for name, member in members.items()]
+    return module_script(program) if isinstance(program, IRModule) else function_text(_name_of(program), program).text
+
+
+def module_script(module: IRModule, known: Mapping[str, str] | None = None) -> str:
+    """The text of a module; `known` are texts of its functions that are there already."""
+    members = {**module.type_definitions, **module.functions}
+    written = known or {}
+    texts = [written[name] if name in written else function_text(name, one).text for name, one in members.items()]
     if not texts:
         return _HEADER + "    pass\n"
     return _HEADER + "\n\n".join(_indented(text) for text in texts) + "\n"

@@ -13,6 +13,7 @@ from ..core.node import Node, pre_order
 from ..core.transform import PASSES, defined_in
 from ..driver.history import identities
 from ..driver.rewrites import Names, rewrite_shown
+from ..driver.step_listings import lasting_script, listings_of
 from ..driver.text import script, short_constants
 from ..relay.ir.brief import brief
 from ..relay.ir.expr import Call, Expr
@@ -196,7 +197,9 @@ class SessionModel:
         if found.action.level == "native" or not names:
             raise WorkbenchError("E-EDIT-LEVEL", f"{label} has no program to edit", fix="edit at a step before it")
         chosen = function or ("main" if "main" in names and found.action.level == "relay" else names[0])
-        return SourceView(found.id, names, chosen, program[chosen].script(), passes_for(found.action.level))
+        written = listings_of(found).get(chosen)
+        text = program[chosen].script() if written is None else written.text.text
+        return SourceView(found.id, names, chosen, text, passes_for(found.action.level))
 
     def edited(self, step: str, function: str, text: str) -> tuple[SessionModel, str]:
         """The session with a function's text changed after a step; errors name the line of the text."""
@@ -229,7 +232,7 @@ class SessionModel:
         if step.state not in self._lines:
             while len(self._lines) >= _TEXTS:
                 del self._lines[next(iter(self._lines))]
-            text = short_constants(script(step.stage.module))
+            text = short_constants(lasting_script(step))
             self._lines[step.state] = tuple(text.rstrip("\n").split("\n"))
         return self._lines[step.state]
 
