@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 import workbench as wb
+from tests.driver.programs import small_session
 from workbench import relay
 from workbench.core.errors import WorkbenchError
 from workbench.relay.ir import expr as r
-from workbench.views.graph import dot_source, graph_svg
+from workbench.views.graph import dot_source, graph_svg, graph_view
 from workbench.views.graph_groups import MOST, Box, boxes_of, drawn, operands
 
 
@@ -135,3 +136,42 @@ def test_what_is_no_group_is_refused(opened: Any) -> None:
     with pytest.raises(WorkbenchError) as caught:
         graph_svg(residual([3, 4, 6, 3]), opened=opened)
     assert caught.value.code == "E-VIEW-GROUP"
+
+
+def test_a_page_gets_boxes_frames_and_edges_where_they_lie() -> None:
+    main = residual([3, 4, 6, 3])
+    group = next(box for box in boxes_of(main) if box.times > 1)
+    closed, opened = graph_view(main), graph_view(main, [group.id])
+    assert not closed.frames and [frame.id for frame in opened.frames] == [group.id]
+    (frame,) = opened.frames
+    inside = [box for box in opened.boxes if box.id.startswith(f"{group.id}.")]
+    assert len(inside) == group.times == len(opened.boxes) - len(closed.boxes) + 1
+    for box in inside:
+        assert frame.x <= box.x - box.width / 2 and box.x + box.width / 2 <= frame.x + frame.width
+        assert frame.y <= box.y - box.height / 2 and box.y + box.height / 2 <= frame.y + frame.height
+    assert {box.kind for box in closed.boxes} == {"call", "group", "input"}
+    for box in closed.boxes:
+        assert 0 <= box.x - box.width / 2 + 0.1 and box.x + box.width / 2 <= closed.width + 0.1
+    for edge in closed.edges:
+        assert len(edge.points) % 3 == 1 and edge.points[0][1] < edge.points[-1][1], "data flow downwards"
+    assert any("×" in line for box in closed.boxes for line in box.lines)
+
+
+def test_boxes_hold_the_classes_of_their_calls() -> None:
+    session = small_session()
+    links = session.provenance.links
+    last = [label for label, action in zip(session.labels, session.actions, strict=True) if action.level == "relay"][-1]
+    view = graph_view(session.step(last).stage.module["main"], classes=links.of_graph(last))
+    calls = [box for box in view.boxes if box.kind == "call"]
+    assert {number for box in calls for number in box.classes} == set(links.graph(last).every)
+    assert all(box.classes for box in calls)
+    (conv,) = [box for box in calls if "nn.relu" in box.lines]
+    assert [thing.op.name for thing in links.things(conv.classes)] == list(conv.lines)
+
+
+def test_without_graphviz_the_page_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("workbench.views.graph._laid_out", lambda source, form: None)
+    with pytest.raises(WorkbenchError) as caught:
+        graph_view(residual([2]))
+    assert caught.value.code == "E-VIEW-GRAPHVIZ"
+    assert graph_svg(residual([2])) is None

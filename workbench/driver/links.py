@@ -25,6 +25,7 @@ from ..relay.ir import expr as r
 from ..tir import nodes as t
 from .origin_index import Known, Resolver, Site, Sources, expressions_of, index_of
 from .provenance import in_order
+from .step_listings import listings_of
 from .text import function_text
 
 if TYPE_CHECKING:
@@ -75,6 +76,7 @@ class Links:
         self._session = session
         self._provenance = provenance
         self._made: dict[tuple[str, str], Layer] = {}
+        self._graphs: dict[int, Mapping[int, Classes]] = {}
         lowering = [number for number, action in enumerate(session.actions) if action.kind == "lower"]
         self._lower = lowering[0] if lowering else None
 
@@ -122,7 +124,7 @@ class Links:
     def onnx(self) -> Layer:
         """The nodes of the imported file, a line each in the order of the file; empty where there was no file."""
         held: dict[ImportedFrom, Classes] = {}
-        by_node = self._graph_classes(0) if self._lower is not None else {}
+        by_node: Mapping[int, Classes] = self._graph_classes(0) if self._lower is not None else {}
         for identity, sources in self._known(0).sources.items():
             for label in sources:
                 if isinstance(label, ImportedFrom):
@@ -171,14 +173,24 @@ class Links:
     def _graph(self, index: int) -> Layer:
         held = self._graph_classes(index)
         name = "fused" if index + 1 == self._lower else "relay"
-        text = function_text("main", self._provenance.compiled.path[index].stage.module["main"])
+        text = listings_of(self._provenance.compiled.path[index])["main"].text
         return _layer(name, text, lambda node: held.get(id(node), NOTHING))
 
-    def _graph_classes(self, index: int) -> dict[int, Classes]:
+    def of_graph(self, step: str) -> Mapping[int, Classes]:
+        """By identity, the classes of the expressions of a graph step.  Raises `WorkbenchError` as `graph` does."""
+        return self._graph_classes(self._index(step, "relay"))
+
+    def _graph_classes(self, index: int) -> Mapping[int, Classes]:
         """By identity, what the expressions of a graph step became."""
+        found = self._graphs.get(index)
+        if found is None:
+            found = self._graphs[index] = self._classes_before(index)
+        return found
+
+    def _classes_before(self, index: int) -> Mapping[int, Classes]:
         steps = self._provenance.compiled.path[: self._lower]
         if index == len(steps) - 1:
-            return dict(self._classes.by_thing)
+            return self._classes.by_thing
         stems: dict[int, Sources] = {id(node): frozenset((node,)) for node in _nodes(steps[index])}
         for step in steps[index + 1 :]:
             resolve = Resolver(step.origins, stems)

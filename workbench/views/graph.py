@@ -6,11 +6,12 @@ Constants are left out.  What is too much to be read at once is drawn as groups 
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -21,6 +22,7 @@ from ..core.errors import WorkbenchError, nearest
 from ..relay.ir import expr as r
 from ..relay.ir.operator import Fusion, Operator
 from .graph_groups import MOST, Box, boxes_of, operands, operators
+from .graph_view import GraphView, view_of
 
 _SHAPES: Final = {
     Fusion.OUT_ELEMWISE_FUSABLE: "box",
@@ -157,20 +159,45 @@ def graph_svg(function: r.Function, title: str = "main", opened: Iterable[str] =
     return render(dot_source(function, title, opened))
 
 
+def graph_view(
+    function: r.Function, opened: Sequence[str] = (), classes: Mapping[int, Iterable[int]] | None = None
+) -> GraphView:
+    """The graph laid out, as data; `classes` are those of its expressions (`driver.links`), by identity.
+
+    Raises `WorkbenchError` E-VIEW-GRAPHVIZ where no Graphviz answers.
+    """
+    laid = _laid_out(dot_source(function, opened=opened), "json0")
+    if laid is None:
+        raise WorkbenchError(
+            "E-VIEW-GRAPHVIZ", "no Graphviz answers", expected="the program dot, or the package graphviz-pure",
+            fix="pip install graphviz-pure; the text of the graph is there without it",
+        )  # fmt: skip
+    held: dict[str, set[int]] = {}
+    visible = [one for top in boxes_of(function) for one in _visible(top, frozenset(opened))]
+    for box in visible:
+        held[box.id] = {number for node in box.nodes for number in (classes or {}).get(id(node), ())}
+    groups = {box.id for box in visible if box.children}
+    return view_of(json.loads(laid), held, groups)
+
+
 def render(source: str) -> str | None:
-    """Lay out DOT text with the system's `dot`, else `graphviz-pure`."""
+    """DOT text as SVG, laid out with the system's `dot`, else `graphviz-pure`; None where neither answers."""
+    drawn = _laid_out(source, "svg")
+    return None if drawn is None else drawn[drawn.find("<svg") :].replace(_TEXT, "currentColor")
+
+
+def _laid_out(source: str, form: str) -> str | None:
     for command in (shutil.which("dot"), _bundled()):
         if command is None:
             continue
         try:
             ran = subprocess.run(
-                [command, "-Tsvg"], input=source.encode(), capture_output=True, timeout=20, check=False
+                [command, f"-T{form}"], input=source.encode(), capture_output=True, timeout=20, check=False
             )
         except (OSError, subprocess.TimeoutExpired):
             continue
         if ran.returncode == 0:
-            drawn = ran.stdout.decode("utf-8", "replace")
-            return drawn[drawn.find("<svg") :].replace(_TEXT, "currentColor")
+            return ran.stdout.decode("utf-8", "replace")
     return None
 
 
