@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from ..relay.ir.brief import brief
-from ..relay.ir.expr import Expr
+from ..relay.ir.expr import Call
 from .schema import SCHEMA_VERSION, View
 
 if TYPE_CHECKING:
@@ -45,7 +44,7 @@ def link_table(links: Links, kernel: str) -> LinkView:
     runs = {name: _runs(layer, numbers) for name, layer in layers.items()}
     own = layers["tir"].every
     named = zip(sorted(own), links.things(own), strict=True)
-    names = {number: brief(thing) if isinstance(thing, Expr) else _named(thing) for number, thing in named}
+    names = {number: _named(thing) for number, thing in named}
     calls = tuple(tuple(sorted(links.at(site.number))) for site in links.sites if site.kernel == kernel)
     return LinkView(kernel, tuple(tuple(sorted(held)) for held in numbers), runs, names, calls)
 
@@ -58,5 +57,7 @@ def _runs(layer: Layer, numbers: dict[frozenset[int], int]) -> Runs:
 
 
 def _named(thing: object) -> str:
-    """A stage of tensor expressions or a statement."""
+    """An operator, a stage of tensor expressions, or a kind of statement."""
+    if isinstance(thing, Call):
+        return str(getattr(thing.op, "name", "") or getattr(thing.op, "name_hint", "") or "call")
     return str(getattr(thing, "name", "") or type(thing).__name__)

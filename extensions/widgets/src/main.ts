@@ -1,12 +1,14 @@
 // The bundle's entry: draws the screen that a widget asks for.
 import { render as draw } from "preact";
+import { LayersStore } from "./layers";
+import { LayersScreen } from "./layers_screen";
 import { html } from "./parts";
 import { PipelineScreen, PipelineStore } from "./pipeline";
 import { ScheduleScreen, ScheduleStore } from "./schedule";
 import style from "./style.css";
 import type { Host } from "./types";
 
-type Store = PipelineStore | ScheduleStore;
+type Store = PipelineStore | ScheduleStore | LayersStore;
 
 // A screen's state outlives its views: a notebook detaches an output that scrolls away and draws it again.
 const stores = new WeakMap<Host, Store>();
@@ -14,7 +16,8 @@ const stores = new WeakMap<Host, Store>();
 function storeOf(model: Host): Store {
   let store = stores.get(model);
   if (!store) {
-    store = model.get("kind") === "schedule" ? new ScheduleStore(model) : new PipelineStore(model);
+    const kind = model.get("kind");
+    store = kind === "schedule" ? new ScheduleStore(model) : kind === "layers" ? new LayersStore(model) : new PipelineStore(model);
     stores.set(model, store);
   }
   return store;
@@ -34,6 +37,7 @@ export function render({ model, el }: { model: Host; el: HTMLElement }): () => v
   addStyle();
   const store = storeOf(model);
   el.classList.add("wb-host");
-  draw(store instanceof ScheduleStore ? html`<${ScheduleScreen} store=${store} />` : html`<${PipelineScreen} store=${store} />`, el);
+  const Screen = store instanceof ScheduleStore ? ScheduleScreen : store instanceof LayersStore ? LayersScreen : PipelineScreen;
+  draw(html`<${Screen} store=${store} />`, el);
   return () => draw(null, el);
 }

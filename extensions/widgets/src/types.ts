@@ -54,6 +54,26 @@ export interface ReasonsView {
   arguments: Record<string, Record<string, unknown>>;
 }
 
+export interface LayerView {
+  name: string; title: string; state: string; glyph: string; count: number | null; unit: string; note: string;
+}
+export interface KernelView { name: string; operations: number; classes: number[] }
+export interface LayersView { version: number; state: string; title: string; layers: LayerView[]; kernels: KernelView[] }
+export interface PaneView { layer: string; kernel: string; language: string; text: TextView; call: string }
+export interface LinkView {
+  version: number; kernel: string; sets: number[][]; layers: Record<string, number[]>; names: Record<string, string>;
+  calls: number[][];
+}
+export interface GraphBox {
+  id: string; kind: "call" | "group" | "input"; lines: string[]; x: number; y: number; width: number; height: number;
+  classes: number[];
+}
+export interface GraphFrame { id: string; title: string; x: number; y: number; width: number; height: number }
+export interface GraphEdge { points: [number, number][]; label: string; x: number; y: number }
+export interface GraphView {
+  version: number; width: number; height: number; boxes: GraphBox[]; frames: GraphFrame[]; edges: GraphEdge[];
+}
+
 /** What a widget host (anywidget) gives a screen. */
 export interface Host {
   get(name: string): unknown;

@@ -1,0 +1,220 @@
+// The state of the screen of layers: what its two panes show, what is selected, what has been fetched.
+import { Lines } from "./diff";
+import { Links, NONE, lineCount, meets, type Classes } from "./links";
+import { BaseStore } from "./store";
+import type { Chunk, GraphView, Host, KernelView, LayerView, LayersView, LinkView, PaneView } from "./types";
+import type { Range } from "./window";
+
+const PAGE = 400;
+export const GRAPHS = ["relay", "fused"];
+const MODEL = ["onnx", ...GRAPHS]; // layers of the whole model
+
+export interface Shown { lines: Lines; language: string; call: string }
+export interface Pane { layer: string; graph: boolean; active: number; goal: { line: number } | null }
+
+export class LayersStore extends BaseStore {
+  view: LayersView | null = null;
+  kernels: KernelView[] = [];
+  kernel = "";
+  panes: [Pane, Pane] = [pane("fused", true), pane("schedule", false)];
+  focused: 0 | 1 = 0;
+  selected: Classes = NONE;
+  hovered: Classes = NONE;
+  opened: string[] = [];
+  waiting = "";
+  private texts = new Map<string, Shown>();
+  private graphs = new Map<string, GraphView>();
+  private tables = new Map<string, Links>();
+  private asked = new Set<string>();
+
+  constructor(host: Host) {
+    super(host);
+    this.connection.onEvent = (name) => { if (name === "changed") void this.open(); };
+    void this.open();
+  }
+
+  open = (): Promise<void> => this.attempt(async () => {
+    const view = (await this.connection.request("open", {}, "open")).view as LayersView;
+    const names = view.layers.map((layer) => layer.name);
+    this.texts.clear();
+    this.graphs.clear();
+    this.tables.clear();
+    this.asked.clear();
+    this.set(() => {
+      this.view = view;
+      const graph = ["fused", "relay"].find((name) => names.includes(name));
+      this.panes = graph ? [pane(graph, true), pane("schedule", false)] : [pane("schedule", false), pane("asm", false)];
+    });
+    this.load();
+  });
+
+  layer(name: string): LayerView | undefined {
+    return this.view?.layers.find((layer) => layer.name === name);
+  }
+
+  get links(): Links | undefined {
+    return this.tables.get(this.kernel);
+  }
+
+  text(layer: string): Shown | undefined {
+    return this.texts.get(this.key(layer));
+  }
+
+  graph(layer: string): GraphView | undefined {
+    return this.graphs.get(`${layer} ${this.opened.join(" ")}`);
+  }
+
+  private key(layer: string): string {
+    return MODEL.includes(layer) ? layer : `${layer} ${this.kernel}`;
+  }
+
+  /** Fetch what the panes show; graphs first, since they are there already. */
+  private load(): void {
+    for (const shown of this.panes) if (shown.graph) void this.loadGraph(shown.layer);
+    void this.loadKernels().then(() => {
+      for (const shown of this.panes) if (!shown.graph) void this.loadText(shown.layer);
+      if (this.layer("onnx")) void this.loadText("onnx"); // the ladder names its nodes
+      void this.loadLinks();
+    });
+  }
+
+  private once(what: string, work: () => Promise<void>): Promise<void> {
+    if (this.asked.has(what)) return Promise.resolve();
+    this.asked.add(what);
+    return this.attempt(work).finally(() => this.asked.delete(what));
+  }
+
+  private async loadKernels(): Promise<void> {
+    if (this.kernels.length) return;
+    await this.once("kernels", async () => {
+      this.set(() => (this.waiting = "Lowering and scheduling the kernels …"));
+      const view = (await this.connection.request("kernels").finally(() => this.set(() => (this.waiting = "")))).view as { kernels: KernelView[] };
+      this.set(() => { this.kernels = view.kernels; this.kernel ||= view.kernels[0]?.name ?? ""; });
+      await this.look();
+    });
+  }
+
+  /** What has been computed meanwhile. */
+  private async look(): Promise<void> {
+    const view = (await this.connection.request("open", {}, "open")).view as LayersView;
+    this.set(() => (this.view = view));
+  }
+
+  private loadGraph(layer: string): Promise<void> {
+    const key = `${layer} ${this.opened.join(" ")}`;
+    if (this.graphs.has(key)) return Promise.resolve();
+    return this.once(`graph ${key}`, async () => {
+      const view = (await this.connection.request("graph", { layer, opened: this.opened })).view as GraphView;
+      this.set(() => this.graphs.set(key, view));
+    });
+  }
+
+  private loadText(layer: string): Promise<void> {
+    const key = this.key(layer);
+    if (this.texts.has(key) || (!MODEL.includes(layer) && !this.kernel)) return Promise.resolve();
+    return this.once(`text ${key}`, async () => {
+      const view = (await this.connection.request("pane", { layer, kernel: this.kernel })).view as PaneView;
+      this.set(() => this.texts.set(key, { lines: new Lines(view.text), language: view.language, call: view.call }));
+    });
+  }
+
+  private loadLinks(): Promise<void> {
+    const kernel = this.kernel;
+    if (!kernel || this.tables.has(kernel)) return Promise.resolve();
+    return this.once(`links ${kernel}`, async () => {
+      const view = (await this.connection.request("links", { kernel })).view as LinkView;
+      this.set(() => this.tables.set(kernel, new Links(view)));
+    });
+  }
+
+  /** Lines came into sight: fetch those that are not here. */
+  seen(layer: string, range: Range): void {
+    const shown = this.text(layer);
+    if (!shown) return;
+    for (let start = Math.floor(range.first / PAGE) * PAGE; start < Math.min(range.end, shown.lines.total); start += PAGE) {
+      if (shown.lines.at(start) !== undefined) continue;
+      void this.once(`lines ${this.key(layer)} ${start}`, async () => {
+        const chunk = (await this.connection.request("lines", { layer, kernel: this.kernel, start, count: PAGE })).view as Chunk;
+        this.set(() => shown.lines.add(chunk.start, chunk.lines));
+      });
+    }
+  }
+
+  // --- what is done ---
+
+  /** Show a layer in a pane: the focused one, or the other. */
+  show(layer: string, other = false): void {
+    if (!this.layer(layer)) return;
+    const at = other ? 1 - this.focused : this.focused;
+    this.set(() => {
+      this.panes[at] = pane(layer, GRAPHS.includes(layer));
+      this.toSelection(this.panes[at]!);
+      this.acted++;
+    });
+    this.load();
+  }
+
+  /** Graph or text. */
+  turn(): void {
+    const shown = this.panes[this.focused];
+    if (!GRAPHS.includes(shown.layer)) return;
+    this.set(() => { shown.graph = !shown.graph; this.acted++; });
+    this.load();
+  }
+
+  choose(kernel: string): void {
+    this.set(() => { this.kernel = kernel; for (const one of this.panes) { one.active = 0; this.toSelection(one); } });
+    this.load();
+  }
+
+  hover(classes: Classes): void {
+    if (classes !== this.hovered) this.set(() => (this.hovered = classes));
+  }
+
+  /** Select parts of the model; the kernel that carries them out is shown, and the other pane goes there. */
+  async select(classes: Classes, from: 0 | 1): Promise<void> {
+    this.set(() => { this.selected = classes; this.focused = from; });
+    void this.connection.request("select", { classes: [...classes] }, "select").catch(() => {});
+    const holder = this.kernels.find((kernel) => kernel.name === this.kernel && meets(new Set(kernel.classes), classes))
+      ?? this.kernels.find((kernel) => meets(new Set(kernel.classes), classes));
+    if (holder && holder.name !== this.kernel) {
+      this.set(() => (this.kernel = holder.name));
+      this.load();
+      await this.loadLinks();
+    }
+    this.set(() => this.toSelection(this.panes[1 - from]!));
+  }
+
+  /** Bring the first selected line into sight. */
+  private toSelection(shown: Pane): void {
+    const first = this.links?.lit(shown.layer, this.selected)[0];
+    if (first) shown.goal = { line: first[0] };
+  }
+
+  /** Open a group of the graph, or close it. */
+  open_group(id: string): void {
+    const inside = (one: string) => one === id || one.startsWith(`${id}.`);
+    this.set(() => (this.opened = this.opened.includes(id) ? this.opened.filter((one) => !inside(one)) : [...this.opened, id]));
+    this.load();
+  }
+
+  /** Move the line that keys speak of, and select what is on it. */
+  move(by: number): void {
+    const shown = this.panes[this.focused];
+    const total = this.text(shown.layer)?.lines.total ?? 0;
+    if (shown.graph || total === 0) return;
+    const line = Math.min(Math.max(shown.active + by, 0), total - 1);
+    this.set(() => { shown.active = line; shown.goal = { line }; });
+    const classes = this.links?.on(shown.layer, line);
+    if (classes?.size) void this.select(classes, this.focused);
+  }
+
+  /** How many lines of a layer are selected; of graphs that are drawn, nothing is counted. */
+  lit(layer: string): number {
+    return this.links ? lineCount(this.links.lit(layer, this.selected)) : 0;
+  }
+}
+
+function pane(layer: string, graph: boolean): Pane {
+  return { layer, graph, active: 0, goal: null };
+}

@@ -1,0 +1,139 @@
+"""The screen of layers in a real browser: one click lights the same part of a model in every layer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+import workbench as wb
+from tests.browser.harness import Harness
+from tests.driver.programs import small_session
+from workbench import te
+from workbench.ui.layers import LayersScreen
+from workbench.views.layers import LayersModel
+
+NETWORK = Path(__file__).parents[2] / "notebooks" / "data" / "efficientnet_lite0.onnx"
+ROWS = 200
+
+
+def opened(harness: Harness, session: Any = None, dark: bool = False) -> LayersScreen:
+    screen = LayersScreen(LayersModel(session or small_session()))
+    harness.show(screen, dark)
+    expect(harness.page.locator(".wb-text-row").first).to_be_visible(timeout=30_000)
+    return screen
+
+
+def chip(harness: Harness, name: str) -> Locator:
+    return harness.page.get_by_role("navigation").get_by_role("button", name=name)
+
+
+def pane(harness: Harness, which: str) -> Locator:
+    return harness.page.get_by_role("region", name=f"pane {which}")
+
+
+def box(harness: Harness, name: str) -> Locator:
+    return harness.page.get_by_role("button", name=name)
+
+
+def test_the_spine_shows_every_layer_with_its_state(harness: Harness) -> None:
+    opened(harness)
+    chips = harness.page.get_by_role("navigation").get_by_role("button")
+    expect(chips).to_have_count(8)
+    expect(chip(harness, "ONNX")).to_contain_text("10")
+    expect(chip(harness, "Fused")).to_have_attribute("aria-pressed", "true")
+    expect(chip(harness, "Assembly")).to_have_attribute("aria-pressed", "false")
+
+
+def test_a_click_on_a_box_lights_its_lines_in_the_other_pane_and_its_nodes_on_the_ladder(harness: Harness) -> None:
+    screen = opened(harness)
+    box(harness, "nn.softmax").click()
+    lit = pane(harness, "B").locator(".wb-lit")
+    expect(lit.first).to_be_visible()
+    expect(harness.page.get_by_role("combobox")).to_have_value("fused_nn_softmax")
+    ladder = harness.page.get_by_role("complementary", name="The selection")
+    expect(ladder).to_contain_text("nn.softmax")
+    expect(chip(harness, "Assembly").locator(".wb-lit-count")).to_be_visible()
+    harness.wait_until(lambda: bool(screen.selected), "the kernel knows the selection")
+    (thing,) = small_session().provenance.links.things(screen.selected)
+    assert thing.op.name == "nn.softmax"
+
+
+def test_a_line_of_assembly_leads_up_to_its_node(harness: Harness) -> None:
+    opened(harness)
+    box(harness, "nn.softmax").click()
+    page = harness.page
+    chip(harness, "Assembly").click(modifiers=["Shift"])
+    asm = pane(harness, "B")
+    expect(asm.locator(".wb-text-row.wb-lit").first).to_be_visible()
+    chip(harness, "ONNX").click()
+    asm.locator(".wb-text-row.wb-lit").first.click()
+    expect(pane(harness, "A").locator(".wb-text-row.wb-lit")).to_contain_text("Softmax#9 ('soft')")
+    expect(page.locator(".wb-text-row.wb-lit .wb-line", has_text="Softmax#9")).to_have_count(1)
+
+
+def test_hovering_asks_nobody(harness: Harness) -> None:
+    opened(harness)
+    harness.wait_until(lambda: "links" in harness.operations(), "the link table is here")
+    asked = len(harness.asked)
+    row = pane(harness, "B").locator(".wb-text-row").nth(8)
+    row.hover()
+    expect(harness.page.locator(".wb-near").first).to_be_visible()
+    assert len(harness.asked) == asked
+
+
+def test_keys_choose_layers_panes_and_lines(harness: Harness) -> None:
+    opened(harness)
+    page = harness.page
+    pane(harness, "B").locator(".wb-window-body").focus()
+    page.keyboard.press("8")
+    expect(chip(harness, "Assembly")).to_contain_text("B")
+    page.keyboard.press("w")
+    page.keyboard.press("1")
+    expect(chip(harness, "ONNX")).to_contain_text("A")
+    page.keyboard.press("ArrowDown")
+    expect(pane(harness, "A").locator(".wb-active .wb-no")).to_have_text("2")
+    expect(chip(harness, "Relay").locator(".wb-lit-count")).to_be_visible()
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
+
+
+def test_long_texts_are_windowed(harness: Harness) -> None:
+    opened(harness)
+    page = harness.page
+    chip(harness, "Assembly").click()
+    rows = page.locator(".wb-text-row")
+    expect(pane(harness, "A").locator(".wb-text-row").first).to_be_visible()
+    total = page.evaluate("document.querySelector('.wb-window-body > div').style.height")
+    assert int(total.removesuffix("px")) > ROWS * 19, "the text is longer than what is drawn"
+    assert rows.count() <= ROWS
+    page.evaluate("document.querySelector('.wb-window-body').scrollTop = 1e6")
+    kernel = page.get_by_role("combobox").input_value()
+    last = small_session().provenance.text(kernel, "asm").rstrip("\n").split("\n")[-1].strip()
+    expect(pane(harness, "A").locator(".wb-text-row").last.locator(".wb-line")).to_contain_text(last)
+    assert rows.count() <= ROWS
+
+
+def test_tensor_expressions_have_the_layers_below_the_graph(harness: Harness) -> None:
+    a = te.placeholder((16, 16), name="A")
+    b = te.compute((16, 16), lambda i, j: a[i, j] * 2.0, name="B")
+    opened(harness, wb.open([a, b]))
+    expect(harness.page.get_by_role("navigation").get_by_role("button")).to_have_count(5)
+    pane(harness, "A").locator(".wb-text-row", has_text="B[v").last.click()
+    expect(pane(harness, "B").locator(".wb-text-row.wb-lit").first).to_be_visible()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_a_network_opens_as_groups(harness: Harness, dark: bool) -> None:
+    opened(harness, wb.open(str(NETWORK)), dark)
+    page = harness.page
+    group = page.get_by_role("button", name="group").first
+    before = page.locator(".wb-box").count()
+    group.dblclick()
+    expect(page.locator(".wb-frame")).to_have_count(1)
+    assert page.locator(".wb-box").count() > before
+    page.locator(".wb-frame [role=button]").click()
+    expect(page.locator(".wb-frame")).to_have_count(0)

@@ -1,0 +1,124 @@
+"""What the screen of layers is sent: the session's own texts, small, and one error for what is not there."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+import workbench as wb
+from tests.driver.programs import small_model, small_session
+from workbench import te
+from workbench.core.errors import WorkbenchError
+from workbench.driver.layers import TITLES
+from workbench.ui.layers import LayersScreen
+from workbench.views.layers import LayersModel
+
+KERNEL = "fused_nn_softmax"
+
+
+@pytest.fixture(scope="module")
+def model() -> LayersModel:
+    return LayersModel(small_session())
+
+
+def test_opening_runs_the_graph_passes_and_no_more() -> None:
+    session = wb.open(small_model())
+    view = LayersModel(session).view()
+    assert [layer.name for layer in view.layers] == list(TITLES)
+    assert [layer.glyph for layer in view.layers] == ["✓"] * 3 + ["◌"] * 5
+    assert view.kernels == () and view.state
+
+
+def test_kernels_come_with_their_parts_of_the_model_the_most_work_first(model: LayersModel) -> None:
+    kernels = model.kernels()
+    assert sorted(kernel.name for kernel in kernels) == sorted(model.session.kernels)
+    work = [kernel.operations for kernel in kernels]
+    assert work == sorted(work, reverse=True) and work[0] > 0
+    links = model.session.provenance.links
+    for kernel in kernels:
+        assert set(kernel.classes) == set(links.layers(kernel.name)["te"].every)
+
+
+@pytest.mark.parametrize("layer", TITLES)
+def test_a_pane_is_the_sessions_own_text(model: LayersModel, layer: str) -> None:
+    view = model.pane(layer, KERNEL)
+    sent = [line for chunk in view.text.chunks for line in chunk.lines]
+    whole = {"llvm": "ll", "asm": "asm", "tir": "tir"}
+    session = model.session
+    if layer in whole:
+        text = session.provenance.text(KERNEL, whole[layer])
+    elif layer in ("te", "schedule"):
+        text = session[{"te": "Lower", "schedule": "Schedule"}[layer]].program[KERNEL].script()
+    else:
+        text = {"onnx": session.provenance.links.onnx, "relay": session.provenance.links.graph("Import"),
+                "fused": session.provenance.links.graph("FuseOps")}[layer].text  # fmt: skip
+    expected = text.rstrip("\n").replace("\t", "    ").split("\n")
+    assert view.text.total == len(expected) and sent == expected[: len(sent)]
+    rest = model.lines(layer, KERNEL, len(sent), 10_000).lines
+    assert [*sent, *rest] == expected
+    assert (view.kernel == "") == (layer in ("onnx", "relay", "fused"))
+
+
+def test_the_python_of_a_pane_gives_its_text(model: LayersModel) -> None:
+    for layer in TITLES:
+        view = model.pane(layer, KERNEL)
+        text = eval(view.call, {"s": model.session})
+        if layer not in ("relay", "fused"):  # those name the whole module's text
+            assert text.rstrip("\n").replace("\t", "    ").split("\n")[0] == view.text.chunks[0].lines[0]
+        assert isinstance(text, str)
+
+
+def test_tensor_expressions_have_no_graph() -> None:
+    a = te.placeholder((8,), name="A")
+    model = LayersModel(wb.open([a, te.compute((8,), lambda i: a[i] * 2.0, name="B")]))
+    assert [layer.name for layer in model.view().layers] == list(TITLES)[3:]
+    assert [kernel.name for kernel in model.kernels()] == ["main"]
+    for layer in model.view().layers:
+        assert model.pane(layer.name, "main").text.total
+
+
+def screen_reply(model: LayersModel, op: str, **args: Any) -> dict[str, Any]:
+    reply = LayersScreen(model)._dispatcher.handle({"v": 1, "id": 1, "op": op, "args": args})
+    assert reply is not None
+    return reply.content
+
+
+@pytest.mark.parametrize(
+    ("op", "args", "code"),
+    [
+        ("pane", {"layer": "wasm", "kernel": KERNEL}, "E-UI-ARGUMENT"),
+        ("pane", {"layer": "asm", "kernel": "nothing"}, "E-KERNEL-UNKNOWN"),
+        ("pane", {"layer": "asm"}, "E-KERNEL-UNKNOWN"),
+        ("pane", {}, "E-UI-ARGUMENT"),
+        ("lines", {"layer": "asm", "kernel": KERNEL, "start": -1, "count": 10}, "E-UI-ARGUMENT"),
+        ("lines", {"layer": "asm", "kernel": KERNEL, "start": 0, "count": 10**6}, "E-UI-ARGUMENT"),
+        ("links", {"kernel": "nothing"}, "E-KERNEL-UNKNOWN"),
+        ("graph", {"layer": "asm"}, "E-UI-ARGUMENT"),
+        ("graph", {"layer": "fused", "opened": ["77"]}, "E-VIEW-GROUP"),
+        ("select", {"classes": 5}, "E-UI-ARGUMENT"),
+    ],
+)
+def test_what_is_not_there_is_one_error(model: LayersModel, op: str, args: dict[str, Any], code: str) -> None:
+    content = screen_reply(model, op, **args)
+    assert content["ok"] is False and content["err"]["code"] == code
+
+
+def test_every_reply_fits_into_one_message(model: LayersModel) -> None:
+    for op, args in (("open", {}), ("kernels", {}), ("links", {"kernel": KERNEL}), ("graph", {"layer": "fused"})):
+        content = screen_reply(model, op, **args)
+        assert content["ok"] and len(json.dumps(content)) < 100_000, op
+
+
+def test_the_selection_is_heard() -> None:
+    screen = LayersScreen(LayersModel(small_session()))
+    screen._dispatcher.handle({"v": 1, "id": 1, "op": "select", "args": {"classes": [1, "x", True, 2]}})
+    assert screen.selected == (1, 2)
+
+
+def test_a_graph_of_a_loop_program_is_refused() -> None:
+    a = te.placeholder((8,), name="A")
+    model = LayersModel(wb.open([a, te.compute((8,), lambda i: a[i] * 2.0, name="B")]))
+    with pytest.raises(WorkbenchError):
+        model.graph("fused")

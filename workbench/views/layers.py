@@ -1,0 +1,184 @@
+"""A session as one screen sees it: its layers, any two of them beside each other, and what links their lines.
+
+The model is a value and computes when it is looked at: opening it runs the graph passes, a layer below them its steps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from ..analysis.operations import flops
+from ..core.errors import WorkbenchError, nearest
+from ..driver.layers import GLYPHS
+from ..driver.links import Layer
+from .graph import graph_view
+from .graph_view import GraphView
+from .links import LinkView, link_table
+from .schema import SCHEMA_VERSION, Chunk, TextView, View
+
+if TYPE_CHECKING:
+    from ..driver.session import Session
+
+LANGUAGES: Final = {"llvm": "llvm", "asm": "asm", "onnx": "text"}
+"""By layer, where it is not Python's syntax."""
+GRAPHS: Final = ("relay", "fused")
+"""Layers that are drawn as graphs."""
+_FIRST: Final = 400
+"""Lines that are sent with a pane; the page asks for others."""
+_NATIVE: Final = {"llvm": "ll", "asm": "asm", "tir": "tir"}
+
+
+@dataclass(frozen=True, slots=True)
+class LayerView(View):
+    """A layer on the spine."""
+
+    name: str
+    title: str
+    state: str
+    """ran, not run, changed or failed"""
+    glyph: str
+    count: int | None
+    unit: str
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class KernelView(View):
+    """A kernel that panes can show."""
+
+    name: str
+    operations: int
+    """Arithmetic of one call; 0 where that is not known."""
+    classes: tuple[int, ...] = ()
+    """Which parts of the model it carries out, in all its calls (`driver.links`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class LayersView(View):
+    """The spine: what there is to show."""
+
+    state: str
+    title: str
+    layers: tuple[LayerView, ...]
+    kernels: tuple[KernelView, ...]
+    """The one with the most arithmetic first."""
+    version: int = SCHEMA_VERSION
+
+
+@dataclass(frozen=True, slots=True)
+class PaneView(View):
+    """A layer as text."""
+
+    layer: str
+    kernel: str
+    """Empty for layers of the whole model."""
+    language: str
+    text: TextView
+    call: str = ""
+    """The same in Python."""
+
+
+@dataclass(frozen=True)
+class LayersModel:
+    """What the screen shows of a session."""
+
+    session: Session
+    _kernels: list[KernelView] = field(default_factory=list[KernelView], compare=False, repr=False)
+
+    def view(self) -> LayersView:
+        """The spine; graph passes are run for it, since they are cheap."""
+        session = self.session
+        graph = [index for index, action in enumerate(session.actions) if action.level == "relay"]
+        if graph:
+            session.step(graph[-1])
+        known = session.history.computed(session.actions)
+        layers = tuple(
+            LayerView(one.name, one.title, one.state, GLYPHS[one.state], one.count, one.unit, one.failed)
+            for one in session.layers
+        )
+        return LayersView(known[-1].state if known else "", session.heading, layers, tuple(self._kernels))
+
+    def kernels(self) -> tuple[KernelView, ...]:
+        """The kernels, computed now: those with the most arithmetic first."""
+        if not self._kernels:
+            module = self.session.step(self.session.plan.kernel_step()).stage.module
+            links = self.session.provenance.links
+            held: dict[str, set[int]] = {}
+            for site in links.sites:
+                held.setdefault(site.kernel, set()).update(links.at(site.number))
+            found = [
+                KernelView(name, _operations(module[name]), tuple(sorted(held.get(name, ()))))
+                for name in self.session.kernels
+            ]
+            self._kernels.extend(sorted(found, key=lambda kernel: -kernel.operations))
+        return tuple(self._kernels)
+
+    def pane(self, layer: str, kernel: str = "") -> PaneView:
+        """A layer's text, the first lines of it.  Raises `WorkbenchError` for a layer or kernel that is not there."""
+        shown = self._layer(layer, kernel)
+        lines = _lines(shown)
+        named = "" if layer in ("onnx", *GRAPHS) else kernel
+        text = TextView(len(lines), (Chunk(0, lines[:_FIRST]),) if lines else ())
+        return PaneView(layer, named, LANGUAGES.get(layer, "python"), text, self._call(layer, kernel))
+
+    def lines(self, layer: str, kernel: str, start: int, count: int) -> Chunk:
+        """Further lines of a layer."""
+        return Chunk(start, _lines(self._layer(layer, kernel))[start : start + count])
+
+    def links(self, kernel: str) -> LinkView:
+        """What links the lines of all layers, for one kernel."""
+        return link_table(self.session.provenance.links, kernel)
+
+    def graph(self, layer: str, opened: tuple[str, ...] = ()) -> GraphView:
+        """The imported or the fused graph, laid out, with the classes of its boxes."""
+        self._require(layer, [name for name in self._names() if name in GRAPHS])
+        step = self._graph_step(layer)
+        main = self.session.step(step).stage.module["main"]
+        return graph_view(main, opened, self.session.provenance.links.of_graph(step))
+
+    def _layer(self, layer: str, kernel: str) -> Layer:
+        self._require(layer, self._names())
+        links, plan, labels = self.session.provenance.links, self.session.plan, self.session.labels
+        if layer == "onnx":
+            return links.onnx
+        if layer in GRAPHS:
+            return links.graph(self._graph_step(layer))
+        if layer in _NATIVE:
+            return links.native(_NATIVE[layer], kernel)
+        return links.loops(labels[plan.kernel_step() if layer == "te" else plan.loop_step()], kernel)
+
+    def _names(self) -> list[str]:
+        return [layer.name for layer in self.session.layers]
+
+    def _require(self, layer: str, names: list[str]) -> None:
+        if layer not in names:
+            raise WorkbenchError(
+                "E-UI-ARGUMENT", f"this session shows no layer {layer[:40]!r} like that",
+                expected=", ".join(names) or "one of a model", fix=nearest(layer, names),
+            )  # fmt: skip
+
+    def _graph_step(self, layer: str) -> str:
+        last = [number for number, action in enumerate(self.session.actions) if action.level == "relay"][-1]
+        return self.session.labels[0 if layer == "relay" else last]
+
+    def _call(self, layer: str, kernel: str) -> str:
+        if layer == "onnx":
+            return "s.provenance.links.onnx.text"
+        if layer in GRAPHS:
+            return f"s[{self._graph_step(layer)!r}].script()"
+        if layer in _NATIVE:
+            return f"s.provenance.text({kernel!r}, {_NATIVE[layer]!r})"
+        step = self.session.plan.kernel_step() if layer == "te" else self.session.plan.loop_step()
+        return f"s[{self.session.labels[step]!r}].program[{kernel!r}].script()"
+
+
+def _lines(layer: Layer) -> tuple[str, ...]:
+    return tuple(layer.text.rstrip("\n").replace("\t", "    ").split("\n")) if layer.text else ()
+
+
+def _operations(function: object) -> int:
+    try:
+        return flops(function)  # type: ignore[arg-type]
+    except WorkbenchError:  # symbolic extents
+        return 0
