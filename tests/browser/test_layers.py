@@ -137,3 +137,36 @@ def test_a_network_opens_as_groups(harness: Harness, dark: bool) -> None:
     assert page.locator(".wb-box").count() > before
     page.locator(".wb-frame [role=button]").click()
     expect(page.locator(".wb-frame")).to_have_count(0)
+
+
+def test_a_primitive_changes_every_layer_below(harness: Harness) -> None:
+    """The editor of the kernel's schedule is in the pane; what it does, the other pane shows."""
+    screen = opened(harness)
+    page = harness.page
+    box(harness, "nn.softmax").click()
+    expect(page.get_by_role("combobox").first).to_have_value("fused_nn_softmax")
+    chip(harness, "TIR").click()
+    before = screen.session
+    pane(harness, "B").get_by_role("button", name="Edit").click()
+    editor = page.get_by_role("group", name="Schedule editor")
+    expect(editor).to_be_visible()
+    undo = editor.get_by_role("button", name="Undo").first
+    expect(undo).to_be_enabled()
+    undo.click()
+    harness.wait_until(lambda: screen.session is not before, "the session has the step taken back")
+    kernel = "fused_nn_softmax"
+    assert len(screen.session.schedule(kernel).moves.done) == len(before.schedule(kernel).moves.done) - 1
+    harness.push()
+    changed = screen.session.provenance.text(kernel, "tir").split("\n")
+    other = next(line for line in changed if line not in before.provenance.text(kernel, "tir").split("\n"))
+    expect(pane(harness, "A").locator(".wb-text-row", has_text=other.strip()[:40]).first).to_be_visible()
+    expect(chip(harness, "Schedule")).to_contain_text("✎")
+
+
+def test_a_cell_that_assigns_another_session_redraws_the_screen(harness: Harness) -> None:
+    screen = opened(harness)
+    screen.session = screen.session.rerun(disabled_pass=["FuseOps"])
+    harness.push()
+    expect(chip(harness, "Fused")).to_have_count(0)
+    expect(chip(harness, "Relay")).to_contain_text("✎")
+    expect(harness.page.locator(".wb-text-row").first).to_be_visible()

@@ -78,11 +78,12 @@ def _of_ones_own() -> Any:
     [
         (lambda s: s.rerun(disabled_pass=["FoldScaleAxis"]), "relay"),
         (lambda s: s.rerun(insert={"FoldScaleAxis": _of_ones_own()}), "relay"),
+        (lambda s: s.rerun(disabled_pass=["FuseOps"]), "relay"),
         (lambda s: s.rerun(disabled_pass=["UnrollLoop"]), "tir"),
         (lambda s: s["Import"].edit(s["Import"].script().replace("v10, axis=1", "v10, axis=0")), "relay"),
         (lambda s: s.edit(schedule={s.kernels[0]: s.schedule(s.kernels[0], default=False)}), "schedule"),
     ],
-    ids=["a pass left out", "a pass of ones own", "a loop pass left out", "an edited graph", "a schedule by hand"],
+    ids=["a pass left out", "a pass of ones own", "no fusion", "a loop pass left out", "an edited graph", "a schedule by hand"],
 )
 def test_what_was_changed_by_hand_is_marked(change: Any, layer: str) -> None:
     session = change(small_session())

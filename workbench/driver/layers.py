@@ -107,7 +107,8 @@ def _layer(session: Session, name: str, placed: Placed, default: Placed, known: 
     stopped = next((step.label for step in steps if step.error is not None), "")
     computed = len(steps) == len(own) if own else len(known) > 0
     passes = [row.name for _, row in own if isinstance(row, PassRow)]
-    expected = [row.name for _, row in default.get(name, []) if isinstance(row, PassRow)]
+    without = ["fused"] if name == "relay" and "fused" not in placed else []  # fusion left out is a change of the graph
+    expected = [row.name for one in (name, *without) for _, row in default.get(one, []) if isinstance(row, PassRow)]
     unit, count = _counted(session, name, steps[-1] if steps and computed and not stopped else None, passes)
     return SessionLayer(
         name,

@@ -8,16 +8,24 @@ Selecting is local to the page, which has the link table of the kernel; the kern
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
 
 from workbench.core.errors import WorkbenchError
 from workbench.ui.protocol import Answer, argument
+from workbench.ui.schedule import ScheduleCommands
 from workbench.ui.screen import Screen
 from workbench.views.layers import LayersModel
+
+if TYPE_CHECKING:
+    from workbench.driver.session import Session
+    from workbench.schedule.schedule import Schedule
 
 _LINES_LIMIT: Final = 2_000
 _OPENED_LIMIT: Final = 64
 _SELECTED_LIMIT: Final = 10_000
+_SCHEDULING: Final = ("open", "reasons", "apply", "undo", "redo", "switch", "ways", "accept", "force")
+"""Commands of the schedule editor."""
 
 
 class LayersScreen(Screen):
@@ -26,7 +34,10 @@ class LayersScreen(Screen):
     def __init__(self, model: LayersModel, fallback_html: str = "") -> None:
         self._model = model
         self.selected: tuple[int, ...] = ()
+        self._editors: dict[str, ScheduleCommands] = {}
+        """Of this session's kernels, by name."""
         commands = {
+            **{f"schedule.{name}": self._scheduling(name) for name in _SCHEDULING},
             "open": self._open,
             "kernels": self._kernels,
             "pane": self._pane,
@@ -36,6 +47,52 @@ class LayersScreen(Screen):
             "select": self._select,
         }
         super().__init__("layers", commands, fallback_html)
+
+    @property
+    def session(self) -> Session:
+        """The session shown, with all that was changed on the screen; assigning another one shows it in every view."""
+        return self._model.session
+
+    @session.setter
+    def session(self, session: Session) -> None:
+        self._editors.clear()
+        self._show(session)
+
+    def _show(self, session: Session) -> None:
+        self._model = LayersModel(session)
+        self.announce("changed")
+
+    # --- schedules ---
+
+    def _scheduling(self, name: str) -> Callable[[dict[str, Any]], Answer]:
+        """A command of the schedule editor, for the kernel that is asked about; its moves become the session's."""
+
+        def run(args: dict[str, Any]) -> Answer:
+            kernel = argument(args, "kernel", str)
+            commands = self._editor(kernel)
+            before = commands.schedule.fingerprint()
+            answer = commands.table()[name](args)
+            if commands.schedule.fingerprint() != before:
+                self._take_over(kernel, commands.schedule)
+            return answer
+
+        return run
+
+    def _editor(self, kernel: str) -> ScheduleCommands:
+        if kernel not in self._editors:
+            self._editors[kernel] = ScheduleCommands(self.session.schedule(kernel), lambda: None)
+        return self._editors[kernel]
+
+    def _take_over(self, kernel: str, schedule: Schedule) -> None:
+        """Show the session with a kernel scheduled otherwise; where it refuses that, the step is taken back."""
+        try:
+            made = self.session.edit(schedule={kernel: schedule.copy()})
+        except WorkbenchError:
+            schedule.moves.back()
+            raise
+        self._show(made)
+
+    # --- looking ---
 
     def _open(self, args: dict[str, Any]) -> Answer:
         view = self._model.view()

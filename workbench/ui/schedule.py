@@ -19,14 +19,27 @@ from workbench.ui.screen import Screen
 from workbench.views.schedule import EditorModel
 
 
-class ScheduleEditor(Screen):
-    """A screen on a `Schedule`."""
+class ScheduleCommands:
+    """The commands of an editor on one schedule; `moved` is called when the schedule is in another state."""
 
-    def __init__(self, schedule: Schedule, fallback_html: str = "") -> None:
+    def __init__(self, schedule: Schedule, moved: Callable[[], None]) -> None:
+        self._tell = moved
         self._told = False
         """Whether the pages know that they are behind; the next one that looks resets it."""
-        self._show_schedule(schedule)
-        commands = {
+        self.show(schedule)
+
+    def show(self, schedule: Schedule) -> None:
+        """Work on another schedule from now on."""
+        self._model = EditorModel(schedule)
+        schedule.watch(self._moved)
+
+    @property
+    def schedule(self) -> Schedule:
+        return self._model.schedule
+
+    def table(self) -> dict[str, Callable[[dict[str, Any]], Answer]]:
+        """The commands by name."""
+        return {
             "open": lambda args: self._show(),
             "reasons": self._reasons,
             "apply": self._apply,
@@ -37,35 +50,12 @@ class ScheduleEditor(Screen):
             "accept": self._accept,
             "force": self._force,
         }
-        super().__init__("schedule", commands, fallback_html)
-
-    def _show_schedule(self, schedule: Schedule) -> None:
-        self._model = EditorModel(schedule)
-        schedule.watch(self._moved)
-
-    @property
-    def schedule(self) -> Schedule:
-        """The schedule shown; `session.edit(schedule={name: editor.schedule})` goes on with it.
-
-        Assigning another one shows it in every view of this screen.
-        """
-        return self._model.schedule
-
-    @schedule.setter
-    def schedule(self, schedule: Schedule) -> None:
-        self._show_schedule(schedule)
-        self._moved()
-
-    @property
-    def code(self) -> str:
-        """The Python that leads to the schedule shown."""
-        return self.schedule.code()
 
     def _moved(self) -> None:
         """The schedule is in another state: tell the pages once, however many steps a cell does."""
         if not self._told:
             self._told = True
-            self.announce("changed")
+            self._tell()
 
     def _show(self) -> Answer:
         self._told = False
@@ -117,3 +107,29 @@ class ScheduleEditor(Screen):
             )
         command()
         return self._show()
+
+
+class ScheduleEditor(Screen):
+    """A screen on a `Schedule`."""
+
+    def __init__(self, schedule: Schedule, fallback_html: str = "") -> None:
+        self._commands = ScheduleCommands(schedule, lambda: self.announce("changed"))
+        super().__init__("schedule", self._commands.table(), fallback_html)
+
+    @property
+    def schedule(self) -> Schedule:
+        """The schedule shown; `session.edit(schedule={name: editor.schedule})` goes on with it.
+
+        Assigning another one shows it in every view of this screen.
+        """
+        return self._commands.schedule
+
+    @schedule.setter
+    def schedule(self, schedule: Schedule) -> None:
+        self._commands.show(schedule)
+        self.announce("changed")
+
+    @property
+    def code(self) -> str:
+        """The Python that leads to the schedule shown."""
+        return self.schedule.code()

@@ -1,6 +1,7 @@
 // The state of the screen of layers: what its two panes show, what is selected, what has been fetched.
 import { Lines } from "./diff";
 import { Links, NONE, lineCount, meets, type Classes } from "./links";
+import { ScheduleStore } from "./schedule";
 import { BaseStore } from "./store";
 import type { Chunk, GraphView, Host, KernelView, LayerView, LayersView, LinkView, PaneView } from "./types";
 import type { Range } from "./window";
@@ -10,7 +11,11 @@ export const GRAPHS = ["relay", "fused"];
 const MODEL = ["onnx", ...GRAPHS]; // layers of the whole model
 
 export interface Shown { lines: Lines; language: string; call: string }
-export interface Pane { layer: string; graph: boolean; active: number; goal: { line: number } | null }
+export interface Pane {
+  layer: string; graph: boolean; active: number; goal: { line: number } | null;
+  /** The schedule's editor in place of its text. */
+  editing: boolean;
+}
 
 export class LayersStore extends BaseStore {
   view: LayersView | null = null;
@@ -22,12 +27,15 @@ export class LayersStore extends BaseStore {
   hovered: Classes = NONE;
   opened: string[] = [];
   waiting = "";
+  private begun = false;
   private texts = new Map<string, Shown>();
   private graphs = new Map<string, GraphView>();
   private tables = new Map<string, Links>();
   private asked = new Set<string>();
 
-  constructor(host: Host) {
+  private editors = new Map<string, ScheduleStore>();
+
+  constructor(private host: Host) {
     super(host);
     this.connection.onEvent = (name) => { if (name === "changed") void this.open(); };
     void this.open();
@@ -40,10 +48,15 @@ export class LayersStore extends BaseStore {
     this.graphs.clear();
     this.tables.clear();
     this.asked.clear();
+    this.kernels = [];
     this.set(() => {
       this.view = view;
-      const graph = ["fused", "relay"].find((name) => names.includes(name));
-      this.panes = graph ? [pane(graph, true), pane("schedule", false)] : [pane("schedule", false), pane("asm", false)];
+      if (!this.begun) {
+        const graph = ["fused", "relay"].find((name) => names.includes(name));
+        this.panes = graph ? [pane(graph, true), pane("schedule", false)] : [pane("schedule", false), pane("asm", false)];
+        this.begun = true;
+      }
+      for (const shown of this.panes) if (!names.includes(shown.layer)) Object.assign(shown, pane("schedule", false));
     });
     this.load();
   });
@@ -89,7 +102,10 @@ export class LayersStore extends BaseStore {
     await this.once("kernels", async () => {
       this.set(() => (this.waiting = "Lowering and scheduling the kernels …"));
       const view = (await this.connection.request("kernels").finally(() => this.set(() => (this.waiting = "")))).view as { kernels: KernelView[] };
-      this.set(() => { this.kernels = view.kernels; this.kernel ||= view.kernels[0]?.name ?? ""; });
+      this.set(() => {
+        this.kernels = view.kernels;
+        if (!view.kernels.some((kernel) => kernel.name === this.kernel)) this.kernel = view.kernels[0]?.name ?? "";
+      });
       await this.look();
     });
   }
@@ -162,6 +178,22 @@ export class LayersStore extends BaseStore {
     this.load();
   }
 
+  /** The schedule's editor, or its text. */
+  edit(): void {
+    const at = this.panes[this.focused].layer === "schedule" ? this.focused : this.panes.findIndex((one) => one.layer === "schedule");
+    const shown = this.panes[at];
+    if (!shown || !this.kernel) return;
+    this.set(() => { shown.editing = !shown.editing; this.focused = at as 0 | 1; this.acted++; });
+    this.load();
+  }
+
+  /** The editor of the kernel's schedule: a screen in the screen, with commands of its own. */
+  get editor(): ScheduleStore {
+    let found = this.editors.get(this.kernel);
+    if (!found) this.editors.set(this.kernel, (found = new ScheduleStore(within(this.host, "schedule", this.kernel))));
+    return found;
+  }
+
   choose(kernel: string): void {
     this.set(() => { this.kernel = kernel; for (const one of this.panes) { one.active = 0; this.toSelection(one); } });
     this.load();
@@ -215,6 +247,15 @@ export class LayersStore extends BaseStore {
   }
 }
 
+/** A host whose requests go to a part of the screen: "apply" is "schedule.apply", of a kernel. */
+function within(host: Host, part: string, kernel: string): Host {
+  const send: Host["send"] = (content, callbacks, buffers) => {
+    const message = content as { op: string; args?: Record<string, unknown> };
+    host.send({ ...message, op: `${part}.${message.op}`, args: { ...message.args, kernel } }, callbacks, buffers);
+  };
+  return { get: (name) => host.get(name), send, on: (name, callback) => host.on(name, callback), off: (name, callback) => host.off(name, callback) };
+}
+
 function pane(layer: string, graph: boolean): Pane {
-  return { layer, graph, active: 0, goal: null };
+  return { layer, graph, active: 0, goal: null, editing: false };
 }

@@ -4,6 +4,7 @@ import { GRAPHS, type LayersStore, type Pane } from "./layers";
 import { NONE, meets, type Classes } from "./links";
 import { onKeys } from "./keys";
 import { Keys, Problem, html, plural } from "./parts";
+import { ScheduleScreen } from "./schedule";
 import { useStore } from "./store";
 import { tokens } from "./text";
 import type { GraphBox, GraphView, LayerView } from "./types";
@@ -14,6 +15,7 @@ const KEY_ROWS: [string, string][] = [
   ["w", "the other pane"],
   ["↑ ↓", "line by line, selecting"],
   ["g", "graph or text"],
+  ["e", "edit the schedule, or see its text"],
   ["?", "this sheet"],
   ["Esc", "back to the notebook"],
 ];
@@ -26,6 +28,7 @@ export function LayersScreen({ store }: { store: LayersStore }) {
     ...numbered,
     w: () => store.set(() => { store.focused = store.focused === 0 ? 1 : 0; store.acted++; }),
     g: () => store.turn(),
+    e: () => store.edit(),
     ArrowUp: () => store.move(-1),
     ArrowDown: () => store.move(1),
     "?": () => store.set(() => (store.help = !store.help)),
@@ -87,9 +90,12 @@ function PaneView({ store, at }: { store: LayersStore; at: 0 | 1 }) {
       <strong>${title}</strong>
       ${GRAPHS.includes(pane.layer) && html`<button class="wb-button" aria-pressed=${pane.graph} title="Graph or text (g)"
         onClick=${() => { store.set(() => (store.focused = at)); store.turn(); }}>Graph</button>`}
+      ${pane.layer === "schedule" && html`<button class="wb-button" aria-pressed=${pane.editing} title="Edit the schedule (e)"
+        disabled=${!store.kernel} onClick=${() => { store.set(() => (store.focused = at)); store.edit(); }}>Edit</button>`}
       <code class="wb-call" title="The same in Python">${store.text(pane.layer)?.call ?? ""}</code>
     </div>
-    ${pane.graph ? html`<${GraphPane} store=${store} at=${at} />` : html`<${TextPane} store=${store} at=${at} pane=${pane} label=${label} />`}
+    ${pane.editing ? html`<${ScheduleScreen} key=${store.kernel} store=${store.editor} />`
+      : pane.graph ? html`<${GraphPane} store=${store} at=${at} />` : html`<${TextPane} store=${store} at=${at} pane=${pane} label=${label} />`}
   </section>`;
 }
 
