@@ -83,7 +83,7 @@ def _of_ones_own() -> Any:
         (lambda s: s["Import"].edit(s["Import"].script().replace("v10, axis=1", "v10, axis=0")), "relay"),
         (lambda s: s.edit(schedule={s.kernels[0]: s.schedule(s.kernels[0], default=False)}), "schedule"),
     ],
-    ids=["a pass left out", "a pass of ones own", "no fusion", "a loop pass left out", "an edited graph", "a schedule by hand"],
+    ids=["pass left out", "own pass", "no fusion", "loop pass left out", "edited graph", "schedule by hand"],
 )
 def test_what_was_changed_by_hand_is_marked(change: Any, layer: str) -> None:
     session = change(small_session())
