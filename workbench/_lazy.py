@@ -77,16 +77,15 @@ def views() -> Any:
     return show
 
 
-def pipeline_screen(session: Any, fallback_html: str) -> Any:
-    """The live pipeline stepper; None where anywidget is not installed."""
+def workbench_screen(session: Any, fallback_html: str, schedule: Any = None) -> Any:
+    """The one screen, live; None where anywidget is not installed."""
     from .ui import available
 
     if not available():
         return None
-    from .ui.pipeline import PipelineStepper
-    from .views.pipeline import SessionModel
+    from .ui.workbench import Workbench
 
-    return PipelineStepper(SessionModel(session), fallback_html)
+    return Workbench(session, fallback_html, schedule)
 
 
 def llvm_screen(passes: Any, fallback_html: str) -> Any:
@@ -101,15 +100,11 @@ def llvm_screen(passes: Any, fallback_html: str) -> Any:
     return PipelineStepper(LlvmPassesModel(passes), fallback_html)
 
 
-def schedule_screen(schedule: Any, fallback_html: str) -> Any:
-    """The live schedule editor; None where anywidget is not installed."""
-    from .ui import available
+def session_of(schedule: Any) -> Any:
+    """A schedule as a session, with its moves."""
+    from .driver.open import open_session
 
-    if not available():
-        return None
-    from .ui.schedule import ScheduleEditor
-
-    return ScheduleEditor(schedule, fallback_html)
+    return open_session(schedule)
 
 
 def lower_program(*args: Any, **options: Any) -> Any:

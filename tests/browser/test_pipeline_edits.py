@@ -9,23 +9,22 @@ from playwright.sync_api import expect
 import workbench as wb
 from tests.browser.harness import Harness
 from workbench import relay
-from workbench.ui.pipeline import PipelineStepper
-from workbench.views.pipeline import SessionModel
+from workbench.ui.workbench import Workbench
 
 INPUTS = {"x": np.linspace(-2, 2, 12, dtype=np.float32).reshape(3, 4)}
 
 
 @pytest.fixture
-def stepper(harness: Harness) -> PipelineStepper:
+def stepper(harness: Harness) -> Workbench:
     x = relay.var("x", shape=(3, 4), dtype="float32")
     session = wb.open(relay.Function([x], relay.nn.relu(relay.add(x, relay.const(np.float32(0))))))
-    screen = PipelineStepper(SessionModel(session))
+    screen = Workbench(session)
     harness.show(screen)
     expect(harness.page.get_by_role("option").first).to_be_visible()
     return screen
 
 
-def result(screen: PipelineStepper) -> np.ndarray:
+def result(screen: Workbench) -> np.ndarray:
     return next(iter(screen.session.run(INPUTS).values()))
 
 
@@ -41,7 +40,7 @@ def typed(harness: Harness, old: str, new: str) -> None:
     page.keyboard.insert_text(text.replace(old, new, 1))
 
 
-def test_a_text_is_edited_and_the_session_goes_on_from_it(harness: Harness, stepper: PipelineStepper) -> None:
+def test_a_text_is_edited_and_the_session_goes_on_from_it(harness: Harness, stepper: Workbench) -> None:
     page = harness.page
     page.get_by_role("option", name="InferType").click()
     page.get_by_role("button", name="Edit", exact=True).click()
@@ -53,7 +52,7 @@ def test_a_text_is_edited_and_the_session_goes_on_from_it(harness: Harness, step
     expect(page.locator("[role=option][aria-selected=true]")).to_contain_text("Edit")
     harness.push()
     expect(page.locator("ins.wb-line")).to_contain_text("R.tanh")
-    expect(page.locator(".wb-head .wb-call")).to_contain_text("s = s['InferType'].edit({'main': text})")
+    expect(page.locator(".wb-last-call")).to_contain_text("s = s['InferType'].edit({'main': text})")
     np.testing.assert_allclose(result(stepper), np.tanh(INPUTS["x"]), rtol=1e-6)
     page.get_by_role("button", name="Undo").click()
     expect(page.get_by_role("option", name="Edit")).to_have_count(0)
@@ -71,12 +70,12 @@ def test_a_text_is_edited_and_the_session_goes_on_from_it(harness: Harness, step
     ],
 )
 def test_a_refused_text_stays_with_the_reason_at_its_line(
-    harness: Harness, stepper: PipelineStepper, old: str, new: str, says: str
+    harness: Harness, stepper: Workbench, old: str, new: str, says: str
 ) -> None:
     page = harness.page
     before = stepper.session
     page.get_by_role("option", name="InferType").click()
-    page.get_by_role("listbox").focus()
+    page.get_by_role("listbox", name="Steps").focus()
     page.keyboard.press("e")
     expect(page.locator(".cm-content")).to_be_visible()
     typed(harness, old, new)
@@ -90,7 +89,7 @@ def test_a_refused_text_stays_with_the_reason_at_its_line(
     expect(page.get_by_role("option", name="InferType")).to_contain_text("draft")
 
 
-def test_leaving_the_editor_keeps_what_was_typed(harness: Harness, stepper: PipelineStepper) -> None:
+def test_leaving_the_editor_keeps_what_was_typed(harness: Harness, stepper: Workbench) -> None:
     page = harness.page
     page.get_by_role("option", name="InferType").click()
     page.keyboard.press("e")
@@ -110,7 +109,7 @@ def test_leaving_the_editor_keeps_what_was_typed(harness: Harness, stepper: Pipe
     expect(page.get_by_role("button", name="Apply")).to_be_disabled()
 
 
-def test_a_draft_outlives_a_change_of_the_program_and_says_so(harness: Harness, stepper: PipelineStepper) -> None:
+def test_a_draft_outlives_a_change_of_the_program_and_says_so(harness: Harness, stepper: Workbench) -> None:
     page = harness.page
     page.get_by_role("option", name="SimplifyInference").click()
     page.keyboard.press("e")
@@ -134,7 +133,7 @@ def test_a_draft_outlives_a_change_of_the_program_and_says_so(harness: Harness, 
     expect(outdated).to_be_visible()
 
 
-def test_a_cell_that_changes_the_session_closes_no_editor(harness: Harness, stepper: PipelineStepper) -> None:
+def test_a_cell_that_changes_the_session_closes_no_editor(harness: Harness, stepper: Workbench) -> None:
     page = harness.page
     page.get_by_role("option", name="InferType").click()
     page.keyboard.press("e")
@@ -147,7 +146,7 @@ def test_a_cell_that_changes_the_session_closes_no_editor(harness: Harness, step
     expect(page.locator("[role=option][aria-selected=true]")).to_contain_text("Edit")
 
 
-def test_after_each_change_the_keys_work_on(harness: Harness, stepper: PipelineStepper) -> None:
+def test_after_each_change_the_keys_work_on(harness: Harness, stepper: Workbench) -> None:
     """The focus is on the list again: undo, arrows and edit need no click."""
     page = harness.page
     steps = page.get_by_role("listbox", name="Steps")
@@ -170,18 +169,18 @@ def test_after_each_change_the_keys_work_on(harness: Harness, stepper: PipelineS
     expect(steps).to_be_focused()
 
 
-def test_keys_typed_into_the_text_are_no_commands(harness: Harness, stepper: PipelineStepper) -> None:
+def test_keys_typed_into_the_text_are_no_commands(harness: Harness, stepper: Workbench) -> None:
     page = harness.page
-    page.get_by_role("listbox").focus()
+    page.get_by_role("listbox", name="Steps").focus()
     page.keyboard.press("e")
     page.locator(".cm-content").click()
     page.keyboard.type("c d x ? ]")
     expect(page.get_by_role("dialog")).to_have_count(0)
     expect(page.locator(".cm-content")).to_contain_text("c d x ? ]")
-    expect(page.get_by_role("option")).to_have_count(len(stepper.session))
+    expect(page.get_by_role("listbox", name="Steps").get_by_role("option")).to_have_count(len(stepper.session))
 
 
-def test_passes_are_left_out_and_added(harness: Harness, stepper: PipelineStepper) -> None:
+def test_passes_are_left_out_and_added(harness: Harness, stepper: Workbench) -> None:
     page = harness.page
     count = len(stepper.session)
     page.get_by_role("option", name="FuseOps").click()
@@ -193,8 +192,8 @@ def test_passes_are_left_out_and_added(harness: Harness, stepper: PipelineSteppe
     page.get_by_role("combobox", name="Pass to add").select_option("FuseOps")
     expect(page.get_by_role("option", name="FuseOps")).to_have_count(1)
     assert stepper.session.labels[:3] == ("Import", "InferType", "FuseOps")
-    expect(page.locator(".wb-head .wb-call")).to_have_text("s = s.rerun(insert={'InferType': 'FuseOps'})")
-    page.get_by_role("listbox").focus()
+    expect(page.locator(".wb-last-call")).to_have_text("s = s.rerun(insert={'InferType': 'FuseOps'})")
+    page.get_by_role("listbox", name="Steps").focus()
     page.keyboard.press("Control+z")
     expect(page.get_by_role("option", name="FuseOps")).to_have_count(0)
     page.keyboard.press("Control+z")
@@ -202,18 +201,18 @@ def test_passes_are_left_out_and_added(harness: Harness, stepper: PipelineSteppe
     assert len(stepper.session) == count
 
 
-def test_a_step_that_cannot_be_left_out_says_why(harness: Harness, stepper: PipelineStepper) -> None:
+def test_a_step_that_cannot_be_left_out_says_why(harness: Harness, stepper: Workbench) -> None:
     page = harness.page
     page.get_by_role("option", name="Import").click()
     expect(page.get_by_role("button", name="Leave out")).to_have_count(0)
-    page.get_by_role("listbox").focus()
+    page.get_by_role("listbox", name="Steps").focus()
     page.keyboard.press("x")
     expect(page.get_by_role("alert")).to_contain_text("cannot be left out")
 
 
-def test_markup_in_an_edited_text_stays_text(harness: Harness, stepper: PipelineStepper) -> None:
+def test_markup_in_an_edited_text_stays_text(harness: Harness, stepper: Workbench) -> None:
     page = harness.page
-    page.get_by_role("listbox").focus()
+    page.get_by_role("listbox", name="Steps").focus()
     page.keyboard.press("e")
     typed(harness, "nn.relu", "<img src=x onerror='window.hit=1'>")
     page.keyboard.press("Control+Enter")

@@ -12,7 +12,7 @@ from tests.driver.programs import small_model, small_session
 from workbench import te
 from workbench.core.errors import WorkbenchError
 from workbench.driver.layers import TITLES
-from workbench.ui.layers import LayersScreen
+from workbench.ui.workbench import Workbench
 from workbench.views.layers import LayersModel
 
 KERNEL = "fused_nn_softmax"
@@ -80,7 +80,7 @@ def test_tensor_expressions_have_no_graph() -> None:
 
 
 def screen_reply(model: LayersModel, op: str, **args: Any) -> dict[str, Any]:
-    reply = LayersScreen(model)._dispatcher.handle({"v": 1, "id": 1, "op": op, "args": args})
+    reply = Workbench(model.session)._dispatcher.handle({"v": 1, "id": 1, "op": op, "args": args})
     assert reply is not None
     return reply.content
 
@@ -112,9 +112,9 @@ def test_every_reply_fits_into_one_message(model: LayersModel) -> None:
 
 
 def test_the_selection_is_heard() -> None:
-    screen = LayersScreen(LayersModel(small_session()))
+    screen = Workbench(small_session())
     screen._dispatcher.handle({"v": 1, "id": 1, "op": "select", "args": {"classes": [1, "x", True, 2]}})
-    assert screen.selected == (1, 2)
+    assert screen.selection == (1, 2)
 
 
 def test_a_graph_of_a_loop_program_is_refused() -> None:

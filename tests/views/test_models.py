@@ -19,6 +19,7 @@ from workbench.ui.models import PipelineModel
 from workbench.ui.pipeline import PipelineStepper
 from workbench.ui.protocol import JSON_LIMIT
 from workbench.ui.schedule import ScheduleEditor
+from workbench.ui.workbench import Workbench
 from workbench.views.pipeline import SessionModel
 from workbench.views.schedule import EditorModel
 from workbench.views.schema import TreeNode
@@ -97,11 +98,11 @@ def test_the_model_refuses_what_is_not_there(network: Any) -> None:
 
 def test_a_screen_follows_another_session() -> None:
     session = wb.open(small())
-    stepper = PipelineStepper(SessionModel(session))
-    stepper.select("FuseOps")
-    assert stepper.selected == "FuseOps" and stepper.session is session
-    stepper.session = session.rerun(disabled_pass=["FuseOps"])
-    assert stepper.selected == "" and "FuseOps" not in [step.name for step in stepper.view.steps]
+    screen = Workbench(session)
+    screen.select("FuseOps")
+    assert screen.selected == "FuseOps" and screen.session is session
+    screen.session = session.rerun(disabled_pass=["FuseOps"])
+    assert screen.selected in screen.session.labels and "FuseOps" not in screen.session.labels
 
 
 def test_reasons_are_asked_for_one_box_at_a_time(network: Any) -> None:

@@ -1,6 +1,6 @@
 """Screens: thin Python halves of the widgets.  They draw views and send commands; they hold no truth.
 
-Importing this package loads nothing of Jupyter; `ui.pipeline.PipelineStepper` and `ui.schedule.ScheduleEditor` do.
+Importing this package loads nothing of Jupyter; `ui.workbench.Workbench` does.
 """
 
 from __future__ import annotations

@@ -1,17 +1,17 @@
 """The pipeline stepper: the list of steps, each with its difference, its rewrites, and its text to edit.
 
 Invariant: models are values.  A change (`pipeline_edits`) moves the screen to another model, and undo moves it back.
-Selecting is local to the page; the kernel is told afterwards, so that a later cell can go on from `selected_step`,
-`selected_rewrite` and `session`.
+Selecting is local to the page; the kernel is told afterwards, so that a later cell can go on from `selected_step` and
+`selected_rewrite`.
 
-    stepper = PipelineStepper(session_model); stepper
-    stepper.select("FuseOps")
-    stepper.session[stepper.selected]     # what is looked at, in code
+    stepper = PipelineStepper(LlvmPassesModel(session.llvm_passes(kernel))); stepper
+    stepper.select("SROAPass")
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any, Final
 
 from workbench.core.errors import WorkbenchError, nearest
@@ -25,17 +25,21 @@ _PREFETCH_LIMIT: Final = 41
 _LINES_LIMIT: Final = 2_000
 
 
-class PipelineStepper(Screen):
-    """A screen on a `PipelineModel`."""
+class PipelineCommands:
+    """The commands of a stepper on a `PipelineModel`; `announce(name, **args)` tells the pages of what happened."""
 
-    def __init__(self, model: PipelineModel, fallback_html: str = "") -> None:
+    def __init__(self, model: PipelineModel, announce: Callable[..., None]) -> None:
         self._model = model
+        self._announce = announce
         self._view: PipelineView | None = None
         self.selected_step = ""
         self.selected_rewrite: int | None = None
-        self._edits = Edits(lambda: self._model, self._changed_to)
-        commands = {
-            **self._edits.commands(),
+        self.edits = Edits(lambda: self._model, self._changed_to)
+
+    def table(self) -> dict[str, Callable[[dict[str, Any]], Answer]]:
+        """The commands by name."""
+        return {
+            **self.edits.commands(),
             "open": self._open,
             "step": self._step,
             "steps": self._steps,
@@ -43,7 +47,6 @@ class PipelineStepper(Screen):
             "text": self._text,
             "select": self._select,
         }
-        super().__init__("pipeline", commands, fallback_html)
 
     @property
     def model(self) -> PipelineModel:
@@ -56,7 +59,7 @@ class PipelineStepper(Screen):
         known = {step.id for step in self.view.steps}
         if self.selected_step not in known:
             self.selected_step, self.selected_rewrite = "", None
-        self.announce("changed", state=self.view.state)
+        self._announce("changed", state=self.view.state)
 
     def _changed_to(self, model: PipelineModel) -> str:
         """Show another state; select the step that was put in, or the one before what was taken out.  Gives its id."""
@@ -69,17 +72,6 @@ class PipelineStepper(Screen):
             place = differing - 1 if len(new) < len(old) else differing
             self.selected_step, self.selected_rewrite = new[min(max(place, 0), len(new) - 1)], None
         return self.selected_step
-
-    @property
-    def session(self) -> Any:
-        """The session shown; assigning another one shows it in every view of this screen."""
-        return getattr(self._model, "session", None)
-
-    @session.setter
-    def session(self, session: Any) -> None:
-        from workbench.views.pipeline import SessionModel
-
-        self.model = SessionModel(session)
 
     @property
     def view(self) -> PipelineView:
@@ -106,12 +98,12 @@ class PipelineStepper(Screen):
                 fix=nearest(step, [s.name for s in steps]),
             )
         self.selected_step, self.selected_rewrite = found.id, rewrite
-        self.announce("select", step=found.id, rewrite=rewrite)
+        self._announce("select", step=found.id, rewrite=rewrite)
 
     def _open(self, args: dict[str, Any]) -> Answer:
         view = self.view
         selected = {"step": self.selected_step, "rewrite": self.selected_rewrite}
-        return Answer(view.state, {**view.to_json(), "selected": selected, **self._edits.facts()})
+        return Answer(view.state, {**view.to_json(), "selected": selected, **self.edits.facts()})
 
     def _step(self, args: dict[str, Any]) -> Answer:
         view = self._model.step(argument(args, "step", str))
@@ -157,3 +149,44 @@ class PipelineStepper(Screen):
             raise WorkbenchError("E-UI-STEP", "there is no such step", found=repr(step)[:80])
         self.selected_step, self.selected_rewrite = step, rewrite
         return Answer(self.view.state)
+
+
+class PipelineStepper(Screen):
+    """A screen on a `PipelineModel`."""
+
+    def __init__(self, model: PipelineModel, fallback_html: str = "") -> None:
+        self._commands = PipelineCommands(model, lambda name, **args: self.announce(name, **args))
+        super().__init__("pipeline", self._commands.table(), fallback_html)
+
+    @property
+    def model(self) -> PipelineModel:
+        """What is shown; assigning shows another state in every view of this screen."""
+        return self._commands.model
+
+    @model.setter
+    def model(self, model: PipelineModel) -> None:
+        self._commands.model = model
+
+    @property
+    def view(self) -> PipelineView:
+        """The list of steps."""
+        return self._commands.view
+
+    @property
+    def selected_step(self) -> str:
+        """The id of the selected step."""
+        return self._commands.selected_step
+
+    @property
+    def selected_rewrite(self) -> int | None:
+        """The number of the selected rewrite; None for the whole step."""
+        return self._commands.selected_rewrite
+
+    @property
+    def selected(self) -> str:
+        """The name of the selected step."""
+        return self._commands.selected
+
+    def select(self, step: str, rewrite: int | None = None) -> None:
+        """Show a step (by id, or by name: the first of that name) and perhaps one rewrite of it."""
+        self._commands.select(step, rewrite)

@@ -26,8 +26,9 @@ class Edits:
         self._current, self._show = current, show
         self._past: list[PipelineModel] = []
         self._future: list[PipelineModel] = []
-        self.call = ""
-        """The line of Python that does what was done last."""
+        self.calls: list[str] = []
+        """The lines of Python that do what was done, oldest first; of what was taken back, none."""
+        self._undone: list[str] = []
 
     def commands(self) -> dict[str, Callable[[dict[str, Any]], Answer]]:
         return {
@@ -43,6 +44,11 @@ class Edits:
         """What the page needs to draw its buttons."""
         editable = isinstance(self._current(), EditableModel)
         return {"editable": editable, "undo": len(self._past), "redo": len(self._future), "call": self.call}
+
+    @property
+    def call(self) -> str:
+        """The line of Python that does what was done last."""
+        return self.calls[-1] if self.calls else ""
 
     def _model(self) -> EditableModel:
         model = self._current()
@@ -65,32 +71,38 @@ class Edits:
     def _edit(self, args: dict[str, Any]) -> Answer:
         step, function, text = (argument(args, name, str) for name in ("step", "function", "text"))
         try:
-            return self._go(self._model().edited(step, function, text))
+            return self._made(self._model().edited(step, function, text))
         except WorkbenchError as error:
             line, column = place(error) or (0, 0)
             return Answer("", {"refused": replace(ErrorView.of(error), line=line, column=column).to_json()})
 
     def _without(self, args: dict[str, Any]) -> Answer:
-        return self._go(self._model().without(argument(args, "step", str)))
+        return self._made(self._model().without(argument(args, "step", str)))
 
     def _insert(self, args: dict[str, Any]) -> Answer:
-        return self._go(self._model().inserted(argument(args, "step", str), argument(args, "name", str)))
+        return self._made(self._model().inserted(argument(args, "step", str), argument(args, "name", str)))
 
-    def _go(self, made: tuple[PipelineModel, str]) -> Answer:
-        model, self.call = made
+    def _made(self, made: tuple[PipelineModel, str]) -> Answer:
+        return Answer("", {"step": self.go(*made)})
+
+    def go(self, model: PipelineModel, call: str) -> str:
+        """Show another state, which a line of Python leads to; undo leads back.  Gives the id of the selected step."""
         self._past.append(self._current())
         self._future.clear()
-        return Answer("", {"step": self._show(model)})
+        self._undone.clear()
+        self.calls.append(call)
+        return self._show(model)
 
     def _undo(self, args: dict[str, Any]) -> Answer:
-        return self._back(self._past, self._future, "undo")
+        if not self._past:
+            raise WorkbenchError("E-UI-UNDO", "there is nothing to undo")
+        self._future.append(self._current())
+        self._undone.append(self.calls.pop())
+        return Answer("", {"step": self._show(self._past.pop())})
 
     def _redo(self, args: dict[str, Any]) -> Answer:
-        return self._back(self._future, self._past, "redo")
-
-    def _back(self, source: list[PipelineModel], target: list[PipelineModel], what: str) -> Answer:
-        if not source:
-            raise WorkbenchError("E-UI-UNDO", f"there is nothing to {what}")
-        target.append(self._current())
-        self.call = ""
-        return Answer("", {"step": self._show(source.pop())})
+        if not self._future:
+            raise WorkbenchError("E-UI-UNDO", "there is nothing to redo")
+        self._past.append(self._current())
+        self.calls.append(self._undone.pop())
+        return Answer("", {"step": self._show(self._future.pop())})

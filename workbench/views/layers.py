@@ -50,6 +50,8 @@ class KernelView(View):
     name: str
     operations: int
     """Arithmetic of one call; 0 where that is not known."""
+    share: float = 0.0
+    """Its part of the arithmetic of all kernels, 0 to 1."""
     classes: tuple[int, ...] = ()
     """Which parts of the model it carries out, in all its calls (`driver.links`)."""
 
@@ -77,6 +79,8 @@ class PaneView(View):
     text: TextView
     call: str = ""
     """The same in Python."""
+    hidden: tuple[int, ...] = ()
+    """Stretches of lines that say nothing of what is computed (directives, metadata): first, count, first, count ..."""
 
 
 @dataclass(frozen=True)
@@ -107,9 +111,11 @@ class LayersModel:
             held: dict[str, set[int]] = {}
             for site in links.sites:
                 held.setdefault(site.kernel, set()).update(links.at(site.number))
+            work = {name: _operations(module[name]) for name in self.session.kernels}
+            total = sum(work.values()) or 1
             found = [
-                KernelView(name, _operations(module[name]), tuple(sorted(held.get(name, ()))))
-                for name in self.session.kernels
+                KernelView(name, count, count / total, tuple(sorted(held.get(name, ()))))
+                for name, count in work.items()
             ]
             self._kernels.extend(sorted(found, key=lambda kernel: -kernel.operations))
         return tuple(self._kernels)
@@ -120,7 +126,8 @@ class LayersModel:
         lines = _lines(shown)
         named = "" if layer in ("onnx", *GRAPHS) else kernel
         text = TextView(len(lines), (Chunk(0, lines[:_FIRST]),) if lines else ())
-        return PaneView(layer, named, LANGUAGES.get(layer, "python"), text, self._call(layer, kernel))
+        language = LANGUAGES.get(layer, "python")
+        return PaneView(layer, named, language, text, self._call(layer, kernel), _noise(lines, language))
 
     def lines(self, layer: str, kernel: str, start: int, count: int) -> Chunk:
         """Further lines of a layer."""
@@ -171,6 +178,31 @@ class LayersModel:
             return f"s.provenance.text({kernel!r}, {_NATIVE[layer]!r})"
         step = self.session.plan.kernel_step() if layer == "te" else self.session.plan.loop_step()
         return f"s[{self.session.labels[step]!r}].program[{kernel!r}].script()"
+
+
+def _noise(lines: tuple[str, ...], language: str) -> tuple[int, ...]:
+    """The stretches of lines that a reader of the computation can do without."""
+    says_nothing = {"asm": _is_directive, "llvm": _is_metadata}.get(language)
+    if says_nothing is None:
+        return ()
+    found: list[int] = []
+    for number, line in enumerate(lines):
+        if not says_nothing(line.strip()):
+            continue
+        if found and found[-2] + found[-1] == number:
+            found[-1] += 1
+        else:
+            found += [number, 1]
+    return tuple(found)
+
+
+def _is_directive(line: str) -> bool:
+    """An assembler directive or an empty line; labels are none."""
+    return not line or (line.startswith(".") and not line.split("#", 1)[0].rstrip().endswith(":"))
+
+
+def _is_metadata(line: str) -> bool:
+    return not line or line.startswith(("!", ";", "attributes #", "declare ", "source_filename", "target "))
 
 
 def _lines(layer: Layer) -> tuple[str, ...]:

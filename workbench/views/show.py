@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from .._lazy import llvm_screen, pipeline_screen, schedule_screen
+from .._lazy import llvm_screen, session_of, workbench_screen
 from ..core.module import IRModule
 from ..driver.text import function_text, script
 from ..relay.ir.expr import Function
@@ -88,11 +88,11 @@ def report_bundle(report: Any) -> Bundle:
 
 
 def show_session(session: Session) -> Any:
-    """The pipeline stepper where widgets work, else the summary."""
+    """The one screen where widgets work, else the summary."""
     if not in_notebook():
         print(session_bundle(session)["text/plain"])
         return None
-    screen = pipeline_screen(session, session_bundle(session)["text/html"])
+    screen = workbench_screen(session, session_bundle(session)["text/html"])
     return screen if screen is not None else _display(session_bundle(session))
 
 
@@ -116,12 +116,12 @@ def show_llvm_passes(passes: LlvmPasses) -> Any:
 
 
 def show_schedule(schedule: Schedule) -> Any:
-    """The schedule editor where widgets work, else the program."""
+    """The one screen with this schedule in its editor where widgets work, else the program."""
     bundle = schedule_bundle(schedule)
     if not in_notebook():
         print(bundle["text/plain"])
         return None
-    screen = schedule_screen(schedule, bundle["text/html"])
+    screen = workbench_screen(session_of(schedule), bundle["text/html"], schedule)
     return screen if screen is not None else _display(bundle)
 
 

@@ -4,12 +4,10 @@ import type { Hunk, TextView } from "./types";
 const CONTEXT = 4;      // unchanged lines shown around a change
 const FOLD = 3;         // a stretch is folded when it hides more lines than this
 export const PAGE = 200; // lines that opening a fold shows at a time
-const ROWS = 4000;      // more rows than this are cut, and said so
 
 export type Row =
-  | { kind: "same" | "add" | "del"; before: number; after: number; text: string; pair?: string }
-  | { kind: "fold"; before: number; after: number; count: number }
-  | { kind: "cut"; count: number };
+  | { kind: "same" | "add" | "del"; before: number; after: number; text: string | undefined; pair?: string }
+  | { kind: "fold"; before: number; after: number; count: number };
 
 /** Lines by number, of which some are here. */
 export class Lines {
@@ -30,8 +28,53 @@ export class Lines {
   }
 }
 
+/** A text before and after with what is needed to draw it. */
+export class Shown {
+  readonly before: Lines;
+  readonly after: Lines;
+  private readonly hunks: Hunk[];
+  private opened = new Set<number>();
+  private made: Row[] | null = null;
+  private asked = new Set<string>();
+
+  constructor(view: { before: TextView; after: TextView; hunks: Hunk[] }) {
+    this.before = new Lines(view.before);
+    this.after = new Lines(view.after);
+    this.hunks = view.hunks;
+  }
+
+  /** The rows of one column, made when something has changed. */
+  get rows(): Row[] {
+    return (this.made ??= rows(this.before, this.after, this.hunks, this.opened));
+  }
+
+  changed(): void {
+    this.made = null;
+  }
+
+  /** Show `count` unchanged lines, from a number in the text after. */
+  open(start: number, count: number): void {
+    for (let i = 0; i < count; i++) this.opened.add(start + i);
+    this.changed();
+  }
+
+  /** Which pages of lines the rows lack; each is named once. */
+  missing(wanted: Row[]): ["before" | "after", Lines, number][] {
+    const found: ["before" | "after", Lines, number][] = [];
+    for (const row of wanted) {
+      if (row.kind === "fold" || row.text !== undefined) continue;
+      const side = row.kind === "del" ? "before" : "after";
+      const start = Math.floor(row[side] / PAGE) * PAGE;
+      if (this.asked.has(`${side} ${start}`)) continue;
+      this.asked.add(`${side} ${start}`);
+      found.push([side, this[side], start]);
+    }
+    return found;
+  }
+}
+
 /** `opened` holds the numbers (in the text after) of unchanged lines that were asked to be shown. */
-export function rows(before: Lines, after: Lines, hunks: Hunk[], opened: Set<number>): Row[] {
+function rows(before: Lines, after: Lines, hunks: Hunk[], opened: Set<number>): Row[] {
   const result: Row[] = [];
   let left = 0;
   let right = 0;
@@ -39,17 +82,16 @@ export function rows(before: Lines, after: Lines, hunks: Hunk[], opened: Set<num
     same(result, after, left, right, hunk.after_start - right, right > 0 || left > 0, hunk.after_start < after.total || hunk.after_count > 0, opened);
     for (let i = 0; i < hunk.before_count; i++) {
       const pair = i < hunk.after_count ? after.at(hunk.after_start + i) : undefined;
-      result.push({ kind: "del", before: hunk.before_start + i, after: -1, text: before.at(hunk.before_start + i) ?? "…", pair });
+      result.push({ kind: "del", before: hunk.before_start + i, after: -1, text: before.at(hunk.before_start + i), pair });
     }
     for (let i = 0; i < hunk.after_count; i++) {
       const pair = i < hunk.before_count ? before.at(hunk.before_start + i) : undefined;
-      result.push({ kind: "add", before: -1, after: hunk.after_start + i, text: after.at(hunk.after_start + i) ?? "…", pair });
+      result.push({ kind: "add", before: -1, after: hunk.after_start + i, text: after.at(hunk.after_start + i), pair });
     }
     left = hunk.before_start + hunk.before_count;
     right = hunk.after_start + hunk.after_count;
   }
-  if (result.length <= ROWS) return result;
-  return [...result.slice(0, ROWS), { kind: "cut", count: result.length - ROWS }];
+  return result;
 }
 
 function same(
@@ -66,14 +108,13 @@ function same(
     folded = 0;
   };
   for (let i = 0; i < count; i++) {
-    const text = after.at(right + i);
     const near = !folds || i < head || i >= count - tail || opened.has(right + i);
-    if (!near || text === undefined) {
+    if (!near) {
       folded++;
       continue;
     }
     flush(i);
-    result.push({ kind: "same", before: left + i, after: right + i, text });
+    result.push({ kind: "same", before: left + i, after: right + i, text: after.at(right + i) });
   }
   flush(count);
 }

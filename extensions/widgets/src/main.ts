@@ -1,14 +1,15 @@
 // The bundle's entry: draws the screen that a widget asks for.
 import { render as draw } from "preact";
-import { LayersStore } from "./layers";
-import { LayersScreen } from "./layers_screen";
 import { html } from "./parts";
-import { PipelineScreen, PipelineStore } from "./pipeline";
+import { PipelineStore } from "./pipeline";
+import { PipelineScreen } from "./pipeline_screen";
 import { ScheduleScreen, ScheduleStore } from "./schedule";
 import style from "./style.css";
 import type { Host } from "./types";
+import { WorkbenchStore } from "./workbench";
+import { WorkbenchScreen } from "./workbench_screen";
 
-type Store = PipelineStore | ScheduleStore | LayersStore;
+type Store = PipelineStore | ScheduleStore | WorkbenchStore;
 
 // A screen's state outlives its views: a notebook detaches an output that scrolls away and draws it again.
 const stores = new WeakMap<Host, Store>();
@@ -17,7 +18,7 @@ function storeOf(model: Host): Store {
   let store = stores.get(model);
   if (!store) {
     const kind = model.get("kind");
-    store = kind === "schedule" ? new ScheduleStore(model) : kind === "layers" ? new LayersStore(model) : new PipelineStore(model);
+    store = kind === "schedule" ? new ScheduleStore(model) : kind === "workbench" ? new WorkbenchStore(model) : new PipelineStore(model);
     stores.set(model, store);
   }
   return store;
@@ -37,7 +38,7 @@ export function render({ model, el }: { model: Host; el: HTMLElement }): () => v
   addStyle();
   const store = storeOf(model);
   el.classList.add("wb-host");
-  const Screen = store instanceof ScheduleStore ? ScheduleScreen : store instanceof LayersStore ? LayersScreen : PipelineScreen;
+  const Screen = store instanceof ScheduleStore ? ScheduleScreen : store instanceof WorkbenchStore ? WorkbenchScreen : PipelineScreen;
   draw(html`<${Screen} store=${store} />`, el);
   return () => draw(null, el);
 }

@@ -57,9 +57,14 @@ export interface ReasonsView {
 export interface LayerView {
   name: string; title: string; state: string; glyph: string; count: number | null; unit: string; note: string;
 }
-export interface KernelView { name: string; operations: number; classes: number[] }
-export interface LayersView { version: number; state: string; title: string; layers: LayerView[]; kernels: KernelView[] }
-export interface PaneView { layer: string; kernel: string; language: string; text: TextView; call: string }
+export interface KernelView { name: string; operations: number; share: number; classes: number[] }
+export interface WorkbenchView {
+  version: number; state: string; title: string; layers: LayerView[]; kernels: KernelView[];
+  /** How much can be undone; the lines of Python that led here; what the screen was opened for. */
+  undo: number; redo: number; calls: string[]; start: { kernel: string; editing: boolean };
+}
+export interface MeasureView { text: string; seconds: number; share: number; rate: number }
+export interface PaneView { layer: string; kernel: string; language: string; text: TextView; call: string; hidden: number[] }
 export interface LinkView {
   version: number; kernel: string; sets: number[][]; layers: Record<string, number[]>; names: Record<string, string>;
   calls: number[][];

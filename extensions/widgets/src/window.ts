@@ -10,6 +10,7 @@ export interface Range { first: number; end: number }
 interface Shape {
   total: number;
   label: string;
+  role?: "listbox" | "region";
   /** The line to bring into sight; a new object means: now. */
   goal: { line: number } | null;
   active: number;
@@ -19,7 +20,7 @@ interface Shape {
   focused(): void;
 }
 
-export function Window({ total, label, goal, active, row, ticks, seen, focused }: Shape) {
+export function Window({ total, role = "listbox", label, goal, active, row, ticks, seen, focused }: Shape) {
   const body = useRef<HTMLDivElement>(null);
   const [range, setRange] = useState<Range>({ first: 0, end: 60 });
   const look = (): void => {
@@ -48,15 +49,15 @@ export function Window({ total, label, goal, active, row, ticks, seen, focused }
   const rows = [];
   for (let number = range.first; number < Math.min(range.end, total); number++) rows.push(row(number));
   return html`<div class="wb-window">
-    <div class="wb-window-body" role="listbox" aria-label=${label} tabindex="0" ref=${body} onScroll=${look} onFocus=${focused}
+    <div class="wb-window-body" role=${role} aria-label=${label} tabindex="0" ref=${body} onScroll=${look} onFocus=${focused}
       aria-activedescendant=${active >= range.first && active < range.end ? `${idOf(label)}-${active}` : undefined}>
       <div style=${{ height: `${total * LINE}px`, position: "relative" }}>
         <div style=${{ position: "absolute", top: `${range.first * LINE}px`, left: 0, minWidth: "100%" }}>${rows}</div>
       </div>
     </div>
-    <svg class="wb-ticks" aria-hidden="true" viewBox=${`0 0 1 ${Math.max(total, 1)}`} preserveAspectRatio="none">
+    ${ticks.length > 0 && html`<svg class="wb-ticks" aria-hidden="true" viewBox=${`0 0 1 ${Math.max(total, 1)}`} preserveAspectRatio="none">
       <path d=${ticks.map(([first, end]) => `M0 ${first}h1V${end}h-1z`).join("")} />
-    </svg>
+    </svg>`}
   </div>`;
 }
 

@@ -12,26 +12,29 @@ import workbench as wb
 from tests.browser.harness import Harness
 from tests.driver.programs import small_session
 from workbench import te
-from workbench.ui.layers import LayersScreen
-from workbench.views.layers import LayersModel
+from workbench.ui.workbench import Workbench
 
 NETWORK = Path(__file__).parents[2] / "notebooks" / "data" / "efficientnet_lite0.onnx"
 ROWS = 200
 
 
-def opened(harness: Harness, session: Any = None, dark: bool = False) -> LayersScreen:
-    screen = LayersScreen(LayersModel(session or small_session()))
+def opened(harness: Harness, session: Any = None, dark: bool = False) -> Workbench:
+    screen = Workbench(session or small_session())
     harness.show(screen, dark)
     expect(harness.page.locator(".wb-text-row").first).to_be_visible(timeout=30_000)
     return screen
 
 
 def chip(harness: Harness, name: str) -> Locator:
-    return harness.page.get_by_role("navigation").get_by_role("button", name=name)
+    return harness.page.get_by_role("navigation", name="Layers").get_by_role("button", name=name)
 
 
 def pane(harness: Harness, which: str) -> Locator:
     return harness.page.get_by_role("region", name=f"pane {which}")
+
+
+def kernel_shown(harness: Harness) -> Locator:
+    return harness.page.get_by_role("combobox", name="Kernel").first
 
 
 def box(harness: Harness, name: str) -> Locator:
@@ -40,7 +43,7 @@ def box(harness: Harness, name: str) -> Locator:
 
 def test_the_spine_shows_every_layer_with_its_state(harness: Harness) -> None:
     opened(harness)
-    chips = harness.page.get_by_role("navigation").get_by_role("button")
+    chips = harness.page.get_by_role("navigation", name="Layers").get_by_role("button")
     expect(chips).to_have_count(8)
     expect(chip(harness, "ONNX")).to_contain_text("10")
     expect(chip(harness, "Fused")).to_have_attribute("aria-pressed", "true")
@@ -52,12 +55,12 @@ def test_a_click_on_a_box_lights_its_lines_in_the_other_pane_and_its_nodes_on_th
     box(harness, "nn.softmax").click()
     lit = pane(harness, "B").locator(".wb-lit")
     expect(lit.first).to_be_visible()
-    expect(harness.page.get_by_role("combobox")).to_have_value("fused_nn_softmax")
+    expect(kernel_shown(harness)).to_have_value("fused_nn_softmax")
     ladder = harness.page.get_by_role("complementary", name="The selection")
     expect(ladder).to_contain_text("nn.softmax")
     expect(chip(harness, "Assembly").locator(".wb-lit-count")).to_be_visible()
-    harness.wait_until(lambda: bool(screen.selected), "the kernel knows the selection")
-    (thing,) = small_session().provenance.links.things(screen.selected)
+    harness.wait_until(lambda: bool(screen.selection), "the kernel knows the selection")
+    (thing,) = small_session().provenance.links.things(screen.selection)
     assert thing.op.name == "nn.softmax"
 
 
@@ -110,7 +113,7 @@ def test_long_texts_are_windowed(harness: Harness) -> None:
     assert int(total.removesuffix("px")) > ROWS * 19, "the text is longer than what is drawn"
     assert rows.count() <= ROWS
     page.evaluate("document.querySelector('.wb-window-body').scrollTop = 1e6")
-    kernel = page.get_by_role("combobox").input_value()
+    kernel = kernel_shown(harness).input_value()
     last = small_session().provenance.text(kernel, "asm").rstrip("\n").split("\n")[-1].strip()
     expect(pane(harness, "A").locator(".wb-text-row").last.locator(".wb-line")).to_contain_text(last)
     assert rows.count() <= ROWS
@@ -120,7 +123,7 @@ def test_tensor_expressions_have_the_layers_below_the_graph(harness: Harness) ->
     a = te.placeholder((16, 16), name="A")
     b = te.compute((16, 16), lambda i, j: a[i, j] * 2.0, name="B")
     opened(harness, wb.open([a, b]))
-    expect(harness.page.get_by_role("navigation").get_by_role("button")).to_have_count(5)
+    expect(harness.page.get_by_role("navigation", name="Layers").get_by_role("button")).to_have_count(5)
     pane(harness, "A").locator(".wb-text-row", has_text="B[v").last.click()
     expect(pane(harness, "B").locator(".wb-text-row.wb-lit").first).to_be_visible()
 
@@ -144,10 +147,10 @@ def test_a_primitive_changes_every_layer_below(harness: Harness) -> None:
     screen = opened(harness)
     page = harness.page
     box(harness, "nn.softmax").click()
-    expect(page.get_by_role("combobox").first).to_have_value("fused_nn_softmax")
+    expect(kernel_shown(harness)).to_have_value("fused_nn_softmax")
     chip(harness, "TIR").click()
     before = screen.session
-    pane(harness, "B").get_by_role("button", name="Edit").click()
+    pane(harness, "B").get_by_role("button", name="Editor").click()
     editor = page.get_by_role("group", name="Schedule editor")
     expect(editor).to_be_visible()
     undo = editor.get_by_role("button", name="Undo").first

@@ -1,28 +1,35 @@
-// The state of the screen of layers: what its two panes show, what is selected, what has been fetched.
+// The state of the screen: what its two panes show, what is selected, what has been fetched.
 import { Lines } from "./diff";
 import { Links, NONE, lineCount, meets, type Classes } from "./links";
+import { PipelineStore } from "./pipeline";
 import { ScheduleStore } from "./schedule";
 import { BaseStore } from "./store";
-import type { Chunk, GraphView, Host, KernelView, LayerView, LayersView, LinkView, PaneView } from "./types";
+import type { Chunk, GraphView, Host, KernelView, LayerView, LinkView, MeasureView, PaneView, WorkbenchView } from "./types";
 import type { Range } from "./window";
 
 const PAGE = 400;
 export const GRAPHS = ["relay", "fused"];
-const MODEL = ["onnx", ...GRAPHS]; // layers of the whole model
+export const OF_THE_MODEL = ["onnx", ...GRAPHS];
 
-export interface Shown { lines: Lines; language: string; call: string }
-export interface Pane {
-  layer: string; graph: boolean; active: number; goal: { line: number } | null;
-  /** The schedule's editor in place of its text. */
-  editing: boolean;
-}
+/** How a pane shows its layer: drawn, as text, what the selected step changed, the schedule's editor. */
+export type Mode = "graph" | "text" | "changes" | "editor";
+export interface Shown { lines: Lines; language: string; call: string; hidden: number[]; visible: number[] | null }
+export interface Pane { layer: string; mode: Mode; active: number; goal: { line: number } | null }
 
-export class LayersStore extends BaseStore {
-  view: LayersView | null = null;
+export class WorkbenchStore extends BaseStore {
+  view: WorkbenchView | null = null;
   kernels: KernelView[] = [];
   kernel = "";
-  panes: [Pane, Pane] = [pane("fused", true), pane("schedule", false)];
+  panes: [Pane, Pane] = [pane("fused", "graph"), pane("schedule", "text")];
   focused: 0 | 1 = 0;
+  /** Whether lines of assembly and LLVM are shown that say nothing of what is computed. */
+  everyLine = false;
+  /** What is open below the panes, and beside them where the screen is narrow. */
+  strip: "" | "python" | "problem" = "";
+  drawer: "" | "outline" | "inspector" = "";
+  measured = new Map<string, MeasureView>();
+  measuring = false;
+  readonly steps: PipelineStore;
   selected: Classes = NONE;
   hovered: Classes = NONE;
   opened: string[] = [];
@@ -37,29 +44,48 @@ export class LayersStore extends BaseStore {
 
   constructor(private host: Host) {
     super(host);
-    this.connection.onEvent = (name) => { if (name === "changed") void this.open(); };
+    this.steps = new PipelineStore(within(host, "pipeline"), false);
+    this.steps.onChosen = () => this.showStep();
+    this.steps.onMoved = () => void this.open();
+    this.steps.subscribe(() => this.set(() => {}));
+    this.connection.onEvent = (name) => {
+      if (name === "changed") void this.open();
+      if (name === "select") this.showStep();
+    };
     void this.open();
   }
 
   open = (): Promise<void> => this.attempt(async () => {
-    const view = (await this.connection.request("open", {}, "open")).view as LayersView;
+    const view = (await this.connection.request("open", {}, "open")).view as WorkbenchView;
     const names = view.layers.map((layer) => layer.name);
     this.texts.clear();
     this.graphs.clear();
     this.tables.clear();
     this.asked.clear();
+    this.measured.clear();
     this.kernels = [];
     this.set(() => {
       this.view = view;
-      if (!this.begun) {
-        const graph = ["fused", "relay"].find((name) => names.includes(name));
-        this.panes = graph ? [pane(graph, true), pane("schedule", false)] : [pane("schedule", false), pane("asm", false)];
-        this.begun = true;
-      }
-      for (const shown of this.panes) if (!names.includes(shown.layer)) Object.assign(shown, pane("schedule", false));
+      if (!this.begun) this.begin(view, names);
+      for (const shown of this.panes) if (!names.includes(shown.layer)) shown.layer = this.instead(shown.layer, names);
+      for (const shown of this.panes) if (!modes(shown.layer).includes(shown.mode)) shown.mode = "text";
     });
     this.load();
   });
+
+  /** What a new screen shows: a model's graph beside its slowest kernel, a loop program beside its assembly. */
+  private begin(view: WorkbenchView, names: string[]): void {
+    this.begun = true;
+    const graph = ["fused", "relay"].find((name) => names.includes(name));
+    if (view.start.editing) this.panes = [pane("schedule", "editor"), pane("tir", "text")];
+    else this.panes = graph ? [pane(graph, "graph"), pane("schedule", "text")] : [pane("schedule", "text"), pane("asm", "text")];
+    this.kernel = view.start.kernel;
+  }
+
+  /** What is shown where the session has no such layer any more. */
+  private instead(layer: string, names: string[]): string {
+    return GRAPHS.includes(layer) && names.includes("relay") ? "relay" : "schedule";
+  }
 
   layer(name: string): LayerView | undefined {
     return this.view?.layers.find((layer) => layer.name === name);
@@ -78,14 +104,15 @@ export class LayersStore extends BaseStore {
   }
 
   private key(layer: string): string {
-    return MODEL.includes(layer) ? layer : `${layer} ${this.kernel}`;
+    return OF_THE_MODEL.includes(layer) ? layer : `${layer} ${this.kernel}`;
   }
 
   /** Fetch what the panes show; graphs first, since they are there already. */
   private load(): void {
-    for (const shown of this.panes) if (shown.graph) void this.loadGraph(shown.layer);
+    for (const shown of this.panes) if (shown.mode === "graph") void this.loadGraph(shown.layer);
     void this.loadKernels().then(() => {
-      for (const shown of this.panes) if (!shown.graph) void this.loadText(shown.layer);
+      for (const shown of this.panes) if (shown.mode === "text") void this.loadText(shown.layer);
+      if (this.panes.some((shown) => shown.mode === "changes")) this.steps.wake();
       if (this.layer("onnx")) void this.loadText("onnx"); // the ladder names its nodes
       void this.loadLinks();
     });
@@ -112,7 +139,7 @@ export class LayersStore extends BaseStore {
 
   /** What has been computed meanwhile. */
   private async look(): Promise<void> {
-    const view = (await this.connection.request("open", {}, "open")).view as LayersView;
+    const view = (await this.connection.request("open", {}, "open")).view as WorkbenchView;
     this.set(() => (this.view = view));
   }
 
@@ -127,10 +154,10 @@ export class LayersStore extends BaseStore {
 
   private loadText(layer: string): Promise<void> {
     const key = this.key(layer);
-    if (this.texts.has(key) || (!MODEL.includes(layer) && !this.kernel)) return Promise.resolve();
+    if (this.texts.has(key) || (!OF_THE_MODEL.includes(layer) && !this.kernel)) return Promise.resolve();
     return this.once(`text ${key}`, async () => {
       const view = (await this.connection.request("pane", { layer, kernel: this.kernel })).view as PaneView;
-      this.set(() => this.texts.set(key, { lines: new Lines(view.text), language: view.language, call: view.call }));
+      this.set(() => this.texts.set(key, { lines: new Lines(view.text), language: view.language, call: view.call, hidden: view.hidden, visible: null }));
     });
   }
 
@@ -163,28 +190,58 @@ export class LayersStore extends BaseStore {
     if (!this.layer(layer)) return;
     const at = other ? 1 - this.focused : this.focused;
     this.set(() => {
-      this.panes[at] = pane(layer, GRAPHS.includes(layer));
+      this.panes[at] = pane(layer, GRAPHS.includes(layer) ? "graph" : "text");
       this.toSelection(this.panes[at]!);
       this.acted++;
     });
     this.load();
   }
 
-  /** Graph or text. */
-  turn(): void {
+  /** How the focused pane shows its layer; the same again goes back to the first way. */
+  turn(mode: Mode): void {
     const shown = this.panes[this.focused];
-    if (!GRAPHS.includes(shown.layer)) return;
-    this.set(() => { shown.graph = !shown.graph; this.acted++; });
+    if (!modes(shown.layer).includes(mode)) return;
+    this.set(() => { shown.mode = shown.mode === mode ? modes(shown.layer)[0]! : mode; this.acted++; });
     this.load();
   }
 
-  /** The schedule's editor, or its text. */
-  edit(): void {
+  /** The schedule's editor; where a step's changes are shown, its text to edit. */
+  edit(ofStep = this.panes[this.focused].mode === "changes"): void {
+    if (ofStep) {
+      this.showStep();
+      return void this.steps.edit();
+    }
     const at = this.panes[this.focused].layer === "schedule" ? this.focused : this.panes.findIndex((one) => one.layer === "schedule");
-    const shown = this.panes[at];
-    if (!shown || !this.kernel) return;
-    this.set(() => { shown.editing = !shown.editing; this.focused = at as 0 | 1; this.acted++; });
-    this.load();
+    if (at < 0 || !this.kernel) return;
+    this.set(() => { this.focused = at as 0 | 1; });
+    this.turn("editor");
+  }
+
+  /** What the selected step changed, in the pane that shows changes already, or in the focused one. */
+  private showStep(): void {
+    const at = this.panes.findIndex((shown) => shown.mode === "changes");
+    this.set(() => { if (at < 0) this.panes[this.focused].mode = "changes"; });
+    this.steps.wake();
+  }
+
+  turnBack(what: "undo" | "redo"): void {
+    if (this.view?.[what]) this.steps.turn(what);
+  }
+
+  /** Run the kernel on this machine. */
+  measure = (): Promise<void> => this.attempt(async () => {
+    const kernel = this.kernel;
+    if (!kernel || this.measuring) return;
+    this.set(() => (this.measuring = true));
+    const found = await this.connection.request("measure", { kernel }).finally(() => this.set(() => (this.measuring = false)));
+    this.set(() => this.measured.set(kernel, found.view as MeasureView));
+  });
+
+  /** The numbers of the lines that a pane shows; null for all of them. */
+  visible(layer: string): number[] | null {
+    const shown = this.text(layer);
+    if (!shown || this.everyLine || shown.hidden.length === 0) return null;
+    return (shown.visible ??= others(shown.lines.total, shown.hidden));
   }
 
   /** The editor of the kernel's schedule: a screen in the screen, with commands of its own. */
@@ -234,8 +291,11 @@ export class LayersStore extends BaseStore {
   move(by: number): void {
     const shown = this.panes[this.focused];
     const total = this.text(shown.layer)?.lines.total ?? 0;
-    if (shown.graph || total === 0) return;
-    const line = Math.min(Math.max(shown.active + by, 0), total - 1);
+    if (shown.mode !== "text" || total === 0) return;
+    const lines = this.visible(shown.layer);
+    const next = (lines ? placeOf(lines, shown.active) : shown.active) + by;
+    const place = Math.min(Math.max(next, 0), (lines?.length ?? total) - 1);
+    const line = lines ? lines[place]! : place;
     this.set(() => { shown.active = line; shown.goal = { line }; });
     const classes = this.links?.on(shown.layer, line);
     if (classes?.size) void this.select(classes, this.focused);
@@ -248,14 +308,44 @@ export class LayersStore extends BaseStore {
 }
 
 /** A host whose requests go to a part of the screen: "apply" is "schedule.apply", of a kernel. */
-function within(host: Host, part: string, kernel: string): Host {
+function within(host: Host, part: string, kernel?: string): Host {
   const send: Host["send"] = (content, callbacks, buffers) => {
     const message = content as { op: string; args?: Record<string, unknown> };
-    host.send({ ...message, op: `${part}.${message.op}`, args: { ...message.args, kernel } }, callbacks, buffers);
+    host.send({ ...message, op: `${part}.${message.op}`, args: kernel === undefined ? (message.args ?? {}) : { ...message.args, kernel } }, callbacks, buffers);
   };
   return { get: (name) => host.get(name), send, on: (name, callback) => host.on(name, callback), off: (name, callback) => host.off(name, callback) };
 }
 
-function pane(layer: string, graph: boolean): Pane {
-  return { layer, graph, active: 0, goal: null, editing: false };
+function pane(layer: string, mode: Mode): Pane {
+  return { layer, mode, active: 0, goal: null };
+}
+
+/** How a layer can be shown, the usual way first. */
+export function modes(layer: string): Mode[] {
+  if (GRAPHS.includes(layer)) return ["graph", "text", "changes"];
+  if (layer === "schedule") return ["text", "editor", "changes"];
+  return layer === "onnx" ? ["text"] : ["text", "changes"];
+}
+
+/** The numbers below `total` outside of stretches [first, count, ...]. */
+function others(total: number, stretches: number[]): number[] {
+  const found: number[] = [];
+  let at = 0;
+  for (let i = 0; i <= stretches.length; i += 2) {
+    const first = stretches[i] ?? total;
+    while (at < first) found.push(at++);
+    at = first + (stretches[i + 1] ?? 0);
+  }
+  return found;
+}
+
+/** The place of a number in a sorted list, or of the next one after it. */
+export function placeOf(sorted: number[], number: number): number {
+  let [low, high] = [0, sorted.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (sorted[middle]! < number) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }

@@ -1,0 +1,34 @@
+// What the focused layer consists of: the steps of a graph, the kernels of everything below it.
+import { useEffect, useRef } from "preact/hooks";
+import { html } from "./parts";
+import { StepList } from "./pipeline_screen";
+import type { KernelView } from "./types";
+import { OF_THE_MODEL, type WorkbenchStore } from "./workbench";
+
+export function Outline({ store }: { store: WorkbenchStore }) {
+  const pane = store.panes[store.focused];
+  const steps = pane.mode === "changes" || OF_THE_MODEL.includes(pane.layer);
+  return html`<nav class="wb-outline" aria-label="Outline">${steps ? html`<${StepList} store=${store.steps} />` : html`<${Kernels} store=${store} />`}</nav>`;
+}
+
+function Kernels({ store }: { store: WorkbenchStore }) {
+  const list = useRef<HTMLDivElement>(null);
+  useEffect(() => { list.current?.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" }); }, [store.kernel]);
+  const most = Math.max(1e-9, ...store.kernels.map((kernel) => kernel.share));
+  return html`<div class="wb-list" role="listbox" aria-label="Kernels" tabindex="0" ref=${list}
+      aria-activedescendant=${store.kernel ? `wb-kernel-${store.kernel}` : undefined}>
+    <div class="wb-heading" role="presentation">Kernels, by their part of the arithmetic</div>
+    ${store.kernels.length === 0 && html`<div class="wb-wait">${store.waiting || "…"}</div>`}
+    ${store.kernels.map((kernel) => html`<${Kernel} key=${kernel.name} store=${store} kernel=${kernel} most=${most} />`)}
+  </div>`;
+}
+
+function Kernel({ store, kernel, most }: { store: WorkbenchStore; kernel: KernelView; most: number }) {
+  const measured = store.measured.get(kernel.name);
+  return html`<div id=${`wb-kernel-${kernel.name}`} class="wb-item" role="option" aria-selected=${kernel.name === store.kernel}
+      title=${kernel.name} onClick=${() => store.choose(kernel.name)}>
+    <span class="wb-name">${kernel.name}</span>
+    <span class="wb-time">${measured ? measured.text.split(",")[0] : kernel.share > 0 ? `${(100 * kernel.share).toFixed(kernel.share < 0.1 ? 1 : 0)} %` : ""}</span>
+    <span class="wb-bar" aria-hidden="true" style=${{ width: `${Math.round((100 * kernel.share) / most)}%` }}></span>
+  </div>`;
+}

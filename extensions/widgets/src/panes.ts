@@ -1,0 +1,101 @@
+// A pane: one layer, drawn, as text, as what a step changed, or in its editor.
+import { useLayoutEffect, useRef } from "preact/hooks";
+import { GraphPane } from "./graph_pane";
+import { NONE, meets } from "./links";
+import { html } from "./parts";
+import { Detail } from "./pipeline_screen";
+import { ScheduleScreen } from "./schedule";
+import { tokens } from "./text";
+import { Window, idOf } from "./window";
+import { OF_THE_MODEL, modes, placeOf, type Mode, type Pane, type WorkbenchStore } from "./workbench";
+
+const MODES: Record<Mode, [title: string, help: string]> = {
+  graph: ["Graph", "Draw it (g)"], text: ["Text", "Read it (i)"], changes: ["Changes", "What the selected step changed (d)"],
+  editor: ["Editor", "Edit the schedule (e)"],
+};
+
+export function PaneView({ store, at }: { store: WorkbenchStore; at: 0 | 1 }) {
+  const pane = store.panes[at];
+  const title = store.layer(pane.layer)?.title ?? "";
+  const label = `${title}, pane ${"AB"[at]}`;
+  const box = useRef<HTMLElement>(null);
+  const seen = useRef(store.acted);
+  useLayoutEffect(() => { // after an action the keys are the focused pane's, also while it has nothing to show yet
+    const root = box.current;
+    const acted = store.acted !== seen.current;
+    seen.current = store.acted;
+    if (store.focused !== at || !root || !(acted || document.activeElement === root)) return;
+    (root.querySelector<HTMLElement>("[role=listbox], [role=tree], .wb-graph") ?? root).focus({ preventScroll: true });
+  });
+  const focus = () => { if (store.focused !== at) store.set(() => (store.focused = at)); };
+  return html`<section class=${`wb-pane ${store.focused === at ? "wb-focused" : ""}`} aria-label=${label} tabindex="-1" ref=${box}
+      onFocusIn=${focus} onMouseDown=${focus}>
+    <${PaneHead} store=${store} at=${at} pane=${pane} title=${title} />
+    ${pane.mode === "editor" ? html`<${ScheduleScreen} key=${store.kernel} store=${store.editor} />`
+      : pane.mode === "changes" ? html`<${Detail} store=${store.steps} />`
+      : pane.mode === "graph" ? html`<${GraphPane} store=${store} at=${at} />`
+      : html`<${TextPane} store=${store} at=${at} pane=${pane} label=${label} />`}
+  </section>`;
+}
+
+function PaneHead({ store, at, pane, title }: { store: WorkbenchStore; at: 0 | 1; pane: Pane; title: string }) {
+  const here = modes(pane.layer);
+  const turn = (mode: Mode) => {
+    store.set(() => (store.focused = at));
+    if (pane.mode !== mode) store.turn(mode);
+  };
+  const noise = (store.text(pane.layer)?.hidden.length ?? 0) > 0;
+  return html`<div class="wb-pane-head">
+    <strong>${title}</strong>
+    ${!OF_THE_MODEL.includes(pane.layer) && pane.mode !== "changes" && html`<select class="wb-select wb-kernel" aria-label="Kernel" value=${store.kernel}
+      disabled=${store.kernels.length === 0} onChange=${(event: Event) => store.choose((event.target as HTMLSelectElement).value)}>
+      ${store.kernels.map((kernel) => html`<option value=${kernel.name}>${kernel.name}</option>`)}</select>`}
+    ${here.length > 1 && html`<span class="wb-group" role="group" aria-label=${`How to show ${title}`}>${here.map((mode) => html`
+      <button class="wb-button" aria-pressed=${pane.mode === mode} title=${MODES[mode][1]} disabled=${mode === "editor" && !store.kernel}
+        onClick=${() => turn(mode)}>${MODES[mode][0]}</button>`)}</span>`}
+    ${noise && pane.mode === "text" && html`<button class="wb-button" aria-pressed=${store.everyLine} title="Directives and metadata too (.)"
+      onClick=${() => store.set(() => (store.everyLine = !store.everyLine))}>Every line</button>`}
+    ${pane.mode === "text" && html`<code class="wb-call" title="The same in Python">${store.text(pane.layer)?.call ?? ""}</code>`}
+  </div>`;
+}
+
+function TextPane({ store, at, pane, label }: { store: WorkbenchStore; at: 0 | 1; pane: Pane; label: string }) {
+  const shown = store.text(pane.layer);
+  if (!shown) return html`<div class="wb-wait">${store.waiting || "…"}</div>`;
+  const links = store.links;
+  const lines = store.visible(pane.layer);
+  const numberOf = (place: number) => (lines ? lines[place]! : place);
+  const place = (number: number) => (lines ? placeOf(lines, number) : number);
+  const row = (at_: number) => {
+    const number = numberOf(at_);
+    const classes = links?.on(pane.layer, number) ?? NONE;
+    const lit = meets(classes, store.selected);
+    const near = meets(classes, store.hovered);
+    return html`<div key=${number} id=${`${idOf(label)}-${at_}`} role="option" aria-selected=${lit}
+        class=${`wb-text-row ${lit ? "wb-lit" : ""} ${near ? "wb-near" : ""} ${number === pane.active && store.focused === at ? "wb-active" : ""}`}
+        onMouseEnter=${() => store.hover(classes)} onMouseLeave=${() => store.hover(NONE)}
+        onClick=${() => { pane.active = number; void store.select(classes, at); }}>
+      <span class="wb-no">${number + 1}</span><span class="wb-line">${coloured(shown.lines.at(number) ?? "", shown.language)}</span>
+    </div>`;
+  };
+  const ticks = (links?.lit(pane.layer, store.selected) ?? []).map(([first, end]): [number, number] => [place(first), place(end)]);
+  return html`<${Window} total=${lines?.length ?? shown.lines.total} label=${label} goal=${goalOf(pane, place)} active=${place(pane.active)}
+    row=${row} ticks=${ticks} focused=${() => store.focused !== at && store.set(() => (store.focused = at))}
+    seen=${(range: { first: number; end: number }) => {
+      if (range.end > range.first) store.seen(pane.layer, { first: numberOf(range.first), end: numberOf(range.end - 1) + 1 });
+    }} />`;
+}
+
+const goals = new WeakMap<object, { line: number }>();
+
+/** The line to go to, as its place among those that are shown; one object for one goal. */
+function goalOf(pane: Pane, place: (number: number) => number): { line: number } | null {
+  if (!pane.goal) return null;
+  let found = goals.get(pane.goal);
+  if (!found) goals.set(pane.goal, (found = { line: place(pane.goal.line) }));
+  return found;
+}
+
+function coloured(line: string, language: string) {
+  return tokens(line, language).map(([kind, text]) => (kind ? html`<span class=${`wb-t-${kind}`}>${text}</span>` : text));
+}

@@ -1,0 +1,126 @@
+// The one screen: the spine of layers, what the focused one consists of, two panes, the selection, the strip below.
+import { Ladder } from "./inspector";
+import { onKeys } from "./keys";
+import { Outline } from "./outline";
+import { PaneView } from "./panes";
+import { Keys, Problem, html, plural } from "./parts";
+import { useStore } from "./store";
+import { Strip } from "./strip";
+import type { LayerView } from "./types";
+import { type WorkbenchStore } from "./workbench";
+
+const KEY_ROWS: [string, string][] = [
+  ["1 – 8", "a layer, in the focused pane"],
+  ["w", "the other pane"],
+  ["↑ ↓", "line by line, selecting; in the outline, item by item"],
+  ["[ ]", "previous, next step"],
+  ["← →", "previous, next rewrite inside the step"],
+  ["g i d", "the graph, the text, what the selected step changed"],
+  ["e", "edit: the schedule, or the program after the step"],
+  ["x a", "run without this step, add a pass after it"],
+  ["c s", "only steps that changed the program; one column or two"],
+  [".", "every line of assembly and LLVM"],
+  ["m", "measure the kernel"],
+  ["Ctrl-Z Ctrl-Shift-Z", "undo, redo a change"],
+  ["?", "this sheet"],
+  ["Esc", "back to the notebook"],
+];
+
+export function WorkbenchScreen({ store }: { store: WorkbenchStore }) {
+  useStore(store);
+  const steps = store.steps;
+  const names = store.view?.layers.map((layer) => layer.name) ?? [];
+  const numbered = Object.fromEntries(names.map((name, i) => [String(i + 1), () => store.show(name)]));
+  const keys = onKeys({
+    ...numbered,
+    w: () => store.set(() => { store.focused = store.focused === 0 ? 1 : 0; store.acted++; }),
+    g: () => store.turn("graph"),
+    i: () => store.turn("text"),
+    d: () => store.turn("changes"),
+    e: () => store.edit(changing(store)),
+    m: () => void store.measure(),
+    x: () => { if (changing(store)) void steps.leaveOut(); },
+    a: () => { if (changing(store)) void steps.choosePass(); },
+    c: () => steps.set(() => (steps.onlyChanged = !steps.onlyChanged)),
+    s: () => steps.set(() => (steps.split = !steps.split)),
+    ".": () => store.set(() => (store.everyLine = !store.everyLine)),
+    "[": () => steps.move(-1),
+    "]": () => steps.move(1),
+    ArrowLeft: () => { if (changing(store)) steps.moveRewrite(-1); },
+    ArrowRight: () => { if (changing(store)) steps.moveRewrite(1); },
+    ArrowUp: () => along(store, -1),
+    ArrowDown: () => along(store, 1),
+    "mod+z": () => store.turnBack("undo"),
+    "mod+shift+z": () => store.turnBack("redo"),
+    "?": () => store.set(() => (store.help = !store.help)),
+  });
+  return html`<div class=${`wb wb-workbench ${store.drawer ? `wb-with-${store.drawer}` : ""}`} data-lm-suppress-shortcuts="true" role="group"
+      aria-label="Workbench" onKeyDown=${keys}>
+    <${Spine} store=${store} />
+    ${store.problem && html`<${Problem} error=${store.problem} close=${() => store.set(() => (store.problem = null))} />`}
+    <div class="wb-columns">
+      <${Outline} store=${store} /><${PaneView} store=${store} at=${0} /><${PaneView} store=${store} at=${1} /><${Ladder} store=${store} />
+    </div>
+    <${Strip} store=${store} />
+    ${store.help && html`<${Keys} rows=${KEY_ROWS} close=${() => store.set(() => (store.help = false))} />`}
+  </div>`;
+}
+
+/** Whether keys speak of the selected step: its changes are in the focused pane, or the list of steps has the focus. */
+function changing(store: WorkbenchStore): boolean {
+  return store.panes[store.focused].mode === "changes" || document.activeElement?.getAttribute("aria-label") === "Steps";
+}
+
+/** Along what has the focus: the outline's list, or the lines of the pane. */
+function along(store: WorkbenchStore, by: number): void {
+  const list = document.activeElement?.closest(".wb-outline [role=listbox]");
+  if (changing(store)) return store.steps.move(by);
+  if (!list) return store.move(by);
+  const at = store.kernels.findIndex((kernel) => kernel.name === store.kernel);
+  const next = store.kernels[at + by];
+  if (next) store.choose(next.name);
+}
+
+function Spine({ store }: { store: WorkbenchStore }) {
+  const view = store.view;
+  const measured = store.measured.get(store.kernel);
+  const drawer = (what: "outline" | "inspector") => store.set(() => (store.drawer = store.drawer === what ? "" : what));
+  return html`<header class="wb-head wb-spine">
+    <button class="wb-button wb-narrow" aria-expanded=${store.drawer === "outline"} aria-label="Outline" title="Outline" onClick=${() => drawer("outline")}>☰</button>
+    <span class="wb-title" title=${view?.title}>${view?.title ?? ""}</span>
+    <nav class="wb-chips" aria-label="Layers of the program">
+      ${view?.layers.map((layer, i) => html`<${Chip} store=${store} layer=${layer} number=${i + 1} />`)}
+    </nav>
+    ${store.busy && html`<span class="wb-busy" role="status">kernel busy</span>`}
+    <span class="wb-space"></span>
+    <span class="wb-group">
+      <button class="wb-button" aria-label="Undo" title="Undo the last change (Ctrl-Z)" disabled=${!view?.undo} onClick=${() => store.turnBack("undo")}>↶</button>
+      <button class="wb-button" aria-label="Redo" title="Redo (Ctrl-Shift-Z)" disabled=${!view?.redo} onClick=${() => store.turnBack("redo")}>↷</button>
+    </span>
+    <button class="wb-button wb-run" title=${measured?.text ?? `Measure ${store.kernel} on this machine (m)`} disabled=${!store.kernel || store.measuring}
+      onClick=${() => void store.measure()}><span aria-hidden="true">▶</span> ${store.measuring ? "measuring …" : measured ? shortly(measured.text) : "Measure"}</button>
+    <button class="wb-button wb-one-pane" aria-label="The other pane" title="The other pane (w)"
+      onClick=${() => store.set(() => { store.focused = store.focused === 0 ? 1 : 0; store.acted++; })}>${"AB"[store.focused]}</button>
+    <button class="wb-button wb-narrow" aria-expanded=${store.drawer === "inspector"} aria-label="The selection" title="The selection" onClick=${() => drawer("inspector")}>≡</button>
+    <button class="wb-button" aria-label="Keys" title="Keys (?)" onClick=${() => store.set(() => (store.help = !store.help))}>?</button>
+  </header>`;
+}
+
+/** "0.213 ms, 2.46 GFLOP/s: 2.1% of the peak ..." as "0.213 ms · 2.1% of peak". */
+function shortly(text: string): string {
+  const share = /([\d.]+%) of the peak/.exec(text);
+  return [text.split(",")[0], share ? `${share[1]} of peak` : ""].filter(Boolean).join(" · ");
+}
+
+function Chip({ store, layer, number }: { store: WorkbenchStore; layer: LayerView; number: number }) {
+  const at = store.panes.findIndex((pane) => pane.layer === layer.name);
+  const lit = store.lit(layer.name);
+  const counted = layer.count === null ? "" : ` ${layer.count}`;
+  const title = `${layer.title}: ${layer.count === null ? "" : `${layer.count} ${layer.unit}, `}${layer.state}${layer.note ? ` at ${layer.note}` : ""} (${number}; Shift: in the other pane)`;
+  return html`<button class=${`wb-chip wb-chip-${layer.state.replace(" ", "-")}`} title=${title} aria-pressed=${at >= 0}
+    onClick=${(event: MouseEvent) => store.show(layer.name, event.shiftKey)}>
+    <span aria-hidden="true">${layer.glyph}</span> ${layer.title}<span class="wb-muted">${counted}</span>
+    ${at >= 0 && html`<sub aria-label=${`in pane ${"AB"[at]}`}>${"AB"[at]}</sub>`}
+    ${lit > 0 && html`<span class="wb-lit-count" aria-label=${`${plural(lit, "line")} selected`}>${lit}</span>`}
+  </button>`;
+}

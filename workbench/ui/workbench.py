@@ -1,0 +1,187 @@
+"""The one screen: a session's layers in a row, two of them beside each other, what each consists of, one selection.
+
+Selecting is local to the page, which has the link table of the kernel; the kernel of the notebook is told afterwards.
+What a cell does to the session or to the schedule on the screen redraws it; what is done on the screen, a cell sees.
+
+    screen = Workbench(session); screen
+    screen.session                # with all that was changed on the screen; assigning another one shows that
+    screen.selection              # numbers of selected classes: session.provenance.links.things(screen.selection)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+from workbench.core.errors import WorkbenchError
+from workbench.ui.layers import LayerCommands
+from workbench.ui.pipeline import PipelineCommands
+from workbench.ui.protocol import Answer, argument
+from workbench.ui.schedule import ScheduleCommands
+from workbench.ui.screen import Screen
+from workbench.views.layers import LayersModel
+from workbench.views.pipeline import SessionModel
+
+if TYPE_CHECKING:
+    from workbench.driver.session import Session
+    from workbench.schedule.schedule import Schedule
+
+_SELECTED_LIMIT: Final = 10_000
+_SCHEDULING: Final = ("open", "reasons", "apply", "undo", "redo", "switch", "ways", "accept", "force")
+"""Commands of the schedule editor."""
+
+
+class Workbench(Screen):
+    """A screen on a session, perhaps with one kernel's schedule, which a cell holds too, opened in its editor."""
+
+    def __init__(self, session: Session, fallback_html: str = "", schedule: Schedule | None = None) -> None:
+        self._steps = PipelineCommands(SessionModel(session), self._announced)
+        self._model = LayersModel(session)
+        self._looking = LayerCommands(lambda: self._model)
+        self.selection: tuple[int, ...] = ()
+        self._editors: dict[str, ScheduleCommands] = {}
+        """Of this session's kernels, by name."""
+        self._moved: set[str] = set()
+        """Kernels whose schedule a cell has moved since the session was last made to follow."""
+        self._given = schedule.func_working_on if schedule is not None else ""
+        if schedule is not None:
+            self._editors[self._given] = ScheduleCommands(schedule, lambda: self._behind(self._given))
+        commands = {
+            **self._looking.table(),
+            **{f"pipeline.{name}": command for name, command in self._steps.table().items()},
+            **{f"schedule.{name}": self._scheduling(name) for name in _SCHEDULING},
+            "open": self._open,
+            "select": self._select,
+            "measure": self._measure,
+        }
+        followed = {name: self._following(command) for name, command in commands.items()}
+        super().__init__("workbench", followed, fallback_html)
+
+    # --- what a cell sees and does ---
+
+    @property
+    def session(self) -> Session:
+        """The session shown, with all that was changed on the screen; assigning another one shows it in every view."""
+        self._follow()
+        return self._model.session
+
+    @session.setter
+    def session(self, session: Session) -> None:
+        self._editors.clear()
+        self._moved.clear()
+        self._steps.edits.go(SessionModel(session), "# another session, from a cell")
+
+    @property
+    def schedule(self) -> Schedule:
+        """The schedule that the screen was opened for.  Raises `WorkbenchError` where it was opened for a session."""
+        if not self._given:
+            raise WorkbenchError(
+                "E-UI-ARGUMENT", "this screen was opened for a session", fix="screen.session.schedule(kernel)"
+            )
+        return self._editor(self._given).schedule
+
+    @property
+    def code(self) -> str:
+        """The Python that leads to the schedule that the screen was opened for."""
+        return self.schedule.code()
+
+    @property
+    def selected(self) -> str:
+        """The name of the selected step."""
+        return self._steps.selected
+
+    @property
+    def selected_rewrite(self) -> int | None:
+        """The number of the selected rewrite; None for the whole step."""
+        return self._steps.selected_rewrite
+
+    def select(self, step: str, rewrite: int | None = None) -> None:
+        """Show what a step (by id, or by name: the first of that name) changed, and perhaps one rewrite of it."""
+        self._steps.select(step, rewrite)
+
+    # --- one truth for the parts of the screen ---
+
+    def _announced(self, name: str, **args: Any) -> None:
+        """The stepper's part tells of a change: the other parts show the same session."""
+        if name == "changed":
+            session: Any = self._steps.model.session  # type: ignore[attr-defined]
+            if session is not self._model.session:
+                self._model = LayersModel(session)
+                self._keep_editors(session)
+        self.announce(name, **args)
+
+    def _keep_editors(self, session: Session) -> None:
+        """Editors whose schedule is no longer the session's are made anew when they are looked at."""
+        for kernel in list(self._editors):
+            if kernel not in session.kernels:
+                del self._editors[kernel]
+            elif session.schedule(kernel).fingerprint() != self._editors[kernel].schedule.fingerprint():
+                if kernel != self._given:
+                    del self._editors[kernel]
+
+    def _behind(self, kernel: str) -> None:
+        self._moved.add(kernel)
+        self.announce("changed")
+
+    def _following(self, command: Callable[[dict[str, Any]], Answer]) -> Callable[[dict[str, Any]], Answer]:
+        def run(args: dict[str, Any]) -> Answer:
+            self._follow()
+            return command(args)
+
+        return run
+
+    def _follow(self) -> None:
+        """Make the session of the schedules that cells have moved."""
+        for kernel in tuple(self._moved):
+            self._moved.discard(kernel)
+            self._take_over(kernel, self._editors[kernel].schedule)
+
+    def _take_over(self, kernel: str, schedule: Schedule) -> None:
+        made = self._model.session.edit(schedule={kernel: schedule.copy()})
+        last = schedule.moves.done[-1].code if schedule.moves.done else "sch.restart()"
+        self._steps.edits.go(SessionModel(made), last)
+
+    # --- schedules ---
+
+    def _scheduling(self, name: str) -> Callable[[dict[str, Any]], Answer]:
+        """A command of the schedule editor, for the kernel that is asked about; its moves become the session's."""
+
+        def run(args: dict[str, Any]) -> Answer:
+            kernel = argument(args, "kernel", str)
+            commands = self._editor(kernel)
+            before = commands.schedule.fingerprint()
+            answer = commands.table()[name](args)
+            self._moved.discard(kernel)
+            if commands.schedule.fingerprint() != before:
+                try:
+                    self._take_over(kernel, commands.schedule)
+                except WorkbenchError:
+                    commands.schedule.moves.back()
+                    self._moved.discard(kernel)
+                    raise
+            return answer
+
+        return run
+
+    def _editor(self, kernel: str) -> ScheduleCommands:
+        if kernel not in self._editors:
+            self._editors[kernel] = ScheduleCommands(self._model.session.schedule(kernel), lambda: None)
+        return self._editors[kernel]
+
+    # --- the whole ---
+
+    def _open(self, args: dict[str, Any]) -> Answer:
+        view = self._model.view()
+        facts = self._steps.edits.facts()
+        start = {"kernel": self._given, "editing": bool(self._given)}
+        return Answer(view.state, {**view.to_json(), **facts, "calls": self._steps.edits.calls, "start": start})
+
+    def _select(self, args: dict[str, Any]) -> Answer:
+        given = argument(args, "classes", list)[:_SELECTED_LIMIT]
+        self.selection = tuple(number for number in given if isinstance(number, int) and not isinstance(number, bool))
+        return Answer("")
+
+    def _measure(self, args: dict[str, Any]) -> Answer:
+        """A kernel's time on this machine, its rate and share of the peak."""
+        found = self._model.session.schedule(argument(args, "kernel", str)).measure()
+        return Answer("", {"text": str(found), "seconds": found.seconds, "share": found.share, "rate": found.rate})
