@@ -72,7 +72,7 @@ def test_the_tour_is_driven_in_jupyterlab(lab: LabServer, context) -> None:
     run_up_to(page, 0, cell_with("stepper.select("))
     steps = page.get_by_role("listbox", name="Steps")
     expect(steps.get_by_role("option", name="PackWeights")).to_have_attribute("aria-selected", "true", timeout=60_000)
-    expect(page.locator(".wb-pipeline ins.wb-line").first).to_be_visible()
+    expect(page.locator(".wb-workbench ins.wb-line").first).to_be_visible()
     drive_stepper(page, steps)
 
     run_up_to(page, cell_with("stepper.select(") + 1, editor_cell)
@@ -96,20 +96,20 @@ def drive_stepper(page: Page, steps: Locator) -> None:
     fuse = steps.get_by_role("option", name="FuseOps")
     fuse.click()
     expect(page.locator(".wb-count")).to_contain_text("52 rewrites")
-    shot(page, page.locator(".wb-pipeline"), "stepper-step")
+    shot(page, page.locator(".wb-workbench"), "screen-step")
     steps.focus()
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowRight")
     expect(page.locator(".wb-count")).to_have_text("rewrite 2 of 52")
     expect(page.locator(".wb-rule-name")).to_have_text("fuse")
     expect(page.locator(".wb-why")).to_contain_text("one loop nest")
-    shot(page, page.locator(".wb-pipeline"), "stepper-rewrite")
+    shot(page, page.locator(".wb-workbench"), "screen-rewrite")
     pending = steps.get_by_role("option", name="Codegen (not run yet)")
     expect(pending).to_be_visible()
     pending.click()
     expect(steps.get_by_role("option", name="Codegen (not run yet)")).to_have_count(0, timeout=90_000)
     expect(page.locator(".wb-diff")).to_be_visible()
-    shot(page, page.locator(".wb-pipeline"), "stepper-codegen")
+    shot(page, page.locator(".wb-workbench"), "screen-codegen")
 
 
 def drive_editor(page: Page) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from playwright.sync_api import Locator, expect
 import workbench as wb
 from tests.browser.harness import Harness
 from tests.driver.programs import small_session
+from tests.schedule.programs import plain_matmul
 from workbench import te
 from workbench.ui.workbench import Workbench
 
@@ -18,10 +20,11 @@ NETWORK = Path(__file__).parents[2] / "notebooks" / "data" / "efficientnet_lite0
 ROWS = 200
 
 
-def opened(harness: Harness, session: Any = None, dark: bool = False) -> Workbench:
+def opened(harness: Harness, session: Any = None, dark: bool = False, wait: bool = True) -> Workbench:
     screen = Workbench(session or small_session())
     harness.show(screen, dark)
-    expect(harness.page.locator(".wb-text-row").first).to_be_visible(timeout=30_000)
+    if wait:
+        expect(harness.page.locator(".wb-text-row").first).to_be_visible(timeout=30_000)
     return screen
 
 
@@ -117,6 +120,98 @@ def test_long_texts_are_windowed(harness: Harness) -> None:
     last = small_session().provenance.text(kernel, "asm").rstrip("\n").split("\n")[-1].strip()
     expect(pane(harness, "A").locator(".wb-text-row").last.locator(".wb-line")).to_contain_text(last)
     assert rows.count() <= ROWS
+
+
+@pytest.mark.slow
+def test_the_loop_program_of_a_network_is_windowed(harness: Harness) -> None:
+    """The difference of a step with thousands of changed lines holds at most 200 rows; what is in sight is there."""
+    opened(harness, wb.open(str(NETWORK)))
+    page = harness.page
+    page.get_by_role("listbox", name="Steps").get_by_role("option", name="Lower (").click()
+    rows = page.locator(".wb-diff .wb-row")
+    expect(rows.first).to_be_visible(timeout=30_000)
+    assert rows.count() <= ROWS
+    body = page.locator(".wb-diff .wb-window-body")
+    total = int(body.evaluate("box => box.firstElementChild.style.height").removesuffix("px")) // 19
+    assert total > 1_000, "the step changes more than is drawn"
+    for share in (0.3, 0.7, 1.0):
+        body.evaluate("(box, share) => { box.scrollTop = share * box.scrollHeight; }", share)
+        page.wait_for_timeout(50)
+        expect(page.locator(".wb-diff .wb-line", has_text=re.compile("^…$"))).to_have_count(0)
+        assert 0 < rows.count() <= ROWS
+
+
+@pytest.mark.parametrize("width", [1400, 1000, 640])
+def test_every_button_of_the_spine_is_in_sight(harness: Harness, width: int) -> None:
+    harness.page.set_viewport_size({"width": width, "height": 800})
+    opened(harness, wait=False)
+    page = harness.page
+    expect(page.locator(".wb-box").first).to_be_visible()
+    for button in page.locator(".wb-spine > button:visible, .wb-spine > .wb-group:visible").all():
+        box = button.bounding_box()
+        assert box is not None and box["x"] >= 0 and box["x"] + box["width"] <= width, button.text_content()
+    panes = page.locator(".wb-pane:visible")
+    expect(panes).to_have_count(2 if width > 1100 else 1)
+    if width <= 1100:
+        page.get_by_role("button", name="The other pane").click()
+        expect(page.get_by_role("region", name="pane B")).to_be_visible()
+    if width <= 700:
+        expect(page.get_by_role("listbox", name="Steps")).to_have_count(0)
+        page.get_by_role("button", name="The selection").click()
+        expect(page.get_by_role("complementary", name="The selection")).to_be_visible()
+
+
+def test_a_step_of_a_cell_and_a_move_of_its_schedule_are_seen(harness: Harness) -> None:
+    """A schedule that a cell holds too: what either side does, both show, and the session has it."""
+    sch = wb.schedule.Schedule(plain_matmul(64, 64, 64))
+    screen = Workbench(wb.open(sch), schedule=sch)
+    harness.show(screen)
+    page = harness.page
+    editor = page.get_by_role("group", name="Schedule editor")
+    expect(editor.get_by_role("treeitem")).to_have_count(4)
+    sch.split(sch.get_loops("C")[1], factors=[None, 16])
+    harness.push()
+    expect(editor.get_by_role("treeitem")).to_have_count(5)
+    expect(pane(harness, "B").locator(".wb-text-row", has_text="T.grid(4, 16)").first).to_be_visible()
+    assert (
+        screen.session.schedule("main" if "main" in screen.session.kernels else screen.session.kernels[0]).code()
+        == sch.code()
+    )
+    editor.get_by_role("button", name="Undo").click()
+    expect(editor.get_by_role("treeitem")).to_have_count(4)
+    assert not sch.moves.done and screen.schedule is sch
+    screen.select("Schedule")
+    harness.push()
+    expect(page.get_by_role("listbox", name="Steps").get_by_role("option", name="Schedule")).to_have_attribute(
+        "aria-selected", "true"
+    )
+
+
+def test_the_kernel_is_measured_and_the_python_is_there(harness: Harness) -> None:
+    screen = opened(harness)
+    page = harness.page
+    page.get_by_role("button", name="Measure").click()
+    expect(page.locator(".wb-run")).to_contain_text(re.compile("[µm]s"), timeout=20_000)
+    page.get_by_role("listbox", name="Steps").get_by_role("option", name="FuseOps").click()
+    page.get_by_role("button", name="Leave out").click()
+    harness.push()
+    expect(page.locator(".wb-last-call")).to_have_text("s = s.without('FuseOps')")
+    assert "FuseOps" not in screen.session.labels
+    page.get_by_role("button", name="Undo", exact=True).click()
+    harness.push()
+    expect(page.locator(".wb-last-call")).to_have_text("nothing changed yet")
+    assert "FuseOps" in screen.session.labels
+
+
+def test_directives_of_assembly_are_hidden_until_asked_for(harness: Harness) -> None:
+    opened(harness)
+    page = harness.page
+    chip(harness, "Assembly").click()
+    lines = pane(harness, "A").locator(".wb-line")
+    expect(lines.filter(has_text=re.compile(r"^\s*mov|^\s*v")).first).to_be_visible()
+    expect(lines.filter(has_text=re.compile(r"^\s*\.(text|file|cfi)"))).to_have_count(0)
+    page.keyboard.press(".")
+    expect(lines.filter(has_text=re.compile(r"^\s*\.(text|file|cfi)")).first).to_be_visible()
 
 
 def test_tensor_expressions_have_the_layers_below_the_graph(harness: Harness) -> None:

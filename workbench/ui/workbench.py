@@ -173,7 +173,7 @@ class Workbench(Screen):
     def _open(self, args: dict[str, Any]) -> Answer:
         view = self._model.view()
         facts = self._steps.edits.facts()
-        start = {"kernel": self._given, "editing": bool(self._given)}
+        start = {"kernel": self._given, "editing": bool(self._given), "step": self._steps.selected_step}
         return Answer(view.state, {**view.to_json(), **facts, "calls": self._steps.edits.calls, "start": start})
 
     def _select(self, args: dict[str, Any]) -> Answer:

@@ -197,8 +197,10 @@ def _noise(lines: tuple[str, ...], language: str) -> tuple[int, ...]:
 
 
 def _is_directive(line: str) -> bool:
-    """An assembler directive or an empty line; labels are none."""
-    return not line or (line.startswith(".") and not line.split("#", 1)[0].rstrip().endswith(":"))
+    """An assembler directive, a label that no instruction names, or an empty line."""
+    if not line.startswith("."):
+        return not line
+    return not line.split("#", 1)[0].rstrip().endswith(":") or line.startswith((".Ltmp", ".Lfunc_"))
 
 
 def _is_metadata(line: str) -> bool:

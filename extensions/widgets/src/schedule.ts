@@ -209,12 +209,20 @@ function Tree({ store }: { store: ScheduleStore }) {
   const tree = useRef<HTMLDivElement>(null);
   useFocus(store, tree);
   useEffect(() => {
-    tree.current?.querySelector("[aria-selected=true] > .wb-box-head")?.scrollIntoView({ block: "nearest", inline: "nearest" });
+    reveal(tree.current, tree.current?.querySelector("[aria-selected=true] > .wb-box-head"));
   }, [store.selected]);
   return html`<div class="wb-tree" role="tree" aria-label="Loop tree" tabindex="0" ref=${tree}
       aria-activedescendant=${store.selected ? nodeId(store.selected) : undefined}>
     ${(store.view?.tree ?? []).map((node) => html`<${Box} key=${node.id} node=${node} store=${store} />`)}
   </div>`;
+}
+
+/** Scroll up or down until the head is in sight; deep boxes are wide, and sideways their names would go out of it. */
+function reveal(tree: HTMLElement | null, head: Element | null | undefined): void {
+  if (!tree || !head) return;
+  const [outer, inner] = [tree.getBoundingClientRect(), head.getBoundingClientRect()];
+  if (inner.top < outer.top) tree.scrollTop -= outer.top - inner.top;
+  else if (inner.bottom > outer.bottom) tree.scrollTop += inner.bottom - outer.bottom;
 }
 
 const nodeId = (id: string) => `wb-node-${id}`;

@@ -61,7 +61,7 @@ export interface KernelView { name: string; operations: number; share: number; c
 export interface WorkbenchView {
   version: number; state: string; title: string; layers: LayerView[]; kernels: KernelView[];
   /** How much can be undone; the lines of Python that led here; what the screen was opened for. */
-  undo: number; redo: number; calls: string[]; start: { kernel: string; editing: boolean };
+  undo: number; redo: number; calls: string[]; start: { kernel: string; editing: boolean; step: string };
 }
 export interface MeasureView { text: string; seconds: number; share: number; rate: number }
 export interface PaneView { layer: string; kernel: string; language: string; text: TextView; call: string; hidden: number[] }

@@ -80,6 +80,7 @@ export class WorkbenchStore extends BaseStore {
     if (view.start.editing) this.panes = [pane("schedule", "editor"), pane("tir", "text")];
     else this.panes = graph ? [pane(graph, "graph"), pane("schedule", "text")] : [pane("schedule", "text"), pane("asm", "text")];
     this.kernel = view.start.kernel;
+    if (view.start.step) this.panes[0].mode = "changes"; // a cell has selected a step
   }
 
   /** What is shown where the session has no such layer any more. */

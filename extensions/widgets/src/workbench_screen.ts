@@ -54,7 +54,7 @@ export function WorkbenchScreen({ store }: { store: WorkbenchStore }) {
     "mod+shift+z": () => store.turnBack("redo"),
     "?": () => store.set(() => (store.help = !store.help)),
   });
-  return html`<div class=${`wb wb-workbench ${store.drawer ? `wb-with-${store.drawer}` : ""}`} data-lm-suppress-shortcuts="true" role="group"
+  return html`<div class=${`wb wb-workbench ${store.drawer ? `wb-with-${store.drawer}` : ""} ${store.panes[store.focused].mode === "editor" ? "wb-editing" : ""}`} data-lm-suppress-shortcuts="true" role="group"
       aria-label="Workbench" onKeyDown=${keys}>
     <${Spine} store=${store} />
     ${store.problem && html`<${Problem} error=${store.problem} close=${() => store.set(() => (store.problem = null))} />`}
