@@ -268,3 +268,34 @@ def test_a_cell_that_assigns_another_session_redraws_the_screen(harness: Harness
     expect(chip(harness, "Fused")).to_have_count(0)
     expect(chip(harness, "Relay")).to_contain_text("✎")
     expect(harness.page.locator(".wb-text-row").first).to_be_visible()
+
+
+def test_a_step_taken_back_is_compared_with_the_branch_before(harness: Harness) -> None:
+    """Old and new assembly side by side, both measured; the better one is gone back to."""
+    sch = wb.schedule.Schedule(plain_matmul(64, 64, 64))
+    block = sch.get_block("C")
+    i, j, k = sch.get_loops(block)
+    sch.reorder(i, k, j)
+    sch.vectorize(j)
+    screen = Workbench(wb.open(sch))
+    harness.show(screen)
+    page = harness.page
+    expect(pane(harness, "B").locator(".wb-text-row").first).to_be_visible()
+    before = screen.session
+    pane(harness, "A").get_by_role("button", name="Editor").click()
+    page.get_by_role("group", name="Schedule editor").get_by_role("button", name="Undo").click()
+    harness.wait_until(lambda: screen.session is not before, "the step is taken back")
+    harness.push()
+    asm = pane(harness, "B")
+    asm.get_by_role("button", name="Compare").click()
+    expect(
+        asm.locator("del.wb-line", has_text="ymm").or_(asm.locator("del.wb-line", has_text="zmm")).first
+    ).to_be_visible()
+    asm.get_by_role("button", name="Measure both").click()
+    expect(asm.get_by_role("status")).to_contain_text(re.compile(r"[µm]s → .*[µm]s"), timeout=20_000)
+    branch = page.get_by_role("combobox", name="Branch", exact=True).first
+    branch.select_option(index=list(before.branches).index(before) if before in list(before.branches) else 1)
+    harness.wait_until(lambda: len(screen.session.schedule("main").moves.done) == 2, "the branch before is shown")
+    harness.push()
+    assert screen.session.schedule("main").code() == before.schedule("main").code()
+    expect(page.locator(".wb-last-call")).to_contain_text("s.branches[")

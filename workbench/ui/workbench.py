@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from workbench.core.errors import WorkbenchError
+from workbench.ui.branches import BranchCommands
 from workbench.ui.layers import LayerCommands
 from workbench.ui.pipeline import PipelineCommands
 from workbench.ui.protocol import Answer, argument
@@ -38,6 +39,7 @@ class Workbench(Screen):
         self._steps = PipelineCommands(SessionModel(session), self._announced)
         self._model = LayersModel(session)
         self._looking = LayerCommands(lambda: self._model)
+        self._branches = BranchCommands(lambda: self._model, self._go)
         self.selection: tuple[int, ...] = ()
         self._editors: dict[str, ScheduleCommands] = {}
         """Of this session's kernels, by name."""
@@ -48,6 +50,7 @@ class Workbench(Screen):
             self._editors[self._given] = ScheduleCommands(schedule, lambda: self._behind(self._given))
         commands = {
             **self._looking.table(),
+            **self._branches.table(),
             **{f"pipeline.{name}": command for name, command in self._steps.table().items()},
             **{f"schedule.{name}": self._scheduling(name) for name in _SCHEDULING},
             "open": self._open,
@@ -69,7 +72,10 @@ class Workbench(Screen):
     def session(self, session: Session) -> None:
         self._editors.clear()
         self._moved.clear()
-        self._steps.edits.go(SessionModel(session), "# another session, from a cell")
+        self._go(session, "# another session, from a cell")
+
+    def _go(self, session: Session, call: str) -> None:
+        self._steps.edits.go(SessionModel(session), call)
 
     @property
     def schedule(self) -> Schedule:
@@ -139,7 +145,7 @@ class Workbench(Screen):
     def _take_over(self, kernel: str, schedule: Schedule) -> None:
         made = self._model.session.edit(schedule={kernel: schedule.copy()})
         last = schedule.moves.done[-1].code if schedule.moves.done else "sch.restart()"
-        self._steps.edits.go(SessionModel(made), last)
+        self._go(made, last)
 
     # --- schedules ---
 
@@ -174,7 +180,8 @@ class Workbench(Screen):
         view = self._model.view()
         facts = self._steps.edits.facts()
         start = {"kernel": self._given, "editing": bool(self._given), "step": self._steps.selected_step}
-        return Answer(view.state, {**view.to_json(), **facts, "calls": self._steps.edits.calls, "start": start})
+        told = {**view.to_json(), **facts, **self._branches.facts()}
+        return Answer(view.state, {**told, "calls": self._steps.edits.calls, "start": start})
 
     def _select(self, args: dict[str, Any]) -> Answer:
         given = argument(args, "classes", list)[:_SELECTED_LIMIT]
@@ -183,5 +190,7 @@ class Workbench(Screen):
 
     def _measure(self, args: dict[str, Any]) -> Answer:
         """A kernel's time on this machine, its rate and share of the peak."""
-        found = self._model.session.schedule(argument(args, "kernel", str)).measure()
+        number = argument(args, "number", int, None)
+        session = self._model.session if number is None else self._model.session.branches[number]
+        found = session.schedule(argument(args, "kernel", str)).measure()
         return Answer("", {"text": str(found), "seconds": found.seconds, "share": found.share, "rate": found.rate})

@@ -122,16 +122,19 @@ class LayersModel:
 
     def pane(self, layer: str, kernel: str = "") -> PaneView:
         """A layer's text, the first lines of it.  Raises `WorkbenchError` for a layer or kernel that is not there."""
-        shown = self._layer(layer, kernel)
-        lines = _lines(shown)
+        lines = self.text(layer, kernel)
         named = "" if layer in ("onnx", *GRAPHS) else kernel
         text = TextView(len(lines), (Chunk(0, lines[:_FIRST]),) if lines else ())
         language = LANGUAGES.get(layer, "python")
         return PaneView(layer, named, language, text, self._call(layer, kernel), _noise(lines, language))
 
+    def text(self, layer: str, kernel: str = "") -> tuple[str, ...]:
+        """All lines of a layer."""
+        return _lines(self._layer(layer, kernel))
+
     def lines(self, layer: str, kernel: str, start: int, count: int) -> Chunk:
         """Further lines of a layer."""
-        return Chunk(start, _lines(self._layer(layer, kernel))[start : start + count])
+        return Chunk(start, self.text(layer, kernel)[start : start + count])
 
     def links(self, kernel: str) -> LinkView:
         """What links the lines of all layers, for one kernel."""
@@ -139,13 +142,13 @@ class LayersModel:
 
     def graph(self, layer: str, opened: tuple[str, ...] = ()) -> GraphView:
         """The imported or the fused graph, laid out, with the classes of its boxes."""
-        self._require(layer, [name for name in self._names() if name in GRAPHS])
+        self._require(layer, [name for name in self.names() if name in GRAPHS])
         step = self._graph_step(layer)
         main = self.session.step(step).stage.module["main"]
         return graph_view(main, opened, self.session.provenance.links.of_graph(step))
 
     def _layer(self, layer: str, kernel: str) -> Layer:
-        self._require(layer, self._names())
+        self._require(layer, self.names())
         links, plan, labels = self.session.provenance.links, self.session.plan, self.session.labels
         if layer == "onnx":
             return links.onnx
@@ -155,7 +158,8 @@ class LayersModel:
             return links.native(_NATIVE[layer], kernel)
         return links.loops(labels[plan.kernel_step() if layer == "te" else plan.loop_step()], kernel)
 
-    def _names(self) -> list[str]:
+    def names(self) -> list[str]:
+        """The layers that the session has."""
         return [layer.name for layer in self.session.layers]
 
     def _require(self, layer: str, names: list[str]) -> None:

@@ -24,7 +24,7 @@ function Kernels({ store }: { store: WorkbenchStore }) {
 }
 
 function Kernel({ store, kernel, most }: { store: WorkbenchStore; kernel: KernelView; most: number }) {
-  const measured = store.measured.get(kernel.name);
+  const measured = store.time(kernel.name);
   return html`<div id=${`wb-kernel-${kernel.name}`} class="wb-item" role="option" aria-selected=${kernel.name === store.kernel}
       title=${kernel.name} onClick=${() => store.choose(kernel.name)}>
     <span class="wb-name wb-kernel-name"><bdi>${kernel.name}</bdi></span>

@@ -1,5 +1,6 @@
 // A pane: one layer, drawn, as text, as what a step changed, or in its editor.
 import { useLayoutEffect, useRef } from "preact/hooks";
+import { ComparePane } from "./compare";
 import { GraphPane } from "./graph_pane";
 import { NONE, meets } from "./links";
 import { html } from "./parts";
@@ -11,7 +12,7 @@ import { OF_THE_MODEL, modes, placeOf, type Mode, type Pane, type WorkbenchStore
 
 const MODES: Record<Mode, [title: string, help: string]> = {
   graph: ["Graph", "Draw it (g)"], text: ["Text", "Read it (i)"], changes: ["Changes", "What the selected step changed (d)"],
-  editor: ["Editor", "Edit the schedule (e)"],
+  compare: ["Compare", "Beside another branch: the one before the last change (b)"], editor: ["Editor", "Edit the schedule (e)"],
 };
 
 export function PaneView({ store, at }: { store: WorkbenchStore; at: 0 | 1 }) {
@@ -33,6 +34,7 @@ export function PaneView({ store, at }: { store: WorkbenchStore; at: 0 | 1 }) {
     <${PaneHead} store=${store} at=${at} pane=${pane} title=${title} />
     ${pane.mode === "editor" ? html`<${ScheduleScreen} key=${store.kernel} store=${store.editor} />`
       : pane.mode === "changes" ? html`<${Detail} store=${store.steps} />`
+      : pane.mode === "compare" ? html`<${ComparePane} store=${store} layer=${pane.layer} />`
       : pane.mode === "graph" ? html`<${GraphPane} store=${store} at=${at} />`
       : html`<${TextPane} store=${store} at=${at} pane=${pane} label=${label} />`}
   </section>`;

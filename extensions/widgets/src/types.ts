@@ -61,7 +61,11 @@ export interface KernelView { name: string; operations: number; share: number; c
 export interface WorkbenchView {
   version: number; state: string; title: string; layers: LayerView[]; kernels: KernelView[];
   /** How much can be undone; the lines of Python that led here; what the screen was opened for. */
-  undo: number; redo: number; calls: string[]; start: { kernel: string; editing: boolean; step: string };
+  undo: number; redo: number; calls: string[]; branches: [number: number, told: string][]; branch: number;
+  start: { kernel: string; editing: boolean; step: string };
+}
+export interface ComparedView {
+  layer: string; kernel: string; language: string; before: TextView; after: TextView; hunks: Hunk[]; removed: number; added: number;
 }
 export interface MeasureView { text: string; seconds: number; share: number; rate: number }
 export interface PaneView { layer: string; kernel: string; language: string; text: TextView; call: string; hidden: number[] }

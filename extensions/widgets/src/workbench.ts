@@ -1,18 +1,19 @@
 // The state of the screen: what its two panes show, what is selected, what has been fetched.
-import { Lines } from "./diff";
+import { add, type Compared } from "./compare";
+import { Lines, PAGE as DIFF_PAGE, Shown as ShownDifference, type Row } from "./diff";
 import { Links, NONE, lineCount, meets, type Classes } from "./links";
 import { PipelineStore } from "./pipeline";
 import { ScheduleStore } from "./schedule";
 import { BaseStore } from "./store";
-import type { Chunk, GraphView, Host, KernelView, LayerView, LinkView, MeasureView, PaneView, WorkbenchView } from "./types";
+import type { Chunk, ComparedView, GraphView, Host, KernelView, LayerView, LinkView, MeasureView, PaneView, WorkbenchView } from "./types";
 import type { Range } from "./window";
 
 const PAGE = 400;
 export const GRAPHS = ["relay", "fused"];
 export const OF_THE_MODEL = ["onnx", ...GRAPHS];
 
-/** How a pane shows its layer: drawn, as text, what the selected step changed, the schedule's editor. */
-export type Mode = "graph" | "text" | "changes" | "editor";
+/** How a pane shows its layer: drawn, as text, what the selected step changed, the schedule's editor, beside another branch. */
+export type Mode = "graph" | "text" | "changes" | "editor" | "compare";
 export interface Shown { lines: Lines; language: string; call: string; hidden: number[]; visible: number[] | null }
 export interface Pane { layer: string; mode: Mode; active: number; goal: { line: number } | null }
 
@@ -27,7 +28,10 @@ export class WorkbenchStore extends BaseStore {
   /** What is open below the panes, and beside them where the screen is narrow. */
   strip: "" | "python" | "problem" = "";
   drawer: "" | "outline" | "inspector" = "";
+  /** By branch and kernel. */
   measured = new Map<string, MeasureView>();
+  /** The branch that panes compare with: the one shown before this one. */
+  against = 0;
   measuring = false;
   readonly steps: PipelineStore;
   selected: Classes = NONE;
@@ -38,6 +42,7 @@ export class WorkbenchStore extends BaseStore {
   private texts = new Map<string, Shown>();
   private graphs = new Map<string, GraphView>();
   private tables = new Map<string, Links>();
+  private compared = new Map<string, Compared>();
   private asked = new Set<string>();
 
   private editors = new Map<string, ScheduleStore>();
@@ -62,8 +67,9 @@ export class WorkbenchStore extends BaseStore {
     this.graphs.clear();
     this.tables.clear();
     this.asked.clear();
-    this.measured.clear();
+    this.compared.clear();
     this.kernels = [];
+    if (this.view && this.view.branch !== view.branch) this.against = this.view.branch;
     this.set(() => {
       this.view = view;
       if (!this.begun) this.begin(view, names);
@@ -114,6 +120,7 @@ export class WorkbenchStore extends BaseStore {
     void this.loadKernels().then(() => {
       for (const shown of this.panes) if (shown.mode === "text") void this.loadText(shown.layer);
       if (this.panes.some((shown) => shown.mode === "changes")) this.steps.wake();
+      for (const shown of this.panes) if (shown.mode === "compare") void this.loadCompared(shown.layer);
       if (this.layer("onnx")) void this.loadText("onnx"); // the ladder names its nodes
       void this.loadLinks();
     });
@@ -229,14 +236,65 @@ export class WorkbenchStore extends BaseStore {
     if (this.view?.[what]) this.steps.turn(what);
   }
 
-  /** Run the kernel on this machine. */
-  measure = (): Promise<void> => this.attempt(async () => {
+  /** Run the kernel on this machine, of the branch shown or of another. */
+  measure = (branch = this.view?.branch ?? 0): Promise<void> => this.attempt(async () => {
     const kernel = this.kernel;
     if (!kernel || this.measuring) return;
     this.set(() => (this.measuring = true));
-    const found = await this.connection.request("measure", { kernel }).finally(() => this.set(() => (this.measuring = false)));
-    this.set(() => this.measured.set(kernel, found.view as MeasureView));
+    const found = await this.connection.request("measure", { kernel, number: branch }).finally(() => this.set(() => (this.measuring = false)));
+    this.set(() => this.measured.set(`${branch} ${kernel}`, found.view as MeasureView));
   });
+
+  /** What was measured of a kernel of the branch shown. */
+  time(kernel: string): MeasureView | undefined {
+    return this.measured.get(`${this.view?.branch ?? 0} ${kernel}`);
+  }
+
+  // --- branches ---
+
+  goTo = (number: number): Promise<void> => this.attempt(async () => {
+    await this.connection.request("branch", { number }, "change");
+    this.set(() => { this.acted++; });
+    await this.open();
+  });
+
+  compareWith(number: number): void {
+    this.set(() => { this.against = number; this.compared.clear(); });
+    this.load();
+  }
+
+  comparison(layer: string): Compared | undefined {
+    return this.compared.get(this.key(layer));
+  }
+
+  measureBoth = async (): Promise<void> => {
+    await this.measure(this.against);
+    await this.measure();
+  };
+
+  private loadCompared(layer: string): Promise<void> {
+    const key = this.key(layer);
+    if (this.compared.has(key)) return Promise.resolve();
+    return this.once(`compare ${key}`, async () => {
+      const number = this.against;
+      const kernel = OF_THE_MODEL.includes(layer) ? "" : this.kernel;
+      const view = (await this.connection.request("compare", { layer, kernel, number })).view as ComparedView;
+      if (number === this.against) this.set(() => this.compared.set(key, { view, shown: new ShownDifference(view), number }));
+    });
+  }
+
+  /** Rows of a comparison came into sight: fetch the lines that are not here. */
+  seenCompared(layer: string, rows: Row[]): void {
+    const found = this.comparison(layer);
+    if (!found) return;
+    for (const [side, , start] of found.shown.missing(rows)) {
+      void this.attempt(async () => {
+        const args = { layer, kernel: found.view.kernel, start, count: DIFF_PAGE, number: found.number };
+        const chunk = (await this.connection.request(side === "before" ? "beside" : "lines", args)).view as Chunk;
+        this.set(() => add(found, side, chunk));
+      });
+    }
+  }
 
   /** The numbers of the lines that a pane shows; null for all of them. */
   visible(layer: string): number[] | null {
@@ -323,9 +381,9 @@ function pane(layer: string, mode: Mode): Pane {
 
 /** How a layer can be shown, the usual way first. */
 export function modes(layer: string): Mode[] {
-  if (GRAPHS.includes(layer)) return ["graph", "text", "changes"];
-  if (layer === "schedule") return ["text", "editor", "changes"];
-  return layer === "onnx" ? ["text"] : ["text", "changes"];
+  if (GRAPHS.includes(layer)) return ["graph", "text", "changes", "compare"];
+  if (layer === "schedule") return ["text", "editor", "changes", "compare"];
+  return layer === "onnx" ? ["text"] : ["text", "changes", "compare"];
 }
 
 /** The numbers below `total` outside of stretches [first, count, ...]. */

@@ -20,6 +20,7 @@ const KEY_ROWS: [string, string][] = [
   ["x a", "run without this step, add a pass after it"],
   ["c s", "only steps that changed the program; one column or two"],
   [".", "every line of assembly and LLVM"],
+  ["b", "beside another branch"],
   ["m", "measure the kernel"],
   ["Ctrl-Z Ctrl-Shift-Z", "undo, redo a change"],
   ["?", "this sheet"],
@@ -38,6 +39,7 @@ export function WorkbenchScreen({ store }: { store: WorkbenchStore }) {
     i: () => store.turn("text"),
     d: () => store.turn("changes"),
     e: () => store.edit(changing(store)),
+    b: () => store.turn("compare"),
     m: () => void store.measure(),
     x: () => { if (changing(store)) void steps.leaveOut(); },
     a: () => { if (changing(store)) void steps.choosePass(); },
@@ -83,7 +85,7 @@ function along(store: WorkbenchStore, by: number): void {
 
 function Spine({ store }: { store: WorkbenchStore }) {
   const view = store.view;
-  const measured = store.measured.get(store.kernel);
+  const measured = store.time(store.kernel);
   const drawer = (what: "outline" | "inspector") => store.set(() => (store.drawer = store.drawer === what ? "" : what));
   return html`<header class="wb-head wb-spine">
     <button class="wb-button wb-narrow" aria-expanded=${store.drawer === "outline"} aria-label="Outline" title="Outline" onClick=${() => drawer("outline")}>☰</button>
@@ -93,6 +95,9 @@ function Spine({ store }: { store: WorkbenchStore }) {
     </nav>
     ${store.busy && html`<span class="wb-busy" role="status">kernel busy</span>`}
     <span class="wb-space"></span>
+    ${(view?.branches.length ?? 0) > 1 && html`<select class="wb-select wb-branch" aria-label="Branch" title="Branches: every plan tried on this import"
+      value=${String(view!.branch)} onChange=${(event: Event) => void store.goTo(Number((event.target as HTMLSelectElement).value))}>
+      ${view!.branches.map(([number, told]) => html`<option value=${String(number)}>${number}: ${told}</option>`)}</select>`}
     <span class="wb-group">
       <button class="wb-button" aria-label="Undo" title="Undo the last change (Ctrl-Z)" disabled=${!view?.undo} onClick=${() => store.turnBack("undo")}>↶</button>
       <button class="wb-button" aria-label="Redo" title="Redo (Ctrl-Shift-Z)" disabled=${!view?.redo} onClick=${() => store.turnBack("redo")}>↷</button>

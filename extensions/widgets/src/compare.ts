@@ -1,0 +1,35 @@
+// A layer of another branch beside that of the session shown.
+import { PAGE, Shown, type Row } from "./diff";
+import { DiffPane } from "./diffpane";
+import { html, plural } from "./parts";
+import type { Chunk, ComparedView } from "./types";
+import type { WorkbenchStore } from "./workbench";
+
+export interface Compared { view: ComparedView; shown: Shown; number: number }
+
+export function ComparePane({ store, layer }: { store: WorkbenchStore; layer: string }) {
+  const found = store.comparison(layer);
+  const branches = store.view?.branches ?? [];
+  const other = store.against;
+  const times = [other, store.view?.branch ?? 0].map((branch) => store.measured.get(`${branch} ${store.kernel}`)?.text.split(",")[0] ?? "not measured");
+  return html`<div class="wb-detail">
+    <div class="wb-edit-head">
+      <label>before <select class="wb-select" aria-label="Branch to compare with" value=${String(other)}
+        onChange=${(event: Event) => store.compareWith(Number((event.target as HTMLSelectElement).value))}>
+        ${branches.map(([number, told]) => html`<option value=${String(number)}>${number}: ${told}</option>`)}</select></label>
+      ${found && html`<span class="wb-muted">${plural(found.view.removed, "line")} less, ${plural(found.view.added, "line")} more</span>`}
+      <span class="wb-muted" role="status">${times[0]} → ${times[1]}</span>
+      <button class="wb-button" disabled=${store.measuring || !store.kernel} title="Measure the kernel in both branches" onClick=${() => void store.measureBoth()}>Measure both</button>
+    </div>
+    ${found ? html`<${DiffPane} key=${`${layer} ${found.number}`} rows=${found.shown.rows} split=${store.steps.split} language=${found.view.language}
+        seen=${(rows: Row[]) => store.seenCompared(layer, rows)}
+        open=${(row: Row & { kind: "fold" }) => store.set(() => found.shown.open(row.after, Math.min(row.count, PAGE)))} />`
+      : html`<div class="wb-wait">…</div>`}
+  </div>`;
+}
+
+/** Add lines that came to the side that lacks them. */
+export function add(found: Compared, side: "before" | "after", chunk: Chunk): void {
+  found.shown[side].add(chunk.start, chunk.lines);
+  found.shown.changed();
+}

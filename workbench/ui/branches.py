@@ -1,0 +1,65 @@
+"""Commands on the branches of a session: which there are, going to one, a layer of one beside the same of another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+from workbench.core.errors import WorkbenchError
+from workbench.ui.protocol import Answer, argument
+from workbench.views.compared import compared
+from workbench.views.layers import LayersModel
+
+if TYPE_CHECKING:
+    from workbench.driver.session import Session
+
+_MOST: Final = 100
+"""Branches that are listed: the latest."""
+
+
+class BranchCommands:
+    """The commands; `go(session, call)` shows another session."""
+
+    def __init__(self, shown: Callable[[], LayersModel], go: Callable[[Session, str], object]) -> None:
+        self._shown, self._go = shown, go
+        self._other: LayersModel | None = None
+        """The branch that was compared with last."""
+
+    def table(self) -> dict[str, Callable[[dict[str, Any]], Answer]]:
+        """The commands by name."""
+        return {"branch": self._branch, "compare": self._compare, "beside": self._beside}
+
+    def facts(self) -> dict[str, Any]:
+        """The branches by number, each in a line, and the one that is shown."""
+        branches = self._shown().session.branches
+        lines = str(branches).split("\n")
+        here = next((number for number, line in enumerate(lines) if line.startswith("*")), len(lines) - 1)
+        first = max(0, len(lines) - _MOST)
+        told = [[number, lines[number][2:].split("  ", 1)[-1]] for number in range(first, len(lines))]
+        return {"branches": told, "branch": here}
+
+    def _branch(self, args: dict[str, Any]) -> Answer:
+        number = argument(args, "number", int)
+        session = self._numbered(number).session
+        self._go(session, f"s = s.branches[{number}]")
+        return Answer("")
+
+    def _compare(self, args: dict[str, Any]) -> Answer:
+        """A layer of the branch `number` beside that of the session shown."""
+        other = self._numbered(argument(args, "number", int))
+        layer, kernel = argument(args, "layer", str), argument(args, "kernel", str, "")
+        return Answer("", compared(other, self._shown(), layer, kernel))
+
+    def _beside(self, args: dict[str, Any]) -> Answer:
+        """Further lines of a layer of the branch `number`."""
+        other = self._numbered(argument(args, "number", int))
+        start, count = argument(args, "start", int), argument(args, "count", int)
+        if start < 0 or not 0 < count <= 2_000:
+            raise WorkbenchError("E-UI-ARGUMENT", "lines out of reach", found=f"start={start}, count={count}")
+        return Answer("", other.lines(argument(args, "layer", str), argument(args, "kernel", str, ""), start, count))
+
+    def _numbered(self, number: int) -> LayersModel:
+        session = self._shown().session.branches[number]
+        if self._other is None or self._other.session.plan != session.plan:
+            self._other = LayersModel(session)
+        return self._other
