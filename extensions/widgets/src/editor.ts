@@ -47,6 +47,7 @@ export function Editor({ text, refused, apply, changed, close }: Shape) {
   useEffect(() => {
     const made = new EditorView({ parent: place.current!, state: state(text, actions) });
     view.current = made;
+    made.scrollDOM.tabIndex = 0; // long lines are scrolled by keys too
     made.focus();
     return () => made.destroy();
   }, [text]);

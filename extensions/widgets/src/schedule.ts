@@ -312,7 +312,7 @@ function Primitive({ primitive, store }: { primitive: PrimitiveView; store: Sche
     ${open && html`<${Form} primitive=${primitive} nodes=${store.nodes} values=${store.values} busy=${store.working}
       change=${(name: string, value: unknown) => store.set(() => (store.values = { ...store.values, [name]: value }))}
       apply=${() => store.apply(primitive)} />`}
-    ${open && rest.length > 0 && html`<pre class="wb-doc wb-sketch">${rest.join("\n\n")}</pre>`}
+    ${open && rest.length > 0 && html`<pre class="wb-doc wb-sketch" tabindex="0">${rest.join("\n\n")}</pre>`}
   </div>`;
 }
 
