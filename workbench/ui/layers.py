@@ -27,6 +27,7 @@ class LayerCommands:
             "lines": self._lines,
             "links": self._links,
             "graph": self._graph,
+            "place": self._place,
         }
 
     def _kernels(self, args: dict[str, Any]) -> Answer:
@@ -51,3 +52,7 @@ class LayerCommands:
     def _graph(self, args: dict[str, Any]) -> Answer:
         opened = tuple(str(one) for one in argument(args, "opened", list, [])[:_OPENED_LIMIT])
         return Answer("", self._shown().graph(argument(args, "layer", str), opened))
+
+    def _place(self, args: dict[str, Any]) -> Answer:
+        layer, kernel, line = argument(args, "layer", str), argument(args, "kernel", str), argument(args, "line", int)
+        return Answer("", self._shown().place(layer, kernel, line))

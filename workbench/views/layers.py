@@ -12,9 +12,11 @@ from ..analysis.operations import flops
 from ..core.errors import WorkbenchError, nearest
 from ..driver.layers import GLYPHS
 from ..driver.links import Layer
+from ..driver.trips import trips
 from .graph import graph_view
 from .graph_view import GraphView
-from .links import LinkView, link_table
+from .links import LinkView, link_table, runs
+from .places import PlaceView, place_of
 from .schema import SCHEMA_VERSION, Chunk, TextView, View
 
 if TYPE_CHECKING:
@@ -81,6 +83,8 @@ class PaneView(View):
     """The same in Python."""
     hidden: tuple[int, ...] = ()
     """Stretches of lines that say nothing of what is computed (directives, metadata): first, count, first, count ..."""
+    trips: tuple[int, ...] = ()
+    """How often the statements of lines are run in one call: lines, times, lines, times ...; empty where not counted."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +130,13 @@ class LayersModel:
         named = "" if layer in ("onnx", *GRAPHS) else kernel
         text = TextView(len(lines), (Chunk(0, lines[:_FIRST]),) if lines else ())
         language = LANGUAGES.get(layer, "python")
-        return PaneView(layer, named, language, text, self._call(layer, kernel), _noise(lines, language))
+        counted = runs(trips(self.session.provenance, kernel, _NATIVE[layer])) if layer in _NATIVE else ()
+        return PaneView(layer, named, language, text, self._call(layer, kernel), _noise(lines, language), counted)
+
+    def place(self, layer: str, kernel: str, line: int) -> PlaceView:
+        """Where a line (from 1) of a kernel's loops, LLVM or assembly comes from."""
+        self._require(layer, list(_NATIVE))
+        return place_of(self.session, kernel, layer, line)
 
     def text(self, layer: str, kernel: str = "") -> tuple[str, ...]:
         """All lines of a layer."""

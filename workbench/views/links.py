@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ from ..relay.ir.expr import Call
 from .schema import SCHEMA_VERSION, View
 
 if TYPE_CHECKING:
-    from ..driver.links import Layer, Links
+    from ..driver.links import Links
 
 Runs = tuple[int, ...]
 
@@ -41,19 +41,19 @@ def link_table(links: Links, kernel: str) -> LinkView:
     """The table of a kernel.  Raises `WorkbenchError` for one that is not there."""
     layers = links.layers(kernel)
     numbers: dict[frozenset[int], int] = {frozenset(): 0}
-    runs = {name: _runs(layer, numbers) for name, layer in layers.items()}
+    linked = {
+        name: runs(numbers.setdefault(held, len(numbers)) for held in layer.lines) for name, layer in layers.items()
+    }
     own = layers["tir"].every
     named = zip(sorted(own), links.things(own), strict=True)
     names = {number: _named(thing) for number, thing in named}
     calls = tuple(tuple(sorted(links.at(site.number))) for site in links.sites if site.kernel == kernel)
-    return LinkView(kernel, tuple(tuple(sorted(held)) for held in numbers), runs, names, calls)
+    return LinkView(kernel, tuple(tuple(sorted(held)) for held in numbers), linked, names, calls)
 
 
-def _runs(layer: Layer, numbers: dict[frozenset[int], int]) -> Runs:
-    found: list[int] = []
-    for held, lines in groupby(layer.lines):
-        found += (sum(1 for _ in lines), numbers.setdefault(held, len(numbers)))
-    return tuple(found)
+def runs(values: Iterable[int]) -> Runs:
+    """Numbers as stretches of equal ones: a count, then the number."""
+    return tuple(item for value, equal in groupby(values) for item in (sum(1 for _ in equal), value))
 
 
 def _named(thing: object) -> str:

@@ -21,7 +21,7 @@ function Drawing({ store, at, graph }: { store: WorkbenchStore; at: 0 | 1; graph
         onKeyDown=${onEnter(() => store.open_group(frame.id))}>− ${frame.title}</text></g>`)}
     ${graph.edges.map((edge) => html`<g class="wb-edge"><path d=${curve(edge.points)} /><path class="wb-tip" d=${tip(edge.points)} />
       <text x=${edge.x} y=${edge.y + 3}>${edge.label}</text></g>`)}
-    ${graph.boxes.map((box) => html`<${Box} key=${box.id} store=${store} at=${at} box=${box} />`)}
+    ${graph.boxes.map((box) => html`<${Box} key=${box.id} store=${store} at=${at} box=${box} graph=${graph} />`)}
   </svg>`;
 }
 
@@ -52,21 +52,28 @@ function onEnter(work: () => void) {
   };
 }
 
-function Box({ store, at, box }: { store: WorkbenchStore; at: 0 | 1; box: GraphBox }) {
+function percent(share: number): string {
+  return `${(100 * share).toFixed(share < 0.1 ? 1 : 0)} %`;
+}
+
+function Box({ store, at, box, graph }: { store: WorkbenchStore; at: 0 | 1; box: GraphBox; graph: GraphView }) {
   const classes: Classes = new Set(box.classes);
   const lit = meets(classes, store.selected);
   const near = meets(classes, store.hovered);
+  const share = box.kind === "input" ? 0 : store.share(classes);
   const height = 13;
   const top = box.y - ((box.lines.length - 1) * height) / 2 + 4;
   const open = () => box.kind === "group" && store.open_group(box.id);
   const select = () => box.kind !== "input" && void store.select(classes, at);
   const words = box.kind === "group" ? `group ${box.lines.join(" ")}` : box.lines.join(", ");
   return html`<g class=${`wb-box wb-box-${box.kind} ${lit ? "wb-lit" : ""} ${near ? "wb-near" : ""}`} role="button" tabindex="0"
-      aria-label=${words} aria-pressed=${lit} onClick=${select} onDblClick=${open}
+      aria-label=${share > 0 ? `${words}, ${percent(share)} of the arithmetic` : words} aria-pressed=${lit} onClick=${select} onDblClick=${open}
       onKeyDown=${(event: KeyboardEvent) => (event.key === "o" ? (event.stopPropagation(), open()) : onEnter(select)(event))}
       onMouseEnter=${() => store.hover(classes)} onMouseLeave=${() => store.hover(NONE)}>
     <rect x=${box.x - box.width / 2} y=${box.y - box.height / 2} width=${box.width} height=${box.height}
       rx=${box.kind === "input" ? box.height / 2 : 6} />
+    ${share > 0 && html`<rect class="wb-share" x=${box.x - box.width / 2} y=${box.y + box.height / 2 - 4} height="4" rx="2"
+      width=${Math.max(1, (box.width * share) / store.mostShare(graph))}><title>${percent(share)} of the arithmetic</title></rect>`}
     ${box.lines.map((line, i) => html`<text x=${box.x} y=${top + i * height}>${line}</text>`)}
   </g>`;
 }

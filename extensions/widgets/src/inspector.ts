@@ -1,5 +1,6 @@
 // The ladder of what is selected, layer by layer.
 import { html, plural } from "./parts";
+import type { PlaceView } from "./types";
 import type { WorkbenchStore } from "./workbench";
 
 /** What is selected, layer by layer; each row leads to its lines. */
@@ -14,6 +15,7 @@ export function Ladder({ store }: { store: WorkbenchStore }) {
         return html`<dt><button class="wb-link" disabled=${lit === 0} onClick=${() => store.show(layer.name, true)}>${layer.title}</button></dt>
           <dd>${lit === 0 ? "no line" : told(store, layer.name, lit)}</dd>`;
       })}</dl>`}
+    ${store.place && html`<${Place} store=${store} place=${store.place} />`}
   </aside>`;
 }
 
@@ -26,4 +28,21 @@ function told(store: WorkbenchStore, layer: string, count: number): string {
   }
   const [first, end] = [stretches[0]![0] + 1, stretches.at(-1)![1]];
   return `${plural(count, "line")}, ${first}${end > first ? `–${end}` : ""}`;
+}
+
+/** The line that was clicked: the loops around it, the moves of the schedule that made them, how often it runs. */
+function Place({ store, place }: { store: WorkbenchStore; place: PlaceView }) {
+  const title = store.layer(place.layer)?.title ?? place.layer;
+  return html`<section class="wb-place" aria-label="The line">
+    <div class="wb-heading">${title}, line ${place.line}</div>
+    <p>${place.trips > 0 ? `Its statement runs ${place.trips.toLocaleString("en")} times a call.` : "How often it runs is not known."}
+      ${place.how !== "line" && html` <span class="wb-muted">Place found by ${place.how}.</span>`}</p>
+    ${place.loops.length > 0 && html`<ul aria-label="Loops around it">${place.loops.map((loop) => html`<li><code>${loop.name}</code> × ${loop.extent}
+      ${loop.kind !== "serial" && html` <span class="wb-muted">${loop.kind}</span>`}
+      ${loop.moves.length > 0 && html` <span class="wb-muted">by ${loop.moves.map((number) => `${place.moves.find((move) => move.number === number)?.name ?? "?"} ${number}`).join(", ")}</span>`}</li>`)}</ul>`}
+    ${place.moves.length > 0 && html`<div class="wb-heading">Moves that made these loops</div>
+      <ul aria-label="Moves">${place.moves.map((move) => html`<li><span class="wb-no">${move.number}</span> <code title=${move.code}>${move.name}</code>
+        <button class="wb-link" disabled=${store.changing} aria-label=${`Take ${move.name} ${move.number} back`}
+          title="Without this move; the later ones are done again" onClick=${() => void store.takeBack(move.number)}>take back</button></li>`)}</ul>`}
+  </section>`;
 }

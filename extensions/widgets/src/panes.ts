@@ -57,6 +57,8 @@ function PaneHead({ store, at, pane, title }: { store: WorkbenchStore; at: 0 | 1
         onClick=${() => turn(mode)}>${MODES[mode][0]}</button>`)}</span>`}
     ${noise && pane.mode === "text" && html`<button class="wb-button" aria-pressed=${store.everyLine} title="Directives and metadata too (.)"
       onClick=${() => store.set(() => (store.everyLine = !store.everyLine))}>Every line</button>`}
+    ${pane.mode === "text" && (store.text(pane.layer)?.most ?? 0) > 1 && html`<button class="wb-button" title="The line whose statement runs most often, by trip counts (h)"
+      onClick=${() => { store.set(() => (store.focused = at)); store.hottest(); }}>Hottest</button>`}
     ${pane.mode === "text" && html`<code class="wb-call" title="The same in Python">${store.text(pane.layer)?.call ?? ""}</code>`}
   </div>`;
 }
@@ -76,8 +78,8 @@ function TextPane({ store, at, pane, label }: { store: WorkbenchStore; at: 0 | 1
     return html`<div key=${number} id=${`${idOf(label)}-${at_}`} role="option" aria-selected=${lit}
         class=${`wb-text-row ${lit ? "wb-lit" : ""} ${near ? "wb-near" : ""} ${number === pane.active && store.focused === at ? "wb-active" : ""}`}
         onMouseEnter=${() => store.hover(classes)} onMouseLeave=${() => store.hover(NONE)}
-        onClick=${() => { pane.active = number; void store.select(classes, at); }}>
-      <span class="wb-no">${number + 1}</span><span class="wb-line">${coloured(shown.lines.at(number) ?? "", shown.language)}</span>
+        onClick=${() => void store.selectLine(at, number)}>
+      ${shown.most > 0 && html`<${Heat} count=${shown.trips[number] ?? 0} most=${shown.most} />`}<span class="wb-no">${number + 1}</span><span class="wb-line">${coloured(shown.lines.at(number) ?? "", shown.language)}</span>
     </div>`;
   };
   const ticks = (links?.lit(pane.layer, store.selected) ?? []).map(([first, end]): [number, number] => [place(first), place(end)]);
@@ -86,6 +88,13 @@ function TextPane({ store, at, pane, label }: { store: WorkbenchStore; at: 0 | 1
     seen=${(range: { first: number; end: number }) => {
       if (range.end > range.first) store.seen(pane.layer, { first: numberOf(range.first), end: numberOf(range.end - 1) + 1 });
     }} />`;
+}
+
+/** How often the line's statement runs, as a bar: its length is the logarithm's share. */
+function Heat({ count, most }: { count: number; most: number }) {
+  const width = count > 0 ? Math.max(1, Math.round((14 * Math.log2(count + 1)) / Math.log2(most + 1))) : 0;
+  const told = count > 0 ? `the statement runs ${count.toLocaleString("en")} times a call` : "not counted";
+  return html`<span class=${`wb-heat ${count === most ? "wb-hottest" : ""}`} title=${told}><span style=${{ width: `${width}px` }}></span></span>`;
 }
 
 const goals = new WeakMap<object, { line: number }>();

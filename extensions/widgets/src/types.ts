@@ -67,8 +67,12 @@ export interface WorkbenchView {
 export interface ComparedView {
   layer: string; kernel: string; language: string; before: TextView; after: TextView; hunks: Hunk[]; removed: number; added: number;
 }
+export interface PlaceView {
+  layer: string; line: number; tir_line: number; how: string; trips: number; sources: string[];
+  loops: { name: string; extent: string; kind: string; moves: number[] }[]; moves: { number: number; name: string; code: string }[];
+}
 export interface MeasureView { text: string; seconds: number; share: number; rate: number }
-export interface PaneView { layer: string; kernel: string; language: string; text: TextView; call: string; hidden: number[] }
+export interface PaneView { layer: string; kernel: string; language: string; text: TextView; call: string; hidden: number[]; trips: number[] }
 export interface LinkView {
   version: number; kernel: string; sets: number[][]; layers: Record<string, number[]>; names: Record<string, string>;
   calls: number[][];

@@ -5,16 +5,17 @@ import { Links, NONE, lineCount, meets, type Classes } from "./links";
 import { PipelineStore } from "./pipeline";
 import { ScheduleStore } from "./schedule";
 import { BaseStore } from "./store";
-import type { Chunk, ComparedView, GraphView, Host, KernelView, LayerView, LinkView, MeasureView, PaneView, WorkbenchView } from "./types";
+import type { Chunk, ComparedView, GraphView, Host, KernelView, LayerView, LinkView, MeasureView, PaneView, PlaceView, WorkbenchView } from "./types";
 import type { Range } from "./window";
 
 const PAGE = 400;
 export const GRAPHS = ["relay", "fused"];
+const NATIVE = ["tir", "llvm", "asm"]; // layers of code that runs
 export const OF_THE_MODEL = ["onnx", ...GRAPHS];
 
 /** How a pane shows its layer: drawn, as text, what the selected step changed, the schedule's editor, beside another branch. */
 export type Mode = "graph" | "text" | "changes" | "editor" | "compare";
-export interface Shown { lines: Lines; language: string; call: string; hidden: number[]; visible: number[] | null }
+export interface Shown { lines: Lines; language: string; call: string; hidden: number[]; visible: number[] | null; trips: Float64Array; most: number }
 export interface Pane { layer: string; mode: Mode; active: number; goal: { line: number } | null }
 
 export class WorkbenchStore extends BaseStore {
@@ -33,6 +34,8 @@ export class WorkbenchStore extends BaseStore {
   /** The branch that panes compare with: the one shown before this one. */
   against = 0;
   measuring = false;
+  /** Where the line that was clicked last comes from. */
+  place: PlaceView | null = null;
   readonly steps: PipelineStore;
   selected: Classes = NONE;
   hovered: Classes = NONE;
@@ -43,6 +46,7 @@ export class WorkbenchStore extends BaseStore {
   private graphs = new Map<string, GraphView>();
   private tables = new Map<string, Links>();
   private compared = new Map<string, Compared>();
+  private weights = new Map<number, number>();
   private asked = new Set<string>();
 
   private editors = new Map<string, ScheduleStore>();
@@ -68,6 +72,7 @@ export class WorkbenchStore extends BaseStore {
     this.tables.clear();
     this.asked.clear();
     this.compared.clear();
+    this.place = null;
     this.kernels = [];
     if (this.view && this.view.branch !== view.branch) this.against = this.view.branch;
     this.set(() => {
@@ -139,6 +144,7 @@ export class WorkbenchStore extends BaseStore {
       const view = (await this.connection.request("kernels").finally(() => this.set(() => (this.waiting = "")))).view as { kernels: KernelView[] };
       this.set(() => {
         this.kernels = view.kernels;
+        this.weights.clear();
         if (!view.kernels.some((kernel) => kernel.name === this.kernel)) this.kernel = view.kernels[0]?.name ?? "";
       });
       await this.look();
@@ -165,7 +171,10 @@ export class WorkbenchStore extends BaseStore {
     if (this.texts.has(key) || (!OF_THE_MODEL.includes(layer) && !this.kernel)) return Promise.resolve();
     return this.once(`text ${key}`, async () => {
       const view = (await this.connection.request("pane", { layer, kernel: this.kernel })).view as PaneView;
-      this.set(() => this.texts.set(key, { lines: new Lines(view.text), language: view.language, call: view.call, hidden: view.hidden, visible: null }));
+      const trips = spread(view.trips);
+      const most = trips.reduce((one, other) => Math.max(one, other), 0);
+      const { language, call, hidden } = view;
+      this.set(() => this.texts.set(key, { lines: new Lines(view.text), language, call, hidden, visible: null, trips, most }));
     });
   }
 
@@ -250,6 +259,19 @@ export class WorkbenchStore extends BaseStore {
     return this.measured.get(`${this.view?.branch ?? 0} ${kernel}`);
   }
 
+  /** A move of the kernel's schedule is being taken out. */
+  changing = false;
+
+  /** The kernel's schedule without one of its moves (from 1); the later ones are done again. */
+  takeBack = (number: number): Promise<void> => this.attempt(async () => {
+    if (this.changing) return;
+    this.set(() => (this.changing = true));
+    await this.connection.request("take_back", { kernel: this.kernel, number }, "change").finally(() => this.set(() => (this.changing = false)));
+    await this.open();
+    if (this.panes.every((shown) => shown.mode !== "compare")) this.set(() => { this.panes[this.focused].mode = "compare"; });
+    this.load();
+  });
+
   // --- branches ---
 
   goTo = (number: number): Promise<void> => this.attempt(async () => {
@@ -333,6 +355,49 @@ export class WorkbenchStore extends BaseStore {
     this.set(() => this.toSelection(this.panes[1 - from]!));
   }
 
+  /** A line was clicked: select what it holds, and ask where it comes from. */
+  async selectLine(at: 0 | 1, line: number): Promise<void> {
+    const { layer } = this.panes[at];
+    const kernel = this.kernel;
+    this.panes[at].active = line;
+    const selecting = this.select(this.links?.on(layer, line) ?? NONE, at);
+    if (NATIVE.includes(layer)) {
+      await this.attempt(async () => {
+        const view = (await this.connection.request("place", { layer, kernel, line: line + 1 }, "place")).view as PlaceView;
+        if (kernel === this.kernel) this.set(() => (this.place = view));
+      });
+    } else if (this.place) this.set(() => (this.place = null));
+    await selecting;
+  }
+
+  /** Go to the line whose statement runs most often: the first that computes something there. */
+  hottest(): void {
+    const at = NATIVE.includes(this.panes[this.focused].layer) ? this.focused : this.panes.findIndex((one) => NATIVE.includes(one.layer));
+    const shown = this.panes[at] && this.text(this.panes[at]!.layer);
+    if (!shown || shown.most === 0) return;
+    const lines = this.visible(this.panes[at]!.layer);
+    const hot = shown.trips.findIndex((count, line) => count === shown.most && (!lines || lines[placeOf(lines, line)] === line));
+    this.set(() => { this.focused = at as 0 | 1; this.panes[at]!.goal = { line: hot }; this.acted++; });
+    void this.selectLine(at as 0 | 1, hot);
+  }
+
+  /** How much of the arithmetic parts of the model are, 0 to 1. */
+  share(classes: Classes): number {
+    if (this.weights.size === 0) {
+      for (const kernel of this.kernels) {
+        for (const one of kernel.classes) this.weights.set(one, (this.weights.get(one) ?? 0) + kernel.share / kernel.classes.length);
+      }
+    }
+    let sum = 0;
+    for (const one of classes) sum += this.weights.get(one) ?? 0;
+    return sum;
+  }
+
+  /** The greatest share among the boxes of a graph. */
+  mostShare(graph: GraphView): number {
+    return Math.max(1e-9, ...graph.boxes.map((box) => (box.kind === "input" ? 0 : this.share(new Set(box.classes)))));
+  }
+
   /** Bring the first selected line into sight. */
   private toSelection(shown: Pane): void {
     const first = this.links?.lit(shown.layer, this.selected)[0];
@@ -356,8 +421,7 @@ export class WorkbenchStore extends BaseStore {
     const place = Math.min(Math.max(next, 0), (lines?.length ?? total) - 1);
     const line = lines ? lines[place]! : place;
     this.set(() => { shown.active = line; shown.goal = { line }; });
-    const classes = this.links?.on(shown.layer, line);
-    if (classes?.size) void this.select(classes, this.focused);
+    void this.selectLine(this.focused, line);
   }
 
   /** How many lines of a layer are selected; of graphs that are drawn, nothing is counted. */
@@ -384,6 +448,15 @@ export function modes(layer: string): Mode[] {
   if (GRAPHS.includes(layer)) return ["graph", "text", "changes", "compare"];
   if (layer === "schedule") return ["text", "editor", "changes", "compare"];
   return layer === "onnx" ? ["text"] : ["text", "changes", "compare"];
+}
+
+/** Runs [count, value, ...] as one value for each line. */
+function spread(runs: number[]): Float64Array {
+  let total = 0;
+  for (let i = 0; i < runs.length; i += 2) total += runs[i]!;
+  const found = new Float64Array(total);
+  for (let i = 0, at = 0; i < runs.length; at += runs[i]!, i += 2) found.fill(runs[i + 1]!, at, at + runs[i]!);
+  return found;
 }
 
 /** The numbers below `total` outside of stretches [first, count, ...]. */
