@@ -1,11 +1,21 @@
 // Builds the two files that wheels carry: widgets.js (everything) and stub.js (what each widget holds, under 4 kB).
-import { build } from "esbuild";
+import { build, transform } from "esbuild";
 import { statSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 
 const out = "../../workbench/ui/static";
 const common = { bundle: true, format: "esm", target: "es2022", minify: true, legalComments: "none", charset: "utf8" };
 
-await build({ ...common, entryPoints: ["src/main.ts"], outfile: `${out}/widgets.js`, loader: { ".css": "text" } });
+// The style sheet is a text of the bundle, without comments and indentation.
+const style = {
+  name: "style",
+  setup: ({ onLoad }) => onLoad({ filter: /\.css$/ }, async ({ path }) => {
+    const { code } = await transform(await readFile(path, "utf8"), { loader: "css", minify: true, target: "es2022" });
+    return { contents: code, loader: "text" };
+  }),
+};
+
+await build({ ...common, entryPoints: ["src/main.ts"], outfile: `${out}/widgets.js`, plugins: [style] });
 await build({ ...common, entryPoints: ["src/stub.ts"], outfile: `${out}/stub.js` });
 
 const limits = { "widgets.js": 420_000, "stub.js": 4_096 };

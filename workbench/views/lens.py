@@ -116,6 +116,21 @@ class LensView(View):
     version: int = SCHEMA_VERSION
 
 
+@dataclass(frozen=True, slots=True)
+class MeasuredView(View):
+    """What running the program has shown: time, and misses of the whole function by cache."""
+
+    state: str
+    milliseconds: float | None
+    text: str
+    why_not: str
+    """Why there is no time."""
+    accesses: int
+    misses: tuple[tuple[str, int], ...]
+    why_no_misses: str
+    version: int = SCHEMA_VERSION
+
+
 def lens_of(schedule: Schedule, block: str = "", target: Any = None) -> LensView:
     """The lens on one block of a schedule; without a name on the block that makes most visits.
 

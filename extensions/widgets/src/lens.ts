@@ -76,6 +76,15 @@ function members(nest: Nest, term: number, axis: number): [number, number][] {
   return found;
 }
 
+/** What one step of a term is worth in the value of the term that it is a part of in the end. */
+export function strideOf(nest: Nest, term: number): { root: number; stride: number } {
+  const split = nest.view.splits.find(({ parts }) => parts.includes(term));
+  if (!split) return { root: term, stride: 1 };
+  const { root, stride } = strideOf(nest, split.term);
+  const inner = split.parts.slice(split.parts.indexOf(term) + 1);
+  return { root, stride: inner.reduce((all, part) => all * nest.extents[part]!, stride) };
+}
+
 // --- sets of indices ---------------------------------------------------------------------------------------------
 
 export function size(set: Intervals): number {
