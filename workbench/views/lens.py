@@ -169,7 +169,7 @@ class _Read:
         self.nest: Nest = nest_of(schedule, site)
         self.iterators = list(site.block.iter_vars)
         self.extents = [self._extent(iterator) for iterator in self.iterators]
-        self.arrays: list[t.Buffer] = []
+        self.arrays = self._parameters(schedule.func)
         self.accesses = [access for store in _stores(site.block) for access in self._accesses(store)]
         elements = sum(prod(array.shape) for array in self._array_views())
         if elements > _ELEMENTS_LIMIT:
@@ -178,6 +178,11 @@ class _Read:
                 expected=f"at most {_ELEMENTS_LIMIT:,}", fix="look at the same schedule on a smaller shape",
                 kept="the schedule is unchanged",
             )  # fmt: skip
+
+    def _parameters(self, func: t.PrimFunc) -> list[t.Buffer]:
+        """The function's parameters that the block touches; its own arrays come after them."""
+        regions = (*self.site.block.reads, *self.site.block.writes)
+        return [one for one in func.params if any(region.buffer is one for region in regions)]
 
     @property
     def visits(self) -> int:

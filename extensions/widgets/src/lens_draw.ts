@@ -47,7 +47,7 @@ function number(colour: string, alpha: number): number {
   return ((alpha << 24) | (blue << 16) | (green << 8) | red) >>> 0;
 }
 
-const FADED = 90;
+const FADED = 120;
 
 /** Draw one array: classes of its lines, what lies outside the framed loop's footprint pale, this visit's elements ringed. */
 export function drawArray(canvas: HTMLCanvasElement, frame: Frame, which: number, grid: Grid, dark: boolean): void {

@@ -222,7 +222,7 @@ const KINDS: Record<string, string> = { serial: "", parallel: "parallel", vector
 function Loops({ store, frame }: { store: LensStore; frame: Frame }) {
   const { view, loops } = frame.nest;
   const largest = Math.max(...view.caches.map((cache) => cache.size), ...frame.bytes.map(sum));
-  const width = (bytes: number) => `${(100 * Math.log2(Math.max(bytes, 1))) / Math.log2(largest)}%`;
+  const width = (bytes: number) => `${(94 * Math.log2(Math.max(bytes, 1))) / Math.log2(largest)}%`;
   return html`<table class="wb-lens-loops"><thead><tr><th scope="col">loop</th><th scope="col">times</th><th scope="col">touches while it runs once</th>
       <th scope="col" class="wb-lens-scale">${view.caches.map((cache) => html`<span style=${{ left: width(cache.size) }}>${cache.name}</span>`)}</th><th scope="col">fits</th></tr></thead>
     <tbody>${loops.map((loop, at) => {
