@@ -35,11 +35,24 @@ class LensCommands:
         self._block = ""
         self._told = False
         """Whether the pages know that they are behind; the next one that looks resets it."""
+        self._released: tuple[int, list[Any], list[Any]] | None = None
+        """The step that was changed last, its factors before and after."""
         schedule.watch(self._moved)
 
     def table(self) -> dict[str, Callable[[dict[str, Any]], Answer]]:
         """The commands by name."""
         return {"open": self._open, "release": self._release, "exact": self._exact}
+
+    @property
+    def call(self) -> str:
+        """The Python that does what was released last."""
+        return "" if self._released is None else f"sch.change({self._released[0]}, factors={self._released[2]})"
+
+    def take_back(self) -> None:
+        """Give the split that was released last the factors that it had."""
+        if self._released is not None:
+            step, before, _ = self._released
+            self.schedule.change(step, factors=before)
 
     def _moved(self) -> None:
         if not self._told:
@@ -68,9 +81,12 @@ class LensCommands:
                 fix="look at the new state, which is drawn now, and drag again",
                 kept="the schedule is unchanged",
             )
+        steps = self.schedule.trace.steps
+        before = dict(steps[step - 1].arguments).get("factors", ()) if 0 < step <= len(steps) else ()
         self._told = True  # the answer shows what moves now
         try:
             self.schedule.change(step, factors=factors)
+            self._released = step, list(before), factors
         finally:
             self._told = False
         return self._show(self._block)
