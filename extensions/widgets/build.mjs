@@ -1,16 +1,27 @@
 // Builds the two files that wheels carry: widgets.js (everything) and stub.js (what each widget holds, under 4 kB).
-import { build } from "esbuild";
-import { statSync } from "node:fs";
+import { build, transform } from "esbuild";
+import { readFile } from "node:fs/promises";
+import { gzipSync } from "node:zlib";
 
 const out = "../../workbench/ui/static";
 const common = { bundle: true, format: "esm", target: "es2022", minify: true, legalComments: "none", charset: "utf8" };
 
-await build({ ...common, entryPoints: ["src/main.ts"], outfile: `${out}/widgets.js`, loader: { ".css": "text" } });
+// The style sheet is a text of the bundle, without comments and indentation.
+const style = {
+  name: "style",
+  setup: ({ onLoad }) => onLoad({ filter: /\.css$/ }, async ({ path }) => {
+    const { code } = await transform(await readFile(path, "utf8"), { loader: "css", minify: true, target: "es2022" });
+    return { contents: code, loader: "text" };
+  }),
+};
+
+await build({ ...common, entryPoints: ["src/main.ts"], outfile: `${out}/widgets.js`, plugins: [style] });
 await build({ ...common, entryPoints: ["src/stub.ts"], outfile: `${out}/stub.js` });
 
-const limits = { "widgets.js": 420_000, "stub.js": 4_096 };
+// Bytes as they travel: the bundle is sent once a page, packed.
+const limits = { "widgets.js": 180_000, "stub.js": 4_096 };
 for (const [name, limit] of Object.entries(limits)) {
-  const size = statSync(`${out}/${name}`).size;
-  console.log(`${name}: ${size} bytes`);
+  const size = gzipSync(await readFile(`${out}/${name}`), { level: 9 }).length;
+  console.log(`${name}: ${size} bytes packed`);
   if (size > limit) throw new Error(`${name} is over its limit of ${limit} bytes`);
 }

@@ -42,6 +42,8 @@ class Harness:
             route.fulfill(body=(HERE / "page.html").read_text(), content_type="text/html", headers=headers)
         elif url == f"{ORIGIN}/stub.js":
             route.fulfill(body=(STATIC / "stub.js").read_text(), content_type="text/javascript")
+        elif url == f"{ORIGIN}/widgets.js":
+            route.fulfill(body=(STATIC / "widgets.js").read_text(), content_type="text/javascript")
         elif url.startswith(("blob:", "data:")):
             route.continue_()
         else:

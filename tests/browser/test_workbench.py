@@ -299,3 +299,34 @@ def test_a_step_taken_back_is_compared_with_the_branch_before(harness: Harness) 
     harness.push()
     assert screen.session.schedule("main").code() == before.schedule("main").code()
     expect(page.locator(".wb-last-call")).to_contain_text("s.branches[")
+
+
+def test_from_the_hottest_line_up_to_the_move_that_is_taken_back(harness: Harness) -> None:
+    """Assembly, its loops, the moves that made them; without one of them, old and new assembly side by side."""
+    sch = wb.schedule.Schedule(plain_matmul(64, 64, 64))
+    i, j, k = sch.get_loops("C")
+    sch.reorder(i, k, j)
+    sch.vectorize(j)
+    screen = Workbench(wb.open(sch))
+    harness.show(screen)
+    page = harness.page
+    asm = pane(harness, "B")
+    asm.get_by_role("button", name="Hottest").click()
+    line = page.get_by_role("region", name="The line")
+    expect(line).to_contain_text("runs 4,096 times a call")
+    expect(line.get_by_role("list", name="Moves")).to_contain_text("reorder")
+    expect(asm.locator(".wb-active .wb-hottest")).to_have_count(1)
+    line.get_by_role("button", name="Take reorder 1 back").click()
+    harness.push()
+    expect(page.get_by_role("combobox", name="Branch to compare with")).to_be_visible()
+    expect(page.locator("del.wb-line").first).to_be_visible()
+    assert [move.name for move in screen.session.schedule("main").moves.done] == ["vectorize"]
+    expect(page.locator(".wb-last-call")).to_contain_text("sch.leave_out(")
+
+
+def test_boxes_say_their_part_of_the_arithmetic(harness: Harness) -> None:
+    opened(harness)
+    page = harness.page
+    shares = page.locator(".wb-box[aria-label*='of the arithmetic']")
+    expect(shares.first).to_be_visible()
+    expect(page.locator(".wb-share").first).to_have_count(1)

@@ -29,6 +29,7 @@ ELSEWHERE = {
     "E-SCHEDULE-PRIMITIVE",  # test_strangers_primitive
     "E-SCHEDULE-BRANCH-NUMBER", "E-SCHEDULE-REBASE",  # test_history
     "E-SCHEDULE-FOLLOW",  # test_moves
+    "E-SCHEDULE-CHANGE", "E-SCHEDULE-STEP-NUMBER",  # test_changing
 }  # fmt: skip
 
 

@@ -29,6 +29,8 @@ from .peak import peak_timer
 
 _PEAKED: Final = ("float32", "float64")
 _REPEAT: Final = 5
+_LEAST_MS: Final = 5
+"""Milliseconds that each of the repeats takes at least."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,7 @@ class Measurement(Fact):
 
     function: str
     seconds: float
-    """The least of five means."""
+    """The least of up to five means."""
     operations: int
     """Arithmetic operations of the program (a multiply-add counts as two)."""
     dtype: str
@@ -71,14 +73,15 @@ class Measurement(Fact):
         return f"{rate}: {self.share:.1%} of the peak of {threads} ({self.peak / 1e9:.0f} GFLOP/s)"
 
 
-def measure(schedule: Schedule, target: Any = None) -> Measurement:
+def measure(schedule: Schedule, target: Any = None, patience: float | None = None) -> Measurement:
     """Build a schedule's function for this machine and time it on small whole numbers.
 
-    Raises `WorkbenchError` for another machine's target, and E-MEASURE-SHAPE for symbolic shapes and scalars.
+    `patience` is how many seconds the runs may take in all: slow functions then run fewer than five times.  Raises
+    `WorkbenchError` for another machine's target, and E-MEASURE-SHAPE for symbolic shapes and scalars.
     """
     chosen = building_for(target)
     function = schedule.func
-    spent, operations = seconds(schedule, chosen), flops(function)
+    spent, operations = seconds(schedule, chosen, patience), flops(function)
     parallel = any(isinstance(node, For) and node.kind is ForKind.PARALLEL for node in pre_order(function))
     threads = chosen.threads if parallel else 1
     kinds = {str(parameter.dtype) for parameter in function.params if isinstance(parameter, Buffer)}
@@ -93,13 +96,23 @@ def _peak(target: Target, kind: str) -> Callable[[], float]:
     return peak_timer(target, kind)
 
 
-def seconds(schedule: Schedule, target: Any = None) -> float:
-    """Seconds of one run of a schedule's function, built for this machine: the least of five means."""
+def seconds(schedule: Schedule, target: Any = None, patience: float | None = None) -> float:
+    """Seconds of one run of a schedule's function, built for this machine: the least of five means.
+
+    With `patience`, in seconds, of as many as fit into it; the first run is always done, and counts.
+    """
     name = schedule.func_working_on
     function = schedule.func
     built = build(function, target=building_for(target), name=name)
     entry = str(function.attrs.get("global_symbol", name))
-    return built.time_evaluator(entry, number=1, repeat=_REPEAT, min_repeat_ms=5)(*_arguments(function)).min
+    arguments = _arguments(function)
+    if patience is None:
+        return built.time_evaluator(entry, number=1, repeat=_REPEAT, min_repeat_ms=_LEAST_MS)(*arguments).min
+    first = built.time_evaluator(entry, number=1, repeat=1)(*arguments).min
+    repeat = min(_REPEAT, int((patience - first) / max(first, _LEAST_MS / 1e3)))
+    if repeat < 1:
+        return first
+    return min(first, built.time_evaluator(entry, number=1, repeat=repeat, min_repeat_ms=_LEAST_MS)(*arguments).min)
 
 
 def _arguments(function: PrimFunc) -> list[np.ndarray]:

@@ -79,9 +79,11 @@ class History:
             else:
                 method()
 
-    def commit(self, *states: ScheduleState) -> None:
-        """The first of `states` comes from the one looked at, each other from the one before; look at the last."""
-        here = self._here
+    def commit(self, *states: ScheduleState, after: int | None = None) -> None:
+        """The first of `states` comes from the one looked at (or that numbered `after`), each other from the one
+        before; look at the last.
+        """
+        here = self._here if after is None else after
         for state in states:
             self._visited.append(_Visited(state, here))
             self._visited[here].following = here = len(self._visited) - 1

@@ -107,7 +107,7 @@ def _tail(
     made = onto.copy()
     applied: list[int] = []
     dropped: list[Dropped] = []
-    lost: dict[str, int] = {}
+    lost = {name: at for at, step in enumerate(steps[:shared], 1) for name in step.results if name not in names}
     for number, step in enumerate(steps[shared:], shared + 1):
         missing = next((lost[name] for name in step.needed() if name in lost), None)
         if missing is not None:

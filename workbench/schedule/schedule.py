@@ -26,6 +26,7 @@ from ..tir import nodes as t
 from ..tir.script import script
 from .arguments import Factor, checked
 from .bulk import drop_targets, legal_moves
+from .changing import change, leave_out
 from .classic import ClassicSchedule, Settings
 from .errors import ScheduleError, refuse, require
 from .history import Branches, History
@@ -117,6 +118,11 @@ class Schedule(ClassicSchedule):
     def first_state(self) -> ScheduleState:
         """The state that the schedule began with."""
         return self._history.first
+
+    @property
+    def states(self) -> tuple[ScheduleState, ...]:
+        """What led here, the state that the schedule began with first."""
+        return tuple(self._history[number] for number in self._history.chain(self._history.here))
 
     def show(self, picture: str = "") -> Any:
         """The schedule editor in a notebook; the text of the function elsewhere.
@@ -217,6 +223,21 @@ class Schedule(ClassicSchedule):
             other.switch(onto)
             onto = other
         return rebased(self, onto, replayed)
+
+    def change(self, number: int, **arguments: Any) -> None:
+        """Do step `number` (from 1, as `trace` prints them) with other arguments, and every later step after it.
+
+        ``sch.change(4, factors=[None, 16])``.  What the schedule was stays a branch.  Raises `ScheduleError` naming
+        the first step that is refused; nothing is changed then.
+        """
+        change(self, checked(number, int, "change(number)", lambda value: None), arguments)
+
+    def leave_out(self, number: int) -> None:
+        """Be without step `number` (from 1, as `trace` prints them), with every later step done again.
+
+        What the schedule was stays a branch.  Raises `ScheduleError` naming the first later step that needs it.
+        """
+        leave_out(self, checked(number, int, "leave_out(number)", lambda value: None))
 
     @property
     def moves(self) -> Moves:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from workbench.core.errors import WorkbenchError
 from workbench.ui.branches import BranchCommands
 from workbench.ui.layers import LayerCommands
+from workbench.ui.lens import LensCommands
 from workbench.ui.pipeline import PipelineCommands
 from workbench.ui.protocol import Answer, argument
 from workbench.ui.schedule import ScheduleCommands
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 _SELECTED_LIMIT: Final = 10_000
 _SCHEDULING: Final = ("open", "reasons", "apply", "undo", "redo", "switch", "ways", "accept", "force")
 """Commands of the schedule editor."""
+_LENS: Final = ("open", "release", "exact")
+"""Commands of the tile lens."""
 
 
 class Workbench(Screen):
@@ -42,7 +45,8 @@ class Workbench(Screen):
         self._branches = BranchCommands(lambda: self._model, self._go)
         self.selection: tuple[int, ...] = ()
         self._editors: dict[str, ScheduleCommands] = {}
-        """Of this session's kernels, by name."""
+        self._lenses: dict[str, LensCommands] = {}
+        """Both of this session's kernels, by name."""
         self._moved: set[str] = set()
         """Kernels whose schedule a cell has moved since the session was last made to follow."""
         self._given = schedule.func_working_on if schedule is not None else ""
@@ -53,9 +57,11 @@ class Workbench(Screen):
             **self._branches.table(),
             **{f"pipeline.{name}": command for name, command in self._steps.table().items()},
             **{f"schedule.{name}": self._scheduling(name) for name in _SCHEDULING},
+            **{f"lens.{name}": self._through_lens(name) for name in _LENS},
             "open": self._open,
             "select": self._select,
             "measure": self._measure,
+            "take_back": self._take_back,
         }
         followed = {name: self._following(command) for name, command in commands.items()}
         super().__init__("workbench", followed, fallback_html)
@@ -142,10 +148,10 @@ class Workbench(Screen):
             self._moved.discard(kernel)
             self._take_over(kernel, self._editors[kernel].schedule)
 
-    def _take_over(self, kernel: str, schedule: Schedule) -> None:
+    def _take_over(self, kernel: str, schedule: Schedule, call: str = "") -> None:
         made = self._model.session.edit(schedule={kernel: schedule.copy()})
         last = schedule.moves.done[-1].code if schedule.moves.done else "sch.restart()"
-        self._go(made, last)
+        self._go(made, call or last)
 
     # --- schedules ---
 
@@ -168,6 +174,33 @@ class Workbench(Screen):
             return answer
 
         return run
+
+    def _through_lens(self, name: str) -> Callable[[dict[str, Any]], Answer]:
+        """A command of the tile lens, on the schedule that the kernel's editor has too."""
+
+        def run(args: dict[str, Any]) -> Answer:
+            kernel = argument(args, "kernel", str)
+            lens = self._lens(kernel)
+            before = lens.schedule.fingerprint()
+            answer = lens.table()[name](args)
+            self._moved.discard(kernel)
+            if lens.schedule.fingerprint() != before:
+                try:
+                    self._take_over(kernel, lens.schedule, lens.call)
+                except WorkbenchError:
+                    lens.take_back()
+                    self._moved.discard(kernel)
+                    raise
+            return answer
+
+        return run
+
+    def _lens(self, kernel: str) -> LensCommands:
+        schedule = self._editor(kernel).schedule
+        found = self._lenses.get(kernel)
+        if found is None or found.schedule is not schedule:
+            found = self._lenses[kernel] = LensCommands(schedule, lambda: None)
+        return found
 
     def _editor(self, kernel: str) -> ScheduleCommands:
         if kernel not in self._editors:
@@ -194,3 +227,19 @@ class Workbench(Screen):
         session = self._model.session if number is None else self._model.session.branches[number]
         found = session.schedule(argument(args, "kernel", str)).measure()
         return Answer("", {"text": str(found), "seconds": found.seconds, "share": found.share, "rate": found.rate})
+
+    def _take_back(self, args: dict[str, Any]) -> Answer:
+        """A kernel's schedule without one of its moves (from 1); the later ones are done again."""
+        kernel, number = argument(args, "kernel", str), argument(args, "number", int)
+        schedule = self._editor(kernel).schedule
+        moves = schedule.moves.done
+        if not 0 < number <= len(moves):
+            expected = f"1 to {len(moves)}"
+            raise WorkbenchError("E-UI-ARGUMENT", "there is no such move", found=str(number), expected=expected)
+        before = schedule.fingerprint()
+        step = sum(len(move.steps) for move in moves[:number])
+        schedule.leave_out(step)
+        self._moved.discard(kernel)
+        if schedule.fingerprint() != before:
+            self._take_over(kernel, schedule, f"sch.leave_out({step})")
+        return Answer("")

@@ -84,7 +84,7 @@ class PaneView(View):
     hidden: tuple[int, ...] = ()
     """Stretches of lines that say nothing of what is computed (directives, metadata): first, count, first, count ..."""
     trips: tuple[int, ...] = ()
-    """How often the statements of lines are run in one call: lines, times, lines, times ...; empty where not counted."""
+    """How often the statements of lines are run in one call: lines, times, lines, times ...; empty if not counted."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Where a line of a kernel's loops, LLVM or assembly comes from: the loops around it, the moves that made them, nodes."""
+"""Where a line of a kernel's loops, LLVM or assembly comes from: its loops, the moves that made them, nodes."""
 
 from __future__ import annotations
 

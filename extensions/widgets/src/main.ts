@@ -1,5 +1,7 @@
 // The bundle's entry: draws the screen that a widget asks for.
 import { render as draw } from "preact";
+import { LensScreen } from "./lens_pane";
+import { LensStore } from "./lens_store";
 import { html } from "./parts";
 import { PipelineStore } from "./pipeline";
 import { PipelineScreen } from "./pipeline_screen";
@@ -9,7 +11,10 @@ import type { Host } from "./types";
 import { WorkbenchStore } from "./workbench";
 import { WorkbenchScreen } from "./workbench_screen";
 
-type Store = PipelineStore | ScheduleStore | WorkbenchStore;
+export * as lens from "./lens";
+export * as lensCache from "./lens_cache";
+
+type Store = PipelineStore | ScheduleStore | WorkbenchStore | LensStore;
 
 // A screen's state outlives its views: a notebook detaches an output that scrolls away and draws it again.
 const stores = new WeakMap<Host, Store>();
@@ -18,7 +23,8 @@ function storeOf(model: Host): Store {
   let store = stores.get(model);
   if (!store) {
     const kind = model.get("kind");
-    store = kind === "schedule" ? new ScheduleStore(model) : kind === "workbench" ? new WorkbenchStore(model) : new PipelineStore(model);
+    store = kind === "schedule" ? new ScheduleStore(model) : kind === "workbench" ? new WorkbenchStore(model)
+      : kind === "lens" ? new LensStore(model) : new PipelineStore(model);
     stores.set(model, store);
   }
   return store;
@@ -38,7 +44,8 @@ export function render({ model, el }: { model: Host; el: HTMLElement }): () => v
   addStyle();
   const store = storeOf(model);
   el.classList.add("wb-host");
-  const Screen = store instanceof ScheduleStore ? ScheduleScreen : store instanceof WorkbenchStore ? WorkbenchScreen : PipelineScreen;
+  const Screen = store instanceof ScheduleStore ? ScheduleScreen : store instanceof WorkbenchStore ? WorkbenchScreen
+    : store instanceof LensStore ? LensScreen : PipelineScreen;
   draw(html`<${Screen} store=${store} />`, el);
   return () => draw(null, el);
 }

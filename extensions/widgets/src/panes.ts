@@ -2,6 +2,7 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { ComparePane } from "./compare";
 import { GraphPane } from "./graph_pane";
+import { LensScreen } from "./lens_pane";
 import { NONE, meets } from "./links";
 import { html } from "./parts";
 import { Detail } from "./pipeline_screen";
@@ -13,6 +14,7 @@ import { OF_THE_MODEL, modes, placeOf, type Mode, type Pane, type WorkbenchStore
 const MODES: Record<Mode, [title: string, help: string]> = {
   graph: ["Graph", "Draw it (g)"], text: ["Text", "Read it (i)"], changes: ["Changes", "What the selected step changed (d)"],
   compare: ["Compare", "Beside another branch: the one before the last change (b)"], editor: ["Editor", "Edit the schedule (e)"],
+  lens: ["Lens", "The order of visits and the tiles (t)"],
 };
 
 export function PaneView({ store, at }: { store: WorkbenchStore; at: 0 | 1 }) {
@@ -33,6 +35,7 @@ export function PaneView({ store, at }: { store: WorkbenchStore; at: 0 | 1 }) {
       onFocusIn=${focus} onMouseDown=${focus}>
     <${PaneHead} store=${store} at=${at} pane=${pane} title=${title} />
     ${pane.mode === "editor" ? html`<${ScheduleScreen} key=${store.kernel} store=${store.editor} />`
+      : pane.mode === "lens" ? html`<${LensScreen} key=${store.kernel} store=${store.lens} />`
       : pane.mode === "changes" ? html`<${Detail} store=${store.steps} />`
       : pane.mode === "compare" ? html`<${ComparePane} store=${store} layer=${pane.layer} />`
       : pane.mode === "graph" ? html`<${GraphPane} store=${store} at=${at} />`
@@ -53,7 +56,7 @@ function PaneHead({ store, at, pane, title }: { store: WorkbenchStore; at: 0 | 1
       disabled=${store.kernels.length === 0} onChange=${(event: Event) => store.choose((event.target as HTMLSelectElement).value)}>
       ${store.kernels.map((kernel) => html`<option value=${kernel.name}>${kernel.name}</option>`)}</select>`}
     ${here.length > 1 && html`<span class="wb-group" role="group" aria-label=${`How to show ${title}`}>${here.map((mode) => html`
-      <button class="wb-button" aria-pressed=${pane.mode === mode} title=${MODES[mode][1]} disabled=${mode === "editor" && !store.kernel}
+      <button class="wb-button" aria-pressed=${pane.mode === mode} title=${MODES[mode][1]} disabled=${(mode === "editor" || mode === "lens") && !store.kernel}
         onClick=${() => turn(mode)}>${MODES[mode][0]}</button>`)}</span>`}
     ${noise && pane.mode === "text" && html`<button class="wb-button" aria-pressed=${store.everyLine} title="Directives and metadata too (.)"
       onClick=${() => store.set(() => (store.everyLine = !store.everyLine))}>Every line</button>`}

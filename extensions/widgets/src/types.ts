@@ -87,6 +87,23 @@ export interface GraphView {
   version: number; width: number; height: number; boxes: GraphBox[]; frames: GraphFrame[]; edges: GraphEdge[];
 }
 
+export interface TermView { name: string; extent: number }
+export interface SplitView { term: number; parts: number[]; factors: (number | null)[]; step: number }
+export interface LensLoopView { term: number; kind: string; fused: string }
+export interface AxisView { name: string; extent: number; term: number; offset: number; reduction: boolean }
+export interface ArrayView { name: string; shape: number[]; bytes: number }
+export interface AccessView { array: number; store: boolean; dims: [number, [number, number][]][] }
+export interface CacheView { name: string; size: number; line: number }
+export interface LensView {
+  state: string; function: string; block: string; blocks: [string, string][]; terms: TermView[]; splits: SplitView[];
+  loops: LensLoopView[]; axes: AxisView[]; arrays: ArrayView[]; accesses: AccessView[]; caches: CacheView[];
+  notes: string[]; version: number;
+}
+export interface MeasuredView {
+  version: number; state: string; milliseconds: number | null; text: string; why_not: string;
+  accesses: number; misses: [string, number][]; why_no_misses: string;
+}
+
 /** What a widget host (anywidget) gives a screen. */
 export interface Host {
   get(name: string): unknown;

@@ -1,6 +1,7 @@
 // The state of the screen: what its two panes show, what is selected, what has been fetched.
 import { add, type Compared } from "./compare";
 import { Lines, PAGE as DIFF_PAGE, Shown as ShownDifference, type Row } from "./diff";
+import { LensStore } from "./lens_store";
 import { Links, NONE, lineCount, meets, type Classes } from "./links";
 import { PipelineStore } from "./pipeline";
 import { ScheduleStore } from "./schedule";
@@ -13,9 +14,11 @@ export const GRAPHS = ["relay", "fused"];
 const NATIVE = ["tir", "llvm", "asm"]; // layers of code that runs
 export const OF_THE_MODEL = ["onnx", ...GRAPHS];
 
-/** How a pane shows its layer: drawn, as text, what the selected step changed, the schedule's editor, beside another branch. */
-export type Mode = "graph" | "text" | "changes" | "editor" | "compare";
-export interface Shown { lines: Lines; language: string; call: string; hidden: number[]; visible: number[] | null; trips: Float64Array; most: number }
+/** How a pane shows its layer: drawn, as text, what the selected step changed, the schedule's editor and tile lens, beside another branch. */
+export type Mode = "graph" | "text" | "changes" | "editor" | "lens" | "compare";
+export interface Shown {
+  lines: Lines; language: string; call: string; hidden: number[]; visible: number[] | null; trips: Float64Array; most: number;
+}
 export interface Pane { layer: string; mode: Mode; active: number; goal: { line: number } | null }
 
 export class WorkbenchStore extends BaseStore {
@@ -50,6 +53,7 @@ export class WorkbenchStore extends BaseStore {
   private asked = new Set<string>();
 
   private editors = new Map<string, ScheduleStore>();
+  private lenses = new Map<string, LensStore>();
 
   constructor(private host: Host) {
     super(host);
@@ -332,6 +336,13 @@ export class WorkbenchStore extends BaseStore {
     return found;
   }
 
+  /** The tile lens on the kernel's schedule, in the same way. */
+  get lens(): LensStore {
+    let found = this.lenses.get(this.kernel);
+    if (!found) this.lenses.set(this.kernel, (found = new LensStore(within(this.host, "lens", this.kernel))));
+    return found;
+  }
+
   choose(kernel: string): void {
     this.set(() => { this.kernel = kernel; for (const one of this.panes) { one.active = 0; this.toSelection(one); } });
     this.load();
@@ -446,7 +457,7 @@ function pane(layer: string, mode: Mode): Pane {
 /** How a layer can be shown, the usual way first. */
 export function modes(layer: string): Mode[] {
   if (GRAPHS.includes(layer)) return ["graph", "text", "changes", "compare"];
-  if (layer === "schedule") return ["text", "editor", "changes", "compare"];
+  if (layer === "schedule") return ["text", "editor", "lens", "changes", "compare"];
   return layer === "onnx" ? ["text"] : ["text", "changes", "compare"];
 }
 

@@ -1,0 +1,272 @@
+// The tile lens: arrays coloured by what caches hold, edges of tiles to drag, loops with their footprints.
+import { useLayoutEffect, useRef } from "preact/hooks";
+import { onKeys } from "./keys";
+import { directionOf, drawArray, gridOf, palette, type Grid } from "./lens_draw";
+import type { Frame, LensStore } from "./lens_store";
+import { strideOf } from "./lens";
+import { Keys, Problem, html } from "./parts";
+import { useStore } from "./store";
+
+const KEY_ROWS: [string, string][] = [
+  ["← →", "on an edge: the tile smaller, larger by one"],
+  ["PgUp PgDn", "on an edge: the next factor that divides"],
+  ["Enter", "on an edge: make it the schedule's, and measure"],
+  ["Esc", "on an edge: as it was; else back to the notebook"],
+  [", .", "one visit back, on"],
+  ["p", "play, stop"],
+  ["↑ ↓", "the loop whose footprint is shown"],
+  ["?", "this sheet"],
+];
+
+export function LensScreen({ store }: { store: LensStore }) {
+  useStore(store);
+  const frame = store.frame;
+  const choose = (by: number) => store.set(() => (store.level = Math.min(Math.max(store.level + by, 0), (store.view?.loops.length ?? 1) - 1)));
+  const keys = onKeys({
+    ",": () => store.go(store.visit - 1), ".": () => store.go(store.visit + 1), p: () => store.play(!store.playing),
+    ArrowUp: () => choose(-1), ArrowDown: () => choose(1), "?": () => store.set(() => (store.help = !store.help)),
+  });
+  return html`<div class="wb wb-lens" data-lm-suppress-shortcuts="true" role="group" aria-label="Tile lens" onKeyDown=${keys}>
+    <${Head} store=${store} frame=${frame} />
+    ${store.problem && html`<${Problem} error=${store.problem} close=${() => store.set(() => (store.problem = null))} />`}
+    ${frame ? html`<div class="wb-lens-body">
+        <div class="wb-lens-arrays">${frame.nest.view.arrays.map((array, which) => html`<${Picture} key=${array.name} store=${store} frame=${frame} which=${which} />`)}</div>
+        <${Legend} frame=${frame} />
+        <${Tiles} store=${store} frame=${frame} />
+        <${Loops} store=${store} frame=${frame} />
+      </div>` : !store.problem && html`<div class="wb-wait">…</div>`}
+    ${frame && html`<${Result} store=${store} />`}
+    ${store.help && html`<${Keys} rows=${KEY_ROWS} close=${() => store.set(() => (store.help = false))} />`}
+  </div>`;
+}
+
+function Head({ store, frame }: { store: LensStore; frame: Frame | null }) {
+  const blocks = store.view?.blocks ?? [];
+  const total = frame?.total ?? 1;
+  const stands = frame ? frame.nest.loops.map((loop, at) => `${loop.name} ${frame.now[at]}`).join(", ") : "";
+  return html`<header class="wb-head wb-lens-head">
+    ${blocks.length > 1 ? html`<select class="wb-select" aria-label="Block" value=${store.view!.block}
+        onChange=${(event: Event) => void store.open((event.target as HTMLSelectElement).value)}>
+        ${blocks.map(([name, why]) => html`<option value=${name} disabled=${why !== ""} title=${why}>${name}${why ? ` (${why})` : ""}</option>`)}</select>`
+      : html`<span class="wb-title">${store.view?.block ?? ""}</span>`}
+    <button class="wb-button" aria-pressed=${store.playing} title="Play the order of visits (p)" onClick=${() => store.play(!store.playing)}>${store.playing ? "Stop" : "Play"}</button>
+    <select class="wb-select" aria-label="Pace" value=${store.pace} onChange=${(event: Event) => store.set(() => (store.pace = (event.target as HTMLSelectElement).value as LensStore["pace"]))}>
+      <option value="whole">all in 10 s</option><option value="visit">visit by visit</option></select>
+    <button class="wb-icon" aria-label="One visit back" title="One visit back (,)" onClick=${() => store.go(store.visit - 1)}>‹</button>
+    <input type="range" class="wb-lens-scrub" min="0" max=${total - 1} value=${store.visit} aria-label="Visit" aria-valuetext=${`visit ${store.visit + 1} of ${total}: ${stands}`}
+      onInput=${(event: Event) => store.go(Number((event.target as HTMLInputElement).value))} />
+    <button class="wb-icon" aria-label="One visit on" title="One visit on (.)" onClick=${() => store.go(store.visit + 1)}>›</button>
+    <span class="wb-count" title=${stands}>${(store.visit + 1).toLocaleString("en")} of ${total.toLocaleString("en")}</span>
+    ${store.busy && html`<span class="wb-busy" role="status">kernel busy</span>`}
+    <span class="wb-space"></span>
+    <button class="wb-button" aria-label="Keys" title="Keys (?)" onClick=${() => store.set(() => (store.help = !store.help))}>?</button>
+  </header>`;
+}
+
+function isDark(element: Element): boolean {
+  const canvas = document.createElement("canvas");
+  const context = canvas.getContext("2d")!;
+  context.fillStyle = getComputedStyle(element.closest(".wb") ?? element).color;
+  context.fillRect(0, 0, 1, 1);
+  const [red, green, blue] = context.getImageData(0, 0, 1, 1).data;
+  return red! + green! + blue! > 384; // the text is pale
+}
+
+function Picture({ store, frame, which }: { store: LensStore; frame: Frame; which: number }) {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const dark = useRef<boolean | null>(null);
+  const array = frame.nest.view.arrays[which]!;
+  const grid = gridOf(array);
+  useLayoutEffect(() => {
+    if (!canvas.current) return;
+    if (!store.draft && !store.playing) dark.current = null; // the theme may have changed meanwhile
+    dark.current ??= isDark(canvas.current);
+    drawArray(canvas.current, frame, which, grid, dark.current);
+  });
+  const [width, height] = [grid.columns * grid.cell, grid.rows * grid.cell];
+  const touched = frame.here[which]!.map((element) => placeOf(element, array.shape)).join(" ");
+  const stores = frame.nest.view.accesses.some((access) => access.array === which && access.store);
+  return html`<figure class="wb-lens-array">
+    <figcaption><code>${array.name}</code> <span class="wb-muted">${array.shape.join(" × ")}${stores ? ", written" : ""}; now ${touched}</span></figcaption>
+    <div class="wb-lens-canvas" style=${{ width: `${width}px`, height: `${height}px` }}>
+      <canvas ref=${canvas} style=${{ width: `${width}px`, height: `${height}px` }} role="img"
+        aria-label=${`${array.name}: this visit touches ${touched}; ${heldWords(frame, which)}`}></canvas>
+      ${edgesOf(frame, which, grid).map((edge) => html`<${Edge} key=${`${edge.split}.${edge.part}.${edge.across}`} store=${store} ...${edge} />`)}
+    </div>
+  </figure>`;
+}
+
+function placeOf(element: number, shape: number[]): string {
+  const found: number[] = [];
+  for (const extent of [...shape].reverse()) {
+    found.unshift(element % extent);
+    element = Math.floor(element / extent);
+  }
+  return `[${found.join(", ")}]`;
+}
+
+/** The caches by name, with what comes before and after them. */
+function places(frame: Frame): string[] {
+  return ["never touched", ...frame.nest.view.caches.map((cache) => cache.name), "back in memory"];
+}
+
+function heldWords(frame: Frame, which: number): string {
+  const names = places(frame);
+  const counts = names.map(() => 0);
+  for (const place of frame.held.classes[which]!) counts[place]!++;
+  return names.map((name, place) => `${counts[place]!.toLocaleString("en")} lines ${name}`).join(", ");
+}
+
+interface EdgeAt { split: number; part: number; across: boolean; cells: number; pixels: number; name: string }
+
+/** The factors that can be changed: (split, part). */
+export function editable(frame: Frame): [number, number][] {
+  return frame.nest.view.splits.flatMap((split, number) => split.step === 0 ? []
+    : split.factors.map((factor, part): [number, number] | null => (factor !== null && part > 0 ? [number, part] : null)).filter((one) => one !== null));
+}
+
+/** The edges of tiles that can be seen in an array's picture. */
+function edgesOf(frame: Frame, which: number, grid: Grid): EdgeAt[] {
+  const { view } = frame.nest;
+  const access = view.accesses.find((one) => one.array === which)!;
+  return editable(frame).flatMap(([split, part]) => {
+    const term = view.splits[split]!.parts[part]!;
+    const { root, stride } = strideOf(frame.nest, term);
+    const axis = view.axes.findIndex((one) => one.term === root);
+    const direction = axis < 0 ? null : directionOf(view.arrays[which]!, grid, access, axis);
+    if (!direction) return [];
+    const pixels = direction.cells * stride * grid.cell;
+    return [{ split, part, across: direction.across, cells: direction.cells, pixels, name: view.terms[term]!.name }];
+  });
+}
+
+/** The edge of the first tile: dragged with the pointer or moved with the arrow keys, the page follows at once. */
+function Edge({ store, split, part, across, pixels, name }: { store: LensStore } & EdgeAt) {
+  const factor = store.factor(split, part);
+  const grip = useRef<{ at: number; factor: number } | null>(null);
+  const at = `${factor * pixels}px`;
+  const where = (event: PointerEvent) => (across ? event.clientX : event.clientY);
+  return html`<div class=${`wb-edge-line ${across ? "wb-edge-across" : "wb-edge-down"} ${store.draft?.split === split && store.draft.part === part ? "wb-edge-drafted" : ""}`}
+    style=${across ? { left: at } : { top: at }} role="slider" tabindex="0" aria-label=${`Tile edge ${name}`} aria-orientation=${across ? "horizontal" : "vertical"}
+    aria-valuemin="1" aria-valuemax=${store.most(split)} aria-valuenow=${factor} aria-valuetext=${edgeWords(store, split, factor)} title=${`${name} = ${factor}: drag, or arrow keys and Enter`}
+    onPointerDown=${(event: PointerEvent) => {
+      (event.currentTarget as Element).setPointerCapture(event.pointerId);
+      grip.current = { at: where(event), factor };
+    }}
+    onPointerMove=${(event: PointerEvent) => grip.current && store.drag(split, part, grip.current.factor + (where(event) - grip.current.at) / pixels)}
+    onPointerUp=${() => { if (grip.current) { grip.current = null; void store.release(); } }}
+    onPointerCancel=${() => { grip.current = null; store.cancel(); }}
+    onKeyDown=${edgeKeys(store, split, part)}><span aria-hidden="true"></span></div>`;
+}
+
+function edgeWords(store: LensStore, split: number, factor: number): string {
+  const most = store.most(split);
+  const rest = most % factor;
+  return `${factor} of ${most}${rest ? `, the last tile ${rest}` : ""}${store.draft ? ", not applied: press Enter" : ""}`;
+}
+
+/** The keyboard twin of a drag. */
+function edgeKeys(store: LensStore, split: number, part: number) {
+  return (event: KeyboardEvent): void => {
+    const by = (step: number) => () => store.drag(split, part, store.factor(split, part) + step);
+    const table: Record<string, () => void> = {
+      ArrowLeft: by(-1), ArrowUp: by(-1), ArrowRight: by(1), ArrowDown: by(1),
+      PageUp: () => store.divisor(split, part, 1), PageDown: () => store.divisor(split, part, -1),
+      Home: () => store.drag(split, part, 1), End: () => store.drag(split, part, store.most(split)),
+      Enter: () => void store.release(),
+    };
+    if (store.draft) table["Escape"] = () => store.cancel();
+    const action = table[event.key];
+    if (!action || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    event.stopPropagation();
+    action();
+  };
+}
+
+function Legend({ frame }: { frame: Frame }) {
+  const box = useRef<HTMLDivElement>(null);
+  const dark = useRef(false);
+  useLayoutEffect(() => {
+    if (!box.current) return;
+    dark.current = isDark(box.current);
+    const colours = palette(dark.current, frame.nest.view.caches.length);
+    box.current.querySelectorAll<HTMLElement>("i").forEach((swatch, place) => (swatch.style.background = colours[place]!));
+  });
+  const counts = frame.held.counts;
+  return html`<div class="wb-lens-legend" ref=${box} aria-label="What the colours say">
+    ${places(frame).map((name, place) => html`<span><i></i> ${name} <span class="wb-count">${counts[place]!.toLocaleString("en")}</span></span>`)}
+    <span class="wb-muted" title="each cache is taken to hold the lines touched last: fully associative, nothing prefetched">lines of ${frame.nest.view.caches[0]?.line ?? 64} bytes, least recently used goes first; pale: not touched by the chosen loop</span>
+  </div>`;
+}
+
+function Tiles({ store, frame }: { store: LensStore; frame: Frame }) {
+  const { view } = frame.nest;
+  const found = editable(frame);
+  if (found.length === 0) return html`<p class="wb-muted wb-lens-none">No tile to drag: split a loop of this block first (Editor, split).</p>`;
+  return html`<div class="wb-lens-tiles" role="group" aria-label="Tiles">${found.map(([number, part]) => {
+    const split = view.splits[number]!;
+    const term = split.parts[part]!;
+    const [factor, most] = [store.factor(number, part), store.most(number)];
+    const changed = store.draft?.split === number && store.draft.part === part;
+    return html`<label class=${changed ? "wb-draft" : ""}><code>${view.terms[term]!.name}</code>
+      <input type="range" min="1" max=${most} value=${factor} aria-label=${`Factor of ${view.terms[term]!.name}`} aria-valuetext=${edgeWords(store, number, factor)}
+        onInput=${(event: Event) => store.drag(number, part, Number((event.target as HTMLInputElement).value))}
+        onPointerUp=${() => void store.release()} onKeyDown=${edgeKeys(store, number, part)} />
+      <span class="wb-count">${factor} of ${most}${most % factor ? `, last ${most % factor}` : ""}</span></label>`;
+  })}</div>`;
+}
+
+const KINDS: Record<string, string> = { serial: "", parallel: "parallel", vectorized: "vectorized", unrolled: "unrolled" };
+
+function Loops({ store, frame }: { store: LensStore; frame: Frame }) {
+  const { view, loops } = frame.nest;
+  const largest = Math.max(...view.caches.map((cache) => cache.size), ...frame.bytes.map(sum));
+  const width = (bytes: number) => `${(94 * Math.log2(Math.max(bytes, 1))) / Math.log2(largest)}%`;
+  return html`<table class="wb-lens-loops"><thead><tr><th scope="col">loop</th><th scope="col">times</th><th scope="col">touches while it runs once</th>
+      <th scope="col" class="wb-lens-scale">${view.caches.map((cache) => html`<span style=${{ left: width(cache.size) }}>${cache.name}</span>`)}</th><th scope="col">fits</th></tr></thead>
+    <tbody>${loops.map((loop, at) => {
+      const all = sum(frame.bytes[at]!);
+      const fits = view.caches.find((cache) => all <= cache.size)?.name ?? "memory";
+      return html`<tr class=${at === store.level ? "wb-chosen" : ""} onClick=${() => store.set(() => (store.level = at))}>
+        <th scope="row"><button class="wb-loop-name" aria-pressed=${at === store.level} style=${{ paddingLeft: `${at * 10}px` }}>${loop.name}</button>
+          ${KINDS[loop.kind] !== "" && html` <span class="wb-muted">${KINDS[loop.kind] ?? loop.kind}</span>`}</th>
+        <td>${loop.extent}</td>
+        <td class="wb-muted">${view.arrays.map((array, which) => `${array.name} ${bytesText(frame.bytes[at]![which]!)}`).join(" + ")}</td>
+        <td class="wb-lens-scale">${view.caches.map((cache) => html`<i style=${{ left: width(cache.size) }}></i>`)}<b style=${{ width: width(all) }}></b></td>
+        <td>${fits}, ${bytesText(all)}</td></tr>`;
+    })}</tbody></table>
+    ${view.notes.length > 0 && html`<p class="wb-muted wb-lens-none">${view.notes.join("; ")}.</p>`}`;
+}
+
+function sum(numbers: number[]): number {
+  return numbers.reduce((all, one) => all + one, 0);
+}
+
+function bytesText(bytes: number): string {
+  if (bytes < 1024) return `${bytes} B`;
+  return bytes < 1024 * 1024 ? `${trimmed(bytes / 1024)} KB` : `${trimmed(bytes / 1024 / 1024)} MB`;
+}
+
+function trimmed(value: number): string {
+  return value.toFixed(1).replace(/\.0$/, "");
+}
+
+/** What running the schedule has shown, and the way back to the tile before. */
+function Result({ store }: { store: LensStore }) {
+  const found = store.measured?.view;
+  const before = store.previous?.view;
+  const faster = found?.milliseconds && before?.milliseconds ? before.milliseconds / found.milliseconds : 0;
+  return html`<footer class="wb-lens-result" role="status">
+    <button class="wb-button" disabled=${store.measuring || store.working} onClick=${() => void store.measure()}>Measure</button>
+    ${store.back && html`<button class="wb-button" disabled=${store.working} onClick=${() => void store.goBack()}>Back to ${store.back.label}</button>`}
+    <span>${store.draft ? "drafted, not applied" : store.working ? "applying …" : store.measuring ? "running …" : found
+      ? html`<strong>${found.milliseconds === null ? `no time: ${found.why_not}` : found.text}</strong>${faster > 0 && html` <span>(${comparison(faster)})</span>`}
+          <span class="wb-muted"> ${found.why_no_misses || `misses ${found.misses.map(([name, count]) => `${name} ${count.toLocaleString("en")}`).join(", ")} of ${found.accesses.toLocaleString("en")} accesses`}</span>`
+      : "not measured"}</span>
+  </footer>`;
+}
+
+function comparison(faster: number): string {
+  return faster >= 1 ? `${faster.toFixed(2)} times as fast as before` : `${(1 / faster).toFixed(2)} times as slow as before`;
+}

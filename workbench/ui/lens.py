@@ -1,0 +1,125 @@
+"""The tile lens: the order of visits of one loop nest, drawn in the page; on release a factor becomes the schedule's.
+
+While a tile's edge is dragged nothing is asked: `open` has sent the formulas.  `release` redoes the split with the
+new factor and the later moves on top, or refuses and says which move is in the way; `exact` then runs the program.
+
+    lens = TileLens(schedule); lens
+    schedule.code()                       # with the released factors in it
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from workbench.analysis.cache import simulate_cache
+from workbench.core.errors import WorkbenchError
+from workbench.driver.measure import measure
+from workbench.schedule.schedule import Schedule
+from workbench.ui.protocol import Answer, argument
+from workbench.ui.screen import Screen
+from workbench.views.lens import MeasuredView, lens_of
+
+_ACCESSES_LIMIT: Final = 1_200_000
+"""Accesses that are simulated one by one while a person waits."""
+_PATIENCE: Final = 0.3
+"""Seconds that measuring may take, if one run does not take longer."""
+
+
+class LensCommands:
+    """The commands of a lens on one schedule; `moved` is called when a cell has moved the schedule."""
+
+    def __init__(self, schedule: Schedule, moved: Callable[[], None]) -> None:
+        self.schedule = schedule
+        self._tell = moved
+        self._block = ""
+        self._told = False
+        """Whether the pages know that they are behind; the next one that looks resets it."""
+        self._released: tuple[int, list[Any], list[Any]] | None = None
+        """The step that was changed last, its factors before and after."""
+        schedule.watch(self._moved)
+
+    def table(self) -> dict[str, Callable[[dict[str, Any]], Answer]]:
+        """The commands by name."""
+        return {"open": self._open, "release": self._release, "exact": self._exact}
+
+    @property
+    def call(self) -> str:
+        """The Python that does what was released last."""
+        return "" if self._released is None else f"sch.change({self._released[0]}, factors={self._released[2]})"
+
+    def take_back(self) -> None:
+        """Give the split that was released last the factors that it had."""
+        if self._released is not None:
+            step, before, _ = self._released
+            self.schedule.change(step, factors=before)
+
+    def _moved(self) -> None:
+        if not self._told:
+            self._told = True
+            self._tell()
+
+    def _open(self, args: dict[str, Any]) -> Answer:
+        return self._show(argument(args, "block", str, self._block))
+
+    def _show(self, block: str) -> Answer:
+        self._told = False
+        view = lens_of(self.schedule, block)
+        self._block = block
+        return Answer(view.state, view)
+
+    def _release(self, args: dict[str, Any]) -> Answer:
+        """Give a split other factors.  Raises `WorkbenchError` naming the later move that is refused then."""
+        step, factors = argument(args, "step", int), argument(args, "factors", list)
+        seen, state = argument(args, "seen", str), self.schedule.fingerprint()
+        if seen != state:
+            raise WorkbenchError(
+                "E-UI-STALE",
+                "the schedule has changed since this was drawn",
+                found=f"state {seen[:16]}",
+                expected=f"state {state[:16]}",
+                fix="look at the new state, which is drawn now, and drag again",
+                kept="the schedule is unchanged",
+            )
+        steps = self.schedule.trace.steps
+        before = dict(steps[step - 1].arguments).get("factors", ()) if 0 < step <= len(steps) else ()
+        self._told = True  # the answer shows what moves now
+        try:
+            self.schedule.change(step, factors=factors)
+            self._released = step, list(before), factors
+        finally:
+            self._told = False
+        return self._show(self._block)
+
+    def _exact(self, args: dict[str, Any]) -> Answer:
+        """The time on this machine, and the misses of the caches, counted one by one."""
+        milliseconds, said, why_not = None, "", ""
+        try:
+            found = measure(self.schedule, patience=_PATIENCE)
+            milliseconds, said = found.seconds * 1e3, str(found)
+        except WorkbenchError as error:
+            why_not = error.message
+        accesses, misses, why_no_misses = 0, (), ""
+        try:
+            report = simulate_cache(self.schedule, self._target(), limit=_ACCESSES_LIMIT)
+            accesses, misses = report.accesses, tuple((level.cache.name, level.misses) for level in report.levels)
+        except WorkbenchError as error:
+            why_no_misses = error.message
+        state = self.schedule.fingerprint()
+        return Answer(state, MeasuredView(state, milliseconds, said, why_not, accesses, misses, why_no_misses))
+
+    def _target(self) -> Any:
+        return self.schedule.func.attrs.get("target")
+
+
+class TileLens(Screen):
+    """A screen on the tile lens alone."""
+
+    def __init__(self, schedule: Schedule, fallback_html: str = "") -> None:
+        self._commands = LensCommands(schedule, lambda: self.announce("changed"))
+        super().__init__("lens", self._commands.table(), fallback_html)
+
+    @property
+    def schedule(self) -> Schedule:
+        """The schedule shown, with the factors that were released."""
+        return self._commands.schedule

@@ -1,0 +1,262 @@
+"""How the loops around a block make its iterators: a tree of splits for each, with the factors as they are now.
+
+    for i_0, j_0, k, i_1: C[i_0 * 8 + i_1, j_0]      # vi: loop i, split [None, 8] by step 3; vj: j_0 itself
+
+With other factors the extents and strides of all loops follow from the tree, so that a page can compute what a
+change of a factor does to the order of visits without asking.
+
+Invariant: the trees are checked against the program: the forms of the bindings are those of the trees, and each
+condition of the block is the end of one of their terms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..analysis.affine import Affine, Ranges
+from ..analysis.conditions import below, conjuncts
+from ..analysis.tree import BlockSite, extent_of
+from ..arith.nodes import PrimExpr, Var
+from ..core.errors import WorkbenchError
+from ..schedule.arguments import ResultName
+from ..schedule.schedule import Schedule
+from ..tir import nodes as t
+from ..tir.script import text
+
+
+@dataclass(frozen=True)
+class Split:
+    """A term that is made of parts, the outermost first: term = (part 0 * extent 1 + part 1) * extent 2 + ..."""
+
+    of: int
+    parts: tuple[int, ...]
+    factors: tuple[int | None, ...]
+    step: int
+    """The step of the trace that made it, from 1; 0 where no step's factors can be changed."""
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """A loop, or one of the loops that a fused loop stands for."""
+
+    term: int
+    kind: str
+    fused: str
+    """The loop of the program that this one is a part of; empty for a loop of its own."""
+
+
+@dataclass
+class Nest:
+    """The loops around a block; terms are numbers, `names` and `extents` by term."""
+
+    names: list[str] = field(default_factory=list[str])
+    extents: list[int] = field(default_factory=list[int])
+    splits: list[Split] = field(default_factory=list[Split])
+    leaves: list[Leaf] = field(default_factory=list[Leaf])
+    axes: dict[Var, tuple[int, int]] = field(default_factory=dict[Var, tuple[int, int]])
+    """For each iterator its term, or -1, and a number beside it."""
+
+    def add(self, name: str, extent: int) -> int:
+        self.names.append(name)
+        self.extents.append(extent)
+        return len(self.names) - 1
+
+
+def refused(what: str, found: str, fix: str, nodes: tuple[Any, ...] = ()) -> WorkbenchError:
+    """The error for a nest that the lens has no closed formula for."""
+    return WorkbenchError(
+        "E-LENS-AFFINE", what, found=found[:200], expected="indices and iterators that are affine in the loops",
+        fix=fix, kept="the schedule is unchanged", nodes=nodes,
+    )  # fmt: skip
+
+
+def nest_of(schedule: Schedule, site: BlockSite) -> Nest:
+    """The loops around a block of the schedule.  Raises `WorkbenchError` E-LENS-AFFINE saying what is not affine."""
+    return _Reader(schedule, site).read()
+
+
+class _Reader:
+    def __init__(self, schedule: Schedule, site: BlockSite) -> None:
+        self.site = site
+        self.nest = Nest()
+        self.made: dict[int, tuple[int, Any, tuple[Any, ...], tuple[int | None, ...]]] = {}
+        """For each loop that a split made: the step, the loop that was split, its parts, the factors."""
+        self.fused: dict[int, tuple[Var, ...]] = {}
+        self.extents: dict[int, int] = {}
+        self.terms: dict[int, int] = {}
+        self._history(schedule)
+
+    def _history(self, schedule: Schedule) -> None:
+        """What splits and fuses have made, and the extents of loops that are gone."""
+        for state in schedule.states:
+            for loop_site in state.tree.loops.values():
+                extent = extent_of(loop_site.loop)
+                if extent is not None:
+                    self.extents[id(loop_site.loop.var)] = extent
+        named = schedule.state.named
+        for number, step in enumerate(schedule.state.steps, 1):
+            given = dict(step.arguments)
+            results = tuple(named.get(name) for name in step.results)
+            known = all(isinstance(result, Var) for result in results)
+            if step.primitive == "split" and known and isinstance(given.get("loop"), ResultName):
+                factors = tuple(_number(factor, named) for factor in given["factors"])
+                for result in results:
+                    self.made[id(result)] = number, named.get(given["loop"].name), results, factors
+            if step.primitive == "fuse" and known:
+                parts = tuple(named.get(item.name) for item in given["loops"])
+                if all(isinstance(part, Var) and id(part) in self.extents for part in parts):
+                    self.fused[id(results[0])] = parts
+
+    def read(self) -> Nest:
+        values: dict[int, Affine] = {}
+        leaves: list[Var] = []
+        for loop in self.site.loops:
+            if extent_of(loop) is None or Affine.of(loop.min, Ranges()).value != 0:
+                raise refused(
+                    f"loop {loop.var.name} has no constant extent", f"from {text(loop.min).text}",
+                    "look at another block, or at a program of constant shapes", (loop,),
+                )  # fmt: skip
+            own = self._unfused(loop.var)
+            fused = loop.var.name if len(own) > 1 else ""
+            if fused:
+                values[id(loop.var)] = self._sum(own)
+            for var in own:
+                leaves.append(var)
+                self.nest.leaves.append(Leaf(self._term(var), str(loop.kind.value), fused))
+        ranges = Ranges.of({var: (0, self.extents[id(var)] - 1) for var in leaves})
+        used: set[int] = set()
+        for iterator, value in self.site.bindings:
+            form = self._form(value, values, ranges, f"iterator {iterator.var.name}")
+            if not used.isdisjoint(form.variables):
+                raise refused(
+                    f"one loop moves two iterators of {self.site.name}", text(value).text,
+                    "look at another block", (self.site.block,),
+                )  # fmt: skip
+            used |= form.variables
+            self.nest.axes[iterator.var] = self._axis(iterator, form, leaves), form.offset
+        self._check_conditions(values, ranges, leaves)
+        return self.nest
+
+    # --- terms ---
+
+    def _term(self, var: Var) -> int:
+        if id(var) not in self.terms:
+            self.terms[id(var)] = self.nest.add(var.name, self.extents[id(var)])
+        return self.terms[id(var)]
+
+    def _unfused(self, var: Var) -> list[Var]:
+        """The loops that a fused loop runs through, one inside the other."""
+        parts = self.fused.get(id(var))
+        return [var] if parts is None else [own for part in parts for own in self._unfused(part)]
+
+    def _sum(self, parts: list[Var]) -> Affine:
+        """The value of a fused loop from those of its parts."""
+        form = Affine.constant(0)
+        for part in parts:
+            form = form.times(self.extents[id(part)]).plus(Affine.variable(part))
+        return form
+
+    def _form(self, value: PrimExpr, values: Mapping[int, Affine], ranges: Ranges, what: str) -> Affine:
+        """A binding over the loops, or the refusal."""
+        form = Affine.of(value, ranges).substituted(values, ranges)
+        if any(not atom.is_var for atom in form.terms):
+            raise refused(
+                f"{what} of block {self.site.name} is no affine function of the loops", text(value).text,
+                "split loops before they are fused, or look at another block", (self.site.block,),
+            )  # fmt: skip
+        return form
+
+    def _root(self, var: Any) -> Any:
+        while id(var) in self.made:
+            var = self.made[id(var)][1]
+        return var
+
+    def _axis(self, iterator: t.IterVar, form: Affine, leaves: list[Var]) -> int:
+        """The term of an iterator, with the splits below it; -1 where it stands still."""
+        own = [var for var in leaves if id(var) in form.variables]
+        if not own:
+            return -1
+        extent = Affine.of(iterator.dom.extent, Ranges()).value
+        root = self._root(own[0])
+        if isinstance(root, Var) and form.offset == 0 and self.extents.get(id(root)) == extent:
+            tree, splits = self._tree(root, {id(var) for var in leaves})
+            if tree is not None and tree.same_as(form):
+                self.nest.splits += splits
+                return self._term(root)
+        return self._mixed(iterator, form, own, extent)
+
+    def _tree(self, var: Var, leaves: set[int]) -> tuple[Affine | None, list[Split]]:
+        """The value of a loop of before over the loops of now, as its splits say; None where they do not lead there."""
+        if id(var) in leaves:
+            return Affine.variable(var), []
+        found = next((made for made in self.made.values() if made[1] is var), None)
+        if found is None or any(id(part) not in self.extents for part in found[2]):
+            return None, []
+        number, _, parts, factors = found
+        form, splits = Affine.constant(0), [Split(self._term(var), tuple(map(self._term, parts)), factors, number)]
+        for part in parts:
+            inner, below_it = self._tree(part, leaves)
+            if inner is None:
+                return None, []
+            form = form.times(self.extents[id(part)]).plus(inner)
+            splits += below_it
+        return form, splits
+
+    def _mixed(self, iterator: t.IterVar, form: Affine, own: list[Var], extent: int | None) -> int:
+        """An iterator that no step's factors can be changed for: a sum of loops, each stride the reach of the inner."""
+        strides = {id(atom.expr): factor for atom, factor in form.terms.items()}
+        parts = sorted(own, key=lambda var: (-strides[id(var)], -self.extents[id(var)]))
+        reach = 1
+        for var in reversed(parts):
+            if strides[id(var)] != reach or form.offset != 0 or extent is None:
+                raise refused(
+                    f"iterator {iterator.var.name} of block {self.site.name} is visited in overlapping pieces",
+                    " + ".join(f"{strides[id(var)]} * {var.name}" for var in parts) + f" + {form.offset}",
+                    "look at another block: one element belongs to several iterations here", (self.site.block,),
+                )  # fmt: skip
+            reach *= self.extents[id(var)]
+        if len(parts) == 1 and reach == extent:
+            return self._term(parts[0])
+        term = self.nest.add(iterator.var.name, extent or reach)
+        terms = tuple(map(self._term, parts))
+        self.nest.splits.append(Split(term, terms, tuple(self.extents[id(var)] for var in parts), 0))
+        return term
+
+    # --- conditions ---
+
+    def _check_conditions(self, values: Mapping[int, Affine], ranges: Ranges, leaves: list[Var]) -> None:
+        """Each condition of the block says that a term of the trees has not reached its end."""
+        ends = {self._end(term).key for term in self._inner_terms()}
+        for condition in conjuncts(self.site.realize.predicate):
+            form = below(condition, ranges)
+            if form is None or form.substituted(values, ranges).key not in ends:
+                raise refused(
+                    f"block {self.site.name} runs only where a condition holds", text(condition).text,
+                    "look at another block, or split by factors that divide", (self.site.block,),
+                )  # fmt: skip
+
+    def _inner_terms(self) -> list[int]:
+        return [split.of for split in self.nest.splits]
+
+    def _end(self, term: int) -> Affine:
+        """extent - 1 - term, over the loops."""
+        return Affine.constant(self.nest.extents[term] - 1).minus(self._value(term))
+
+    def _value(self, term: int) -> Affine:
+        split = next((split for split in self.nest.splits if split.of == term), None)
+        if split is None:
+            return Affine.variable(next(var for var in self._vars() if self.terms.get(id(var)) == term))
+        form = Affine.constant(0)
+        for part in split.parts:
+            form = form.times(self.nest.extents[part]).plus(self._value(part))
+        return form
+
+    def _vars(self) -> list[Var]:
+        return [own for loop in self.site.loops for own in self._unfused(loop.var)]
+
+
+def _number(factor: Any, named: Mapping[str, Any]) -> int | None:
+    value = named.get(factor.name) if isinstance(factor, ResultName) else factor
+    return value if isinstance(value, int) else None
