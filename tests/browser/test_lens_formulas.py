@@ -29,9 +29,8 @@ IN_PAGE = """async ([view, draft, asked, every]) => {
     const values = lens.axisValues(nest, lens.visitAt(nest, number));
     for (const access of view.accesses) visited.push(lens.elementOf(nest, access, values));
   }
-  const lines = asked.map((number) =>
-    lensCache.lastLines(nest, lensCache.lastVisits(nest, lens.visitAt(nest, number)), 64)
-      .map((own) => Array.from(own)));
+  const touched = (number) => lensCache.lastVisits(nest, lens.visitAt(nest, number));
+  const lines = asked.map((number) => lensCache.lastLines(nest, touched(number), 64).map((own) => Array.from(own)));
   return { total, visited, lines, footprints: lens.footprints(nest), loops: nest.loops };
 }"""
 

@@ -42,23 +42,23 @@ def typed(harness: Harness, old: str, new: str) -> None:
 
 def test_a_text_is_edited_and_the_session_goes_on_from_it(harness: Harness, stepper: Workbench) -> None:
     page = harness.page
-    page.get_by_role("option", name="InferType").click()
+    page.get_by_role("listbox", name="Steps").get_by_role("option", name="InferType").click()
     page.get_by_role("button", name="Edit", exact=True).click()
     expect(page.locator(".cm-line").first).to_contain_text("@R.function")
     apply = page.get_by_role("button", name="Apply")
     expect(apply).to_be_disabled()
     typed(harness, "nn.relu", "tanh")
     apply.click()
-    expect(page.locator("[role=option][aria-selected=true]")).to_contain_text("Edit")
+    expect(page.locator(".wb-outline [role=option][aria-selected=true]")).to_contain_text("Edit")
     harness.push()
     expect(page.locator("ins.wb-line")).to_contain_text("R.tanh")
     expect(page.locator(".wb-last-call")).to_contain_text("s = s['InferType'].edit({'main': text})")
     np.testing.assert_allclose(result(stepper), np.tanh(INPUTS["x"]), rtol=1e-6)
     page.get_by_role("button", name="Undo").click()
-    expect(page.get_by_role("option", name="Edit")).to_have_count(0)
+    expect(page.get_by_role("listbox", name="Steps").get_by_role("option", name="Edit")).to_have_count(0)
     np.testing.assert_allclose(result(stepper), np.maximum(INPUTS["x"], 0))
     page.get_by_role("button", name="Redo").click()
-    expect(page.get_by_role("option", name="Edit")).to_have_count(1)
+    expect(page.get_by_role("listbox", name="Steps").get_by_role("option", name="Edit")).to_have_count(1)
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_a_refused_text_stays_with_the_reason_at_its_line(
 ) -> None:
     page = harness.page
     before = stepper.session
-    page.get_by_role("option", name="InferType").click()
+    page.get_by_role("listbox", name="Steps").get_by_role("option", name="InferType").click()
     page.get_by_role("listbox", name="Steps").focus()
     page.keyboard.press("e")
     expect(page.locator(".cm-content")).to_be_visible()
@@ -86,19 +86,19 @@ def test_a_refused_text_stays_with_the_reason_at_its_line(
     assert stepper.session is before
     page.keyboard.press("Escape")
     expect(page.locator(".cm-content")).to_have_count(0)
-    expect(page.get_by_role("option", name="InferType")).to_contain_text("draft")
+    expect(page.get_by_role("listbox", name="Steps").get_by_role("option", name="InferType")).to_contain_text("draft")
 
 
 def test_leaving_the_editor_keeps_what_was_typed(harness: Harness, stepper: Workbench) -> None:
     page = harness.page
-    page.get_by_role("option", name="InferType").click()
+    page.get_by_role("listbox", name="Steps").get_by_role("option", name="InferType").click()
     page.keyboard.press("e")
     typed(harness, "nn.relu", "tanh")
     page.keyboard.press("Escape")
     expect(page.locator(".cm-content")).to_have_count(0)
     expect(page.get_by_role("listbox", name="Steps")).to_be_focused()
-    page.get_by_role("option", name="FuseOps").click()
-    page.get_by_role("option", name="InferType").click()
+    page.get_by_role("listbox", name="Steps").get_by_role("option", name="FuseOps").click()
+    page.get_by_role("listbox", name="Steps").get_by_role("option", name="InferType").click()
     page.get_by_role("button", name="Edit the draft").click()
     expect(page.locator(".cm-content")).to_contain_text("R.tanh")
     expect(page.get_by_role("button", name="Apply")).to_be_enabled()
@@ -111,17 +111,17 @@ def test_leaving_the_editor_keeps_what_was_typed(harness: Harness, stepper: Work
 
 def test_a_draft_outlives_a_change_of_the_program_and_says_so(harness: Harness, stepper: Workbench) -> None:
     page = harness.page
-    page.get_by_role("option", name="SimplifyInference").click()
+    page.get_by_role("listbox", name="Steps").get_by_role("option", name="SimplifyInference").click()
     page.keyboard.press("e")
     typed(harness, "nn.relu", "tanh")
     page.keyboard.press("Escape")
-    page.get_by_role("option", name="InferType").click()
+    page.get_by_role("listbox", name="Steps").get_by_role("option", name="InferType").click()
     page.keyboard.press("e")
     typed(harness, "nn.relu", "sigmoid")
     page.keyboard.press("Control+Enter")
-    expect(page.locator("[role=option][aria-selected=true]")).to_contain_text("Edit")
+    expect(page.locator(".wb-outline [role=option][aria-selected=true]")).to_contain_text("Edit")
     harness.push()
-    page.get_by_role("option", name="SimplifyInference").click()
+    page.get_by_role("listbox", name="Steps").get_by_role("option", name="SimplifyInference").click()
     page.get_by_role("button", name="Edit the draft").click()
     outdated = page.get_by_role("status").filter(has_text="earlier program")
     expect(outdated).to_be_visible()
@@ -135,36 +135,36 @@ def test_a_draft_outlives_a_change_of_the_program_and_says_so(harness: Harness, 
 
 def test_a_cell_that_changes_the_session_closes_no_editor(harness: Harness, stepper: Workbench) -> None:
     page = harness.page
-    page.get_by_role("option", name="InferType").click()
+    page.get_by_role("listbox", name="Steps").get_by_role("option", name="InferType").click()
     page.keyboard.press("e")
     typed(harness, "nn.relu", "tanh")
     stepper.session = stepper.session.rerun(disabled_pass=["FuseOps"])
     harness.push()
-    expect(page.get_by_role("option", name="FuseOps")).to_have_count(0)
+    expect(page.get_by_role("listbox", name="Steps").get_by_role("option", name="FuseOps")).to_have_count(0)
     expect(page.locator(".cm-content")).to_contain_text("R.tanh")
     page.keyboard.press("Control+Enter")
-    expect(page.locator("[role=option][aria-selected=true]")).to_contain_text("Edit")
+    expect(page.locator(".wb-outline [role=option][aria-selected=true]")).to_contain_text("Edit")
 
 
 def test_after_each_change_the_keys_work_on(harness: Harness, stepper: Workbench) -> None:
     """The focus is on the list again: undo, arrows and edit need no click."""
     page = harness.page
     steps = page.get_by_role("listbox", name="Steps")
-    page.get_by_role("option", name="InferType").click()
+    page.get_by_role("listbox", name="Steps").get_by_role("option", name="InferType").click()
     page.keyboard.press("e")
     typed(harness, "nn.relu", "tanh")
     page.get_by_role("button", name="Apply").click()
-    expect(page.get_by_role("option", name="Edit")).to_have_count(1)
+    expect(page.get_by_role("listbox", name="Steps").get_by_role("option", name="Edit")).to_have_count(1)
     harness.push()
     expect(steps).to_be_focused()
     page.keyboard.press("Control+z")
-    expect(page.get_by_role("option", name="Edit")).to_have_count(0)
+    expect(page.get_by_role("listbox", name="Steps").get_by_role("option", name="Edit")).to_have_count(0)
     harness.push()
     expect(steps).to_be_focused()
     page.keyboard.press("ArrowDown")
-    expect(page.locator("[role=option][aria-selected=true]")).to_contain_text("SimplifyInference")
+    expect(page.locator(".wb-outline [role=option][aria-selected=true]")).to_contain_text("SimplifyInference")
     page.get_by_role("button", name="Leave out").click()
-    expect(page.get_by_role("option", name="SimplifyInference")).to_have_count(0)
+    expect(page.get_by_role("listbox", name="Steps").get_by_role("option", name="SimplifyInference")).to_have_count(0)
     harness.push()
     expect(steps).to_be_focused()
 
@@ -183,27 +183,27 @@ def test_keys_typed_into_the_text_are_no_commands(harness: Harness, stepper: Wor
 def test_passes_are_left_out_and_added(harness: Harness, stepper: Workbench) -> None:
     page = harness.page
     count = len(stepper.session)
-    page.get_by_role("option", name="FuseOps").click()
+    page.get_by_role("listbox", name="Steps").get_by_role("option", name="FuseOps").click()
     page.get_by_role("button", name="Leave out").click()
-    expect(page.get_by_role("option", name="FuseOps")).to_have_count(0)
+    expect(page.get_by_role("listbox", name="Steps").get_by_role("option", name="FuseOps")).to_have_count(0)
     assert len(stepper.session) == count - 1
-    page.get_by_role("option", name="InferType").click()
+    page.get_by_role("listbox", name="Steps").get_by_role("option", name="InferType").click()
     page.get_by_role("button", name="Add a pass").click()
     page.get_by_role("combobox", name="Pass to add").select_option("FuseOps")
-    expect(page.get_by_role("option", name="FuseOps")).to_have_count(1)
+    expect(page.get_by_role("listbox", name="Steps").get_by_role("option", name="FuseOps")).to_have_count(1)
     assert stepper.session.labels[:3] == ("Import", "InferType", "FuseOps")
     expect(page.locator(".wb-last-call")).to_have_text("s = s.rerun(insert={'InferType': 'FuseOps'})")
     page.get_by_role("listbox", name="Steps").focus()
     page.keyboard.press("Control+z")
-    expect(page.get_by_role("option", name="FuseOps")).to_have_count(0)
+    expect(page.get_by_role("listbox", name="Steps").get_by_role("option", name="FuseOps")).to_have_count(0)
     page.keyboard.press("Control+z")
-    expect(page.get_by_role("option", name="FuseOps")).to_have_count(1)
+    expect(page.get_by_role("listbox", name="Steps").get_by_role("option", name="FuseOps")).to_have_count(1)
     assert len(stepper.session) == count
 
 
 def test_a_step_that_cannot_be_left_out_says_why(harness: Harness, stepper: Workbench) -> None:
     page = harness.page
-    page.get_by_role("option", name="Import").click()
+    page.get_by_role("listbox", name="Steps").get_by_role("option", name="Import").click()
     expect(page.get_by_role("button", name="Leave out")).to_have_count(0)
     page.get_by_role("listbox", name="Steps").focus()
     page.keyboard.press("x")

@@ -8,7 +8,7 @@ import pytest
 
 from workbench import te, tir
 from workbench.core.errors import WorkbenchError
-from workbench.driver.measure import Measurement
+from workbench.driver.measure import Measurement, measure
 from workbench.target.target import as_target
 
 QUARTER = "25.0% of the peak"
@@ -34,6 +34,12 @@ def test_a_parallel_schedule_is_held_against_all_threads() -> None:
     schedule = product()
     schedule.parallel(schedule.get_loops(schedule.get_block("C"))[0])
     assert schedule.measure().threads == as_target(None).threads
+
+
+@pytest.mark.parametrize("patience", [0.0, 0.05])
+def test_with_little_patience_a_function_runs_at_least_once(patience: float) -> None:
+    found = measure(product(), patience=patience)
+    assert 0 < found.seconds < 1 and found.peak > 0
 
 
 def test_measuring_leaves_the_schedule_as_it_is() -> None:

@@ -182,9 +182,8 @@ class _Read:
     def _parameters(self, func: t.PrimFunc) -> list[t.Buffer]:
         """The function's parameters that the block touches; its own arrays come after them."""
         regions = (*self.site.block.reads, *self.site.block.writes)
-        return [
-            one for one in func.params if isinstance(one, t.Buffer) and any(region.buffer is one for region in regions)
-        ]
+        parameters = [one for one in func.params if isinstance(one, t.Buffer)]
+        return [one for one in parameters if any(region.buffer is one for region in regions)]
 
     @property
     def visits(self) -> int:

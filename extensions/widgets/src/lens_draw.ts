@@ -6,10 +6,16 @@ import type { AccessView, ArrayView } from "./types";
 /** How an array lies on the page: its last dimensions go across, the others down. */
 export interface Grid { rows: number; columns: number; cell: number; across: number }
 
-const SIDE = 256;
 const LARGEST_CELL = 18;
+const [LEAST_SIDE, LARGEST_SIDE] = [110, 256];
+const AROUND = 50;
 
-export function gridOf(array: ArrayView): Grid {
+/** How many pixels wide and high a picture may be, so that three stand beside each other. */
+export function sideOf(width: number, arrays: number): number {
+  return Math.min(Math.max(Math.floor(width / Math.min(Math.max(arrays, 1), 3)) - AROUND, LEAST_SIDE), LARGEST_SIDE);
+}
+
+export function gridOf(array: ArrayView, side: number): Grid {
   let best = { rows: 1, columns: 1, across: 0, apart: Infinity };
   for (let across = 0; across <= array.shape.length; across++) {
     const rows = product(array.shape.slice(0, across));
@@ -17,7 +23,7 @@ export function gridOf(array: ArrayView): Grid {
     const apart = Math.abs(Math.log(rows / columns)) - (array.shape.length === 2 && across === 1 ? 10 : 0);
     if (apart < best.apart) best = { rows, columns, across, apart };
   }
-  const cell = Math.min(SIDE / best.columns, SIDE / best.rows, LARGEST_CELL);
+  const cell = Math.min(side / best.columns, side / best.rows, LARGEST_CELL);
   return { rows: best.rows, columns: best.columns, across: best.across, cell: cell >= 1 ? Math.floor(cell) : cell };
 }
 

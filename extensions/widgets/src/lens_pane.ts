@@ -1,7 +1,7 @@
 // The tile lens: arrays coloured by what caches hold, edges of tiles to drag, loops with their footprints.
-import { useLayoutEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { onKeys } from "./keys";
-import { directionOf, drawArray, gridOf, palette, type Grid } from "./lens_draw";
+import { directionOf, drawArray, gridOf, palette, sideOf, type Grid } from "./lens_draw";
 import type { Frame, LensStore } from "./lens_store";
 import { strideOf } from "./lens";
 import { Keys, Problem, html } from "./parts";
@@ -21,16 +21,24 @@ const KEY_ROWS: [string, string][] = [
 export function LensScreen({ store }: { store: LensStore }) {
   useStore(store);
   const frame = store.frame;
+  const root = useRef<HTMLDivElement>(null);
+  const [width, setWidth] = useState(1000);
+  useLayoutEffect(() => {
+    const watcher = new ResizeObserver(([entry]) => setWidth(Math.floor(entry!.contentRect.width)));
+    watcher.observe(root.current!);
+    return () => watcher.disconnect();
+  }, []);
+  const side = sideOf(width, frame?.nest.view.arrays.length ?? 1);
   const choose = (by: number) => store.set(() => (store.level = Math.min(Math.max(store.level + by, 0), (store.view?.loops.length ?? 1) - 1)));
   const keys = onKeys({
     ",": () => store.go(store.visit - 1), ".": () => store.go(store.visit + 1), p: () => store.play(!store.playing),
     ArrowUp: () => choose(-1), ArrowDown: () => choose(1), "?": () => store.set(() => (store.help = !store.help)),
   });
-  return html`<div class="wb wb-lens" data-lm-suppress-shortcuts="true" role="group" aria-label="Tile lens" onKeyDown=${keys}>
+  return html`<div class="wb wb-lens" data-lm-suppress-shortcuts="true" role="group" aria-label="Tile lens" ref=${root} onKeyDown=${keys}>
     <${Head} store=${store} frame=${frame} />
     ${store.problem && html`<${Problem} error=${store.problem} close=${() => store.set(() => (store.problem = null))} />`}
     ${frame ? html`<div class="wb-lens-body">
-        <div class="wb-lens-arrays">${frame.nest.view.arrays.map((array, which) => html`<${Picture} key=${array.name} store=${store} frame=${frame} which=${which} />`)}</div>
+        <div class="wb-lens-arrays">${frame.nest.view.arrays.map((array, which) => html`<${Picture} key=${array.name} store=${store} frame=${frame} which=${which} side=${side} />`)}</div>
         <${Legend} frame=${frame} />
         <${Tiles} store=${store} frame=${frame} />
         <${Loops} store=${store} frame=${frame} />
@@ -72,11 +80,11 @@ function isDark(element: Element): boolean {
   return red! + green! + blue! > 384; // the text is pale
 }
 
-function Picture({ store, frame, which }: { store: LensStore; frame: Frame; which: number }) {
+function Picture({ store, frame, which, side }: { store: LensStore; frame: Frame; which: number; side: number }) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const dark = useRef<boolean | null>(null);
   const array = frame.nest.view.arrays[which]!;
-  const grid = gridOf(array);
+  const grid = gridOf(array, side);
   useLayoutEffect(() => {
     if (!canvas.current) return;
     if (!store.draft && !store.playing) dark.current = null; // the theme may have changed meanwhile
@@ -86,7 +94,7 @@ function Picture({ store, frame, which }: { store: LensStore; frame: Frame; whic
   const [width, height] = [grid.columns * grid.cell, grid.rows * grid.cell];
   const touched = frame.here[which]!.map((element) => placeOf(element, array.shape)).join(" ");
   const stores = frame.nest.view.accesses.some((access) => access.array === which && access.store);
-  return html`<figure class="wb-lens-array">
+  return html`<figure class="wb-lens-array" style=${{ maxWidth: `${side + 24}px` }}>
     <figcaption><code>${array.name}</code> <span class="wb-muted">${array.shape.join(" × ")}${stores ? ", written" : ""}; now ${touched}</span></figcaption>
     <div class="wb-lens-canvas" style=${{ width: `${width}px`, height: `${height}px` }}>
       <canvas ref=${canvas} style=${{ width: `${width}px`, height: `${height}px` }} role="img"
