@@ -10,8 +10,10 @@ from playwright.sync_api import expect
 
 import workbench as wb
 from tests.browser.harness import Harness
+from tests.browser.lens_programs import matmul_tiled
 from tests.driver.programs import small_session
 from tests.schedule.programs import plain_matmul
+from workbench.ui.lens import TileLens
 from workbench.ui.schedule import ScheduleEditor
 from workbench.ui.workbench import Workbench
 
@@ -93,4 +95,13 @@ def test_narrow_cells(harness: Harness, width: int) -> None:
     harness.page.set_viewport_size({"width": width, "height": 800})
     harness.show(Workbench(small_session()))
     expect(harness.page.locator(".wb-box").first).to_be_visible()
+    assert grave(harness) == []
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_the_tile_lens_with_a_tile_drafted(harness: Harness, dark: bool) -> None:
+    harness.show(TileLens(matmul_tiled("IJKikj", 4, 4, 4)), dark)
+    expect(harness.page.locator(".wb-lens-result strong")).to_be_visible(timeout=20_000)
+    assert grave(harness) == []
+    harness.page.get_by_role("slider", name="Tile edge j_1").first.press("ArrowRight")
     assert grave(harness) == []
