@@ -50,8 +50,8 @@ def test_a_line_leads_to_its_loops_their_moves_and_the_nodes_of_the_file() -> No
     asm = session.provenance.text("main", "asm").split("\n")
     line = next(at for at, text in enumerate(asm, 1) if "fmadd" in text or "mulps" in text or "fmla" in text)
     place = place_of(session, "main", "asm", line)
-    assert place.trips == 8 * 16 and [loop.name for loop in place.loops] == ["i", "k"]
-    assert [move.name for move in place.moves] == ["reorder"]
+    assert place.trips == 8 * 16 and [loop.name for loop in place.loops] == ["i", "k", "j"]
+    assert [move.name for move in place.moves] == ["reorder", "vectorize"]
     small = small_session()
     kernel = next(name for name in small.kernels if "softmax" in name)
     last = small.provenance.text(kernel, "asm").count("\n")

@@ -11,6 +11,8 @@ from .schema import SCHEMA_VERSION, View
 
 if TYPE_CHECKING:
     from ..driver.session import Session
+    from ..schedule.schedule import Schedule
+    from ..tir.nodes import For
 
 FORMS: Final = {"tir": "tir", "llvm": "ll", "asm": "asm"}
 """The form of a kernel's text that a layer shows."""
@@ -55,6 +57,17 @@ class PlaceView(View):
     version: int = SCHEMA_VERSION
 
 
+def _scheduled(schedule: Schedule, kernel: str, loops: tuple[For, ...]) -> tuple[For, ...]:
+    """The nest of the schedule's program that became `loops`: with the vectorised ones, which code has no more."""
+    wanted = [loop.var.name for loop in loops]
+    found = loops
+    for nest in nests(schedule.func, kernel).values():
+        names = iter(loop.var.name for loop in nest.loops)
+        if all(name in names for name in wanted) and len(nest.loops) > len(found):
+            found = nest.loops
+    return found
+
+
 def place_of(session: Session, kernel: str, layer: str, line: int) -> PlaceView:
     """What a line (from 1) of "tir", "llvm" or "asm" belongs to.  Raises `WorkbenchError` for one that is not there."""
     provenance = session.provenance
@@ -62,11 +75,12 @@ def place_of(session: Session, kernel: str, layer: str, line: int) -> PlaceView:
     nest = nests(provenance.function(kernel), kernel).get(found.line)
     schedule = session.schedule(kernel)
     made, moves = makers(schedule), schedule.moves.done
+    around = _scheduled(schedule, kernel, nest.loops) if nest else ()
     loops = tuple(
         LoopPlaceView(
             loop.var.name, str(getattr(loop.extent, "value", "…")), loop.kind.value, made.get(loop.var.name, ())
         )
-        for loop in (nest.loops if nest else ())
+        for loop in around
     )
     named = sorted({number for loop in loops for number in loop.moves})
     return PlaceView(
