@@ -315,7 +315,7 @@ def test_from_the_hottest_line_up_to_the_move_that_is_taken_back(harness: Harnes
     line = page.get_by_role("region", name="The line")
     expect(line).to_contain_text("runs 4,096 times a call")
     expect(line.get_by_role("list", name="Moves")).to_contain_text("reorder")
-    expect(asm.locator(".wb-active .wb-hottest")).to_have_count(1)
+    expect(asm.locator(".wb-active")).to_have_count(1)
     line.get_by_role("button", name="Take vectorize 2 back").click()
     harness.push()
     expect(page.get_by_role("combobox", name="Branch to compare with")).to_be_visible()

@@ -7,7 +7,7 @@ import pytest
 import workbench as wb
 from tests.driver.programs import small_session
 from tests.schedule.programs import plain_matmul
-from workbench.driver.trips import nests, trips
+from workbench.driver.trips import hottest, nests, trips
 from workbench.schedule import Schedule
 from workbench.views.places import place_of
 
@@ -43,6 +43,13 @@ def test_every_line_has_a_count_and_multiplications_the_greatest(form: str) -> N
         count for line, count in zip(text, counts, strict=True) if words in line or "fmadd" in line or "fma." in line
     ]
     assert work and max(work) == max(counts) == 8 * 16
+
+
+@pytest.mark.parametrize("form", ["tir", "ll", "asm"])
+def test_the_hottest_line_is_of_the_product(form: str) -> None:
+    provenance = product().provenance
+    line = hottest(provenance, "main", form)
+    assert trips(provenance, "main", form)[line - 1] == 8 * 16
 
 
 def test_a_line_leads_to_its_loops_their_moves_and_the_nodes_of_the_file() -> None:

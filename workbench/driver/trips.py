@@ -63,6 +63,24 @@ def trips(provenance: Provenance, kernel: str, form: str = "asm") -> tuple[int, 
     return _along(spots, counts, total)
 
 
+def hottest(provenance: Provenance, kernel: str, form: str = "asm") -> int:
+    """The line (from 1) of a kernel's text in the middle of the statement that most instructions are run for.
+
+    Instructions of a statement times its trips; 0 where nothing is counted.
+    """
+    counts = {line: nest.trips for line, nest in nests(provenance.function(kernel), kernel).items()}
+    if form == "tir":
+        return max(counts, key=lambda line: counts[line], default=0)
+    lines: dict[int, list[int]] = {}
+    for spot in provenance.native(kernel, form).spots:
+        if spot.how == "line" and counts.get(spot.line):
+            lines.setdefault(spot.line, []).append(spot.text_line)
+    if not lines:
+        return 0
+    found = sorted(lines[max(lines, key=lambda line: len(lines[line]) * counts[line])])
+    return found[len(found) // 2]
+
+
 def _walk(node: Node, around: tuple[t.For, ...]) -> Iterator[tuple[Node, tuple[t.For, ...]]]:
     yield node, around
     inside = (*around, node) if isinstance(node, t.For) else around

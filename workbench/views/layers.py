@@ -12,7 +12,7 @@ from ..analysis.operations import flops
 from ..core.errors import WorkbenchError, nearest
 from ..driver.layers import GLYPHS
 from ..driver.links import Layer
-from ..driver.trips import trips
+from ..driver.trips import hottest, trips
 from .graph import graph_view
 from .graph_view import GraphView
 from .links import LinkView, link_table, runs
@@ -85,6 +85,8 @@ class PaneView(View):
     """Stretches of lines that say nothing of what is computed (directives, metadata): first, count, first, count ..."""
     trips: tuple[int, ...] = ()
     """How often the statements of lines are run in one call: lines, times, lines, times ...; empty if not counted."""
+    hottest: int = 0
+    """The line, from 1, of the statement that most instructions are run for; 0 where nothing is counted."""
 
 
 @dataclass(frozen=True)
@@ -131,7 +133,8 @@ class LayersModel:
         text = TextView(len(lines), (Chunk(0, lines[:_FIRST]),) if lines else ())
         language = LANGUAGES.get(layer, "python")
         counted = runs(trips(self.session.provenance, kernel, _NATIVE[layer])) if layer in _NATIVE else ()
-        return PaneView(layer, named, language, text, self._call(layer, kernel), _noise(lines, language), counted)
+        hot = hottest(self.session.provenance, kernel, _NATIVE[layer]) if layer in _NATIVE else 0
+        return PaneView(layer, named, language, text, self._call(layer, kernel), _noise(lines, language), counted, hot)
 
     def place(self, layer: str, kernel: str, line: int) -> PlaceView:
         """Where a line (from 1) of a kernel's loops, LLVM or assembly comes from."""

@@ -60,7 +60,7 @@ function PaneHead({ store, at, pane, title }: { store: WorkbenchStore; at: 0 | 1
         onClick=${() => turn(mode)}>${MODES[mode][0]}</button>`)}</span>`}
     ${noise && pane.mode === "text" && html`<button class="wb-button" aria-pressed=${store.everyLine} title="Directives and metadata too (.)"
       onClick=${() => store.set(() => (store.everyLine = !store.everyLine))}>Every line</button>`}
-    ${pane.mode === "text" && (store.text(pane.layer)?.most ?? 0) > 1 && html`<button class="wb-button" title="The line whose statement runs most often, by trip counts (h)"
+    ${pane.mode === "text" && (store.text(pane.layer)?.hottest ?? 0) > 0 && html`<button class="wb-button" title="The statement that most instructions are run for, by trip counts (h)"
       onClick=${() => { store.set(() => (store.focused = at)); store.hottest(); }}>Hottest</button>`}
     ${pane.mode === "text" && html`<code class="wb-call" title="The same in Python">${store.text(pane.layer)?.call ?? ""}</code>`}
   </div>`;

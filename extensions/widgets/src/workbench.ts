@@ -17,7 +17,7 @@ export const OF_THE_MODEL = ["onnx", ...GRAPHS];
 /** How a pane shows its layer: drawn, as text, what the selected step changed, the schedule's editor and tile lens, beside another branch. */
 export type Mode = "graph" | "text" | "changes" | "editor" | "lens" | "compare";
 export interface Shown {
-  lines: Lines; language: string; call: string; hidden: number[]; visible: number[] | null; trips: Float64Array; most: number;
+  lines: Lines; language: string; call: string; hidden: number[]; visible: number[] | null; trips: Float64Array; most: number; hottest: number;
 }
 export interface Pane { layer: string; mode: Mode; active: number; goal: { line: number } | null }
 
@@ -177,8 +177,8 @@ export class WorkbenchStore extends BaseStore {
       const view = (await this.connection.request("pane", { layer, kernel: this.kernel })).view as PaneView;
       const trips = spread(view.trips);
       const most = trips.reduce((one, other) => Math.max(one, other), 0);
-      const { language, call, hidden } = view;
-      this.set(() => this.texts.set(key, { lines: new Lines(view.text), language, call, hidden, visible: null, trips, most }));
+      const { language, call, hidden, hottest } = view;
+      this.set(() => this.texts.set(key, { lines: new Lines(view.text), language, call, hidden, visible: null, trips, most, hottest }));
     });
   }
 
@@ -381,13 +381,12 @@ export class WorkbenchStore extends BaseStore {
     await selecting;
   }
 
-  /** Go to the line whose statement runs most often: the first that computes something there. */
+  /** Go to the statement that most instructions are run for. */
   hottest(): void {
     const at = NATIVE.includes(this.panes[this.focused].layer) ? this.focused : this.panes.findIndex((one) => NATIVE.includes(one.layer));
     const shown = this.panes[at] && this.text(this.panes[at]!.layer);
-    if (!shown || shown.most === 0) return;
-    const lines = this.visible(this.panes[at]!.layer);
-    const hot = shown.trips.findIndex((count, line) => count === shown.most && (!lines || lines[placeOf(lines, line)] === line));
+    if (!shown || shown.hottest === 0) return;
+    const hot = shown.hottest - 1;
     this.set(() => { this.focused = at as 0 | 1; this.panes[at]!.goal = { line: hot }; this.acted++; });
     void this.selectLine(at as 0 | 1, hot);
   }

@@ -23,7 +23,7 @@ const KEY_ROWS: [string, string][] = [
   ["b", "beside another branch"],
   ["t", "the tile lens of the schedule"],
   ["m", "measure the kernel"],
-  ["h", "the line whose statement runs most often"],
+  ["h", "the statement that most instructions are run for"],
   ["Ctrl-Z Ctrl-Shift-Z", "undo, redo a change"],
   ["?", "this sheet"],
   ["Esc", "back to the notebook"],
