@@ -235,7 +235,8 @@ def test_a_refused_primitive_shows_what_is_legal_instead_and_does_it(harness: Ha
     ways = page.get_by_role("group", name="Instead of vectorize")
     expect(ways).to_contain_text("writes C[0, 0]")
     expect(ways).to_contain_text("legal on loop j instead")
-    ways.get_by_role("button", name="Use").first.click()
+    way = page.locator(".wb-way", has_text="legal on loop j instead")
+    way.get_by_role("button", name="Use").click()
     expect(box(harness, "j")).to_contain_text("vectorized")
     assert "sch.vectorize(l1)" in editor.code and "unsafe" not in editor.code
 

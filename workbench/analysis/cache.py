@@ -21,7 +21,7 @@ import numpy as np
 from ..core.errors import WorkbenchError
 from ..target.memory import CacheLevel
 from ..target.target import as_target
-from .cycles import Cycles, estimate
+from .cycles import Counts, Cycles, estimate
 from .fact import Fact, bytes_text, table
 from .trace import LIMIT, AccessTrace, trace_of
 
@@ -147,7 +147,8 @@ def simulate_cache(
         )  # fmt: skip
         seen = miss
     return CacheReport(
-        tuple(counts), _site_counts(trace, missed), estimate(trace, [int(miss.sum()) for miss in missed], chosen),
+        tuple(counts), _site_counts(trace, missed),
+        estimate(Counts.of(trace), [int(miss.sum()) for miss in missed], chosen),
         _by_set(trace.address[missed[0]] // levels[0].line, levels[0]),
     )  # fmt: skip
 

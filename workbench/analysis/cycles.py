@@ -13,7 +13,7 @@ prefetched, one thread runs: an estimate for comparing, not a prediction of time
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 
@@ -25,7 +25,7 @@ from ..tir import nodes as t
 from .fact import Fact
 from .instances import variables_in
 from .operations import operations
-from .trace import AccessTrace
+from .trace import AccessTrace, Site
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,33 @@ class Cycles(Fact):
         )
 
 
+@dataclass(frozen=True)
+class Counts:
+    """How often everything of a lowered function runs; by identity of statements and loops."""
+
+    func: t.PrimFunc
+    sites: tuple[Site, ...]
+    statements: tuple[t.Stmt, ...]
+    """The statement of each site."""
+    accesses: tuple[float, ...]
+    """Of each site; a vector counts once for each line that it touches."""
+    executed: Mapping[int, int]
+    """How often each store ran."""
+    entered: Mapping[int, int]
+    """How often each loop was entered."""
+    iterations: Mapping[int, int]
+    """How often each loop's body ran."""
+
+    @staticmethod
+    def of(trace: AccessTrace) -> Counts:
+        """Counted exactly, from a run."""
+        found = np.bincount(trace.site, minlength=len(trace.sites))
+        return Counts(
+            trace.func, trace.sites, trace.statements, tuple(map(float, found)),
+            trace.executed, trace.entered, trace.iterations,
+        )  # fmt: skip
+
+
 @dataclass
 class _Group:
     """What happens in one innermost loop."""
@@ -59,8 +86,8 @@ class _Group:
     sites: list[int] = field(default_factory=list[int])
 
 
-def estimate(trace: AccessTrace, missed: Sequence[int], target: Target) -> Cycles:
-    """Cycles of a trace whose misses by level are known."""
+def estimate(trace: Counts, missed: Sequence[int], target: Target) -> Cycles:
+    """Cycles of a program whose counts and misses by level are known."""
     nominal = target.nominal
     parts: dict[str, float] = {}
     for group in _groups(trace, target):
@@ -79,7 +106,7 @@ def _latencies(nominal: Nominal, levels: int) -> tuple[int, ...]:
     return (*nominal.latency[:-1], *nominal.latency[-2:-1] * levels)[: levels - 1] + nominal.latency[-1:]
 
 
-def _group_cycles(group: _Group, trace: AccessTrace, nominal: Nominal) -> tuple[float, str]:
+def _group_cycles(group: _Group, trace: Counts, nominal: Nominal) -> tuple[float, str]:
     steps = trace.iterations[id(group.loop)] if group.loop is not None else 0
     ports = {
         "loads": group.loads / nominal.loads,
@@ -92,11 +119,10 @@ def _group_cycles(group: _Group, trace: AccessTrace, nominal: Nominal) -> tuple[
     return ports[limit], limit
 
 
-def _groups(trace: AccessTrace, target: Target) -> list[_Group]:
+def _groups(trace: Counts, target: Target) -> list[_Group]:
     register_bits = target.lanes * 32
     paths = _paths(trace.func)
     groups: dict[int, _Group] = {}
-    counts = np.bincount(trace.site, minlength=len(trace.sites))
     for stmt, times in trace.executed.items():
         node, path = paths[stmt]
         loop = innermost(path)
@@ -108,20 +134,18 @@ def _groups(trace: AccessTrace, target: Target) -> list[_Group]:
         loop = innermost(path)
         groups.setdefault(id(loop), _Group(loop)).sites.append(site.number)
     for group in groups.values():
-        _count_accesses(group, trace, counts, paths)
+        _count_accesses(group, trace, paths)
     return list(groups.values())
 
 
-def _statement_of(trace: AccessTrace, number: int) -> t.Stmt:
+def _statement_of(trace: Counts, number: int) -> t.Stmt:
     return trace.statements[number]
 
 
-def _count_accesses(
-    group: _Group, trace: AccessTrace, counts: np.ndarray, paths: dict[int, tuple[t.BufferStore, tuple[t.For, ...]]]
-) -> None:
+def _count_accesses(group: _Group, trace: Counts, paths: dict[int, tuple[t.BufferStore, tuple[t.For, ...]]]) -> None:
     held = kept_in_registers(group.loop, [trace.sites[number].access for number in group.sites])
     for number, is_held in zip(group.sites, held, strict=True):
-        site, count = trace.sites[number], float(counts[number])
+        site, count = trace.sites[number], trace.accesses[number]
         if is_held and group.loop is not None and trace.iterations[id(group.loop)]:
             steps = trace.iterations[id(group.loop)]
             if site.is_store and _is_summed(trace, group, site.buffer):
@@ -133,12 +157,12 @@ def _count_accesses(
             group.loads += count
 
 
-def _is_summed(trace: AccessTrace, group: _Group, buffer: str) -> bool:
+def _is_summed(trace: Counts, group: _Group, buffer: str) -> bool:
     return any(trace.sites[n].buffer == buffer and not trace.sites[n].is_store for n in group.sites)
 
 
 def _parallel_sums(
-    trace: AccessTrace, number: int, loop: t.For, paths: dict[int, tuple[t.BufferStore, tuple[t.For, ...]]]
+    trace: Counts, number: int, loop: t.For, paths: dict[int, tuple[t.BufferStore, tuple[t.For, ...]]]
 ) -> int:
     """Elements (or vectors) that one iteration of `loop` adds to independently of each other."""
     _, path = paths[id(_statement_of(trace, number))]

@@ -163,6 +163,22 @@ def _split_for_extent(case: Case) -> Iterator[Proposal]:
             yield f"legal if {loop.target.name} is split by {length} first", _split_then(case, loop, length)
 
 
+def _few_lanes(case: Case) -> Iterator[Proposal]:
+    """A part of another loop that is too long for lanes: the inner loop of a split."""
+    loop: LoopRV = case.given(LoopRV)
+    for other in reversed(case.chain(loop)):
+        extent = getattr(other.extent, "value", None)
+        length = next((length for length in _LENGTHS if extent is not None and extent % length == 0), 0)
+        if other.var is loop.target or not length or extent == length:
+            continue
+
+        def plan(trial: Trial, other: t.For = other, length: int = length) -> None:
+            parts = trial.do("split", loop=trial.loop(other), factors=[None, length])
+            trial.do(case.attempt.primitive, **{**case.arguments, "loop": parts[-1]})
+
+        yield f"legal on {length} iterations of {other.var.name}, split off first", plan
+
+
 # --- order --------------------------------------------------------------------------------------------------------
 
 
@@ -352,7 +368,7 @@ def _loops_of_the_block(case: Case) -> Iterator[Proposal]:
 _CONCURRENT: tuple[Rule, ...] = (_split_for_extent, _split_off, _another_kind_of_loop, _rfactor)
 RULES: dict[str, tuple[Rule, ...]] = {
     "parallel": _CONCURRENT,
-    "vectorize": _CONCURRENT,
+    "vectorize": (*_CONCURRENT, _few_lanes),
     "bind": _CONCURRENT,
     "unroll": (_split_for_extent, _other_loops),
     "reorder": (_split_then_reorder, _other_orders, _nest_order),

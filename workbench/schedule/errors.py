@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from .._lazy import views
 from ..core.errors import WorkbenchError
 
 
@@ -107,6 +108,13 @@ class ScheduleError(WorkbenchError):
     def hint(self) -> str:
         """The fix that needs no trying."""
         return self._fix
+
+    def show(self) -> None:
+        """The refusal with a picture of the two iterations that collide, if it has a witness; elsewhere its text."""
+        views().show_error(self)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        return views().error_bundle(self)
 
     def _render_traceback_(self) -> list[str]:
         shown = str(self).split("\n")

@@ -12,9 +12,9 @@ from typing import Any
 from ..analysis.flow import effort
 from ..core.errors import WorkbenchError
 from ..schedule.errors import IllegalError, ScheduleError
+from ..schedule.ranking import ranked
 from ..schedule.registry import PRIMITIVES
 from ..schedule.schedule import Schedule
-from ..schedule.suggest import Suggestion
 from ..target.target import Target, as_target
 from .editor_boxes import boxes_of, key_of, meant, referenced, tree_of
 from .editor_forms import (
@@ -38,6 +38,7 @@ from .schema import (
     SuggestionView,
     TextView,
 )
+from .witness import witness_of
 
 _LEGAL = "legal after all, as a longer look at the values shows"
 
@@ -98,18 +99,21 @@ class EditorModel:
         if error is None:
             code = made.moves.done[-1].code
             return SuggestionsView(state, selection, primitive, None, (SuggestionView(_LEGAL, code),), False)
-        found = tuple(SuggestionView(one.text, "\n".join(one.steps)) for one in made.suggest(error))
-        forcible = isinstance(error, IllegalError)
-        return SuggestionsView(state, selection, primitive, ErrorView.of(error), found, forcible)
+        found = tuple(
+            SuggestionView(one.suggestion.text, "\n".join(one.suggestion.steps), one.rank, one.gains)
+            for one in ranked(made, error)
+        )
+        forcible, witness = isinstance(error, IllegalError), witness_of(error, self._here().references)
+        return SuggestionsView(state, selection, primitive, ErrorView.of(error), found, forcible, witness)
 
     def accept(self, primitive: str, selection: str, number: int) -> None:
         """Do one of the suggestions of `ways`, counted from 0."""
         made, error = self._attempt(primitive, selection)
-        found: list[Suggestion] = [] if error is None else made.suggest(error)
+        found = [] if error is None else ranked(made, error)
         if not 0 <= number < (1 if error is None else len(found)):
             raise WorkbenchError("E-SCHEDULE-SUGGESTION", "there is no such suggestion", found=str(number)[:40])
         if error is not None:
-            found[number].apply(made)
+            found[number].suggestion.apply(made)
         self.schedule.follow(made)
 
     def force(self, primitive: str, selection: str) -> None:

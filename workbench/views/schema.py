@@ -274,10 +274,16 @@ class ScheduleView(View):
 
 @dataclass(frozen=True, slots=True)
 class SuggestionView(View):
-    """A legal way on in place of what was refused: what it does, and the lines of Python that do it."""
+    """A legal way on in place of what was refused: what it does, and the lines of Python that do it.
+
+    `rank` is its place by the model of the machine, 1 for the fewest cycles, 0 where nothing is modelled; it `gains`
+    if the model expects fewer cycles than now.
+    """
 
     text: str
     code: str
+    rank: int = 0
+    gains: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,6 +299,8 @@ class SuggestionsView(View):
     error: ErrorView | None
     suggestions: tuple[SuggestionView, ...]
     forcible: bool
+    witness: View | None = None
+    """The `WitnessView` of two iterations that collide, where the refusal has one."""
     version: int = SCHEMA_VERSION
 
 

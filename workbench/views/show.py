@@ -20,12 +20,14 @@ from .html import changes_html, plain, program_html, text_html
 from .numerics import numerics_bundle
 from .provenance import listing, listing_text
 from .summary import summary_html, summary_text
+from .witness import witness_of, witness_svg
 
 if TYPE_CHECKING:
     from ..driver.difference import Difference
     from ..driver.llvm_passes import LlvmPasses
     from ..driver.session import Session
     from ..driver.trails import Provenance
+    from ..schedule.errors import ScheduleError
     from ..schedule.schedule import Schedule
 
 Bundle = dict[str, str]
@@ -130,6 +132,17 @@ def show_picture(program: Any, name: str) -> Any:
     from .facts import picture_of
 
     return show_svg(picture_of(program, name))
+
+
+def error_bundle(error: ScheduleError) -> Bundle:
+    """A refusal: its six lines at most, and the two iterations that collide as a picture."""
+    found = witness_of(error)
+    drawn = f"<div>{witness_svg(found)}</div>" if found is not None else ""
+    return {"text/plain": plain(str(error)), "text/html": text_html(str(error)) + drawn}
+
+
+def show_error(error: ScheduleError) -> Any:
+    return _display(error_bundle(error))
 
 
 def show_svg(drawn: str) -> Any:

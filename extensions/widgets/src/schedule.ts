@@ -5,6 +5,7 @@ import { Form, startValues } from "./form";
 import { Keys, Problem, html, plural } from "./parts";
 import { BaseStore, useFocus, useStore } from "./store";
 import { tokens } from "./text";
+import { Witness, rankOf } from "./witness";
 import type { Host, PrimitiveView, ReasonsView, ScheduleView, SuggestionsView, TreeNode } from "./types";
 
 export class ScheduleStore extends BaseStore {
@@ -286,9 +287,10 @@ function Ways({ ways, store }: { ways: SuggestionsView; store: ScheduleStore }) 
     ${ways.error && html`<dl class="wb-bindings">
       ${ways.error.found && html`<dt>found</dt><dd>${ways.error.found}</dd>`}
       ${ways.error.where && html`<dt>where</dt><dd>${ways.error.where}</dd>`}</dl>`}
+    ${ways.witness && html`<${Witness} found=${ways.witness} view=${store.view} />`}
     ${ways.suggestions.map((way, number) => html`<div class="wb-way" key=${number}>
       <button class="wb-button" disabled=${store.working} onClick=${() => void store.accept(ways, number)}>Use</button>
-      <span>${way.text}</span><pre class="wb-doc">${way.code}</pre></div>`)}
+      <span>${way.text}</span><span class="wb-rank">${rankOf(way)}</span><pre class="wb-doc">${way.code}</pre></div>`)}
     ${ways.suggestions.length === 0 && html`<div class="wb-muted">No legal step was found near this one.</div>`}
     ${ways.forcible && html`<div class="wb-way"><button class="wb-button wb-danger" disabled=${store.working}
       onClick=${() => void store.force(ways)}>Do it anyway</button>

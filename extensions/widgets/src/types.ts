@@ -44,10 +44,15 @@ export interface ScheduleView {
   primitives: PrimitiveView[]; history: HistoryEntry[]; position: number; can_undo: boolean; can_redo: boolean;
   branches: string[]; branch: number;
 }
-export interface SuggestionView { text: string; code: string }
+export interface SuggestionView { text: string; code: string; rank: number; gains: boolean }
+export interface AxisView { name: string; extent: number; ticks: number[]; clipped: boolean; box: string }
+export interface WitnessPoint { x: number; y: number; at: string; does: string; line: number; code: string; box: string }
+export interface WitnessView {
+  sentence: string; why: string; axes: AxisView[]; points: WitnessPoint[]; fixed: string; lines: number[]; boxes: string[];
+}
 export interface SuggestionsView {
   state: string; selection: string; primitive: string; error: ErrorView | null; suggestions: SuggestionView[];
-  forcible: boolean; version: number;
+  forcible: boolean; witness: WitnessView | null; version: number;
 }
 export interface ReasonsView {
   state: string; selection: string; reasons: Record<string, string | null>;
