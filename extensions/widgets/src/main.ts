@@ -38,6 +38,7 @@ export function render({ model, el }: { model: Host; el: HTMLElement }): () => v
   addStyle();
   const store = storeOf(model);
   el.classList.add("wb-host");
+  if (model.get("kept")) el.classList.add("wb-kept");
   const Screen = store instanceof ScheduleStore ? ScheduleScreen : store instanceof WorkbenchStore ? WorkbenchScreen : PipelineScreen;
   draw(html`<${Screen} store=${store} />`, el);
   return () => draw(null, el);
