@@ -77,7 +77,7 @@ def views() -> Any:
     return show
 
 
-def workbench_screen(session: Any, fallback_html: str, schedule: Any = None) -> Any:
+def workbench_screen(session: Any, schedule: Any = None) -> Any:
     """The one screen, live; None where anywidget is not installed."""
     from .ui import available
 
@@ -85,10 +85,10 @@ def workbench_screen(session: Any, fallback_html: str, schedule: Any = None) -> 
         return None
     from .ui.workbench import Workbench
 
-    return Workbench(session, fallback_html, schedule)
+    return Workbench(session, schedule)
 
 
-def llvm_screen(passes: Any, fallback_html: str) -> Any:
+def llvm_screen(passes: Any) -> Any:
     """LLVM's passes in the live pipeline stepper; None where anywidget is not installed."""
     from .ui import available
 
@@ -97,7 +97,7 @@ def llvm_screen(passes: Any, fallback_html: str) -> Any:
     from .ui.pipeline import PipelineStepper
     from .views.llvm_passes import LlvmPassesModel
 
-    return PipelineStepper(LlvmPassesModel(passes), fallback_html)
+    return PipelineStepper(LlvmPassesModel(passes))
 
 
 def session_of(schedule: Any) -> Any:

@@ -79,13 +79,13 @@ def test_notebook_is_committed_without_outputs(path: Path) -> None:
 def test_screens_do_not_hold_up_a_notebook_without_a_browser(tmp_path: Path) -> None:
     cells = (
         "from tests.browser.fakes import FakePipeline\nfrom workbench.ui.pipeline import PipelineStepper",
-        "stepper = PipelineStepper(FakePipeline(), fallback_html='<p>12 steps</p>')\nstepper",
+        "stepper = PipelineStepper(FakePipeline())\nstepper",
         "stepper.select('FuseOps')\nstepper.selected_step",
     )
     book = executed(nbformat.from_dict(notebook(*cells)), tmp_path)
     found = outputs(book)
     assert any(WIDGET in output.get("data", {}) for output in found)
-    assert any("12 steps" in output.get("data", {}).get("text/html", "") for output in found)
+    assert any("12 steps, " in output.get("data", {}).get("text/plain", "") for output in found)
     assert found[-1]["data"]["text/plain"] == "'s7'"
 
 

@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from tests.browser.fakes import FakePipeline, Pass
+from tests.driver.programs import small_session
 from tests.schedule.programs import plain_matmul
+from workbench._lazy import session_of
 from workbench.core.errors import WorkbenchError
 from workbench.schedule import Schedule
 from workbench.ui.models import PipelineModel
@@ -18,6 +20,7 @@ from workbench.ui.pipeline import PipelineStepper
 from workbench.ui.protocol import JSON_LIMIT
 from workbench.ui.schedule import ScheduleEditor
 from workbench.ui.screen import Screen, bundle
+from workbench.ui.workbench import Workbench
 
 STATIC = Path(__file__).parents[2] / "workbench" / "ui" / "static"
 
@@ -161,14 +164,52 @@ class _Watcher:
         raise AssertionError("nobody holds this watcher")
 
 
-def test_a_live_and_a_static_output_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+def kept_outputs(monkeypatch: pytest.MonkeyPatch, screen: Screen) -> tuple[list[Any], list[Any]]:
+    """What the screen displays, and a list that gets what it displays in place of that later."""
     shown: list[dict[str, Any]] = []
-    monkeypatch.setattr("IPython.display.display", lambda data, metadata=None, raw=False: shown.append(data))
-    PipelineStepper(FakePipeline(), fallback_html="<p>12 steps</p>")._ipython_display_()
-    live, static = shown
+    updates: list[dict[str, Any]] = []
+    monkeypatch.setattr("IPython.display.display", lambda data, **options: shown.append(data))
+    monkeypatch.setattr("IPython.display.update_display", lambda data, **options: updates.append(data))
+    screen._ipython_display_()
+    return shown, updates
+
+
+def test_a_live_output_and_those_that_are_kept_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    (live, static), _ = kept_outputs(monkeypatch, PipelineStepper(FakePipeline()))
     assert "application/vnd.jupyter.widget-view+json" in live and "text/html" not in live
-    assert "<p>12 steps</p>" in static["text/html"] and static["text/html"].startswith("<details>")
-    assert len(repr(shown)) < 120_000
+    assert live["text/plain"].startswith("efficientnet_lite0: a screen of the workbench")
+    assert "SimplifyInference" in static["text/plain"] and static["text/html"].startswith("<details")
+    assert len(repr((live, static))) < 120_000
+
+
+def test_every_screen_keeps_more_than_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    screens = (ScheduleEditor(product()), Workbench(small_session()), PipelineStepper(FakePipeline()))
+    for screen in (*screens, Workbench(session_of(schedule := product()), schedule)):
+        (live, *kept), _ = kept_outputs(monkeypatch, screen)
+        assert "Run the cell to open it" in live["text/plain"] and type(screen).__name__ not in live["text/plain"]
+        assert kept and all(len(bundle["text/plain"]) > 20 for bundle in kept)
+        assert sum(len(text.encode()) for bundle in kept for text in bundle.values()) <= 120_000
+
+
+def test_what_is_kept_follows_what_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = Workbench(small_session())
+    (_, picture, _), updates = kept_outputs(monkeypatch, screen)
+    assert screen._kept is not None and not screen._kept.follow() and updates == []
+    step = next(one for one in ask(screen, "pipeline.open")["view"]["steps"] if one["name"] == "SimplifyInference")
+    assert ask(screen, "pipeline.select", step=step["id"], rewrite=None)["ok"]
+    assert screen._kept.follow() and not screen._kept.follow()
+    assert "SimplifyInference: " in updates[0]["text/plain"] and "FuseOps: " in picture["text/plain"]
+    screen.session = screen.session.rerun(disabled_pass=["FuseOps"])
+    assert screen._kept.follow() and "fused_nn_conv2d_nn" not in updates[2]["text/plain"]
+
+
+def test_an_error_in_the_snapshot_is_no_error_of_the_screen(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*args: Any) -> Any:
+        raise WorkbenchError("E-TEST", "no picture today")
+
+    monkeypatch.setattr("workbench.ui.workbench.snapshot_of", broken)
+    (_, only), _ = kept_outputs(monkeypatch, Workbench(small_session()))
+    assert "no picture today" in only["text/plain"]
 
 
 def test_importing_the_package_loads_no_jupyter() -> None:

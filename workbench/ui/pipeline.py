@@ -15,11 +15,14 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from workbench.core.errors import WorkbenchError, nearest
+from workbench.ui.kept import Kept
 from workbench.ui.models import PipelineModel
 from workbench.ui.pipeline_edits import Edits
 from workbench.ui.protocol import JSON_LIMIT, Answer, argument
 from workbench.ui.screen import Screen
 from workbench.views.schema import PipelineView
+from workbench.views.snapshot import Snapshot
+from workbench.views.snapshot_steps import steps_snapshot
 
 _PREFETCH_LIMIT: Final = 41
 _LINES_LIMIT: Final = 2_000
@@ -154,9 +157,17 @@ class PipelineCommands:
 class PipelineStepper(Screen):
     """A screen on a `PipelineModel`."""
 
-    def __init__(self, model: PipelineModel, fallback_html: str = "") -> None:
+    def __init__(self, model: PipelineModel) -> None:
         self._commands = PipelineCommands(model, lambda name, **args: self.announce(name, **args))
-        super().__init__("pipeline", self._commands.table(), fallback_html)
+        kept = Kept(
+            lambda: self.view.title or "Pipeline", self._snapshot, lambda: (self.view.state, self.selected_step)
+        )
+        super().__init__("pipeline", self._commands.table(), kept)
+
+    def _snapshot(self) -> Snapshot:
+        """The steps, and the selected one's difference where it has run."""
+        chosen = next((one for one in self.view.steps if one.id == self.selected_step and not one.pending), None)
+        return steps_snapshot(self.view, self.model.step(chosen.id) if chosen is not None else None)
 
     @property
     def model(self) -> PipelineModel:

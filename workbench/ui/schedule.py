@@ -14,9 +14,11 @@ from typing import Any
 
 from workbench.core.errors import WorkbenchError
 from workbench.schedule.schedule import Schedule
+from workbench.ui.kept import Kept
 from workbench.ui.protocol import Answer, argument
 from workbench.ui.screen import Screen
 from workbench.views.schedule import EditorModel
+from workbench.views.snapshot import schedule_snapshot
 
 
 class ScheduleCommands:
@@ -112,9 +114,13 @@ class ScheduleCommands:
 class ScheduleEditor(Screen):
     """A screen on a `Schedule`."""
 
-    def __init__(self, schedule: Schedule, fallback_html: str = "") -> None:
+    def __init__(self, schedule: Schedule) -> None:
         self._commands = ScheduleCommands(schedule, lambda: self.announce("changed"))
-        super().__init__("schedule", self._commands.table(), fallback_html)
+        kept = Kept(
+            lambda: self.schedule.func_working_on, lambda: schedule_snapshot(self.schedule),
+            lambda: self.schedule.fingerprint(),
+        )  # fmt: skip
+        super().__init__("schedule", self._commands.table(), kept)
 
     @property
     def schedule(self) -> Schedule:

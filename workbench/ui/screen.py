@@ -20,7 +20,8 @@ from typing import Any
 import anywidget
 import traitlets
 
-from workbench.ui.protocol import Answer, Dispatcher, event
+from workbench.ui.kept import Kept
+from workbench.ui.protocol import VERSION, Answer, Dispatcher, Reply, event
 
 
 @cache
@@ -36,33 +37,43 @@ def bundle() -> tuple[str, bytes]:
 
 
 class Screen(anywidget.AnyWidget):
-    """A screen of the workbench; subclasses give its kind and its table of commands.
-
-    `fallback_html` is static HTML for where there is no kernel (nbconvert, a repository's page); trusted, escaped
-    by who makes it.
-    """
+    """A screen of the workbench; subclasses give its kind, its table of commands, and what a notebook keeps of it."""
 
     _esm = _asset("stub.js")
 
     kind = traitlets.Unicode().tag(sync=True)
     bundle_hash = traitlets.Unicode().tag(sync=True)
+    kept = traitlets.Bool().tag(sync=True)
+    """Whether outputs with the snapshot follow the live view."""
 
     def __init__(
-        self, kind: str, commands: Mapping[str, Callable[[dict[str, Any]], Answer]], fallback_html: str = ""
+        self, kind: str, commands: Mapping[str, Callable[[dict[str, Any]], Answer]], kept: Kept | None = None
     ) -> None:
-        super().__init__(kind=kind, bundle_hash=bundle()[0])
-        self._fallback_html = fallback_html
+        super().__init__(kind=kind, bundle_hash=bundle()[0], kept=kept is not None)
+        self._kept = kept
         self._dispatcher = Dispatcher({"bundle": self._send_bundle, **commands})
         self.on_msg(self._receive)
 
     def announce(self, name: str, **args: Any) -> None:
         """Tell every view of this screen that something changed."""
         self.send(event(name, **args))
+        self._follow_later()
+
+    def ask(self, op: str, **args: Any) -> Reply:
+        """What a page would be answered."""
+        reply = self._dispatcher.handle({"v": VERSION, "id": 0, "op": op, "state": "", "args": args})
+        assert reply is not None  # the request is well formed
+        return reply
 
     def _receive(self, widget: object, content: object, buffers: object) -> None:
         reply = self._dispatcher.handle(content)
         if reply is not None:
             self.send(reply.content, reply.buffers or None)
+            self._follow_later()
+
+    def _follow_later(self) -> None:
+        if self._kept is not None:
+            self._kept.soon()
 
     def _send_bundle(self, args: dict[str, Any]) -> Answer:
         digest, packed = bundle()
@@ -72,16 +83,13 @@ class Screen(anywidget.AnyWidget):
         return f"{type(self).__name__}()"
 
     def _ipython_display_(self, **options: Any) -> None:
-        """Two outputs: the live view, and under it the static one in a fold.
-
-        One output with both would show "model not found" wherever a notebook is opened again without its kernel.
-        """
+        """The live view, and below it what the notebook keeps (`ui.kept`)."""
         from IPython.display import display
 
         bundle = self._repr_mimebundle_(**options)
         data, metadata = bundle if isinstance(bundle, tuple) else (bundle, None)
         if data is not None:
-            display(data, metadata=metadata, raw=True)
-        if self._fallback_html:
-            fold = f"<details><summary>Static view</summary>{self._fallback_html}</details>"
-            display({"text/html": fold, "text/plain": f"{self!r}: see the static view"}, raw=True)
+            told = {"text/plain": self._kept.told} if self._kept is not None else {}
+            display({**data, **told}, metadata=metadata, raw=True)
+        if self._kept is not None:
+            self._kept.display()

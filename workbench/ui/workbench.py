@@ -14,7 +14,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from workbench.core.errors import WorkbenchError
+from workbench.driver.history import identities
 from workbench.ui.branches import BranchCommands
+from workbench.ui.kept import Kept
 from workbench.ui.layers import LayerCommands
 from workbench.ui.lens import LensCommands
 from workbench.ui.pipeline import PipelineCommands
@@ -23,6 +25,7 @@ from workbench.ui.schedule import ScheduleCommands
 from workbench.ui.screen import Screen
 from workbench.views.layers import LayersModel
 from workbench.views.pipeline import SessionModel
+from workbench.views.snapshot import Snapshot, snapshot_of
 
 if TYPE_CHECKING:
     from workbench.driver.session import Session
@@ -38,7 +41,7 @@ _LENS: Final = ("open", "release", "exact")
 class Workbench(Screen):
     """A screen on a session, perhaps with one kernel's schedule, which a cell holds too, opened in its editor."""
 
-    def __init__(self, session: Session, fallback_html: str = "", schedule: Schedule | None = None) -> None:
+    def __init__(self, session: Session, schedule: Schedule | None = None) -> None:
         self._steps = PipelineCommands(SessionModel(session), self._announced)
         self._model = LayersModel(session)
         self._looking = LayerCommands(lambda: self._model)
@@ -64,7 +67,9 @@ class Workbench(Screen):
             "take_back": self._take_back,
         }
         followed = {name: self._following(command) for name, command in commands.items()}
-        super().__init__("workbench", followed, fallback_html)
+        super().__init__(
+            "workbench", followed, Kept(lambda: self._model.session.heading, self._snapshot, self._snapshot_key)
+        )
 
     # --- what a cell sees and does ---
 
@@ -206,6 +211,19 @@ class Workbench(Screen):
         if kernel not in self._editors:
             self._editors[kernel] = ScheduleCommands(self._model.session.schedule(kernel), lambda: None)
         return self._editors[kernel]
+
+    # --- what a notebook keeps ---
+
+    def _snapshot(self) -> Snapshot:
+        schedule = self._editors[self._given].schedule if self._given in self._editors else None
+        return snapshot_of(self._model.session, self._steps.selected, self._given, schedule)
+
+    def _snapshot_key(self) -> tuple[Any, ...]:
+        """What the snapshot depends on; asking runs nothing."""
+        session = self._model.session
+        lowered = session.history.peek(session.actions, session.plan.kernel_step()) is not None
+        moved = self._editors[self._given].schedule.fingerprint() if self._given in self._editors else ""
+        return (identities(session.actions)[-1], self._steps.selected_step, lowered, moved)
 
     # --- the whole ---
 

@@ -125,9 +125,8 @@ def program_html(texts: Mapping[str, str], opened: str | None = None) -> str:
     return "".join(parts)
 
 
-def changes_html(title: str, kinds: Iterable[tuple[str, Sequence[tuple[str, str]]]]) -> str:
+def changes_html(title: str, kinds: Iterable[tuple[str, Sequence[tuple[str, str]]]], budget: int = _LIMIT) -> str:
     """Changes by kind: a heading each, and lines with signs as well as colours; those without lines only named."""
-    budget = _LIMIT
     parts = [_heading(title)]
     for heading, rows in kinds:
         lines = [f'<span style="{_CHANGED.get(sign, _LEFT_OUT)}">{sign} {highlight(visible(line)[:_LINE])}</span>'

@@ -32,7 +32,7 @@ def tree_svg(tree: LoopTree) -> str:
     """Nested boxes: name, extent and kind of each loop, what it reads and writes at the right."""
     rows = list(tree.walk())
     deepest = max((depth for depth, _ in rows), default=0)
-    labels = max((text_width(_label(node), 12) + depth * _INDENT for depth, node in rows), default=100)
+    labels = max((text_width(loop_line(node), 12) + depth * _INDENT for depth, node in rows), default=100)
     chips_at = max(labels + 50, 220)
     chips = max((text_width(_touches(node), 10) for _, node in rows), default=0)
     width = min(max(chips_at + min(chips, 420) + 24, 360), 1100) + deepest * 4
@@ -43,7 +43,8 @@ def tree_svg(tree: LoopTree) -> str:
     return picture(width, y + 4, parts, f"loop tree of {tree.name}: {len(rows)} loops and blocks")
 
 
-def _label(node: TreeFact) -> str:
+def loop_line(node: TreeFact) -> str:
+    """A loop's sign, name, extent and kind, or a block's name, in a line."""
     if node.kind != "loop":
         return f"{node.name}{' (sum)' if node.reduction else ''}"
     kind = node.loop_kind.split(" ")
@@ -67,7 +68,7 @@ def _node(node: TreeFact, x: float, y: float, width: float, chips_at: float, par
     shown = touched if len(touched) <= 72 else touched[:71] + "\u2026"
     parts[place:place] = [
         box(x, y, width, end - y, colour, opacity=0.1 if node.kind == "loop" else 0.25, title=touched),
-        label(x + 7, y + 16, _label(node), size=12, bold=node.kind != "loop"),
+        label(x + 7, y + 16, loop_line(node), size=12, bold=node.kind != "loop"),
         label(chips_at, y + 16, shown, size=10, faint=True),
     ]
     return end

@@ -19,6 +19,7 @@ from .graph import graph_svg
 from .html import changes_html, plain, program_html, text_html
 from .numerics import numerics_bundle
 from .provenance import listing, listing_text
+from .snapshot import Snapshot, schedule_snapshot, snapshot_of
 from .summary import summary_html, summary_text
 from .witness import witness_of, witness_svg
 
@@ -90,12 +91,12 @@ def report_bundle(report: Any) -> Bundle:
 
 
 def show_session(session: Session) -> Any:
-    """The one screen where widgets work, else the summary."""
+    """The one screen where widgets work, else its snapshot; the summary outside of notebooks."""
     if not in_notebook():
         print(session_bundle(session)["text/plain"])
         return None
-    screen = workbench_screen(session, session_bundle(session)["text/html"])
-    return screen if screen is not None else _display(session_bundle(session))
+    screen = workbench_screen(session)
+    return screen if screen is not None else _keep(snapshot_of(session))
 
 
 def show_listing(provenance: Provenance, kernel: str, form: str = "asm") -> Any:
@@ -113,18 +114,17 @@ def show_llvm_passes(passes: LlvmPasses) -> Any:
     if not in_notebook():
         print(bundle["text/plain"])
         return None
-    screen = llvm_screen(passes, bundle["text/html"])
+    screen = llvm_screen(passes)
     return screen if screen is not None else _display(bundle)
 
 
 def show_schedule(schedule: Schedule) -> Any:
-    """The one screen with this schedule in its editor where widgets work, else the program."""
-    bundle = schedule_bundle(schedule)
+    """The one screen with this schedule in its editor where widgets work, else its snapshot."""
     if not in_notebook():
-        print(bundle["text/plain"])
+        print(schedule_bundle(schedule)["text/plain"])
         return None
-    screen = workbench_screen(session_of(schedule), bundle["text/html"], schedule)
-    return screen if screen is not None else _display(bundle)
+    screen = workbench_screen(session_of(schedule), schedule)
+    return screen if screen is not None else _keep(schedule_snapshot(schedule))
 
 
 def show_picture(program: Any, name: str) -> Any:
@@ -177,6 +177,11 @@ def in_notebook() -> bool:
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
     return shell is not None and hasattr(shell, "kernel")
+
+
+def _keep(snapshot: Snapshot) -> None:
+    for bundle in snapshot.outputs():
+        _display(bundle)
 
 
 def _display(bundle: Bundle) -> None:

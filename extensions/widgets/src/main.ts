@@ -46,6 +46,7 @@ export function render({ model, el }: { model: Host; el: HTMLElement }): () => v
   el.classList.add("wb-host");
   const Screen = store instanceof ScheduleStore ? ScheduleScreen : store instanceof WorkbenchStore ? WorkbenchScreen
     : store instanceof LensStore ? LensScreen : PipelineScreen;
+  if (model.get("kept")) el.classList.add("wb-kept");
   draw(html`<${Screen} store=${store} />`, el);
   return () => draw(null, el);
 }

@@ -1,0 +1,81 @@
+"""The outputs that a notebook keeps beside a live screen, and how they follow what is done on it.
+
+A page that has lost its kernel shows "model not found" in place of a widget, whatever else that output holds; so the
+snapshot stands in outputs of its own.  Where the screen is live, its style hides them (`.wb-kept`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, Final
+from uuid import uuid4
+
+from workbench.core.errors import WorkbenchError
+from workbench.views.snapshot import Snapshot
+
+_PAUSE: Final = 2.0
+"""Seconds without a request after which the notebook's outputs follow: nobody waits for them."""
+
+
+class Kept:
+    """The snapshot of one screen; `key()` says what it depends on, so that it is made again only where that differs."""
+
+    def __init__(
+        self, title: Callable[[], str], make: Callable[[], Snapshot], key: Callable[[], Any] = lambda: None
+    ) -> None:
+        self._title, self._make, self._key = title, make, key
+        self._ids: list[str] = []
+        """Of the outputs that are in the notebook."""
+        self._shown: Any = None
+        self._waiting: asyncio.TimerHandle | None = None
+
+    @property
+    def told(self) -> str:
+        """What stands for the live view where widgets are not shown."""
+        return (
+            f"{self._title()}: a screen of the workbench, live while its kernel runs. "
+            "Run the cell to open it; what it showed when the notebook was saved is below."
+        )
+
+    def display(self) -> None:
+        """Put the outputs into the notebook."""
+        from IPython.display import display
+
+        self._shown = self._key()
+        outputs = self.snapshot().outputs()
+        self._ids = [uuid4().hex for _ in outputs]
+        for bundle, name in zip(outputs, self._ids, strict=True):
+            display(bundle, raw=True, display_id=name)
+
+    def snapshot(self) -> Snapshot:
+        """The screen as it is now; never an error, since a screen must show all the same."""
+        try:
+            return self._make()
+        except WorkbenchError as error:
+            return Snapshot.of_text("workbench", str(error))
+
+    def follow(self) -> bool:
+        """Bring the outputs up to date; whether that was needed."""
+        if not self._ids or self._key() == self._shown:
+            return False
+        from IPython.display import update_display
+
+        self._shown = self._key()
+        outputs = self.snapshot().outputs()
+        for number, name in enumerate(self._ids):
+            bundle = outputs[number] if number < len(outputs) else {"text/plain": ""}
+            update_display(bundle, raw=True, display_id=name)
+        return True
+
+    def soon(self) -> None:
+        """Follow when nothing has been asked for a while."""
+        if self._waiting is not None:
+            self._waiting.cancel()
+            self._waiting = None
+        if not self._ids or self._key() == self._shown:
+            return
+        try:
+            self._waiting = asyncio.get_running_loop().call_later(_PAUSE, self.follow)
+        except RuntimeError:  # no event loop: not in a notebook's kernel
+            return

@@ -1,0 +1,39 @@
+"""The snapshot of a list of steps, such as LLVM's passes: each in a line, and what the chosen one changed."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ..driver.difference import text_difference
+from .html import changes_html, plain, text_html
+from .schema import PipelineView, StepView, TextView
+from .snapshot import Snapshot
+
+_STEPS: Final = 120
+
+
+def steps_snapshot(view: PipelineView, chosen: StepView | None = None) -> Snapshot:
+    """See the module's header; nothing is run for it."""
+    changed = sum(step.changed for step in view.steps)
+    lines = [f"{view.title or 'pipeline'}: {len(view.steps)} steps, {changed} changed the program"]
+    for step in view.steps[:_STEPS]:
+        sign = "✗" if step.error else "◌" if step.pending else "✎" if step.changed else "·"
+        rewrites = f"  {step.rewrite_count} rewrites" if step.rewrite_count else ""
+        lines.append(
+            f"  {sign} {step.name:<32} {'' if step.pending else f'{step.milliseconds:8.2f} ms'}{rewrites}".rstrip()
+        )
+    if len(view.steps) > _STEPS:
+        lines.append(f"  ... {len(view.steps) - _STEPS} more steps")
+    text, title = "\n".join(lines), view.title or "pipeline"
+    if chosen is None:
+        return Snapshot(title, plain(text), text_html(text, budget=40_000))
+    name = next((step.name for step in view.steps if step.id == chosen.id), chosen.id)
+    difference = text_difference(name, _near(chosen.before), _near(chosen.after))
+    kinds = [(kind.heading, rows) for kind, rows in difference.opened()]
+    html = text_html(text, budget=40_000) + changes_html(difference.summary, kinds, budget=24_000)
+    return Snapshot(title, plain(f"{text}\n\n{difference}"), html)
+
+
+def _near(text: TextView) -> str:
+    """The lines that a step's view holds: those near its changes."""
+    return "\n".join(line for chunk in text.chunks for line in chunk.lines)
