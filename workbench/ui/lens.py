@@ -115,9 +115,9 @@ class LensCommands:
 class TileLens(Screen):
     """A screen on the tile lens alone."""
 
-    def __init__(self, schedule: Schedule, fallback_html: str = "") -> None:
+    def __init__(self, schedule: Schedule) -> None:
         self._commands = LensCommands(schedule, lambda: self.announce("changed"))
-        super().__init__("lens", self._commands.table(), fallback_html)
+        super().__init__("lens", self._commands.table())
 
     @property
     def schedule(self) -> Schedule:
