@@ -88,6 +88,18 @@ def workbench_screen(session: Any, schedule: Any = None) -> Any:
     return Workbench(session, schedule)
 
 
+def save_page(session: Any, path: Any) -> Any:
+    """A session's screen as one file.  Raises `WorkbenchError` where anywidget is not installed."""
+    from .core.errors import WorkbenchError
+    from .ui import installed
+
+    if not installed():
+        raise WorkbenchError("E-UI-MISSING", "screens need the package anywidget", fix="pip install anywidget")
+    from .ui.page import save_page as saved
+
+    return saved(session, path)
+
+
 def llvm_screen(passes: Any) -> Any:
     """LLVM's passes in the live pipeline stepper; None where anywidget is not installed."""
     from .ui import available

@@ -10,15 +10,17 @@ Commands return new sessions; history is shared, so nothing is computed twice an
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import replace as replace_field
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._lazy import views
+from .._lazy import save_page, views
 from ..codegen.backend import building_for
 from ..core.arguments import by_name, items
 from ..core.errors import WorkbenchError, nearest
@@ -424,6 +426,14 @@ class Session(Value):
     def save(self, path: str) -> None:
         """Write the session (program, plan, edits) to one JSON file that `wb.open` reads."""
         save(self, path)
+
+    def to_html(self, path: str | os.PathLike[str]) -> Path:
+        """Write its screen to one file that a browser plays from disk, offline: to look, select and step through.
+
+        Everything is computed for it, down to the assembly.  What would make it larger than 3 MB is left out, and the
+        page says so.
+        """
+        return save_page(self, path)
 
     def to_python(self) -> str:
         """The Python lines that make this session again."""

@@ -11,5 +11,9 @@ import os
 
 def available() -> bool:
     """Whether live screens can be made: anywidget is here, and WORKBENCH_HEADLESS=1 does not forbid them."""
-    wanted = os.environ.get("WORKBENCH_HEADLESS", "") in ("", "0")
-    return wanted and importlib.util.find_spec("anywidget") is not None
+    return os.environ.get("WORKBENCH_HEADLESS", "") in ("", "0") and installed()
+
+
+def installed() -> bool:
+    """Whether anywidget is here."""
+    return importlib.util.find_spec("anywidget") is not None

@@ -28,6 +28,7 @@ class LayerCommands:
             "links": self._links,
             "graph": self._graph,
             "place": self._place,
+            "places": self._places,
         }
 
     def _kernels(self, args: dict[str, Any]) -> Answer:
@@ -56,3 +57,6 @@ class LayerCommands:
     def _place(self, args: dict[str, Any]) -> Answer:
         layer, kernel, line = argument(args, "layer", str), argument(args, "kernel", str), argument(args, "line", int)
         return Answer("", self._shown().place(layer, kernel, line))
+
+    def _places(self, args: dict[str, Any]) -> Answer:
+        return Answer("", self._shown().places(argument(args, "layer", str), argument(args, "kernel", str)))

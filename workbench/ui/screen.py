@@ -25,21 +25,21 @@ from workbench.ui.protocol import VERSION, Answer, Dispatcher, Reply, event
 
 
 @cache
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
     return files("workbench.ui").joinpath("static", name).read_text(encoding="utf-8")
 
 
 @cache
 def bundle() -> tuple[str, bytes]:
     """The hash of the front end's bundle, and the bundle as gzip."""
-    data = _asset("widgets.js").encode()
+    data = asset("widgets.js").encode()
     return hashlib.sha256(data).hexdigest()[:16], gzip.compress(data, compresslevel=9, mtime=0)
 
 
 class Screen(anywidget.AnyWidget):
     """A screen of the workbench; subclasses give its kind, its table of commands, and what a notebook keeps of it."""
 
-    _esm = _asset("stub.js")
+    _esm = asset("stub.js")
 
     kind = traitlets.Unicode().tag(sync=True)
     bundle_hash = traitlets.Unicode().tag(sync=True)

@@ -16,7 +16,7 @@ from ..driver.trips import hottest, trips
 from .graph import graph_view
 from .graph_view import GraphView
 from .links import LinkView, link_table, runs
-from .places import PlaceView, place_of
+from .places import PlacesView, PlaceView, place_of, places_of
 from .schema import SCHEMA_VERSION, Chunk, TextView, View
 
 if TYPE_CHECKING:
@@ -140,6 +140,11 @@ class LayersModel:
         """Where a line (from 1) of a kernel's loops, LLVM or assembly comes from."""
         self._require(layer, list(_NATIVE))
         return place_of(self.session, kernel, layer, line)
+
+    def places(self, layer: str, kernel: str) -> PlacesView:
+        """The same of all lines at once."""
+        self._require(layer, list(_NATIVE))
+        return places_of(self.session, kernel, layer)
 
     def text(self, layer: str, kernel: str = "") -> tuple[str, ...]:
         """All lines of a layer."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from ..driver.trips import nests
+from ..driver.trips import Nest, nests
 from ..schedule.makers import makers
 from .schema import SCHEMA_VERSION, View
 
@@ -57,30 +58,78 @@ class PlaceView(View):
     version: int = SCHEMA_VERSION
 
 
-def _scheduled(schedule: Schedule, kernel: str, loops: tuple[For, ...]) -> tuple[For, ...]:
-    """The nest of the schedule's program that became `loops`: with the vectorised ones, which code has no more."""
-    wanted = [loop.var.name for loop in loops]
-    found = loops
-    for nest in nests(schedule.func, kernel).values():
-        names = iter(loop.var.name for loop in nest.loops)
-        if all(name in names for name in wanted) and len(nest.loops) > len(found):
-            found = nest.loops
-    return found
+@dataclass(frozen=True, slots=True)
+class PlacesView(View):
+    """Where all lines of a text come from; lines of one statement share what is said."""
+
+    layer: str
+    kernel: str
+    of: tuple[int, ...]
+    """By line: which of the places."""
+    places: tuple[PlaceView, ...]
+    """Each of the first line that belongs there."""
+    version: int = SCHEMA_VERSION
 
 
 def place_of(session: Session, kernel: str, layer: str, line: int) -> PlaceView:
     """What a line (from 1) of "tir", "llvm" or "asm" belongs to.  Raises `WorkbenchError` for one that is not there."""
-    provenance = session.provenance
-    found = provenance.line(kernel, line, FORMS[layer])
-    nest = nests(provenance.function(kernel), kernel).get(found.line)
-    schedule = session.schedule(kernel)
-    made, moves = makers(schedule), schedule.moves.done
-    around = _scheduled(schedule, kernel, nest.loops) if nest else ()
+    return _place(session, kernel, layer, line, _Around.of(session, kernel))
+
+
+def places_of(session: Session, kernel: str, layer: str) -> PlacesView:
+    """The same for all lines, of which few differ."""
+    form, around = FORMS[layer], _Around.of(session, kernel)
+    total = session.provenance.text(kernel, form).rstrip("\n").count("\n") + 1
+    spots = list(session.provenance.native(kernel, form).spots) if layer != "tir" else []
+    known: dict[Any, int] = {}
+    places: list[PlaceView] = []
+    of: list[int] = []
+    for line in range(1, total + 1):
+        while spots and spots[0].text_line < line:  # a line without an instruction belongs to the next that has one
+            spots.pop(0)
+        same = spots[0]._replace(text_line=0) if spots else line if layer == "tir" else None
+        if same not in known:
+            known[same] = len(places)
+            places.append(_place(session, kernel, layer, line, around))
+        of.append(known[same])
+    return PlacesView(layer, kernel, tuple(of), tuple(places))
+
+
+@dataclass(frozen=True)
+class _Around:
+    """What is the same for all lines of a kernel."""
+
+    nests: dict[int, Nest]
+    scheduled: tuple[Nest, ...]
+    """Of the program that the schedule makes, whose vectorised loops code has no more."""
+    made: Mapping[str, tuple[int, ...]]
+    moves: Sequence[Any]
+
+    @staticmethod
+    def of(session: Session, kernel: str) -> _Around:
+        schedule = session.schedule(kernel)
+        code = nests(session.provenance.function(kernel), kernel)
+        return _Around(code, tuple(nests(schedule.func, kernel).values()), makers(schedule), schedule.moves.done)
+
+    def loops(self, nest: Nest) -> tuple[For, ...]:
+        """The longest nest of the schedule's program that holds the loops of a nest of code, by name and in order."""
+        found = nest.loops
+        for one in self.scheduled:
+            names = iter(loop.var.name for loop in one.loops)
+            if all(loop.var.name in names for loop in nest.loops) and len(one.loops) > len(found):
+                found = one.loops
+        return found
+
+
+def _place(session: Session, kernel: str, layer: str, line: int, around: _Around) -> PlaceView:
+    found = session.provenance.line(kernel, line, FORMS[layer])
+    nest = around.nests.get(found.line)
+    made, moves = around.made, around.moves
     loops = tuple(
         LoopPlaceView(
             loop.var.name, str(getattr(loop.extent, "value", "…")), loop.kind.value, made.get(loop.var.name, ())
         )
-        for loop in around
+        for loop in (around.loops(nest) if nest else ())
     )
     named = sorted({number for loop in loops for number in loop.moves})
     return PlaceView(

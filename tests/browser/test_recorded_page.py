@@ -1,0 +1,157 @@
+"""A screen saved as one file, opened from disk by a browser that can reach nothing: it plays what was recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, expect
+
+import workbench as wb
+from tests.driver.programs import small_session
+from tests.views.payloads import PAYLOADS
+from workbench import te
+from workbench.ui.page import save_page
+
+NETWORK = Path(__file__).parents[2] / "notebooks" / "data" / "efficientnet_lite0.onnx"
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_page(small_session(), tmp_path_factory.mktemp("page") / "small.html")
+
+
+@pytest.fixture
+def page(context: BrowserContext) -> Iterator[Page]:
+    """A page that may open one file and nothing else, and in which nothing goes wrong."""
+    page = context.new_page()
+    errors: list[str] = []
+    foreign: list[str] = []
+
+    def serve(route: Any) -> None:
+        if route.request.url.startswith(("blob:", "data:", "file:")):
+            return route.continue_()
+        foreign.append(route.request.url)
+        return route.abort()
+
+    page.route("**/*", serve)
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+    yield page
+    assert errors == [] and foreign == []
+
+
+def opened(page: Page, path: Path) -> None:
+    page.goto(path.as_uri())
+    expect(page.locator(".wb-text-row").first).to_be_visible(timeout=20_000)
+
+
+def region(page: Page, which: str) -> Any:
+    return page.get_by_role("region", name=f"pane {which}")
+
+
+def chip(page: Page, name: str) -> Any:
+    return page.get_by_role("navigation", name="Layers").get_by_role("button", name=name)
+
+
+def test_a_click_on_a_box_lights_loops_and_assembly(saved: Path, page: Page) -> None:
+    opened(page, saved)
+    expect(page.locator("#saved")).to_be_hidden()
+    page.locator(".wb-box[aria-label*=softmax]").click()
+    chip(page, "TIR").click(modifiers=["Shift"])
+    expect(region(page, "B").locator(".wb-text-row.wb-lit").first).to_be_visible()
+    chip(page, "Assembly").click()
+    lit = region(page, "A").locator(".wb-text-row.wb-lit")
+    expect(lit.first).to_be_visible()
+    lit.first.click()
+    expect(page.get_by_role("complementary", name="The selection")).to_contain_text("Softmax#9")
+    expect(page.locator(".wb-problem")).to_have_count(0)
+
+
+def test_steps_and_rewrites_are_stepped_through(saved: Path, page: Page) -> None:
+    opened(page, saved)
+    page.get_by_role("option", name="FuseOps").click()
+    expect(page.locator("ins.wb-line").first).to_be_visible()
+    page.get_by_role("button", name="Next rewrite").click()
+    expect(page.locator(".wb-count")).to_contain_text("rewrite 1 of")
+    first = page.locator(".wb-pane ins").all_inner_texts()
+    page.get_by_role("button", name="Next rewrite").click()
+    expect(page.locator(".wb-count")).to_contain_text("rewrite 2 of")
+    assert page.locator(".wb-pane ins").all_inner_texts() != first
+    expect(page.locator(".wb-problem")).to_have_count(0)
+
+
+def test_what_was_not_recorded_is_said_in_one_sentence(saved: Path, page: Page) -> None:
+    opened(page, saved)
+    page.locator(".wb-run").click()
+    problem = page.locator(".wb-problem").first
+    expect(problem).to_contain_text("this file is a recording: it has no kernel to ask")
+    expect(problem).to_contain_text("open the model in a notebook")
+
+
+def test_long_texts_are_whole(saved: Path, page: Page) -> None:
+    opened(page, saved)
+    chip(page, "Assembly").click(modifiers=["Shift"])
+    body = region(page, "B").locator(".wb-window-body")
+    kernel = page.get_by_role("combobox", name="Kernel").first.input_value()
+    lines = small_session().provenance.text(kernel, "asm").rstrip("\n").split("\n")
+    assert len(lines) > 400, "more than one request brings"
+    page.keyboard.press(".")
+    body.evaluate("element => { element.scrollTop = 1e6 }")
+    expect(region(page, "B").locator(".wb-text-row").last.locator(".wb-line")).to_contain_text(lines[-1].strip())
+
+
+def test_a_loop_program_is_recorded_too(page: Page, tmp_path: Path) -> None:
+    a = te.placeholder((16, 16), name="A")
+    session = wb.open([a, te.compute((16, 16), lambda i, j: a[i, j] * 2.0, name="B")])
+    path = save_page(session, tmp_path / "twice.html")
+    assert path.stat().st_size < 400_000
+    opened(page, path)
+    region(page, "A").locator(".wb-text-row", has_text="B[v").last.click()
+    expect(region(page, "B").locator(".wb-text-row.wb-lit").first).to_be_visible()
+
+
+def test_hostile_names_run_nothing(page: Page, tmp_path: Path) -> None:
+    session = small_session()
+    hostile = "".join(PAYLOADS) + "\u2028</script><script>window.__pwned = 1</script><!--"
+    named = replace(session, plan=replace(session.plan, program=replace(session.plan.program, source=hostile)))
+    path = save_page(named, tmp_path / "hostile.html")
+    text = path.read_text(encoding="utf-8")
+    assert text.count("<script") == 3 and text.count("</script>") == 3 and "<!--" not in text
+    opened(page, path)
+    assert page.evaluate("window.__pwned") is None
+    assert page.evaluate("document.scripts.length") == 3
+
+
+def test_without_script_the_snapshot_is_there(saved: Path, browser: Any) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(saved.as_uri())
+    expect(page.locator("#saved svg").first).to_be_visible()
+    expect(page.locator("#told")).to_contain_text("looking, selecting, stepping")
+    context.close()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(200)
+def test_a_network_is_one_file_in_which_groups_open(page: Page, tmp_path: Path) -> None:
+    path = wb.open(str(NETWORK)).to_html(tmp_path / "network.html")
+    assert path.stat().st_size < 3_000_000
+    opened(page, path)
+    assert "Left out" not in page.locator("#told").inner_text()
+    shares = page.locator(".wb-box-group")
+    before = page.locator(".wb-box").count()
+    shares.first.dblclick()
+    expect(page.locator(".wb-frame")).to_have_count(1)
+    assert page.locator(".wb-box").count() > before
+    page.locator(".wb-box-group").nth(1).dblclick()
+    expect(page.locator(".wb-frame")).to_have_count(2)
+    page.locator(".wb-box").nth(2).click()
+    expect(region(page, "B").locator(".wb-text-row.wb-lit").first).to_be_visible()
+    chip(page, "Assembly").click(modifiers=["Shift"])
+    expect(region(page, "B").locator(".wb-text-row.wb-lit").first).to_be_visible()
+    page.screenshot(path=str(tmp_path / "network.png"))
+    expect(page.locator(".wb-problem")).to_have_count(0)

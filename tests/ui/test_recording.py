@@ -1,0 +1,116 @@
+"""Recorded screens: every answer comes back as it was given, small, and what is left out is told."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.driver.programs import small_session
+from workbench.core.errors import WorkbenchError
+from workbench.ui.page import page_of, save_page
+from workbench.ui.recording import Recording, key_of, record
+from workbench.ui.workbench import Workbench
+from workbench.views.snapshot import snapshot_of
+
+
+@pytest.fixture(scope="module")
+def screen() -> Workbench:
+    return Workbench(small_session())
+
+
+@pytest.fixture(scope="module")
+def recording(screen: Workbench) -> Recording:
+    return record(screen)
+
+
+def whole(value: Any, pool: list[Any]) -> Any:
+    """What the player does: references replaced."""
+    if isinstance(value, list):
+        return [whole(one, pool) for one in value]
+    if not isinstance(value, dict):
+        return value
+    if list(value) == ["$"]:
+        entry = pool[value["$"]]
+        if isinstance(entry, list):
+            return [whole(one, pool) for one in entry]
+        return {key: whole(one, pool) for key, one in entry.items()}
+    return {key: whole(one, pool) for key, one in value.items()}
+
+
+def unpacked(recording: Recording) -> dict[str, Any]:
+    document = json.loads(gzip.decompress(recording.packed()))
+    return {name: whole(document[name], document["pool"]) for name in ("replies", "texts", "rows")}
+
+
+def test_answers_come_back_as_they_were_given(screen: Workbench, recording: Recording) -> None:
+    played = unpacked(recording)
+    assert played["replies"] == json.loads(json.dumps(recording.replies))
+    asked = [json.loads(key) for key in played["replies"]]
+    assert {op for op, _ in asked} == {
+        "open", "kernels", "graph", "pane", "links", "pipeline.open", "pipeline.step", "pipeline.rewrite",
+        "schedule.open", "schedule.reasons",
+    }  # fmt: skip
+    chosen = random.Random(3).sample([one for one in asked if one[0] in ("pane", "links", "graph")], 12)
+    for op, args in chosen:
+        reply = screen.ask(op, **args)
+        view = json.loads(gzip.decompress(reply.buffers[0])) if reply.buffers else reply.content["view"]
+        assert played["replies"][key_of(op, args)] == json.loads(json.dumps(view)), (op, args)
+    assert recording.left_out == []
+
+
+def test_texts_are_whole(recording: Recording) -> None:
+    provenance = small_session().provenance
+    texts = unpacked(recording)["texts"]
+    found = [key for key in texts if json.loads(key)[0] == "lines"]
+    assert found
+    for key in found:
+        args = json.loads(key)[1]
+        form = {"llvm": "ll", "asm": "asm"}[args["layer"]]
+        assert len(texts[key]) == len(provenance.text(args["kernel"], form).rstrip("\n").split("\n"))
+
+
+@pytest.mark.parametrize("layer", ["tir", "llvm", "asm"])
+def test_places_of_all_lines_are_those_of_each(screen: Workbench, recording: Recording, layer: str) -> None:
+    kernel = small_session().kernels[0]
+    rows = unpacked(recording)["rows"][key_of("place", {"layer": layer, "kernel": kernel})]
+    for line in random.Random(layer).sample(range(1, len(rows["of"]) + 1), 12):
+        view = screen.ask("place", layer=layer, kernel=kernel, line=line).content["view"]
+        assert json.loads(json.dumps(view)) == {**rows["views"][rows["of"][line - 1]], "line": line}, line
+
+
+def test_over_the_budget_the_rest_is_left_out_and_told(screen: Workbench) -> None:
+    small = record(screen, 20_000)
+    assert small.left_out and small.size < 80_000
+    assert key_of("open", {}) in small.replies and key_of("graph", {"layer": "fused", "opened": []}) in small.replies
+    told = page_of(screen, snapshot_of(small_session()), 20_000)
+    assert f"Left out, since it would be too much: {', '.join(small.left_out)}" in told
+
+
+def test_what_looks_like_a_reference_is_none() -> None:
+    again = {"name": "x" * 200}
+    replies = {"a": {"$": 0}, "b": {"$": {"$": 1}}, "c": [again, again], "$": again, "d": [{"$": 0}, {}]}
+    for hostile in (replies, {"$": 5}, {"$": [again]}):
+        assert unpacked(Recording("workbench", hostile))["replies"] == hostile
+
+
+def test_a_recording_is_the_same_each_time(screen: Workbench, recording: Recording) -> None:
+    other = record(screen)
+    assert list(other.replies) == list(recording.replies) and list(other.rows) == list(recording.rows)
+
+
+def test_a_page_that_cannot_be_written_is_one_error(tmp_path: Path) -> None:
+    with pytest.raises(WorkbenchError) as caught:
+        save_page(small_session(), tmp_path / "nowhere" / "page.html", 1_000)
+    assert caught.value.code == "E-UI-PAGE-WRITE"
+
+
+def test_a_session_without_anywidget_says_what_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("workbench.ui.installed", lambda: False)
+    with pytest.raises(WorkbenchError) as caught:
+        small_session().to_html(tmp_path / "page.html")
+    assert caught.value.code == "E-UI-MISSING" and "pip install anywidget" in caught.value.fix
