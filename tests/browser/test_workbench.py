@@ -288,9 +288,7 @@ def test_a_step_taken_back_is_compared_with_the_branch_before(harness: Harness) 
     harness.push()
     asm = pane(harness, "B")
     asm.get_by_role("button", name="Compare").click()
-    expect(
-        asm.locator("del.wb-line", has_text="ymm").or_(asm.locator("del.wb-line", has_text="zmm")).first
-    ).to_be_visible()
+    expect(asm.locator("del.wb-line").first).to_be_visible()
     asm.get_by_role("button", name="Measure both").click()
     expect(asm.get_by_role("status")).to_contain_text(re.compile(r"[µm]s → .*[µm]s"), timeout=20_000)
     branch = page.get_by_role("combobox", name="Branch", exact=True).first

@@ -12,7 +12,6 @@ from .schema import SCHEMA_VERSION, View
 
 if TYPE_CHECKING:
     from ..driver.session import Session
-    from ..schedule.schedule import Schedule
     from ..tir.nodes import For
 
 FORMS: Final = {"tir": "tir", "llvm": "ll", "asm": "asm"}
