@@ -6,10 +6,12 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+import nbformat
 import pytest
+from nbclient import NotebookClient
 from playwright.sync_api import Page, expect
 
-from tests.browser.lab import LabServer, notebook
+from tests.browser.lab import ROOT, LabServer, notebook
 from tests.browser.test_lab import opened, run
 
 SCREEN = "from tests.driver.programs import small_session\nscreen = small_session().show()\nscreen"
@@ -64,3 +66,26 @@ def test_a_notebook_opened_again_shows_graph_difference_and_loops(lab: LabServer
     assert "FuseOps: 7 changes" in told and "conv2d (sum)" in told and "graph, operands first" in told
     assert "Workbench()" not in json.dumps(book)
     assert foreign == []
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(180)
+def test_a_notebook_that_was_run_elsewhere_shows_its_picture(tmp_path: Path, context) -> None:
+    """JupyterLab trusts no notebook that it has not run: it draws no SVG, and cleans HTML; the fold has an image."""
+    book = nbformat.from_dict(notebook(SCREEN))
+    NotebookClient(book, timeout=60, resources={"metadata": {"path": str(ROOT)}}).execute()
+    nbformat.write(book, tmp_path / "sent.ipynb")
+    with LabServer(tmp_path) as server:
+        page = context.new_page()
+        page.set_default_timeout(30_000)
+        opened(page, server, [], "sent.ipynb")
+        page.evaluate("window.jupyterapp.shell.currentWidget.context.sessionContext.shutdown()")
+        assert page.evaluate("window.jupyterapp.shell.currentWidget.content.activeCell.model.trusted") is False
+        expect(page.locator(".jp-RenderedSVG")).to_have_count(0)
+        for line in ("FuseOps: 7 changes", "conv2d (sum)", "graph, operands first"):
+            expect(page.locator(".jp-RenderedText", has_text=line)).to_be_visible()
+        page.get_by_text("as picture and text").click()
+        picture = page.get_by_role("img", name="Saved view of ")
+        expect(picture).to_be_visible()
+        assert picture.evaluate("image => image.complete && image.naturalWidth > 500")
+        page.screenshot(path=str(tmp_path / "sent.png"))

@@ -191,6 +191,16 @@ def test_every_screen_keeps_more_than_its_name(monkeypatch: pytest.MonkeyPatch) 
         assert sum(len(text.encode()) for bundle in kept for text in bundle.values()) <= 120_000
 
 
+def test_a_screen_on_a_schedule_keeps_its_python_loops_and_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    schedule = product()
+    screen = Workbench(session_of(schedule), schedule)
+    (_, picture, fold), updates = kept_outputs(monkeypatch, screen)
+    assert "nothing done yet" in picture["text/plain"] and "@T.prim_func" in fold["text/html"]
+    schedule.parallel(schedule.get_loops("C")[0])
+    assert screen._kept is not None and screen._kept.follow()
+    assert "sch.parallel(l0)" in updates[0]["text/plain"] and "parallel" in updates[0]["image/svg+xml"]
+
+
 def test_what_is_kept_follows_what_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
     screen = Workbench(small_session())
     (_, picture, _), updates = kept_outputs(monkeypatch, screen)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from html.parser import HTMLParser
 from typing import Any
@@ -14,6 +16,7 @@ import workbench as wb
 from tests.browser.fakes import FakePipeline
 from tests.driver.programs import small_model, small_session
 from tests.schedule.programs import plain_matmul
+from tests.views.github import cleaned, words
 from tests.views.payloads import PAYLOADS
 from workbench import te
 from workbench.schedule import Schedule
@@ -128,8 +131,29 @@ def test_outputs_are_what_each_reader_takes() -> None:
     picture, fold = snapshot_of(small_session()).outputs()
     assert set(picture) == {"image/svg+xml", "text/plain"} and set(fold) == {"text/html", "text/plain"}
     assert fold["text/html"].startswith('<details class="wb-saved">')
+    image = r'<img alt="Saved view of [^"]*" src="data:image/svg\+xml;base64,([^"]+)">'
+    (source,) = re.findall(image, fold["text/html"])
+    assert base64.b64decode(source, validate=True).decode() == picture["image/svg+xml"], "also where no SVG is trusted"
+    assert "as picture and text" in fold["text/plain"]
     (only,) = Snapshot.of_text("passes", "one\ntwo").outputs()
     assert "two" in only["text/plain"] and read(only["text/html"]).endswith("one\ntwo")
+
+
+def test_the_fold_holds_the_picture_only_where_there_is_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = snapshot_of(small_session())
+    monkeypatch.setattr(module, "BYTES", size_of(kept) - 1)
+    _, fold = kept.outputs()
+    assert "<img" not in fold["text/html"] and fold["text/plain"].endswith("as text")
+    assert size_of(kept) <= module.BYTES and "FuseOps: " in read(fold["text/html"])
+
+
+@pytest.mark.parametrize("session", [small_session, product])
+def test_what_a_repositorys_page_leaves_of_the_fold_reads(session: Callable[[], Any]) -> None:
+    """GitHub's list of elements and attributes: no styles, classes and embedded images."""
+    _, fold = snapshot_of(session()).outputs()
+    left, said = cleaned(fold["text/html"]), words(fold["text/html"])
+    assert "style=" not in left and "src=" not in left and "<pre>" in left and "<details>" in left
+    assert 'alt="Saved view of ' in left and "(sum)" in said and "✓" in said
 
 
 def test_a_picture_is_dark_on_white_whatever_the_theme() -> None:
@@ -170,7 +194,9 @@ def test_a_schedules_snapshot_has_its_python_and_loops() -> None:
     kept = schedule_snapshot(schedule)
     for told in (kept.text, texts_in(kept.svg)):
         assert "sch.parallel(l0)" in told and "∥" in told
-    assert "sch.parallel(l0)" in read(kept.html) and size_of(kept) <= BYTES
+    for part in ("sch.parallel(l0)", "C (sum)", "@T.prim_func"):
+        assert part in read(kept.html)
+    assert size_of(kept) <= BYTES
 
 
 def test_a_list_of_steps_is_kept_with_the_chosen_ones_difference() -> None:

@@ -25,7 +25,7 @@ from workbench.ui.schedule import ScheduleCommands
 from workbench.ui.screen import Screen
 from workbench.views.layers import LayersModel
 from workbench.views.pipeline import SessionModel
-from workbench.views.snapshot import Snapshot, snapshot_of
+from workbench.views.snapshot import Snapshot, schedule_snapshot, snapshot_of
 
 if TYPE_CHECKING:
     from workbench.driver.session import Session
@@ -215,8 +215,9 @@ class Workbench(Screen):
     # --- what a notebook keeps ---
 
     def _snapshot(self) -> Snapshot:
-        schedule = self._editors[self._given].schedule if self._given in self._editors else None
-        return snapshot_of(self._model.session, self._steps.selected, self._given, schedule)
+        if self._given in self._editors:
+            return schedule_snapshot(self._editors[self._given].schedule)
+        return snapshot_of(self._model.session, self._steps.selected, self._given)
 
     def _snapshot_key(self) -> tuple[Any, ...]:
         """What the snapshot depends on; asking runs nothing."""

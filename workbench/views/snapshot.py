@@ -26,6 +26,7 @@ from .html import changes_html, plain, program_html, text_html, visible
 from .loop_tree import dataflow_svg, loop_line
 from .snapshot_picture import picture_of
 from .summary import summary_html, summary_text
+from .svg import embedded
 
 if TYPE_CHECKING:
     from ..driver.history import Step
@@ -60,13 +61,21 @@ class Snapshot:
         """The mime bundles that a notebook keeps: the picture, and the text in a fold.
 
         They are two since a page that has HTML shows no picture beside it, and GitHub takes pictures out of HTML.
+        JupyterLab draws no SVG of a notebook that it does not trust (one that was run elsewhere), but images in cleaned
+        HTML: so the fold holds the picture once more, where there is room, and its title stands for it elsewhere.
         """
         told = f"Saved view of {visible(self.title)}"
         body = self.html or f"<pre>{escape(self.text)}</pre>"
         if not self.svg:
             return [{"text/html": _fold(told, body, True), "text/plain": self.text}]
-        folded = {"text/html": _fold(f"{told}, as text", body), "text/plain": f"{told}, as text"}
-        return [{"image/svg+xml": self.svg, "text/plain": self.text}, folded]
+        drawn = {"image/svg+xml": self.svg, "text/plain": self.text}
+        image = embedded(self.svg, told)
+        for inside, what in ((image + body, "as picture and text"), (body, "as text")):
+            told_so = f"{told}, {what}"
+            folded = {"text/html": _fold(told_so, inside), "text/plain": told_so}
+            if sum(len(text.encode()) for bundle in (drawn, folded) for text in bundle.values()) <= BYTES:
+                break
+        return [drawn, folded]
 
     @staticmethod
     def of_text(title: str, text: str) -> Snapshot:
@@ -97,9 +106,9 @@ class Contents:
     """What is not there, and why."""
 
 
-def snapshot_of(session: Session, step: str = "", kernel: str = "", schedule: Schedule | None = None) -> Snapshot:
-    """See the module's header.  `step` is a label, `kernel` a name; `schedule` is shown in place of the session's."""
-    found = contents_of(session, step, kernel, schedule)
+def snapshot_of(session: Session, step: str = "", kernel: str = "") -> Snapshot:
+    """See the module's header.  `step` is a label, `kernel` a name."""
+    found = contents_of(session, step, kernel)
     made = Snapshot(found.title, text_of(found), html_of(found, session), picture_of(found))
     if (
         size_of(made) > BYTES
@@ -116,9 +125,10 @@ def schedule_snapshot(schedule: Schedule) -> Snapshot:
         flow = dataflow_svg(schedule)
     except WorkbenchError:  # no blocks
         flow = ""
-    found = Contents(name, lines[:_CODE], (), None, flow, None, loop_tree(schedule))
+    tree = loop_tree(schedule)
+    found = Contents(name, lines[:_CODE], (), None, flow, None, tree)
     folds = program_html({"schedule": code or "# nothing done yet", name: schedule.script()}, opened=name)
-    made = Snapshot(name, text_of(replace(found, summary=lines)), folds, picture_of(found))
+    made = Snapshot(name, text_of(replace(found, summary=lines)), _tree_html(tree) + folds, picture_of(found))
     return made if size_of(made) <= BYTES else replace(made, svg="")
 
 
@@ -127,15 +137,13 @@ def size_of(snapshot: Snapshot) -> int:
     return sum(len(text.encode()) for bundle in snapshot.outputs() for text in bundle.values())
 
 
-def contents_of(session: Session, step: str = "", kernel: str = "", schedule: Schedule | None = None) -> Contents:
+def contents_of(session: Session, step: str = "", kernel: str = "") -> Contents:
     """What there is to tell; never an error: a session that stopped tells of what it has."""
     graph = [index for index, action in enumerate(session.actions) if action.level == "relay"]
     last = session.step(graph[-1]) if graph else session.step(0)
     main = last.stage.module.functions.get("main") if graph else None
     few = main is None or len(drawn(main.body)) <= _AT_ONCE
-    tree, later = (
-        (loop_tree(schedule), "") if schedule is not None else _slowest(session, kernel, few or _lowered(session))
-    )
+    tree, later = _slowest(session, kernel, few or _lowered(session))
     return Contents(
         session.heading,
         tuple(summary_text(session).split("\n")[:_SUMMARY]),
@@ -257,8 +265,11 @@ def html_of(found: Contents, session: Session) -> str:
         kinds = [(kind.heading, rows) for kind, rows in found.difference.opened()]
         parts.append(changes_html(found.difference.summary, kinds, budget=24_000))
     if found.tree is not None:
-        title = escape(visible(found.tree.name))
-        parts.append(f"<h4>Loops of {title}</h4><pre>{escape(visible(tree_text(found.tree)))}</pre>")
+        parts.append(_tree_html(found.tree))
     if found.later:
         parts.append(f"<p>{escape(visible(found.later))}</p>")
     return "".join(parts)
+
+
+def _tree_html(tree: LoopTree) -> str:
+    return f"<h4>Loops of {escape(visible(tree.name))}</h4><pre>{escape(visible(tree_text(tree)))}</pre>"

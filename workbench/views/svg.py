@@ -9,6 +9,7 @@ reads on light and dark grounds; colours are Okabe and Ito's, and nothing is tol
 
 from __future__ import annotations
 
+import base64
 import html
 from collections.abc import Iterable
 from typing import Final
@@ -90,3 +91,9 @@ def picture(width: float, height: float, parts: Iterable[str], title: str) -> st
         'font-family="system-ui, sans-serif" fill="currentColor">'
         f"<title>{escaped(title)}</title>{''.join(parts)}</svg>"
     )
+
+
+def embedded(drawn: str, about: str) -> str:
+    """An SVG as an image that HTML holds itself; `about` stands where a page drops images."""
+    data = base64.b64encode(drawn.encode()).decode()
+    return f'<p><img alt="{escaped(about)}" src="data:image/svg+xml;base64,{data}"></p>'
