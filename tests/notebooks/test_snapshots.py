@@ -16,6 +16,7 @@ OPEN = "import workbench as wb\ns = wb.open('notebooks/data/efficientnet_lite0.o
 
 
 @pytest.mark.timeout(240)
+@pytest.mark.slow
 def test_twenty_screens_take_at_most_three_megabytes() -> None:
     """Sixteen of sessions and four of schedules, with all that is computed."""
     cells = [OPEN, *["s.show()"] * 16, *(f"s.schedule(s.kernels[{number}]).show()" for number in range(4))]
