@@ -88,6 +88,17 @@ def workbench_screen(session: Any, schedule: Any = None) -> Any:
     return Workbench(session, schedule)
 
 
+def checks_screen(check: Any) -> Any:
+    """The live badges of a check; None where anywidget is not installed."""
+    from .ui import available
+
+    if not available():
+        return None
+    from .ui.checks import ChecksScreen
+
+    return ChecksScreen(check)
+
+
 def save_page(session: Any, path: Any) -> Any:
     """A session's screen as one file.  Raises `WorkbenchError` where anywidget is not installed."""
     from .core.errors import WorkbenchError

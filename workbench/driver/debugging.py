@@ -10,6 +10,7 @@ The step is run again on the program before it; the session and its history stay
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -135,7 +136,8 @@ def after_rewrites(step: Step, count: int) -> IRModule:
 class WrongRewrite:
     """The first rewrite after which a step's program computes something else."""
 
-    stop: StopView
+    stop: StopView | None
+    """None where the program is wrong without any rewrite: the pass changes it by other means."""
     number: int
     error: float
     """Greatest absolute difference that it makes."""
@@ -144,6 +146,8 @@ class WrongRewrite:
 
     def __str__(self) -> str:
         where = f"\n  {self.tensor}" if self.tensor is not None else ""
+        if self.stop is None:
+            return f"wrong before any rewrite: the pass itself is at fault (difference {self.error:.3g}){where}"
         return f"first wrong rewrite, number {self.number} (difference {self.error:.3g}){where}\n{self.stop}"
 
     __repr__ = __str__
@@ -161,18 +165,30 @@ def first_wrong_rewrite(step: Step, inputs: Mapping[str, Any], tolerance: float)
     number(tolerance, "first_wrong_rewrite(tolerance=...)", "E-NUMERICS-NUMBER", "0.001")
     before = _before(step).module
     yardstick = Yardstick(before, given_inputs(before, inputs, "first_wrong_rewrite(inputs)"), tolerance)
+    return bisected(step, lambda program: yardstick.gap_of(program, "the program"))
+
+
+def bisected(step: Step, gap_of: Callable[[IRModule], Gap]) -> WrongRewrite | None:
+    """The first wrong rewrite of a step by halving; `gap_of` says how far a program is from what it should compute."""
     stops = debug(step, None, None, "keep")
 
     def gap_after(count: int) -> Gap:
-        return yardstick.gap_of(after_rewrites(step, count), "the program")
+        try:
+            return gap_of(after_rewrites(step, count))
+        except Exception:  # between two rewrites, what users wrote may meet a program that it never meets otherwise
+            return Gap(False, math.inf, math.inf, math.inf)
 
-    if not len(stops) or gap_after(len(stops)).right:
+    gap = gap_after(len(stops))
+    if gap.right:
         return None
+    untouched = gap_after(0) if len(stops) else gap
+    if not untouched.right:
+        return WrongRewrite(None, 0, untouched.absolute, untouched.tensor)
     low, high = 0, len(stops)
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (middle, high) if gap_after(middle).right else (low, middle)
-    gap = gap_after(high)
+        found = gap_after(middle)
+        low, high, gap = (middle, high, gap) if found.right else (low, middle, found)
     return WrongRewrite(stops[low], low, gap.absolute, gap.tensor)
 
 

@@ -32,6 +32,7 @@ from . import pipeline
 from .actions import actions_of
 from .as_python import to_python
 from .branches import Branches
+from .checking import BackgroundCheck
 from .debugging import debug
 from .edit_check import require_sound
 from .edits import applicable, as_kernels, edit_row, functions_of, rescheduled
@@ -384,6 +385,18 @@ class Session(Value):
             report.save_test("test_it.py")         # the smallest failing piece, when something is wrong
         """
         return check_numerics(self, inputs, tolerance, find, seconds)
+
+    def check(
+        self, inputs: Mapping[str, Any], tolerance: float = 1e-3, native: bool = True, seconds: float = 600.0
+    ) -> BackgroundCheck:
+        """The same beside the cells: answers at once, a badge for each step follows; see `driver.checking`.
+
+            check = s.check({"x": photo})
+            check.wait().first_wrong, check.narrow()    # the step, and the first wrong rewrite in it
+
+        `native`: also compile, and run the native code.  `seconds` is the most wall time of one step.
+        """
+        return BackgroundCheck(self, inputs, tolerance, native, seconds)
 
     # --- provenance ---
 

@@ -11,10 +11,11 @@ import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from .._lazy import llvm_screen, session_of, workbench_screen
+from .._lazy import checks_screen, llvm_screen, session_of, workbench_screen
 from ..core.module import IRModule
 from ..driver.text import function_text, script
 from ..relay.ir.expr import Function
+from .checks import checks_html, checks_view
 from .graph import graph_svg
 from .html import changes_html, plain, program_html, text_html
 from .numerics import numerics_bundle
@@ -88,6 +89,21 @@ def session_bundle(session: Session) -> Bundle:
 def report_bundle(report: Any) -> Bundle:
     """A numerics report: a line a step."""
     return numerics_bundle(report)
+
+
+def check_bundle(check: Any) -> Bundle:
+    """A check that may still run: what is known now."""
+    return {"text/plain": plain(str(check)), "text/html": checks_html(checks_view(check))}
+
+
+def show_check(check: Any) -> Any:
+    """The badges as they become known where widgets work, else what is known now."""
+    bundle = check_bundle(check)
+    if not in_notebook():
+        print(bundle["text/plain"])
+        return None
+    screen = checks_screen(check)
+    return screen if screen is not None else _display(bundle)
 
 
 def show_session(session: Session) -> Any:

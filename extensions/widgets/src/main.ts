@@ -1,5 +1,7 @@
 // The bundle's entry: draws the screen that a widget asks for.
 import { render as draw } from "preact";
+import { ChecksStore } from "./checks";
+import { ChecksPane } from "./checks_pane";
 import { LensScreen } from "./lens_pane";
 import { LensStore } from "./lens_store";
 import { html } from "./parts";
@@ -14,7 +16,7 @@ import { WorkbenchScreen } from "./workbench_screen";
 export * as lens from "./lens";
 export * as lensCache from "./lens_cache";
 
-type Store = PipelineStore | ScheduleStore | WorkbenchStore | LensStore;
+type Store = PipelineStore | ScheduleStore | WorkbenchStore | LensStore | ChecksStore;
 
 // A screen's state outlives its views: a notebook detaches an output that scrolls away and draws it again.
 const stores = new WeakMap<Host, Store>();
@@ -24,7 +26,7 @@ function storeOf(model: Host): Store {
   if (!store) {
     const kind = model.get("kind");
     store = kind === "schedule" ? new ScheduleStore(model) : kind === "workbench" ? new WorkbenchStore(model)
-      : kind === "lens" ? new LensStore(model) : new PipelineStore(model);
+      : kind === "lens" ? new LensStore(model) : kind === "checks" ? new ChecksStore(model) : new PipelineStore(model);
     stores.set(model, store);
   }
   return store;
@@ -45,7 +47,7 @@ export function render({ model, el }: { model: Host; el: HTMLElement }): () => v
   const store = storeOf(model);
   el.classList.add("wb-host");
   const Screen = store instanceof ScheduleStore ? ScheduleScreen : store instanceof WorkbenchStore ? WorkbenchScreen
-    : store instanceof LensStore ? LensScreen : PipelineScreen;
+    : store instanceof LensStore ? LensScreen : store instanceof ChecksStore ? ChecksPane : PipelineScreen;
   if (model.get("kept")) el.classList.add("wb-kept");
   draw(html`<${Screen} store=${store} />`, el);
   return () => draw(null, el);

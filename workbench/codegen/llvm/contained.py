@@ -85,6 +85,10 @@ class Contained:
         """How many children have been started."""
         return self._child.started
 
+    def kill(self) -> None:
+        """End the child at once; may come from another thread, and whoever waits for its answer gets a failure."""
+        self._child.kill()
+
     def close(self) -> None:
         """End the child."""
         self._child.close()

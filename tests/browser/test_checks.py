@@ -1,0 +1,53 @@
+"""Badges of a check in a real browser: they come, the red one is opened, the wrong rewrite is found, the test saved."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.harness import Harness
+from tests.driver.planted_rule import INPUTS, planted_rule
+from workbench.ui.checks import ChecksScreen
+
+
+def test_from_the_red_badge_to_the_rule_and_a_test_that_fails(
+    harness: Harness, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    page = harness.page
+    with planted_rule() as session:
+        harness.show(ChecksScreen(session.check(INPUTS, native=False)))
+        red = page.get_by_role("option", name="Planted")
+        expect(red).to_contain_text("wrong", timeout=20_000)
+        expect(red).to_have_attribute("aria-selected", "true")
+        expect(page.get_by_role("option", name="FuseOps")).to_contain_text("keeps an earlier error")
+        detail = page.get_by_role("region", name="Check of Planted")
+        for said in ("First wrong tensor", "expected", "3 of 3 elements"):
+            expect(detail).to_contain_text(said)
+        page.get_by_role("button", name="Find the first wrong rewrite").click()
+        found = page.get_by_role("group", name="What is wrong")
+        expect(found).to_contain_text("drop-one", timeout=20_000)
+        expect(found).to_contain_text("planted_rule.py:")
+        expect(found.locator(".wb-del").first).to_contain_text("add(")
+        page.get_by_role("button", name="Save the test").click()
+        expect(detail).to_contain_text("test_planted.py", timeout=20_000)
+        assert (tmp_path / "test_planted.py").is_file()
+
+
+def test_badges_are_walked_by_keys_and_cancelled_by_a_button(harness: Harness) -> None:
+    from tests.driver.programs import small_inputs, small_session
+
+    page = harness.page
+    check = small_session().check(small_inputs())
+    harness.show(ChecksScreen(check), dark=True)
+    cancel = page.get_by_role("button", name="Cancel")
+    if check.state == "running" and cancel.count():
+        cancel.click()
+    expect(page.get_by_role("button", name="Check again")).to_be_visible(timeout=20_000)
+    page.get_by_role("listbox").focus()
+    page.keyboard.press("ArrowDown")
+    expect(page.get_by_role("option", name="Import")).to_have_attribute("aria-selected", "true")
+    page.keyboard.press("ArrowDown")
+    expect(page.get_by_role("option", name="InferType")).to_have_attribute("aria-selected", "true")

@@ -1,0 +1,103 @@
+"""The commands of the pane of badges without a page: what they answer, refuse, and from which thread pages are told."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.driver.planted_rule import INPUTS, planted_rule
+from workbench import WorkbenchError
+from workbench.ui.checks import APART_SECONDS, ChecksCommands, _Teller
+
+
+def ask(commands: ChecksCommands, op: str, **args: Any) -> dict[str, Any]:
+    view = commands.table()[op](args).view
+    assert view is not None
+    return view.to_json()  # type: ignore[union-attr]
+
+
+def settled(commands: ChecksCommands) -> dict[str, Any]:
+    for _ in range(3000):
+        view = ask(commands, "checks.state")
+        if view["state"] != "running" and not view["narrowing"]:
+            return view
+        time.sleep(0.01)
+    pytest.fail("the check does not end")
+
+
+def test_a_check_is_started_narrowed_and_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with planted_rule() as session:
+        commands = ChecksCommands(lambda: session, lambda: INPUTS, lambda: None)
+        assert ask(commands, "checks.state")["state"] == "none"
+        ask(commands, "checks.start")
+        assert settled(commands)["first_wrong"] == "Planted"
+        ask(commands, "checks.narrow", step="Planted")
+        assert [found["rule"] for found in settled(commands)["narrowed"]] == ["drop-one"]
+        ask(commands, "checks.save_test", step="Planted")
+        for _ in range(1000):
+            if ask(commands, "checks.state")["saved"]:
+                break
+            time.sleep(0.01)
+        assert Path(ask(commands, "checks.state")["saved"]) == tmp_path / "test_planted.py"
+
+
+def test_what_goes_wrong_in_a_thread_is_shown() -> None:
+    with planted_rule() as session:
+        commands = ChecksCommands(lambda: session, lambda: INPUTS, lambda: None)
+        ask(commands, "checks.start")
+        settled(commands)
+        ask(commands, "checks.narrow", step="FuseOps")
+        assert settled(commands)["error"]["code"] == "E-CHECK-RIGHT"
+
+
+@pytest.mark.parametrize("op", ["checks.cancel", "checks.narrow", "checks.save_test"])
+def test_without_a_check_there_is_nothing_to_stop_or_narrow(op: str) -> None:
+    commands = ChecksCommands(lambda: None, None, lambda: None)  # type: ignore[arg-type, return-value]
+    with pytest.raises(WorkbenchError) as caught:
+        commands.table()[op]({"step": "FuseOps"})
+    assert caught.value.code == "E-CHECK-NONE"
+    with pytest.raises(WorkbenchError) as caught:
+        commands.table()["checks.start"]({})
+    assert caught.value.code == "E-CHECK-INPUTS"
+
+
+def test_pages_are_told_from_the_loops_thread() -> None:
+    told: list[int] = []
+
+    async def kernel() -> None:
+        with planted_rule() as session:
+            commands = ChecksCommands(lambda: session, lambda: INPUTS, lambda: told.append(threading.get_ident()))
+            ask(commands, "checks.start")
+            check = commands.check
+            assert check is not None
+            while check.state == "running" or not told:
+                await asyncio.sleep(0.02)
+
+    asyncio.run(kernel())
+    assert set(told) == {threading.get_ident()}
+
+
+def test_many_changes_at_once_are_one_announcement() -> None:
+    told: list[int] = []
+
+    async def kernel() -> None:
+        teller = _Teller(lambda: told.append(1))
+        teller.here()
+        for _ in range(3):
+            threads = [threading.Thread(target=teller.tell) for _ in range(20)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        while not told:
+            await asyncio.sleep(0.01)
+        await asyncio.sleep(2 * APART_SECONDS)
+
+    asyncio.run(kernel())
+    assert told == [1]
