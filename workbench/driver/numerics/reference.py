@@ -26,7 +26,7 @@ from .service import calls_of
 if TYPE_CHECKING:
     from ..history import Step
 
-REMEMBERED_BYTES: Final = 48 << 20
+REMEMBERED_BYTES: Final = 32 << 20
 """Results that the process keeps for the next step."""
 MEMORY_BYTES: Final = 4 << 30
 """Addresses that it may use: a program that wants more fails alone."""
