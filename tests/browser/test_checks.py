@@ -10,6 +10,7 @@ from playwright.sync_api import expect
 from tests.browser.harness import Harness
 from tests.driver.planted_rule import INPUTS, planted_rule
 from workbench.ui.checks import ChecksScreen
+from workbench.ui.workbench import Workbench
 
 
 def test_from_the_red_badge_to_the_rule_and_a_test_that_fails(
@@ -51,3 +52,54 @@ def test_badges_are_walked_by_keys_and_cancelled_by_a_button(harness: Harness) -
     expect(page.get_by_role("option", name="Import")).to_have_attribute("aria-selected", "true")
     page.keyboard.press("ArrowDown")
     expect(page.get_by_role("option", name="InferType")).to_have_attribute("aria-selected", "true")
+
+
+def test_the_one_screen_checks_its_steps_and_forgets_what_was_changed(
+    harness: Harness, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    page = harness.page
+    with planted_rule() as session:
+        screen = Workbench(session)
+        harness.show(screen)
+        page.get_by_role("group", name="Workbench").get_by_role("listbox", name="Steps").focus()
+        page.keyboard.press("v")
+        checks = page.get_by_role("group", name="Checks")
+        red = checks.get_by_role("option", name="Planted")
+        expect(red).to_contain_text("wrong", timeout=20_000)
+        expect(checks).to_contain_text("on random inputs")
+        in_outline = page.get_by_role("listbox", name="Steps").first.get_by_role("option", name="Planted")
+        expect(in_outline).to_contain_text("checked: wrong")
+        page.get_by_role("button", name="Checks (1 wrong)").wait_for()
+        page.get_by_role("button", name="Find the first wrong rewrite").click()
+        found = page.get_by_role("group", name="What is wrong")
+        expect(found).to_contain_text("drop-one", timeout=20_000)
+        found.get_by_role("button", name="in the program").click()
+        expect(page.get_by_role("region", name="The selected step")).to_contain_text("drop-one")
+        assert screen.selected == "Planted" and screen.selected_rewrite is not None
+        page.get_by_role("button", name="Save the test").click()
+        expect(checks).to_contain_text("test_planted.py", timeout=20_000)
+
+        checked = screen.session
+        screen.session = checked.without("Planted")
+        harness.push()
+        expect(checks).to_contain_text("not checked yet")
+        expect(page.get_by_role("button", name="Checks", exact=True)).to_be_visible()
+        screen.session = checked
+        harness.push()
+        expect(checks.get_by_role("option", name="Planted")).to_contain_text("wrong")
+        assert not harness.errors
+
+
+def test_what_the_screen_checks_on_is_the_cells_to_give(harness: Harness) -> None:
+    page = harness.page
+    with planted_rule() as session:
+        screen = Workbench(session)
+        screen.inputs = {"x": INPUTS["x"][:2]}
+        harness.show(screen)
+        page.get_by_role("button", name="Checks").click()
+        expect(page.get_by_role("alert")).to_contain_text("shape")
+        screen.inputs = INPUTS
+        page.get_by_role("button", name="Check", exact=True).click()
+        expect(page.get_by_role("group", name="Checks")).to_contain_text("on screen.inputs")
+        expect(page.get_by_role("option", name="Planted").last).to_contain_text("wrong", timeout=20_000)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +14,19 @@ import pytest
 
 from tests.driver.planted_rule import INPUTS, planted_rule
 from workbench import WorkbenchError
-from workbench.ui.checks import APART_SECONDS, ChecksCommands, _Teller
+from workbench.ui.checks import APART_SECONDS, REMEMBERED, ChecksCommands, _Teller
 
 
 def ask(commands: ChecksCommands, op: str, **args: Any) -> dict[str, Any]:
     view = commands.table()[op](args).view
     assert view is not None
     return view.to_json()  # type: ignore[union-attr]
+
+
+def apart(work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    """Run it in a thread whose loop is its own: this one may have a loop already."""
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(lambda: asyncio.run(work())).result()
 
 
 def settled(commands: ChecksCommands) -> dict[str, Any]:
@@ -33,7 +41,7 @@ def settled(commands: ChecksCommands) -> dict[str, Any]:
 def test_a_check_is_started_narrowed_and_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with planted_rule() as session:
-        commands = ChecksCommands(lambda: session, lambda: INPUTS, lambda: None)
+        commands = ChecksCommands(lambda: session, lambda: (INPUTS, "ones"), lambda: None)
         assert ask(commands, "checks.state")["state"] == "none"
         ask(commands, "checks.start")
         assert settled(commands)["first_wrong"] == "Planted"
@@ -49,7 +57,7 @@ def test_a_check_is_started_narrowed_and_saved(tmp_path: Path, monkeypatch: pyte
 
 def test_what_goes_wrong_in_a_thread_is_shown() -> None:
     with planted_rule() as session:
-        commands = ChecksCommands(lambda: session, lambda: INPUTS, lambda: None)
+        commands = ChecksCommands(lambda: session, lambda: (INPUTS, "ones"), lambda: None)
         ask(commands, "checks.start")
         settled(commands)
         ask(commands, "checks.narrow", step="FuseOps")
@@ -58,29 +66,52 @@ def test_what_goes_wrong_in_a_thread_is_shown() -> None:
 
 @pytest.mark.parametrize("op", ["checks.cancel", "checks.narrow", "checks.save_test"])
 def test_without_a_check_there_is_nothing_to_stop_or_narrow(op: str) -> None:
-    commands = ChecksCommands(lambda: None, None, lambda: None)  # type: ignore[arg-type, return-value]
-    with pytest.raises(WorkbenchError) as caught:
-        commands.table()[op]({"step": "FuseOps"})
-    assert caught.value.code == "E-CHECK-NONE"
-    with pytest.raises(WorkbenchError) as caught:
-        commands.table()["checks.start"]({})
-    assert caught.value.code == "E-CHECK-INPUTS"
+    with planted_rule() as session:
+        commands = ChecksCommands(lambda: session, lambda: (INPUTS, "ones"), lambda: None)
+        with pytest.raises(WorkbenchError) as caught:
+            commands.table()[op]({"step": "FuseOps"})
+        assert caught.value.code == "E-CHECK-NONE"
+
+
+def test_badges_belong_to_the_program_that_was_checked() -> None:
+    with planted_rule() as session:
+        shown = [session]
+        commands = ChecksCommands(lambda: shown[-1], lambda: (INPUTS, "ones"), lambda: None)
+        ask(commands, "checks.start")
+        assert settled(commands)["first_wrong"] == "Planted"
+        shown.append(session.without("Planted"))
+        assert ask(commands, "checks.state")["state"] == "none"
+        ask(commands, "checks.start")
+        assert settled(commands)["first_wrong"] == ""
+        shown.pop()
+        assert ask(commands, "checks.state")["first_wrong"] == "Planted"
+        for step in ("FuseOps", "FoldConstant", "InferType"):  # no more than some are kept
+            shown.append(session.without(step))
+            ask(commands, "checks.start")
+            settled(commands)
+        shown.append(session.without("Planted"))
+        assert ask(commands, "checks.state")["first_wrong"] == ""
+        assert len(commands._checked) == REMEMBERED
 
 
 def test_pages_are_told_from_the_loops_thread() -> None:
     told: list[int] = []
+    here: list[int] = []
 
     async def kernel() -> None:
         with planted_rule() as session:
-            commands = ChecksCommands(lambda: session, lambda: INPUTS, lambda: told.append(threading.get_ident()))
+            commands = ChecksCommands(
+                lambda: session, lambda: (INPUTS, "ones"), lambda: told.append(threading.get_ident())
+            )
+            here.append(threading.get_ident())
             ask(commands, "checks.start")
             check = commands.check
             assert check is not None
             while check.state == "running" or not told:
                 await asyncio.sleep(0.02)
 
-    asyncio.run(kernel())
-    assert set(told) == {threading.get_ident()}
+    apart(kernel)
+    assert set(told) == set(here)
 
 
 def test_many_changes_at_once_are_one_announcement() -> None:
@@ -99,5 +130,5 @@ def test_many_changes_at_once_are_one_announcement() -> None:
             await asyncio.sleep(0.01)
         await asyncio.sleep(2 * APART_SECONDS)
 
-    asyncio.run(kernel())
+    apart(kernel)
     assert told == [1]

@@ -24,6 +24,7 @@ import typer
 from ..core.errors import WorkbenchError, nearest
 from ..core.whole_file import write_arrays
 from ..frontend.onnx.model import from_onnx
+from .given_inputs import random_inputs
 
 ModelPath = Annotated[Path, typer.Argument(help="an ONNX file", metavar="MODEL")]
 AnyModelPath = Annotated[Path, typer.Argument(help="an ONNX file, or a library that `compile` wrote", metavar="MODEL")]
@@ -274,18 +275,6 @@ def _loaded_or_built(path: Path, shapes: Mapping[str, Sequence[int]], target: st
             fix="call them from Python: runtime.load_module(path)[name](...)",
         )
     return loaded
-
-
-def random_inputs(specs: Sequence[Any], seed: int = 0) -> dict[str, np.ndarray]:
-    """Inputs by name: normally distributed floats, integers and truth values of 0 and 1."""
-    source = np.random.default_rng(seed)
-    made: dict[str, np.ndarray] = {}
-    for spec in specs:
-        dtype = spec.dtype.to_numpy()
-        kind = spec.dtype
-        drawn = source.integers(0, 2, spec.concrete_shape) if kind.is_integer or kind.is_bool else None
-        made[spec.name] = (drawn if drawn is not None else source.standard_normal(spec.concrete_shape)).astype(dtype)
-    return made
 
 
 def _shapes(texts: Sequence[str]) -> dict[str, tuple[int, ...]]:

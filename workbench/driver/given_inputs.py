@@ -1,13 +1,14 @@
 """The inputs of a program by name, checked and in the order of its parameters.
 
     given_inputs(module, {"x": photo}, "check_numerics(inputs)")      # {"x": array}
+    drawn_inputs(module)                                              # {"x": random numbers}
 
 What a compiled model would refuse at run is refused here: unknown and missing names, other shapes, other dtypes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -34,20 +35,50 @@ def given_inputs(module: IRModule, inputs: Any, where: str) -> dict[str, np.ndar
     What a loop function writes may be left out.  Raises `WorkbenchError`: E-RUN-INPUT, E-RUN-DTYPE, E-RUN-SHAPE.
     """
     given = by_name(inputs, where, "E-RUN-INPUT", '{"x": array, ...}')
-    entry: Any = module[entry_name(module)]
-    optional: set[str] = set()
-    if isinstance(entry, PrimFunc):
-        specs = {parameter.name: _spec(parameter) for parameter in entry.params}
-        optional = set(entry.attrs.get("written", ()) if "signature" in entry.attrs else written_names(entry))
-    else:
-        named = zip(input_names(entry), entry.params, strict=True)  # as the compiled model has them
-        specs = {name: _relay_spec(name, parameter) for name, parameter in named}
+    specs, optional = _inputs_of(module)
     require_names(given, specs, optional)
     return {
         name: conform(spec, given[name]) if spec is not None else np.asarray(given[name])
         for name, spec in specs.items()
         if name in given
     }
+
+
+def _inputs_of(module: IRModule) -> tuple[dict[str, TensorSpec | None], set[str]]:
+    """The inputs by name, and which of them may be left out."""
+    entry: Any = module[entry_name(module)]
+    if isinstance(entry, PrimFunc):
+        optional = set(entry.attrs.get("written", ()) if "signature" in entry.attrs else written_names(entry))
+        return {parameter.name: _spec(parameter) for parameter in entry.params}, optional
+    named = zip(input_names(entry), entry.params, strict=True)  # as the compiled model has them
+    return {name: _relay_spec(name, parameter) for name, parameter in named}, set()
+
+
+def drawn_inputs(module: IRModule, seed: int = 0) -> dict[str, np.ndarray]:
+    """Random inputs by name, as `random_inputs` draws them.
+
+    Raises `WorkbenchError` (E-RUN-DRAWN) where an input is no tensor, or has an extent that is not known.
+    """
+    specs, _ = _inputs_of(module)
+    for name, spec in specs.items():
+        if spec is None or any(isinstance(extent, str) for extent in spec.shape):
+            raise WorkbenchError(
+                "E-RUN-DRAWN", f"nothing can be drawn for input {name!r}",
+                found="no tensor" if spec is None else str(spec), expected="a tensor whose extents are known",
+            )  # fmt: skip
+    return random_inputs([spec for spec in specs.values() if spec is not None], seed)
+
+
+def random_inputs(specs: Sequence[Any], seed: int = 0) -> dict[str, np.ndarray]:
+    """Inputs by name: normally distributed floats, integers and truth values of 0 and 1."""
+    source = np.random.default_rng(seed)
+    made: dict[str, np.ndarray] = {}
+    for spec in specs:
+        dtype = spec.dtype.to_numpy()
+        kind = spec.dtype
+        drawn = source.integers(0, 2, spec.concrete_shape) if kind.is_integer or kind.is_bool else None
+        made[spec.name] = (drawn if drawn is not None else source.standard_normal(spec.concrete_shape)).astype(dtype)
+    return made
 
 
 def arranged(module: IRModule, given: Mapping[str, np.ndarray]) -> list[np.ndarray]:

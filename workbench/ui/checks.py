@@ -3,7 +3,7 @@
 Invariant: what takes long runs in threads of its own, and pages hear of it at most ten times a second, from the
 thread whose loop answers them: a comm belongs to that thread alone.
 
-    commands = ChecksCommands(lambda: session, {"x": photo}, announce)
+    commands = ChecksCommands(lambda: session, lambda: ({"x": photo}, "a photo"), announce)
     commands.table()          # "checks.start", "checks.state", "checks.cancel", "checks.narrow", "checks.save_test"
 """
 
@@ -11,12 +11,15 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from workbench.core.errors import WorkbenchError
 from workbench.driver.checking import BackgroundCheck
+from workbench.driver.history import identities
 from workbench.ui.protocol import Answer, argument
 from workbench.ui.screen import Screen
 from workbench.views.checks import ChecksView, checks_view, nothing_checked
@@ -27,41 +30,68 @@ if TYPE_CHECKING:
 
 APART_SECONDS: Final = 0.1
 """Between two announcements."""
+REMEMBERED: Final = 4
+"""Checks that are kept, each of another program."""
 _NAME_LIMIT: Final = 200
 
 
+@dataclass
+class _Checked:
+    """The check of one program, and what is being done with it."""
+
+    check: BackgroundCheck
+    inputs: str
+    narrowing: str = ""
+    saving: str = ""
+    saved: str = ""
+    problem: ErrorView | None = None
+    number: int = 0
+
+
 class ChecksCommands:
-    """The commands of a pane of badges; `announce` tells the pages that there is something new."""
+    """The commands of a pane of badges; `announce` tells the pages that there is something new.
+
+    What was found out about a program is shown whenever that program is: after a change there are no badges, and after
+    its undo the old ones are back.
+    """
 
     def __init__(
         self,
         session: Callable[[], Session],
-        inputs: Callable[[], Mapping[str, Any]] | None,
+        inputs: Callable[[], tuple[Mapping[str, Any], str]],
         announce: Callable[[], None],
     ) -> None:
-        """`inputs` gives what a check that a page starts runs on; None where only cells start one."""
+        """`inputs` gives what a check that a page starts runs on, and what that is called."""
         self._session, self._inputs = session, inputs
         self._teller = _Teller(announce)
-        self._check: BackgroundCheck | None = None
-        self._narrowing = ""
-        self._saving = ""
-        self._saved = ""
-        self._problem: ErrorView | None = None
-        self._number = 0
+        self._checked: OrderedDict[str, _Checked] = OrderedDict()
+        """By the program checked, the last one last."""
 
     @property
     def check(self) -> BackgroundCheck | None:
-        """The check shown; assigning one that a cell has started shows that."""
-        return self._check
+        """The check of the program shown; assigning one that a cell has started shows that."""
+        shown = self._shown()
+        return shown.check if shown is not None else None
 
     @check.setter
     def check(self, check: BackgroundCheck) -> None:
-        if self._check is not None and self._check is not check:
-            self._check.cancel()
-        self._check, self._narrowing, self._saving, self._saved, self._problem = check, "", "", "", None
-        check.watch(lambda: self._changed(check))
+        self._take(check, "the inputs that the cell gave")
+
+    def _take(self, check: BackgroundCheck, inputs: str) -> None:
+        for checked in self._checked.values():
+            if checked.check is not check and checked.check.state == "running":
+                checked.check.cancel()
+        key = _program(check.session)
+        self._checked.pop(key, None)
+        made = self._checked[key] = _Checked(check, inputs)
+        while len(self._checked) > REMEMBERED:
+            self._checked.popitem(last=False)[1].check.cancel()
+        check.watch(lambda: self._changed(made))
         self._teller.here()
-        self._changed(check)
+        self._changed(made)
+
+    def _shown(self) -> _Checked | None:
+        return self._checked.get(_program(self._session()))
 
     def table(self) -> dict[str, Callable[[dict[str, Any]], Answer]]:
         """The commands by name."""
@@ -75,79 +105,74 @@ class ChecksCommands:
 
     def view(self) -> ChecksView:
         """What is known now."""
-        if self._check is None:
+        shown = self._shown()
+        if shown is None:
             session = self._session()
             return nothing_checked(session.labels, session.heading)
         found = checks_view(
-            self._check, narrowing=self._narrowing, saving=self._saving, saved=self._saved, number=self._number
-        )
-        if self._problem is None:
-            return found
-        fields = {name: getattr(found, name) for name in found.__slots__}
-        return ChecksView(**{**fields, "error": self._problem})
+            shown.check, inputs=shown.inputs, narrowing=shown.narrowing, saving=shown.saving, saved=shown.saved,
+            number=shown.number,
+        )  # fmt: skip
+        return found if shown.problem is None else replace(found, error=shown.problem)
 
     def _answer(self) -> Answer:
         self._teller.here()
         return Answer("", self.view())
 
-    def _changed(self, check: BackgroundCheck) -> None:
+    def _changed(self, checked: _Checked) -> None:
         """Something became known; called from any thread."""
-        if check is self._check:
-            self._number += 1
-            self._teller.tell()
+        checked.number += 1
+        self._teller.tell()
 
     # --- commands ---
 
     def _start(self, args: dict[str, Any]) -> Answer:
-        if self._inputs is None:
-            raise WorkbenchError(
-                "E-CHECK-INPUTS", "there are no inputs to check with", fix='check = s.check({"x": array}) in a cell',
-            )  # fmt: skip
-        self._teller.here()
-        self.check = self._session().check(self._inputs())
+        inputs, told = self._inputs()
+        self._take(self._session().check(inputs), told)
         return self._answer()
 
     def _cancel(self, args: dict[str, Any]) -> Answer:
-        self._running().cancel()
+        self._running().check.cancel()
         return self._answer()
 
     def _narrow(self, args: dict[str, Any]) -> Answer:
-        check, step = self._idle(), argument(args, "step", str)[:_NAME_LIMIT]
-        self._narrowing = step
-        self._apart(check, lambda: check.narrow(step))
+        checked, step = self._idle(), argument(args, "step", str)[:_NAME_LIMIT]
+        checked.narrowing = step
+        self._apart(checked, lambda: checked.check.narrow(step))
         return self._answer()
 
     def _save(self, args: dict[str, Any]) -> Answer:
-        check, step = self._idle(), argument(args, "step", str)[:_NAME_LIMIT]
+        checked, step = self._idle(), argument(args, "step", str)[:_NAME_LIMIT]
         name = "".join(letter if letter.isalnum() else "_" for letter in step).strip("_").lower()
         path = Path(f"test_{name}.py")
 
         def save() -> None:
-            check.save_test(path, step)
-            self._saved = str(path.absolute())
+            checked.check.save_test(path, step)
+            checked.saved = str(path.absolute())
 
-        self._saving = step
-        self._apart(check, save)
+        checked.saving = step
+        self._apart(checked, save)
         return self._answer()
 
-    def _running(self) -> BackgroundCheck:
-        if self._check is None:
+    def _running(self) -> _Checked:
+        shown = self._shown()
+        if shown is None:
             raise WorkbenchError("E-CHECK-NONE", "nothing is being checked", fix='check = s.check({"x": array})')
-        return self._check
+        return shown
 
-    def _idle(self) -> BackgroundCheck:
+    def _idle(self) -> _Checked:
         """The check, at rest."""
-        check = self._running()
-        busy = self._narrowing or self._saving
-        if busy or check.state == "running":
+        checked = self._running()
+        busy = checked.narrowing or checked.saving
+        if busy or checked.check.state == "running":
             said = f"{busy} is being looked into" if busy else "the check still runs"
             raise WorkbenchError("E-CHECK-BUSY", said, fix="wait for it")
-        return check
+        return checked
 
-    def _apart(self, check: BackgroundCheck, work: Callable[[], object]) -> None:
+    def _apart(self, checked: _Checked, work: Callable[[], object]) -> None:
         """Do what takes seconds in a thread; what is wrong with it is shown."""
         self._teller.here()
-        self._problem = None
+        checked.problem = None
 
         def run() -> None:
             problem: ErrorView | None = None
@@ -157,11 +182,15 @@ class ChecksCommands:
                 problem = ErrorView.of(error)
             except Exception as error:
                 problem = ErrorView("E-INTERNAL", "the workbench itself failed at this", found=repr(error)[:200])
-            if check is self._check:
-                self._narrowing, self._saving, self._problem = "", "", problem
-            self._changed(check)
+            checked.narrowing, checked.saving, checked.problem = "", "", problem
+            self._changed(checked)
 
         threading.Thread(target=run, name="looking for what is wrong", daemon=True).start()
+
+
+def _program(session: Session) -> str:
+    """What tells a session's program from others: its import and all its actions."""
+    return identities(session.actions)[-1]
 
 
 class _Teller:
@@ -204,8 +233,8 @@ class ChecksScreen(Screen):
     """The badges of one check as a screen of their own."""
 
     def __init__(self, check: BackgroundCheck) -> None:
-        inputs = check.inputs
-        self._commands = ChecksCommands(lambda: check.session, lambda: inputs, lambda: self.announce("checks"))
+        given = (check.inputs, "the inputs that the cell gave")
+        self._commands = ChecksCommands(lambda: check.session, lambda: given, lambda: self.announce("checks"))
         super().__init__("checks", self._commands.table())
         self._commands.check = check
 

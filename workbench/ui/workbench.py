@@ -6,16 +6,19 @@ What a cell does to the session or to the schedule on the screen redraws it; wha
     screen = Workbench(session); screen
     screen.session                # with all that was changed on the screen; assigning another one shows that
     screen.selection              # numbers of selected classes: session.provenance.links.things(screen.selection)
+    screen.inputs = {"x": photo}  # what its checks run on; without, random numbers
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from workbench.core.errors import WorkbenchError
+from workbench.driver.given_inputs import drawn_inputs
 from workbench.driver.history import identities
 from workbench.ui.branches import BranchCommands
+from workbench.ui.checks import ChecksCommands
 from workbench.ui.kept import Kept
 from workbench.ui.layers import LayerCommands
 from workbench.ui.lens import LensCommands
@@ -46,6 +49,10 @@ class Workbench(Screen):
         self._model = LayersModel(session)
         self._looking = LayerCommands(lambda: self._model)
         self._branches = BranchCommands(lambda: self._model, self._go)
+        self.checks = ChecksCommands(lambda: self.session, self._inputs_of_checks, lambda: self.announce("checks"))
+        """Badges of the program shown; `screen.checks.check = session.check(inputs)` shows those of a cell."""
+        self.inputs: Mapping[str, Any] | None = None
+        """What checks run on; None for random numbers."""
         self.selection: tuple[int, ...] = ()
         self._editors: dict[str, ScheduleCommands] = {}
         self._lenses: dict[str, LensCommands] = {}
@@ -58,6 +65,7 @@ class Workbench(Screen):
         commands = {
             **self._looking.table(),
             **self._branches.table(),
+            **self.checks.table(),
             **{f"pipeline.{name}": command for name, command in self._steps.table().items()},
             **{f"schedule.{name}": self._scheduling(name) for name in _SCHEDULING},
             **{f"lens.{name}": self._through_lens(name) for name in _LENS},
@@ -225,6 +233,12 @@ class Workbench(Screen):
         lowered = session.history.peek(session.actions, session.plan.kernel_step()) is not None
         moved = self._editors[self._given].schedule.fingerprint() if self._given in self._editors else ""
         return (identities(session.actions)[-1], self._steps.selected_step, lowered, moved)
+
+    def _inputs_of_checks(self) -> tuple[Mapping[str, Any], str]:
+        if self.inputs is not None:
+            return self.inputs, "screen.inputs"
+        session = self._model.session
+        return drawn_inputs(session.history.step(session.actions, 0).stage.module), "random inputs"
 
     # --- the whole ---
 

@@ -90,6 +90,8 @@ class ChecksView(View):
     saved: str = ""
     """The file that was written last."""
     error: ErrorView | None = None
+    inputs: str = ""
+    """What it ran on, in words."""
     number: int = 0
     """Grows with everything that becomes known."""
 

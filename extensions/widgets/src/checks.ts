@@ -15,7 +15,7 @@ export interface NarrowedView {
 }
 export interface ChecksView {
   state: string; title: string; badges: BadgeView[]; known: number; first_wrong: string; narrowed: NarrowedView[];
-  narrowing: string; saving: string; saved: string; error: ErrorView | null; number: number;
+  narrowing: string; saving: string; saved: string; error: ErrorView | null; inputs: string; number: number;
 }
 
 /** How often a page asks by itself while something runs, should an announcement be lost. */
@@ -24,14 +24,19 @@ const ASK_MS = 400;
 export class ChecksStore extends BaseStore {
   view: ChecksView | null = null;
   selected = "";
+  /** What was known at first is here. */
+  readonly ready: Promise<void>;
   private asking = false;
   private again = false;
   private timer: ReturnType<typeof setTimeout> | undefined;
+  /** Called when there is something new, and when a person wants to see a step or a rewrite of it. */
+  onNews: () => void = () => {};
+  onShow: ((step: string, rewrite: number | null) => void) | null = null;
 
   constructor(host: Host) {
     super(host);
     this.connection.onEvent = (name) => { if (name === "checks") void this.ask(); };
-    void this.ask();
+    this.ready = this.ask();
   }
 
   get running(): boolean {
@@ -76,10 +81,12 @@ export class ChecksStore extends BaseStore {
     const next = view as ChecksView;
     const first = this.view?.first_wrong ?? "";
     this.set(() => {
+      if (this.selected && !next.badges.some((badge) => badge.step === this.selected)) this.selected = ""; // another program
       this.view = next;
       // The first wrong step is opened when it becomes known, unless the person looks at another one.
       if (next.first_wrong && next.first_wrong !== first && (!this.selected || this.selected === first)) this.selected = next.first_wrong;
     });
+    this.onNews();
     clearTimeout(this.timer);
     const open = next.state !== "none" && next.known < next.badges.length; // also just after a cancel
     if (this.running || open) this.timer = setTimeout(() => void this.ask(), ASK_MS);

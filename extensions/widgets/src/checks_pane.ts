@@ -11,7 +11,8 @@ const WORDS: Record<string, string> = {
   covered: "covered by native code", wrong: "wrong", failed: "failed", "not checked": "not checked",
 };
 
-export function ChecksPane({ store }: { store: ChecksStore }) {
+/** Inside of a screen that has its own frame, or alone. */
+export function ChecksPane({ store, inside = false }: { store: ChecksStore; inside?: boolean }) {
   useStore(store);
   const list = useRef<HTMLDivElement>(null);
   useEffect(() => {
@@ -20,11 +21,12 @@ export function ChecksPane({ store }: { store: ChecksStore }) {
   const view = store.view;
   const keys = onKeys({ ArrowUp: () => store.walk(-1), ArrowDown: () => store.walk(1) });
   const wrong = view?.badges.filter((badge) => badge.verdict === "wrong" || badge.verdict === "failed").length ?? 0;
-  return html`<div class="wb wb-checks" data-lm-suppress-shortcuts="true" role="group" aria-label="Checks" aria-busy=${store.running}
-      onKeyDown=${keys}>
+  return html`<div class=${inside ? "wb-checks wb-inside" : "wb wb-checks"} data-lm-suppress-shortcuts="true" role="group" aria-label="Checks" aria-busy=${store.running}
+      onKeyDown=${inside ? undefined : keys}>
     <header class="wb-head">
-      <span class="wb-title">Checks</span>
+      ${!inside && html`<span class="wb-title">Checks</span>`}
       <span class="wb-muted" role="status">${view ? `${told(view.state)} · ${view.known} of ${plural(view.badges.length, "step")}${wrong ? ` · ${wrong} wrong` : ""}` : ""}</span>
+      ${view?.inputs && html`<span class="wb-muted" title="screen.inputs = {…} in a cell gives others">on ${view.inputs}</span>`}
       <span class="wb-space"></span>
       ${view?.state === "running"
         ? html`<button class="wb-button" onClick=${store.cancel}>Cancel</button>`
@@ -66,7 +68,8 @@ function Detail({ store }: { store: ChecksStore }) {
   const found = store.narrowed;
   const busy = store.view?.narrowing === badge.step;
   return html`<section class="wb-check-detail" aria-label=${`Check of ${badge.step}`}>
-    <h4>${badge.step}: ${WORDS[badge.verdict] ?? badge.verdict}</h4>
+    <h4>${badge.step}: ${WORDS[badge.verdict] ?? badge.verdict}
+      ${store.onShow && html` <button class="wb-link" onClick=${() => store.onShow!(badge.step, null)}>what it changed</button>`}</h4>
     ${badge.note && html`<p>${badge.note}</p>`}
     ${badge.tensor && html`<${Tensor} title="First wrong tensor" tensor=${badge.tensor} />`}
     ${badge.verdict === "wrong" && html`<p class="wb-check-actions">
@@ -74,7 +77,7 @@ function Detail({ store }: { store: ChecksStore }) {
         ${busy ? "Looking …" : "Find the first wrong rewrite"}</button>`}
       <button class="wb-button" disabled=${store.running} onClick=${() => store.save(badge.step)}>${store.view?.saving === badge.step ? "Writing …" : "Save the test"}</button>
       ${store.view?.saved && html`<span role="status">written: <code>${store.view.saved}</code></span>`}</p>`}
-    ${found && html`<${Found} found=${found} />`}
+    ${found && html`<${Found} found=${found} store=${store} />`}
   </section>`;
 }
 
@@ -88,11 +91,12 @@ function Tensor({ title, tensor }: { title: string; tensor: TensorView }) {
     ${tensor.note && html`<dt>note</dt><dd>${tensor.note}</dd>`}</dl>`;
 }
 
-function Found({ found }: { found: NarrowedView }) {
+function Found({ found, store }: { found: NarrowedView; store: ChecksStore }) {
   const lines = [...found.before.map((line) => ["wb-del", "−", line]), ...found.after.map((line) => ["wb-add", "+", line])];
   return html`<div class="wb-found" role="group" aria-label="What is wrong">
     <h5>${found.text}</h5>
-    <div><code class="wb-rule-name">${found.rule}</code> <span class="wb-source">${found.source}</span></div>
+    <div><code class="wb-rule-name">${found.rule}</code> <span class="wb-source">${found.source}</span>
+      ${store.onShow && found.kind === "rewrite" && html` <button class="wb-link" onClick=${() => store.onShow!(found.step, found.number)}>in the program</button>`}</div>
     ${found.why && html`<p>${found.why}</p>`}
     ${lines.length > 0 && html`<div class="wb-diff" tabindex="0" aria-label="Before and after">${lines.map(([kind, sign, line]) =>
       html`<div class=${`wb-row ${kind}`}><span class="wb-sign">${sign}</span><span class="wb-line">${line}</span></div>`)}</div>`}

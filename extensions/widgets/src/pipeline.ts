@@ -1,4 +1,5 @@
 // The state of the stepper: which steps there are, what each changed, and the rewrites inside it.
+import type { BadgeView } from "./checks";
 import { PAGE, Shown, type Row } from "./diff";
 import type { Draft, Editing } from "./edits";
 import { BaseStore } from "./store";
@@ -13,6 +14,8 @@ export class PipelineStore extends BaseStore {
   split = false;
   /** A step that was not known is being computed. */
   computing = false;
+  /** What is known of steps by a check, by name. */
+  badges = new Map<string, BadgeView>();
   editing: Editing | null = null;
   /** Texts that were changed and not applied, by step and function; nothing but "Discard" throws them away. */
   private drafts = new Map<string, Draft>();

@@ -100,6 +100,7 @@ const itemId = (id: string) => `wb-step-${id}`;
 
 function Item({ step, store, share }: { step: StepSummary; store: PipelineStore; share: number }) {
   const delta = step.ops_after - step.ops_before;
+  const badge = store.badges.get(step.name);
   const state = step.pending ? "pending" : step.error ? "error" : step.changed ? "changed" : "same";
   const words = { pending: "not run yet", error: "failed", changed: "changed the program", same: "changed nothing" }[state];
   return html`<div id=${itemId(step.id)} class=${`wb-item wb-is-${state}`} role="option" title=${step.note || undefined}
@@ -107,6 +108,7 @@ function Item({ step, store, share }: { step: StepSummary; store: PipelineStore;
     <span class="wb-dot" aria-hidden="true"></span>
     <span class="wb-name">${step.name}</span><span class="wb-hidden"> (${words})</span>
     ${store.hasDraft(step.name) && html`<span class="wb-draft" title="A changed text that was not applied (e opens it)">●<span class="wb-hidden"> draft</span></span>`}
+    ${badge && html`<span class=${`wb-check-mark wb-v-${badge.verdict.replace(" ", "-")}`} title=${`Checked: ${badge.verdict}`}><span class="wb-glyph" aria-hidden="true">${badge.glyph}</span><span class="wb-hidden"> checked: ${badge.verdict}</span></span>`}
     ${delta !== 0 && html`<span class="wb-delta">${delta > 0 ? "+" : "−"}${Math.abs(delta)}<span class="wb-hidden"> operations</span></span>`}
     <span class="wb-time">${step.pending ? "" : milliseconds(step.milliseconds)}</span>
     <span class="wb-bar" aria-hidden="true" style=${{ width: `${Math.round(share * 52)}px` }}></span>

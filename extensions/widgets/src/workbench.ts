@@ -1,4 +1,5 @@
 // The state of the screen: what its two panes show, what is selected, what has been fetched.
+import { ChecksStore } from "./checks";
 import { add, type Compared } from "./compare";
 import { Lines, PAGE as DIFF_PAGE, Shown as ShownDifference, type Row } from "./diff";
 import { LensStore } from "./lens_store";
@@ -30,7 +31,7 @@ export class WorkbenchStore extends BaseStore {
   /** Whether lines of assembly and LLVM are shown that say nothing of what is computed. */
   everyLine = false;
   /** What is open below the panes, and beside them where the screen is narrow. */
-  strip: "" | "python" | "problem" = "";
+  strip: "" | "python" | "checks" | "problem" = "";
   drawer: "" | "outline" | "inspector" = "";
   /** By branch and kernel. */
   measured = new Map<string, MeasureView>();
@@ -44,6 +45,7 @@ export class WorkbenchStore extends BaseStore {
   hovered: Classes = NONE;
   opened: string[] = [];
   waiting = "";
+  private checking: ChecksStore | null = null;
   private begun = false;
   private texts = new Map<string, Shown>();
   private graphs = new Map<string, GraphView>();
@@ -64,6 +66,7 @@ export class WorkbenchStore extends BaseStore {
     this.connection.onEvent = (name) => {
       if (name === "changed") void this.open();
       if (name === "select") this.showStep();
+      if (name === "checks") void this.checks; // a cell has begun one: its badges are wanted
     };
     void this.open();
   }
@@ -79,6 +82,7 @@ export class WorkbenchStore extends BaseStore {
     this.place = null;
     this.kernels = [];
     if (this.view && this.view.branch !== view.branch) this.against = this.view.branch;
+    void this.checking?.ask();
     this.set(() => {
       this.view = view;
       if (!this.begun) this.begin(view, names);
@@ -243,6 +247,26 @@ export class WorkbenchStore extends BaseStore {
     const at = this.panes.findIndex((shown) => shown.mode === "changes");
     this.set(() => { if (at < 0) this.panes[this.focused].mode = "changes"; });
     this.steps.wake();
+  }
+
+  /** The check of every step; asked for from the first look on. */
+  get checks(): ChecksStore {
+    if (!this.checking) {
+      const made = (this.checking = new ChecksStore(this.host));
+      made.onNews = () => this.steps.set(() => (this.steps.badges = new Map(made.view?.state === "none" ? [] : made.view?.badges.map((badge) => [badge.step, badge]))));
+      made.onShow = (label, rewrite) => {
+        const step = this.steps.view?.steps.find((one) => one.name === label);
+        if (step) this.steps.select(step.id, rewrite);
+      };
+    }
+    return this.checking;
+  }
+
+  /** Open the checks below the panes; where nothing has been checked yet, begin. */
+  async verify(): Promise<void> {
+    this.set(() => (this.strip = "checks"));
+    await this.checks.ready;
+    if (this.checks.view?.state === "none") await this.checks.start();
   }
 
   turnBack(what: "undo" | "redo"): void {

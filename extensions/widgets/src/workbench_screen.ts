@@ -23,6 +23,7 @@ const KEY_ROWS: [string, string][] = [
   ["b", "beside another branch"],
   ["t", "the tile lens of the schedule"],
   ["m", "measure the kernel"],
+  ["v", "check every step against the imported model"],
   ["h", "the statement that most instructions are run for"],
   ["Ctrl-Z Ctrl-Shift-Z", "undo, redo a change"],
   ["?", "this sheet"],
@@ -45,6 +46,7 @@ export function WorkbenchScreen({ store }: { store: WorkbenchStore }) {
     h: () => store.hottest(),
     t: () => store.turn("lens"),
     m: () => void store.measure(),
+    v: () => { if (store.layer("relay")) void store.verify(); },
     x: () => { if (changing(store)) void steps.leaveOut(); },
     a: () => { if (changing(store)) void steps.choosePass(); },
     c: () => steps.set(() => (steps.onlyChanged = !steps.onlyChanged)),
@@ -80,6 +82,7 @@ function changing(store: WorkbenchStore): boolean {
 /** Along what has the focus: the outline's list, or the lines of the pane. */
 function along(store: WorkbenchStore, by: number): void {
   const list = document.activeElement?.closest(".wb-outline [role=listbox]");
+  if (document.activeElement?.closest(".wb-checks")) return store.checks.walk(by);
   if (changing(store)) return store.steps.move(by);
   if (!list) return store.move(by);
   const at = store.kernels.findIndex((kernel) => kernel.name === store.kernel);

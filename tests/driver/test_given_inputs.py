@@ -1,0 +1,35 @@
+"""Inputs that nobody gave: what is drawn, and what is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import workbench as wb
+from tests.driver.programs import small_session
+from workbench import WorkbenchError, relay
+from workbench.driver.given_inputs import drawn_inputs
+
+
+def test_drawn_inputs_are_those_of_the_model_and_the_same_each_time() -> None:
+    session = small_session()
+    module = session.history.step(session.actions, 0).stage.module
+    drawn, again = drawn_inputs(module), drawn_inputs(module)
+    assert list(drawn) == list(again) and drawn
+    for name, array in drawn.items():
+        np.testing.assert_array_equal(array, again[name])
+    session.run(drawn)
+
+
+def test_integers_are_zero_and_one() -> None:
+    x = relay.var("x", shape=(64,), dtype="int64")
+    drawn = drawn_inputs(wb.IRModule.from_expr(relay.Function([x], relay.add(x, x))))
+    assert drawn["x"].dtype == np.int64 and set(drawn["x"]) == {0, 1}
+
+
+def test_an_extent_that_is_not_known_is_refused_by_name() -> None:
+    x = relay.var("x", shape=(relay.Any(), 4), dtype="float32")
+    module = relay.transform.InferType()(wb.IRModule.from_expr(relay.Function([x], relay.nn.relu(x))))
+    with pytest.raises(WorkbenchError, match="'x'") as caught:
+        drawn_inputs(module)
+    assert caught.value.code == "E-RUN-DRAWN"
