@@ -93,6 +93,21 @@ def stencil() -> Schedule:
     return sch
 
 
+def followed(tile: int) -> Schedule:
+    """A product at the tile of its consumer: its own loops follow the consumer's split."""
+    a, b = te.placeholder((16, 16), name="A"), te.placeholder((16, 16), name="B")
+    k = te.reduce_axis((0, 16), name="k")
+    c = te.compute((16, 16), lambda i, j: te.sum(a[i, k] * b[k, j], axis=k), name="C")
+    d = te.compute((16, 16), lambda i, j: c[i, j] * 2.0, name="D")
+    sch = Schedule(te.create_prim_func([a, b, d]))
+    i, j = sch.get_loops(sch.get_block("D"))
+    j_0, j_1 = sch.split(j, factors=[None, tile])
+    sch.reorder(j_0, i, j_1)
+    sch.compute_at(sch.get_block("C"), j_0, preserve_unit_loops=True)
+    sch.vectorize(j_1)
+    return sch
+
+
 CASES: Final[dict[str, Callable[[], Schedule]]] = {
     "plain": lambda: Schedule(plain_matmul(16, 16, 16)),
     "tiles of 4": lambda: matmul_tiled("IJKikj", 4, 4, 4),

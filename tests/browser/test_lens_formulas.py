@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Page
 
 from tests.browser.harness import Harness
-from tests.browser.lens_programs import CASES, convolution, matmul_tiled
+from tests.browser.lens_programs import CASES, convolution, followed, matmul_tiled
 from workbench.analysis.footprint import footprints
 from workbench.analysis.reuse import distances
 from workbench.analysis.trace import AccessTrace, trace_of
@@ -50,24 +50,27 @@ def computed(
     return page.evaluate(IN_PAGE, [view.to_json(), draft, asked, every])
 
 
-def traced(sch: Schedule) -> tuple[AccessTrace, np.ndarray]:
-    """The exact trace element by element, and which of its accesses are those of the sum itself (not of its start)."""
+def traced(view: LensView, sch: Schedule) -> tuple[AccessTrace, np.ndarray]:
+    """The exact trace element by element, and which accesses are those of the block itself (not of a sum's start)."""
     trace = trace_of(sch, vectors=False)
+    stored = {view.arrays[access.array].name for access in view.accesses if access.store}
     sums = [
         number
         for number, stmt in enumerate(trace.statements)
-        if isinstance(stmt, t.BufferStore) and any(isinstance(node, t.BufferLoad) for node in pre_order(stmt.value))
+        if isinstance(stmt, t.BufferStore)
+        and stmt.buffer.name in stored
+        and any(isinstance(node, t.BufferLoad) for node in pre_order(stmt.value))
     ]
     return trace, np.isin(trace.site, sums)
 
 
 def visited(view: LensView, sch: Schedule) -> np.ndarray:
     """(array, element) of each access, as the exact trace has them."""
-    trace, own = traced(sch)
+    trace, own = traced(view, sch)
     buffers = np.array([site.buffer for site in trace.sites])
     numbers = {array.name: number for number, array in enumerate(view.arrays)}
     begins = {name: begin for name, (begin, _) in trace.places.items()}
-    arrays = np.array([numbers[name] for name in buffers])[trace.site[own]]
+    arrays = np.array([numbers.get(name, -1) for name in buffers])[trace.site[own]]
     offsets = np.array([begins[name] for name in buffers])[trace.site[own]]
     return np.stack([arrays, (trace.address[own] - offsets) // 4], axis=1)
 
@@ -97,7 +100,7 @@ def exact_by_loop(view: LensView, sch: Schedule) -> dict[str, list[int]]:
     found: dict[str, list[int]] = {}
     for level in footprints(sch).levels:
         sizes = {one.buffer: one.bytes for one in level.buffers}
-        if level.loop and level.extent > 1 and len(sizes) == len(view.arrays):
+        if level.loop and level.extent > 1 and all(array.name in sizes for array in view.arrays):
             found[level.loop] = [sizes[array.name] for array in view.arrays]
     return found
 
@@ -151,3 +154,24 @@ def test_a_factor_drafted_in_the_page_is_the_schedule_with_that_factor(
     exact = visited(lens_of(sch), sch)
     np.testing.assert_array_equal(found["visited"], exact[:, 1])
     assert by_loop(found) == exact_by_loop(view, sch)
+
+
+@pytest.mark.parametrize(("old", "new"), [(4, 4), (5, 5), (4, 3), (4, 8), (5, 4), (4, 1)])
+def test_a_tile_that_follows_its_consumers_is_drafted_as_the_schedule_makes_it(page: Page, old: int, new: int) -> None:
+    """Visits and footprints of the parameters; of what lies inside, the program keeps less than is drawn."""
+    sch = followed(old)
+    view = lens_of(sch, "C")
+    split = next(number for number, split in enumerate(view.splits) if split.step)
+    found = computed(page, view, [], {"split": split, "part": 1, "factor": new})
+    sch.change(view.splits[split].step, factors=[None, new])
+    exact = visited(lens_of(sch, "C"), sch)
+    given = [number for number, array in enumerate(view.arrays) if array.name in "AB"]
+    arrays = np.resize([access.array for access in view.accesses], len(exact))
+    assert found["total"] * len(view.accesses) == len(exact)
+    np.testing.assert_array_equal(arrays, exact[:, 0])
+    inputs = np.isin(arrays, given)
+    np.testing.assert_array_equal(np.array(found["visited"])[inputs], exact[inputs, 1])
+    loops, wanted = by_loop(found), exact_by_loop(view, sch)
+    assert {name: [sizes[n] for n in given] for name, sizes in loops.items()} == {
+        name: [sizes[n] for n in given] for name, sizes in wanted.items()
+    }

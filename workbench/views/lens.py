@@ -268,6 +268,10 @@ class _Read:
         ]
         if beside:
             found.append(f"the same loops also run {', '.join(beside)}, not drawn here")
+        given = {id(one) for one in schedule.func.params}
+        for array in self.arrays:
+            if id(array) not in given:
+                found.append(f"{array.name} lies inside the function: the program may keep less of it than is drawn")
         parallel = [loop.var.name for loop in self.site.loops if loop.kind is t.ForKind.PARALLEL]
         if parallel:
             found.append(f"{parallel[0]} is parallel: this is the order of one thread")

@@ -205,7 +205,7 @@ class _Reader:
         return form, splits
 
     def _mixed(self, iterator: t.IterVar, form: Affine, own: list[Var], extent: int | None) -> int:
-        """An iterator that no step's factors can be changed for: a sum of loops, each stride the reach of the inner."""
+        """An iterator that is a sum of loops, each stride the reach of the inner, and no loop of before."""
         strides = {id(atom.expr): factor for atom, factor in form.terms.items()}
         parts = sorted(own, key=lambda var: (-strides[id(var)], -self.extents[id(var)]))
         reach = 1
@@ -221,8 +221,22 @@ class _Reader:
             return self._term(parts[0])
         term = self.nest.add(iterator.var.name, extent or reach)
         terms = tuple(map(self._term, parts))
-        self.nest.splits.append(Split(term, terms, tuple(self.extents[id(var)] for var in parts), 0))
+        extents = tuple(self.extents[id(var)] for var in parts)
+        factors, step = self._followed(parts) or (extents, 0)
+        self.nest.splits.append(Split(term, terms, factors, step))
         return term
+
+    def _followed(self, parts: list[Var]) -> tuple[tuple[int | None, ...], int] | None:
+        """The factors and the step of the split that a tile follows: its outer loop belongs to the tile of a consumer.
+
+            for j_0: { for ax: B[j_0 * 8 + ax]; for j_1: C[j_0 * 8 + j_1] = B[...] }     # compute_at(B, j_0)
+        """
+        if len(parts) != 2 or id(parts[1]) in self.made or id(parts[0]) not in self.made:
+            return None
+        number, _, made, factors = self.made[id(parts[0])]
+        if len(made) != 2 or made[0] is not parts[0] or factors != (None, self.extents[id(parts[1])]):
+            return None
+        return factors, number
 
     # --- conditions ---
 
