@@ -1,31 +1,74 @@
-"""The journeys that the screen is judged by, on real models, with the number of interactions that each takes."""
+"""The journeys that the screen is judged by, in JupyterLab on real models; `-s` prints interactions and seconds."""
 
 from __future__ import annotations
 
+import json
 import re
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import BrowserContext, Locator, Page, expect
 
-import workbench as wb
-from tests.browser.harness import Harness
-from workbench import te
-from workbench.ui.workbench import Workbench
+from tests.browser.lab import LabServer, notebook
+from tests.browser.test_lab import opened, run
 
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
 NETWORK = Path(__file__).parents[2] / "notebooks" / "data" / "efficientnet_lite0.onnx"
+LONG = 60_000
+"""Milliseconds that a kernel at work beside other tests may take."""
+PRODUCT = """\
+import workbench as wb
+from workbench import te
+a, b = te.placeholder((512, 512), name="A"), te.placeholder((512, 512), name="B")
+k = te.reduce_axis((0, 512), name="k")
+c = te.compute((512, 512), lambda i, j: te.sum(a[i, k] * b[k, j], axis=k), name="C")
+sch = wb.open([a, b, c]).schedule("main")
+i, j, inner = sch.get_loops("C")
+j_0, j_1 = sch.split(j, factors=[None, 64])
+sch.reorder(i, j_0, inner, j_1)
+screen = sch.show()
+screen"""
+OPEN = f"import workbench as wb\nscreen = wb.open({str(NETWORK)!r}).show()\nscreen"
+WRONG = f"""\
+import workbench as wb
+from benchmarks.pass_debugger import planted
+session = wb.open({str(NETWORK)!r})
+screen = session.rerun(replace={{"FoldConstant": planted("FoldConstant")}}).show()
+screen"""
+NOTEBOOKS = {
+    "visitor": (OPEN, "print('STATE', screen.session.schedule('fused_nn_conv2d_nn_bias_add_clip').code())"),
+    "product": (PRODUCT, "print('STATE', sch.code())"),
+    "engineer": (OPEN, "print('STATE', len(screen.session.branches))"),
+    "debugger": (WRONG, "print('STATE', screen.selected, screen.selected_rewrite)"),
+    "teacher": (OPEN, "print('STATE', screen.session.to_html('lecture.html'))"),
+}
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabServer]:
+    folder = tmp_path_factory.mktemp("journeys")
+    for name, cells in NOTEBOOKS.items():
+        (folder / f"{name}.ipynb").write_text(json.dumps(notebook(*cells)))
+    with LabServer(folder) as server:
+        yield server
 
 
 class Visitor:
-    """A person at the screen, whose interactions are counted."""
+    """A person at the screen that the first cell shows, whose interactions and seconds are counted."""
 
-    def __init__(self, harness: Harness, session: Any) -> None:
-        self.harness, self.page = harness, harness.page
-        self.page.set_viewport_size({"width": 1500, "height": 900})
-        self.screen = Workbench(session)
+    def __init__(self, page: Page, lab: LabServer, name: str) -> None:
+        self.page, self.lab, self.name = page, lab, name
         self.interactions = 0
-        harness.show(self.screen)
+        self.foreign: list[str] = []
+        page.set_viewport_size({"width": 1700, "height": 1000})
+        page.set_default_timeout(30_000)
+        opened(page, lab, self.foreign, f"{name}.ipynb")
+        run(page, 0)
+        expect(page.get_by_role("group", name="Workbench")).to_be_visible(timeout=LONG)
+        self.begun = time.perf_counter()
 
     def click(self, what: Locator, **options: Any) -> None:
         self.interactions += 1
@@ -41,87 +84,160 @@ class Visitor:
     def pane(self, which: str) -> Locator:
         return self.page.get_by_role("region", name=f"pane {which}")
 
+    def drag(self, edge: Locator, pixels: float) -> None:
+        """Drag a tile's edge to the right; nothing is released yet."""
+        edge.scroll_into_view_if_needed()
+        place = edge.bounding_box()
+        assert place is not None
+        x, y = place["x"] + place["width"] / 2, place["y"] + place["height"] / 2
+        self.interactions += 1
+        self.page.mouse.move(x, y)
+        self.page.mouse.down()
+        self.page.mouse.move(x + pixels, y, steps=4)
 
-@pytest.mark.slow
-def test_journey_1_a_visitor_goes_from_the_widest_box_to_a_new_time(harness: Harness) -> None:
-    visitor = Visitor(harness, wb.open(str(NETWORK)))
+    def state(self) -> str:
+        """What the second cell prints now; not an interaction with the screen."""
+        run(self.page, 1)
+        said = self.page.locator(".jp-OutputArea-output", has_text="STATE")
+        expect(said).to_be_visible(timeout=LONG)
+        return str(said.inner_text())
+
+    def end(self, at_most: int) -> None:
+        seconds = time.perf_counter() - self.begun
+        print(f"\njourney {self.name}: {self.interactions} interactions, {seconds:.1f} s")
+        assert self.foreign == []
+        assert self.interactions <= at_most
+
+
+@pytest.fixture
+def visit(context: BrowserContext, lab: LabServer) -> Callable[[str], Visitor]:
+    return lambda name: Visitor(context.new_page(), lab, name)
+
+
+def test_journey_1_a_visitor_goes_from_the_widest_box_to_a_new_time(visit: Callable[[str], Visitor]) -> None:
+    """Box, assembly, schedule, lens, edge: of one fused convolution of the network, with its default schedule."""
+    visitor = visit("visitor")
     page = visitor.page
-    expect(page.locator(".wb-share").first).to_be_visible(timeout=60_000)
+    expect(page.locator(".wb-share").first).to_be_visible(timeout=LONG)
     shares = page.locator(".wb-share").evaluate_all("bars => bars.map((bar) => bar.getBoundingClientRect().width)")
-    widest = shares.index(max(shares))
-    box = page.locator(".wb-box", has=page.locator(".wb-share")).nth(widest)
-    visitor.click(box)
-    expect(visitor.pane("B").locator(".wb-text-row.wb-lit").first).to_be_visible(timeout=30_000)
-    expect(visitor.chip("LLVM").locator(".wb-lit-count")).to_be_visible(timeout=30_000)
+    visitor.click(page.locator(".wb-box", has=page.locator(".wb-share")).nth(shares.index(max(shares))))
+    expect(visitor.pane("B").locator(".wb-text-row.wb-lit").first).to_be_visible(timeout=LONG)
+    expect(visitor.chip("LLVM").locator(".wb-lit-count")).to_be_visible(timeout=LONG)
     visitor.click(visitor.chip("Assembly"), modifiers=["Shift"])
-    expect(visitor.pane("B").locator(".wb-text-row").first).to_be_visible(timeout=30_000)
-    visitor.click(visitor.pane("B").get_by_role("button", name="Hottest"))
     hot = visitor.pane("B").locator(".wb-text-row.wb-lit", has_text=re.compile("fmadd|fmla|mul"))
-    expect(hot.first).to_be_visible()
+    expect(hot.first).to_be_visible(timeout=LONG)
     visitor.click(visitor.chip("Schedule"))
     visitor.press("t")
-    expect(page.get_by_role("group", name="Tile lens").locator("canvas").first).to_be_visible(timeout=30_000)
-    expect(page.get_by_role("row", name=re.compile("fits|L1"))).not_to_have_count(0)
-    assert visitor.interactions <= 6
-
-
-def test_journey_1_a_visitor_drags_a_tile_of_a_product_and_reads_the_new_time(harness: Harness) -> None:
-    a, b = te.placeholder((512, 512), name="A"), te.placeholder((512, 512), name="B")
-    k = te.reduce_axis((0, 512), name="k")
-    c = te.compute((512, 512), lambda i, j: te.sum(a[i, k] * b[k, j], axis=k), name="C")
-    schedule = wb.open([a, b, c]).schedule("main")
-    i, j, inner = schedule.get_loops("C")
-    j_0, j_1 = schedule.split(j, factors=[None, 64])
-    schedule.reorder(i, j_0, inner, j_1)
-    visitor = Visitor(harness, wb.open(schedule))
-    page = visitor.page
-    expect(visitor.pane("A").locator(".wb-text-row").first).to_be_visible(timeout=30_000)
-    visitor.click(visitor.pane("A").get_by_role("button", name="Lens"))
-    edge = page.get_by_role("slider", name="Tile edge j_1").first
-    expect(edge).to_have_attribute("aria-valuenow", "64", timeout=30_000)
-    asked = len(harness.asked)
-    place = edge.bounding_box()
-    assert place is not None
-    x, y = place["x"] + place["width"] / 2, place["y"] + place["height"] / 2
-    page.mouse.move(x, y)
-    page.mouse.down()
-    page.mouse.move(x + 12, y, steps=4)
-    expect(edge).not_to_have_attribute("aria-valuenow", "64")
-    assert "lens.release" not in harness.operations()[asked:], "dragging asks nothing"
+    lens = page.get_by_role("group", name="Tile lens")
+    edge = lens.get_by_role("slider", name=re.compile("Tile edge")).first
+    expect(edge).to_be_visible(timeout=LONG)
+    before = edge.get_attribute("aria-valuenow")
+    table = lens.get_by_role("table").first.inner_text()
+    visitor.drag(edge, 40)
+    expect(edge).not_to_have_attribute("aria-valuenow", str(before))
+    assert lens.get_by_role("table").first.inner_text() != table, "the footprints follow the edge"
     factor = edge.get_attribute("aria-valuenow")
     page.mouse.up()
-    visitor.interactions += 1
-    code = f"factors=[None, {factor}]"
-    harness.wait_until(lambda: code in visitor.screen.session.schedule("main").code(), "the schedule has the factor")
-    expect(page.locator(".wb-lens-result")).to_contain_text(re.compile("[µm]s"), timeout=60_000)
-    harness.push()
+    expect(lens.locator(".wb-lens-result")).to_contain_text(re.compile("[µm]s"), timeout=LONG)
     expect(page.locator(".wb-last-call")).to_contain_text("sch.change(")
-    assert visitor.interactions <= 6
+    kernel = page.get_by_role("combobox", name="Kernel").first.input_value()
+    if kernel == "fused_nn_conv2d_nn_bias_add_clip":
+        assert f"factors=[None, {factor}]" in visitor.state()
+    visitor.end(6)
 
 
-@pytest.mark.slow
-def test_journey_3_an_engineer_takes_a_step_back_and_keeps_the_better_branch(harness: Harness) -> None:
+def test_journey_1_a_visitor_drags_a_tile_of_a_product_and_reads_the_new_time(visit: Callable[[str], Visitor]) -> None:
+    visitor = visit("product")
+    page = visitor.page
+    expect(visitor.pane("B").locator(".wb-text-row").first).to_be_visible(timeout=LONG)
+    visitor.click(visitor.pane("A").get_by_role("button", name="Lens"))
+    edge = page.get_by_role("slider", name="Tile edge j_1").first
+    expect(edge).to_have_attribute("aria-valuenow", "64", timeout=LONG)
+    visitor.drag(edge, 12)
+    expect(edge).not_to_have_attribute("aria-valuenow", "64")
+    factor = edge.get_attribute("aria-valuenow")
+    page.mouse.up()
+    expect(page.locator(".wb-lens-result")).to_contain_text(re.compile("[µm]s"), timeout=LONG)
+    expect(page.locator(".wb-last-call")).to_contain_text("sch.change(")
+    assert f"factors=[None, {factor}]" in visitor.state(), "the cell's own schedule has it"
+    visitor.end(6)
+
+
+def test_journey_3_an_engineer_takes_a_step_back_and_keeps_the_better_branch(visit: Callable[[str], Visitor]) -> None:
     """From the hottest line of a fused convolution to the move behind it; both branches measured; back again."""
-    visitor = Visitor(harness, wb.open(str(NETWORK)))
-    page, screen = visitor.page, visitor.screen
-    expect(visitor.pane("B").locator(".wb-text-row").first).to_be_visible(timeout=30_000)
+    visitor = visit("engineer")
+    page = visitor.page
+    expect(visitor.pane("B").locator(".wb-text-row").first).to_be_visible(timeout=LONG)
     visitor.click(visitor.chip("Assembly"), modifiers=["Shift"])
     visitor.click(visitor.pane("B").get_by_role("button", name="Hottest"))
     line = page.get_by_role("region", name="The line")
-    expect(line.get_by_role("list", name="Moves").get_by_role("listitem").first).to_be_visible(timeout=30_000)
+    expect(line.get_by_role("list", name="Moves").get_by_role("listitem").first).to_be_visible(timeout=LONG)
     expect(page.get_by_role("complementary", name="The selection")).to_contain_text(re.compile(r"Conv#\d"))
-    kernel = page.get_by_role("combobox", name="Kernel").first.input_value()
-    before = screen.session
     visitor.click(line.get_by_role("button", name=re.compile("^Take (vectorize|unroll|parallel) ")).last)
-    harness.wait_until(lambda: screen.session is not before, "the move is taken back")
-    harness.push()
     comparison = visitor.pane("B")
-    expect(comparison.get_by_role("combobox", name="Branch to compare with")).to_be_visible()
-    expect(comparison.locator("del.wb-line, ins.wb-line").first).to_be_visible(timeout=30_000)
+    expect(comparison.get_by_role("combobox", name="Branch to compare with")).to_be_visible(timeout=LONG)
+    expect(comparison.locator("del.wb-line, ins.wb-line").first).to_be_visible(timeout=LONG)
     visitor.click(comparison.get_by_role("button", name="Measure both"))
-    expect(comparison.get_by_role("status")).to_contain_text(re.compile(r"[µm]s → .*[µm]s"), timeout=30_000)
+    expect(comparison.get_by_role("status")).to_contain_text(re.compile(r"[µm]s → .*[µm]s"), timeout=LONG)
+    branch = page.get_by_role("combobox", name="Branch", exact=True)
+    expect(branch).to_have_value("1")
     visitor.click(page.get_by_role("button", name="Undo", exact=True))
-    harness.wait_until(
-        lambda: screen.session.schedule(kernel).code() == before.schedule(kernel).code(), "the branch before is shown"
-    )
-    assert visitor.interactions <= 6
+    expect(branch).to_have_value("0")
+    assert "STATE 2" in visitor.state(), "both branches are kept"
+    visitor.end(6)
+
+
+def test_journey_4_a_pass_debugger_goes_from_the_red_badge_to_a_test_that_fails(
+    visit: Callable[[str], Visitor],
+) -> None:
+    visitor = visit("debugger")
+    page = visitor.page
+    expect(visitor.pane("A").locator(".wb-box").first).to_be_visible(timeout=LONG)
+    visitor.click(page.get_by_role("button", name="Checks"))
+    checks = page.get_by_role("group", name="Checks")
+    red = checks.get_by_role("option", name="PlantedFoldConstant")
+    expect(red).to_contain_text("wrong", timeout=LONG)
+    expect(checks.get_by_role("region")).to_contain_text("First wrong tensor")
+    visitor.click(checks.get_by_role("button", name="Find the first wrong rewrite"))
+    found = checks.get_by_role("group", name="What is wrong")
+    expect(found).to_contain_text("drop-bias", timeout=LONG)
+    visitor.click(found.get_by_role("button", name="in the program"))
+    step = page.get_by_role("region", name="The selected step")
+    expect(step).to_contain_text("drop-bias")
+    expect(step).to_contain_text("pass_debugger.py:")
+    visitor.click(checks.get_by_role("button", name="Save the test"))
+    expect(checks).to_contain_text("test_plantedfoldconstant.py", timeout=LONG)
+    assert (visitor.lab.folder / "test_plantedfoldconstant.py").is_file()
+    assert re.search(r"STATE PlantedFoldConstant \d+", visitor.state())
+    visitor.end(5)
+
+
+def test_journey_5_a_teacher_saves_one_file_that_a_student_steps_through(
+    visit: Callable[[str], Visitor], context: BrowserContext
+) -> None:
+    visitor = visit("teacher")
+    expect(visitor.pane("A").locator(".wb-box").first).to_be_visible(timeout=LONG)
+    visitor.state()
+    path = visitor.lab.folder / "lecture.html"
+    visitor.page.evaluate("void window.jupyterapp.commands.execute('docmanager:save')")
+    student = context.new_page()
+    asked: list[str] = []
+    student.on("request", lambda request: asked.append(request.url))
+    student.goto(path.as_uri())
+    visitor.page = student
+    assert all(url.startswith(("file:", "blob:", "data:")) for url in asked), "nothing is fetched from elsewhere"
+    steps = student.get_by_role("listbox", name="Steps")
+    expect(steps.get_by_role("option", name="FuseOps")).to_be_visible(timeout=LONG)
+    visitor.click(steps.get_by_role("option", name="FuseOps"))
+    expect(student.get_by_role("region", name="The selected step")).to_contain_text("rewrite")
+    visitor.press("ArrowRight")
+    expect(student.locator(".wb-count")).to_contain_text("rewrite 1 of")
+    visitor.click(visitor.chip("Assembly"), modifiers=["Shift"])
+    expect(visitor.pane("B").locator(".wb-text-row").first).to_be_visible(timeout=LONG)
+    saved = visitor.lab.folder / "teacher.ipynb"
+    for _ in range(200):
+        if "<svg" in saved.read_text():
+            break
+        student.wait_for_timeout(100)
+    assert "<svg" in saved.read_text(), "the saved notebook holds a picture"
+    visitor.end(6)
