@@ -328,3 +328,26 @@ def test_boxes_say_their_part_of_the_arithmetic(harness: Harness) -> None:
     shares = page.locator(".wb-box[aria-label*='of the arithmetic']")
     expect(shares.first).to_be_visible()
     expect(page.locator(".wb-share").first).to_have_count(1)
+
+
+def test_llvms_passes_on_a_kernel_are_steps_of_a_pane(harness: Harness) -> None:
+    """Before and after each pass, by mouse and keys; after a change they are those of the new program."""
+    page = harness.page
+    screen = opened(harness)
+    chip(harness, "LLVM").click()
+    page.get_by_role("button", name="Passes", exact=True).click()
+    shown = page.get_by_role("region", name="LLVM, pane A")
+    passes = shown.get_by_role("listbox", name="Steps").get_by_role("option")
+    expect(passes.first).to_be_visible(timeout=20_000)
+    kernel = page.get_by_role("combobox", name="Kernel").first.input_value()
+    recorded = screen.session.llvm_passes(kernel).changed
+    expect(passes).to_have_count(len(recorded))
+    expect(shown.locator("ins.wb-line, del.wb-line").first).to_be_visible()
+    shown.get_by_role("listbox", name="Steps").focus()
+    page.keyboard.press("ArrowDown")
+    expect(shown.get_by_role("region", name="The selected step")).to_contain_text(recorded[1].name)
+    assert screen.selected_rewrite is None, "the pipeline's own step stays"
+    asked = harness.operations().count("llvm.open")
+    screen.session = screen.session.without("FuseOps")
+    harness.push()
+    harness.wait_until(lambda: harness.operations().count("llvm.open") > asked, "they are recorded anew")

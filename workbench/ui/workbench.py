@@ -22,6 +22,7 @@ from workbench.ui.checks import ChecksCommands
 from workbench.ui.kept import Kept
 from workbench.ui.layers import LayerCommands
 from workbench.ui.lens import LensCommands
+from workbench.ui.native import NativeCommands
 from workbench.ui.pipeline import PipelineCommands
 from workbench.ui.protocol import Answer, argument
 from workbench.ui.schedule import ScheduleCommands
@@ -66,6 +67,7 @@ class Workbench(Screen):
             **self._looking.table(),
             **self._branches.table(),
             **self.checks.table(),
+            **NativeCommands(lambda: self._model.session).table(),
             **{f"pipeline.{name}": command for name, command in self._steps.table().items()},
             **{f"schedule.{name}": self._scheduling(name) for name in _SCHEDULING},
             **{f"lens.{name}": self._through_lens(name) for name in _LENS},

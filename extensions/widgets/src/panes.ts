@@ -4,9 +4,12 @@ import { ComparePane } from "./compare";
 import { GraphPane } from "./graph_pane";
 import { LensScreen } from "./lens_pane";
 import { NONE, meets } from "./links";
-import { html } from "./parts";
-import { Detail } from "./pipeline_screen";
+import { onKeys } from "./keys";
+import { Problem, html } from "./parts";
+import type { PipelineStore } from "./pipeline";
+import { Detail, StepList } from "./pipeline_screen";
 import { ScheduleScreen } from "./schedule";
+import { useStore } from "./store";
 import { tokens } from "./text";
 import { Window, idOf } from "./window";
 import { OF_THE_MODEL, modes, placeOf, type Mode, type Pane, type WorkbenchStore } from "./workbench";
@@ -14,7 +17,7 @@ import { OF_THE_MODEL, modes, placeOf, type Mode, type Pane, type WorkbenchStore
 const MODES: Record<Mode, [title: string, help: string]> = {
   graph: ["Graph", "Draw it (g)"], text: ["Text", "Read it (i)"], changes: ["Changes", "What the selected step changed (d)"],
   compare: ["Compare", "Beside another branch: the one before the last change (b)"], editor: ["Editor", "Edit the schedule (e)"],
-  lens: ["Lens", "The order of visits and the tiles (t)"],
+  lens: ["Lens", "The order of visits and the tiles (t)"], passes: ["Passes", "LLVM's own passes, one by one (l)"],
 };
 
 export function PaneView({ store, at }: { store: WorkbenchStore; at: 0 | 1 }) {
@@ -36,11 +39,24 @@ export function PaneView({ store, at }: { store: WorkbenchStore; at: 0 | 1 }) {
     <${PaneHead} store=${store} at=${at} pane=${pane} title=${title} />
     ${pane.mode === "editor" ? html`<${ScheduleScreen} key=${store.kernel} store=${store.editor} />`
       : pane.mode === "lens" ? html`<${LensScreen} key=${store.kernel} store=${store.lens} />`
+      : pane.mode === "passes" ? html`<${NativePasses} key=${store.kernel} store=${store.native} />`
       : pane.mode === "changes" ? html`<${Detail} store=${store.steps} />`
       : pane.mode === "compare" ? html`<${ComparePane} store=${store} layer=${pane.layer} />`
       : pane.mode === "graph" ? html`<${GraphPane} store=${store} at=${at} />`
       : html`<${TextPane} store=${store} at=${at} pane=${pane} label=${label} />`}
   </section>`;
+}
+
+/** LLVM's passes that changed the kernel, and what the selected one changed. */
+function NativePasses({ store }: { store: PipelineStore }) {
+  useStore(store);
+  const keys = onKeys({
+    ArrowUp: () => store.move(-1), ArrowDown: () => store.move(1),
+    s: () => store.set(() => (store.split = !store.split)),
+  }, false);
+  if (store.problem) return html`<${Problem} error=${store.problem} />`;
+  if (!store.view) return html`<div class="wb-wait">Recording LLVM's passes …</div>`;
+  return html`<div class="wb-columns wb-native" onKeyDown=${keys}><${StepList} store=${store} /><${Detail} store=${store} /></div>`;
 }
 
 function PaneHead({ store, at, pane, title }: { store: WorkbenchStore; at: 0 | 1; pane: Pane; title: string }) {

@@ -30,14 +30,18 @@ export class PipelineStore extends BaseStore {
   /** Called when the kernel shows another session after a command of this page. */
   onMoved: () => void = () => {};
 
-  /** Asleep, it knows the list of steps and asks for none of them. */
-  constructor(host: Host, private awake = true) {
+  /** Asleep, it knows the list of steps and asks for none of them; not following, it stays with the program it has. */
+  constructor(host: Host, private awake = true, follows = true) {
     super(host);
-    this.connection.onEvent = (name, args) => {
+    if (follows) this.connection.onEvent = (name, args) => {
       if (name === "changed") void this.open();
       if (name === "select") this.select(String(args["step"]), (args["rewrite"] as number | null) ?? null, false);
     };
     void this.open();
+  }
+
+  close(): void {
+    this.connection.close();
   }
 
   get steps_shown(): StepSummary[] {

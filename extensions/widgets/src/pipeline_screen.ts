@@ -103,14 +103,14 @@ function Item({ step, store, share }: { step: StepSummary; store: PipelineStore;
   const badge = store.badges.get(step.name);
   const state = step.pending ? "pending" : step.error ? "error" : step.changed ? "changed" : "same";
   const words = { pending: "not run yet", error: "failed", changed: "changed the program", same: "changed nothing" }[state];
-  return html`<div id=${itemId(step.id)} class=${`wb-item wb-is-${state}`} role="option" title=${step.note || undefined}
+  return html`<div id=${itemId(step.id)} class=${`wb-item wb-is-${state}`} role="option" title=${step.note || step.name}
       aria-selected=${step.id === store.selected} onClick=${() => store.select(step.id)}>
     <span class="wb-dot" aria-hidden="true"></span>
     <span class="wb-name">${step.name}</span><span class="wb-hidden"> (${words})</span>
     ${store.hasDraft(step.name) && html`<span class="wb-draft" title="A changed text that was not applied (e opens it)">●<span class="wb-hidden"> draft</span></span>`}
     ${badge && html`<span class=${`wb-check-mark wb-v-${badge.verdict.replace(" ", "-")}`} title=${`Checked: ${badge.verdict}`}><span class="wb-glyph" aria-hidden="true">${badge.glyph}</span><span class="wb-hidden"> checked: ${badge.verdict}</span></span>`}
     ${delta !== 0 && html`<span class="wb-delta">${delta > 0 ? "+" : "−"}${Math.abs(delta)}<span class="wb-hidden"> operations</span></span>`}
-    <span class="wb-time">${step.pending ? "" : milliseconds(step.milliseconds)}</span>
+    <span class="wb-time">${step.pending || step.milliseconds === 0 ? "" : milliseconds(step.milliseconds)}</span>
     <span class="wb-bar" aria-hidden="true" style=${{ width: `${Math.round(share * 52)}px` }}></span>
   </div>`;
 }
@@ -141,7 +141,7 @@ export function Detail({ store }: { store: PipelineStore }) {
 function facts(step: StepSummary): string {
   if (step.pending) return step.note;
   const ops = step.ops_before === step.ops_after ? plural(step.ops_after, "op") : `${step.ops_before} → ${step.ops_after} ops`;
-  const parts = [ops, milliseconds(step.milliseconds)];
+  const parts = [ops, step.milliseconds === 0 ? "" : milliseconds(step.milliseconds)]; // of some steps no time is known
   if (step.rewrite_count) parts.splice(1, 0, plural(step.rewrite_count, "rewrite"));
   if (!step.changed && !step.error) parts.unshift("changed nothing");
   return [...parts, step.note].filter(Boolean).join(" · ");

@@ -15,8 +15,11 @@ export const GRAPHS = ["relay", "fused"];
 const NATIVE = ["tir", "llvm", "asm"]; // layers of code that runs
 export const OF_THE_MODEL = ["onnx", ...GRAPHS];
 
-/** How a pane shows its layer: drawn, as text, what the selected step changed, the schedule's editor and tile lens, beside another branch. */
-export type Mode = "graph" | "text" | "changes" | "editor" | "lens" | "compare";
+/**
+ * How a pane shows its layer: drawn, as text, what the selected step changed, the schedule's editor and tile lens,
+ * LLVM's own passes, beside another branch.
+ */
+export type Mode = "graph" | "text" | "changes" | "editor" | "lens" | "passes" | "compare";
 export interface Shown {
   lines: Lines; language: string; call: string; hidden: number[]; visible: number[] | null; trips: Float64Array; most: number; hottest: number;
 }
@@ -56,6 +59,7 @@ export class WorkbenchStore extends BaseStore {
 
   private editors = new Map<string, ScheduleStore>();
   private lenses = new Map<string, LensStore>();
+  private natives = new Map<string, PipelineStore>();
 
   constructor(private host: Host) {
     super(host);
@@ -79,6 +83,8 @@ export class WorkbenchStore extends BaseStore {
     this.tables.clear();
     this.asked.clear();
     this.compared.clear();
+    for (const native of this.natives.values()) native.close();
+    this.natives.clear();
     this.place = null;
     this.kernels = [];
     if (this.view && this.view.branch !== view.branch) this.against = this.view.branch;
@@ -367,6 +373,13 @@ export class WorkbenchStore extends BaseStore {
     return found;
   }
 
+  /** LLVM's passes on the kernel as it is now. */
+  get native(): PipelineStore {
+    let found = this.natives.get(this.kernel);
+    if (!found) this.natives.set(this.kernel, (found = new PipelineStore(within(this.host, "llvm", this.kernel), true, false)));
+    return found;
+  }
+
   choose(kernel: string): void {
     this.set(() => { this.kernel = kernel; for (const one of this.panes) { one.active = 0; this.toSelection(one); } });
     this.load();
@@ -481,6 +494,7 @@ function pane(layer: string, mode: Mode): Pane {
 export function modes(layer: string): Mode[] {
   if (GRAPHS.includes(layer)) return ["graph", "text", "changes", "compare"];
   if (layer === "schedule") return ["text", "editor", "lens", "changes", "compare"];
+  if (layer === "llvm") return ["text", "passes", "changes", "compare"];
   return layer === "onnx" ? ["text"] : ["text", "changes", "compare"];
 }
 
