@@ -12,7 +12,8 @@ from workbench.ui.native import NativeCommands
 
 
 def ask(commands: NativeCommands, op: str, **args: Any) -> Any:
-    return commands.table()[op](args).view
+    view: Any = commands.table()[op](args).view
+    return view if isinstance(view, dict) else view.to_json()
 
 
 def test_a_record_is_kept_until_another_kernel_or_program_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -29,10 +30,10 @@ def test_a_record_is_kept_until_another_kernel_or_program_is_shown(monkeypatch: 
     monkeypatch.setattr(kind, "llvm_passes", counted)
     commands = NativeCommands(lambda: shown[-1])
     first, second = list(session.kernels)[:2]
-    steps = ask(commands, "llvm.open", kernel=first).steps
-    assert [step.name for step in steps] == [one.name for one in real(session, first).changed]
-    step = ask(commands, "llvm.step", kernel=first, step=steps[0].id)
-    assert step.before.total > 0
+    steps = ask(commands, "llvm.open", kernel=first)["steps"]
+    assert [step["name"] for step in steps] == [one.name for one in real(session, first).changed]
+    step = ask(commands, "llvm.step", kernel=first, step=steps[0]["id"])
+    assert step["before"]["total"] > 0
     assert recorded == [first]
     ask(commands, "llvm.open", kernel=second)
     assert recorded == [first, second]
