@@ -351,3 +351,17 @@ def test_llvms_passes_on_a_kernel_are_steps_of_a_pane(harness: Harness) -> None:
     screen.session = screen.session.without("FuseOps")
     harness.push()
     harness.wait_until(lambda: harness.operations().count("llvm.open") > asked, "they are recorded anew")
+
+
+def test_the_stages_of_a_kernel_are_cards_that_select(harness: Harness) -> None:
+    page = harness.page
+    opened(harness)
+    chip(harness, "TE").click()
+    cards = page.get_by_role("list", name="Stages").get_by_role("listitem").filter(has=page.get_by_role("button"))
+    expect(cards.first).to_be_visible()
+    expect(cards.first).to_contain_text("reads")
+    cards.first.get_by_role("button").click()
+    expect(cards.first.get_by_role("button")).to_have_attribute("aria-pressed", "true")
+    expect(pane(harness, "B").locator(".wb-lit").first).to_be_visible()
+    page.keyboard.press("i")
+    expect(pane(harness, "A").locator(".wb-text-row.wb-lit").first).to_be_visible()

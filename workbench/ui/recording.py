@@ -177,6 +177,7 @@ def _asked(ask: _Recorder) -> Iterator[str]:
 def _kernels(ask: _Recorder, kernels: list[str], layers: list[str], what: str) -> Iterator[str]:
     for kernel in kernels:
         ask.ask("links", kernel=kernel)
+        ask.ask("formulas", kernel=kernel)
         for layer in (one for one in _OF_A_KERNEL if one in layers):
             _pane(ask, layer, kernel)
             if layer in _PLACED:

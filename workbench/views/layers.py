@@ -13,6 +13,7 @@ from ..core.errors import WorkbenchError, nearest
 from ..driver.layers import GLYPHS
 from ..driver.links import Layer
 from ..driver.trips import hottest, trips
+from .formulas import FormulasView, formulas_of
 from .graph import graph_view
 from .graph_view import GraphView
 from .links import LinkView, link_table, runs
@@ -164,6 +165,12 @@ class LayersModel:
         step = self._graph_step(layer)
         main = self.session.step(step).stage.module["main"]
         return graph_view(main, opened, self.session.provenance.links.of_graph(step))
+
+    def formulas(self, kernel: str) -> FormulasView:
+        """The stages of a kernel before it is scheduled."""
+        lines = self.text("te", kernel)  # refuses unknown kernels
+        label = self.session.labels[self.session.plan.kernel_step()]
+        return FormulasView(kernel, formulas_of(self.session.step(label).stage.module[kernel], lines))
 
     def _layer(self, layer: str, kernel: str) -> Layer:
         self._require(layer, self.names())

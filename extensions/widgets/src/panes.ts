@@ -1,6 +1,7 @@
 // A pane: one layer, drawn, as text, as what a step changed, or in its editor.
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { ComparePane } from "./compare";
+import { FormulaPane } from "./formulas";
 import { GraphPane } from "./graph_pane";
 import { LensScreen } from "./lens_pane";
 import { NONE, meets } from "./links";
@@ -15,7 +16,7 @@ import { Window, idOf } from "./window";
 import { OF_THE_MODEL, modes, placeOf, type Mode, type Pane, type WorkbenchStore } from "./workbench";
 
 const MODES: Record<Mode, [title: string, help: string]> = {
-  graph: ["Graph", "Draw it (g)"], text: ["Text", "Read it (i)"], changes: ["Changes", "What the selected step changed (d)"],
+  graph: ["Graph", "Draw it (g)"], cards: ["Formulas", "Each stage as a formula (g)"], text: ["Text", "Read it (i)"], changes: ["Changes", "What the selected step changed (d)"],
   compare: ["Compare", "Beside another branch: the one before the last change (b)"], editor: ["Editor", "Edit the schedule (e)"],
   lens: ["Lens", "The order of visits and the tiles (t)"], passes: ["Passes", "LLVM's own passes, one by one (l)"],
 };
@@ -42,6 +43,7 @@ export function PaneView({ store, at }: { store: WorkbenchStore; at: 0 | 1 }) {
       : pane.mode === "passes" ? html`<${NativePasses} key=${store.kernel} store=${store.native} />`
       : pane.mode === "changes" ? html`<${Detail} store=${store.steps} />`
       : pane.mode === "compare" ? html`<${ComparePane} store=${store} layer=${pane.layer} />`
+      : pane.mode === "cards" ? html`<${FormulaPane} store=${store} at=${at} />`
       : pane.mode === "graph" ? html`<${GraphPane} store=${store} at=${at} />`
       : html`<${TextPane} store=${store} at=${at} pane=${pane} label=${label} />`}
   </section>`;

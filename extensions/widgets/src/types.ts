@@ -72,6 +72,9 @@ export interface WorkbenchView {
 export interface ComparedView {
   layer: string; kernel: string; language: string; before: TextView; after: TextView; hunks: Hunk[]; removed: number; added: number;
 }
+export interface FormulaView {
+  name: string; target: string; over: string; formula: string; shape: string; tag: string; reads: string[]; read_by: string[]; line: number;
+}
 export interface PlaceView {
   layer: string; line: number; tir_line: number; how: string; trips: number; sources: string[];
   loops: { name: string; extent: string; kind: string; moves: number[] }[]; moves: { number: number; name: string; code: string }[];

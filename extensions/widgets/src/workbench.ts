@@ -7,7 +7,7 @@ import { Links, NONE, lineCount, meets, type Classes } from "./links";
 import { PipelineStore } from "./pipeline";
 import { ScheduleStore } from "./schedule";
 import { BaseStore } from "./store";
-import type { Chunk, ComparedView, GraphView, Host, KernelView, LayerView, LinkView, MeasureView, PaneView, PlaceView, WorkbenchView } from "./types";
+import type { Chunk, ComparedView, FormulaView, GraphView, Host, KernelView, LayerView, LinkView, MeasureView, PaneView, PlaceView, WorkbenchView } from "./types";
 import type { Range } from "./window";
 
 const PAGE = 400;
@@ -16,10 +16,10 @@ const NATIVE = ["tir", "llvm", "asm"]; // layers of code that runs
 export const OF_THE_MODEL = ["onnx", ...GRAPHS];
 
 /**
- * How a pane shows its layer: drawn, as text, what the selected step changed, the schedule's editor and tile lens,
+ * How a pane shows its layer: drawn, as formulas, as text, what the selected step changed, the schedule's editor and tile lens,
  * LLVM's own passes, beside another branch.
  */
-export type Mode = "graph" | "text" | "changes" | "editor" | "lens" | "passes" | "compare";
+export type Mode = "graph" | "cards" | "text" | "changes" | "editor" | "lens" | "passes" | "compare";
 export interface Shown {
   lines: Lines; language: string; call: string; hidden: number[]; visible: number[] | null; trips: Float64Array; most: number; hottest: number;
 }
@@ -59,6 +59,7 @@ export class WorkbenchStore extends BaseStore {
 
   private editors = new Map<string, ScheduleStore>();
   private lenses = new Map<string, LensStore>();
+  private stages = new Map<string, FormulaView[]>();
   private natives = new Map<string, PipelineStore>();
 
   constructor(private host: Host) {
@@ -85,6 +86,7 @@ export class WorkbenchStore extends BaseStore {
     this.compared.clear();
     for (const native of this.natives.values()) native.close();
     this.natives.clear();
+    this.stages.clear();
     this.place = null;
     this.kernels = [];
     if (this.view && this.view.branch !== view.branch) this.against = this.view.branch;
@@ -138,6 +140,7 @@ export class WorkbenchStore extends BaseStore {
     for (const shown of this.panes) if (shown.mode === "graph") void this.loadGraph(shown.layer);
     void this.loadKernels().then(() => {
       for (const shown of this.panes) if (shown.mode === "text") void this.loadText(shown.layer);
+      if (this.panes.some((shown) => shown.mode === "cards")) void this.loadFormulas();
       if (this.panes.some((shown) => shown.mode === "changes")) this.steps.wake();
       for (const shown of this.panes) if (shown.mode === "compare") void this.loadCompared(shown.layer);
       if (this.layer("onnx")) void this.loadText("onnx"); // the ladder names its nodes
@@ -192,6 +195,20 @@ export class WorkbenchStore extends BaseStore {
     });
   }
 
+  /** The stages of the kernel shown. */
+  get formulas(): FormulaView[] | undefined {
+    return this.stages.get(this.kernel);
+  }
+
+  private loadFormulas(): Promise<void> {
+    const kernel = this.kernel;
+    if (!kernel || this.stages.has(kernel)) return Promise.resolve();
+    return this.once(`formulas ${kernel}`, async () => {
+      const view = (await this.connection.request("formulas", { kernel })).view as { stages: FormulaView[] };
+      this.set(() => this.stages.set(kernel, view.stages));
+    });
+  }
+
   private loadLinks(): Promise<void> {
     const kernel = this.kernel;
     if (!kernel || this.tables.has(kernel)) return Promise.resolve();
@@ -221,7 +238,7 @@ export class WorkbenchStore extends BaseStore {
     if (!this.layer(layer)) return;
     const at = other ? 1 - this.focused : this.focused;
     this.set(() => {
-      this.panes[at] = pane(layer, GRAPHS.includes(layer) ? "graph" : "text");
+      this.panes[at] = pane(layer, modes(layer)[0]!);
       this.toSelection(this.panes[at]!);
       this.acted++;
     });
@@ -494,6 +511,7 @@ function pane(layer: string, mode: Mode): Pane {
 export function modes(layer: string): Mode[] {
   if (GRAPHS.includes(layer)) return ["graph", "text", "changes", "compare"];
   if (layer === "schedule") return ["text", "editor", "lens", "changes", "compare"];
+  if (layer === "te") return ["cards", "text", "changes", "compare"];
   if (layer === "llvm") return ["text", "passes", "changes", "compare"];
   return layer === "onnx" ? ["text"] : ["text", "changes", "compare"];
 }

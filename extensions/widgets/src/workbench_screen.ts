@@ -15,7 +15,7 @@ const KEY_ROWS: [string, string][] = [
   ["↑ ↓", "line by line, selecting; in the outline, item by item"],
   ["[ ]", "previous, next step"],
   ["← →", "previous, next rewrite inside the step"],
-  ["g i d", "the graph, the text, what the selected step changed"],
+  ["g i d", "the graph or the formulas, the text, what the selected step changed"],
   ["e", "edit: the schedule, or the program after the step"],
   ["x a", "run without this step, add a pass after it"],
   ["c s", "only steps that changed the program; one column or two"],
@@ -39,7 +39,7 @@ export function WorkbenchScreen({ store }: { store: WorkbenchStore }) {
   const keys = onKeys({
     ...numbered,
     w: () => store.set(() => { store.focused = store.focused === 0 ? 1 : 0; store.acted++; }),
-    g: () => store.turn("graph"),
+    g: () => store.turn(store.panes[store.focused].layer === "te" ? "cards" : "graph"),
     i: () => store.turn("text"),
     d: () => store.turn("changes"),
     e: () => store.edit(changing(store)),

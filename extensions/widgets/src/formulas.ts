@@ -1,0 +1,33 @@
+// The stages of a kernel before it is scheduled, as cards: a formula each, and who reads whom.
+import { NONE, meets } from "./links";
+import { html } from "./parts";
+import { tokens } from "./text";
+import type { FormulaView } from "./types";
+import type { WorkbenchStore } from "./workbench";
+
+export function FormulaPane({ store, at }: { store: WorkbenchStore; at: 0 | 1 }) {
+  const stages = store.formulas;
+  if (!stages) return html`<div class="wb-wait">${store.waiting || "…"}</div>`;
+  const names = new Set(stages.map((stage) => stage.name));
+  return html`<ol class="wb-cards" aria-label="Stages" tabindex="0">${stages.map((stage, i) => html`
+    ${i > 0 && html`<li class="wb-arrow" role="presentation">${stages[i - 1]!.read_by.includes(stage.name) ? "↓" : ""}</li>`}
+    <${Card} key=${stage.name} store=${store} at=${at} stage=${stage} names=${names} />`)}</ol>`;
+}
+
+function Card({ store, at, stage, names }: { store: WorkbenchStore; at: 0 | 1; stage: FormulaView; names: Set<string> }) {
+  const classes = stage.line < 0 ? NONE : store.links?.on("te", stage.line) ?? NONE;
+  const lit = meets(classes, store.selected);
+  const further = stage.read_by.filter((name) => names.has(name));
+  return html`<li class=${`wb-card ${lit ? "wb-lit" : ""} ${meets(classes, store.hovered) ? "wb-near" : ""}`}
+      onMouseEnter=${() => store.hover(classes)} onMouseLeave=${() => store.hover(NONE)}>
+    <button class="wb-card-head" aria-pressed=${lit} title="Select this stage in every layer" disabled=${stage.line < 0}
+      onClick=${() => void store.selectLine(at, stage.line)}><strong>${stage.name}</strong>
+      <span class="wb-muted">${[stage.shape, stage.tag].filter(Boolean).join(" · ")}</span></button>
+    <code class="wb-formula">${coloured(stage.target)} <span class="wb-muted">=</span> ${stage.over && html`<span class="wb-sum">${stage.over}</span> `}${coloured(stage.formula)}</code>
+    <span class="wb-muted wb-card-foot">reads ${stage.reads.join(", ") || "nothing"}${further.length ? ` · read by ${further.join(", ")}` : " · the result"}</span>
+  </li>`;
+}
+
+function coloured(said: string) {
+  return tokens(said, "python").map(([kind, word]) => (kind ? html`<span class=${`wb-t-${kind}`}>${word}</span>` : word));
+}
