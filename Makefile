@@ -56,6 +56,7 @@ lint: $(STAMP)
 
 frontend:  ## rebuild the front end (needs Node 20+); the result is committed
 	cd extensions/widgets && npm ci --silent --no-audit --no-fund && npm run --silent check && npm run --silent build
+	cd extensions/jupyterlab && npm ci --silent --no-audit --no-fund --ignore-scripts && npm run --silent build
 
 wheel: $(STAMP)
 	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .

@@ -1,0 +1,64 @@
+"""The JupyterLab extension: a model opens as a document, the side panel lists what the kernel holds."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import BrowserContext, expect
+
+from tests.browser.lab import ROOT, LabServer, notebook
+from tests.browser.test_lab import opened, run
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
+NETWORK = ROOT / "notebooks" / "data" / "efficientnet_lite0.onnx"
+CELL = "import workbench as wb\n'''it''' ; its = wb.open('models/net.onnx')\nsch = its.schedule(list(its.kernels)[0])"
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabServer]:
+    folder = tmp_path_factory.mktemp("documents")
+    (folder / "models").mkdir()
+    shutil.copy(NETWORK, folder / "models" / "net.onnx")
+    (folder / "lesson.ipynb").write_text(json.dumps(notebook(CELL)))
+    data = folder / ".share"
+    (data / "labextensions").mkdir(parents=True)
+    (data / "labextensions" / "compiler-workbench").symlink_to(ROOT / "workbench" / "labextension")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("JUPYTER_PATH", str(data))
+        with LabServer(folder) as server:
+            yield server
+
+
+def test_a_model_is_a_document_that_shows_the_screen(lab: LabServer, context: BrowserContext) -> None:
+    page = context.new_page()
+    page.set_default_timeout(60_000)
+    page.goto(lab.url("models/net.onnx"))
+    document = page.locator(".jp-compilerWorkbench-document")
+    expect(document.get_by_role("group", name="Workbench")).to_be_visible(timeout=60_000)
+    expect(document.locator(".wb-share").first).to_be_visible(timeout=60_000)
+    prompt = document.locator(".jp-CodeConsole-input .cm-content")
+    prompt.click()
+    page.keyboard.type("print('STATE', screen.session.source, wb.__name__)")
+    page.keyboard.press("Shift+Enter")
+    expect(document.locator(".jp-OutputArea-output", has_text="STATE")).to_contain_text("net.onnx workbench")
+
+
+def test_the_side_panel_lists_the_kernels_sessions_and_shows_one(lab: LabServer, context: BrowserContext) -> None:
+    page = context.new_page()
+    page.set_default_timeout(60_000)
+    foreign: list[str] = []
+    opened(page, lab, foreign, "lesson.ipynb")
+    page.evaluate("void window.jupyterapp.commands.execute('compiler-workbench:sessions')")
+    panel = page.locator("#compiler-workbench-sessions")
+    expect(panel).to_contain_text("No variable holds a session")
+    run(page, 0)
+    entry = panel.get_by_role("button", name="its")
+    expect(entry).to_contain_text("net.onnx", timeout=60_000)
+    expect(panel.get_by_role("button", name="sch")).to_contain_text("moves")
+    entry.click()
+    expect(page.get_by_role("group", name="Workbench")).to_be_visible(timeout=60_000)
+    expect(page.locator(".jp-CodeCell").last).to_contain_text("its.show()")
+    assert foreign == []
