@@ -34,6 +34,10 @@ SAYS = {
 }
 """What each notebook is there to show, as it stands in its outputs."""
 
+SCREENS = {"00_tour": 2, "02_relay": 1, "03_write_a_pass": 1, "06_primitives": 1, "07_legality": 1,
+           "08_memory_and_tiles": 1, "11_matmul_to_peak": 1}  # fmt: skip
+"""How many live screens a notebook opens."""
+
 MEGABYTES = {"04_find_the_bug": 1200}
 """Memory of the kernel and its children where it may be more than 500 MB: five sessions, checked in child processes."""
 
@@ -64,6 +68,7 @@ def test_notebook_runs_to_its_end(path: Path) -> None:
     assert len(nbformat.writes(book)) < 1_500_000
     live = [output for output in outputs(book) if WIDGET in output.get("data", {})]
     static = [output for output in outputs(book) if "<details" in output.get("data", {}).get("text/html", "")]
+    assert len(live) == SCREENS.get(path.stem, 0)
     said = text_of(book)
     assert [phrase for phrase in SAYS[path.stem] if phrase not in said] == []
     assert len(static) >= len(live), "a screen without its static view cannot be read without a kernel"
@@ -117,6 +122,16 @@ def test_notebook_is_committed_without_outputs(path: Path) -> None:
     """Outputs differ from machine to machine; the notebook's own run makes them."""
     book = nbformat.read(path, as_version=4)
     assert outputs(book) == []
+
+
+def test_the_lesson_on_sharing_draws_the_graph_before_fusion() -> None:
+    """One box for each operator, the shared one with two arrows from it."""
+    book = nbformat.read(ROOT / "notebooks" / "02_relay.ipynb", as_version=4)
+    wanted = next(number for number, cell in enumerate(book.cells) if 'show("graph")' in cell.source)
+    book.cells = book.cells[: wanted + 1]
+    (drawn,) = [output.data["image/svg+xml"] for output in outputs(executed(book, ROOT)) if "data" in output]
+    named = re.findall(r">([\w.]+)</text>", drawn)
+    assert sorted(name for name in named if name[0].isalpha()) == ["exp", "multiply", "nn.dense", "nn.relu", "x"]
 
 
 @pytest.mark.timeout(120)

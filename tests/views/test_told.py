@@ -1,4 +1,4 @@
-"""Displays of answers: an error as a card, traces, breakpoints, trails and comparisons; harmless and of bounded size."""
+"""Displays of answers, an error as a card, traces, breakpoints, trails, comparisons: harmless and of bounded size."""
 
 from __future__ import annotations
 
@@ -77,6 +77,14 @@ def test_an_error_is_a_card_with_every_field(text: str) -> None:
     require_harmless(bundle)
     assert all(f">{name}</th>" in bundle["text/html"] for name in ("where", "found", "expected", "fix", "kept"))
     assert "E-TYPE-SHAPE" in bundle["text/html"] and bundle["text/plain"].startswith("E-TYPE-SHAPE")
+
+
+def test_ipython_shows_the_whole_error_as_plain_text_too() -> None:
+    from IPython.core.formatters import DisplayFormatter
+
+    data, _ = DisplayFormatter().format(WorkbenchError("E-X", "it failed", found="7", fix="use 8"))
+    assert data["text/plain"].split("\n") == ["E-X  it failed", "  found     7", "  fix       use 8"]
+    assert ">fix</th>" in data["text/html"]
 
 
 def test_fields_that_an_error_does_not_have_take_no_row() -> None:

@@ -72,6 +72,10 @@ class WorkbenchError(Exception):
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         return told().problem_bundle(self)
 
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """What IPython shows as plain text: it has a printer of its own for exceptions, which knows the message only."""
+        printer.text(str(self))
+
     def _render_traceback_(self) -> list[str]:
         """What IPython shows in place of a traceback."""
         return str(self).split("\n")
