@@ -31,6 +31,7 @@ SAYS = {
     "09_reductions_rfactor": ("E-SCHEDULE-REDUCTION-OUTSIDE", "k_0 may be parallel", "as NumPy: True", "0 of 9 points"),
     "10_tensorize": ("E-SCHEDULE-TENSORIZE", "E-CODEGEN-INTRINSIC", "20 times vpdpbusd", "last bit: True", "0 of 6"),
     "11_matmul_to_peak": ("E-SCHEDULE-DEPENDENCE", "of one thread's peak", "does not fit", "notes: none", "11_2: 2 of"),
+    "12_fusion_and_layout": ("fused_layout_transform_nn_relu_layout_transform", "NHWC: every step is right", "0 of 6"),
 }
 """What each notebook is there to show, as it stands in its outputs."""
 

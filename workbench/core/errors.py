@@ -73,7 +73,7 @@ class WorkbenchError(Exception):
         return told().problem_bundle(self)
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        """What IPython shows as plain text: it has a printer of its own for exceptions, which knows the message only."""
+        """What IPython shows as plain text; its own printer of exceptions knows only the message."""
         printer.text(str(self))
 
     def _render_traceback_(self) -> list[str]:
