@@ -32,11 +32,12 @@ SAYS = {
     "10_tensorize": ("E-SCHEDULE-TENSORIZE", "E-CODEGEN-INTRINSIC", "20 times vpdpbusd", "last bit: True", "0 of 6"),
     "11_matmul_to_peak": ("E-SCHEDULE-DEPENDENCE", "of one thread's peak", "does not fit", "notes: none", "11_2: 2 of"),
     "12_fusion_and_layout": ("fused_layout_transform_nn_relu_layout_transform", "NHWC: every step is right", "0 of 6"),
+    "13_reading_generated_code": ("fmul contract", "LoopVectorizePass", "add, 8 lanes", "7 instructions only"),
 }
 """What each notebook is there to show, as it stands in its outputs."""
 
 SCREENS = {"00_tour": 2, "02_relay": 1, "03_write_a_pass": 1, "06_primitives": 1, "07_legality": 1,
-           "08_memory_and_tiles": 1, "11_matmul_to_peak": 1}  # fmt: skip
+           "08_memory_and_tiles": 1, "11_matmul_to_peak": 1, "13_reading_generated_code": 1}  # fmt: skip
 """How many live screens a notebook opens."""
 
 MEGABYTES = {"04_find_the_bug": 1200}

@@ -19,6 +19,7 @@ _NAMES: Names = {
             ".checks": "at_most_steps avoids holds legal metric same_numbers same_program uses value_is",
             ".exercise": "Check Exercise Verdict find",
             ".loop_checks": "loop_extents loop_order parallel vectorized",
+            ".machine_code": "HotCode hot_code",
             ".predictions": "Covered Prediction predict",
             ".shapes": "shapes_for",
             ".stage_checks": "inlined inside partial_results scratch_at_most",
