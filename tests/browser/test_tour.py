@@ -73,7 +73,7 @@ def test_the_tour_is_driven_in_jupyterlab(lab: LabServer, context) -> None:
     editor_cell = cell_with("editor = mine.show()")
     run_up_to(page, 0, cell_with("stepper.select("))
     steps = page.get_by_role("listbox", name="Steps")
-    expect(steps.get_by_role("option", name="PackWeights")).to_have_attribute("aria-selected", "true", timeout=60_000)
+    expect(steps.get_by_role("option", name="FuseOps")).to_have_attribute("aria-selected", "true", timeout=60_000)
     expect(page.locator(".wb-workbench ins.wb-line").first).to_be_visible()
     drive_stepper(page, steps)
 
