@@ -77,6 +77,13 @@ def views() -> Any:
     return show
 
 
+def told() -> Any:
+    """`views.told`: how errors, traces, breakpoints, trails and comparisons are displayed."""
+    from .views import told as module
+
+    return module
+
+
 def workbench_screen(session: Any, schedule: Any = None) -> Any:
     """The one screen, live; None where anywidget is not installed."""
     from .ui import available

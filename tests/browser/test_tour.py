@@ -21,6 +21,8 @@ AFTERWARDS = (
     "edited = s.edit(schedule={kernel: editor.schedule})\n"
     "print('AGREES', bool(abs(edited.run({'inputs': photo})['linear'] - scores).max() < 1e-3))"
 )
+SCREENFULS = 8
+"""How often one may have to scroll on by a screen of 640 pixels."""
 SHOTS = os.environ.get("WORKBENCH_SHOTS")
 """A folder for pictures of the screens, to be looked at."""
 
@@ -71,7 +73,7 @@ def test_the_tour_is_driven_in_jupyterlab(lab: LabServer, context) -> None:
     editor_cell = cell_with("editor = mine.show()")
     run_up_to(page, 0, cell_with("stepper.select("))
     steps = page.get_by_role("listbox", name="Steps")
-    expect(steps.get_by_role("option", name="PackWeights")).to_have_attribute("aria-selected", "true", timeout=60_000)
+    expect(steps.get_by_role("option", name="FuseOps")).to_have_attribute("aria-selected", "true", timeout=60_000)
     expect(page.locator(".wb-workbench ins.wb-line").first).to_be_visible()
     drive_stepper(page, steps)
 
@@ -88,7 +90,24 @@ def test_the_tour_is_driven_in_jupyterlab(lab: LabServer, context) -> None:
     expect(state).to_contain_text("STATE Codegen ['reorder', 'vectorize', 'parallel']", timeout=180_000)
     expect(page.locator(".jp-OutputArea-output", has_text="AGREES")).to_contain_text("AGREES True", timeout=60_000)
     assert page.locator(".jp-OutputArea-output[data-mime-type='application/vnd.jupyter.stderr']").count() == 0
+    assert 3_000 < height_of_the_tour(page) <= SCREENFULS * 640
     assert foreign == []
+
+
+def height_of_the_tour(page: Page) -> float:
+    """Pixels that one scrolls through, outputs included: each cell's height as it was when it was last drawn."""
+    return page.evaluate(
+        """async () => {
+            const content = window.jupyterapp.shell.currentWidget.content;
+            let sum = 0;
+            for (const [number, cell] of content.widgets.entries()) {
+                if (cell.model.id === "afterwards") continue;
+                await content.scrollToItem(number);
+                sum += cell.node.getBoundingClientRect().height;
+            }
+            return sum;
+        }"""
+    )
 
 
 def drive_stepper(page: Page, steps: Locator) -> None:

@@ -5,6 +5,7 @@ python -m tests.notebooks.memory notebooks/00_tour.ipynb     # runs it, prints s
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import threading
@@ -15,6 +16,8 @@ from typing import Any
 
 import nbformat
 from nbclient import NotebookClient
+
+from tests.notebooks.predictions import TRUTH, asks
 
 ROOT = Path(__file__).resolve().parents[2]
 PICTURES = ("image/png", "image/svg+xml", "application/vnd.jupyter.widget-view+json")
@@ -58,11 +61,13 @@ class Run:
     peak: float = 0.0
     cells: list[tuple[int, float, float]] = field(default_factory=list[tuple[int, float, float]])
     """Cell, seconds, greatest megabytes while it ran."""
+    answers: list[Any] = field(default_factory=list[Any])
+    """Of its predictions, whether revealed or not."""
     now: float = 0.0
 
 
 def measured(path: Path, timeout: int = 240) -> Run:
-    """Run a notebook headless and measure it."""
+    """Run a notebook headless and measure it; the answers of its predictions are asked for beside it."""
     run = Run(nbformat.read(path, as_version=4))
     client = NotebookClient(run.book, timeout=timeout, resources={"metadata": {"path": str(path.parent)}})
     environment = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
@@ -83,12 +88,22 @@ def measured(path: Path, timeout: int = 240) -> Run:
                 if PICTURES[2] in kinds:
                     run.first_screen = run.first_screen or now
                 if cell.cell_type == "code":
+                    if asks(cell.source):
+                        run.answers.append(json.loads(_said(client, TRUTH, number)))
                     run.cells.append((number, time.monotonic() - before, max(run.now, megabytes(kernel))))
         finally:
             over.set()
             watcher.join()
     run.seconds = time.monotonic() - started
     return run
+
+
+def _said(client: NotebookClient, code: str, number: int) -> str:
+    """What a piece of code prints in the kernel; the notebook does not have it."""
+    cell, kept = nbformat.v4.new_code_cell(code), client.nb.cells[number]
+    client.execute_cell(cell, number, store_history=False)
+    client.nb.cells[number] = kept  # the client has put the other one there
+    return "".join(output.text for output in cell.outputs)
 
 
 def _kernel_process(client: Any) -> int:

@@ -11,7 +11,8 @@ import pytest
 from nbclient import NotebookClient
 
 from tests.browser.lab import notebook
-from tests.notebooks.memory import measured
+from tests.notebooks.memory import Run, measured
+from tests.notebooks.predictions import COVERED, FOUND, WAITS, asks, covers, guessed, guesses, ways_to_write
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = sorted(path for path in (ROOT / "notebooks").rglob("*.ipynb") if ".ipynb_checkpoints" not in path.parts)
@@ -23,15 +24,21 @@ SAYS = {
     "02_relay": ("read back, the same: True", "back again, the same program: True", "did you mean 'exp'?"),
     "03_write_a_pass": ("rewrite 1 of MergeScales", "E-REWRITE-TYPE", "every step computes the same", "no difference"),
     "04_find_the_bug": ("first wrong step: EvenPadding", "even-padding", "'node_Conv", "E-RUN-BOUNDS", "index 7"),
-    "05_te_topi": ("found:     3 ", "E-TIR-BOUNDS", "E-TYPE-SHAPE", "05_3: 1 of 2 checks hold", "from NumPy: 0"),
+    "05_te_topi": ("E-TIR-BOUNDS", "E-TYPE-SHAPE", "05_3: 1 of 2 checks hold", "from NumPy: 0"),
     "06_primitives": ("replayed: True", "E-SCHEDULE-DEPENDENCE", "E-SCHEDULE-INLINE-FORM", "0 of 10 points"),
     "07_legality": ("i=0 writes B[4], which iteration i=4", "if reassociated", "legal on loop", "E-TIR-RACE", "0 of 8"),
-    "08_memory_and_tiles": ("found:     3072", "found:     [1024, 72]", "8   16  6,680 *", "2 to 3", "0 of 10 points"),
+    "08_memory_and_tiles": ("3,072 of 3,072 times", "8   16  6,680 *", "plain: 37888 misses", "0 of 10 points"),
     "09_reductions_rfactor": ("E-SCHEDULE-REDUCTION-OUTSIDE", "k_0 may be parallel", "as NumPy: True", "0 of 9 points"),
     "10_tensorize": ("E-SCHEDULE-TENSORIZE", "E-CODEGEN-INTRINSIC", "20 times vpdpbusd", "last bit: True", "0 of 6"),
     "11_matmul_to_peak": ("E-SCHEDULE-DEPENDENCE", "of one thread's peak", "does not fit", "notes: none", "11_2: 2 of"),
+    "12_fusion_and_layout": ("fused_layout_transform_nn_relu_layout_transform", "NHWC: every step is right", "0 of 6"),
+    "13_reading_generated_code": ("fmul contract", "LoopVectorizePass", "add, 8 lanes", "7 instructions only"),
 }
 """What each notebook is there to show, as it stands in its outputs."""
+
+SCREENS = {"00_tour": 2, "02_relay": 1, "03_write_a_pass": 1, "06_primitives": 1, "07_legality": 1,
+           "08_memory_and_tiles": 1, "11_matmul_to_peak": 1, "13_reading_generated_code": 1}  # fmt: skip
+"""How many live screens a notebook opens."""
 
 MEGABYTES = {"04_find_the_bug": 1200}
 """Memory of the kernel and its children where it may be more than 500 MB: five sessions, checked in child processes."""
@@ -63,9 +70,53 @@ def test_notebook_runs_to_its_end(path: Path) -> None:
     assert len(nbformat.writes(book)) < 1_500_000
     live = [output for output in outputs(book) if WIDGET in output.get("data", {})]
     static = [output for output in outputs(book) if "<details" in output.get("data", {}).get("text/html", "")]
+    assert len(live) == SCREENS.get(path.stem, 0)
     said = text_of(book)
     assert [phrase for phrase in SAYS[path.stem] if phrase not in said] == []
     assert len(static) >= len(live), "a screen without its static view cannot be read without a kernel"
+    tells_no_answer(run)
+
+
+def tells_no_answer(run: Run) -> None:
+    """Each prediction waits for its guess, what would tell its answer is covered, and no output holds the answer."""
+    shown = everything_of(run.book)
+    codes = [cell.source for cell in run.book.cells if cell.cell_type == "code"]
+    asked = sum(asks(code) for code in codes)
+    assert len(run.answers) == asked == text_of(run.book).count(WAITS) and FOUND not in shown
+    assert text_of(run.book).count(COVERED) == sum(covers(code) for code in codes)
+    given_away = [written for answer in run.answers for written in ways_to_write(answer) if written in shown]
+    assert given_away == []
+
+
+def everything_of(book: nbformat.NotebookNode) -> str:
+    """All that the outputs hold, pictures included, except for the places in pictures and the data of screens."""
+    parts = [text for output in outputs(book) for kind, text in output.get("data", {}).items() if "json" not in kind]
+    return "\n".join([re.sub(r'="[^"]*"', "", str(part)) for part in parts] + [text_of(book)])
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_makes_no_guess(path: Path) -> None:
+    book = nbformat.read(path, as_version=4)
+    made = [guess for cell in book.cells if cell.cell_type == "code" for guess in guesses(cell.source)]
+    assert made == []
+
+
+PREDICTING = [path for path in NOTEBOOKS if "teach.predict(" in path.read_text(encoding="utf-8")]
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("path", PREDICTING, ids=lambda path: path.stem)
+def test_with_guesses_everything_is_revealed(path: Path) -> None:
+    book = guessed(nbformat.read(path, as_version=4))
+    asked = sum(asks(cell.source) for cell in book.cells)
+    said = text_of(executed(book, path.parent))
+    assert said.count(FOUND) == asked > 0 and WAITS not in said and COVERED not in said
+
+
+def test_guesses_are_found_wherever_they_are_written() -> None:
+    assert guesses("teach.predict('x', f, guess=...).reveal()") == guesses("predict('x', f)") == []
+    assert guesses("teach.predict('x', f, 3)") == ["3"]
+    assert set(guesses("teach.predict('x', f, guess=[1]).reveal()\np.guess(4)")) == {"p.guess(4)", "[1]"}
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
@@ -73,6 +124,16 @@ def test_notebook_is_committed_without_outputs(path: Path) -> None:
     """Outputs differ from machine to machine; the notebook's own run makes them."""
     book = nbformat.read(path, as_version=4)
     assert outputs(book) == []
+
+
+def test_the_lesson_on_sharing_draws_the_graph_before_fusion() -> None:
+    """One box for each operator, the shared one with two arrows from it."""
+    book = nbformat.read(ROOT / "notebooks" / "02_relay.ipynb", as_version=4)
+    wanted = next(number for number, cell in enumerate(book.cells) if 'show("graph")' in cell.source)
+    book.cells = book.cells[: wanted + 1]
+    (drawn,) = [output.data["image/svg+xml"] for output in outputs(executed(book, ROOT)) if "data" in output]
+    named = re.findall(r">([\w.]+)</text>", drawn)
+    assert sorted(name for name in named if name[0].isalpha()) == ["exp", "multiply", "nn.dense", "nn.relu", "x"]
 
 
 @pytest.mark.timeout(120)

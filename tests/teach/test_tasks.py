@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from html.parser import HTMLParser
@@ -186,33 +185,3 @@ def test_cards_are_static_and_escape() -> None:
         assert "<script" not in page and "<i>" not in page and "<b>c" not in page
     assert "0 of 3 points" in repr(teach.progress([task]))
     assert "not tried" in repr(teach.progress([teach.task("06_1")]))
-
-
-def test_a_prediction_stands_before_the_truth_is_computed(tmp_path: Path) -> None:
-    asked: list[int] = []
-
-    def truth() -> int:
-        asked.append(1)
-        return 120
-
-    record = tmp_path / "answers" / "predictions.jsonl"
-    prediction = teach.predict("How many?", truth, record=record)
-    with pytest.raises(WorkbenchError) as caught:
-        prediction.reveal()
-    assert caught.value.code == "E-TEACH-PREDICT" and not asked
-    prediction.guess(100).guess(60)
-    assert "predicted: 60" in repr(prediction) and "120" not in repr(prediction) and not asked
-    assert prediction.reveal().reveal().found == 120 and asked == [1]
-    assert not prediction.right and prediction.comment == "more than predicted, by a factor of 2"
-    with pytest.raises(WorkbenchError):
-        prediction.guess(120)
-    is_static(prediction._repr_html_())
-    (line,) = record.read_text().splitlines()
-    assert json.loads(line) == {"question": "How many?", "predicted": 60, "found": 120, "right": False}
-
-
-def test_predictions_of_numbers_have_a_tolerance_and_others_are_equal() -> None:
-    assert teach.predict("x", lambda: 100, guess=95, tolerance=0.1).reveal().right
-    assert not teach.predict("x", lambda: 100, guess=80, tolerance=0.1).reveal().right
-    assert teach.predict("x", lambda: ("i", "j"), guess=["i", "j"]).reveal().right
-    assert teach.predict("x", lambda: ["i"], guess=["j"]).reveal().comment == "not as predicted"

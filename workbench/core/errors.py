@@ -17,6 +17,8 @@ import difflib
 from collections.abc import Iterable
 from typing import Any, Final
 
+from .._lazy import told
+
 _FIELD_LIMIT: Final = 400
 
 
@@ -66,6 +68,13 @@ class WorkbenchError(Exception):
         if not self.where:
             self.where = where
         return self
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        return told().problem_bundle(self)
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """What IPython shows as plain text; its own printer of exceptions knows only the message."""
+        printer.text(str(self))
 
     def _render_traceback_(self) -> list[str]:
         """What IPython shows in place of a traceback."""

@@ -152,6 +152,9 @@ class Firing:
     bound: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """What the rule's pattern met, by the names in it."""
 
+    def __repr__(self) -> str:
+        return f"Firing({self.rule.name}, {self.rule.where})"
+
 
 def step(name: str, doc: str) -> Rule:
     """A name for the rewrites of a pass that is no table: logged like a rule's firings."""

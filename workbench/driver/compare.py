@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .._lazy import views
+from .._lazy import told
 from ..core.arguments import whole
 from ..core.equal import fingerprint
 from ..core.errors import WorkbenchError
@@ -64,7 +64,7 @@ class Comparison:
     __repr__ = __str__
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        return views().text_bundle(str(self), "plain")
+        return told().comparison_bundle(self)
 
 
 def compare(

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from .._lazy import told
 from ..core import breakpoints, origin, rewrite
 from ..core.arguments import number, whole
 from ..core.breakpoints import Breakpoint
@@ -76,6 +77,9 @@ class StopView:
 
     __repr__ = __str__
 
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        return told().stops_bundle([self])
+
 
 @dataclass(frozen=True)
 class Stops(Sequence[StopView]):
@@ -102,6 +106,9 @@ class Stops(Sequence[StopView]):
         return "\n".join(str(view) for view in self.views)
 
     __repr__ = __str__
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        return told().stops_bundle(self)
 
 
 def debug(
@@ -151,6 +158,9 @@ class WrongRewrite:
         return f"first wrong rewrite, number {self.number} (difference {self.error:.3g}){where}\n{self.stop}"
 
     __repr__ = __str__
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        return told().wrong_rewrite_bundle(self)
 
 
 def first_wrong_rewrite(step: Step, inputs: Mapping[str, Any], tolerance: float) -> WrongRewrite | None:

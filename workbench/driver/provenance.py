@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from .._lazy import told
 from ..core.errors import WorkbenchError, nearest
 from ..core.origin import ImportedFrom
 from .origin_index import Known, Site, index_of
@@ -81,13 +82,20 @@ def label_named(session: Session, name: str) -> ImportedFrom:
     )
 
 
-def became(session: Session, thing: Any) -> dict[str, tuple[Any, ...]]:
+class Became(dict[str, tuple[Any, ...]]):
+    """What a thing became, by step."""
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        return told().became_bundle(self)
+
+
+def became(session: Session, thing: Any) -> Became:
     """What `thing` (a node, an `ImportedFrom`, or the name of one) became in each step computed so far."""
     if isinstance(thing, str):
         thing = label_named(session, thing)
     known = index_of(session)
     current: dict[int, Any] = {id(thing): thing}
-    result: dict[str, tuple[Any, ...]] = {}
+    result = Became()
     for index, (label, at) in enumerate(zip(session.labels, known, strict=False)):
         step = session.step(index)
         if isinstance(thing, ImportedFrom):

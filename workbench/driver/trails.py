@@ -17,7 +17,7 @@ from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
-from .._lazy import views
+from .._lazy import told, views
 from ..arith.nodes import Mul
 from ..codegen.backend import backend_of
 from ..codegen.llvm.lines import FUNCTION, KEPT, Spot
@@ -82,6 +82,9 @@ class Trail:
     """Nodes of the program, by step."""
     kernels: tuple[KernelTrail, ...]
 
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        return told().trail_bundle(self)
+
 
 class Provenance:
     """Questions about one session; see the module's header."""
@@ -93,6 +96,9 @@ class Provenance:
         self._native: dict[str, Mapping[str, NativeForm]] = {}
         self._places: dict[str, dict[int, SourcePlace]] = {}
         self._by_line: dict[str, dict[int, tuple[Any, ...]]] = {}
+
+    def __repr__(self) -> str:
+        return "Provenance: .line(kernel, line), .trail(thing), .listing(kernel), .links"
 
     @cached_property
     def links(self) -> Links:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from .._lazy import told
 from .arguments import ResultName
 from .errors import refuse
 from .registry import DECISION, PRIMITIVES
@@ -153,6 +154,9 @@ class Trace:
 
     def __str__(self) -> str:
         return self.as_python()
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        return told().trace_bundle(self)
 
     # --- what stands in it ---
 

@@ -3,7 +3,7 @@
     from workbench import teach
     task = teach.task("06_1", student="ada")     # an exercise with ada's shapes
     task.check(answer); task.hint()              # a card; then hints that say a little more each time
-    teach.predict("How many misses?", truth=count, guess=1000).reveal()
+    teach.predict("How many misses?", truth=count, guess=...).reveal()      # asks; reveals once there is a guess
 
 On the command line: `workbench teach release | grade | report`.  Names load on first use.
 """
@@ -19,7 +19,8 @@ _NAMES: Names = {
             ".checks": "at_most_steps avoids holds legal metric same_numbers same_program uses value_is",
             ".exercise": "Check Exercise Verdict find",
             ".loop_checks": "loop_extents loop_order parallel vectorized",
-            ".predictions": "Prediction predict",
+            ".machine_code": "HotCode hot_code",
+            ".predictions": "Covered Prediction predict",
             ".shapes": "shapes_for",
             ".stage_checks": "inlined inside partial_results scratch_at_most",
             ".tasks": "Progress Report Task progress task",

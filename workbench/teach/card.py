@@ -24,6 +24,8 @@ _BOX: Final = (
     f"{_FONT};border:1px solid rgba(128,128,128,.4);border-radius:6px;padding:8px 12px;margin:4px 0;max-width:60em"
 )
 _GOOD, _BAD, _FAINT = "#00794f", "#b3400f", "opacity:.7"
+GUESS_FIRST: Final = "write it in this cell, `guess=...`, in place of the dots, and run the cell again"
+AGAIN: Final = "then run this cell again"
 _SIGN: Final = {True: "✓", False: "✗"}
 _COLOUR: Final = {True: _GOOD, False: _BAD}
 
@@ -129,7 +131,7 @@ def source_html(source: str, title: str) -> str:
 def prediction_text(prediction: Prediction) -> str:
     lines = [prediction.question]
     if not prediction.guesses:
-        return f"{lines[0]}\n  no prediction yet: .guess(...)"
+        return f"{lines[0]}\n  guess first: {GUESS_FIRST}"
     lines.append(f"  predicted: {prediction.guesses[0]!r}")
     if prediction.revealed:
         lines.append(f"  found:     {prediction.found!r}   {_SIGN[prediction.right]} {prediction.comment}")
@@ -139,6 +141,16 @@ def prediction_text(prediction: Prediction) -> str:
 def prediction_html(prediction: Prediction) -> str:
     rows = "".join(f"<div>{_prose(line)}</div>" for line in prediction_text(prediction).split("\n"))
     return f'<div style="{_BOX}">{rows}</div>'
+
+
+def covered_text(prediction: Prediction) -> str:
+    """Names the question, so that one finds the cell that waits."""
+    return f"Covered until you have guessed: {prediction.question}\n  {AGAIN}"
+
+
+def covered_html(prediction: Prediction) -> str:
+    rows = "".join(f"<div>{_prose(line)}</div>" for line in covered_text(prediction).split("\n"))
+    return f'<div style="{_BOX};{_FAINT}">{rows}</div>'
 
 
 def progress_text(tasks: Sequence[Task]) -> str:

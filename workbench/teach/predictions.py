@@ -1,15 +1,18 @@
 """Predict, then reveal: one learns most from a number that one had guessed otherwise.
 
-    guess = teach.predict("How many elements of A does one row of C need?", truth=lambda: 20, guess=400)
-    guess.reveal()                       # 20; predicted was 400
+    rows = teach.predict("How many elements of A does one row of C need?", truth=lambda: 20, guess=...)
+    rows.reveal()                        # a card that asks for the guess; with guess=400: 20; predicted was 400
+    rows.then(lambda: product.show())    # what would tell the answer: covered until the guess stands
 
 Invariant: the truth is not computed before a prediction stands, and the first prediction stays; works without a screen.
+A lesson that is run from its first cell to its last holds no guess (`...` is none), raises nothing and tells nothing.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -38,20 +41,21 @@ class Prediction:
             raise WorkbenchError(
                 "E-TEACH-PREDICT", "the answer is known already", found=repr(self.found), fix="ask the next question"
             )
-        self.guesses = [plain(value)]
+        if not _is_none(value):
+            self.guesses = [plain(value)]
         return self
 
     def reveal(self) -> Prediction:
-        """Compute the truth.  Raises E-TEACH-PREDICT before there is a prediction."""
-        if not self.guesses:
-            raise WorkbenchError(
-                "E-TEACH-PREDICT", "predict first", found=self.question, fix=".guess(value), then .reveal()"
-            )
-        if not self.revealed:
+        """Compute the truth, if there is a prediction; else the card says: guess first."""
+        if self.guesses and not self.revealed:
             self.found = plain(self._truth())
             self.revealed = True
             self._keep()
         return self
+
+    def then(self, show: Callable[[], Any]) -> Any:
+        """What `show()` gives, once the truth is revealed; before, a card that stands in its place."""
+        return show() if self.revealed else Covered(self)
 
     def _keep(self) -> None:
         """Append to the record: one JSON object a line."""
@@ -88,6 +92,24 @@ class Prediction:
         return card.prediction_html(self)
 
 
+@dataclass(frozen=True)
+class Covered:
+    """Stands where something would tell the answer of a question that waits for its guess."""
+
+    prediction: Prediction
+
+    def __repr__(self) -> str:
+        return card.covered_text(self.prediction)
+
+    def _repr_html_(self) -> str:
+        return card.covered_html(self.prediction)
+
+
+def _is_none(value: Any) -> bool:
+    """Whether a guess is still to be typed: None, or the dots that notebooks hold in its place."""
+    return value is None or value is ...
+
+
 def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
@@ -99,6 +121,8 @@ def predict(
     tolerance: float = 0.0,
     record: str | Path | None = None,
 ) -> Prediction:
-    """A question whose answer `truth()` computes; `tolerance` is relative, `record` a file that predictions go to."""
-    made = Prediction(question, truth, tolerance, record)
-    return made if guess is None else made.guess(guess)
+    """A question whose answer `truth()` computes; `guess` is None or `...` as long as there is none.
+
+    `tolerance` is relative, `record` a file that predictions go to.
+    """
+    return Prediction(question, truth, tolerance, record).guess(guess)

@@ -8,6 +8,7 @@ Each view is versioned JSON.  A listing holds all that linked highlighting needs
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -107,11 +108,16 @@ def place_view(provenance: Provenance, place: Place) -> PlaceView:
 
 def trail_view(trail: Trail) -> TrailView:
     """A trail as data."""
-    steps = tuple((label, _counted(nodes)) for label, nodes in trail.steps.items())
+    steps = steps_shown(trail.steps)
     kernels = tuple(
         KernelTrailView(found.kernel, found.sites, {"tir": found.tir, **dict(found.native)}) for found in trail.kernels
     )
     return TrailView(_names(trail.onnx), steps, kernels)
+
+
+def steps_shown(steps: Mapping[str, tuple[Any, ...]]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """The nodes at each step as brief texts, those alike counted."""
+    return tuple((label, _counted(nodes)) for label, nodes in steps.items())
 
 
 def listing_text(view: ListingView) -> str:

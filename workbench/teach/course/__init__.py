@@ -14,7 +14,7 @@ from typing import Any
 from ...core.errors import WorkbenchError
 from ..exercise import Exercise
 
-LESSONS = ("lesson_05", "lesson_06", "lesson_07", "lesson_08", "lesson_09", "lesson_10", "lesson_11")
+LESSONS = tuple(f"lesson_{number:02}" for number in range(5, 14))
 NOTEBOOKS = {
     "05": "05_te_topi",
     "06": "06_primitives",
@@ -23,6 +23,8 @@ NOTEBOOKS = {
     "09": "09_reductions_rfactor",
     "10": "10_tensorize",
     "11": "11_matmul_to_peak",
+    "12": "12_fusion_and_layout",
+    "13": "13_reading_generated_code",
 }
 """The notebook of each lesson."""
 

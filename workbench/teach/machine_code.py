@@ -1,0 +1,112 @@
+"""The instructions of the statement that a loop program runs most often, for reading and for checks.
+
+code = hot_code(sch)                     # compiled for a processor that is always the same; nothing is run
+print(code)                              # the instructions, each with what it does
+code.multiply_adds, code.lanes, code.spills
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any, Final
+
+from ..driver.open import open_session
+from ..driver.trips import Nest, nests
+from ..schedule.schedule import Schedule
+from .cache_checks import TARGET
+
+_OPERATION: Final = re.compile(r"(?:v?fn?m(?:add|sub)\d*|v?mul|v?add|v?sub)[ps]s$")
+_REGISTER: Final = re.compile(r"%([xyz])mm")
+_BYTES: Final = {"x": 16, "y": 32, "z": 64}
+_SPILL: Final = re.compile(r"# (?:16|32|64)-byte (?:Folded )?(?:Spill|Reload)")
+_PUT_TOGETHER: Final = re.compile(r"vinsert\w+|vunpck\w+|vperm\w+|vshuf\w+|vblend\w+|v?p?gather\w+")
+_SHOWN: Final = 28
+"""Instructions that are printed."""
+_MEANS: Final = (
+    (re.compile(r"vfn?madd\d+[ps]s"), "multiply and add"),
+    (re.compile(r"vmul[ps]s"), "a product"),
+    (re.compile(r"vadd[ps]s"), "a sum"),
+    (re.compile(r"vbroadcastss"), "one number into all lanes"),
+    (_PUT_TOGETHER, "put lanes together"),
+)
+
+
+@dataclass(frozen=True)
+class HotCode:
+    """Instructions of one statement, in the order of the assembly; `spills` are those of the whole function."""
+
+    source: str
+    """The line of the loop program."""
+    lines: tuple[str, ...]
+    spills: int
+    """Vectors that are put on the stack or fetched from there since the registers do not suffice."""
+
+    @property
+    def names(self) -> Counter[str]:
+        """How often each instruction stands there."""
+        return Counter(line.split(maxsplit=1)[0] for line in self.lines)
+
+    @property
+    def multiply_adds(self) -> int:
+        """Fused multiply-adds that stand there."""
+        return sum(count for name, count in self.names.items() if name.startswith("vfmadd"))
+
+    @property
+    def lanes(self) -> int:
+        """Numbers of float32 that its arithmetic works on at once, the least of its instructions; 0: there is none."""
+        found = [_lanes(line) for line in self.lines if _OPERATION.match(line.split(maxsplit=1)[0])]
+        return min(found, default=0)
+
+    @property
+    def gathered(self) -> int:
+        """Instructions that put a vector together from numbers which do not lie side by side."""
+        return sum(count for name, count in self.names.items() if _PUT_TOGETHER.fullmatch(name))
+
+    def __str__(self) -> str:
+        rows = [f"{line.split('#')[0].rstrip():<52}{_meaning(line)}".rstrip() for line in self.lines[:_SHOWN]]
+        more = [f"... {len(self.lines) - _SHOWN} more"] if len(self.lines) > _SHOWN else []
+        return "\n".join([self.source, *(f"    {row}" for row in [*rows, *more])])
+
+    __repr__ = __str__
+
+
+def _lanes(line: str) -> int:
+    name, _, operands = line.partition(" ")
+    if name.endswith("ss"):
+        return 1
+    return max((_BYTES[kind] // 4 for kind in _REGISTER.findall(operands)), default=0)
+
+
+def _meaning(line: str) -> str:
+    """What an instruction does, for those that the lesson speaks of."""
+    name, _, operands = line.split("#")[0].partition(" ")
+    if _SPILL.search(line):
+        return "the stack: registers do not suffice"
+    said = next((means for pattern, means in _MEANS if pattern.fullmatch(name)), "")
+    if re.fullmatch(r"vmov(?:[au]p|s)s", name):
+        said = "store" if operands.rstrip().endswith(")") else "load" if "(" in operands else "copy"
+    lanes = _lanes(line)
+    return f"{said}, {lanes} lanes" if said and lanes > 1 and "lane" not in said else said
+
+
+def _iterations(nest: Nest) -> int:
+    """How often a line is run, those iterations counted that are written out beside each other."""
+    return math.prod(int(getattr(loop.extent, "value", 0)) for loop in nest.loops)
+
+
+def hot_code(program: Any, target: Any = TARGET) -> HotCode:
+    """The instructions of the statement that is run most often in a schedule or a function, compiled for `target`."""
+    func = program.func if isinstance(program, Schedule) else program
+    known = open_session(func, target=target).provenance
+    (name, *_) = known.kernels
+    text = known.text(name, "asm").splitlines()
+    trips = {line: _iterations(nest) for line, nest in nests(known.function(name), name).items()}
+    line = max(trips, key=lambda line: (trips[line], line), default=0)  # the later one is inside of the other
+    spots = [spot for spot in known.native(name, "asm").spots if spot.line == line and spot.how == "line"]
+    found = dict.fromkeys(spot.text_line for spot in spots)
+    lines = tuple(" ".join(text[number - 1].split()) for number in sorted(found))
+    source = known.text(name, "tir").splitlines()[line - 1].strip() if line else ""
+    return HotCode(source, lines, sum(bool(_SPILL.search(row)) for row in text))
