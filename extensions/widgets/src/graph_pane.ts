@@ -17,8 +17,8 @@ function Drawing({ store, at, graph }: { store: WorkbenchStore; at: 0 | 1; graph
   return html`<svg width=${width} height=${height} viewBox=${`${-around} ${-around} ${width} ${height}`}>
     ${graph.frames.map((frame) => html`<g class="wb-frame">
       <rect x=${frame.x} y=${frame.y} width=${frame.width} height=${frame.height} rx="6" />
-      <text x=${frame.x + 8} y=${frame.y + 14} role="button" tabindex="0" onClick=${() => store.open_group(frame.id)}
-        onKeyDown=${onEnter(() => store.open_group(frame.id))}>− ${frame.title}</text></g>`)}
+      <text x=${frame.x + 8} y=${frame.y + 14} role="button" tabindex="0" onClick=${() => store.open_group(store.panes[at].layer, frame.id)}
+        onKeyDown=${onEnter(() => store.open_group(store.panes[at].layer, frame.id))}>− ${frame.title}</text></g>`)}
     ${graph.edges.map((edge) => html`<g class="wb-edge"><path d=${curve(edge.points)} /><path class="wb-tip" d=${tip(edge.points)} />
       <text x=${edge.x} y=${edge.y + 3}>${edge.label}</text></g>`)}
     ${graph.boxes.map((box) => html`<${Box} key=${box.id} store=${store} at=${at} box=${box} graph=${graph} />`)}
@@ -63,7 +63,7 @@ function Box({ store, at, box, graph }: { store: WorkbenchStore; at: 0 | 1; box:
   const share = box.kind === "input" ? 0 : store.share(classes);
   const height = 13;
   const top = box.y - ((box.lines.length - 1) * height) / 2 + 4;
-  const open = () => box.kind === "group" && store.open_group(box.id);
+  const open = () => box.kind === "group" && store.open_group(store.panes[at].layer, box.id);
   const select = () => box.kind !== "input" && void store.select(classes, at);
   const words = box.kind === "group" ? `group ${box.lines.join(" ")}` : box.lines.join(", ");
   return html`<g class=${`wb-box wb-box-${box.kind} ${lit ? "wb-lit" : ""} ${near ? "wb-near" : ""}`} role="button" tabindex="0"

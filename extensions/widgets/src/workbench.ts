@@ -42,7 +42,8 @@ export class WorkbenchStore extends BaseStore {
   readonly steps: PipelineStore;
   selected: Classes = NONE;
   hovered: Classes = NONE;
-  opened: string[] = [];
+  /** The groups that are open, by layer. */
+  private openedIn = new Map<string, string[]>();
   waiting = "";
   private begun = false;
   private texts = new Map<string, Shown>();
@@ -116,7 +117,11 @@ export class WorkbenchStore extends BaseStore {
   }
 
   graph(layer: string): GraphView | undefined {
-    return this.graphs.get(`${layer} ${this.opened.join(" ")}`);
+    return this.graphs.get(`${layer} ${this.opened(layer).join(" ")}`);
+  }
+
+  opened(layer: string): string[] {
+    return this.openedIn.get(layer) ?? [];
   }
 
   private key(layer: string): string {
@@ -162,10 +167,11 @@ export class WorkbenchStore extends BaseStore {
   }
 
   private loadGraph(layer: string): Promise<void> {
-    const key = `${layer} ${this.opened.join(" ")}`;
+    const opened = this.opened(layer);
+    const key = `${layer} ${opened.join(" ")}`;
     if (this.graphs.has(key)) return Promise.resolve();
     return this.once(`graph ${key}`, async () => {
-      const view = (await this.connection.request("graph", { layer, opened: this.opened })).view as GraphView;
+      const view = (await this.connection.request("graph", { layer, opened })).view as GraphView;
       this.set(() => this.graphs.set(key, view));
     });
   }
@@ -415,9 +421,10 @@ export class WorkbenchStore extends BaseStore {
   }
 
   /** Open a group of the graph, or close it. */
-  open_group(id: string): void {
+  open_group(layer: string, id: string): void {
     const inside = (one: string) => one === id || one.startsWith(`${id}.`);
-    this.set(() => (this.opened = this.opened.includes(id) ? this.opened.filter((one) => !inside(one)) : [...this.opened, id]));
+    const opened = this.opened(layer);
+    this.set(() => this.openedIn.set(layer, opened.includes(id) ? opened.filter((one) => !inside(one)) : [...opened, id]));
     this.load();
   }
 
