@@ -21,6 +21,7 @@ from workbench.ui.layers import LayerCommands
 from workbench.ui.lens import LensCommands
 from workbench.ui.pipeline import PipelineCommands
 from workbench.ui.protocol import Answer, argument
+from workbench.ui.reading import ReadingCommands
 from workbench.ui.schedule import ScheduleCommands
 from workbench.ui.screen import Screen
 from workbench.views.layers import LayersModel
@@ -58,6 +59,7 @@ class Workbench(Screen):
         commands = {
             **self._looking.table(),
             **self._branches.table(),
+            **ReadingCommands(lambda: self._model).table(),
             **{f"pipeline.{name}": command for name, command in self._steps.table().items()},
             **{f"schedule.{name}": self._scheduling(name) for name in _SCHEDULING},
             **{f"lens.{name}": self._through_lens(name) for name in _LENS},

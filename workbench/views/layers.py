@@ -12,12 +12,14 @@ from ..analysis.operations import flops
 from ..core.errors import WorkbenchError, nearest
 from ..driver.layers import GLYPHS
 from ..driver.links import Layer
+from ..driver.step_listings import listings_of
 from ..driver.trips import hottest, trips
 from .graph import graph_view
 from .graph_view import GraphView
 from .links import LinkView, link_table, runs
 from .places import PlacesView, PlaceView, place_of, places_of
 from .schema import SCHEMA_VERSION, Chunk, TextView, View
+from .words import WordsView, words_of
 
 if TYPE_CHECKING:
     from ..driver.session import Session
@@ -149,6 +151,13 @@ class LayersModel:
     def text(self, layer: str, kernel: str = "") -> tuple[str, ...]:
         """All lines of a layer."""
         return _lines(self._layer(layer, kernel))
+
+    def words(self, layer: str, kernel: str = "") -> WordsView:
+        """What the words of a layer's text mean, and what folds in it."""
+        listing = None
+        if layer in GRAPHS:
+            listing = listings_of(self.session.step(self._graph_step(layer)))["main"]
+        return words_of(layer, kernel, self.text(layer, kernel), LANGUAGES.get(layer, "python"), listing)
 
     def lines(self, layer: str, kernel: str, start: int, count: int) -> Chunk:
         """Further lines of a layer."""

@@ -4,6 +4,7 @@ import { Lines, PAGE as DIFF_PAGE, Shown as ShownDifference, type Row } from "./
 import { LensStore } from "./lens_store";
 import { Links, NONE, lineCount, meets, type Classes } from "./links";
 import { PipelineStore } from "./pipeline";
+import { Reading } from "./reading";
 import { ScheduleStore } from "./schedule";
 import { BaseStore } from "./store";
 import type { Chunk, ComparedView, GraphView, Host, KernelView, LayerView, LinkView, MeasureView, PaneView, PlaceView, WorkbenchView } from "./types";
@@ -40,6 +41,7 @@ export class WorkbenchStore extends BaseStore {
   /** Where the line that was clicked last comes from. */
   place: PlaceView | null = null;
   readonly steps: PipelineStore;
+  readonly reading = new Reading(this, (op, args, channel) => this.connection.request(op, args, channel));
   selected: Classes = NONE;
   hovered: Classes = NONE;
   /** The groups that are open, by layer. */
@@ -77,6 +79,7 @@ export class WorkbenchStore extends BaseStore {
     this.tables.clear();
     this.asked.clear();
     this.compared.clear();
+    this.reading.clear();
     this.place = null;
     this.kernels = [];
     if (this.view && this.view.branch !== view.branch) this.against = this.view.branch;
@@ -124,7 +127,7 @@ export class WorkbenchStore extends BaseStore {
     return this.openedIn.get(layer) ?? [];
   }
 
-  private key(layer: string): string {
+  key(layer: string): string {
     return OF_THE_MODEL.includes(layer) ? layer : `${layer} ${this.kernel}`;
   }
 
@@ -184,6 +187,7 @@ export class WorkbenchStore extends BaseStore {
       const trips = spread(view.trips);
       const most = trips.reduce((one, other) => Math.max(one, other), 0);
       const { language, call, hidden, hottest } = view;
+      void this.attempt(() => this.reading.load(layer));
       this.set(() => this.texts.set(key, { lines: new Lines(view.text), language, call, hidden, visible: null, trips, most, hottest }));
     });
   }
@@ -331,8 +335,20 @@ export class WorkbenchStore extends BaseStore {
   /** The numbers of the lines that a pane shows; null for all of them. */
   visible(layer: string): number[] | null {
     const shown = this.text(layer);
-    if (!shown || this.everyLine || shown.hidden.length === 0) return null;
-    return (shown.visible ??= others(shown.lines.total, shown.hidden));
+    if (!shown) return null;
+    const base = this.everyLine || shown.hidden.length === 0 ? null : (shown.visible ??= others(shown.lines.total, shown.hidden));
+    return this.reading.without(layer, base, shown.lines.total);
+  }
+
+  /** Fold or open what the line that keys speak of holds. */
+  turnFold(): void {
+    const { layer, mode, active } = this.panes[this.focused];
+    if (mode === "text") this.reading.turnFold(layer, active);
+  }
+
+  /** The whole text of a layer. */
+  async whole(layer: string): Promise<string> {
+    return ((await this.connection.request("whole", { layer, kernel: this.kernel })).view as { text: string }).text;
   }
 
   /** The editor of the kernel's schedule: a screen in the screen, with commands of its own. */

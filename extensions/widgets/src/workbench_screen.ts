@@ -6,6 +6,7 @@ import { PaneView } from "./panes";
 import { Keys, Problem, html, plural } from "./parts";
 import { useStore } from "./store";
 import { Strip } from "./strip";
+import { TipBox } from "./tip";
 import type { LayerView } from "./types";
 import { type WorkbenchStore } from "./workbench";
 
@@ -19,6 +20,8 @@ const KEY_ROWS: [string, string][] = [
   ["e", "edit: the schedule, or the program after the step"],
   ["x a", "run without this step, add a pass after it"],
   ["c s", "only steps that changed the program; one column or two"],
+  ["z", "fold or open what the line holds"],
+  ["Ctrl-F", "find a text in the pane"],
   [".", "every line of assembly and LLVM"],
   ["b", "beside another branch"],
   ["t", "the tile lens of the schedule"],
@@ -56,6 +59,8 @@ export function WorkbenchScreen({ store }: { store: WorkbenchStore }) {
     ArrowRight: () => { if (changing(store)) steps.moveRewrite(1); },
     ArrowUp: () => along(store, -1),
     ArrowDown: () => along(store, 1),
+    z: () => store.turnFold(),
+    "mod+f": () => store.reading.openFind(store.focused),
     "mod+z": () => store.turnBack("undo"),
     "mod+shift+z": () => store.turnBack("redo"),
     "?": () => store.set(() => (store.help = !store.help)),
@@ -68,6 +73,7 @@ export function WorkbenchScreen({ store }: { store: WorkbenchStore }) {
       <${Outline} store=${store} /><${PaneView} store=${store} at=${0} /><${PaneView} store=${store} at=${1} /><${Ladder} store=${store} />
     </div>
     <${Strip} store=${store} />
+    <${TipBox} tips=${store.reading.tips} />
     ${store.help && html`<${Keys} rows=${KEY_ROWS} close=${() => store.set(() => (store.help = false))} />`}
   </div>`;
 }
