@@ -27,6 +27,7 @@ class LayerCommands:
             "lines": self._lines,
             "links": self._links,
             "graph": self._graph,
+            "calls": self._calls,
             "place": self._place,
             "places": self._places,
         }
@@ -52,7 +53,10 @@ class LayerCommands:
 
     def _graph(self, args: dict[str, Any]) -> Answer:
         opened = tuple(str(one) for one in argument(args, "opened", list, [])[:_OPENED_LIMIT])
-        return Answer("", self._shown().graph(argument(args, "layer", str), opened))
+        return Answer("", self._shown().graph(argument(args, "layer", str), opened, argument(args, "step", str, "")))
+
+    def _calls(self, args: dict[str, Any]) -> Answer:
+        return Answer("", self._shown().calls(argument(args, "layer", str), argument(args, "step", str, "")))
 
     def _place(self, args: dict[str, Any]) -> Answer:
         layer, kernel, line = argument(args, "layer", str), argument(args, "kernel", str), argument(args, "line", int)

@@ -67,6 +67,7 @@ class Workbench(Screen):
             "select": self._select,
             "measure": self._measure,
             "take_back": self._take_back,
+            "set_attribute": self._set_attribute,
         }
         followed = {name: self._following(command) for name, command in commands.items()}
         super().__init__(
@@ -263,4 +264,11 @@ class Workbench(Screen):
         self._moved.discard(kernel)
         if schedule.fingerprint() != before:
             self._take_over(kernel, schedule, f"sch.leave_out({step})")
+        return Answer("")
+
+    def _set_attribute(self, args: dict[str, Any]) -> Answer:
+        """Change an attribute of a call of a graph; what follows is computed anew."""
+        texts = [argument(args, name, str) for name in ("layer", "step", "place")]
+        number, name, text = argument(args, "number", int), argument(args, "name", str), argument(args, "text", str)
+        self._go(*self._model.with_attribute(*texts, number, name, text[:1000]))
         return Answer("")

@@ -1,6 +1,7 @@
 // The state of the screen: what its two panes show, what is selected, what has been fetched.
 import { add, type Compared } from "./compare";
 import { Lines, PAGE as DIFF_PAGE, Shown as ShownDifference, type Row } from "./diff";
+import { GraphTools, type CallView } from "./graph_tools";
 import { LensStore } from "./lens_store";
 import { Links, NONE, lineCount, meets, type Classes } from "./links";
 import { PipelineStore } from "./pipeline";
@@ -42,6 +43,7 @@ export class WorkbenchStore extends BaseStore {
   place: PlaceView | null = null;
   readonly steps: PipelineStore;
   readonly reading = new Reading(this, (op, args, channel) => this.connection.request(op, args, channel));
+  readonly tools = new GraphTools(this, (op, args, channel) => this.connection.request(op, args, channel));
   selected: Classes = NONE;
   hovered: Classes = NONE;
   /** The groups that are open, by layer. */
@@ -80,6 +82,7 @@ export class WorkbenchStore extends BaseStore {
     this.asked.clear();
     this.compared.clear();
     this.reading.clear();
+    this.tools.clear();
     this.place = null;
     this.kernels = [];
     if (this.view && this.view.branch !== view.branch) this.against = this.view.branch;
@@ -120,11 +123,11 @@ export class WorkbenchStore extends BaseStore {
   }
 
   graph(layer: string): GraphView | undefined {
-    return this.graphs.get(`${layer} ${this.opened(layer).join(" ")}`);
+    return this.graphs.get(`${this.tools.key(layer)} ${this.opened(layer).join(" ")}`);
   }
 
   opened(layer: string): string[] {
-    return this.openedIn.get(layer) ?? [];
+    return this.openedIn.get(this.tools.key(layer)) ?? [];
   }
 
   key(layer: string): string {
@@ -171,12 +174,57 @@ export class WorkbenchStore extends BaseStore {
 
   private loadGraph(layer: string): Promise<void> {
     const opened = this.opened(layer);
-    const key = `${layer} ${opened.join(" ")}`;
+    const [step, drawn] = [this.tools.step(layer), this.tools.key(layer)];
+    const key = `${drawn} ${opened.join(" ")}`;
     if (this.graphs.has(key)) return Promise.resolve();
     return this.once(`graph ${key}`, async () => {
-      const view = (await this.connection.request("graph", { layer, opened })).view as GraphView;
-      this.set(() => this.graphs.set(key, view));
+      const view = (await this.connection.request("graph", { layer, opened, step }, `graph ${layer}`)).view as GraphView;
+      this.set(() => { this.graphs.set(key, view); this.openedBefore.set(drawn, opened); });
+      await this.tools.load(layer);
     });
+  }
+
+  /** What was open in the graph that is drawn while another layout is on its way. */
+  private openedBefore = new Map<string, string[]>();
+
+  /** Leave the graph as it is drawn: forget the layout that is on its way. */
+  cancelLayout(layer: string): void {
+    const drawn = this.tools.key(layer);
+    this.connection.cancel(`graph ${layer}`);
+    this.set(() => { this.openedIn.set(drawn, this.openedBefore.get(drawn) ?? []); this.acted++; });
+  }
+
+  reload(): void {
+    this.load();
+  }
+
+  /** Zoom so that the whole graph of a pane is in sight. */
+  fit(at: 0 | 1, inside: Element): void {
+    const box = inside.closest(".wb-pane")?.querySelector(".wb-graph");
+    const { graph } = this.tools.latest(this.panes[at].layer);
+    if (box && graph) this.tools.zoomTo(at, Math.min((box.clientWidth - 16) / (graph.width + 12), (box.clientHeight - 16) / (graph.height + 12), 1));
+  }
+
+  /** Change an attribute of a call of a graph. */
+  setAttribute = (call: CallView, name: string, text: string): Promise<void> => this.attempt(async () => {
+    const chosen = this.tools.chosen;
+    if (!chosen || this.changing) return;
+    const args = { layer: chosen.layer, step: chosen.step, place: call.place, number: call.number, name, text };
+    this.set(() => (this.changing = true));
+    await this.connection.request("set_attribute", args, "change").finally(() => this.set(() => (this.changing = false)));
+    await this.open();
+  });
+
+  /** Seconds of one run of the model that parts of it take, of kernels that were measured. */
+  secondsOf(classes: Classes): number {
+    let sum = 0;
+    for (const kernel of this.kernels) {
+      const measured = this.time(kernel.name);
+      if (!measured || kernel.classes.length === 0) continue;
+      const held = kernel.classes.filter((one) => classes.has(one)).length;
+      sum += (measured.seconds * kernel.calls * held) / kernel.classes.length;
+    }
+    return sum;
   }
 
   private loadText(layer: string): Promise<void> {
@@ -440,7 +488,7 @@ export class WorkbenchStore extends BaseStore {
   open_group(layer: string, id: string): void {
     const inside = (one: string) => one === id || one.startsWith(`${id}.`);
     const opened = this.opened(layer);
-    this.set(() => this.openedIn.set(layer, opened.includes(id) ? opened.filter((one) => !inside(one)) : [...opened, id]));
+    this.set(() => this.openedIn.set(this.tools.key(layer), opened.includes(id) ? opened.filter((one) => !inside(one)) : [...opened, id]));
     this.load();
   }
 
