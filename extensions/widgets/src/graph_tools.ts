@@ -25,6 +25,7 @@ export class GraphTools {
   chosen: { layer: string; step: string; id: string } | null = null;
   /** A layout is on its way: the drawing of before stays until it is here. */
   private drawn = new Map<string, GraphView>();
+  private openDrawn = new Map<string, string[]>();
   private calls = new Map<string, CallView[]>();
   private tests = new Map<string, Test[] | string>();
 
@@ -65,8 +66,16 @@ export class GraphTools {
   /** The graph to draw: the one asked for, else the one before it. */
   latest(layer: string): { graph: GraphView | undefined; waiting: boolean } {
     const now = this.store.graph(layer);
-    if (now) this.drawn.set(layer, now);
+    if (now) {
+      this.drawn.set(layer, now);
+      this.openDrawn.set(layer, this.store.opened(layer));
+    }
     return { graph: now ?? this.drawn.get(layer), waiting: !now };
+  }
+
+  /** The groups that are open in the drawing that is shown. */
+  openInDrawn(layer: string): string[] {
+    return this.openDrawn.get(layer) ?? [];
   }
 
   callsIn(layer: string, id: string): CallView[] {

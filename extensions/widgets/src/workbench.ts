@@ -179,19 +179,15 @@ export class WorkbenchStore extends BaseStore {
     if (this.graphs.has(key)) return Promise.resolve();
     return this.once(`graph ${key}`, async () => {
       const view = (await this.connection.request("graph", { layer, opened, step }, `graph ${layer}`)).view as GraphView;
-      this.set(() => { this.graphs.set(key, view); this.openedBefore.set(drawn, opened); });
+      this.set(() => this.graphs.set(key, view));
       await this.tools.load(layer);
     });
   }
 
-  /** What was open in the graph that is drawn while another layout is on its way. */
-  private openedBefore = new Map<string, string[]>();
-
   /** Leave the graph as it is drawn: forget the layout that is on its way. */
   cancelLayout(layer: string): void {
-    const drawn = this.tools.key(layer);
     this.connection.cancel(`graph ${layer}`);
-    this.set(() => { this.openedIn.set(drawn, this.openedBefore.get(drawn) ?? []); this.acted++; });
+    this.set(() => { this.openedIn.set(this.tools.key(layer), this.tools.openInDrawn(layer)); this.acted++; });
   }
 
   reload(): void {
