@@ -5,11 +5,14 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Playwright, sync_playwright
 
+import workbench as wb
 from tests.browser.harness import Harness
+from tests.browser.shown import Shown, opened
 
 HERE = Path(__file__).parent
 HOW_TO_INSTALL = "the browser tests need Chromium: apt-get install -y --no-install-recommends chromium"
@@ -52,3 +55,16 @@ def harness(context: BrowserContext) -> Iterator[Harness]:
     yield harness
     assert harness.foreign == [], "the page asked for something elsewhere"
     assert harness.errors == []
+
+
+@pytest.fixture(scope="session")
+def efficientnet() -> Any:
+    """EfficientNet-lite0, opened once: sessions are values, and what one test computes the next one finds."""
+    return wb.open(str(HERE.parents[1] / "notebooks" / "data" / "efficientnet_lite0.onnx"))
+
+
+@pytest.fixture(scope="module")
+def shown(browser: Browser, efficientnet: Any) -> Iterator[Shown]:
+    """The screen on EfficientNet-lite0, one for all tests of a file."""
+    with opened(browser, efficientnet) as shown:
+        yield shown

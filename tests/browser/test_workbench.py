@@ -82,7 +82,7 @@ def test_a_line_of_assembly_leads_up_to_its_node(harness: Harness) -> None:
 
 def test_hovering_asks_nobody(harness: Harness) -> None:
     opened(harness)
-    harness.wait_until(lambda: "links" in harness.operations(), "the link table is here")
+    harness.wait_until(lambda: {"links", "words", "calls"} <= {*harness.operations()}, "all tables are here")
     asked = len(harness.asked)
     row = pane(harness, "B").locator(".wb-text-row").nth(8)
     row.hover()

@@ -28,6 +28,7 @@ class LayerCommands:
             "links": self._links,
             "graph": self._graph,
             "formulas": self._formulas,
+            "calls": self._calls,
             "place": self._place,
             "places": self._places,
         }
@@ -53,7 +54,10 @@ class LayerCommands:
 
     def _graph(self, args: dict[str, Any]) -> Answer:
         opened = tuple(str(one) for one in argument(args, "opened", list, [])[:_OPENED_LIMIT])
-        return Answer("", self._shown().graph(argument(args, "layer", str), opened))
+        return Answer("", self._shown().graph(argument(args, "layer", str), opened, argument(args, "step", str, "")))
+
+    def _calls(self, args: dict[str, Any]) -> Answer:
+        return Answer("", self._shown().calls(argument(args, "layer", str), argument(args, "step", str, "")))
 
     def _formulas(self, args: dict[str, Any]) -> Answer:
         return Answer("", self._shown().formulas(argument(args, "kernel", str)))

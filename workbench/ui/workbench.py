@@ -25,6 +25,7 @@ from workbench.ui.lens import LensCommands
 from workbench.ui.native import NativeCommands
 from workbench.ui.pipeline import PipelineCommands
 from workbench.ui.protocol import Answer, argument
+from workbench.ui.reading import ReadingCommands
 from workbench.ui.schedule import ScheduleCommands
 from workbench.ui.screen import Screen
 from workbench.views.layers import LayersModel
@@ -68,6 +69,7 @@ class Workbench(Screen):
             **self._branches.table(),
             **self.checks.table(),
             **NativeCommands(lambda: self._model.session).table(),
+            **ReadingCommands(lambda: self._model).table(),
             **{f"pipeline.{name}": command for name, command in self._steps.table().items()},
             **{f"schedule.{name}": self._scheduling(name) for name in _SCHEDULING},
             **{f"lens.{name}": self._through_lens(name) for name in _LENS},
@@ -75,6 +77,7 @@ class Workbench(Screen):
             "select": self._select,
             "measure": self._measure,
             "take_back": self._take_back,
+            "set_attribute": self._set_attribute,
         }
         followed = {name: self._following(command) for name, command in commands.items()}
         super().__init__(
@@ -277,4 +280,11 @@ class Workbench(Screen):
         self._moved.discard(kernel)
         if schedule.fingerprint() != before:
             self._take_over(kernel, schedule, f"sch.leave_out({step})")
+        return Answer("")
+
+    def _set_attribute(self, args: dict[str, Any]) -> Answer:
+        """Change an attribute of a call of a graph; what follows is computed anew."""
+        texts = [argument(args, name, str) for name in ("layer", "step", "place")]
+        number, name, text = argument(args, "number", int), argument(args, "name", str), argument(args, "text", str)
+        self._go(*self._model.with_attribute(*texts, number, name, text[:1000]))
         return Answer("")

@@ -21,6 +21,7 @@ from ..core.arguments import items
 from ..core.errors import WorkbenchError, nearest
 from ..relay.ir import expr as r
 from ..relay.ir.operator import Fusion, Operator
+from .graph_calls import changed_in
 from .graph_groups import MOST, Box, boxes_of, operands, operators
 from .graph_view import GraphView, view_of
 
@@ -160,9 +161,14 @@ def graph_svg(function: r.Function, title: str = "main", opened: Iterable[str] =
 
 
 def graph_view(
-    function: r.Function, opened: Sequence[str] = (), classes: Mapping[int, Iterable[int]] | None = None
+    function: r.Function,
+    opened: Sequence[str] = (),
+    classes: Mapping[int, Iterable[int]] | None = None,
+    changed: frozenset[int] = frozenset(),
 ) -> GraphView:
     """The graph laid out, as data; `classes` are those of its expressions (`driver.links`), by identity.
+
+    `changed`: the identities of calls that are to be marked.
 
     Raises `WorkbenchError` E-VIEW-GRAPHVIZ where no Graphviz answers.
     """
@@ -177,7 +183,8 @@ def graph_view(
     for box in visible:
         held[box.id] = {number for node in box.nodes for number in (classes or {}).get(id(node), ())}
     groups = {box.id for box in visible if box.children}
-    return view_of(json.loads(laid), held, groups)
+    marked = {box.id: changed_in(box, changed) for box in visible} if changed else {}
+    return view_of(json.loads(laid), held, groups, marked)
 
 
 def render(source: str) -> str | None:

@@ -26,6 +26,8 @@ class GraphBox(View):
     height: float
     classes: tuple[int, ...] = ()
     """Which parts of the model it holds (`driver.links`)."""
+    changed: int = 0
+    """How many of its calls the step made or altered, where the graph is that of a step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,9 @@ class GraphEdge(View):
     label: str
     x: float
     y: float
+    source: str = ""
+    """The ids of the boxes at its ends."""
+    target: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +65,10 @@ class GraphView(View):
     version: int = SCHEMA_VERSION
 
 
-def view_of(laid: Mapping[str, Any], classes: Mapping[str, Set[int]], groups: Collection[str]) -> GraphView:
-    """The graph that Graphviz laid out (`-Tjson0`); `classes` and `groups` by the ids of boxes."""
+def view_of(
+    laid: Mapping[str, Any], classes: Mapping[str, Set[int]], groups: Collection[str], changed: Mapping[str, int]
+) -> GraphView:
+    """The graph that Graphviz laid out (`-Tjson0`); `classes`, `groups` and `changed` by the ids of boxes."""
     _, _, width, height = _numbers(laid["bb"])
     boxes: list[GraphBox] = []
     frames: list[GraphFrame] = []
@@ -73,15 +80,22 @@ def view_of(laid: Mapping[str, Any], classes: Mapping[str, Set[int]], groups: Co
             frames.append(GraphFrame(name[8:], title, left, height - high, right - left, high - low))
         elif "pos" in item:
             x, y = _numbers(item["pos"])
-            own = name[1:] if name[0] == "n" else name
+            own = _own(name)
             kind = "input" if name[0] in "pi" else "group" if own in groups else "call"
             size = float(item["width"]) * _INCH, float(item["height"]) * _INCH
             held = tuple(sorted(classes.get(own, ()))) if name[0] == "n" else ()
-            boxes.append(GraphBox(own, kind, _lines(item.get("label", "")), x, round(height - y, 2), *size, held))
-    return GraphView(width, height, tuple(boxes), tuple(frames), tuple(_edge(e, height) for e in laid.get("edges", ())))
+            boxes.append(GraphBox(own, kind, _lines(item.get("label", "")), x, round(height - y, 2), *size, held, changed.get(own, 0)))
+    names = {item["_gvid"]: _own(str(item["name"])) for item in laid.get("objects", ())}
+    edges = tuple(_edge(item, height, names) for item in laid.get("edges", ()))
+    return GraphView(width, height, tuple(boxes), tuple(frames), edges)
 
 
-def _edge(item: Mapping[str, Any], height: float) -> GraphEdge:
+def _own(name: str) -> str:
+    """The id of a box by its name in DOT."""
+    return name[1:] if name[0] == "n" else name
+
+
+def _edge(item: Mapping[str, Any], height: float, names: Mapping[int, str]) -> GraphEdge:
     spots = str(item["pos"]).split(" ")
     ends = [_numbers(spot[2:]) for spot in spots if spot.startswith("e,")]
     points = [_numbers(spot) for spot in spots if not spot.startswith(("e,", "s,"))]
@@ -89,7 +103,8 @@ def _edge(item: Mapping[str, Any], height: float) -> GraphEdge:
         points += [ends[0]] * 3
     x, y = _numbers(item["lp"]) if "lp" in item else (0.0, height)
     turned = tuple((spot[0], round(height - spot[1], 2)) for spot in points)
-    return GraphEdge(turned, str(item.get("label", "")).strip(), x, round(height - y, 2))
+    ends_at = names.get(item.get("tail", -1), ""), names.get(item.get("head", -1), "")
+    return GraphEdge(turned, str(item.get("label", "")).strip(), x, round(height - y, 2), *ends_at)
 
 
 def _lines(label: Any) -> tuple[str, ...]:

@@ -12,15 +12,19 @@ from ..analysis.operations import flops
 from ..core.errors import WorkbenchError, nearest
 from ..driver.layers import GLYPHS
 from ..driver.links import Layer
+from ..driver.step_listings import listings_of
 from ..driver.trips import hottest, trips
 from .formulas import FormulasView, formulas_of
 from .graph import graph_view
+from .graph_calls import CallsView, calls_of, changed_calls, with_attribute
 from .graph_view import GraphView
 from .links import LinkView, link_table, runs
 from .places import PlacesView, PlaceView, place_of, places_of
 from .schema import SCHEMA_VERSION, Chunk, TextView, View
+from .words import WordsView, words_of
 
 if TYPE_CHECKING:
+    from ..driver.history import Step
     from ..driver.session import Session
 
 LANGUAGES: Final = {"llvm": "llvm", "asm": "asm", "onnx": "text"}
@@ -57,6 +61,8 @@ class KernelView(View):
     """Its part of the arithmetic of all kernels, 0 to 1."""
     classes: tuple[int, ...] = ()
     """Which parts of the model it carries out, in all its calls (`driver.links`)."""
+    calls: int = 1
+    """How often one run of the model calls it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,12 +122,14 @@ class LayersModel:
             module = self.session.step(self.session.plan.kernel_step()).stage.module
             links = self.session.provenance.links
             held: dict[str, set[int]] = {}
+            times: dict[str, int] = {}
             for site in links.sites:
+                times[site.kernel] = times.get(site.kernel, 0) + 1
                 held.setdefault(site.kernel, set()).update(links.at(site.number))
             work = {name: _operations(module[name]) for name in self.session.kernels}
             total = sum(work.values()) or 1
             found = [
-                KernelView(name, count, count / total, tuple(sorted(held.get(name, ()))))
+                KernelView(name, count, count / total, tuple(sorted(held.get(name, ()))), times.get(name, 1))
                 for name, count in work.items()
             ]
             self._kernels.extend(sorted(found, key=lambda kernel: -kernel.operations))
@@ -151,6 +159,13 @@ class LayersModel:
         """All lines of a layer."""
         return _lines(self._layer(layer, kernel))
 
+    def words(self, layer: str, kernel: str = "") -> WordsView:
+        """What the words of a layer's text mean, and what folds in it."""
+        listing = None
+        if layer in GRAPHS:
+            listing = listings_of(self.session.step(self._graph_step(layer)))["main"]
+        return words_of(layer, kernel, self.text(layer, kernel), LANGUAGES.get(layer, "python"), listing)
+
     def lines(self, layer: str, kernel: str, start: int, count: int) -> Chunk:
         """Further lines of a layer."""
         return Chunk(start, self.text(layer, kernel)[start : start + count])
@@ -159,12 +174,42 @@ class LayersModel:
         """What links the lines of all layers, for one kernel."""
         return link_table(self.session.provenance.links, kernel)
 
-    def graph(self, layer: str, opened: tuple[str, ...] = ()) -> GraphView:
-        """The imported or the fused graph, laid out, with the classes of its boxes."""
+    def graph(self, layer: str, opened: tuple[str, ...] = (), step: str = "") -> GraphView:
+        """The imported or the fused graph, laid out, with the classes of its boxes.
+
+        With the label of a graph step: the graph after it, with what it changed marked.
+        """
         self._require(layer, [name for name in self.names() if name in GRAPHS])
-        step = self._graph_step(layer)
-        main = self.session.step(step).stage.module["main"]
-        return graph_view(main, opened, self.session.provenance.links.of_graph(step))
+        label = step or self._graph_step(layer)
+        found = self._relay_step(label)
+        main = found.stage.module["main"]
+        changed: frozenset[int] = frozenset()
+        if step and found.previous is not None and found.changed:
+            changed = changed_calls(found.previous.stage.module["main"], main, found.origins)
+        return graph_view(main, opened, self.session.provenance.links.of_graph(label), changed)
+
+    def calls(self, layer: str, step: str = "") -> CallsView:
+        """The calls of the same graph."""
+        label = step or self._graph_step(layer)
+        return CallsView(layer, step, tuple(calls_of(self._relay_step(label).stage.module["main"])))
+
+    def with_attribute(self, layer: str, step: str, place: str, number: int, name: str, text: str) -> tuple[Session, str]:
+        """The session with one attribute of one call changed after a graph step, and the same in Python."""
+        label = step or self._graph_step(layer)
+        main = with_attribute(self._relay_step(label).stage.module["main"], place, number, name, text)
+        made = self.session.edit(relay={"main": main}, at=label)
+        return made, f"s = s[{label!r}].edit({{'main': ...}})  # {name}={text}"
+
+    def _relay_step(self, label: str) -> Step:
+        labels = [
+            name for name, one in zip(self.session.labels, self.session.actions, strict=True) if one.level == "relay"
+        ]
+        if label not in labels:
+            raise WorkbenchError(
+                "E-STEP-UNKNOWN", f"there is no graph step {label[:40]!r}", expected=", ".join(labels),
+                fix=nearest(label, labels),
+            )  # fmt: skip
+        return self.session.step(label)
 
     def formulas(self, kernel: str) -> FormulasView:
         """The stages of a kernel before it is scheduled."""

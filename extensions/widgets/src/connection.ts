@@ -42,6 +42,12 @@ export class Connection {
     });
   }
 
+  /** Forget what was asked on a channel. */
+  cancel(channel: string): void {
+    this.overtake(channel);
+    if (this.pending.size === 0) this.onBusy(false);
+  }
+
   private overtake(channel: string): void {
     for (const [id, waiting] of this.pending) {
       if (waiting.channel !== channel) continue;

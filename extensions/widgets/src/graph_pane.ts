@@ -1,27 +1,76 @@
 // A graph where Graphviz laid it out: boxes that select, groups that open.
+import { GraphBar } from "./graph_parts";
+import { short } from "./graph_tools";
 import { NONE, meets, type Classes } from "./links";
 import { html } from "./parts";
+import { beside } from "./tip";
 import type { GraphBox, GraphView } from "./types";
 import type { WorkbenchStore } from "./workbench";
 
 export function GraphPane({ store, at }: { store: WorkbenchStore; at: 0 | 1 }) {
-  const graph = store.graph(store.panes[at].layer);
+  const { layer } = store.panes[at];
+  const { graph, waiting } = store.tools.latest(layer);
   if (!graph) return html`<div class="wb-wait">…</div>`;
-  return html`<div class="wb-graph" role="group" aria-label="Graph" tabindex="0"
-    onFocus=${() => store.focused !== at && store.set(() => (store.focused = at))}><${Drawing} store=${store} at=${at} graph=${graph} /></div>`;
+  const found = store.tools.found(layer, at, graph);
+  return html`<${GraphBar} store=${store} at=${at} graph=${graph} found=${found} />
+    ${waiting && html`<div class="wb-find" role="status">Laying the graph out … <button class="wb-button" onClick=${() => store.cancelLayout(layer)}>Cancel</button></div>`}
+    <div class=${`wb-graph ${waiting ? "wb-old" : ""}`} role="group" aria-label="Graph" tabindex="0" onWheel=${(event: WheelEvent) => wheel(store, at, event)}
+    onMouseDown=${drag} onFocus=${() => store.focused !== at && store.set(() => (store.focused = at))}><${Drawing} store=${store} at=${at} graph=${graph} found=${found} /></div>`;
 }
 
-function Drawing({ store, at, graph }: { store: WorkbenchStore; at: 0 | 1; graph: GraphView }) {
+/** Ctrl and the wheel: larger or smaller, what is under the pointer staying there. */
+function wheel(store: WorkbenchStore, at: 0 | 1, event: WheelEvent): void {
+  if (!event.ctrlKey && !event.metaKey) return;
+  event.preventDefault();
+  const box = event.currentTarget as HTMLElement;
+  const [x, y] = [event.clientX - box.getBoundingClientRect().left, event.clientY - box.getBoundingClientRect().top];
+  const before = store.tools.zoom[at];
+  store.tools.zoomTo(at, before * Math.exp(-event.deltaY / 400));
+  const factor = store.tools.zoom[at] / before;
+  requestAnimationFrame(() => {
+    box.scrollLeft = (box.scrollLeft + x) * factor - x;
+    box.scrollTop = (box.scrollTop + y) * factor - y;
+  });
+}
+
+/** The background is taken along with the pointer. */
+function drag(event: MouseEvent): void {
+  const box = event.currentTarget as HTMLElement;
+  if (event.button !== 0 || (event.target as Element).closest(".wb-box, [role=button]")) return;
+  const [left, top] = [box.scrollLeft + event.clientX, box.scrollTop + event.clientY];
+  const move = (now: MouseEvent) => { box.scrollLeft = left - now.clientX; box.scrollTop = top - now.clientY; };
+  const stop = () => { removeEventListener("mousemove", move); removeEventListener("mouseup", stop); };
+  addEventListener("mousemove", move);
+  addEventListener("mouseup", stop);
+}
+
+interface Shape { store: WorkbenchStore; at: 0 | 1; graph: GraphView; found: Map<string, number> | string }
+interface Look { near: string; hits: number; value: number; most: number }
+
+function Drawing({ store, at, graph, found }: Shape) {
+  const { layer } = store.panes[at];
+  const tools = store.tools;
   const around = 6;
   const [width, height] = [graph.width + 2 * around, graph.height + 2 * around];
-  return html`<svg width=${width} height=${height} viewBox=${`${-around} ${-around} ${width} ${height}`}>
+  const zoom = tools.zoom[at];
+  const centre = tools.centre(layer, graph, store.selected);
+  const { before, after } = tools.around(graph, centre);
+  const lit = (edge: GraphView["edges"][0]) => (centre.has(edge.target) || before.has(edge.target)) && before.has(edge.source) ? "wb-edge-in"
+    : (centre.has(edge.source) || after.has(edge.source)) && after.has(edge.target) ? "wb-edge-out" : "";
+  const values = new Map(graph.boxes.map((box) => [box.id, tools.value(box, layer)]));
+  const most = Math.max(1e-12, ...values.values());
+  const look = (box: GraphBox): Look => ({
+    near: before.has(box.id) ? "wb-feeds" : after.has(box.id) ? "wb-fed" : "", hits: typeof found === "string" ? 0 : found.get(box.id) ?? 0,
+    value: values.get(box.id) ?? 0, most,
+  });
+  return html`<svg width=${width * zoom} height=${height * zoom} viewBox=${`${-around} ${-around} ${width} ${height}`}>
     ${graph.frames.map((frame) => html`<g class="wb-frame">
       <rect x=${frame.x} y=${frame.y} width=${frame.width} height=${frame.height} rx="6" />
-      <text x=${frame.x + 8} y=${frame.y + 14} role="button" tabindex="0" onClick=${() => store.open_group(frame.id)}
-        onKeyDown=${onEnter(() => store.open_group(frame.id))}>− ${frame.title}</text></g>`)}
-    ${graph.edges.map((edge) => html`<g class="wb-edge"><path d=${curve(edge.points)} /><path class="wb-tip" d=${tip(edge.points)} />
+      <text x=${frame.x + 8} y=${frame.y + 14} role="button" tabindex="0" onClick=${() => store.open_group(layer, frame.id)}
+        onKeyDown=${onEnter(() => store.open_group(layer, frame.id))}>− ${frame.title}</text></g>`)}
+    ${graph.edges.map((edge) => html`<g class=${`wb-edge ${lit(edge)}`}><path d=${curve(edge.points)} /><path class="wb-tip" d=${tip(edge.points)} />
       <text x=${edge.x} y=${edge.y + 3}>${edge.label}</text></g>`)}
-    ${graph.boxes.map((box) => html`<${Box} key=${box.id} store=${store} at=${at} box=${box} graph=${graph} />`)}
+    ${graph.boxes.map((box) => html`<${Box} key=${box.id} store=${store} at=${at} box=${box} look=${look(box)} />`)}
   </svg>`;
 }
 
@@ -52,28 +101,52 @@ function onEnter(work: () => void) {
   };
 }
 
-function percent(share: number): string {
-  return `${(100 * share).toFixed(share < 0.1 ? 1 : 0)} %`;
-}
-
-function Box({ store, at, box, graph }: { store: WorkbenchStore; at: 0 | 1; box: GraphBox; graph: GraphView }) {
+function Box({ store, at, box, look }: { store: WorkbenchStore; at: 0 | 1; box: GraphBox; look: Look }) {
+  const tools = store.tools;
+  const { layer } = store.panes[at];
   const classes: Classes = new Set(box.classes);
   const lit = meets(classes, store.selected);
   const near = meets(classes, store.hovered);
-  const share = box.kind === "input" ? 0 : store.share(classes);
+  const number = look.value > 0 ? tools.told(look.value) : "";
   const height = 13;
   const top = box.y - ((box.lines.length - 1) * height) / 2 + 4;
-  const open = () => box.kind === "group" && store.open_group(box.id);
-  const select = () => box.kind !== "input" && void store.select(classes, at);
+  const open = () => box.kind === "group" && store.open_group(layer, box.id);
+  const select = () => {
+    tools.chosen = { layer, step: tools.step(layer), id: box.id };
+    if (box.kind !== "input") void store.select(classes, at);
+  };
   const words = box.kind === "group" ? `group ${box.lines.join(" ")}` : box.lines.join(", ");
-  return html`<g class=${`wb-box wb-box-${box.kind} ${lit ? "wb-lit" : ""} ${near ? "wb-near" : ""}`} role="button" tabindex="0"
-      aria-label=${share > 0 ? `${words}, ${percent(share)} of the arithmetic` : words} aria-pressed=${lit} onClick=${select} onDblClick=${open}
+  const told = [words, look.value > 0 ? told_as(store, number) : "", look.hits ? "found" : "", box.changed ? `${box.changed} changed` : ""];
+  const point = (event: MouseEvent) => {
+    tools.over = `${layer} ${box.id}`;
+    store.hover(classes);
+    const calls = tools.callsIn(layer, box.id);
+    if (calls.length) store.reading.tips.show({ ...beside(event.currentTarget as Element, event.clientX, event.clientY), title: box.lines.join(", "), lines: facts(calls) });
+  };
+  const leave = () => { tools.over = ""; store.set(() => (store.hovered = NONE)); store.reading.tips.show(null); };
+  return html`<g class=${`wb-box wb-box-${box.kind} ${lit ? "wb-lit" : ""} ${near ? "wb-near" : ""} ${look.near} ${look.hits ? "wb-hit-box" : ""} ${box.changed ? "wb-changed-box" : ""}`}
+      role="button" tabindex="0" data-box=${box.id} aria-label=${told.filter(Boolean).join(", ")} aria-pressed=${lit} onClick=${select} onDblClick=${open}
       onKeyDown=${(event: KeyboardEvent) => (event.key === "o" ? (event.stopPropagation(), open()) : onEnter(select)(event))}
-      onMouseEnter=${() => store.hover(classes)} onMouseLeave=${() => store.hover(NONE)}>
+      onMouseEnter=${point} onMouseLeave=${leave}>
     <rect x=${box.x - box.width / 2} y=${box.y - box.height / 2} width=${box.width} height=${box.height}
       rx=${box.kind === "input" ? box.height / 2 : 6} />
-    ${share > 0 && html`<rect class="wb-share" x=${box.x - box.width / 2} y=${box.y + box.height / 2 - 4} height="4" rx="2"
-      width=${Math.max(1, (box.width * share) / store.mostShare(graph))}><title>${percent(share)} of the arithmetic</title></rect>`}
+    ${look.value > 0 && html`<rect class="wb-share" x=${box.x - box.width / 2} y=${box.y + box.height / 2 - 4} height="4" rx="2"
+      width=${Math.max(1, (box.width * look.value) / look.most)}><title>${told_as(store, number)}</title></rect>`}
     ${box.lines.map((line, i) => html`<text x=${box.x} y=${top + i * height}>${line}</text>`)}
+    ${number && html`<text class="wb-number" x=${box.x + box.width / 2 - 3} y=${box.y - box.height / 2 + 8}>${number}</text>`}
   </g>`;
+}
+
+function told_as(store: WorkbenchStore, number: string): string {
+  const what = { share: "of the arithmetic", flops: "operations", bytes: "written", time: "measured", none: "" }[store.tools.overlay];
+  return `${number} ${what}`;
+}
+
+/** What is told of a box: the shape of its result, its operators with what they mean, its work. */
+function facts(calls: ReturnType<WorkbenchStore["tools"]["callsIn"]>): string[] {
+  const last = calls.at(-1)!;
+  const work = calls.reduce((sum, call) => sum + Number(call.facts["flops"] ?? 0), 0);
+  const shape = `${last.facts["shape"] ?? "?"} ${last.facts["dtype"] ?? ""}, ${short(Number(last.facts["out"] ?? 0))}B; ${short(work)} operations`;
+  const kinds = new Map(calls.map((call) => [call.op, call.doc]));
+  return [shape, ...[...kinds].slice(0, 4).map(([op, doc]) => `${op}: ${doc}`), kinds.size > 4 ? "…" : ""];
 }

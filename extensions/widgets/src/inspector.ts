@@ -1,4 +1,5 @@
 // The ladder of what is selected, layer by layer.
+import { Calls } from "./graph_parts";
 import { html, plural } from "./parts";
 import type { PlaceView } from "./types";
 import type { WorkbenchStore } from "./workbench";
@@ -15,6 +16,7 @@ export function Ladder({ store }: { store: WorkbenchStore }) {
         return html`<dt><button class="wb-link" disabled=${lit === 0} onClick=${() => store.show(layer.name, true)}>${layer.title}</button></dt>
           <dd>${lit === 0 ? "no line" : told(store, layer.name, lit)}</dd>`;
       })}</dl>`}
+    <${Calls} store=${store} />
     ${store.place && html`<${Place} store=${store} place=${store.place} />`}
   </aside>`;
 }

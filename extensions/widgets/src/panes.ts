@@ -11,7 +11,8 @@ import type { PipelineStore } from "./pipeline";
 import { Detail, StepList } from "./pipeline_screen";
 import { ScheduleScreen } from "./schedule";
 import { useStore } from "./store";
-import { tokens } from "./text";
+import { pieces, type Mark } from "./reading";
+import { FindBar, ReadingButtons } from "./reading_parts";
 import { Window, idOf } from "./window";
 import { OF_THE_MODEL, modes, placeOf, type Mode, type Pane, type WorkbenchStore } from "./workbench";
 
@@ -80,6 +81,7 @@ function PaneHead({ store, at, pane, title }: { store: WorkbenchStore; at: 0 | 1
       onClick=${() => store.set(() => (store.everyLine = !store.everyLine))}>Every line</button>`}
     ${pane.mode === "text" && (store.text(pane.layer)?.hottest ?? 0) > 0 && html`<button class="wb-button" title="The statement that most instructions are run for, by trip counts (h)"
       onClick=${() => { store.set(() => (store.focused = at)); store.hottest(); }}>Hottest</button>`}
+    ${pane.mode === "text" && store.text(pane.layer) && html`<${ReadingButtons} store=${store} at=${at} />`}
     ${pane.mode === "text" && html`<code class="wb-call" title="The same in Python">${store.text(pane.layer)?.call ?? ""}</code>`}
   </div>`;
 }
@@ -87,7 +89,7 @@ function PaneHead({ store, at, pane, title }: { store: WorkbenchStore; at: 0 | 1
 function TextPane({ store, at, pane, label }: { store: WorkbenchStore; at: 0 | 1; pane: Pane; label: string }) {
   const shown = store.text(pane.layer);
   if (!shown) return html`<div class="wb-wait">${store.waiting || "…"}</div>`;
-  const links = store.links;
+  const [links, reading] = [store.links, store.reading];
   const lines = store.visible(pane.layer);
   const numberOf = (place: number) => (lines ? lines[place]! : place);
   const place = (number: number) => (lines ? placeOf(lines, number) : number);
@@ -96,15 +98,18 @@ function TextPane({ store, at, pane, label }: { store: WorkbenchStore; at: 0 | 1
     const classes = links?.on(pane.layer, number) ?? NONE;
     const lit = meets(classes, store.selected);
     const near = meets(classes, store.hovered);
+    const [text, folds, folded] = [shown.lines.at(number) ?? "", reading.folds(pane.layer, number), reading.isFolded(pane.layer, number)];
     return html`<div key=${number} id=${`${idOf(label)}-${at_}`} role="option" aria-selected=${lit}
         class=${`wb-text-row ${lit ? "wb-lit" : ""} ${near ? "wb-near" : ""} ${number === pane.active && store.focused === at ? "wb-active" : ""}`}
-        onMouseEnter=${() => store.hover(classes)} onMouseLeave=${() => store.hover(NONE)}
-        onClick=${() => void store.selectLine(at, number)}>
-      ${shown.most > 0 && html`<${Heat} count=${shown.trips[number] ?? 0} most=${shown.most} />`}<span class="wb-no">${number + 1}</span><span class="wb-line">${coloured(shown.lines.at(number) ?? "", shown.language)}</span>
+        onMouseEnter=${() => store.hover(classes)} onMouseLeave=${() => { store.hover(NONE); reading.tips.show(null); }}
+        onMouseMove=${(event: MouseEvent) => reading.hover(pane.layer, number, event)}
+        onClick=${(event: MouseEvent) => { reading.follow(pane.layer, number, event); void store.selectLine(at, number); }}>
+      ${shown.most > 0 && html`<${Heat} count=${shown.trips[number] ?? 0} most=${shown.most} />`}<span class="wb-no">${number + 1}</span><span class="wb-chevron" aria-hidden="true" title=${folds ? `${folds} lines (z)` : ""}
+        onClick=${(event: Event) => { event.stopPropagation(); reading.turnFold(pane.layer, number); }}>${folds ? (folded ? "▸" : "▾") : ""}</span><span class="wb-line">${coloured(text, shown.language, reading.marks(at, number, text))}</span>${folded && html`<span class="wb-folded">⋯ ${folds} lines</span>`}
     </div>`;
   };
   const ticks = (links?.lit(pane.layer, store.selected) ?? []).map(([first, end]): [number, number] => [place(first), place(end)]);
-  return html`<${Window} total=${lines?.length ?? shown.lines.total} label=${label} goal=${goalOf(pane, place)} active=${place(pane.active)}
+  return html`<${FindBar} store=${store} at=${at} /><${Window} total=${lines?.length ?? shown.lines.total} label=${label} goal=${goalOf(pane, place)} active=${place(pane.active)}
     row=${row} ticks=${ticks} focused=${() => store.focused !== at && store.set(() => (store.focused = at))}
     seen=${(range: { first: number; end: number }) => {
       if (range.end > range.first) store.seen(pane.layer, { first: numberOf(range.first), end: numberOf(range.end - 1) + 1 });
@@ -128,6 +133,6 @@ function goalOf(pane: Pane, place: (number: number) => number): { line: number }
   return found;
 }
 
-function coloured(line: string, language: string) {
-  return tokens(line, language).map(([kind, text]) => (kind ? html`<span class=${`wb-t-${kind}`}>${text}</span>` : text));
+function coloured(line: string, language: string, marks: Mark[]) {
+  return pieces(line, language, marks).map(([kind, text]) => (kind ? html`<span class=${kind}>${text}</span>` : text));
 }

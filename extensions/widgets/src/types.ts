@@ -62,7 +62,7 @@ export interface ReasonsView {
 export interface LayerView {
   name: string; title: string; state: string; glyph: string; count: number | null; unit: string; note: string;
 }
-export interface KernelView { name: string; operations: number; share: number; classes: number[] }
+export interface KernelView { name: string; operations: number; share: number; classes: number[]; calls: number }
 export interface WorkbenchView {
   version: number; state: string; title: string; layers: LayerView[]; kernels: KernelView[];
   /** How much can be undone; the lines of Python that led here; what the screen was opened for. */
@@ -87,10 +87,10 @@ export interface LinkView {
 }
 export interface GraphBox {
   id: string; kind: "call" | "group" | "input"; lines: string[]; x: number; y: number; width: number; height: number;
-  classes: number[];
+  classes: number[]; changed: number;
 }
 export interface GraphFrame { id: string; title: string; x: number; y: number; width: number; height: number }
-export interface GraphEdge { points: [number, number][]; label: string; x: number; y: number }
+export interface GraphEdge { points: [number, number][]; label: string; x: number; y: number; source: string; target: string }
 export interface GraphView {
   version: number; width: number; height: number; boxes: GraphBox[]; frames: GraphFrame[]; edges: GraphEdge[];
 }

@@ -2,9 +2,11 @@
 import { ChecksStore } from "./checks";
 import { add, type Compared } from "./compare";
 import { Lines, PAGE as DIFF_PAGE, Shown as ShownDifference, type Row } from "./diff";
+import { GraphTools, type CallView } from "./graph_tools";
 import { LensStore } from "./lens_store";
 import { Links, NONE, lineCount, meets, type Classes } from "./links";
 import { PipelineStore } from "./pipeline";
+import { Reading } from "./reading";
 import { ScheduleStore } from "./schedule";
 import { BaseStore } from "./store";
 import type { Chunk, ComparedView, FormulaView, GraphView, Host, KernelView, LayerView, LinkView, MeasureView, PaneView, PlaceView, WorkbenchView } from "./types";
@@ -44,9 +46,12 @@ export class WorkbenchStore extends BaseStore {
   /** Where the line that was clicked last comes from. */
   place: PlaceView | null = null;
   readonly steps: PipelineStore;
+  readonly reading = new Reading(this, (op, args, channel) => this.connection.request(op, args, channel));
+  readonly tools = new GraphTools(this, (op, args, channel) => this.connection.request(op, args, channel));
   selected: Classes = NONE;
   hovered: Classes = NONE;
-  opened: string[] = [];
+  /** The groups that are open, by layer. */
+  private openedIn = new Map<string, string[]>();
   waiting = "";
   private checking: ChecksStore | null = null;
   private begun = false;
@@ -87,6 +92,8 @@ export class WorkbenchStore extends BaseStore {
     for (const native of this.natives.values()) native.close();
     this.natives.clear();
     this.stages.clear();
+    this.reading.clear();
+    this.tools.clear();
     this.place = null;
     this.kernels = [];
     if (this.view && this.view.branch !== view.branch) this.against = this.view.branch;
@@ -128,10 +135,14 @@ export class WorkbenchStore extends BaseStore {
   }
 
   graph(layer: string): GraphView | undefined {
-    return this.graphs.get(`${layer} ${this.opened.join(" ")}`);
+    return this.graphs.get(`${this.tools.key(layer)} ${this.opened(layer).join(" ")}`);
   }
 
-  private key(layer: string): string {
+  opened(layer: string): string[] {
+    return this.openedIn.get(this.tools.key(layer)) ?? [];
+  }
+
+  key(layer: string): string {
     return OF_THE_MODEL.includes(layer) ? layer : `${layer} ${this.kernel}`;
   }
 
@@ -175,12 +186,54 @@ export class WorkbenchStore extends BaseStore {
   }
 
   private loadGraph(layer: string): Promise<void> {
-    const key = `${layer} ${this.opened.join(" ")}`;
+    const opened = this.opened(layer);
+    const [step, drawn] = [this.tools.step(layer), this.tools.key(layer)];
+    const key = `${drawn} ${opened.join(" ")}`;
     if (this.graphs.has(key)) return Promise.resolve();
     return this.once(`graph ${key}`, async () => {
-      const view = (await this.connection.request("graph", { layer, opened: this.opened })).view as GraphView;
+      const view = (await this.connection.request("graph", { layer, opened, step }, `graph ${layer}`)).view as GraphView;
       this.set(() => this.graphs.set(key, view));
+      await this.tools.load(layer);
     });
+  }
+
+  /** Leave the graph as it is drawn: forget the layout that is on its way. */
+  cancelLayout(layer: string): void {
+    this.connection.cancel(`graph ${layer}`);
+    this.set(() => { this.openedIn.set(this.tools.key(layer), this.tools.openInDrawn(layer)); this.acted++; });
+  }
+
+  reload(): void {
+    this.load();
+  }
+
+  /** Zoom so that the whole graph of a pane is in sight. */
+  fit(at: 0 | 1, inside: Element): void {
+    const box = inside.closest(".wb-pane")?.querySelector(".wb-graph");
+    const { graph } = this.tools.latest(this.panes[at].layer);
+    if (box && graph) this.tools.zoomTo(at, Math.min((box.clientWidth - 16) / (graph.width + 12), (box.clientHeight - 16) / (graph.height + 12), 1));
+  }
+
+  /** Change an attribute of a call of a graph. */
+  setAttribute = (call: CallView, name: string, text: string): Promise<void> => this.attempt(async () => {
+    const chosen = this.tools.chosen;
+    if (!chosen || this.changing) return;
+    const args = { layer: chosen.layer, step: chosen.step, place: call.place, number: call.number, name, text };
+    this.set(() => (this.changing = true));
+    await this.connection.request("set_attribute", args, "change").finally(() => this.set(() => (this.changing = false)));
+    await this.open();
+  });
+
+  /** Seconds of one run of the model that parts of it take, of kernels that were measured. */
+  secondsOf(classes: Classes): number {
+    let sum = 0;
+    for (const kernel of this.kernels) {
+      const measured = this.time(kernel.name);
+      if (!measured || kernel.classes.length === 0) continue;
+      const held = kernel.classes.filter((one) => classes.has(one)).length;
+      sum += (measured.seconds * kernel.calls * held) / kernel.classes.length;
+    }
+    return sum;
   }
 
   private loadText(layer: string): Promise<void> {
@@ -191,6 +244,7 @@ export class WorkbenchStore extends BaseStore {
       const trips = spread(view.trips);
       const most = trips.reduce((one, other) => Math.max(one, other), 0);
       const { language, call, hidden, hottest } = view;
+      void this.attempt(() => this.reading.load(layer));
       this.set(() => this.texts.set(key, { lines: new Lines(view.text), language, call, hidden, visible: null, trips, most, hottest }));
     });
   }
@@ -372,8 +426,20 @@ export class WorkbenchStore extends BaseStore {
   /** The numbers of the lines that a pane shows; null for all of them. */
   visible(layer: string): number[] | null {
     const shown = this.text(layer);
-    if (!shown || this.everyLine || shown.hidden.length === 0) return null;
-    return (shown.visible ??= others(shown.lines.total, shown.hidden));
+    if (!shown) return null;
+    const base = this.everyLine || shown.hidden.length === 0 ? null : (shown.visible ??= others(shown.lines.total, shown.hidden));
+    return this.reading.without(layer, base, shown.lines.total);
+  }
+
+  /** Fold or open what the line that keys speak of holds. */
+  turnFold(): void {
+    const { layer, mode, active } = this.panes[this.focused];
+    if (mode === "text") this.reading.turnFold(layer, active);
+  }
+
+  /** The whole text of a layer. */
+  async whole(layer: string): Promise<string> {
+    return ((await this.connection.request("whole", { layer, kernel: this.kernel })).view as { text: string }).text;
   }
 
   /** The editor of the kernel's schedule: a screen in the screen, with commands of its own. */
@@ -469,9 +535,10 @@ export class WorkbenchStore extends BaseStore {
   }
 
   /** Open a group of the graph, or close it. */
-  open_group(id: string): void {
+  open_group(layer: string, id: string): void {
     const inside = (one: string) => one === id || one.startsWith(`${id}.`);
-    this.set(() => (this.opened = this.opened.includes(id) ? this.opened.filter((one) => !inside(one)) : [...this.opened, id]));
+    const opened = this.opened(layer);
+    this.set(() => this.openedIn.set(this.tools.key(layer), opened.includes(id) ? opened.filter((one) => !inside(one)) : [...opened, id]));
     this.load();
   }
 

@@ -6,6 +6,7 @@ import { PaneView } from "./panes";
 import { Keys, Problem, html, plural } from "./parts";
 import { useStore } from "./store";
 import { Strip } from "./strip";
+import { TipBox } from "./tip";
 import type { LayerView } from "./types";
 import { type WorkbenchStore } from "./workbench";
 
@@ -19,6 +20,9 @@ const KEY_ROWS: [string, string][] = [
   ["e", "edit: the schedule, or the program after the step"],
   ["x a", "run without this step, add a pass after it"],
   ["c s", "only steps that changed the program; one column or two"],
+  ["z", "fold or open what the line holds"],
+  ["+ − f", "a graph larger, smaller, whole"],
+  ["Ctrl-F", "find in the text or the graph"],
   [".", "every line of assembly and LLVM"],
   ["b", "beside another branch"],
   ["t", "the tile lens of the schedule"],
@@ -60,6 +64,11 @@ export function WorkbenchScreen({ store }: { store: WorkbenchStore }) {
     ArrowRight: () => { if (changing(store)) steps.moveRewrite(1); },
     ArrowUp: () => along(store, -1),
     ArrowDown: () => along(store, 1),
+    z: () => store.turnFold(),
+    "mod+f": () => findIn(store),
+    "+": () => store.tools.zoomTo(store.focused, store.tools.zoom[store.focused] * 1.25),
+    "-": () => store.tools.zoomTo(store.focused, store.tools.zoom[store.focused] / 1.25),
+    f: () => { const pane = document.activeElement?.closest(".wb")?.querySelector(".wb-pane.wb-focused .wb-graph"); if (pane) store.fit(store.focused, pane); },
     "mod+z": () => store.turnBack("undo"),
     "mod+shift+z": () => store.turnBack("redo"),
     "?": () => store.set(() => (store.help = !store.help)),
@@ -72,8 +81,16 @@ export function WorkbenchScreen({ store }: { store: WorkbenchStore }) {
       <${Outline} store=${store} /><${PaneView} store=${store} at=${0} /><${PaneView} store=${store} at=${1} /><${Ladder} store=${store} />
     </div>
     <${Strip} store=${store} />
+    <${TipBox} tips=${store.reading.tips} />
     ${store.help && html`<${Keys} rows=${KEY_ROWS} close=${() => store.set(() => (store.help = false))} />`}
   </div>`;
+}
+
+/** The field that looks for something in the focused pane. */
+function findIn(store: WorkbenchStore): void {
+  const field = document.activeElement?.closest(".wb")?.querySelector<HTMLElement>(".wb-pane.wb-focused .wb-graph-bar input");
+  if (field) field.focus();
+  else store.reading.openFind(store.focused);
 }
 
 /** Whether keys speak of the selected step: its changes are in the focused pane, or the list of steps has the focus. */

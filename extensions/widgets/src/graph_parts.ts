@@ -1,0 +1,96 @@
+// Above a graph: the step whose graph it is, a search, the numbers on boxes, zoom, its picture as a file.
+import { useState } from "preact/hooks";
+import { OVERLAYS, type CallView, type Overlay } from "./graph_tools";
+import { html, plural } from "./parts";
+import type { GraphView } from "./types";
+import type { WorkbenchStore } from "./workbench";
+
+interface Shape { store: WorkbenchStore; at: 0 | 1; graph: GraphView; found: Map<string, number> | string }
+
+export function GraphBar({ store, at, graph, found }: Shape) {
+  const tools = store.tools;
+  const { layer } = store.panes[at];
+  const [place, setPlace] = useState(-1);
+  const boxes = typeof found === "string" ? [] : [...found.keys()];
+  const go = (event: KeyboardEvent) => {
+    if (event.key === "Escape") store.set(() => { tools.query[at] = ""; store.acted++; });
+    else if (event.key === "Enter" && boxes.length) {
+      const next = (place + (event.shiftKey ? -1 : 1) + boxes.length) % boxes.length;
+      setPlace(next);
+      const pane = (event.target as HTMLElement).closest(".wb-pane");
+      [...pane?.querySelectorAll<SVGElement>(".wb-box") ?? []].find((box) => box.dataset["box"] === boxes[next])?.scrollIntoView({ block: "center", inline: "center" });
+    } else return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  const count = typeof found === "string" ? 0 : [...found.values()].reduce((sum, one) => sum + one, 0);
+  const told = typeof found === "string" ? found : tools.query[at] ? `${plural(count, "operator")} in ${boxes.length === 1 ? "1 box" : `${boxes.length} boxes`}` : "";
+  const changed = graph.boxes.reduce((sum, box) => sum + box.changed, 0);
+  const step = tools.step(layer);
+  return html`<div class="wb-find wb-graph-bar">
+    <input class="wb-field" type="text" aria-label="Find in the graph" placeholder="op:conv2d channels>32 /regex/" value=${tools.query[at]}
+      title="Words, name:part, name>number (attributes, shape, dtype, out, flops), /regular expression/; Enter goes from box to box"
+      onInput=${(event: Event) => { setPlace(-1); store.set(() => (tools.query[at] = (event.target as HTMLInputElement).value)); }} onKeyDown=${go} />
+    <span class="wb-muted" role="status">${told || (step ? plural(changed, "changed call") : "")}</span>
+    <select class="wb-select" aria-label="The graph after" title="The graph after a step, with what the step changed marked" value=${step}
+      onChange=${(event: Event) => tools.showStep(layer, (event.target as HTMLSelectElement).value)}>
+      <option value="">${layer === "fused" ? "after all passes" : "as imported"}</option>
+      ${tools.steps().map((name) => html`<option value=${name}>after ${name}</option>`)}</select>
+    <select class="wb-select" aria-label="Numbers on boxes" value=${tools.overlay} onChange=${(event: Event) => store.set(() => (tools.overlay = (event.target as HTMLSelectElement).value as Overlay))}>
+      ${Object.entries(OVERLAYS).map(([name, title]) => html`<option value=${name}>${title}</option>`)}</select>
+    <button class="wb-button" aria-pressed=${tools.far} title="Light all that leads to a box and away from it, not only its neighbours"
+      onClick=${() => store.set(() => (tools.far = !tools.far))}>Trace</button>
+    <span class="wb-group" role="group" aria-label="Zoom">
+      <button class="wb-button" aria-label="Smaller" title="Smaller (−; Ctrl and the wheel)" onClick=${() => tools.zoomTo(at, tools.zoom[at] / 1.25)}>−</button>
+      <button class="wb-button" aria-label="Fit" title="The whole graph (f)" onClick=${(event: Event) => store.fit(at, event.target as Element)}>${Math.round(100 * tools.zoom[at])} %</button>
+      <button class="wb-button" aria-label="Larger" title="Larger (+)" onClick=${() => tools.zoomTo(at, tools.zoom[at] * 1.25)}>+</button>
+    </span>
+    <button class="wb-button" title="The drawing as an SVG file" onClick=${(event: Event) => save(event.target as Element, `${store.view?.title ?? "graph"} ${tools.key(layer)}.svg`)}>SVG</button>
+  </div>`;
+}
+
+const KEPT = ["fill", "stroke", "stroke-width", "stroke-dasharray", "font-family", "font-size", "text-anchor", "opacity"];
+
+/** The drawing with its colours written into it, as a file. */
+function save(button: Element, name: string): void {
+  const svg = button.closest(".wb-pane")?.querySelector<SVGSVGElement>(".wb-graph svg");
+  if (!svg) return;
+  const copy = svg.cloneNode(true) as SVGSVGElement;
+  const [from, to] = [svg.querySelectorAll("*"), copy.querySelectorAll("*")];
+  from.forEach((element, i) => {
+    const style = getComputedStyle(element);
+    for (const property of KEPT) {
+      const value = style.getPropertyValue(property);
+      if (value && value !== "none" || property === "fill") to[i]!.setAttribute(property, value);
+    }
+  });
+  copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
+  const [, , width, height] = (svg.getAttribute("viewBox") ?? "0 0 0 0").split(" ");
+  copy.setAttribute("width", width!);
+  copy.setAttribute("height", height!);
+  const address = URL.createObjectURL(new Blob([new XMLSerializer().serializeToString(copy)], { type: "image/svg+xml" }));
+  const link = document.createElement("a");
+  link.href = address;
+  link.download = name.replace(/[^\w .@#-]/g, "_");
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(address), 1000);
+}
+
+/** The calls in the chosen box: what they are, and their attributes to change. */
+export function Calls({ store }: { store: WorkbenchStore }) {
+  const chosen = store.tools.chosen;
+  if (!chosen) return null;
+  const calls = store.tools.callsIn(chosen.layer, chosen.id);
+  if (calls.length === 0 || calls.length > 8) return null;
+  return html`<section class="wb-place" aria-label="Operators">
+    ${calls.map((call) => html`<${OneCall} key=${`${call.place} ${call.number}`} store=${store} call=${call} />`)}</section>`;
+}
+
+function OneCall({ store, call }: { store: WorkbenchStore; call: CallView }) {
+  const change = (name: string) => (event: Event) => void store.setAttribute(call, name, (event.target as HTMLInputElement).value);
+  return html`<details open=${false}><summary><code>${call.op}</code> <span class="wb-muted">${String(call.facts["shape"] ?? "")} ${String(call.facts["dtype"] ?? "")}</span></summary>
+    <p class="wb-muted">${call.doc}</p>
+    <dl class="wb-bindings">${call.attributes.map((name) => html`<dt>${name}</dt><dd><input class="wb-field" type="text" aria-label=${`${name} of ${call.op}`}
+      title="A Python value; Enter applies it and runs what follows again" value=${String(call.facts[name] ?? "")} disabled=${store.changing} onChange=${change(name)} /></dd>`)}</dl>
+  </details>`;
+}

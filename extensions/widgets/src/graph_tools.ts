@@ -1,0 +1,202 @@
+// What a graph's drawing is asked for: zoom, a search by attributes, neighbours, numbers on boxes, the graph after a step.
+import { meets, type Classes } from "./links";
+import type { GraphBox, GraphView } from "./types";
+import type { WorkbenchStore } from "./workbench";
+
+export type Fact = number | string | boolean;
+export interface CallView { place: string; number: number; op: string; facts: Record<string, Fact>; doc: string; attributes: string[] }
+export type Overlay = "share" | "flops" | "bytes" | "time" | "none";
+export const OVERLAYS: Record<Overlay, string> = {
+  share: "share of the arithmetic", flops: "operations", bytes: "bytes written", time: "measured time", none: "no numbers",
+};
+type Ask = (op: string, args: Record<string, unknown>, channel?: string) => Promise<{ view: unknown }>;
+type Test = (call: CallView) => boolean;
+
+export class GraphTools {
+  zoom: [number, number] = [1, 1];
+  query: [string, string] = ["", ""];
+  overlay: Overlay = "share";
+  /** Whether all that leads to a box and away from it is lit, not only its neighbours. */
+  far = false;
+  /** By layer, the step whose graph is drawn; "" for the layer's own. */
+  private stepOf = new Map<string, string>();
+  /** The box under the pointer, and the one that was clicked last: layer and id. */
+  over = "";
+  chosen: { layer: string; step: string; id: string } | null = null;
+  /** A layout is on its way: the drawing of before stays until it is here. */
+  private drawn = new Map<string, GraphView>();
+  private openDrawn = new Map<string, string[]>();
+  private calls = new Map<string, CallView[]>();
+  private tests = new Map<string, Test[] | string>();
+
+  constructor(private store: WorkbenchStore, private ask: Ask) {}
+
+  clear(): void {
+    this.calls.clear();
+    this.drawn.clear();
+    this.chosen = null;
+    const labels = new Set(this.steps());
+    for (const [layer, step] of this.stepOf) if (!labels.has(step)) this.stepOf.delete(layer);
+  }
+
+  steps(): string[] {
+    return (this.store.steps.view?.steps ?? []).filter((step) => ["import", "relay", "edit"].includes(step.kind)).map((step) => step.name);
+  }
+
+  step(layer: string): string {
+    return this.stepOf.get(layer) ?? "";
+  }
+
+  key(layer: string): string {
+    return this.step(layer) ? `${layer}@${this.step(layer)}` : layer;
+  }
+
+  showStep(layer: string, step: string): void {
+    this.store.set(() => { this.stepOf.set(layer, step); this.chosen = null; });
+    this.store.reload();
+  }
+
+  async load(layer: string): Promise<void> {
+    const key = this.key(layer);
+    if (this.calls.has(key)) return;
+    const view = (await this.ask("calls", { layer, step: this.step(layer) })).view as { calls: CallView[] };
+    this.store.set(() => this.calls.set(key, view.calls));
+  }
+
+  /** The graph to draw: the one asked for, else the one before it. */
+  latest(layer: string): { graph: GraphView | undefined; waiting: boolean } {
+    const now = this.store.graph(layer);
+    if (now) {
+      this.drawn.set(layer, now);
+      this.openDrawn.set(layer, this.store.opened(layer));
+    }
+    return { graph: now ?? this.drawn.get(layer), waiting: !now };
+  }
+
+  /** The groups that are open in the drawing that is shown. */
+  openInDrawn(layer: string): string[] {
+    return this.openDrawn.get(layer) ?? [];
+  }
+
+  callsIn(layer: string, id: string): CallView[] {
+    return (this.calls.get(this.key(layer)) ?? []).filter((call) => call.place === id || call.place.startsWith(`${id}.`));
+  }
+
+  // --- zoom ---
+
+  zoomTo(at: 0 | 1, zoom: number): void {
+    this.store.set(() => (this.zoom[at] = Math.min(4, Math.max(0.1, zoom))));
+  }
+
+  // --- neighbours ---
+
+  /** The boxes that those boxes read from and that read from them. */
+  around(graph: GraphView, ids: Set<string>): { before: Set<string>; after: Set<string> } {
+    const reach = (from: "source" | "target", to: "source" | "target") => {
+      const found = new Set<string>();
+      let front = [...ids];
+      while (front.length) {
+        const next = graph.edges.filter((edge) => front.includes(edge[from]) && !found.has(edge[to]) && !ids.has(edge[to])).map((edge) => edge[to]);
+        for (const id of next) found.add(id);
+        front = this.far ? [...new Set(next)] : [];
+      }
+      return found;
+    };
+    return { before: reach("target", "source"), after: reach("source", "target") };
+  }
+
+  /** The boxes whose neighbours are lit: the one under the pointer, else those selected. */
+  centre(layer: string, graph: GraphView, selected: Classes): Set<string> {
+    if (this.over.startsWith(`${layer} `)) return new Set([this.over.slice(layer.length + 1)]);
+    if (this.chosen?.layer === layer) return new Set([this.chosen.id]);
+    return new Set(graph.boxes.filter((box) => box.kind !== "input" && meets(new Set(box.classes), selected)).map((box) => box.id));
+  }
+
+  // --- search ---
+
+  /** How many calls of each box the search finds; a text says why it cannot be read. */
+  found(layer: string, at: 0 | 1, graph: GraphView): Map<string, number> | string {
+    const tests = this.testsOf(this.query[at]);
+    if (typeof tests === "string") return tests;
+    const found = new Map<string, number>();
+    if (tests.length === 0) return found;
+    for (const box of graph.boxes) {
+      const count = this.callsIn(layer, box.id).filter((call) => tests.every((test) => test(call))).length;
+      if (count > 0) found.set(box.id, count);
+    }
+    return found;
+  }
+
+  private testsOf(query: string): Test[] | string {
+    let found = this.tests.get(query);
+    if (found === undefined) {
+      if (this.tests.size > 200) this.tests.clear();
+      this.tests.set(query, (found = readQuery(query)));
+    }
+    return found;
+  }
+
+  // --- numbers ---
+
+  value(box: GraphBox, layer: string): number {
+    if (box.kind === "input") return 0;
+    if (this.overlay === "share") return this.store.share(new Set(box.classes));
+    if (this.overlay === "time") return this.store.secondsOf(new Set(box.classes));
+    if (this.overlay === "none") return 0;
+    const name = this.overlay === "flops" ? "flops" : "out";
+    return this.callsIn(layer, box.id).reduce((sum, call) => sum + Number(call.facts[name] ?? 0), 0);
+  }
+
+  told(value: number): string {
+    if (this.overlay === "share") return `${(100 * value).toFixed(value < 0.1 ? 1 : 0)} %`;
+    if (this.overlay === "time") return value >= 1e-3 ? `${(1e3 * value).toFixed(2)} ms` : `${(1e6 * value).toFixed(0)} µs`;
+    return `${short(value)}${this.overlay === "bytes" ? "B" : ""}`;
+  }
+}
+
+export function short(value: number): string {
+  for (const [unit, size] of [["G", 1e9], ["M", 1e6], ["k", 1e3]] as const) if (value >= size) return `${(value / size).toPrecision(3)} ${unit}`;
+  return String(Math.round(value));
+}
+
+const UNITS: Record<string, number> = { "": 1, B: 1, k: 1e3, kB: 1e3, M: 1e6, MB: 1e6, G: 1e9, GB: 1e9 };
+const OTHERS: Record<string, string> = { bytes: "out", op: "op" };
+
+/** "op:conv2d channels>32 /pad.*1/" as tests that must all hold. */
+export function readQuery(query: string): Test[] | string {
+  const tests: Test[] = [];
+  for (const term of query.match(/\/[^/]+\/|\S+/g) ?? []) {
+    const pattern = /^\/(.+)\/$/.exec(term);
+    if (pattern) {
+      try {
+        const regex = new RegExp(pattern[1]!, "i");
+        tests.push((call) => regex.test(call.op) || Object.entries(call.facts).some(([name, value]) => regex.test(`${name}=${value}`)));
+        continue;
+      } catch {
+        return `no regular expression: ${term}`;
+      }
+    }
+    const compared = /^([\w.]+)(>=|<=|>|<|=|:)(.+)$/.exec(term);
+    if (!compared) {
+      const word = term.toLowerCase();
+      tests.push((call) => call.op.toLowerCase().includes(word) || Object.values(call.facts).some((value) => String(value).toLowerCase() === word));
+      continue;
+    }
+    const [, key, sign, wanted] = compared as unknown as [string, string, string, string];
+    const name = OTHERS[key] ?? key;
+    const number = /^(-?[\d.]+(?:e[+-]?\d+)?)([kMG]?B?)$/.exec(wanted);
+    const limit = number ? Number(number[1]) * (UNITS[number[2]!] ?? 1) : NaN;
+    if (sign === ":" || (sign === "=" && Number.isNaN(limit))) {
+      tests.push((call) => String(name === "op" ? call.op : call.facts[name] ?? "").toLowerCase().includes(wanted.toLowerCase()));
+    } else if (Number.isNaN(limit)) {
+      return `no number: ${wanted}`;
+    } else {
+      tests.push((call) => {
+        const value = call.facts[name];
+        if (typeof value !== "number") return false;
+        return sign === ">" ? value > limit : sign === "<" ? value < limit : sign === ">=" ? value >= limit : sign === "<=" ? value <= limit : value === limit;
+      });
+    }
+  }
+  return tests;
+}

@@ -1,0 +1,63 @@
+// The parts of a text pane that help to read it: the bar to find a text, the buttons to fold and copy.
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { html } from "./parts";
+import type { WorkbenchStore } from "./workbench";
+
+export function ReadingButtons({ store, at }: { store: WorkbenchStore; at: 0 | 1 }) {
+  const { layer } = store.panes[at];
+  const [copied, setCopied] = useState("");
+  const copy = async () => setCopied((await toClipboard(await store.whole(layer))) ? "copied" : "not copied");
+  const focus = () => { store.focused = at; };
+  return html`<span class="wb-group">
+    <button class="wb-button" title="Find a text (Ctrl-F); between slashes, a regular expression" aria-expanded=${store.reading.finds[at] !== null}
+      onClick=${() => (store.reading.finds[at] ? store.reading.closeFind(at) : store.reading.openFind(at))}>Find</button>
+    <button class="wb-button" title="Fold or open what the current line holds (z)" onClick=${() => { focus(); store.turnFold(); }}>Fold</button>
+    <button class="wb-button" title="Fold every region, or open all" onClick=${() => store.reading.turnAll(layer)}>Fold all</button>
+    <button class="wb-button" title="Copy the whole text; it can be read back" onClick=${() => void copy()} onBlur=${() => setCopied("")}>Copy</button>
+    ${copied && html`<span class="wb-muted" role="status">${copied}</span>`}
+  </span>`;
+}
+
+export function FindBar({ store, at }: { store: WorkbenchStore; at: 0 | 1 }) {
+  const find = store.reading.finds[at];
+  const field = useRef<HTMLInputElement>(null);
+  useLayoutEffect(() => field.current?.focus(), [find !== null]);
+  if (!find) return null;
+  const keys = (event: KeyboardEvent) => {
+    if (event.key === "Enter") store.reading.step(at, event.shiftKey ? -1 : 1);
+    else if (event.key === "Escape") store.reading.closeFind(at);
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  const told = find.problem || (find.text === "" ? "" : find.count === 0 ? "nowhere" : `${find.at + 1} of ${find.count.toLocaleString("en")} lines`);
+  return html`<div class="wb-find" role="search">
+    <input class="wb-field" type="text" aria-label="Find in the text" placeholder="text, or /regular expression/" value=${find.text} ref=${field}
+      onInput=${(event: Event) => void store.reading.find(at, (event.target as HTMLInputElement).value)} onKeyDown=${keys} />
+    <button class="wb-button" aria-label="Previous place" title="Previous place (Shift-Enter)" onClick=${() => store.reading.step(at, -1)}>↑</button>
+    <button class="wb-button" aria-label="Next place" title="Next place (Enter)" onClick=${() => store.reading.step(at, 1)}>↓</button>
+    <span class="wb-muted" role="status">${told}</span>
+    <button class="wb-icon" aria-label="Close the search" onClick=${() => store.reading.closeFind(at)}>×</button>
+  </div>`;
+}
+
+/** Into the clipboard, by the page's own command where the newer one is not allowed. */
+async function toClipboard(text: string): Promise<boolean> {
+  if (navigator.clipboard) {
+    try {
+      await navigator.clipboard.writeText(text);
+      return true;
+    } catch { /* not allowed here: the older way */ }
+  }
+  const before = document.activeElement as HTMLElement | null;
+  const field = document.createElement("textarea");
+  field.value = text;
+  field.style.position = "fixed";
+  field.style.opacity = "0";
+  document.body.append(field);
+  field.select();
+  const done = document.execCommand("copy");
+  field.remove();
+  before?.focus({ preventScroll: true });
+  return done;
+}

@@ -1,0 +1,38 @@
+// What is told of the thing under the pointer, beside it.  Moving the pointer redraws this and nothing else.
+import { useEffect, useState } from "preact/hooks";
+import { html } from "./parts";
+
+export interface Told { x: number; y: number; title: string; lines: string[] }
+
+export class Tips {
+  told: Told | null = null;
+  private watchers = new Set<() => void>();
+
+  show(told: Told | null): void {
+    const [old, now] = [this.told, told];
+    if (old === now || (old && now && old.title === now.title && old.x === now.x && old.y === now.y)) return;
+    this.told = told;
+    for (const watcher of this.watchers) watcher();
+  }
+
+  watch(watcher: () => void): () => void {
+    this.watchers.add(watcher);
+    return () => this.watchers.delete(watcher);
+  }
+}
+
+export function TipBox({ tips }: { tips: Tips }) {
+  const [, draw] = useState(0);
+  useEffect(() => tips.watch(() => draw((count) => count + 1)), [tips]);
+  const told = tips.told;
+  if (!told) return null;
+  return html`<div class="wb-tip-box" role="tooltip" style=${{ left: `${told.x}px`, top: `${told.y}px` }}>
+    <code>${told.title}</code>${told.lines.filter(Boolean).map((line) => html`<div>${line}</div>`)}</div>`;
+}
+
+/** Where a box beside a thing goes, within the screen around it. */
+export function beside(target: Element, x: number, y: number): { x: number; y: number } {
+  const root = target.closest(".wb")?.getBoundingClientRect();
+  if (!root) return { x, y };
+  return { x: Math.max(4, Math.min(x - root.left, root.width - 330)), y: Math.max(4, Math.min(y - root.top + 16, root.height - 90)) };
+}

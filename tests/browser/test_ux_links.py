@@ -1,0 +1,83 @@
+"""Rows 38 to 42 of the feature matrix on the screen of EfficientNet-lite0: what comes from what."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import Locator, expect
+
+from tests.browser.shown import Shown
+
+LAYERS = ["ONNX", "TE", "Schedule", "TIR", "LLVM", "Assembly"]
+
+
+def test_ux_38_a_line_lights_its_lines_in_the_other_language(shown: Shown) -> None:
+    shown.text("TIR")
+    shown.text("Assembly", "B")
+    line = shown.rows("A").filter(has_text="conv2d[").last
+    line.click()
+    expect(line).to_have_class(re.compile("wb-lit"))
+    lit = shown.rows("B").and_(shown.page.locator(".wb-lit"))
+    expect(lit.first).to_be_visible()
+    plain = shown.rows("B").and_(shown.page.locator(":not(.wb-lit)")).first
+    colours = [row.evaluate("node => getComputedStyle(node).backgroundColor") for row in (lit.first, plain)]
+    assert colours[0] != colours[1]
+
+
+def node_of_the_stem(shown: Shown) -> Locator:
+    """The line of the first convolution."""
+    shown.pane("A").locator(".wb-window-body").evaluate("box => { box.scrollTop = 44 * 19; }")
+    found = shown.rows("A").filter(has_text="Conv#50 ")
+    expect(found).to_be_visible()
+    return found
+
+
+def test_ux_39_a_layer_of_the_model_leads_to_its_code_after_all_passes(shown: Shown) -> None:
+    shown.text("ONNX")
+    shown.chip("Fused").click(modifiers=["Shift"])
+    shown.turn("Text", "B")
+    node = node_of_the_stem(shown)
+    node.click()
+    lit = shown.rows("B").and_(shown.page.locator(".wb-lit"))
+    expect(lit.filter(has_text="R.nn.conv2d")).to_have_count(1)
+    lit.filter(has_text="R.nn.conv2d").click()
+    expect(shown.page.get_by_role("complementary", name="The selection")).to_contain_text("Conv#50 ('node_Conv_877')")
+    expect(shown.rows("A").and_(shown.page.locator(".wb-lit")).first).to_contain_text("_conv_stem.weight")
+
+
+def test_ux_41_a_line_says_which_moves_of_the_schedule_made_its_loops(shown: Shown) -> None:
+    shown.text("TIR")
+    shown.rows("A").filter(has_text="conv2d[").last.click()
+    place = shown.page.get_by_role("region", name="The line")
+    expect(place.get_by_role("list", name="Loops around it").get_by_role("listitem").first).to_contain_text("×")
+    moves = place.get_by_role("list", name="Moves").get_by_role("listitem")
+    expect(moves.filter(has_text="parallel").first).to_be_visible()
+    expect(moves.filter(has_text="split").first).to_be_visible()
+
+
+def test_ux_42_one_node_is_lit_in_six_layers(shown: Shown) -> None:
+    shown.layers("Fused", "Assembly")
+    box = shown.pane("A").locator(".wb-box-call", has_text=re.compile("nn.conv2d")).first
+    box.click()
+    for layer in LAYERS:
+        expect(shown.chip(layer).locator(".wb-lit-count")).to_be_visible(timeout=30_000)
+    ladder = shown.page.get_by_role("complementary", name="The selection")
+    for layer in LAYERS:
+        row = ladder.locator("dt", has=shown.page.get_by_role("button", name=layer, exact=True))
+        expect(row.locator("xpath=following-sibling::dd[1]")).not_to_have_text("no line")
+
+
+def test_first_1_from_a_line_of_assembly_up_to_its_onnx_node(shown: Shown) -> None:
+    """Down from a node to its instructions, and from one of them up again to that node."""
+    shown.text("ONNX")
+    shown.text("Assembly", "B")
+    node = node_of_the_stem(shown)
+    told = (node.locator(".wb-line").text_content() or "").strip()
+    node.click()
+    lit = shown.rows("B").and_(shown.page.locator(".wb-lit")).filter(has_text=re.compile("mul|fmadd|fmla|mov"))
+    expect(lit.first).to_be_visible(timeout=30_000)
+    for layer in LAYERS:
+        expect(shown.chip(layer).locator(".wb-lit-count")).to_be_visible()
+    lit.first.click()
+    ladder = shown.page.get_by_role("complementary", name="The selection")
+    expect(ladder).to_contain_text(told)

@@ -1,0 +1,173 @@
+"""What the calls of a graph are, for searching, telling and marking them: operators, attributes, shapes, work.
+
+    calls = calls_of(main)
+    calls[0].place                      # where its box is: "2.0.1" (`graph_groups.Box.id`)
+    calls[0].facts["channels"]          # 32
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from ..core.dtype import DataType
+from ..core.errors import WorkbenchError, nearest
+from ..core.node import map_children, post_order
+from ..core.origin import OriginTable
+from ..relay.ir import expr as r
+from ..relay.ir.operator import Operator
+from ..relay.ir.types import TensorType
+from .graph_groups import Box, boxes_of
+from .schema import SCHEMA_VERSION, View
+
+Value = int | float | str | bool
+_TEXT: Final = 120
+"""Characters of an attribute's value that are sent."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallView(View):
+    """One operator's call, in a box of the graph."""
+
+    place: str
+    """The id of the innermost box that holds it."""
+    number: int
+    """Its place among the operators of that box."""
+    op: str
+    facts: Mapping[str, Value]
+    """Attributes by name, and what is computed: dtype, shape, out (bytes), flops."""
+    doc: str
+    attributes: tuple[str, ...]
+    """Which of the facts are attributes, in the operator's order."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallsView(View):
+    """The calls of a graph, in order."""
+
+    layer: str
+    step: str
+    calls: tuple[CallView, ...]
+    version: int = SCHEMA_VERSION
+
+
+def calls_of(main: r.Function) -> Iterator[CallView]:
+    """The calls of operators, in order; those in fused functions stand in the box of the function's call."""
+    for box in _leaves(boxes_of(main)):
+        for number, call in enumerate(_operator_calls(box.nodes[0])):
+            yield CallView(
+                box.id, number, call.op.name, _facts(call), _doc(call.op), tuple(call.op.attributes)
+            )
+
+
+def _leaves(boxes: Sequence[Box]) -> Iterator[Box]:
+    pending = list(reversed(boxes))
+    while pending:
+        box = pending.pop()
+        if box.children:
+            pending.extend(reversed(box.children))
+        else:
+            yield box
+
+
+def _operator_calls(call: r.Call) -> list[r.Call]:
+    if isinstance(call.op, Operator):
+        return [call]
+    if isinstance(call.op, r.Function):
+        inner = [one for one in post_order(call.op.body) if isinstance(one, r.Call)]
+        return [one for one in inner if isinstance(one.op, Operator)]
+    return []
+
+
+def _doc(op: Operator) -> str:
+    return (type(op).__doc__ or "").strip().split("\n")[0]
+
+
+def _facts(call: r.Call) -> dict[str, Value]:
+    facts: dict[str, Value] = {name: _plain(value) for name, value in call.op.attributes.items()}
+    kind = call.type_or_none
+    if isinstance(kind, TensorType):
+        facts |= {"shape": "x".join(map(str, kind.shape)), "dtype": str(kind.dtype)}
+        if all(isinstance(extent, int) for extent in kind.shape):
+            facts["out"] = kind.size * max(1, DataType(str(kind.dtype)).bits // 8)
+    kinds = [argument.type_or_none for argument in call.args]
+    if None not in kinds:
+        try:
+            facts["flops"] = int(call.op.flops(*kinds))
+        except (WorkbenchError, TypeError, ValueError):  # symbolic extents
+            facts.pop("flops", None)
+    return facts
+
+
+def _plain(value: Any) -> Value:
+    if isinstance(value, (bool, int, float)):
+        return value if value == value and abs(value) != float("inf") else str(value)
+    return str(value)[:_TEXT]
+
+
+# --- what a step changed ---
+
+
+def changed_calls(before: r.Function, after: r.Function, origins: OriginTable) -> frozenset[int]:
+    """The identities of calls that a step made or altered; those that it only gave new operands are none of them."""
+    old = {id(node): node for node in post_order(before)}
+    return frozenset(
+        id(node)
+        for node in post_order(after)
+        if isinstance(node, r.Call) and id(node) not in old and not _only_rebuilt(node, origins)
+    )
+
+
+def _only_rebuilt(call: r.Call, origins: OriginTable) -> bool:
+    for source in origins.of(call):
+        if not isinstance(source, r.Call) or source.op is not call.op or len(source.args) != len(call.args):
+            continue
+        if all(
+            one is other or other in origins.of(one) or _alike(one, other)
+            for one, other in zip(call.args, source.args, strict=True)
+        ):
+            return True
+    return False
+
+
+def _alike(one: r.Expr, other: r.Expr) -> bool:
+    """Calls of one operator, whatever its attributes: that these differ is told of the call itself."""
+    both = isinstance(one, r.Call) and isinstance(other, r.Call)
+    return both and isinstance(one.op, Operator) and type(one.op) is type(other.op)
+
+
+def changed_in(box: Box, changed: Iterable[int]) -> int:
+    """How many calls of a box are among those."""
+    wanted = frozenset(changed)
+    return sum(id(node) in wanted for node in box.nodes)
+
+
+# --- changing an attribute ---
+
+
+def with_attribute(main: r.Function, place: str, number: int, name: str, text: str) -> r.Function:
+    """The function with one attribute of one call changed.  Raises `WorkbenchError` where there is none like that."""
+    boxes = {box.id: box for box in _leaves(boxes_of(main))}
+    calls = _operator_calls(boxes[place].nodes[0]) if place in boxes else []
+    if not 0 <= number < len(calls):
+        raise WorkbenchError("E-UI-ARGUMENT", "the graph has no such call", found=f"{place[:20]}, {number}")
+    target = calls[number]
+    if name not in target.op.attributes:
+        raise WorkbenchError(
+            "E-OPERATOR-ATTRIBUTE", f"{target.op.name} has no attribute {name[:40]!r}",
+            fix=nearest(name, target.op.attributes),
+        )  # fmt: skip
+    try:
+        value: Any = ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        value = text
+    changed = type(target.op)(**{**target.op.attributes, name: value})
+    done: dict[int, Any] = {}
+    for node in post_order(main):
+        if node is target:
+            done[id(node)] = r.Call(changed, tuple(done[id(argument)] for argument in target.args))
+        else:
+            done[id(node)] = map_children(node, lambda child: done.get(id(child), child))
+    return done[id(main)]
