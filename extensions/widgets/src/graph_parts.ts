@@ -64,7 +64,7 @@ function save(button: Element, name: string): void {
       if (value && value !== "none" || property === "fill") to[i]!.setAttribute(property, value);
     }
   });
-  copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
+  copy.setAttribute("xmlns", copy.namespaceURI ?? "");
   const [, , width, height] = (svg.getAttribute("viewBox") ?? "0 0 0 0").split(" ");
   copy.setAttribute("width", width!);
   copy.setAttribute("height", height!);
