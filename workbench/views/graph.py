@@ -44,6 +44,10 @@ def dot_source(function: r.Function, title: str = "main", opened: Iterable[str] 
 
     `opened`: ids of groups (`graph_groups.Box.id`) that are drawn as frames around what is in them.
     """
+    return _source(function, title, opened, boxes_of(function))
+
+
+def _source(function: r.Function, title: str, opened: Iterable[str], tops: Sequence[Box]) -> str:
     graph = graphviz.Digraph(_plain(title))
     graph.attr("graph", rankdir="TB", ranksep="0.3", nodesep="0.25", bgcolor="transparent", fontname="sans-serif")
     graph.attr("graph", fontsize="10", fontcolor=_TEXT, color=_LINE, style="rounded")
@@ -51,7 +55,6 @@ def dot_source(function: r.Function, title: str = "main", opened: Iterable[str] 
     graph.attr("node", fontcolor=_TEXT, margin="0.2,0.06")  # fonts of pages are wider than the layout thinks
     graph.attr("edge", fontname="sans-serif", fontsize="9", color=_LINE, fontcolor=_TEXT)
     place: dict[int, str] = {}
-    tops = boxes_of(function)
     chosen = _chosen(opened, tops)
     for box in tops:
         _draw(graph, box, chosen, place)
@@ -172,14 +175,15 @@ def graph_view(
 
     Raises `WorkbenchError` E-VIEW-GRAPHVIZ where no Graphviz answers.
     """
-    laid = _laid_out(dot_source(function, opened=opened), "json0")
+    tops = boxes_of(function)
+    laid = _laid_out(_source(function, "main", opened, tops), "json0")
     if laid is None:
         raise WorkbenchError(
             "E-VIEW-GRAPHVIZ", "no Graphviz answers", expected="the program dot, or the package graphviz-pure",
             fix="pip install graphviz-pure; the text of the graph is there without it",
         )  # fmt: skip
     held: dict[str, set[int]] = {}
-    visible = [one for top in boxes_of(function) for one in _visible(top, frozenset(opened))]
+    visible = [one for top in tops for one in _visible(top, frozenset(opened))]
     for box in visible:
         held[box.id] = {number for node in box.nodes for number in (classes or {}).get(id(node), ())}
     groups = {box.id for box in visible if box.children}

@@ -13,7 +13,7 @@ blocks, are one box; what is still long is cut where the fewest values pass.  Wh
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, Final
@@ -51,8 +51,9 @@ class Box:
 def boxes_of(function: r.Function) -> tuple[Box, ...]:
     """The outermost boxes of a function's graph, in order."""
     nodes = drawn(function.body)
-    items = [_Item(operators(node), (node,)) for node in nodes]
-    return tuple(_box(item, str(number)) for number, item in enumerate(_levels(items)))
+    names = {id(node): operators(node) for node in nodes}
+    items = [_Item(names[id(node)], (node,)) for node in nodes]
+    return tuple(_box(item, str(number), names) for number, item in enumerate(_levels(items)))
 
 
 def drawn(body: r.Expr) -> list[r.Call]:
@@ -192,18 +193,18 @@ def _crossing(items: Sequence[_Item], reach: int) -> list[int]:
     return list(np.cumsum(steps))
 
 
-def _box(item: _Item, place: str) -> Box:
+def _box(item: _Item, place: str, names: Mapping[int, tuple[str, ...]]) -> Box:
+    """`names`: the operators of each call, by identity."""
     if not item.inner:
-        return Box(place, _title(item.nodes), item.nodes)
-    children = tuple(_box(inner, f"{place}.{number}") for number, inner in enumerate(item.inner))
+        return Box(place, _title(item.nodes, names), item.nodes)
+    children = tuple(_box(inner, f"{place}.{number}", names) for number, inner in enumerate(item.inner))
     shown = item.inner[0].nodes if item.times > 1 else item.nodes
-    title = _title(shown) + (f" ×{item.times}" if item.times > 1 else f" ({len(item.nodes)})")
+    title = _title(shown, names) + (f" ×{item.times}" if item.times > 1 else f" ({len(item.nodes)})")
     return Box(place, title, item.nodes, children, item.times)
 
 
-def _title(nodes: Sequence[r.Call]) -> str:
+def _title(nodes: Sequence[r.Call], names: Mapping[int, tuple[str, ...]]) -> str:
     """The operators, each once; of many the first ones."""
-    names = [name.removeprefix("nn.") for node in nodes for name in operators(node)]
-    distinct = list(dict.fromkeys(names))
+    distinct = list(dict.fromkeys(name.removeprefix("nn.") for node in nodes for name in names[id(node)]))
     return ", ".join(distinct[:_SHOWN]) + (", …" if len(distinct) > _SHOWN else "")
 

@@ -62,6 +62,8 @@ class GraphView(View):
     boxes: tuple[GraphBox, ...]
     frames: tuple[GraphFrame, ...]
     edges: tuple[GraphEdge, ...]
+    linked: bool = True
+    """Whether the boxes have their classes: not before the kernels are known."""
     version: int = SCHEMA_VERSION
 
 

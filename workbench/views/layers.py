@@ -5,7 +5,7 @@ The model is a value and computes when it is looked at: opening it runs the grap
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from ..analysis.operations import flops
@@ -32,6 +32,8 @@ LANGUAGES: Final = {"llvm": "llvm", "asm": "asm", "onnx": "text"}
 GRAPHS: Final = ("relay", "fused")
 """Layers that are drawn as graphs."""
 _FIRST: Final = 400
+_CHEAP: Final = 4_000
+"""Nodes of a graph whose passes are run before its first picture."""
 """Lines that are sent with a pane; the page asks for others."""
 _NATIVE: Final = {"llvm": "ll", "asm": "asm", "tir": "tir"}
 
@@ -102,12 +104,13 @@ class LayersModel:
 
     session: Session
     _kernels: list[KernelView] = field(default_factory=list[KernelView], compare=False, repr=False)
+    _names: list[str] = field(default_factory=list[str], compare=False, repr=False)
 
     def view(self) -> LayersView:
-        """The spine; graph passes are run for it, since they are cheap."""
+        """The spine; the graph passes are run for it, except on a graph so large that they take a second."""
         session = self.session
         graph = [index for index, action in enumerate(session.actions) if action.level == "relay"]
-        if graph:
+        if graph and sum(1 for _ in session.step(graph[0]).stage.module.nodes()) <= _CHEAP:
             session.step(graph[-1])
         known = session.history.computed(session.actions)
         layers = tuple(
@@ -186,7 +189,15 @@ class LayersModel:
         changed: frozenset[int] = frozenset()
         if step and found.previous is not None and found.changed:
             changed = changed_calls(found.previous.stage.module["main"], main, found.origins)
-        return graph_view(main, opened, self.session.provenance.links.of_graph(label), changed)
+        linked = self._lowered()
+        classes = self.session.provenance.links.of_graph(label) if linked else {}
+        return replace(graph_view(main, opened, classes, changed), linked=linked)
+
+    def _lowered(self) -> bool:
+        """Whether the loop programs are known, so that asking for links computes nothing that takes long."""
+        loops = [index for index, action in enumerate(self.session.actions) if action.level == "tir"]
+        last = self.session.history.peek(self.session.actions, loops[-1]) if loops else None
+        return last is not None and last.error is None
 
     def calls(self, layer: str, step: str = "") -> CallsView:
         """The calls of the same graph."""
@@ -229,8 +240,10 @@ class LayersModel:
         return links.loops(labels[plan.kernel_step() if layer == "te" else plan.loop_step()], kernel)
 
     def names(self) -> list[str]:
-        """The layers that the session has."""
-        return [layer.name for layer in self.session.layers]
+        """The layers that the session has: they follow from its steps."""
+        if not self._names:
+            self._names.extend(layer.name for layer in self.session.layers)
+        return self._names
 
     def _require(self, layer: str, names: list[str]) -> None:
         if layer not in names:

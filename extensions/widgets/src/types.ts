@@ -92,7 +92,7 @@ export interface GraphBox {
 export interface GraphFrame { id: string; title: string; x: number; y: number; width: number; height: number }
 export interface GraphEdge { points: [number, number][]; label: string; x: number; y: number; source: string; target: string }
 export interface GraphView {
-  version: number; width: number; height: number; boxes: GraphBox[]; frames: GraphFrame[]; edges: GraphEdge[];
+  version: number; width: number; height: number; boxes: GraphBox[]; frames: GraphFrame[]; edges: GraphEdge[]; linked: boolean;
 }
 
 export interface TermView { name: string; extent: number }

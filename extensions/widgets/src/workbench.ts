@@ -110,7 +110,7 @@ export class WorkbenchStore extends BaseStore {
   /** What a new screen shows: a model's graph beside its slowest kernel, a loop program beside its assembly. */
   private begin(view: WorkbenchView, names: string[]): void {
     this.begun = true;
-    const graph = ["fused", "relay"].find((name) => names.includes(name));
+    const graph = ["fused", "relay"].find((name) => names.includes(name) && (name === "relay" || this.layer(name)?.state !== "not run"));
     if (view.start.editing) this.panes = [pane("schedule", "editor"), pane("tir", "text")];
     else this.panes = graph ? [pane(graph, "graph"), pane("schedule", "text")] : [pane("schedule", "text"), pane("asm", "text")];
     this.kernel = view.start.kernel;
@@ -150,6 +150,7 @@ export class WorkbenchStore extends BaseStore {
   private load(): void {
     for (const shown of this.panes) if (shown.mode === "graph") void this.loadGraph(shown.layer);
     void this.loadKernels().then(() => {
+      for (const shown of this.panes) if (shown.mode === "graph") void this.loadGraph(shown.layer);
       for (const shown of this.panes) if (shown.mode === "text") void this.loadText(shown.layer);
       if (this.panes.some((shown) => shown.mode === "cards")) void this.loadFormulas();
       if (this.panes.some((shown) => shown.mode === "changes")) this.steps.wake();
@@ -189,7 +190,8 @@ export class WorkbenchStore extends BaseStore {
     const opened = this.opened(layer);
     const [step, drawn] = [this.tools.step(layer), this.tools.key(layer)];
     const key = `${drawn} ${opened.join(" ")}`;
-    if (this.graphs.has(key)) return Promise.resolve();
+    const drawnNow = this.graphs.get(key);
+    if (drawnNow && (drawnNow.linked || this.kernels.length === 0)) return Promise.resolve(); // linked once kernels are known
     return this.once(`graph ${key}`, async () => {
       const view = (await this.connection.request("graph", { layer, opened, step }, `graph ${layer}`)).view as GraphView;
       this.set(() => this.graphs.set(key, view));
