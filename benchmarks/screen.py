@@ -59,6 +59,7 @@ OPENED: Final = """async (shown) => {
   await new Promise(requestAnimationFrame);
   return performance.now() - begun;
 }"""
+NAMED: Final = """[...document.querySelectorAll('button')].find((b) => b.textContent.trim() === 'unroll').id = 'move'"""
 STEP: Final = "document.querySelector('[aria-label=\"The selected step\"] .wb-step-name')?.textContent" \
     " + document.querySelector('[aria-label=\"The selected step\"] .wb-diff')?.textContent.length"
 
@@ -124,7 +125,7 @@ def steps(browser: Any, session: Any) -> None:
     """Through all steps, loop programs of the whole network among them, back and forth."""
     from workbench.ui.workbench import Workbench
 
-    with opened(browser, Workbench(session)) as (harness, page):
+    with opened(browser, Workbench(session)) as page:
         page.get_by_role("button", name="Changes", exact=True).first.click()
         page.get_by_role("listbox", name="Steps").first.focus()
         count = page.get_by_role("listbox", name="Steps").first.get_by_role("option").count()
@@ -155,7 +156,7 @@ def moves(browser: Any, session: Any) -> None:
         kernel.append((time.perf_counter() - begun) * 1e3)
     line("split of a fused convolution, kernel", kernel, "move, kernel")
     for away, budget in ((0, "move, painted"), (100, "move, painted, 100 ms away")):
-        with opened(browser, Workbench(session, session.schedule(KERNEL))) as (harness, page):
+        with opened(browser, Workbench(session, session.schedule(KERNEL))) as page:
             page.wait_for_selector("[role=tree]", timeout=60_000)
             page.evaluate(
                 "away => { const kernel = window.kernel; window.kernel = async (m) => {"
@@ -169,7 +170,7 @@ def moves(browser: Any, session: Any) -> None:
             for _ in range(12):
                 page.wait_for_timeout(300)
                 page.wait_for_selector("button:text-is('unroll'):enabled")
-                page.evaluate("[...document.querySelectorAll('button')].find((b) => b.textContent.trim() === 'unroll').id = 'move'")
+                page.evaluate(NAMED)
                 times.append(page.evaluate(CLICKED, ["#move", tree]))
                 page.keyboard.press("Control+z")
                 page.wait_for_timeout(500 + 3 * away)
@@ -183,7 +184,7 @@ def graphs(browser: Any) -> None:
     from workbench.ui.workbench import Workbench
 
     for name, session in (("DenseNet121", wb.open(light_model("densenet121"))), ("5,000 nodes", chain(5_000))):
-        with opened(browser, Workbench(session), ".wb-box") as (harness, page):
+        with opened(browser, Workbench(session), ".wb-box") as page:
             line(f"{name}: first picture", [page.evaluate("window.firstBox")], "first picture")
             if page.locator(".wb-box-group").count() == 0:
                 print(f"{name}: no group to open, {page.locator('.wb-box').count()} boxes")
@@ -224,10 +225,10 @@ class opened:
         self.harness = Harness(self.page)
         self.screen, self.selector = screen, selector
 
-    def __enter__(self) -> tuple[Harness, Any]:
+    def __enter__(self) -> Any:
         self.harness.show(self.screen)
         self.page.wait_for_selector(self.selector)
-        return self.harness, self.page
+        return self.page
 
     def __exit__(self, *raised: object) -> None:
         self.context.close()

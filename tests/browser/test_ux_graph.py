@@ -93,7 +93,8 @@ def test_ux_3_equal_blocks_are_one_box_with_their_number(shown: Shown) -> None:
     frame = shown.pane("A").locator(".wb-frame", has_text=title)
     expect(frame).to_be_visible()
     number = title.split(" ")[0]
-    blocks = shown.pane("A").locator(".wb-box-group text:not(.wb-number)").filter(has_text=re.compile(rf"^{number}\.\d · "))
+    titles = shown.pane("A").locator(".wb-box-group text:not(.wb-number)")
+    blocks = titles.filter(has_text=re.compile(rf"^{number}\.\d · "))
     expect(blocks).to_have_count(3)
     names = {re.sub(r"^[\d.]+ · ", "", text) for text in blocks.all_text_contents()}
     assert len(names) == 1, "the three blocks are alike"

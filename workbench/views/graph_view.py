@@ -86,7 +86,8 @@ def view_of(
             kind = "input" if name[0] in "pi" else "group" if own in groups else "call"
             size = float(item["width"]) * _INCH, float(item["height"]) * _INCH
             held = tuple(sorted(classes.get(own, ()))) if name[0] == "n" else ()
-            boxes.append(GraphBox(own, kind, _lines(item.get("label", "")), x, round(height - y, 2), *size, held, changed.get(own, 0)))
+            lines = _lines(item.get("label", ""))
+            boxes.append(GraphBox(own, kind, lines, x, round(height - y, 2), *size, held, changed.get(own, 0)))
     names = {item["_gvid"]: _own(str(item["name"])) for item in laid.get("objects", ())}
     edges = tuple(_edge(item, height, names) for item in laid.get("edges", ()))
     return GraphView(width, height, tuple(boxes), tuple(frames), edges)

@@ -204,7 +204,9 @@ class LayersModel:
         label = step or self._graph_step(layer)
         return CallsView(layer, step, tuple(calls_of(self._relay_step(label).stage.module["main"])))
 
-    def with_attribute(self, layer: str, step: str, place: str, number: int, name: str, text: str) -> tuple[Session, str]:
+    def with_attribute(
+        self, layer: str, step: str, place: str, number: int, name: str, text: str
+    ) -> tuple[Session, str]:
         """The session with one attribute of one call changed after a graph step, and the same in Python."""
         label = step or self._graph_step(layer)
         main = with_attribute(self._relay_step(label).stage.module["main"], place, number, name, text)

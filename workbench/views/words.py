@@ -1,4 +1,4 @@
-"""The words of a layer's text: where names are defined and of what type, what operators and instructions do, what folds.
+"""The words of a layer's text: where names are defined, of what type, what instructions do, what folds.
 
 A page gets this once for a text; hovering, following one value and folding then ask nobody.
 """
@@ -28,7 +28,10 @@ _KIND: Final = r"(<[^>]+>|\[[^\]]+\]|\{[^}]*\}|ptr|half|float|double|bfloat|i\d+
 _LABEL: Final = re.compile(r"^[\w.$]+:")
 _MOST: Final = 200_000
 """Lines whose words are looked at."""
-_KINDS: Final = {"serial": "serial loop", "parallel": "parallel loop", "vectorized": "vectorized loop", "unroll": "unrolled loop"}
+_CASTS: Final = frozenset("sext zext trunc fpext fptrunc sitofp fptosi bitcast uitofp".split())
+_KINDS: Final = {
+    "serial": "serial loop", "parallel": "parallel loop", "vectorized": "vectorized loop", "unroll": "unrolled loop",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +154,7 @@ def _llvm_type(opcode: str, rest: str) -> str:
     if opcode in ("icmp", "fcmp"):
         lanes = re.match(r"<(\d+) x", kinds[0]) if kinds else None
         return f"<{lanes[1]} x i1>" if lanes else "i1"
-    if " to " in rest and opcode in ("sext", "zext", "trunc", "fpext", "fptrunc", "sitofp", "fptosi", "bitcast", "uitofp"):
+    if " to " in rest and opcode in _CASTS:
         return rest.split(" to ", 1)[1].split(",")[0].strip()
     if opcode == "extractelement" and kinds:
         return kinds[0].strip("<>").split(" x ")[-1]
