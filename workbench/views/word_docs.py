@@ -13,6 +13,7 @@ from typing import Final
 
 from ..relay.ir.operator import OPERATORS
 
+
 def _table(text: str) -> dict[str, str]:
     """Lines "word: what it means" by word."""
     return dict(line.split(": ", 1) for line in text.strip().splitlines())
