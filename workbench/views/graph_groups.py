@@ -130,8 +130,20 @@ def _folded(items: list[_Item]) -> list[_Item]:
         for start, length, times in sorted(found, reverse=True):
             parts = [items[at : at + length] for at in range(start, start + length * times, length)]
             blocks = tuple(part[0] if length == 1 else _block(part) for part in parts)
-            items[start : start + length * times] = [replace(_joined(blocks, ("times", blocks[0].token)), times=times)]
+            folded = replace(_joined(blocks, ("times", blocks[0].token)), times=times)
+            items[start : start + length * times] = [_in_stretches(folded)]
     return items
+
+
+def _in_stretches(folded: _Item) -> _Item:
+    """Very many equal blocks as stretches of them, each again so many times the block."""
+    if len(folded.inner) <= MOST:
+        return folded
+    length = math.ceil(len(folded.inner) / math.ceil(len(folded.inner) / MOST))
+    starts = range(0, len(folded.inner), length)
+    parts = [folded.inner[start : start + length] for start in starts]
+    stretches = [replace(_joined(part, ("times", part[0].token)), times=len(part)) for part in parts]
+    return _in_stretches(replace(folded, inner=tuple(stretches)))
 
 
 def _joined(items: Sequence[_Item], token: Any) -> _Item:
@@ -198,9 +210,16 @@ def _box(item: _Item, place: str, names: Mapping[int, tuple[str, ...]]) -> Box:
     if not item.inner:
         return Box(place, _title(item.nodes, names), item.nodes)
     children = tuple(_box(inner, f"{place}.{number}", names) for number, inner in enumerate(item.inner))
-    shown = item.inner[0].nodes if item.times > 1 else item.nodes
+    shown = _one_block(item).nodes if item.times > 1 else item.nodes
     title = _title(shown, names) + (f" ×{item.times}" if item.times > 1 else f" ({len(item.nodes)})")
     return Box(place, title, item.nodes, children, item.times)
+
+
+def _one_block(item: _Item) -> _Item:
+    """The block that an item repeats, also through stretches."""
+    while item.times > 1:
+        item = item.inner[0]
+    return item
 
 
 def _title(nodes: Sequence[r.Call], names: Mapping[int, tuple[str, ...]]) -> str:

@@ -14,6 +14,7 @@ from ..driver.layers import GLYPHS
 from ..driver.links import Layer
 from ..driver.step_listings import listings_of
 from ..driver.trips import hottest, trips
+from .eager import runs_graph_passes
 from .formulas import FormulasView, formulas_of
 from .graph import graph_view
 from .graph_calls import CallsView, calls_of, changed_calls, with_attribute
@@ -32,8 +33,6 @@ LANGUAGES: Final = {"llvm": "llvm", "asm": "asm", "onnx": "text"}
 GRAPHS: Final = ("relay", "fused")
 """Layers that are drawn as graphs."""
 _FIRST: Final = 400
-_CHEAP: Final = 4_000
-"""Nodes of a graph whose passes are run before its first picture."""
 """Lines that are sent with a pane; the page asks for others."""
 _NATIVE: Final = {"llvm": "ll", "asm": "asm", "tir": "tir"}
 
@@ -110,7 +109,7 @@ class LayersModel:
         """The spine; the graph passes are run for it, except on a graph so large that they take a second."""
         session = self.session
         graph = [index for index, action in enumerate(session.actions) if action.level == "relay"]
-        if graph and sum(1 for _ in session.step(graph[0]).stage.module.nodes()) <= _CHEAP:
+        if graph and runs_graph_passes(session):
             session.step(graph[-1])
         known = session.history.computed(session.actions)
         layers = tuple(

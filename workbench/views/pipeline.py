@@ -18,6 +18,7 @@ from ..driver.text import script, short_constants
 from ..relay.ir.brief import brief
 from ..relay.ir.expr import Call, Expr
 from ..tir.nodes import PrimFunc, Stmt
+from .eager import runs_graph_passes
 from .schema import (
     Chunk,
     ErrorView,
@@ -75,14 +76,15 @@ class SessionModel:
 
     def view(self) -> PipelineView:
         """The list of steps."""
-        steps = tuple(self._summary(index) for index in range(len(self.session)))
+        eager = runs_graph_passes(self.session)
+        steps = tuple(self._summary(index, eager) for index in range(len(self.session)))
         known = self.session.history.computed(self.session.actions)
         return PipelineView(f"{steps[-1].id}-{known[-1].state}" if known else "", steps, self.session.heading)
 
-    def _summary(self, index: int) -> StepSummary:
+    def _summary(self, index: int, eager: bool) -> StepSummary:
         action = self.session.actions[index]
         step = self.session.history.peek(self.session.actions, index)
-        if step is None and action.level == "relay":
+        if step is None and action.level == "relay" and (eager or index == 0):
             step = self.session.step(index)
         if step is None:
             return StepSummary(

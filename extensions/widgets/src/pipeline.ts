@@ -44,6 +44,13 @@ export class PipelineStore extends BaseStore {
     this.connection.close();
   }
 
+  /** The list of steps as it is now: computing something has made further ones known. */
+  refresh = (): Promise<void> => this.attempt(async () => {
+    const view = (await this.connection.request("open", {}, "open")).view as PipelineView;
+    const known = new Set(view.steps.map((step) => step.id));
+    if (known.has(this.selected)) this.set(() => (this.view = view));
+  });
+
   get steps_shown(): StepSummary[] {
     const all = this.view?.steps ?? [];
     return this.onlyChanged ? all.filter((step) => step.changed || step.error || step.pending || step.id === this.selected) : all;

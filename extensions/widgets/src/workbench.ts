@@ -184,6 +184,7 @@ export class WorkbenchStore extends BaseStore {
   private async look(): Promise<void> {
     const view = (await this.connection.request("open", {}, "open")).view as WorkbenchView;
     this.set(() => (this.view = view));
+    void this.steps.refresh();
   }
 
   private loadGraph(layer: string): Promise<void> {

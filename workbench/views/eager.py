@@ -1,0 +1,16 @@
+"""What a screen computes before anybody asks: the passes of a graph, unless the graph is very large."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from ..driver.session import Session
+
+_CHEAP: Final = 4_000
+"""Nodes of a graph whose passes take less than a second together."""
+
+
+def runs_graph_passes(session: Session) -> bool:
+    """Whether a screen runs the graph passes of a session for its first picture."""
+    return sum(1 for _ in session.history.step(session.actions, 0).stage.module.nodes()) <= _CHEAP
