@@ -224,9 +224,9 @@ export class PipelineStore extends BaseStore {
     return this.view?.steps.at(-1)?.id ?? "";
   }
 
-  protected override catchUp(): void {
+  protected override async catchUp(): Promise<void> {
     this.onMoved();
-    void this.open();
+    await this.open();
   }
 
   private change(op: string, args: Record<string, unknown>): Promise<void> {

@@ -32,7 +32,7 @@ export class BaseStore {
   }
 
   /** Another view has moved what this one shows: draw it anew. */
-  protected catchUp(): void {}
+  protected async catchUp(): Promise<void> {}
 
   /** Run a request; a refusal is shown, an overtaken one forgotten. */
   protected async attempt(work: () => Promise<void>): Promise<void> {
@@ -44,8 +44,8 @@ export class BaseStore {
         code: "E-UI-PAGE", message: "the page failed to show this", where: "", found: String(error), expected: "",
         fix: "run the cell again", kept: "the program is unchanged", nodes: [],
       };
+      if (view.code === "E-UI-STALE") await this.catchUp();
       this.set(() => (this.problem = view));
-      if (view.code === "E-UI-STALE") this.catchUp();
     }
   }
 }
