@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.driver.programs import small_session
+import workbench as wb
+from tests.driver.programs import small_model, small_session
 from tests.schedule.programs import plain_matmul
 from workbench._lazy import session_of
 from workbench.schedule import Schedule
@@ -204,3 +205,49 @@ def test_a_kernel_that_is_killed_loses_nothing(tmp_path: Path) -> None:
     screen = of_matmul()
     assert json.dumps(facts(screen)["offer"])
     assert ask(screen, "changes.restore")["exact"] and "factors=[None, 8]" in screen.code
+
+
+def test_a_view_that_is_behind_is_refused_and_nothing_is_done_twice() -> None:
+    screen = Workbench(small_session())
+    seen = ask(screen, "pipeline.open")["steps"][-1]["id"]
+    ask(screen, "pipeline.without", step=step_id(screen, "FuseOps"), seen=seen)
+    reply = screen.ask("pipeline.undo", seen=seen).content
+    assert reply["err"]["code"] == "E-UI-STALE" and len(ask(screen, "open")["calls"]) == 1
+    assert "refused" not in ask(screen, "pipeline.undo", seen=ask(screen, "pipeline.open")["steps"][-1]["id"])
+
+
+def test_a_model_of_the_same_name_and_other_content_is_offered_them_with_a_word(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    import onnx
+
+    model = small_model()
+    onnx.save(model, tmp_path / "net.onnx")
+    first = Workbench(wb.open(str(tmp_path / "net.onnx")))
+    ask(first, "pipeline.without", step=step_id(first, "FuseOps"))
+    ask(first, "pipeline.without", step=step_id(first, "FoldScaleAxis"))
+    restarted(monkeypatch)
+    weights = model.graph.initializer[0]
+    values = onnx.numpy_helper.to_array(weights) * 2
+    model.graph.initializer[0].CopyFrom(onnx.numpy_helper.from_array(values, weights.name))
+    onnx.save(model, tmp_path / "net.onnx")
+
+    second = Workbench(wb.open(str(tmp_path / "net.onnx")))
+    assert facts(second)["offer"]["note"] == "they were made on another version of net.onnx"
+    told = ask(second, "changes.restore")
+    assert told == {"restored": 2, "refused": [], "left": 0, "exact": False}
+    assert ask(second, "open")["calls"] == ask(first, "open")["calls"]
+
+
+def test_another_session_from_a_cell_begins_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = Workbench(small_session())
+    ask(screen, "pipeline.without", step=step_id(screen, "FuseOps"))
+    screen.session = small_session().without("FoldScaleAxis")
+    assert facts(screen)["count"] == 0
+    ask(screen, "pipeline.without", step=step_id(screen, "SimplifyInference"))
+    assert facts(screen)["count"] == 1
+    restarted(monkeypatch)
+    assert facts(Workbench(small_session().without("FoldScaleAxis")))["offer"]["calls"] == [
+        "s = s.without('SimplifyInference')"
+    ]
+    assert facts(Workbench(small_session()))["offer"]["calls"] == ["s = s.without('FuseOps')"]

@@ -106,7 +106,8 @@ def test_number_size_and_age_are_bounded(tmp_path: Path, monkeypatch: pytest.Mon
     store = ChangesStore(tmp_path)
     for number in range(6):
         store.save("a", str(number), {"n": number})
-        os.utime(store.found("a")[0].path, (time.time() - 100 + number,) * 2)
+        moment = time.time() - 100 + number
+        os.utime(store.found("a")[0].path, (moment, moment))
     assert sorted(one.document["n"] for one in store.found("a")) == [3, 4, 5]
     monkeypatch.setattr(changes_store, "TOTAL_LIMIT", 250)
     assert store.save("a", "5", {"n": 5}) == "" and 1 <= len(files(store)) < 3
