@@ -133,6 +133,13 @@ def test_a_change_comes_back_after_the_kernel_was_restarted(tmp_path: Path, cont
         page.get_by_role("button", name="parallel", exact=True).click()
         expect(loop).to_contain_text("parallel")
 
+        page.evaluate("window.jupyterapp.shell.currentWidget.context.save()")
+        opened(page, lab, [], "lesson.ipynb")  # the page anew, the kernel as it was
+        pane = page.get_by_role("region", name="pane A")
+        expect(pane.locator("ins.wb-line", has_text="T.parallel(4)")).to_be_visible(timeout=60_000)
+        pane.get_by_role("button", name="Editor").click()
+        expect(loop).to_contain_text("parallel")
+
         page.evaluate("window.jupyterapp.shell.currentWidget.context.sessionContext.session.kernel.restart()")
         banner = page.locator(".wb-banner")
         expect(banner).to_contain_text("No kernel: run the cell to go on; your 1 change is kept.")
@@ -148,3 +155,7 @@ def test_a_change_comes_back_after_the_kernel_was_restarted(tmp_path: Path, cont
         expect(loop).to_contain_text("parallel")
         run(page, 1)
         expect(page.locator(".jp-OutputArea-output", has_text="CODE")).to_contain_text("sch.parallel")
+
+        page.evaluate("window.jupyterapp.shell.currentWidget.context.sessionContext.shutdown()")
+        page.get_by_role("button", name="Undo").first.click()
+        expect(banner).to_contain_text("No kernel: run the cell to go on; your 1 change is kept.")

@@ -11,12 +11,13 @@ from typing import Any
 import pytest
 
 import workbench as wb
-from tests.driver.programs import small_model, small_session
+from tests.driver.programs import small_model
 from tests.schedule.programs import plain_matmul
 from workbench._lazy import session_of
 from workbench.schedule import Schedule
 from workbench.ui import changes
 from workbench.ui.changes_store import ChangesStore, packed, unpacked
+from workbench.ui.recording import key_of, record
 from workbench.ui.workbench import Workbench
 
 
@@ -43,6 +44,11 @@ def restarted(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def step_id(screen: Workbench, label: str) -> str:
     return next(step["id"] for step in ask(screen, "pipeline.open")["steps"] if step["name"] == label)
+
+
+def fresh() -> Any:
+    """A session on a history of its own, as a new kernel has it."""
+    return wb.open(small_model())
 
 
 def of_matmul() -> Workbench:
@@ -76,7 +82,7 @@ def test_moves_undo_and_redo_of_a_schedule_come_back(monkeypatch: pytest.MonkeyP
 
 
 def test_passes_texts_and_branches_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    first = Workbench(small_session())
+    first = Workbench(fresh())
     ask(first, "pipeline.without", step=step_id(first, "FuseOps"))
     ask(first, "branch", number=0)
     ask(first, "pipeline.insert", step=step_id(first, "FoldConstant"), name="CombineParallelConv2D")
@@ -88,7 +94,7 @@ def test_passes_texts_and_branches_come_back(monkeypatch: pytest.MonkeyPatch) ->
     ask(first, "pipeline.redo")
     restarted(monkeypatch)
 
-    second = Workbench(small_session())
+    second = Workbench(fresh())
     assert facts(second)["offer"]["count"] == 4
     assert ask(second, "changes.restore")["exact"]
     told, before = ask(second, "open"), ask(first, "open")
@@ -196,8 +202,12 @@ def test_a_whole_file_of_wrong_content_is_passed_over(entries: Any, monkeypatch:
 def test_a_kernel_that_is_killed_loses_nothing(tmp_path: Path) -> None:
     code = (
         "import os, signal\n"
-        "from tests.ui.test_changes import of_matmul, split\n"
+        "from tests.ui.test_changes import Workbench, ask, fresh, of_matmul, split, step_id\n"
         "split(of_matmul())\n"
+        "screen = Workbench(fresh())\n"
+        "ask(screen, 'pipeline.without', step=step_id(screen, 'FuseOps'))\n"
+        "ask(screen, 'branch', number=0)\n"
+        "ask(screen, 'pipeline.without', step=step_id(screen, 'FoldScaleAxis'))\n"
         "os.kill(os.getpid(), signal.SIGKILL)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[2], check=False)
@@ -205,10 +215,14 @@ def test_a_kernel_that_is_killed_loses_nothing(tmp_path: Path) -> None:
     screen = of_matmul()
     assert json.dumps(facts(screen)["offer"])
     assert ask(screen, "changes.restore")["exact"] and "factors=[None, 8]" in screen.code
+    other = Workbench(fresh())
+    assert facts(other)["offer"]["count"] == 3
+    assert ask(other, "changes.restore") == {"restored": 3, "refused": [], "left": 0, "exact": True}
+    assert len(ask(other, "open")["branches"]) == 3
 
 
 def test_a_view_that_is_behind_is_refused_and_nothing_is_done_twice() -> None:
-    screen = Workbench(small_session())
+    screen = Workbench(fresh())
     seen = ask(screen, "pipeline.open")["steps"][-1]["id"]
     ask(screen, "pipeline.without", step=step_id(screen, "FuseOps"), seen=seen)
     reply = screen.ask("pipeline.undo", seen=seen).content
@@ -240,14 +254,22 @@ def test_a_model_of_the_same_name_and_other_content_is_offered_them_with_a_word(
 
 
 def test_another_session_from_a_cell_begins_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    screen = Workbench(small_session())
+    screen = Workbench(fresh())
     ask(screen, "pipeline.without", step=step_id(screen, "FuseOps"))
-    screen.session = small_session().without("FoldScaleAxis")
+    screen.session = fresh().without("FoldScaleAxis")
     assert facts(screen)["count"] == 0
     ask(screen, "pipeline.without", step=step_id(screen, "SimplifyInference"))
     assert facts(screen)["count"] == 1
     restarted(monkeypatch)
-    assert facts(Workbench(small_session().without("FoldScaleAxis")))["offer"]["calls"] == [
+    assert facts(Workbench(fresh().without("FoldScaleAxis")))["offer"]["calls"] == [
         "s = s.without('SimplifyInference')"
     ]
-    assert facts(Workbench(small_session()))["offer"]["calls"] == ["s = s.without('FuseOps')"]
+    assert facts(Workbench(fresh()))["offer"]["calls"] == ["s = s.without('FuseOps')"]
+
+
+def test_a_recorded_page_holds_no_offer(monkeypatch: pytest.MonkeyPatch) -> None:
+    split(of_matmul())
+    restarted(monkeypatch)
+    screen = of_matmul()
+    assert facts(screen)["offer"]
+    assert "changes" not in record(screen, budget=1).replies[key_of("open", {})]
