@@ -25,7 +25,7 @@ Command = Callable[[dict[str, Any]], Answer]
 PIPELINE: Final = ("pipeline.edit", "pipeline.without", "pipeline.insert", "pipeline.undo", "pipeline.redo")
 SCHEDULE: Final = ("schedule.apply", "schedule.accept", "schedule.force", "schedule.undo", "schedule.redo",
                    "schedule.switch", "lens.release", "take_back")  # fmt: skip
-RECORDED: Final = frozenset({*PIPELINE, *SCHEDULE, "branch"})
+RECORDED: Final = frozenset({*PIPELINE, *SCHEDULE, "branch", "set_attribute"})
 _KERNEL: Final = uuid4().hex
 """This process: what its screens hold is not lost."""
 _MOST: Final = 1_000

@@ -47,9 +47,8 @@ class SessionSubject:
         """The arguments without the picture that was clicked on; steps with their names, branches with their ids."""
         kept = {name: value for name, value in args.items() if name != "seen"}
         session = self._session()
-        if "step" in kept and op.startswith("pipeline."):
-            known = identities(session.actions)
-            kept["label"] = session.labels[known.index(kept["step"])] if kept["step"] in known else ""
+        if kept.get("step") in (known := identities(session.actions)):
+            kept["label"] = session.labels[known.index(kept["step"])]
         if op == "branch":
             kept["branch"] = next(
                 (known for number, known in enumerate(self._branches()) if number == kept.get("number")), ""
