@@ -22,7 +22,7 @@ def _kept_here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def python(page: Page) -> Any:
-    return page.get_by_role("contentinfo", name="Python and problems")
+    return page.get_by_role("contentinfo", name="Python, checks and problems")
 
 
 def test_changes_of_the_last_time_are_offered_and_restored_by_keyboard(
