@@ -33,12 +33,27 @@ class Edits:
     def commands(self) -> dict[str, Callable[[dict[str, Any]], Answer]]:
         return {
             "source": self._source,
-            "edit": self._edit,
-            "without": self._without,
-            "insert": self._insert,
-            "undo": self._undo,
-            "redo": self._redo,
+            "edit": self._seen(self._edit),
+            "without": self._seen(self._without),
+            "insert": self._seen(self._insert),
+            "undo": self._seen(self._undo),
+            "redo": self._seen(self._redo),
         }
+
+    def _seen(self, command: Callable[[dict[str, Any]], Answer]) -> Callable[[dict[str, Any]], Answer]:
+        """The command, refused to a page that shows another list of steps: another view has changed it."""
+
+        def run(args: dict[str, Any]) -> Answer:
+            seen = argument(args, "seen", str, "")
+            if seen and seen != (shown := self._current().view().steps[-1].id):
+                raise WorkbenchError(
+                    "E-UI-STALE", "another view has changed the program since this was drawn",
+                    found=f"state {seen[:16]}", expected=f"state {shown[:16]}",
+                    fix="look at the new state, which is drawn now, and choose again", kept="the program is unchanged",
+                )  # fmt: skip
+            return command(args)
+
+        return run
 
     def facts(self) -> dict[str, Any]:
         """What the page needs to draw its buttons."""

@@ -19,6 +19,9 @@ from workbench.driver.given_inputs import drawn_inputs
 from workbench.driver.history import identities
 from workbench.ui.branches import BranchCommands
 from workbench.ui.checks import ChecksCommands
+from workbench.ui.changes import Changes
+from workbench.ui.changes_store import ChangesStore
+from workbench.ui.changes_subject import SessionSubject
 from workbench.ui.kept import Kept
 from workbench.ui.layers import LayerCommands
 from workbench.ui.lens import LensCommands
@@ -64,7 +67,12 @@ class Workbench(Screen):
         self._given = schedule.func_working_on if schedule is not None else ""
         if schedule is not None:
             self._editors[self._given] = ScheduleCommands(schedule, lambda: self._behind(self._given))
+        subject = SessionSubject(
+            lambda: self._model.session, lambda kernel: self._editor(kernel).schedule, self._steps, self._given
+        )
+        self._changes = Changes(subject, ChangesStore.of_user())
         commands = {
+            **self._changes.table(),
             **self._looking.table(),
             **self._branches.table(),
             **self.checks.table(),
@@ -79,7 +87,9 @@ class Workbench(Screen):
             "take_back": self._take_back,
             "set_attribute": self._set_attribute,
         }
-        followed = {name: self._following(command) for name, command in commands.items()}
+        recorded = {name: self._changes.recording(name, command) for name, command in commands.items()}
+        followed = {name: self._following(command) for name, command in recorded.items()}
+        self._changes.start()
         super().__init__(
             "workbench", followed, Kept(lambda: self._model.session.heading, self._snapshot, self._snapshot_key)
         )
@@ -97,6 +107,8 @@ class Workbench(Screen):
         self._editors.clear()
         self._moved.clear()
         self._go(session, "# another session, from a cell")
+        self._changes.begin()
+        self._changes.start()
 
     def _go(self, session: Session, call: str) -> None:
         self._steps.edits.go(SessionModel(session), call)
@@ -251,7 +263,7 @@ class Workbench(Screen):
         view = self._model.view()
         facts = self._steps.edits.facts()
         start = {"kernel": self._given, "editing": bool(self._given), "step": self._steps.selected_step}
-        told = {**view.to_json(), **facts, **self._branches.facts()}
+        told = {**view.to_json(), **facts, **self._branches.facts(), **self._changes.facts()}
         return Answer(view.state, {**told, "calls": self._steps.edits.calls, "start": start})
 
     def _select(self, args: dict[str, Any]) -> Answer:

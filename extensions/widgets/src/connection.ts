@@ -8,6 +8,9 @@ export class Refusal extends Error {
 /** The request was overtaken by a newer one on its channel; there is nothing to show. */
 export class Overtaken extends Error {}
 
+/** There is no kernel that would answer. */
+export class NoKernel extends Error {}
+
 interface Pending { resolve(reply: Reply): void; reject(error: Error): void; channel: string }
 export interface Reply { state: string; view: unknown; buffers: DataView[] }
 
@@ -23,13 +26,32 @@ export class Connection {
   private next = Math.floor(Math.random() * 2 ** 40) * 1024;
   onEvent: (name: string, args: Record<string, unknown>) => void = () => {};
   onBusy: (busy: boolean) => void = () => {};
+  /** Called when the kernel was lost, and when it answers again. */
+  onLost: (lost: boolean) => void = () => {};
+  lost = false;
 
   constructor(private host: Host) {
     host.on("msg:custom", this.receive);
+    host.on("comm_live_update", this.doubt);
   }
 
   close(): void {
     this.host.off("msg:custom", this.receive);
+    this.host.off("comm_live_update", this.doubt);
+  }
+
+  /** The link to the kernel was made or lost, and nobody says which: lost, until something comes. */
+  private doubt = (): void => {
+    this.lose();
+    void this.request("alive").catch(() => {});
+  };
+
+  private lose(): void {
+    this.lost = true;
+    for (const waiting of this.pending.values()) waiting.reject(new NoKernel());
+    this.pending.clear();
+    this.onBusy(false);
+    this.onLost(true);
   }
 
   request(op: string, args: Record<string, unknown> = {}, channel = "", state = ""): Promise<Reply> {
@@ -37,8 +59,12 @@ export class Connection {
     const id = this.next++;
     return new Promise((resolve, reject) => {
       this.pending.set(id, { resolve, reject, channel });
-      this.host.send({ v: 1, id, op, state, args });
-      setTimeout(() => { if (this.pending.has(id)) this.onBusy(true); }, 800);
+      try {
+        this.host.send({ v: 1, id, op, state, args });
+      } catch {
+        return this.lose(); // a page whose kernel was restarted or ended cannot send
+      }
+      setTimeout(() => { if (this.pending.has(id) && !this.lost) this.onBusy(true); }, 800);
     });
   }
 
@@ -59,6 +85,10 @@ export class Connection {
   private receive = async (message: unknown, buffers: DataView[]): Promise<void> => {
     const content = message as Record<string, unknown> | null;
     if (typeof content !== "object" || content === null || content["v"] !== 1) return;
+    if (this.lost) {
+      this.lost = false;
+      this.onLost(false);
+    }
     if (typeof content["event"] === "string") {
       this.onEvent(content["event"], (content["args"] ?? {}) as Record<string, unknown>);
       return;

@@ -203,7 +203,7 @@ export class PipelineStore extends BaseStore {
   apply = (text: string): Promise<void> => this.attempt(async () => {
     const editing = this.editing;
     if (!editing || text === editing.source.text) return;
-    const args = { step: editing.source.step, function: editing.source.function, text };
+    const args = { step: editing.source.step, function: editing.source.function, text, seen: this.seenPlan };
     const view = (await this.connection.request("edit", args, "change")).view as { refused?: ErrorView; step?: string };
     if (view.refused) {
       this.set(() => (this.editing = { ...editing, now: text, refused: view.refused! }));
@@ -226,9 +226,19 @@ export class PipelineStore extends BaseStore {
     this.set(() => (this.adding = this.adding ? null : source.passes));
   });
 
+  /** The plan that this page shows: a change of another one is refused. */
+  private get seenPlan(): string {
+    return this.view?.steps.at(-1)?.id ?? "";
+  }
+
+  protected override async catchUp(): Promise<void> {
+    this.onMoved();
+    await this.open();
+  }
+
   private change(op: string, args: Record<string, unknown>): Promise<void> {
     return this.attempt(async () => {
-      const view = (await this.connection.request(op, args, "change")).view as { step: string };
+      const view = (await this.connection.request(op, { ...args, seen: this.seenPlan }, "change")).view as { step: string };
       await this.moveTo(view.step);
     });
   }

@@ -117,7 +117,7 @@ function hostOf(recorded: Recording): Host {
   return {
     get: (name) => (name === "kind" ? recorded.kind : name === "recorded" ? true : undefined),
     send: (content) => void setTimeout(() => reply(content as Question), 0),
-    on: (_, listener) => void listeners.add(listener),
+    on: (name, listener) => { if (name === "msg:custom") listeners.add(listener); },
     off: (_, listener) => void listeners.delete(listener),
   };
 }

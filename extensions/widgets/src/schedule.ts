@@ -266,7 +266,7 @@ function Primitives({ store }: { store: ScheduleStore }) {
     </div>
     ${store.problem && html`<${Problem} error=${store.problem} close=${() => store.set(() => (store.problem = null))} />`}
     <div class="wb-primitives" aria-busy=${asking}>
-      ${asking && html`<div class="wb-wait">Looking at what is legal here …</div>`}
+      ${asking && html`<div class="wb-wait">${store.lost ? "What is legal here was not asked before the kernel went away." : "Looking at what is legal here …"}</div>`}
       ${groups(enabled.map(({ primitive }) => primitive)).map(([category, members]) => html`<div role="group" aria-label=${category} key=${category}>
         ${category && html`<div class="wb-heading">${category}</div>`}
         ${members.map((primitive) => html`<${Primitive} key=${primitive.name} primitive=${primitive} store=${store} />`)}</div>`)}

@@ -1,6 +1,6 @@
 // What the screens' states have in common: listeners, the connection, the shown problem, "busy".
 import { useEffect, useLayoutEffect, useReducer, useRef } from "preact/hooks";
-import { Connection, Overtaken, Refusal } from "./connection";
+import { Connection, NoKernel, Overtaken, Refusal } from "./connection";
 import type { ErrorView, Host } from "./types";
 
 export class BaseStore {
@@ -8,6 +8,8 @@ export class BaseStore {
   private listeners = new Set<() => void>();
   problem: ErrorView | null = null;
   busy = false;
+  /** The kernel is gone: what was fetched stays, nothing is answered. */
+  lost = false;
   help = false;
   /** Grows when an action was done: the focus goes back to what is selected. */
   acted = 0;
@@ -15,6 +17,7 @@ export class BaseStore {
   constructor(host: Host) {
     this.connection = new Connection(host);
     this.connection.onBusy = (busy) => this.set(() => (this.busy = busy));
+    this.connection.onLost = (lost) => this.set(() => (this.lost = lost));
   }
 
   subscribe(listener: () => void): () => void {
@@ -28,16 +31,20 @@ export class BaseStore {
     for (const listener of this.listeners) listener();
   }
 
+  /** Another view has moved what this one shows: draw it anew. */
+  protected async catchUp(): Promise<void> {}
+
   /** Run a request; a refusal is shown, an overtaken one forgotten. */
   protected async attempt(work: () => Promise<void>): Promise<void> {
     try {
       await work();
     } catch (error) {
-      if (error instanceof Overtaken) return;
+      if (error instanceof Overtaken || error instanceof NoKernel) return;
       const view = error instanceof Refusal ? error.view : {
         code: "E-UI-PAGE", message: "the page failed to show this", where: "", found: String(error), expected: "",
         fix: "run the cell again", kept: "the program is unchanged", nodes: [],
       };
+      if (view.code === "E-UI-STALE") await this.catchUp();
       this.set(() => (this.problem = view));
     }
   }

@@ -68,6 +68,12 @@ export interface WorkbenchView {
   /** How much can be undone; the lines of Python that led here; what the screen was opened for. */
   undo: number; redo: number; calls: string[]; branches: [number: number, told: string][]; branch: number;
   start: { kernel: string; editing: boolean; step: string };
+  changes: ChangesView;
+}
+/** What is kept of what was done: what an earlier kernel left, how much of this screen is on disk, what a replay came to. */
+export interface ChangesView {
+  offer: { count: number; calls: string[]; when: string; note: string } | null;
+  count: number; trouble: string; told: { restored?: number; refused?: string[]; left?: number; exact?: boolean };
 }
 export interface ComparedView {
   layer: string; kernel: string; language: string; before: TextView; after: TextView; hunks: Hunk[]; removed: number; added: number;
@@ -116,6 +122,7 @@ export interface MeasuredView {
 export interface Host {
   get(name: string): unknown;
   send(content: unknown, callbacks?: unknown, buffers?: ArrayBuffer[]): void;
-  on(name: "msg:custom", callback: (message: unknown, buffers: DataView[]) => void): void;
-  off(name: "msg:custom", callback: (message: unknown, buffers: DataView[]) => void): void;
+  /** "comm_live_update" comes when the page's link to the kernel was made or lost. */
+  on(name: "msg:custom" | "comm_live_update", callback: (message: unknown, buffers: DataView[]) => void): void;
+  off(name: "msg:custom" | "comm_live_update", callback: (message: unknown, buffers: DataView[]) => void): void;
 }

@@ -1,5 +1,6 @@
 // The state of the screen: what its two panes show, what is selected, what has been fetched.
 import { ChecksStore } from "./checks";
+import { watched } from "./changes";
 import { add, type Compared } from "./compare";
 import { Lines, PAGE as DIFF_PAGE, Shown as ShownDifference, type Row } from "./diff";
 import { GraphTools, type CallView } from "./graph_tools";
@@ -67,8 +68,16 @@ export class WorkbenchStore extends BaseStore {
   private stages = new Map<string, FormulaView[]>();
   private natives = new Map<string, PipelineStore>();
 
-  constructor(private host: Host) {
-    super(host);
+  private host: Host;
+
+  constructor(given: Host) {
+    super(given);
+    this.host = watched(given, () => this.connection.onLost(true));
+    const host = this.host;
+    this.connection.onLost = (lost) => {
+      this.set(() => (this.lost = lost));
+      if (!lost) void this.open();
+    };
     this.steps = new PipelineStore(within(host, "pipeline"), false);
     this.steps.onChosen = () => this.showStep();
     this.steps.onMoved = () => void this.open();
@@ -378,6 +387,15 @@ export class WorkbenchStore extends BaseStore {
     await this.open();
     if (this.panes.every((shown) => shown.mode !== "compare")) this.set(() => { this.panes[this.focused].mode = "compare"; });
     this.load();
+  });
+
+  /** Answer what is offered of the last time, or put away what was told. */
+  changes = (what: "restore" | "discard" | "read"): Promise<void> => this.attempt(async () => {
+    if (this.changing) return;
+    this.set(() => (this.changing = true));
+    await this.connection.request(`changes.${what}`, {}, "change").finally(() => this.set(() => (this.changing = false)));
+    this.set(() => { this.acted++; });
+    await this.open();
   });
 
   // --- branches ---

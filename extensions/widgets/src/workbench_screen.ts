@@ -1,4 +1,5 @@
 // The one screen: the spine of layers, what the focused one consists of, two panes, the selection, the strip below.
+import { Changes } from "./changes";
 import { Ladder } from "./inspector";
 import { onKeys } from "./keys";
 import { Outline } from "./outline";
@@ -76,6 +77,7 @@ export function WorkbenchScreen({ store }: { store: WorkbenchStore }) {
   return html`<div class=${`wb wb-workbench ${store.drawer ? `wb-with-${store.drawer}` : ""} ${store.panes[store.focused].mode === "editor" ? "wb-editing" : ""}`} data-lm-suppress-shortcuts="true" role="group"
       aria-label="Workbench" onKeyDown=${keys}>
     <${Spine} store=${store} />
+    <${Changes} store=${store} />
     ${store.problem && html`<${Problem} error=${store.problem} close=${() => store.set(() => (store.problem = null))} />`}
     <div class="wb-columns">
       <${Outline} store=${store} /><${PaneView} store=${store} at=${0} /><${PaneView} store=${store} at=${1} /><${Ladder} store=${store} />

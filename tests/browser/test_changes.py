@@ -1,0 +1,161 @@
+"""Changes that outlive their kernel, in a real browser: offered, restored, read without a kernel, seen by two views."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, expect
+
+from tests.browser.harness import Harness
+from tests.browser.lab import LabServer, notebook
+from tests.browser.test_lab import opened, run
+from tests.ui.test_changes import of_matmul, restarted, split
+
+
+@pytest.fixture(autouse=True)
+def _kept_here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("WORKBENCH_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.delenv("WORKBENCH_CHANGES", raising=False)
+
+
+def python(page: Page) -> Any:
+    return page.get_by_role("contentinfo", name="Python, checks and problems")
+
+
+def test_changes_of_the_last_time_are_offered_and_restored_by_keyboard(
+    harness: Harness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = of_matmul()
+    split(first)
+    split(first, "l:C:0", 4)
+    restarted(monkeypatch)
+    screen = of_matmul()
+    harness.show(screen)
+    page = harness.page
+    banner = page.locator(".wb-banner")
+    expect(banner).to_contain_text("2 changes of the last time are kept")
+    banner.locator("summary").click()
+    expect(banner).to_contain_text("sch.split")
+    page.get_by_role("button", name="Restore").focus()
+    page.keyboard.press("Enter")
+    expect(banner).to_contain_text("2 changes restored.")
+    expect(python(page)).to_contain_text("factors=[None, 4]")
+    expect(page.get_by_role("button", name="Undo").first).to_be_enabled()
+    assert screen.code == first.code
+    banner.get_by_role("button", name="Close the message").click()
+    expect(banner).to_have_count(0)
+    assert harness.errors == [] and harness.foreign == []
+
+
+def test_without_a_kernel_the_screen_says_so_and_stays_readable(harness: Harness) -> None:
+    screen = of_matmul()
+    split(screen)
+    harness.show(screen)
+    page = harness.page
+    line = page.get_by_role("listbox", name="TIR, pane B").get_by_text("T.serial(8)")
+    expect(line).to_be_visible()
+    page.evaluate("window.model.lose()")
+    banner = page.locator(".wb-banner")
+    expect(banner).to_have_text("No kernel: run the cell to go on; your 1 change is kept.")
+    page.get_by_role("button", name="Undo").first.click()
+    page.get_by_title("Measure main").click()
+    page.get_by_role("button", name="Python").click()
+    expect(python(page)).to_contain_text("sch.split")
+    expect(line).to_be_visible()
+    expect(page.locator(".wb-problem")).to_have_count(0)
+    expect(page.locator(".wb-busy")).to_have_count(0)
+    assert harness.errors == []
+
+
+def test_a_page_loaded_again_shows_the_state_of_its_kernel(harness: Harness) -> None:
+    screen = of_matmul()
+    harness.show(screen)
+    split(screen)
+    harness.push()
+    expect(python(harness.page)).to_contain_text("sch.split")
+    harness.page.reload()
+    harness.page.wait_for_function("window.ready === true")
+    traits = {"kind": screen.kind, "bundle_hash": screen.bundle_hash}
+    harness.page.evaluate("traits => void window.show(traits)", traits)
+    expect(python(harness.page)).to_contain_text("sch.split")
+    expect(harness.page.locator(".wb-banner")).to_have_count(0)
+    assert len(screen.schedule.moves.done) == 1
+
+
+def test_two_views_follow_one_state_and_nothing_is_done_twice(harness: Harness, context: BrowserContext) -> None:
+    screen = of_matmul()
+    split(screen)
+    other = Harness(context.new_page())
+    harness.show(screen)
+    other.show(screen)
+    for view in (harness, other):
+        expect(python(view.page)).to_contain_text("sch.split")
+        view.page.wait_for_load_state("networkidle")
+    undo = [view.page.get_by_role("button", name="Undo").first for view in (harness, other)]
+    undo[0].click()
+    expect(undo[0]).to_be_disabled()
+    # What the kernel told has not come to the other view yet: it is behind, says so, and catches up.
+    undo[1].click()
+    other.page.get_by_role("button", name="Problems").click()
+    expect(python(other.page)).to_contain_text("another view has changed the program")
+    expect(undo[1]).to_be_disabled()
+    assert screen.ask("open").content["view"]["redo"] == 1
+    other.page.get_by_role("button", name="Redo").first.click()
+    expect(undo[1]).to_be_enabled()
+    harness.push()
+    expect(undo[0]).to_be_enabled()
+    other.page.close()
+
+
+SCREEN = (
+    "import os; os.environ.pop('WORKBENCH_CHANGES', None)\n"
+    "from tests.ui.test_changes import of_matmul\n"
+    "screen = of_matmul()\n"
+    "screen"
+)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(180)
+def test_a_change_comes_back_after_the_kernel_was_restarted(tmp_path: Path, context: BrowserContext) -> None:
+    (tmp_path / "lesson.ipynb").write_text(json.dumps(notebook(SCREEN, "print('CODE', screen.code)")))
+    with LabServer(tmp_path) as lab:
+        page = context.new_page()
+        page.set_default_timeout(30_000)
+        opened(page, lab, [], "lesson.ipynb")
+        run(page, 0)
+        loop = page.locator('[id="wb-node-l:C:0"] > .wb-box-head')
+        expect(loop).to_be_visible(timeout=60_000)
+        loop.click()
+        page.get_by_role("button", name="parallel", exact=True).click()
+        expect(loop).to_contain_text("parallel")
+
+        page.evaluate("window.jupyterapp.shell.currentWidget.context.save()")
+        opened(page, lab, [], "lesson.ipynb")  # the page anew, the kernel as it was
+        pane = page.get_by_role("region", name="pane A")
+        expect(pane.locator("ins.wb-line", has_text="T.parallel(4)")).to_be_visible(timeout=60_000)
+        pane.get_by_role("button", name="Editor").click()
+        expect(loop).to_contain_text("parallel")
+
+        page.evaluate("window.jupyterapp.shell.currentWidget.context.sessionContext.session.kernel.restart()")
+        banner = page.locator(".wb-banner")
+        expect(banner).to_contain_text("No kernel: run the cell to go on; your 1 change is kept.")
+        loop.click()
+        expect(page.locator(".wb-workbench")).not_to_contain_text("Cannot send")
+        page.screenshot(path=str(tmp_path / "lost.png"))
+
+        run(page, 0)
+        expect(banner).to_contain_text("1 change of the last time is kept", timeout=60_000)
+        page.screenshot(path=str(tmp_path / "offered.png"))
+        page.get_by_role("button", name="Restore").click()
+        expect(banner).to_contain_text("1 change restored.")
+        expect(loop).to_contain_text("parallel")
+        run(page, 1)
+        expect(page.locator(".jp-OutputArea-output", has_text="CODE")).to_contain_text("sch.parallel")
+
+        page.evaluate("window.jupyterapp.shell.currentWidget.context.sessionContext.shutdown()")
+        page.get_by_role("button", name="Undo").first.click()
+        expect(banner).to_contain_text("No kernel: run the cell to go on; your 1 change is kept.")

@@ -1,0 +1,275 @@
+"""Changes of a screen outlive its kernel: saved at each step, offered, replayed through the same commands."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import workbench as wb
+from tests.driver.programs import small_model
+from tests.schedule.programs import plain_matmul
+from workbench._lazy import session_of
+from workbench.schedule import Schedule
+from workbench.ui import changes
+from workbench.ui.changes_store import ChangesStore, packed, unpacked
+from workbench.ui.recording import key_of, record
+from workbench.ui.workbench import Workbench
+
+
+@pytest.fixture(autouse=True)
+def _kept_here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("WORKBENCH_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.delenv("WORKBENCH_CHANGES", raising=False)
+
+
+def ask(screen: Workbench, op: str, **args: Any) -> Any:
+    reply = screen.ask(op, **args).content
+    assert reply["ok"], reply["err"]
+    return reply["view"]
+
+
+def facts(screen: Workbench) -> dict[str, Any]:
+    return ask(screen, "open")["changes"]
+
+
+def restarted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is made from here on is another kernel's."""
+    monkeypatch.setattr(changes, "_KERNEL", "another process")
+
+
+def step_id(screen: Workbench, label: str) -> str:
+    return next(step["id"] for step in ask(screen, "pipeline.open")["steps"] if step["name"] == label)
+
+
+def fresh() -> Any:
+    """A session on a history of its own, as a new kernel has it."""
+    return wb.open(small_model())
+
+
+def of_matmul() -> Workbench:
+    schedule = Schedule(plain_matmul())
+    return Workbench(session_of(schedule), schedule)
+
+
+def split(screen: Workbench, selection: str = "l:C:2", size: int = 8) -> None:
+    arguments = {"factors": [None, size]}
+    ask(screen, "schedule.apply", kernel="main", primitive="split", selection=selection, arguments=arguments)
+
+
+def test_moves_undo_and_redo_of_a_schedule_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = of_matmul()
+    assert facts(first) == {"offer": None, "count": 0, "trouble": "", "told": {}}
+    split(first)
+    ask(first, "schedule.apply", kernel="main", primitive="parallel", selection="l:C:0")
+    ask(first, "schedule.undo", kernel="main")
+    ask(first, "schedule.apply", kernel="main", primitive="unroll", selection="l:C:3")
+    restarted(monkeypatch)
+
+    second = of_matmul()
+    offer = facts(second)["offer"]
+    assert offer["count"] == 4 and offer["note"] == "" and "sch.split" in offer["calls"][0]
+    assert ask(second, "changes.restore") == {"restored": 4, "refused": [], "left": 0, "exact": True}
+    assert second.code == first.code
+    assert second.schedule.moves.stories == first.schedule.moves.stories and len(second.schedule.moves.stories) == 2
+    assert ask(second, "open")["calls"] == ask(first, "open")["calls"]
+    ask(second, "pipeline.undo")
+    assert facts(second)["offer"] is None
+
+
+def test_passes_texts_and_branches_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = Workbench(fresh())
+    ask(first, "pipeline.without", step=step_id(first, "FuseOps"))
+    ask(first, "branch", number=0)
+    ask(first, "pipeline.insert", step=step_id(first, "FoldConstant"), name="CombineParallelConv2D")
+    source = ask(first, "pipeline.source", step=step_id(first, "SimplifyInference"), function="main")
+    text = source["text"].replace("nn.relu", "sigmoid")
+    assert text != source["text"]
+    assert "refused" not in ask(first, "pipeline.edit", step=source["step"], function="main", text=text)
+    ask(first, "pipeline.undo")
+    ask(first, "pipeline.redo")
+    restarted(monkeypatch)
+
+    second = Workbench(fresh())
+    assert facts(second)["offer"]["count"] == 4
+    assert ask(second, "changes.restore")["exact"]
+    told, before = ask(second, "open"), ask(first, "open")
+    for name in ("calls", "branch", "undo", "redo"):
+        assert told[name] == before[name]
+    assert len(told["branches"]) == len(before["branches"]) == 4
+
+
+def test_what_is_refused_is_named_and_the_rest_done(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    first = of_matmul()
+    split(first)
+    ask(first, "schedule.apply", kernel="main", primitive="parallel", selection="l:C:0")
+    ask(first, "schedule.undo", kernel="main")
+    split(first, "l:C:1", 4)
+    (path,) = (tmp_path / "cache" / "changes-1").iterdir()
+    document = unpacked(path.read_bytes())
+    assert document is not None
+    document["entries"][1]["args"] |= {"primitive": "vectorize", "selection": "l:C:9"}
+    document["entries"].insert(1, {"op": "schedule.apply", "args": {"kernel": "gone", "primitive": "split",
+                                   "selection": "l:C:0", "arguments": {}}})  # fmt: skip
+    path.write_bytes(packed(document))
+    restarted(monkeypatch)
+
+    second = of_matmul()
+    told = ask(second, "changes.restore") if facts(second)["offer"] else {}
+    assert (told["left"], told["exact"]) == (2, True), told
+    assert told["refused"][0].startswith("split of l:C:0 in gone: there is no kernel 'gone'")
+    assert told["refused"][1].startswith("vectorize of l:C:9 in main: ")
+    assert second.code == first.code  # the undo of what was refused takes nothing else back
+    assert facts(second)["told"] == told and path.exists()
+    ask(second, "changes.read")
+    assert facts(second)["told"] == {}
+
+
+def test_discarded_changes_are_not_offered_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    split(of_matmul())
+    restarted(monkeypatch)
+    screen = of_matmul()
+    assert facts(screen)["offer"]["count"] == 1
+    ask(screen, "changes.discard")
+    assert facts(screen)["offer"] is None and facts(of_matmul())["offer"] is None
+    assert list((tmp_path / "cache" / "changes-1").iterdir()) == []
+    assert screen.ask("changes.restore").content["err"]["code"] == "E-UI-CHANGES"
+
+
+def test_the_newest_of_two_screens_is_offered_and_the_other_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    one, other = of_matmul(), of_matmul()
+    split(one)
+    split(other, size=4)
+    split(one, "l:C:1", 2)
+    restarted(monkeypatch)
+    screen = of_matmul()
+    assert facts(screen)["offer"]["count"] == 2
+    ask(screen, "changes.restore")
+    assert screen.code == one.code
+    monkeypatch.setattr(changes, "_KERNEL", "a third process")
+    later = of_matmul()
+    assert facts(later)["offer"]["count"] == 2
+    ask(later, "changes.discard")
+    assert facts(of_matmul())["offer"]["count"] == 1
+
+
+def test_another_program_is_offered_nothing_and_the_same_process_neither(monkeypatch: pytest.MonkeyPatch) -> None:
+    split(of_matmul())
+    assert facts(of_matmul())["offer"] is None
+    restarted(monkeypatch)
+    schedule = Schedule(plain_matmul(24))
+    assert facts(Workbench(session_of(schedule), schedule))["offer"] is None
+
+
+def test_what_was_taken_back_leaves_no_file(tmp_path: Path) -> None:
+    screen = of_matmul()
+    split(screen)
+    assert facts(screen)["count"] == 1
+    ask(screen, "pipeline.undo")
+    assert facts(screen)["count"] == 0 and list((tmp_path / "cache" / "changes-1").iterdir()) == []
+
+
+def test_a_disk_that_cannot_be_written_is_told_and_the_change_is_done(tmp_path: Path) -> None:
+    (tmp_path / "cache").write_text("a file where the folder should be")
+    screen = of_matmul()
+    split(screen)
+    assert "sch.split" in screen.code
+    found = facts(screen)
+    assert found["count"] == 0 and str(tmp_path / "cache") in found["trouble"]
+
+
+def test_switched_off_nothing_is_written(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("WORKBENCH_CHANGES", "off")
+    screen = of_matmul()
+    split(screen)
+    assert facts(screen)["count"] == 0 and not (tmp_path / "cache" / "changes-1").exists()
+
+
+@pytest.mark.parametrize("entries", [None, [], ["x"], [{"op": "open", "args": {}}], [{"op": "branch", "args": 1}]])
+def test_a_whole_file_of_wrong_content_is_passed_over(entries: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = of_matmul()
+    split(screen)
+    (saved,) = ChangesStore.of_user().found(changes._key(screen._changes._place or {}))
+    saved.path.write_bytes(packed({**saved.document, "entries": entries}))
+    restarted(monkeypatch)
+    assert facts(of_matmul())["offer"] is None
+
+
+def test_a_kernel_that_is_killed_loses_nothing(tmp_path: Path) -> None:
+    code = (
+        "import os, signal\n"
+        "from tests.ui.test_changes import Workbench, ask, fresh, of_matmul, split, step_id\n"
+        "split(of_matmul())\n"
+        "screen = Workbench(fresh())\n"
+        "ask(screen, 'pipeline.without', step=step_id(screen, 'FuseOps'))\n"
+        "ask(screen, 'branch', number=0)\n"
+        "ask(screen, 'pipeline.without', step=step_id(screen, 'FoldScaleAxis'))\n"
+        "os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[2], check=False)
+    assert done.returncode == -9
+    screen = of_matmul()
+    assert json.dumps(facts(screen)["offer"])
+    assert ask(screen, "changes.restore")["exact"] and "factors=[None, 8]" in screen.code
+    other = Workbench(fresh())
+    assert facts(other)["offer"]["count"] == 3
+    assert ask(other, "changes.restore") == {"restored": 3, "refused": [], "left": 0, "exact": True}
+    assert len(ask(other, "open")["branches"]) == 3
+
+
+def test_a_view_that_is_behind_is_refused_and_nothing_is_done_twice() -> None:
+    screen = Workbench(fresh())
+    seen = ask(screen, "pipeline.open")["steps"][-1]["id"]
+    ask(screen, "pipeline.without", step=step_id(screen, "FuseOps"), seen=seen)
+    reply = screen.ask("pipeline.undo", seen=seen).content
+    assert reply["err"]["code"] == "E-UI-STALE" and len(ask(screen, "open")["calls"]) == 1
+    assert "refused" not in ask(screen, "pipeline.undo", seen=ask(screen, "pipeline.open")["steps"][-1]["id"])
+
+
+def test_a_model_of_the_same_name_and_other_content_is_offered_them_with_a_word(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    import onnx
+
+    model = small_model()
+    onnx.save(model, tmp_path / "net.onnx")
+    first = Workbench(wb.open(str(tmp_path / "net.onnx")))
+    ask(first, "pipeline.without", step=step_id(first, "FuseOps"))
+    ask(first, "pipeline.without", step=step_id(first, "FoldScaleAxis"))
+    restarted(monkeypatch)
+    weights = model.graph.initializer[0]
+    values = onnx.numpy_helper.to_array(weights) * 2
+    model.graph.initializer[0].CopyFrom(onnx.numpy_helper.from_array(values, weights.name))
+    onnx.save(model, tmp_path / "net.onnx")
+
+    second = Workbench(wb.open(str(tmp_path / "net.onnx")))
+    assert facts(second)["offer"]["note"] == "they were made on another version of net.onnx"
+    told = ask(second, "changes.restore")
+    assert told == {"restored": 2, "refused": [], "left": 0, "exact": False}
+    assert ask(second, "open")["calls"] == ask(first, "open")["calls"]
+
+
+def test_another_session_from_a_cell_begins_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = Workbench(fresh())
+    ask(screen, "pipeline.without", step=step_id(screen, "FuseOps"))
+    screen.session = fresh().without("FoldScaleAxis")
+    assert facts(screen)["count"] == 0
+    ask(screen, "pipeline.without", step=step_id(screen, "SimplifyInference"))
+    assert facts(screen)["count"] == 1
+    restarted(monkeypatch)
+    assert facts(Workbench(fresh().without("FoldScaleAxis")))["offer"]["calls"] == [
+        "s = s.without('SimplifyInference')"
+    ]
+    assert facts(Workbench(fresh()))["offer"]["calls"] == ["s = s.without('FuseOps')"]
+
+
+def test_a_recorded_page_holds_no_offer(monkeypatch: pytest.MonkeyPatch) -> None:
+    split(of_matmul())
+    restarted(monkeypatch)
+    screen = of_matmul()
+    assert facts(screen)["offer"]
+    assert "changes" not in record(screen, budget=1).replies[key_of("open", {})]

@@ -1,0 +1,297 @@
+"""The changes made on one screen: saved at each step, offered after the kernel was restarted, replayed on demand.
+
+What is saved are the commands that moved the screen, not what they made: replaying goes through the same commands, so
+that the Python, the undo history and the branches come back, and a refusal is the one that a person would get.
+
+    changes = Changes(subject, ChangesStore.of_user())
+    changes.recording("pipeline.without", command)      # the command, which now leaves a trace
+    changes.facts()                                     # what the page needs: the offer, how many are kept
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol
+from uuid import uuid4
+
+from workbench.core.errors import WorkbenchError
+from workbench.ui.changes_store import ChangesStore, Saved
+from workbench.ui.protocol import Answer
+
+Command = Callable[[dict[str, Any]], Answer]
+PIPELINE: Final = ("pipeline.edit", "pipeline.without", "pipeline.insert", "pipeline.undo", "pipeline.redo")
+SCHEDULE: Final = ("schedule.apply", "schedule.accept", "schedule.force", "schedule.undo", "schedule.redo",
+                   "schedule.switch", "lens.release", "take_back")  # fmt: skip
+RECORDED: Final = frozenset({*PIPELINE, *SCHEDULE, "branch", "set_attribute"})
+_KERNEL: Final = uuid4().hex
+"""This process: what its screens hold is not lost."""
+_MOST: Final = 1_000
+"""Commands of one screen that are kept."""
+_SHOWN: Final = 12
+"""Lines and refusals that are sent to a page."""
+
+
+class Subject(Protocol):
+    """What a screen tells of itself."""
+
+    def place(self) -> dict[str, str]:
+        """What is worked on: `source` (a name), `digest` (by content), `start` (a plan by content), `kernel`."""
+        ...
+
+    def state(self) -> str:
+        """The state shown, by content."""
+        ...
+
+    def mark(self) -> object:
+        """Another object, whenever a command has moved the screen."""
+        ...
+
+    def calls(self) -> Sequence[str]:
+        """The Python of what was done."""
+        ...
+
+    def lasting(self, op: str, args: Mapping[str, Any]) -> dict[str, Any]:
+        """Arguments in words that hold in another process; before the command is done."""
+        ...
+
+    def current(self, op: str, args: Mapping[str, Any]) -> dict[str, Any]:
+        """Lasting arguments as the command takes them now."""
+        ...
+
+
+@dataclass
+class _Stack:
+    """Commands that undo would take back and redo would do again: whether each was done here, or refused."""
+
+    done: list[bool] = field(default_factory=list[bool])
+    undone: list[bool] = field(default_factory=list[bool])
+
+    def push(self, done: bool) -> None:
+        self.done.append(done)
+        self.undone.clear()
+
+    def skips(self, undo: bool) -> bool:
+        """Whether an undo or redo speaks of a command that was refused here."""
+        source, sink = (self.done, self.undone) if undo else (self.undone, self.done)
+        if not source:
+            return False
+        sink.append(source.pop())
+        return not sink[-1]
+
+
+@dataclass
+class _Replay:
+    """What a replay has done: the screen's own history, those of schedules by kernel, and what was refused."""
+
+    session: _Stack = field(default_factory=_Stack)
+    schedules: dict[str, _Stack] = field(default_factory=dict[str, _Stack])
+    refused: list[str] = field(default_factory=list[str])
+
+    def skips(self, op: str, args: Mapping[str, Any]) -> bool:
+        """Whether the command speaks of one that was refused."""
+        if op in ("pipeline.undo", "pipeline.redo"):
+            return self.session.skips(op == "pipeline.undo")
+        if op in ("schedule.undo", "schedule.redo"):
+            skipped = self._of(args).skips(op == "schedule.undo")
+            if skipped:
+                self.session.push(False)
+            return skipped
+        return False
+
+    def note(self, op: str, args: Mapping[str, Any], done: bool) -> None:
+        """A command was done or refused."""
+        if op not in ("pipeline.undo", "pipeline.redo"):
+            self.session.push(done)
+        if op in SCHEDULE and op not in ("schedule.undo", "schedule.redo"):
+            self._of(args).push(done)
+
+    def _of(self, args: Mapping[str, Any]) -> _Stack:
+        return self.schedules.setdefault(str(args.get("kernel")), _Stack())
+
+
+class Changes:
+    """See the module's header."""
+
+    def __init__(self, subject: Subject, store: ChangesStore) -> None:
+        self._subject, self._store = subject, store
+        self._commands: dict[str, Command] = {}
+        self._token = uuid4().hex
+        self._entries: list[dict[str, Any]] = []
+        self._place: dict[str, str] | None = None
+        self._before = 0
+        """Calls that are not of this screen's journal."""
+        self._offer: Saved | None = None
+        self._looked = self._replaying = False
+        self._trouble = ""
+        self._told: dict[str, Any] = {}
+        """What the last replay came to."""
+
+    def table(self) -> dict[str, Command]:
+        """The commands by name."""
+        return {"changes.restore": self._restore, "changes.discard": self._discard, "changes.read": self._read}
+
+    def begin(self) -> None:
+        """What is worked on is another thing now: what is done from here on is kept for that."""
+        self._entries, self._place, self._looked, self._offer = [], None, False, None
+        self._token, self._before = uuid4().hex, len(self._subject.calls())
+
+    def start(self) -> None:
+        """Know where the screen began: before the first change."""
+        if self._place is None:
+            self._place = self._subject.place()
+
+    def recording(self, op: str, command: Command) -> Command:
+        """The command, kept where it moves the screen."""
+        if op not in RECORDED:
+            return command
+        self._commands[op] = command
+
+        def run(args: dict[str, Any]) -> Answer:
+            return self._run(op, args)[0]
+
+        return run
+
+    def _run(self, op: str, args: dict[str, Any]) -> tuple[Answer, bool]:
+        """The command's answer, and whether it moved the screen."""
+        self.start()
+        lasting = self._subject.lasting(op, args)
+        mark = self._subject.mark()
+        answer = self._commands[op](args)
+        moved = self._subject.mark() is not mark
+        if moved:
+            self._entries.append({"op": op, "args": lasting})
+            if not self._replaying:
+                self._save()
+        return answer, moved
+
+    @property
+    def count(self) -> int:
+        """Changes in force."""
+        return max(0, len(self._subject.calls()) - self._before)
+
+    def facts(self) -> dict[str, Any]:
+        """What the page needs: what is offered, how many changes are kept, what is wrong, what a replay came to."""
+        return {"changes": {
+            "offer": self._offered(), "count": 0 if self._trouble or self._store.path is None else self.count,
+            "trouble": self._trouble, "told": self._told,
+        }}  # fmt: skip
+
+    # --- saving ---
+
+    def _save(self) -> None:
+        assert self._place is not None
+        key = _key(self._place)
+        if not self.count:
+            self._store.forget(key, self._token)
+            return
+        calls = list(self._subject.calls()[self._before :])
+        document = {**self._place, "kernel_process": _KERNEL, "entries": self._entries, "calls": calls,
+                    "state": self._subject.state()}  # fmt: skip
+        wrong = f"there are more than {_MOST:,}" if len(self._entries) > _MOST else ""
+        self._trouble = wrong or self._store.save(key, self._token, document)
+
+    # --- the offer ---
+
+    def _offered(self) -> dict[str, Any] | None:
+        self.start()
+        if not self._looked:
+            self._looked, self._offer = True, self._find()
+        if self._offer is None:
+            return None
+        document = self._offer.document
+        calls = [str(call) for call in document["calls"]]
+        when = time.strftime("%Y-%m-%d %H:%M", time.localtime(self._offer.at))
+        return {"count": len(calls), "calls": [call[:200] for call in calls[-_SHOWN:]], "when": when,
+                "note": self._note(document)}  # fmt: skip
+
+    def _note(self, document: Mapping[str, Any]) -> str:
+        assert self._place is not None
+        if document["digest"] != self._place["digest"]:
+            return f"they were made on another version of {self._place['source']}"
+        return "" if document["start"] == self._place["start"] else "they were made on other passes or another target"
+
+    def _find(self) -> Saved | None:
+        """The newest changes of another process: of this very plan, else of the model, else of the file's name."""
+        assert self._place is not None
+        place = self._place
+        fit = [one for one in self._store.found(_key(place)) if _whole(one.document, place)]
+        fit = [one for one in fit if one.document.get("kernel_process") != _KERNEL]
+        same = [one for one in fit if one.document["digest"] == place["digest"]]
+        very = [one for one in same if one.document["start"] == place["start"]]
+        return next(iter(very or same or (fit if place["file"] else [])), None)
+
+    def _discard(self, args: dict[str, Any]) -> Answer:
+        if self._offer is not None:
+            self._store.drop(self._offer.path)
+        self._offer = None
+        return Answer("")
+
+    def _read(self, args: dict[str, Any]) -> Answer:
+        """The page has shown what the replay came to."""
+        self._told = {}
+        return Answer("")
+
+    def _restore(self, args: dict[str, Any]) -> Answer:
+        """Do the offered changes again; what is refused is named, the rest done."""
+        offer, self._offer = self._offer, None
+        if offer is None:
+            raise WorkbenchError("E-UI-CHANGES", "there are no changes to restore", kept="the program is unchanged")
+        replay = _Replay()
+        self._replaying = True
+        try:
+            for entry in offer.document["entries"]:
+                self._again(entry, replay)
+        finally:
+            self._replaying = False
+        self._save()
+        if not replay.refused and not self._trouble:
+            self._store.drop(offer.path)
+        exact = self._subject.state() == offer.document["state"]
+        self._told = {"restored": self.count, "refused": replay.refused[:_SHOWN], "left": len(replay.refused),
+                      "exact": exact}  # fmt: skip
+        return Answer("", self._told)
+
+    def _again(self, entry: Mapping[str, Any], replay: _Replay) -> None:
+        op, args = entry["op"], entry["args"]
+        if replay.skips(op, args):
+            return
+        try:
+            answer, moved = self._run(op, self._subject.current(op, args))
+            view = answer.view if isinstance(answer.view, Mapping) else {}
+            wrong = "" if moved else str(view.get("refused", {}).get("message", "it changes nothing here"))
+        except WorkbenchError as error:
+            wrong = error.message
+        except Exception as error:
+            wrong = f"{type(error).__name__}: {error}"[:200]
+        replay.note(op, args, not wrong)
+        if wrong:
+            replay.refused.append(f"{_said(op, args)}: {wrong}")
+
+
+def _key(place: Mapping[str, str]) -> str:
+    return json.dumps([place["source"], place["kernel"]])
+
+
+def _whole(document: Mapping[str, Any], place: Mapping[str, str]) -> bool:
+    """Whether a file holds changes of this place, whatever else stands in it."""
+    entries, calls = document.get("entries"), document.get("calls")
+    return (
+        all(isinstance(document.get(name), str) for name in (*place, "state"))
+        and document["source"] == place["source"] and document["kernel"] == place["kernel"]
+        and isinstance(calls, list) and bool(calls)
+        and isinstance(entries, list) and 0 < len(entries) <= _MOST
+        and all(
+            isinstance(one, dict) and isinstance(one.get("args"), dict) and one.get("op") in RECORDED for one in entries
+        )
+    )  # fmt: skip
+
+
+def _said(op: str, args: Mapping[str, Any]) -> str:
+    """A command for a person: "split of l:C:2 in main"."""
+    what = str(args.get("primitive") or op.rpartition(".")[2].replace("_", " "))
+    at = args.get("selection") or args.get("label") or args.get("number")
+    kernel = args.get("kernel") or args.get("function")
+    return f"{what}{f' of {at}' if at else ''}{f' in {kernel}' if kernel else ''}"[:120]

@@ -1,0 +1,72 @@
+"""The screen of a session as its journal of changes sees it: names that hold in another process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from workbench.driver.history import identities
+from workbench.ui.pipeline import PipelineCommands
+
+if TYPE_CHECKING:
+    from workbench.driver.session import Session
+    from workbench.schedule.schedule import Schedule
+
+
+class SessionSubject:
+    """A `Subject` (see `ui.changes`) on a session and the schedules of its kernels."""
+
+    def __init__(
+        self,
+        session: Callable[[], Session],
+        schedule: Callable[[str], Schedule],
+        steps: PipelineCommands,
+        given: str,
+    ) -> None:
+        self._session, self._schedule, self._steps, self._given = session, schedule, steps, given
+
+    def place(self) -> dict[str, str]:
+        """What is worked on, by content; asking runs nothing."""
+        session = self._session()
+        known = identities(session.actions)
+        file = "file" if session.plan.program.file else ""
+        return {
+            "source": session.source, "file": file, "digest": known[0], "start": known[-1], "kernel": self._given
+        }  # fmt: skip
+
+    def state(self) -> str:
+        return identities(self._session().actions)[-1]
+
+    def mark(self) -> object:
+        return self._steps.model
+
+    def calls(self) -> Sequence[str]:
+        return self._steps.edits.calls
+
+    def lasting(self, op: str, args: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments without the picture that was clicked on; steps with their names, branches with their ids."""
+        kept = {name: value for name, value in args.items() if name != "seen"}
+        session = self._session()
+        if kept.get("step") in (known := identities(session.actions)):
+            kept["label"] = session.labels[known.index(kept["step"])]
+        if op == "branch":
+            kept["branch"] = next(
+                (known for number, known in enumerate(self._branches()) if number == kept.get("number")), ""
+            )
+        return kept
+
+    def current(self, op: str, args: Mapping[str, Any]) -> dict[str, Any]:
+        found = dict(args)
+        label, branch = found.pop("label", ""), found.pop("branch", "")
+        session = self._session()
+        known = identities(session.actions)
+        if label and found.get("step") not in known and label in session.labels:
+            found["step"] = known[session.labels.index(label)]
+        if branch and branch in (branches := self._branches()):
+            found["number"] = branches.index(branch)
+        if op == "lens.release":
+            found["seen"] = self._schedule(found["kernel"]).fingerprint()
+        return found
+
+    def _branches(self) -> list[str]:
+        return [identities(one.actions)[-1] for one in self._session().branches]
