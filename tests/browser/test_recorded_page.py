@@ -73,7 +73,7 @@ def test_a_click_on_a_box_lights_loops_and_assembly(saved: Path, page: Page) -> 
 
 def test_steps_and_rewrites_are_stepped_through(saved: Path, page: Page) -> None:
     opened(page, saved)
-    page.get_by_role("option", name="FuseOps").click()
+    page.get_by_role("listbox", name="Steps").get_by_role("option", name="FuseOps").click()
     expect(page.locator("ins.wb-line").first).to_be_visible()
     page.get_by_role("button", name="Next rewrite").click()
     expect(page.locator(".wb-count")).to_contain_text("rewrite 1 of")

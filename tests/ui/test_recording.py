@@ -53,7 +53,7 @@ def test_answers_come_back_as_they_were_given(screen: Workbench, recording: Reco
     asked = [json.loads(key) for key in played["replies"]]
     assert {op for op, _ in asked} == {
         "open", "kernels", "graph", "pane", "links", "pipeline.open", "pipeline.step", "pipeline.rewrite",
-        "schedule.open", "schedule.reasons", "checks.state", "formulas",
+        "schedule.open", "schedule.reasons", "checks.state", "formulas", "calls", "words",
     }  # fmt: skip
     chosen = random.Random(3).sample([one for one in asked if one[0] in ("pane", "links", "graph")], 12)
     for op, args in chosen:
@@ -86,7 +86,7 @@ def test_places_of_all_lines_are_those_of_each(screen: Workbench, recording: Rec
 def test_over_the_budget_the_rest_is_left_out_and_told(screen: Workbench) -> None:
     small = record(screen, 20_000)
     assert small.left_out and small.size < 80_000
-    assert key_of("open", {}) in small.replies and key_of("graph", {"layer": "fused", "opened": []}) in small.replies
+    assert key_of("open", {}) in small.replies and key_of("kernels", {}) in small.replies
     told = page_of(screen, snapshot_of(small_session()), 20_000)
     assert f"Left out, since it would be too much: {', '.join(small.left_out)}" in told
 

@@ -4,7 +4,7 @@ What is worth asking stands in one place, `_asked`: by the screen's commands and
 the screen.  Commands that are not asked here (edits, measurements) a recording refuses, with one sentence.
 
     recording = record(Workbench(session))
-    recording.replies['["graph",{"layer":"fused","opened":[]}]']
+    recording.replies['["graph",{"layer":"fused","opened":[],"step":""}]']
 """
 
 from __future__ import annotations
@@ -152,9 +152,10 @@ def _asked(ask: _Recorder) -> Iterator[str]:
     kernels = [kernel["name"] for kernel in (ask.ask("kernels") or {"kernels": ()})["kernels"]]
     for layer in (one for one in _GRAPHS if one in layers):
         _graph(ask, layer, ())
+        ask.ask("calls", layer=layer, step="")
         yield "graphs"
     for layer in (one for one in ("onnx", *_GRAPHS) if one in layers):
-        _pane(ask, layer, kernels[0] if kernels else "")
+        _pane(ask, layer, kernels[0] if kernels else "", True)
     yield "texts of the graph"
     yield from _kernels(ask, kernels[:1], layers, "the first kernel")
     steps = (ask.ask("pipeline.open") or {"steps": ()})["steps"]
@@ -181,15 +182,17 @@ def _kernels(ask: _Recorder, kernels: list[str], layers: list[str], what: str) -
         ask.ask("links", kernel=kernel)
         ask.ask("formulas", kernel=kernel)
         for layer in (one for one in _OF_A_KERNEL if one in layers):
-            _pane(ask, layer, kernel)
+            _pane(ask, layer, kernel, what == "the first kernel")
             if layer in _PLACED:
                 ask.rows("place", "places", layer=layer, kernel=kernel)
         yield what
 
 
-def _pane(ask: _Recorder, layer: str, kernel: str) -> None:
-    """A layer's text: what a pane opens with, and its further lines."""
+def _pane(ask: _Recorder, layer: str, kernel: str, aids: bool) -> None:
+    """A layer's text: what a pane opens with, its further lines, perhaps what its words mean."""
     view = ask.ask("pane", layer=layer, kernel=kernel)
+    if aids:
+        ask.ask("words", layer=layer, kernel=kernel)
     if view is not None and view["text"]["total"] > sum(len(chunk["lines"]) for chunk in view["text"]["chunks"]):
         ask.text("lines", view["text"]["total"], layer=layer, kernel=kernel)
 
@@ -213,7 +216,7 @@ def _editor(ask: _Recorder, kernel: str, closely: bool) -> None:
 
 def _graph(ask: _Recorder, layer: str, opened: tuple[str, ...]) -> list[str]:
     """A graph with groups opened; gives the groups in it."""
-    view = ask.ask("graph", layer=layer, opened=list(opened))
+    view = ask.ask("graph", layer=layer, opened=list(opened), step="")
     return [box["id"] for box in view["boxes"] if box["kind"] == "group"] if view is not None else []
 
 

@@ -18,10 +18,10 @@ from workbench.core.errors import WorkbenchError
 from workbench.driver.given_inputs import drawn_inputs
 from workbench.driver.history import identities
 from workbench.ui.branches import BranchCommands
-from workbench.ui.checks import ChecksCommands
 from workbench.ui.changes import Changes
 from workbench.ui.changes_store import ChangesStore
 from workbench.ui.changes_subject import SessionSubject
+from workbench.ui.checks import ChecksCommands
 from workbench.ui.kept import Kept
 from workbench.ui.layers import LayerCommands
 from workbench.ui.lens import LensCommands

@@ -1,4 +1,5 @@
 // Reading a text: what the word under the pointer means, where one value is used, what is folded, where a text occurs.
+import { Refusal } from "./connection";
 import { Overtaken } from "./connection";
 import { beside, Tips } from "./tip";
 import { tokens, type Token } from "./text";
@@ -40,7 +41,13 @@ export class Reading {
   async load(layer: string): Promise<void> {
     const key = this.store.key(layer);
     if (this.words.has(key)) return;
-    const view = (await this.ask("words", { layer, kernel: this.store.kernel })).view as WordsView;
+    const asked = this.ask("words", { layer, kernel: this.store.kernel });
+    const reply = await asked.catch((error: unknown) => {
+      if (error instanceof Refusal && error.view.code === "E-UI-RECORDED") return null; // a text reads without its aids
+      throw error;
+    });
+    if (!reply) return;
+    const view = reply.view as WordsView;
     const byName = new Map<string, WordsView["names"]>();
     for (const one of view.names) byName.set(one[1], [...(byName.get(one[1]) ?? []), one]);
     const folds = new Map<number, number>();
