@@ -20,7 +20,7 @@ from typing import Any, Final
 from workbench.ui.protocol import VERSION
 from workbench.ui.screen import Screen
 
-BUDGET: Final = 2_000_000
+BUDGET: Final = 2_400_000
 """Bytes of answers, packed one by one; together they pack better."""
 _CHUNK: Final = 2_000
 _REWRITES: Final = 400
