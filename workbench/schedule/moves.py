@@ -21,6 +21,7 @@ from .history import History, shared_length
 from .registry import PRIMITIVES
 
 if TYPE_CHECKING:
+    from .state import ScheduleState
     from .trace import Step
 
 
@@ -116,6 +117,35 @@ class Moves:
         )
         moves = _moves(self._history, self._ends[number])[shared:]
         return ", ".join(move.name for move in moves) or "as it was"
+
+    @property
+    def here(self) -> int:
+        """The number, in `tree`, of the state looked at: that after the last move."""
+        done = self.done
+        return done[-1].after if done else 0
+
+    @property
+    def tree(self) -> tuple[tuple[int, int, Move | None], ...]:
+        """The states of all branches: number, that of the one before, the move between; the first one leads."""
+        found: dict[int, tuple[int, int, Move | None]] = {0: (0, -1, None)}
+        for end in self._ends:
+            last = 0
+            for move in _moves(self._history, end):
+                found.setdefault(move.after, (move.after, last, move))
+                last = move.after
+        return tuple(found.values())
+
+    def state(self, number: int) -> ScheduleState:
+        """A state of `tree`."""
+        return self._history[number]
+
+    def go(self, number: int) -> None:
+        """Look at a state of `tree`.  Raises `ScheduleError` for another number."""
+        require(
+            number in {one for one, _, _ in self.tree}, "E-SCHEDULE-BRANCH-NUMBER", "there is no such state",
+            found=str(number)[:40], expected="a number of moves.tree",
+        )  # fmt: skip
+        self._history.step_to(number)
 
     def switch(self, number: int) -> None:
         """Go to the end of a branch.  Raises `ScheduleError` if there is none of that number."""

@@ -16,6 +16,7 @@ from workbench.core.errors import WorkbenchError
 from workbench.schedule.schedule import Schedule
 from workbench.ui.kept import Kept
 from workbench.ui.protocol import Answer, argument
+from workbench.ui.schedule_extras import ScheduleExtras
 from workbench.ui.screen import Screen
 from workbench.views.schedule import EditorModel
 from workbench.views.snapshot import schedule_snapshot
@@ -28,6 +29,7 @@ class ScheduleCommands:
         self._tell = moved
         self._told = False
         """Whether the pages know that they are behind; the next one that looks resets it."""
+        self._extras = ScheduleExtras(lambda: self._model, self._do)
         self.show(schedule)
 
     def show(self, schedule: Schedule) -> None:
@@ -42,6 +44,7 @@ class ScheduleCommands:
     def table(self) -> dict[str, Callable[[dict[str, Any]], Answer]]:
         """The commands by name."""
         return {
+            **self._extras.table(),
             "open": lambda args: self._show(),
             "reasons": self._reasons,
             "apply": self._apply,

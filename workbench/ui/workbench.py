@@ -30,6 +30,7 @@ from workbench.ui.pipeline import PipelineCommands
 from workbench.ui.protocol import Answer, argument
 from workbench.ui.reading import ReadingCommands
 from workbench.ui.schedule import ScheduleCommands
+from workbench.ui.schedule_extras import NAMES as EXTRAS
 from workbench.ui.screen import Screen
 from workbench.views.layers import LayersModel
 from workbench.views.pipeline import SessionModel
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from workbench.schedule.schedule import Schedule
 
 _SELECTED_LIMIT: Final = 10_000
-_SCHEDULING: Final = ("open", "reasons", "apply", "undo", "redo", "switch", "ways", "accept", "force")
+_SCHEDULING: Final = ("open", "reasons", "apply", "undo", "redo", "switch", "ways", "accept", "force", *EXTRAS)
 """Commands of the schedule editor."""
 _LENS: Final = ("open", "release", "exact")
 """Commands of the tile lens."""

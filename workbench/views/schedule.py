@@ -84,13 +84,18 @@ class EditorModel:
 
         `unsafe` does what only legality refuses all the same; the code, the notes and the program say so.
         """
+        given = {**arguments, "unsafe": True} if unsafe else arguments
+        self.schedule.follow(self.tried(primitive, selection, given))
+
+    def tried(self, primitive: str, selection: str, arguments: Mapping[str, Any]) -> Schedule:
+        """A copy with one primitive more.  Raises `WorkbenchError` when it is refused."""
         made = self.schedule.copy()
         try:
-            _do(made, primitive, selection, {**arguments, **({"unsafe": True} if unsafe else {})})
+            _do(made, primitive, selection, arguments)
         except ScheduleError as error:
             error.nodes = tuple(boxes_of(error.nodes, self._here().references))
             raise
-        self.schedule.follow(made)
+        return made
 
     def ways(self, primitive: str, selection: str) -> SuggestionsView:
         """What could be done in place of a primitive that is refused at a box: each has been tried."""

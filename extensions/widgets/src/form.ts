@@ -1,5 +1,6 @@
 // A form from a primitive's parameters: one field for each, by its kind.
 import { html } from "./parts";
+import { Divisors } from "./schedule_more";
 import type { Parameter, PrimitiveView, TreeNode } from "./types";
 
 type Change = (name: string, value: unknown) => void;
@@ -25,9 +26,11 @@ function options(parameter: Parameter, nodes: TreeNode[]): [string, string][] {
 
 interface Shape {
   primitive: PrimitiveView; nodes: TreeNode[]; values: Record<string, unknown>; busy: boolean; change: Change; apply(): void;
+  /** Of the loop that the form is for. */
+  extent?: number; preview?: () => void;
 }
 
-export function Form({ primitive, nodes, values, busy, change, apply }: Shape) {
+export function Form({ primitive, nodes, values, busy, change, apply, extent, preview }: Shape) {
   const asked = primitive.parameters.filter((parameter) => parameter.kind !== "selection");
   const submit = (event: Event) => {
     event.preventDefault();
@@ -37,9 +40,11 @@ export function Form({ primitive, nodes, values, busy, change, apply }: Shape) {
     ${asked.map((parameter) => html`<label class="wb-field" key=${parameter.name}>
       <span class="wb-field-name">${parameter.name}</span>
       <${Field} parameter=${parameter} nodes=${nodes} value=${values[parameter.name]} change=${change} />
+      ${parameter.kind === "integers" && parameter.name === "factors" && html`<${Divisors} extent=${extent} value=${values[parameter.name]} set=${(next: unknown) => change(parameter.name, next)} />`}
       ${parameter.doc && html`<span class="wb-muted">${parameter.doc}</span>`}
     </label>`)}
     <button class="wb-button wb-primary" type="submit" disabled=${busy}>Apply</button>
+    ${preview && html`<button class="wb-button" type="button" disabled=${busy} title="Show what it would do, without doing it" onClick=${preview}>Preview</button>`}
   </form>`;
 }
 

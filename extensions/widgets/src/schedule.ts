@@ -3,6 +3,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { onKeys } from "./keys";
 import { Form, startValues } from "./form";
 import { Keys, Problem, html, plural } from "./parts";
+import { Badges, CodeDraft, HistoryTree, More, OptionButtons, PreviewPanel, dragging } from "./schedule_more";
 import { BaseStore, useFocus, useStore } from "./store";
 import { tokens } from "./text";
 import { Witness, rankOf } from "./witness";
@@ -18,6 +19,7 @@ export class ScheduleStore extends BaseStore {
   ways: SuggestionsView | null = null;
   filter = "";
   working = false;
+  readonly more = new More(this);
   /** Whether the schedule has moved while a command was under way. */
   private behind = false;
   /** Reasons and arguments by node, asked for when a node is selected; void with the next state. */
@@ -55,6 +57,7 @@ export class ScheduleStore extends BaseStore {
       if (this.problem?.code !== "E-UI-STALE") this.problem = null; // that one says why the picture is another
       this.chosen = "";
       this.ways = null;
+      this.more.forget(true);
       this.judged.clear();
       if (!this.node) this.selected = this.nodes.find((node) => node.kind === "loop")?.id ?? this.nodes[0]?.id ?? "";
     });
@@ -83,7 +86,10 @@ export class ScheduleStore extends BaseStore {
 
   select(id: string): void {
     this.set(() => {
-      if (id !== this.selected) [this.chosen, this.ways] = ["", null];
+      if (id !== this.selected) {
+        [this.chosen, this.ways] = ["", null];
+        this.more.forget(false);
+      }
       this.selected = id;
       this.problem = null;
     });
@@ -94,6 +100,7 @@ export class ScheduleStore extends BaseStore {
     this.set(() => {
       this.problem = null;
       this.chosen = this.chosen === primitive.name ? "" : primitive.name;
+      this.more.preview = null;
       this.values = { ...startValues(primitive, this.nodes), ...this.judged.get(this.selected)?.arguments[primitive.name] };
     });
     const asks = primitive.parameters.some((parameter) => parameter.kind !== "selection");
@@ -123,7 +130,16 @@ export class ScheduleStore extends BaseStore {
     this.command("force", { primitive: ways.primitive, selection: ways.selection });
   switchTo = (branch: number): Promise<void> => this.command("switch", { branch });
 
-  private async command(op: string, args: Record<string, unknown>): Promise<void> {
+  /** Ask about the state shown; the answer is void where it has changed meanwhile. */
+  query(op: string, args: Record<string, unknown>, take: (view: unknown) => void): Promise<void> {
+    const [view, selection] = [this.view, this.selected];
+    return this.attempt(async () => {
+      const found = (await this.connection.request(op, args, op)).view;
+      if (this.view === view && this.selected === selection) this.set(() => take(found));
+    });
+  }
+
+  async command(op: string, args: Record<string, unknown>): Promise<void> {
     if (this.working) return;
     this.behind = false;
     this.set(() => { this.working = true; this.problem = null; });
@@ -178,6 +194,7 @@ export function ScheduleScreen({ store }: { store: ScheduleStore }) {
       aria-busy=${store.working} onKeyDown=${keys} ref=${root}>
     <${Header} store=${store} />
     <div class="wb-columns"><${Tree} store=${store} /><${Primitives} store=${store} /></div>
+    <${HistoryTree} store=${store} />
     <${Code} store=${store} />
     ${store.help && html`<${Keys} rows=${KEY_ROWS} close=${() => store.set(() => (store.help = false))} />`}
   </div>`;
@@ -200,6 +217,8 @@ function Header({ store }: { store: ScheduleStore }) {
       <button class="wb-button" title="Undo (Ctrl+Z)" disabled=${!view?.can_undo} onClick=${store.undo}>Undo</button>
       <button class="wb-button" title="Redo (Ctrl+Shift+Z)" disabled=${!view?.can_redo} onClick=${store.redo}>Redo</button>
     </span>
+    <button class="wb-button" aria-expanded=${store.more.history !== null} title="Every schedule that was reached, as a tree"
+      onClick=${() => store.more.history ? store.set(() => (store.more.history = null)) : void store.more.look()}>Tree</button>
     <button class="wb-button" aria-label="Keys" title="Keys (?)" onClick=${() => store.set(() => (store.help = !store.help))}>?</button>
   </header>`;
 }
@@ -237,7 +256,7 @@ function Box({ node, store }: { node: TreeNode; store: ScheduleStore }) {
   };
   return html`<div id=${nodeId(node.id)} class=${`wb-box wb-k-${kind} ${blamed ? "wb-blamed" : ""}`} role="treeitem"
       aria-selected=${node.id === store.selected} aria-expanded=${node.children.length > 0 ? true : undefined} onClick=${choose}>
-    <div class="wb-box-head">
+    <div ...${dragging(store, node)}>
       ${node.kind === "loop" ? html`<span class="wb-iter">${node.name}</span>` : html`<span class="wb-block-name">${node.name}</span>`}
       ${node.extent && html`<span class="wb-extent">${node.extent}</span>`}
       ${node.kind === "loop" && node.loop_kind !== "serial" && html`<span class="wb-chip">
@@ -265,6 +284,7 @@ function Primitives({ store }: { store: ScheduleStore }) {
         onInput=${(event: Event) => store.set(() => (store.filter = (event.target as HTMLInputElement).value))} />
     </div>
     ${store.problem && html`<${Problem} error=${store.problem} close=${() => store.set(() => (store.problem = null))} />`}
+    <${OptionButtons} store=${store} names=${enabled.map(({ primitive }) => primitive.name)} />
     <div class="wb-primitives" aria-busy=${asking}>
       ${asking && html`<div class="wb-wait">${store.lost ? "What is legal here was not asked before the kernel went away." : "Looking at what is legal here …"}</div>`}
       ${groups(enabled.map(({ primitive }) => primitive)).map(([category, members]) => html`<div role="group" aria-label=${category} key=${category}>
@@ -309,11 +329,12 @@ function Primitive({ primitive, store }: { primitive: PrimitiveView; store: Sche
   const open = store.chosen === primitive.name;
   const [first, ...rest] = primitive.doc.split("\n\n");
   return html`<div class=${`wb-primitive ${open ? "wb-open" : ""}`}>
-    <button aria-expanded=${open} onClick=${() => store.choose(primitive)}>${primitive.name}</button>
+    <button aria-expanded=${open} onClick=${() => store.choose(primitive)}>${primitive.name}</button><${Badges} store=${store} name=${primitive.name} />
     <span class="wb-doc">${first}</span>
     ${open && html`<${Form} primitive=${primitive} nodes=${store.nodes} values=${store.values} busy=${store.working}
       change=${(name: string, value: unknown) => store.set(() => (store.values = { ...store.values, [name]: value }))}
-      apply=${() => store.apply(primitive)} />`}
+      extent=${Number(store.node?.extent)} preview=${() => void store.more.show(primitive)} apply=${() => store.apply(primitive)} />`}
+    ${open && html`<${PreviewPanel} store=${store} />`}
     ${open && rest.length > 0 && html`<pre class="wb-doc wb-sketch" tabindex="0">${rest.join("\n\n")}</pre>`}
   </div>`;
 }
@@ -324,7 +345,9 @@ function Code({ store }: { store: ScheduleStore }) {
   const lines = view.code.replace(/\n$/, "").split("\n");
   const script = view.script.chunks.flatMap((chunk) => chunk.lines);
   return html`<div class="wb-bottom">
-    <section aria-label="The Python that leads here"><div class="wb-heading">Python</div>
+    <section aria-label="The Python that leads here"><div class="wb-heading">Python <button class="wb-link" aria-label="Edit the Python" title="Change the code and replay it"
+        onClick=${() => store.set(() => (store.more.draft = view.code))}>edit</button></div>
+      ${store.more.draft !== null && html`<${CodeDraft} store=${store} text=${view.code} />`}
       <pre class="wb-code" tabindex="0">${lines.map((line, i) => html`<${CodeLine} text=${line} last=${i === lines.length - 1 && view.position > 0} />`)}</pre></section>
     <section aria-label="The program"><div class="wb-heading">Program</div>
       <pre class="wb-code" tabindex="0">${script.map((line) => html`<${CodeLine} text=${line} last=${false} />`)}</pre></section>

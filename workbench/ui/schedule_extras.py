@@ -1,0 +1,105 @@
+"""Further commands of the schedule editor: try before applying, drop, rank, time, the tree of schedules, edited code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from workbench.core.errors import WorkbenchError
+from workbench.schedule.schedule import Schedule
+from workbench.ui.protocol import Answer, argument
+from workbench.views.editor_extras import (
+    dropped,
+    history_of,
+    previewed,
+    rank_options,
+    replay,
+    targets_of,
+    time_of,
+)
+from workbench.views.schedule import EditorModel
+
+NAMES = ("preview", "targets", "drop", "ranks", "time", "time_here", "tree", "go", "replay")
+
+_Command = Callable[[dict[str, Any]], Answer]
+
+
+class ScheduleExtras:
+    """The commands; `do(args, command)` carries one out on the picture that the person saw."""
+
+    def __init__(
+        self, model: Callable[[], EditorModel], do: Callable[[dict[str, Any], Callable[[], None]], Answer]
+    ) -> None:
+        self._model, self._do = model, do
+        self._rates: dict[str, float] = {}
+        """Operations a second by the fingerprint of what was measured."""
+
+    def table(self) -> dict[str, _Command]:
+        """The commands by name."""
+        return {
+            "preview": self._preview,
+            "targets": self._targets,
+            "drop": self._drop,
+            "ranks": self._ranks,
+            "time": self._time,
+            "time_here": self._time_here,
+            "tree": lambda args: self._tree(),
+            "go": self._go,
+            "replay": self._replay,
+        }
+
+    @property
+    def _schedule(self) -> Schedule:
+        return self._model().schedule
+
+    def _preview(self, args: dict[str, Any]) -> Answer:
+        primitive, selection = argument(args, "primitive", str), argument(args, "selection", str)
+        made = self._model().tried(primitive, selection, argument(args, "arguments", dict, {}))
+        return Answer(self._schedule.fingerprint(), previewed(made, self._schedule))
+
+    def _targets(self, args: dict[str, Any]) -> Answer:
+        found = targets_of(self._schedule, argument(args, "selection", str))
+        return Answer(self._schedule.fingerprint(), {"targets": found})
+
+    def _drop(self, args: dict[str, Any]) -> Answer:
+        selection, onto = argument(args, "selection", str), argument(args, "onto", str)
+        return self._do(args, lambda: self._schedule.follow(dropped(self._schedule, selection, onto)))
+
+    def _ranks(self, args: dict[str, Any]) -> Answer:
+        """The place of every primitive that works at a box, with the arguments that its form opens with."""
+        model, selection = self._model(), argument(args, "selection", str)
+        made: dict[str, Schedule] = {}
+        for name, given in model.reasons(selection).arguments.items():
+            try:
+                made[name] = model.tried(name, selection, given)
+            except WorkbenchError:
+                continue
+        return Answer(self._schedule.fingerprint(), {"ranks": rank_options(made, self._schedule)})
+
+    def _time(self, args: dict[str, Any]) -> Answer:
+        """The time of the schedule with one primitive more, which is not applied."""
+        model = self._model()
+        primitive, selection = argument(args, "primitive", str), argument(args, "selection", str)
+        made = model.tried(primitive, selection, model.reasons(selection).arguments.get(primitive, {}))
+        return Answer(self._schedule.fingerprint(), self._timed(made))
+
+    def _time_here(self, args: dict[str, Any]) -> Answer:
+        self._timed(self._schedule)
+        return self._tree()
+
+    def _timed(self, schedule: Schedule) -> dict[str, Any]:
+        found = time_of(schedule)
+        if found["seconds"] is not None:
+            self._rates[schedule.fingerprint()] = found["rate"]
+        return found
+
+    def _tree(self) -> Answer:
+        return Answer(self._schedule.fingerprint(), history_of(self._schedule, self._rates))
+
+    def _go(self, args: dict[str, Any]) -> Answer:
+        number = argument(args, "number", int)
+        return self._do(args, lambda: self._schedule.moves.go(number))
+
+    def _replay(self, args: dict[str, Any]) -> Answer:
+        code = argument(args, "code", str)
+        return self._do(args, lambda: self._schedule.follow(replay(self._schedule, code)))
