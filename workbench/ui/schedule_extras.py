@@ -1,4 +1,4 @@
-"""Further commands of the schedule editor: try before applying, drop, rank, time, the tree of schedules, edited code."""
+"""What a schedule editor offers besides moves: previews, measured options, the tree of schedules, Python replayed."""
 
 from __future__ import annotations
 
