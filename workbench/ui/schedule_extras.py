@@ -1,4 +1,4 @@
-"""Further commands of the schedule editor: try before applying, drop, rank, time, the tree of schedules, edited code."""
+"""Further commands of the schedule editor: try first, drop, rank, time, the tree of schedules, edited code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Memory beside the tile lens, as plain data: a cache of chosen organisation, reuse distances, lifetimes, iterations."""
+"""Memory beside the tile lens, as plain data: a cache of any organisation, reuse distances, lifetimes, iterations."""
 
 from __future__ import annotations
 
