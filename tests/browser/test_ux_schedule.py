@@ -9,6 +9,9 @@ import pytest
 from playwright.sync_api import Browser, Locator, expect
 
 from tests.browser.one_screen import OneScreen, one_screen
+from workbench.schedule.references import LoopRV
+from workbench.schedule.registry import PRIMITIVES, primitive
+from workbench.schedule.state import Change, ScheduleState
 
 
 @pytest.fixture(scope="module")
@@ -101,7 +104,7 @@ def test_ux_45_while_a_box_is_held_the_targets_say_whether_it_may_be_dropped(scr
     screen.schedule.cache_read("C", 0, "global")
     screen.harness.push()
     expect(screen.page.locator(".wb-block-name")).to_have_count(2)
-    copied = screen.block("A_global")
+    copied = screen.page.locator(".wb-tree .wb-box-head", has=screen.page.locator(".wb-block-name")).first
     copied.hover()
     screen.page.mouse.down()
     screen.loop("i").hover()
@@ -145,12 +148,12 @@ def test_ux_49_every_schedule_reached_stands_in_a_tree_with_its_rate(screen: One
     page.get_by_role("button", name="Tree", exact=True).click()
     tree = page.get_by_role("region", name="Tree of schedules")
     expect(tree.locator("[aria-current=step]")).to_contain_text("reorder")
-    expect(tree.get_by_role("button", name="parallel", exact=True).first).to_be_visible()
+    expect(tree.get_by_role("button", name="Go to parallel")).to_be_visible()
     tree.get_by_role("button", name="Measure this one").click()
     expect(tree.locator("li", has=page.locator("[aria-current=step]")).locator(".wb-badge").first).to_contain_text(
         "GFLOP/s", timeout=20_000
     )
-    tree.get_by_role("button", name="parallel", exact=True).first.click()
+    tree.get_by_role("button", name="Go to parallel").click()
     expect(screen.loop("i")).to_contain_text("parallel")
     expect(page.locator(".wb-tree .wb-iter")).to_have_text(["i", "j", "k"])
     page.get_by_role("button", name="Tree", exact=True).click()
@@ -212,3 +215,33 @@ def test_first_4_a_click_is_one_line_of_python_and_a_line_of_python_is_a_click(s
     screen.page.get_by_role("group", name="Schedule editor").get_by_role("button", name="Undo").click()
     expect(screen.loop("j_1")).to_contain_text("32")
     expect(python_of(screen)).not_to_contain_text("vectorize")
+
+
+def test_ux_54_a_primitive_of_ones_own_appears_with_its_form(browser: Browser, request: pytest.FixtureRequest) -> None:
+    @primitive(category="loop")
+    def keep_serial(state: ScheduleState, loop: LoopRV, times: int = 3) -> Change[None]:
+        """Leave a loop as it is."""
+        state.loop(loop)
+        return Change(state.func)
+
+    request.addfinalizer(lambda: PRIMITIVES.remove("keep_serial"))
+    with one_screen(browser) as screen:
+        screen.choose(screen.loop("i"), "keep_serial")
+        form = screen.page.get_by_role("form", name="Arguments of keep_serial")
+        expect(form.get_by_role("spinbutton", name="times")).to_have_value("3")
+        expect(screen.page.locator(".wb-open")).to_contain_text("Leave a loop as it is.")
+
+
+def test_first_5_branches_of_one_schedule_are_states_with_rates_that_one_goes_between(screen: OneScreen) -> None:
+    screen.choose(screen.loop("i"), "unroll")
+    expect(screen.loop("i")).to_contain_text("unrolled")
+    screen.page.get_by_role("button", name="Tree", exact=True).click()
+    tree = screen.page.get_by_role("region", name="Tree of schedules")
+    tree.get_by_role("button", name="as it began").click()
+    expect(screen.loop("i")).not_to_contain_text("unrolled")
+    screen.choose(screen.loop("k"), "unroll")
+    expect(screen.loop("k")).to_contain_text("unrolled")
+    expect(tree.get_by_role("button", name="Go to unroll")).not_to_have_count(1)
+    tree.get_by_role("button", name="Measure this one").click()
+    expect(tree.locator(".wb-badge").last).to_contain_text("GFLOP/s", timeout=20_000)
+    screen.page.get_by_role("button", name="Tree", exact=True).click()

@@ -16,6 +16,7 @@ from workbench.analysis.cache import simulate_cache
 from workbench.core.errors import WorkbenchError
 from workbench.driver.measure import measure
 from workbench.schedule.schedule import Schedule
+from workbench.ui.lens_extras import lens_extras
 from workbench.ui.protocol import Answer, argument
 from workbench.ui.screen import Screen
 from workbench.views.lens import MeasuredView, lens_of
@@ -41,7 +42,8 @@ class LensCommands:
 
     def table(self) -> dict[str, Callable[[dict[str, Any]], Answer]]:
         """The commands by name."""
-        return {"open": self._open, "release": self._release, "exact": self._exact}
+        own = {"open": self._open, "release": self._release, "exact": self._exact}
+        return {**lens_extras(lambda: self.schedule), **own}
 
     @property
     def call(self) -> str:

@@ -1,4 +1,4 @@
-"""What a schedule editor offers besides moves: previews, measured options, the tree of schedules, Python replayed."""
+"""Further commands of the schedule editor: try first, drop, rank, time, the tree of schedules, edited code."""
 
 from __future__ import annotations
 

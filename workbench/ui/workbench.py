@@ -25,6 +25,7 @@ from workbench.ui.checks import ChecksCommands
 from workbench.ui.kept import Kept
 from workbench.ui.layers import LayerCommands
 from workbench.ui.lens import LensCommands
+from workbench.ui.lens_extras import NAMES as LENS_EXTRAS
 from workbench.ui.native import NativeCommands
 from workbench.ui.pipeline import PipelineCommands
 from workbench.ui.protocol import Answer, argument
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 _SELECTED_LIMIT: Final = 10_000
 _SCHEDULING: Final = ("open", "reasons", "apply", "undo", "redo", "switch", "ways", "accept", "force", *EXTRAS)
 """Commands of the schedule editor."""
-_LENS: Final = ("open", "release", "exact")
+_LENS: Final = ("open", "release", "exact", *LENS_EXTRAS)
 """Commands of the tile lens."""
 
 

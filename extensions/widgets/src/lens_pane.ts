@@ -4,6 +4,7 @@ import { onKeys } from "./keys";
 import { directionOf, drawArray, gridOf, palette, sideOf, type Grid } from "./lens_draw";
 import type { Frame, LensStore } from "./lens_store";
 import { strideOf } from "./lens";
+import { LensMorePanel } from "./lens_more";
 import { Keys, Problem, html } from "./parts";
 import { useStore } from "./store";
 
@@ -42,6 +43,7 @@ export function LensScreen({ store }: { store: LensStore }) {
         <${Legend} frame=${frame} />
         <${Tiles} store=${store} frame=${frame} />
         <${Loops} store=${store} frame=${frame} />
+        <${LensMorePanel} store=${store} />
       </div>` : !store.problem && html`<div class="wb-wait">…</div>`}
     ${frame && html`<${Result} store=${store} />`}
     ${store.help && html`<${Keys} rows=${KEY_ROWS} close=${() => store.set(() => (store.help = false))} />`}

@@ -1,6 +1,7 @@
 // The state of the tile lens: the nest, the factor that is being dragged, the visit looked at, what was measured.
 import { atLevel, draftedFactors, elementOf, axisValues, footprints, maskOf, nestOf, visitAt, visits, type Draft, type Nest } from "./lens";
 import { held, lastVisits, type Held } from "./lens_cache";
+import { LensMore } from "./lens_more";
 import { BaseStore } from "./store";
 import type { Host, LensView, MeasuredView } from "./types";
 
@@ -39,6 +40,7 @@ export class LensStore extends BaseStore {
   measuring = false;
   measured: Measured | null = null;
   previous: Measured | null = null;
+  readonly more = new LensMore(this);
   /** The factors before the last release, to go back to. */
   back: { step: number; factors: (number | null)[]; label: string } | null = null;
   private made: { key: string; frame: Frame } | null = null;
@@ -59,7 +61,15 @@ export class LensStore extends BaseStore {
     this.show((await this.connection.request("open", args, "open")).view as LensView);
   });
 
+  query(op: string, args: Record<string, unknown>, take: (view: unknown) => void): Promise<void> {
+    return this.attempt(async () => {
+      const found = (await this.connection.request(op, args, "more")).view;
+      this.set(() => take(found));
+    });
+  }
+
   private show(view: LensView): void {
+    if (this.view && this.view.state !== view.state) void this.more.ask();
     const fresh = !this.view || this.view.block !== view.block || this.view.loops.length !== view.loops.length;
     this.set(() => {
       if (this.problem?.code !== "E-UI-STALE") this.problem = null; // that one says why the picture is another

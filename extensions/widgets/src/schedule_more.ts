@@ -133,7 +133,7 @@ export function HistoryTree({ store }: { store: ScheduleStore }) {
   const below = (parent: number): unknown => {
     const own = states.filter((state) => state.parent === parent);
     return own.length > 0 && html`<ul>${own.map((state) => html`<li>
-      <button class="wb-link" aria-current=${state.number === here ? "step" : undefined} title=${state.code} disabled=${store.working}
+      <button class="wb-link" aria-current=${state.number === here ? "step" : undefined} aria-label=${`Go to ${state.name}, state ${state.number}`} title=${state.code} disabled=${store.working}
         onClick=${() => void store.command("go", { number: state.number })}>${state.number === here ? "● " : ""}${state.name}</button>
       ${state.rate > 0 && html` <span class="wb-chip wb-badge">${(state.rate / 1e9).toPrecision(3)} GFLOP/s</span>`}
       ${below(state.number)}</li>`)}</ul>`;
