@@ -26,6 +26,7 @@ from workbench.ui.pipeline import PipelineCommands
 from workbench.ui.protocol import Answer, argument
 from workbench.ui.schedule import ScheduleCommands
 from workbench.ui.screen import Screen
+from workbench.ui.tensors import TensorCommands
 from workbench.views.layers import LayersModel
 from workbench.views.pipeline import SessionModel
 from workbench.views.snapshot import Snapshot, schedule_snapshot, snapshot_of
@@ -66,6 +67,7 @@ class Workbench(Screen):
             **self._looking.table(),
             **self._branches.table(),
             **self.checks.table(),
+            **TensorCommands(lambda: self.session, self._inputs_of_checks).table(),
             **{f"pipeline.{name}": command for name, command in self._steps.table().items()},
             **{f"schedule.{name}": self._scheduling(name) for name in _SCHEDULING},
             **{f"lens.{name}": self._through_lens(name) for name in _LENS},

@@ -1,6 +1,7 @@
 // A graph where Graphviz laid it out: boxes that select, groups that open.
 import { NONE, meets, type Classes } from "./links";
 import { html } from "./parts";
+import { grade, shortly } from "./tensors";
 import type { GraphBox, GraphView } from "./types";
 import type { WorkbenchStore } from "./workbench";
 
@@ -61,19 +62,21 @@ function Box({ store, at, box, graph }: { store: WorkbenchStore; at: 0 | 1; box:
   const lit = meets(classes, store.selected);
   const near = meets(classes, store.hovered);
   const share = box.kind === "input" ? 0 : store.share(classes);
+  const error = box.kind === "input" ? null : store.extras.tensors.of(store.panes[at].layer, box.id);
   const height = 13;
   const top = box.y - ((box.lines.length - 1) * height) / 2 + 4;
   const open = () => box.kind === "group" && store.open_group(box.id);
   const select = () => box.kind !== "input" && void store.select(classes, at);
   const words = box.kind === "group" ? `group ${box.lines.join(" ")}` : box.lines.join(", ");
-  return html`<g class=${`wb-box wb-box-${box.kind} ${lit ? "wb-lit" : ""} ${near ? "wb-near" : ""}`} role="button" tabindex="0"
-      aria-label=${share > 0 ? `${words}, ${percent(share)} of the arithmetic` : words} aria-pressed=${lit} onClick=${select} onDblClick=${open}
+  return html`<g class=${`wb-box wb-box-${box.kind} ${lit ? "wb-lit" : ""} ${near ? "wb-near" : ""} ${error ? `wb-error-${grade(error.part!)}` : ""}`} role="button" tabindex="0"
+      aria-label=${[words, share > 0 && `${percent(share)} of the arithmetic`, error && `error ${shortly(error.absolute)}${error.right ? "" : ", wrong"}`].filter(Boolean).join(", ")} aria-pressed=${lit} onClick=${select} onDblClick=${open}
       onKeyDown=${(event: KeyboardEvent) => (event.key === "o" ? (event.stopPropagation(), open()) : onEnter(select)(event))}
       onMouseEnter=${() => store.hover(classes)} onMouseLeave=${() => store.hover(NONE)}>
     <rect x=${box.x - box.width / 2} y=${box.y - box.height / 2} width=${box.width} height=${box.height}
       rx=${box.kind === "input" ? box.height / 2 : 6} />
     ${share > 0 && html`<rect class="wb-share" x=${box.x - box.width / 2} y=${box.y + box.height / 2 - 4} height="4" rx="2"
       width=${Math.max(1, (box.width * share) / store.mostShare(graph))}><title>${percent(share)} of the arithmetic</title></rect>`}
+    ${error && html`<text class="wb-error" x=${box.x + box.width / 2 + 4} y=${box.y + box.height / 2 - 2}>${error.right ? "" : "✗ "}${shortly(error.absolute)}</text>`}
     ${box.lines.map((line, i) => html`<text x=${box.x} y=${top + i * height}>${line}</text>`)}
   </g>`;
 }

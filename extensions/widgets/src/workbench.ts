@@ -1,6 +1,7 @@
 // The state of the screen: what its two panes show, what is selected, what has been fetched.
 import { ChecksStore } from "./checks";
 import { add, type Compared } from "./compare";
+import { Extras, type ExtraName } from "./extras";
 import { Lines, PAGE as DIFF_PAGE, Shown as ShownDifference, type Row } from "./diff";
 import { LensStore } from "./lens_store";
 import { Links, NONE, lineCount, meets, type Classes } from "./links";
@@ -31,7 +32,7 @@ export class WorkbenchStore extends BaseStore {
   /** Whether lines of assembly and LLVM are shown that say nothing of what is computed. */
   everyLine = false;
   /** What is open below the panes, and beside them where the screen is narrow. */
-  strip: "" | "python" | "checks" | "problem" = "";
+  strip: "" | "python" | "checks" | "problem" | ExtraName = "";
   drawer: "" | "outline" | "inspector" = "";
   /** By branch and kernel. */
   measured = new Map<string, MeasureView>();
@@ -41,6 +42,7 @@ export class WorkbenchStore extends BaseStore {
   /** Where the line that was clicked last comes from. */
   place: PlaceView | null = null;
   readonly steps: PipelineStore;
+  readonly extras: Extras;
   selected: Classes = NONE;
   hovered: Classes = NONE;
   opened: string[] = [];
@@ -60,6 +62,7 @@ export class WorkbenchStore extends BaseStore {
   constructor(private host: Host) {
     super(host);
     this.steps = new PipelineStore(within(host, "pipeline"), false);
+    this.extras = new Extras(host, this);
     this.steps.onChosen = () => this.showStep();
     this.steps.onMoved = () => void this.open();
     this.steps.subscribe(() => this.set(() => {}));
