@@ -23,7 +23,8 @@ class OneScreen:
         self.harness, self.page, self.screen = harness, harness.page, screen
 
     def chip(self, name: str) -> Locator:
-        return self.page.get_by_role("navigation", name="Layers").get_by_role("button", name=name)
+        layers = self.page.get_by_role("navigation", name="Layers")
+        return layers.get_by_role("button", name=re.compile(rf"^\W*{name}"))
 
     def pane(self, which: str) -> Locator:
         return self.page.get_by_role("region", name=f"pane {which}")

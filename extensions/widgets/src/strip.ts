@@ -13,6 +13,10 @@ export function Strip({ store }: { store: WorkbenchStore }) {
   const turn = (what: WorkbenchStore["strip"]) => store.set(() => (store.strip = store.strip === what ? "" : what));
   return html`<footer class=${`wb-strip ${store.strip ? `wb-strip-open wb-strip-${store.strip}` : ""}`} aria-label="Python, checks and problems">
     <div class="wb-strip-head">
+      <span class="wb-group">
+        <button class="wb-icon" aria-label="Back" title="Back to what was looked at before (Alt-←)" disabled=${!store.extras.trail.back} onClick=${() => store.extras.trail.move(-1)}>‹</button>
+        <button class="wb-icon" aria-label="Forward" title="Forward again (Alt-→)" disabled=${!store.extras.trail.forward} onClick=${() => store.extras.trail.move(1)}>›</button>
+      </span>
       <button class="wb-link" aria-expanded=${store.strip === "python"} onClick=${() => turn("python")}>Python</button>
       ${checkable && html`<button class="wb-link" aria-expanded=${store.strip === "checks"} title="Whether each step computes what the imported model does (v)"
         onClick=${() => store.strip === "checks" ? turn("checks") : void store.verify()}>Checks${wrong ? ` (${wrong} wrong)` : ""}</button>`}

@@ -67,7 +67,7 @@ export interface WorkbenchView {
   version: number; state: string; title: string; layers: LayerView[]; kernels: KernelView[];
   /** How much can be undone; the lines of Python that led here; what the screen was opened for. */
   undo: number; redo: number; calls: string[]; branches: [number: number, told: string][]; branch: number;
-  start: { kernel: string; editing: boolean; step: string };
+  start: { kernel: string; editing: boolean; step: string; at: string };
 }
 export interface ComparedView {
   layer: string; kernel: string; language: string; before: TextView; after: TextView; hunks: Hunk[]; removed: number; added: number;

@@ -7,6 +7,7 @@ import { LensStore } from "./lens_store";
 import { Links, NONE, lineCount, meets, type Classes } from "./links";
 import { PipelineStore } from "./pipeline";
 import { ScheduleStore } from "./schedule";
+import { goTo } from "./place";
 import { BaseStore } from "./store";
 import type { Chunk, ComparedView, GraphView, Host, KernelView, LayerView, LinkView, MeasureView, PaneView, PlaceView, WorkbenchView } from "./types";
 import type { Range } from "./window";
@@ -49,6 +50,8 @@ export class WorkbenchStore extends BaseStore {
   waiting = "";
   private checking: ChecksStore | null = null;
   private begun = false;
+  /** The place to go to first. */
+  private at = "";
   private texts = new Map<string, Shown>();
   private graphs = new Map<string, GraphView>();
   private tables = new Map<string, Links>();
@@ -92,7 +95,9 @@ export class WorkbenchStore extends BaseStore {
       for (const shown of this.panes) if (!names.includes(shown.layer)) shown.layer = this.instead(shown.layer, names);
       for (const shown of this.panes) if (!modes(shown.layer).includes(shown.mode)) shown.mode = "text";
     });
-    this.load();
+    if (this.at) goTo(this, this.at);
+    else this.load();
+    this.at = "";
   });
 
   /** What a new screen shows: a model's graph beside its slowest kernel, a loop program beside its assembly. */
@@ -103,6 +108,7 @@ export class WorkbenchStore extends BaseStore {
     else this.panes = graph ? [pane(graph, "graph"), pane("schedule", "text")] : [pane("schedule", "text"), pane("asm", "text")];
     this.kernel = view.start.kernel;
     if (view.start.step) this.panes[0].mode = "changes"; // a cell has selected a step
+    this.at = String(this.host.get("at") || view.start.at || "");
   }
 
   /** What is shown where the session has no such layer any more. */
@@ -131,7 +137,7 @@ export class WorkbenchStore extends BaseStore {
   }
 
   /** Fetch what the panes show; graphs first, since they are there already. */
-  private load(): void {
+  load(): void {
     for (const shown of this.panes) if (shown.mode === "graph") void this.loadGraph(shown.layer);
     void this.loadKernels().then(() => {
       for (const shown of this.panes) if (shown.mode === "text") void this.loadText(shown.layer);
