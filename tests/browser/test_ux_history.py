@@ -69,6 +69,7 @@ def test_ux_88_views_are_kept_by_name_and_opened_again(shown: OneScreen) -> None
     assert shown.screen.views == {}
 
 
+@pytest.mark.slow
 def test_ux_86_a_change_above_runs_everything_below_again(shown: OneScreen) -> None:
     page = shown.page
     fused = shown.chip("TE").inner_text()
@@ -90,6 +91,7 @@ def test_ux_86_a_change_above_runs_everything_below_again(shown: OneScreen) -> N
     expect(shown.chip("TE")).to_contain_text(re.search(r"TE\s*\d+", fused)[0], timeout=20_000)  # type: ignore[index]
 
 
+@pytest.mark.slow
 def test_ux_89_two_branches_of_the_whole_pipeline_beside_each_other(shown: OneScreen) -> None:
     page = shown.page
     before = shown.screen.session

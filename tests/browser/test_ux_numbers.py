@@ -126,6 +126,7 @@ def test_ux_85_a_tensor_in_between_is_looked_into(shown: OneScreen) -> None:
     expect(shown.page.get_by_role("region", name="Tensor 1")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_ux_82_the_first_wrong_layer_is_named_and_is_the_first_red_box(broken: OneScreen) -> None:
     broken.open_tab("Checks")
     choose(broken, "DropResidual")
@@ -148,6 +149,7 @@ def test_ux_82_the_first_wrong_layer_is_named_and_is_the_first_red_box(broken: O
     expect(lit.first).to_have_attribute("aria-label", re.compile("wrong"))
 
 
+@pytest.mark.slow
 def test_ux_83_the_first_wrong_pass_and_its_first_wrong_rewrite(broken: OneScreen) -> None:
     broken.open_tab("Checks")
     for step in ("SimplifyInference", "FoldConstant"):
@@ -161,6 +163,7 @@ def test_ux_83_the_first_wrong_pass_and_its_first_wrong_rewrite(broken: OneScree
     expect(found.locator(".wb-del").first).to_contain_text("add(")
 
 
+@pytest.mark.slow
 def test_first_8_every_step_has_a_badge_and_what_fails_is_saved_as_a_test(
     broken: OneScreen, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

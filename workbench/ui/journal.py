@@ -28,7 +28,7 @@ FORMAT: Final = "workbench-journal"
 VERSION: Final = 1
 LIMIT: Final = 5_000
 """Requests that are kept: the first ones, since later ones build on them."""
-SAME: Final = ("pane", "lines", "graph", "links", "place", "compare", "beside", "pipeline.lines", "schedule.reasons")
+SAME: Final = ("pane", "lines", "graph", "place", "compare", "beside", "pipeline.lines", "schedule.reasons")
 """Commands whose answers are compared whole; of the others only whether they are refused, and why."""
 _LEFT_OUT: Final = ("bundle", "share.journal", "share.page", "checks.save_test", "exercise.submit")
 """What concerns the page or writes files."""
@@ -71,7 +71,8 @@ class Journal:
         return run
 
     def _add(self, entry: Entry) -> None:
-        if len(self.entries) < LIMIT:
+        of_the_file = entry.args.get("layer") == "onnx"  # which the journal does not hold, but the imported program
+        if len(self.entries) < LIMIT and not of_the_file:
             self.entries.append(entry)
 
     def to_json(self, end: Session) -> str:
