@@ -1,4 +1,4 @@
-"""Rows 86 to 89 of the features, on EfficientNet-lite0 through the screen: editing live, going back, views, branches."""
+"""Rows 86 to 89 of the features, on EfficientNet-lite0 through the screen: editing live, going back, branches."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ def shown(browser: Browser) -> Iterator[OneScreen]:
 
 
 def step(shown: OneScreen, name: str) -> None:
-    shown.page.get_by_role("listbox", name="Steps").first.get_by_role("option", name=re.compile(f"^{name}")).first.click()
+    steps = shown.page.get_by_role("listbox", name="Steps").first
+    steps.get_by_role("option", name=re.compile(f"^{name}")).first.click()
 
 
 def test_ux_87_back_and_forward_through_what_was_looked_at(shown: OneScreen) -> None:
