@@ -84,7 +84,7 @@ def told() -> Any:
     return module
 
 
-def workbench_screen(session: Any, schedule: Any = None) -> Any:
+def workbench_screen(session: Any, schedule: Any = None, at: str = "") -> Any:
     """The one screen, live; None where anywidget is not installed."""
     from .ui import available
 
@@ -92,7 +92,7 @@ def workbench_screen(session: Any, schedule: Any = None) -> Any:
         return None
     from .ui.workbench import Workbench
 
-    return Workbench(session, schedule)
+    return Workbench(session, schedule, at)
 
 
 def checks_screen(check: Any) -> Any:
@@ -116,6 +116,18 @@ def save_page(session: Any, path: Any) -> Any:
     from .ui.page import save_page as saved
 
     return saved(session, path)
+
+
+def replay_journal(text: str) -> Any:
+    """What was asked of a screen, asked again.  Raises `WorkbenchError` where anywidget is not installed."""
+    from .core.errors import WorkbenchError
+    from .ui import installed
+
+    if not installed():
+        raise WorkbenchError("E-UI-MISSING", "screens need the package anywidget", fix="pip install anywidget")
+    from .ui.journal import replay
+
+    return replay(text)
 
 
 def llvm_screen(passes: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The command line: `workbench compile | run | bench | inspect | cache | teach | doctor | lab`.
+"""The command line: `workbench compile | run | bench | inspect | ask | replay | cache | teach | doctor | lab`.
 
 A mistake of the user prints six lines and ends with status 2; Ctrl-C ends with status 130.
 """
@@ -20,7 +20,7 @@ import typer
 
 from .._lazy import teach_commands
 from ..core.errors import WorkbenchError
-from . import commands
+from . import commands, screen_commands
 
 app = typer.Typer(
     add_completion=False,
@@ -30,6 +30,8 @@ app = typer.Typer(
 )
 
 for command in (commands.compile, commands.run, commands.bench, commands.inspect):
+    app.command()(command)
+for command in (screen_commands.ask, screen_commands.replay):
     app.command()(command)
 
 cache = typer.Typer(no_args_is_help=True, help="Compiled code that is kept between runs: show it, clear it.")

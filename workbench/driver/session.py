@@ -452,9 +452,9 @@ class Session(Value):
         """The Python lines that make this session again."""
         return to_python(self)
 
-    def show(self) -> Any:
-        """The pipeline screen in a notebook; a summary elsewhere."""
-        return views().show_session(self)
+    def show(self, at: str = "") -> Any:
+        """The screen in a notebook, at the place that its tab "Share" wrote down; a summary elsewhere."""
+        return views().show_session(self, at)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         return views().session_bundle(self)

@@ -32,9 +32,12 @@ _STYLE: Final = (
 )
 
 
-def save_page(session: Session, path: str | os.PathLike[str], budget: int = BUDGET) -> Path:
-    """Write the session's screen to a file that plays without a kernel; `budget` bounds the recorded answers."""
-    return write_whole(path, page_of(Workbench(session), snapshot_of(session), budget), code="E-UI-PAGE-WRITE")
+def save_page(session: Session, path: str | os.PathLike[str], budget: int = BUDGET, at: str = "") -> Path:
+    """Write the session's screen to a file that plays without a kernel; `budget` bounds the recorded answers.
+
+    The page opens at the place `at`, or at the one that stands behind "#" in its address.
+    """
+    return write_whole(path, page_of(Workbench(session, at=at), snapshot_of(session), budget), code="E-UI-PAGE-WRITE")
 
 
 def page_of(screen: Screen, snapshot: Snapshot, budget: int = BUDGET) -> str:

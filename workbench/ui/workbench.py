@@ -22,17 +22,20 @@ from workbench.ui.changes import Changes
 from workbench.ui.changes_store import ChangesStore
 from workbench.ui.changes_subject import SessionSubject
 from workbench.ui.checks import ChecksCommands
+from workbench.ui.journal import Journal
 from workbench.ui.kept import Kept
 from workbench.ui.layers import LayerCommands
 from workbench.ui.lens import LensCommands
 from workbench.ui.lens_extras import NAMES as LENS_EXTRAS
 from workbench.ui.native import NativeCommands
 from workbench.ui.pipeline import PipelineCommands
+from workbench.ui.places import PlaceCommands
 from workbench.ui.protocol import Answer, argument
 from workbench.ui.reading import ReadingCommands
 from workbench.ui.schedule import ScheduleCommands
 from workbench.ui.schedule_extras import NAMES as EXTRAS
 from workbench.ui.screen import Screen
+from workbench.ui.tensors import TensorCommands
 from workbench.views.layers import LayersModel
 from workbench.views.pipeline import SessionModel
 from workbench.views.snapshot import Snapshot, schedule_snapshot, snapshot_of
@@ -51,7 +54,7 @@ _LENS: Final = ("open", "release", "exact", *LENS_EXTRAS)
 class Workbench(Screen):
     """A screen on a session, perhaps with one kernel's schedule, which a cell holds too, opened in its editor."""
 
-    def __init__(self, session: Session, schedule: Schedule | None = None) -> None:
+    def __init__(self, session: Session, schedule: Schedule | None = None, at: str = "") -> None:
         self._steps = PipelineCommands(SessionModel(session), self._announced)
         self._model = LayersModel(session)
         self._looking = LayerCommands(lambda: self._model)
@@ -61,6 +64,12 @@ class Workbench(Screen):
         self.inputs: Mapping[str, Any] | None = None
         """What checks run on; None for random numbers."""
         self.selection: tuple[int, ...] = ()
+        self._at = at
+        """The place that a page begins with (`ui.places`)."""
+        self._journal = Journal(session)
+        self._places = PlaceCommands(
+            lambda: self.session, self._inputs_of_checks, lambda: self._journal.to_json(self.session)
+        )
         self._editors: dict[str, ScheduleCommands] = {}
         self._lenses: dict[str, LensCommands] = {}
         """Both of this session's kernels, by name."""
@@ -80,6 +89,8 @@ class Workbench(Screen):
             **self.checks.table(),
             **NativeCommands(lambda: self._model.session).table(),
             **ReadingCommands(lambda: self._model).table(),
+            **self._places.table(),
+            **TensorCommands(lambda: self.session, self._inputs_of_checks).table(),
             **{f"pipeline.{name}": command for name, command in self._steps.table().items()},
             **{f"schedule.{name}": self._scheduling(name) for name in _SCHEDULING},
             **{f"lens.{name}": self._through_lens(name) for name in _LENS},
@@ -90,7 +101,7 @@ class Workbench(Screen):
             "set_attribute": self._set_attribute,
         }
         recorded = {name: self._changes.recording(name, command) for name, command in commands.items()}
-        followed = {name: self._following(command) for name, command in recorded.items()}
+        followed = {name: self._journal.keeping(name, self._following(run)) for name, run in recorded.items()}
         self._changes.start()
         super().__init__(
             "workbench", followed, Kept(lambda: self._model.session.heading, self._snapshot, self._snapshot_key)
@@ -108,12 +119,22 @@ class Workbench(Screen):
     def session(self, session: Session) -> None:
         self._editors.clear()
         self._moved.clear()
+        self._journal.restart(session)
         self._go(session, "# another session, from a cell")
         self._changes.begin()
         self._changes.start()
 
     def _go(self, session: Session, call: str) -> None:
         self._steps.edits.go(SessionModel(session), call)
+
+    @property
+    def views(self) -> dict[str, str]:
+        """The views that were kept by name: `session.show(at=screen.views[name])` opens one."""
+        return self._places.views
+
+    def journal(self) -> str:
+        """What was asked of this screen, as the text of a file that `workbench replay` does again."""
+        return self._journal.to_json(self.session)
 
     @property
     def schedule(self) -> Schedule:
@@ -265,6 +286,7 @@ class Workbench(Screen):
         view = self._model.view()
         facts = self._steps.edits.facts()
         start = {"kernel": self._given, "editing": bool(self._given), "step": self._steps.selected_step}
+        start |= {"at": self._at}
         told = {**view.to_json(), **facts, **self._branches.facts(), **self._changes.facts()}
         return Answer(view.state, {**told, "calls": self._steps.edits.calls, "start": start})
 

@@ -106,12 +106,12 @@ def show_check(check: Any) -> Any:
     return screen if screen is not None else _display(bundle)
 
 
-def show_session(session: Session) -> Any:
-    """The one screen where widgets work, else its snapshot; the summary outside of notebooks."""
+def show_session(session: Session, at: str = "") -> Any:
+    """The one screen (at a place) where widgets work, else its snapshot; the summary outside of notebooks."""
     if not in_notebook():
         print(session_bundle(session)["text/plain"])
         return None
-    screen = workbench_screen(session)
+    screen = workbench_screen(session, at=at)
     return screen if screen is not None else _keep(snapshot_of(session))
 
 

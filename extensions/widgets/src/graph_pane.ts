@@ -3,6 +3,7 @@ import { GraphBar } from "./graph_parts";
 import { short } from "./graph_tools";
 import { NONE, meets, type Classes } from "./links";
 import { html } from "./parts";
+import { grade, shortly } from "./tensors";
 import { beside } from "./tip";
 import type { GraphBox, GraphView } from "./types";
 import type { WorkbenchStore } from "./workbench";
@@ -108,6 +109,7 @@ function Box({ store, at, box, look }: { store: WorkbenchStore; at: 0 | 1; box: 
   const lit = meets(classes, store.selected);
   const near = meets(classes, store.hovered);
   const number = look.value > 0 ? tools.told(look.value) : "";
+  const error = box.kind === "input" ? null : store.extras.tensors.of(layer, box.id);
   const height = 13;
   const top = box.y - ((box.lines.length - 1) * height) / 2 + 4;
   const open = () => box.kind === "group" && store.open_group(layer, box.id);
@@ -116,7 +118,8 @@ function Box({ store, at, box, look }: { store: WorkbenchStore; at: 0 | 1; box: 
     if (box.kind !== "input") void store.select(classes, at);
   };
   const words = box.kind === "group" ? `group ${box.lines.join(" ")}` : box.lines.join(", ");
-  const told = [words, look.value > 0 ? told_as(store, number) : "", look.hits ? "found" : "", box.changed ? `${box.changed} changed` : ""];
+  const wrong = error && `error ${shortly(error.absolute)}${error.right ? "" : ", wrong"}`;
+  const told = [words, wrong ?? "", look.value > 0 ? told_as(store, number) : "", look.hits ? "found" : "", box.changed ? `${box.changed} changed` : ""];
   const point = (event: MouseEvent) => {
     tools.over = `${layer} ${box.id}`;
     store.hover(classes);
@@ -124,7 +127,7 @@ function Box({ store, at, box, look }: { store: WorkbenchStore; at: 0 | 1; box: 
     if (calls.length) store.reading.tips.show({ ...beside(event.currentTarget as Element, event.clientX, event.clientY), title: box.lines.join(", "), lines: facts(calls) });
   };
   const leave = () => { tools.over = ""; store.set(() => (store.hovered = NONE)); store.reading.tips.show(null); };
-  return html`<g class=${`wb-box wb-box-${box.kind} ${lit ? "wb-lit" : ""} ${near ? "wb-near" : ""} ${look.near} ${look.hits ? "wb-hit-box" : ""} ${box.changed ? "wb-changed-box" : ""}`}
+  return html`<g class=${`wb-box wb-box-${box.kind} ${lit ? "wb-lit" : ""} ${near ? "wb-near" : ""} ${look.near} ${look.hits ? "wb-hit-box" : ""} ${box.changed ? "wb-changed-box" : ""} ${error ? `wb-error-${grade(error.part!)}` : ""}`}
       role="button" tabindex="0" data-box=${box.id} aria-label=${told.filter(Boolean).join(", ")} aria-pressed=${lit} onClick=${select} onDblClick=${open}
       onKeyDown=${(event: KeyboardEvent) => (event.key === "o" ? (event.stopPropagation(), open()) : onEnter(select)(event))}
       onMouseEnter=${point} onMouseLeave=${leave}>
@@ -132,6 +135,7 @@ function Box({ store, at, box, look }: { store: WorkbenchStore; at: 0 | 1; box: 
       rx=${box.kind === "input" ? box.height / 2 : 6} />
     ${look.value > 0 && html`<rect class="wb-share" x=${box.x - box.width / 2} y=${box.y + box.height / 2 - 4} height="4" rx="2"
       width=${Math.max(1, (box.width * look.value) / look.most)}><title>${told_as(store, number)}</title></rect>`}
+    ${error && html`<text class="wb-error" x=${box.x + box.width / 2 + 4} y=${box.y + box.height / 2 - 2}>${error.right ? "" : "✗ "}${shortly(error.absolute)}</text>`}
     ${box.lines.map((line, i) => html`<text x=${box.x} y=${top + i * height}>${line}</text>`)}
     ${number && html`<text class="wb-number" x=${box.x + box.width / 2 - 3} y=${box.y - box.height / 2 + 8}>${number}</text>`}
   </g>`;

@@ -7,6 +7,7 @@ const PLACES: Record<string, string> = { BracketLeft: "[", BracketRight: "]", Sl
 function keyNames(event: KeyboardEvent): string[] {
   const character = event.key.length === 1 ? event.key.toLowerCase() : event.key;
   if (event.ctrlKey || event.metaKey) return event.altKey ? [character] : [`mod+${event.shiftKey ? "shift+" : ""}${character}`];
+  if (event.altKey && character.startsWith("Arrow")) return [`alt+${character}`];
   if (event.altKey) return "[]/".includes(character) ? [character] : [];
   return [character, event.shiftKey ? "" : (PLACES[event.code] ?? "")];
 }

@@ -115,7 +115,7 @@ function hostOf(recorded: Recording): Host {
     for (const listener of [...listeners]) listener(content, []);
   };
   return {
-    get: (name) => (name === "kind" ? recorded.kind : name === "recorded" ? true : undefined),
+    get: (name) => (name === "kind" ? recorded.kind : name === "recorded" ? true : name === "at" ? location.hash.slice(1) : undefined),
     send: (content) => void setTimeout(() => reply(content as Question), 0),
     on: (name, listener) => { if (name === "msg:custom") listeners.add(listener); },
     off: (_, listener) => void listeners.delete(listener),

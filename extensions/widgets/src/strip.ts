@@ -1,5 +1,6 @@
 // Below the panes: the Python that did what was done, the checks of every step, what went wrong.  Closed: the last line.
 import { ChecksPane } from "./checks_pane";
+import { TABS } from "./extras";
 import { Problem, html } from "./parts";
 import { tokens } from "./text";
 import type { WorkbenchStore } from "./workbench";
@@ -9,17 +10,23 @@ export function Strip({ store }: { store: WorkbenchStore }) {
   const problem = store.problem ?? store.steps.problem;
   const checkable = store.layer("relay") !== undefined;
   const wrong = [...store.steps.badges.values()].filter((badge) => badge.verdict === "wrong" || badge.verdict === "failed").length;
-  const turn = (what: "python" | "checks" | "problem") => store.set(() => (store.strip = store.strip === what ? "" : what));
+  const turn = (what: WorkbenchStore["strip"]) => store.set(() => (store.strip = store.strip === what ? "" : what));
   return html`<footer class=${`wb-strip ${store.strip ? `wb-strip-open wb-strip-${store.strip}` : ""}`} aria-label="Python, checks and problems">
     <div class="wb-strip-head">
+      <span class="wb-group">
+        <button class="wb-icon" aria-label="Back" title="Back to what was looked at before (Alt-←)" disabled=${!store.extras.trail.back} onClick=${() => store.extras.trail.move(-1)}>‹</button>
+        <button class="wb-icon" aria-label="Forward" title="Forward again (Alt-→)" disabled=${!store.extras.trail.forward} onClick=${() => store.extras.trail.move(1)}>›</button>
+      </span>
       <button class="wb-link" aria-expanded=${store.strip === "python"} onClick=${() => turn("python")}>Python</button>
       ${checkable && html`<button class="wb-link" aria-expanded=${store.strip === "checks"} title="Whether each step computes what the imported model does (v)"
         onClick=${() => store.strip === "checks" ? turn("checks") : void store.verify()}>Checks${wrong ? ` (${wrong} wrong)` : ""}</button>`}
+      ${TABS.filter((tab) => tab.shown(store)).map((tab) => html`<button class="wb-link" aria-expanded=${store.strip === tab.name} title=${tab.help} onClick=${() => turn(tab.name)}>${tab.title}</button>`)}
       <button class="wb-link" aria-expanded=${store.strip === "problem"} disabled=${!problem} onClick=${() => turn("problem")}>Problems${problem ? " (1)" : ""}</button>
       ${store.strip === "" && html`<code class="wb-last-call" title="What was done last, in Python">${problem ? problem.message : calls.at(-1) ?? "nothing changed yet"}</code>`}
     </div>
     ${store.strip === "python" && html`<pre class="wb-code" tabindex="0" aria-label="The Python that does the same">${calls.length ? calls.map((call) => html`<span class="wb-code-line">${coloured(call)}${"\n"}</span>`) : "# nothing changed yet"}</pre>`}
     ${store.strip === "checks" && html`<${ChecksPane} store=${store.checks} inside=${true} />`}
+    ${TABS.map((tab) => tab.name === store.strip && tab.pane(store))}
     ${store.strip === "problem" && problem && html`<${Problem} error=${problem} />`}
   </footer>`;
 }

@@ -67,7 +67,7 @@ export interface WorkbenchView {
   version: number; state: string; title: string; layers: LayerView[]; kernels: KernelView[];
   /** How much can be undone; the lines of Python that led here; what the screen was opened for. */
   undo: number; redo: number; calls: string[]; branches: [number: number, told: string][]; branch: number;
-  start: { kernel: string; editing: boolean; step: string };
+  start: { kernel: string; editing: boolean; step: string; at: string };
   changes: ChangesView;
 }
 /** What is kept of what was done: what an earlier kernel left, how much of this screen is on disk, what a replay came to. */

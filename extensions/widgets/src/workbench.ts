@@ -2,6 +2,7 @@
 import { ChecksStore } from "./checks";
 import { watched } from "./changes";
 import { add, type Compared } from "./compare";
+import { Extras, type ExtraName } from "./extras";
 import { Lines, PAGE as DIFF_PAGE, Shown as ShownDifference, type Row } from "./diff";
 import { GraphTools, type CallView } from "./graph_tools";
 import { LensStore } from "./lens_store";
@@ -9,6 +10,7 @@ import { Links, NONE, lineCount, meets, type Classes } from "./links";
 import { PipelineStore } from "./pipeline";
 import { Reading } from "./reading";
 import { ScheduleStore } from "./schedule";
+import { goTo } from "./place";
 import { BaseStore } from "./store";
 import type { Chunk, ComparedView, FormulaView, GraphView, Host, KernelView, LayerView, LinkView, MeasureView, PaneView, PlaceView, WorkbenchView } from "./types";
 import type { Range } from "./window";
@@ -37,7 +39,7 @@ export class WorkbenchStore extends BaseStore {
   /** Whether lines of assembly and LLVM are shown that say nothing of what is computed. */
   everyLine = false;
   /** What is open below the panes, and beside them where the screen is narrow. */
-  strip: "" | "python" | "checks" | "problem" = "";
+  strip: "" | "python" | "checks" | "problem" | ExtraName = "";
   drawer: "" | "outline" | "inspector" = "";
   /** By branch and kernel. */
   measured = new Map<string, MeasureView>();
@@ -49,6 +51,7 @@ export class WorkbenchStore extends BaseStore {
   readonly steps: PipelineStore;
   readonly reading = new Reading(this, (op, args, channel) => this.connection.request(op, args, channel));
   readonly tools = new GraphTools(this, (op, args, channel) => this.connection.request(op, args, channel));
+  readonly extras: Extras;
   selected: Classes = NONE;
   hovered: Classes = NONE;
   /** The groups that are open, by layer. */
@@ -56,6 +59,8 @@ export class WorkbenchStore extends BaseStore {
   waiting = "";
   private checking: ChecksStore | null = null;
   private begun = false;
+  /** The place to go to first. */
+  private at = "";
   private texts = new Map<string, Shown>();
   private graphs = new Map<string, GraphView>();
   private tables = new Map<string, Links>();
@@ -79,6 +84,7 @@ export class WorkbenchStore extends BaseStore {
       if (!lost) void this.open();
     };
     this.steps = new PipelineStore(within(host, "pipeline"), false);
+    this.extras = new Extras(host, this);
     this.steps.onChosen = () => this.showStep();
     this.steps.onMoved = () => void this.open();
     this.steps.subscribe(() => this.set(() => {}));
@@ -113,7 +119,9 @@ export class WorkbenchStore extends BaseStore {
       for (const shown of this.panes) if (!names.includes(shown.layer)) shown.layer = this.instead(shown.layer, names);
       for (const shown of this.panes) if (!modes(shown.layer).includes(shown.mode)) shown.mode = "text";
     });
-    this.load();
+    if (this.at) goTo(this, this.at);
+    else this.load();
+    this.at = "";
   });
 
   /** What a new screen shows: a model's graph beside its slowest kernel, a loop program beside its assembly. */
@@ -124,6 +132,7 @@ export class WorkbenchStore extends BaseStore {
     else this.panes = graph ? [pane(graph, "graph"), pane("schedule", "text")] : [pane("schedule", "text"), pane("asm", "text")];
     this.kernel = view.start.kernel;
     if (view.start.step) this.panes[0].mode = "changes"; // a cell has selected a step
+    this.at = String(this.host.get("at") || view.start.at || "");
   }
 
   /** What is shown where the session has no such layer any more. */
@@ -147,6 +156,10 @@ export class WorkbenchStore extends BaseStore {
     return this.graphs.get(`${this.tools.key(layer)} ${this.opened(layer).join(" ")}`);
   }
 
+  openGroups(layer: string, groups: string[]): void {
+    this.openedIn.set(this.tools.key(layer), groups);
+  }
+
   opened(layer: string): string[] {
     return this.openedIn.get(this.tools.key(layer)) ?? [];
   }
@@ -156,7 +169,7 @@ export class WorkbenchStore extends BaseStore {
   }
 
   /** Fetch what the panes show; graphs first, since they are there already. */
-  private load(): void {
+  load(): void {
     for (const shown of this.panes) if (shown.mode === "graph") void this.loadGraph(shown.layer);
     void this.loadKernels().then(() => {
       for (const shown of this.panes) if (shown.mode === "graph") void this.loadGraph(shown.layer);

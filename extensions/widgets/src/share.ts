@@ -1,0 +1,113 @@
+// Views that were given names, and what leads back to one: Python, a file that plays without a kernel, all that was done.
+import { BaseStore, useStore } from "./store";
+import { Problem, html } from "./parts";
+import { useEffect } from "preact/hooks";
+import type { Host } from "./types";
+
+interface Whole { names: string[]; rows: string[][]; apart: string[][]; number: number }
+
+export class ShareStore extends BaseStore {
+  views: [name: string, place: string][] = [];
+  python = "";
+  written = "";
+  working = "";
+  whole: Whole | null = null;
+
+  constructor(host: Host, readonly place: () => string, readonly go: (place: string) => void) {
+    super(host);
+    this.connection.onEvent = (name) => { if (name === "changed") this.set(() => { this.python = ""; this.whole = null; }); };
+  }
+
+  private run(what: string, work: () => Promise<void>): Promise<void> {
+    this.set(() => { this.working = what; this.problem = null; this.written = ""; });
+    return this.attempt(work).finally(() => this.set(() => (this.working = "")));
+  }
+
+  private async asked(op: string, args: Record<string, unknown>): Promise<Record<string, unknown>> {
+    return (await this.connection.request(op, args)).view as Record<string, unknown>;
+  }
+
+  private show(view: Record<string, unknown>): void {
+    this.set(() => (this.views = view["views"] as [string, string][]));
+  }
+
+  list = (): Promise<void> => this.attempt(async () => this.show(await this.asked("views.list", {})));
+  keep = (name: string): Promise<void> => this.run("", async () => this.show(await this.asked("views.keep", { name, place: this.place() })));
+  remove = (name: string): Promise<void> => this.run("", async () => this.show(await this.asked("views.remove", { name })));
+
+  code = (): Promise<void> => this.run("", async () => {
+    const { text } = await this.asked("share.python", { place: this.place() });
+    this.set(() => (this.python = String(text)));
+  });
+
+  save = (op: "share.page" | "share.journal", name: string): Promise<void> => this.run("Writing …", async () => {
+    const { path, bytes } = await this.asked(op, { name, place: this.place() });
+    this.set(() => (this.written = `${path}, ${Number(bytes).toLocaleString("en")} bytes`));
+  });
+
+  compare = (number: number): Promise<void> => this.run("Running both …", async () => {
+    const view = await this.asked("branches.whole", { number });
+    this.set(() => (this.whole = view as unknown as Whole));
+  });
+}
+
+/** A field and the button that takes what was written in it. */
+function Named({ label, button, initial, done, disabled }: { label: string; button: string; initial: string; done: (name: string) => void; disabled: boolean }) {
+  const submit = (event: Event) => {
+    event.preventDefault();
+    const field = (event.currentTarget as HTMLFormElement).elements[0] as HTMLInputElement;
+    if (field.value.trim()) done(field.value.trim());
+  };
+  return html`<form class="wb-named" onSubmit=${submit}><input class="wb-select" aria-label=${label} placeholder=${label} defaultValue=${initial} />
+    <button class="wb-button" disabled=${disabled}>${button}</button></form>`;
+}
+
+export function ViewsPane({ store }: { store: ShareStore }) {
+  useStore(store);
+  useEffect(() => void store.list(), [store]);
+  return html`<div class="wb-values" role="group" aria-label="Views">
+    <${Named} label="Name of this view" button="Keep this view" initial="" disabled=${false} done=${(name: string) => void store.keep(name)} />
+    ${store.problem && html`<${Problem} error=${store.problem} />`}
+    <ul class="wb-views" aria-label="Kept views">${store.views.map(([name, place]) => html`<li>
+      <button class="wb-link" title=${place} onClick=${() => store.go(place)}>${name}</button>
+      <button class="wb-icon" aria-label=${`Remove ${name}`} title="Remove" onClick=${() => void store.remove(name)}>×</button></li>`)}</ul>
+    ${store.views.length === 0 && html`<p class="wb-muted">None yet. A view is what both panes show, the step, and what is selected; a cell has them in <code>screen.views</code>.</p>`}
+  </div>`;
+}
+
+export function SharePane({ store, title }: { store: ShareStore; title: string }) {
+  useStore(store);
+  const stem = title.replace(/\.\w+$/, "").replace(/[^\w.-]+/g, "_") || "model";
+  const copy = () => void navigator.clipboard?.writeText(store.python).catch(() => {});
+  return html`<div class="wb-values" role="group" aria-label="Share">
+    <div class="wb-values-head">
+      <button class="wb-button" title="The lines that open this program again, at this place" onClick=${store.code}>Python to here</button>
+      <${Named} label="Name of the HTML file" button="Save as one HTML file" initial=${`${stem}.html`} disabled=${store.working !== ""} done=${(name: string) => void store.save("share.page", name)} />
+      <${Named} label="Name of the journal" button="Save what was done" initial=${`${stem}.json`} disabled=${store.working !== ""} done=${(name: string) => void store.save("share.journal", name)} />
+      <span class="wb-muted" role="status">${store.working || (store.written && `written: ${store.written}`)}</span>
+    </div>
+    ${store.problem && html`<${Problem} error=${store.problem} />`}
+    ${store.python ? html`<div class="wb-shared"><pre class="wb-code" tabindex="0" aria-label="Python to here">${store.python}</pre><button class="wb-button" onClick=${copy}>Copy</button></div>`
+      : html`<p class="wb-muted">Python opens this view in a notebook. The HTML file plays it without a kernel, offline. What was done is done again by <code>workbench replay</code>.</p>`}
+  </div>`;
+}
+
+export function BranchesPane({ store, branches, here, against }: { store: ShareStore; branches: [number, string][]; here: number; against: number }) {
+  useStore(store);
+  const chosen = { current: against };
+  const whole = store.whole;
+  return html`<div class="wb-values" role="group" aria-label="Branches">
+    <div class="wb-values-head">
+      <label>Branch ${here} beside <select class="wb-select" aria-label="Branch beside the one shown" ref=${(list: HTMLSelectElement | null) => { if (list) chosen.current = Number(list.value); }}
+        onChange=${(event: Event) => { chosen.current = Number((event.target as HTMLSelectElement).value); }}>${branches.filter(([number]) => number !== here).map(([number, told]) =>
+          html`<option value=${String(number)} selected=${number === against}>${number}: ${told}</option>`)}</select></label>
+      <button class="wb-button" disabled=${store.working !== "" || branches.length < 2} title="Run both on the same inputs" onClick=${() => void store.compare(chosen.current)}>Compare as wholes</button>
+      <span class="wb-muted" role="status">${store.working || (branches.length < 2 ? "There is one branch only: change something first." : "")}</span>
+    </div>
+    ${store.problem && html`<${Problem} error=${store.problem} />`}
+    ${whole && html`<div class="wb-values-body"><table class="wb-table" aria-label="Two branches as wholes">
+      <thead><tr><th></th>${whole.names.map((name) => html`<th>${name}</th>`)}</tr></thead>
+      <tbody>${whole.rows.map(([name, ...cells]) => html`<tr><th scope="row">${name}</th>${cells.map((cell) => html`<td>${cell}</td>`)}</tr>`)}</tbody></table>
+      <dl class="wb-bindings">${whole.apart.map(([name, told]) => html`<dt>${name}</dt><dd>${told}</dd>`)}</dl></div>`}
+  </div>`;
+}

@@ -1,0 +1,154 @@
+"""What was asked of a screen, kept as it comes, saved with the program it began with, and done again without a page.
+
+    text = journal.to_json()                 # a file of this can be replayed: `workbench replay session.json`
+    replay(text)                             # Replayed(requests=41, different=())
+
+Replaying asks a new screen on the same program the same things.  It must answer as it did: the same refusals, the same
+texts and graphs, and in the end the same Python.  Times are not compared.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from workbench.core.errors import WorkbenchError
+from workbench.ui.protocol import Answer, Reply
+from workbench.views.schema import View
+
+if TYPE_CHECKING:
+    from workbench.driver.session import Session
+
+FORMAT: Final = "workbench-journal"
+VERSION: Final = 1
+LIMIT: Final = 5_000
+"""Requests that are kept: the first ones, since later ones build on them."""
+SAME: Final = ("pane", "lines", "graph", "place", "compare", "beside", "pipeline.lines", "schedule.reasons")
+"""Commands whose answers are compared whole; of the others only whether they are refused, and why."""
+_LEFT_OUT: Final = ("bundle", "share.journal", "share.page", "checks.save_test", "exercise.submit")
+"""What concerns the page or writes files."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    op: str
+    args: dict[str, Any]
+    outcome: str
+    """A digest of the answer, "ok", or the code of the refusal."""
+
+
+class Journal:
+    """The requests to one screen, in order."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self.entries: list[Entry] = []
+
+    def restart(self, session: Session) -> None:
+        """Begin anew: a cell has put another session on the screen."""
+        self._session = session
+        self.entries.clear()
+
+    def keeping(self, op: str, command: Callable[[dict[str, Any]], Answer]) -> Callable[[dict[str, Any]], Answer]:
+        """The command, writing down each time that it is asked."""
+        if op in _LEFT_OUT:
+            return command
+
+        def run(args: dict[str, Any]) -> Answer:
+            try:
+                answer = command(args)
+            except WorkbenchError as error:
+                self._add(Entry(op, args, error.code))
+                raise
+            self._add(Entry(op, args, _digest(answer.view) if op in SAME else "ok"))
+            return answer
+
+        return run
+
+    def _add(self, entry: Entry) -> None:
+        of_the_file = entry.args.get("layer") == "onnx"  # which the journal does not hold, but the imported program
+        if len(self.entries) < LIMIT and not of_the_file:
+            self.entries.append(entry)
+
+    def to_json(self, end: Session) -> str:
+        """The journal with the program that it began with, as a file holds it; `end` is the session shown now."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "begin.json"
+            self._session.save(str(path))
+            begin = json.loads(path.read_text(encoding="utf-8"))
+        requests = [[entry.op, entry.args, entry.outcome] for entry in self.entries]
+        document = {"format": FORMAT, "version": VERSION, "begin": begin, "requests": requests, "end": end.to_python()}
+        return json.dumps(document, ensure_ascii=False)
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """What came of doing it again."""
+
+    requests: int
+    different: tuple[str, ...]
+    """What was answered otherwise, in words."""
+
+    def __str__(self) -> str:
+        head = f"{self.requests} requests replayed: "
+        return head + ("all answered as before" if not self.different else "\n".join(["", *self.different]))
+
+
+def replay(text: str) -> Replayed:
+    """Ask a new screen the same.  Raises `WorkbenchError` for what is no journal."""
+    from workbench.driver.open import open_session
+    from workbench.ui.workbench import Workbench
+
+    document = _read(text)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "begin.json"
+        path.write_text(json.dumps(document["begin"]), encoding="utf-8")
+        screen = Workbench(open_session(str(path)))
+    different: list[str] = []
+    for number, (op, args, outcome) in enumerate(document["requests"], 1):
+        found = _outcome(op, screen.ask(op, **args))
+        if found != outcome:
+            different.append(f"{number}. {op}: {found}, was {outcome}")
+    # Of what was opened from a file the journal holds the program itself: the first lines say where from.
+    if _changes(screen.session.to_python()) != _changes(document["end"]):
+        different.append("the program at the end is another one")
+    return Replayed(len(document["requests"]), tuple(different))
+
+
+def _read(text: str) -> dict[str, Any]:
+    try:
+        document = json.loads(text)
+        good = document["format"] == FORMAT and document["version"] == VERSION and isinstance(document["begin"], dict)
+        good = good and all(isinstance(op, str) and isinstance(args, dict) for op, args, _ in document["requests"])
+    except (ValueError, KeyError, TypeError):
+        good, document = False, {}
+    if not good:
+        raise WorkbenchError("E-UI-JOURNAL", "this is no journal of a screen", fix="Share, Save what was done")
+    return document
+
+
+def _outcome(op: str, reply: Reply) -> str:
+    if not reply.content["ok"]:
+        return str(reply.content["err"]["code"])
+    if op not in SAME:
+        return "ok"
+    if reply.content.get("packed"):
+        import gzip
+
+        return _digest(json.loads(gzip.decompress(reply.buffers[0])))
+    return _digest(reply.content["view"])
+
+
+def _digest(view: View | Mapping[str, Any] | None) -> str:
+    plain = view.to_json() if isinstance(view, View) else view
+    text = json.dumps(plain, sort_keys=True, separators=(",", ":"))
+    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+
+
+def _changes(code: str) -> list[str]:
+    return [line for line in code.split("\n") if line.startswith(("s = s.", "sch", "    "))]

@@ -1,0 +1,143 @@
+"""Commands on where one is: views kept by name, the Python and the file that lead back, two branches as a whole.
+
+A *place* is one line of text that a page makes and understands ("A=fused.graph&kernel=..."): what both panes show,
+the kernel, the opened groups, the step, what is selected.  Here it is only kept and handed on.
+
+    screen.views["before fusion"]          # a place
+    session.show(at=screen.views["before fusion"])
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from workbench.core.errors import WorkbenchError
+from workbench.driver.compare import compare
+from workbench.driver.traffic import traffic
+from workbench.ui.protocol import Answer, argument
+
+if TYPE_CHECKING:
+    from workbench.driver.session import Session
+
+_PLACE: Final = 4_000
+"""Characters of a place."""
+_NAME: Final = 80
+_MOST: Final = 100
+"""Views that are kept."""
+_FILE: Final = re.compile(r"[\w][\w .+-]{0,99}")
+
+
+class PlaceCommands:
+    """The commands; `views` are the places that were given names."""
+
+    def __init__(
+        self,
+        session: Callable[[], Session],
+        inputs: Callable[[], tuple[Mapping[str, Any], str]],
+        journal: Callable[[], str],
+    ) -> None:
+        self._session, self._inputs, self._journal = session, inputs, journal
+        self.views: dict[str, str] = {}
+
+    def table(self) -> dict[str, Callable[[dict[str, Any]], Answer]]:
+        """The commands by name."""
+        return {
+            "views.list": lambda args: self._listed(),
+            "views.keep": self._keep,
+            "views.remove": self._remove,
+            "share.python": self._python,
+            "share.page": self._page,
+            "share.journal": self._save_journal,
+            "branches.whole": self._whole,
+        }
+
+    # --- views ---
+
+    def _listed(self) -> Answer:
+        return Answer("", {"views": [[name, place] for name, place in self.views.items()]})
+
+    def _keep(self, args: dict[str, Any]) -> Answer:
+        name, place = argument(args, "name", str).strip()[:_NAME], _place(args)
+        if not name or (name not in self.views and len(self.views) >= _MOST):
+            raise WorkbenchError(
+                "E-UI-ARGUMENT", "a view needs a name" if not name else f"{_MOST} views are kept already",
+                fix="remove one" if name else "give it one",
+            )  # fmt: skip
+        self.views[name] = place
+        return self._listed()
+
+    def _remove(self, args: dict[str, Any]) -> Answer:
+        self.views.pop(argument(args, "name", str), None)
+        return self._listed()
+
+    # --- what leads back ---
+
+    def _python(self, args: dict[str, Any]) -> Answer:
+        """The Python that opens this program again at this place."""
+        return Answer("", {"text": f"{self._session().to_python()}s.show(at={_place(args)!r})\n"})
+
+    def _page(self, args: dict[str, Any]) -> Answer:
+        """The screen as one file, which opens at this place."""
+        from workbench.ui.page import save_page
+
+        path = _file(args, ".html")
+        return _written(save_page(self._session(), path, at=_place(args)))
+
+    def _save_journal(self, args: dict[str, Any]) -> Answer:
+        """What was asked of this screen so far, to be done again by `workbench replay`."""
+        path = _file(args, ".json")
+        path.write_text(self._journal(), encoding="utf-8")
+        return _written(path)
+
+    # --- branches ---
+
+    def _whole(self, args: dict[str, Any]) -> Answer:
+        """Two branches of the pipeline as wholes: kernels, bytes, time, outputs."""
+        session, number = self._session(), argument(args, "number", int)
+        other = session.branches[number]
+        found = compare(other, session, self._inputs()[0], names=(f"branch {number}", "shown"))
+        moved = [traffic(one) for one in (other, session)]
+        rows = [
+            ["steps", str(len(other)), str(len(session))],
+            ["kernels", *(str(count) for count in found.kernels)],
+            ["bytes between kernels", *("not known" if size is None else f"{size:,}" for size in moved)],
+            ["milliseconds", *(f"{time:.3f}" for time in found.milliseconds)],
+        ]
+        apart = [
+            ["the same up to", found.last_common or "nothing"],
+            ["steps in one only", ", ".join(found.differing_steps) or "none"],
+            ["kernels with other code", _some(found.differing_kernels)],
+            ["greatest difference of an output", f"{found.greatest_difference:.3g}"],
+        ]
+        return Answer("", {"names": list(found.names), "rows": rows, "apart": apart, "number": number})
+
+
+def _some(names: tuple[str, ...]) -> str:
+    more = f" and {len(names) - 6} more" if len(names) > 6 else ""
+    return f"{len(names)}: {', '.join(names[:6])}{more}" if names else "none"
+
+
+def _place(args: dict[str, Any]) -> str:
+    place = argument(args, "place", str, "")
+    if len(place) > _PLACE or not place.isprintable():
+        raise WorkbenchError("E-UI-ARGUMENT", "this is no place of a screen", found=repr(place[:80]))
+    return place
+
+
+def _file(args: dict[str, Any], suffix: str) -> Path:
+    """A file beside the notebook, by its plain name."""
+    name = argument(args, "name", str).strip()
+    name = name if name.endswith(suffix) else f"{name}{suffix}"
+    if not _FILE.fullmatch(name):
+        raise WorkbenchError(
+            "E-UI-ARGUMENT", "this is no plain name of a file", found=repr(name[:80]),
+            expected=f"a name such as network{suffix}",
+        )  # fmt: skip
+    return Path(name)
+
+
+def _written(path: Path) -> Answer:
+    return Answer("", {"path": str(path), "bytes": path.stat().st_size})

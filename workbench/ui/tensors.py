@@ -1,0 +1,69 @@
+"""Commands to run the program shown: tensors of a graph step with their errors, one looked into, two steps compared.
+
+commands = TensorCommands(lambda: session, lambda: ({"x": photo}, "screen.inputs"))
+commands.table()          # "tensors.steps", "tensors.list", "tensors.look", "tensors.outputs"
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from workbench.driver.history import identities
+from workbench.driver.intermediates import TOLERANCE, Intermediates, graph_steps, intermediates, outputs, runnable_steps
+from workbench.ui.protocol import Answer, argument
+from workbench.views.tensors import outputs_view, tensor_picture, tensors_view
+
+if TYPE_CHECKING:
+    from workbench.driver.session import Session
+
+
+class TensorCommands:
+    """The commands; the tensors of the step that was looked at last are kept until the program is another one."""
+
+    def __init__(self, session: Callable[[], Session], inputs: Callable[[], tuple[Mapping[str, Any], str]]) -> None:
+        self._session, self._inputs = session, inputs
+        self._known: tuple[Any, Intermediates] | None = None
+
+    def table(self) -> dict[str, Callable[[dict[str, Any]], Answer]]:
+        """The commands by name."""
+        return {
+            "tensors.steps": self._steps,
+            "tensors.list": self._list,
+            "tensors.look": self._look,
+            "tensors.outputs": self._outputs,
+        }
+
+    def _steps(self, args: dict[str, Any]) -> Answer:
+        """The steps that can be looked into, and those after which the model can be run."""
+        session = self._session()
+        return Answer("", {"graph": graph_steps(session), "runnable": runnable_steps(session)})
+
+    def _list(self, args: dict[str, Any]) -> Answer:
+        session, step = self._session(), argument(args, "step", str)
+        found, told = self._tensors(session, step)
+        function = session.step(step).stage.module["main"]
+        classes = session.provenance.links.of_graph(step)
+        return Answer("", tensors_view(found, function, classes, told, TOLERANCE))
+
+    def _look(self, args: dict[str, Any]) -> Answer:
+        step, number = argument(args, "step", str), argument(args, "number", int)
+        index = [at for at in argument(args, "index", list, []) if isinstance(at, int) and not isinstance(at, bool)]
+        found, _ = self._tensors(self._session(), step)
+        return Answer("", tensor_picture(found, number, index))
+
+    def _outputs(self, args: dict[str, Any]) -> Answer:
+        session, (inputs, told) = self._session(), self._inputs()
+        before, after = argument(args, "before", str), argument(args, "after", str)
+        one, other = outputs(session, inputs, before), outputs(session, inputs, after)
+        return Answer("", outputs_view((before, one), (after, other), told, TOLERANCE))
+
+    def _tensors(self, session: Session, step: str) -> tuple[Intermediates, str]:
+        inputs, told = self._inputs()
+        key = (identities(session.actions)[-1], step, told, tuple((name, id(array)) for name, array in inputs.items()))
+        if told == "random inputs":  # drawn anew each time, and always the same
+            key = (*key[:3], ())
+        if self._known is None or self._known[0] != key:
+            self._known = None  # not both at once
+            self._known = key, intermediates(session, inputs, step)
+        return self._known[1], told
