@@ -25,8 +25,8 @@ from .._lazy import views
 from ..codegen.llvm import machine
 from ..codegen.llvm.machine import Job, compile_job
 from ..codegen.llvm.pass_dumps import PassDump, pass_dumps
-from ..codegen.llvm.remarks import Remark, remarks
 from ..codegen.llvm.pipelines import LEAN
+from ..codegen.llvm.remarks import Remark, remarks
 from ..core.errors import WorkbenchError, nearest
 from .difference import Difference, text_difference
 
