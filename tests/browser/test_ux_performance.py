@@ -39,3 +39,14 @@ def test_ux_75_a_measured_kernel_says_its_share_of_the_machines_peak(screen: One
     run.click()
     expect(run).to_contain_text(re.compile(r"[µm]s · [\d.]+% of peak"), timeout=30_000)
     expect(run).to_have_attribute("title", re.compile(r"GFLOP/s: [\d.]+% of the peak"))
+
+
+def test_ux_74_llvm_says_why_a_loop_was_not_vectorised(screen: OneScreen) -> None:
+    layer(screen, "LLVM")
+    pane = screen.page.get_by_role("region", name=re.compile("^LLVM, pane"))
+    pane.get_by_role("button", name="Remarks").click()
+    said = pane.get_by_role("region", name="LLVM's remarks")
+    expect(said).to_contain_text("cannot prove it is safe to reorder floating-point operations", timeout=20_000)
+    expect(said.get_by_role("listitem").first).to_contain_text(re.compile(r"loop program, line \d+"))
+    pane.get_by_role("button", name="Remarks").click()
+    expect(said).to_have_count(0)

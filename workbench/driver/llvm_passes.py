@@ -26,6 +26,7 @@ from ..codegen.llvm import machine
 from ..codegen.llvm.machine import Job, compile_job
 from ..codegen.llvm.pass_dumps import PassDump, pass_dumps
 from ..codegen.llvm.pipelines import LEAN
+from ..codegen.llvm.remarks import Remark, remarks
 from ..core.errors import WorkbenchError, nearest
 from .difference import Difference, text_difference
 
@@ -159,6 +160,14 @@ class LlvmPasses(Sequence[LlvmPass]):
         return "\n".join(rows)
 
     __repr__ = __str__
+
+
+def llvm_remarks(session: Session, kernel: str) -> tuple[Remark, ...]:
+    """What LLVM's loop vectoriser says of a kernel at O3, by lines of its loop program.
+
+    Raises `WorkbenchError` for an unknown kernel.
+    """
+    return remarks(machine.job_of(session.provenance.text(kernel, "ll"), session.target, "asm"), FULL)
 
 
 def llvm_passes(session: Session, kernel: str) -> LlvmPasses:

@@ -32,6 +32,7 @@ from workbench.ui.pipeline import PipelineCommands
 from workbench.ui.places import PlaceCommands
 from workbench.ui.protocol import Answer, argument
 from workbench.ui.reading import ReadingCommands
+from workbench.ui.remarks import remark_commands
 from workbench.ui.schedule import ScheduleCommands
 from workbench.ui.schedule_extras import NAMES as EXTRAS
 from workbench.ui.screen import Screen
@@ -91,6 +92,7 @@ class Workbench(Screen):
             **ReadingCommands(lambda: self._model).table(),
             **self._places.table(),
             **TensorCommands(lambda: self.session, self._inputs_of_checks).table(),
+            **remark_commands(lambda: self._model),
             **{f"pipeline.{name}": command for name, command in self._steps.table().items()},
             **{f"schedule.{name}": self._scheduling(name) for name in _SCHEDULING},
             **{f"lens.{name}": self._through_lens(name) for name in _LENS},

@@ -9,6 +9,7 @@ import { onKeys } from "./keys";
 import { Problem, html } from "./parts";
 import type { PipelineStore } from "./pipeline";
 import { Detail, StepList } from "./pipeline_screen";
+import { RemarksButton, RemarksPanel } from "./remarks";
 import { ScheduleScreen } from "./schedule";
 import { useStore } from "./store";
 import { pieces, type Mark } from "./reading";
@@ -39,6 +40,7 @@ export function PaneView({ store, at }: { store: WorkbenchStore; at: 0 | 1 }) {
   return html`<section class=${`wb-pane ${store.focused === at ? "wb-focused" : ""}`} aria-label=${label} tabindex="-1" ref=${box}
       onFocusIn=${focus} onMouseDown=${focus}>
     <${PaneHead} store=${store} at=${at} pane=${pane} title=${title} />
+    ${pane.mode === "text" && (pane.layer === "llvm" || pane.layer === "asm") && html`<${RemarksPanel} store=${store} />`}
     ${pane.mode === "editor" ? html`<${ScheduleScreen} key=${store.kernel} store=${store.editor} />`
       : pane.mode === "lens" ? html`<${LensScreen} key=${store.kernel} store=${store.lens} />`
       : pane.mode === "passes" ? html`<${NativePasses} key=${store.kernel} store=${store.native} />`
@@ -82,6 +84,7 @@ function PaneHead({ store, at, pane, title }: { store: WorkbenchStore; at: 0 | 1
     ${pane.mode === "text" && (store.text(pane.layer)?.hottest ?? 0) > 0 && html`<button class="wb-button" title="The statement that most instructions are run for, by trip counts (h)"
       onClick=${() => { store.set(() => (store.focused = at)); store.hottest(); }}>Hottest</button>`}
     ${pane.mode === "text" && store.text(pane.layer) && html`<${ReadingButtons} store=${store} at=${at} />`}
+    ${pane.mode === "text" && (pane.layer === "llvm" || pane.layer === "asm") && html`<${RemarksButton} store=${store} />`}
     ${pane.mode === "text" && html`<code class="wb-call" title="The same in Python">${store.text(pane.layer)?.call ?? ""}</code>`}
   </div>`;
 }

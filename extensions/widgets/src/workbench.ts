@@ -9,6 +9,7 @@ import { LensStore } from "./lens_store";
 import { Links, NONE, lineCount, meets, type Classes } from "./links";
 import { PipelineStore } from "./pipeline";
 import { Reading } from "./reading";
+import type { Remarks } from "./remarks";
 import { ScheduleStore } from "./schedule";
 import { goTo } from "./place";
 import { BaseStore } from "./store";
@@ -46,6 +47,8 @@ export class WorkbenchStore extends BaseStore {
   /** The branch that panes compare with: the one shown before this one. */
   against = 0;
   measuring = false;
+  /** What LLVM says of the kernel's loops, once asked for. */
+  remarks: Remarks | null = null;
   /** Where the line that was clicked last comes from. */
   place: PlaceView | null = null;
   readonly steps: PipelineStore;
@@ -109,7 +112,7 @@ export class WorkbenchStore extends BaseStore {
     this.stages.clear();
     this.reading.clear();
     this.tools.clear();
-    this.place = null;
+    this.place = this.remarks = null;
     this.kernels = [];
     if (this.view && this.view.branch !== view.branch) this.against = this.view.branch;
     void this.checking?.ask();
@@ -382,6 +385,13 @@ export class WorkbenchStore extends BaseStore {
     this.set(() => (this.measuring = true));
     const found = await this.connection.request("measure", { kernel, number: branch }).finally(() => this.set(() => (this.measuring = false)));
     this.set(() => this.measured.set(`${branch} ${kernel}`, found.view as MeasureView));
+  });
+
+  /** What LLVM says of the kernel's loops; again, and it closes. */
+  askRemarks = (): Promise<void> => this.attempt(async () => {
+    if (this.remarks?.kernel === this.kernel) return this.set(() => (this.remarks = null));
+    const view = (await this.connection.request("remarks", { kernel: this.kernel }, "remarks")).view as Remarks;
+    this.set(() => (this.remarks = view));
   });
 
   /** What was measured of a kernel of the branch shown. */

@@ -17,7 +17,7 @@ _PASS_OPTIONS: Final = ("-print-changed", "-print-module-scope")
 
 
 def actions() -> Mapping[str, Action]:
-    return {"compile": _compile, "passes": _passes, "trial": _trial}
+    return {"compile": _compile, "passes": _passes, "remarks": _remarks, "trial": _trial}
 
 
 def _compile(request: Mapping[str, Any], frames: Sequence[bytearray]) -> tuple[Mapping[str, Any], Sequence[bytes]]:
@@ -31,6 +31,16 @@ def _passes(request: Mapping[str, Any], frames: Sequence[bytearray]) -> tuple[Ma
 
     for option in (*_PASS_OPTIONS, f"-filter-print-funcs={','.join(request['functions'])}"):
         llvm.set_option("", option)
+    compile_job(Job(**request["job"]))
+    return {}, []
+
+
+def _remarks(request: Mapping[str, Any], frames: Sequence[bytearray]) -> tuple[Mapping[str, Any], Sequence[bytes]]:
+    """Compile a job with the remarks of the loop vectoriser on, for good; they are printed."""
+    import llvmlite.binding as llvm
+
+    for kind in ("", "-missed", "-analysis"):
+        llvm.set_option("", f"-pass-remarks{kind}=loop-vectorize")
     compile_job(Job(**request["job"]))
     return {}, []
 

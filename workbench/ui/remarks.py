@@ -1,0 +1,21 @@
+"""The command that asks LLVM why it did not vectorise the loops of a kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from workbench.driver.llvm_passes import llvm_remarks
+from workbench.ui.protocol import Answer, argument
+from workbench.views.layers import LayersModel
+
+
+def remark_commands(shown: Callable[[], LayersModel]) -> dict[str, Callable[[dict[str, Any]], Answer]]:
+    """The command by name, on the session that is shown."""
+
+    def run(args: dict[str, Any]) -> Answer:
+        kernel = argument(args, "kernel", str)
+        found = llvm_remarks(shown().session, kernel)
+        return Answer("", {"kernel": kernel, "remarks": [[one.line, one.message] for one in found]})
+
+    return {"remarks": run}
