@@ -57,7 +57,7 @@ def test_ux_88_views_are_kept_by_name_and_opened_again(shown: OneScreen) -> None
     shown.button("Keep this view").click()
     kept = page.get_by_role("list", name="Kept views").get_by_role("button", name="the first block", exact=True)
     expect(kept).to_be_visible()
-    assert shown.screen.views["the first block"].startswith("A=fused.graph&B=te.text")
+    assert shown.screen.views["the first block"].startswith("A=fused.graph&B=te.cards")
     shown.chip("LLVM").click()
     shown.pane("B").locator(".wb-text-row").nth(3).click()
     expect(shown.pane("A")).to_have_attribute("aria-label", "LLVM, pane A")

@@ -178,7 +178,7 @@ def test_first_8_every_step_has_a_badge_and_what_fails_is_saved_as_a_test(
     expect(broken.tab("Checks")).to_contain_text("1 wrong")
     choose(broken, "DropResidual")
     broken.button("Save the test").click()
-    expect(page.get_by_role("region", name="Check of DropResidual")).to_contain_text(".py", timeout=60_000)
+    expect(page.get_by_role("region", name="Check of DropResidual")).to_contain_text("written: ", timeout=60_000)
     (path,) = tmp_path.glob("test_*.py")
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None and spec.loader is not None

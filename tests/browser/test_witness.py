@@ -27,7 +27,7 @@ def test_a_student_sees_the_two_iterations_and_takes_the_best_way(harness: Harne
     expect(words.locator(".wb-lit").last).to_contain_text("C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj] ■1 ◆2")
     best = page.locator(".wb-way").first
     expect(best).to_contain_text("legal on 16 iterations of j, split off first")
-    expect(best.locator(".wb-rank")).to_have_text("best by the model")
+    expect(best.locator(".wb-rank")).to_have_text("no. 1 by a rough model")
     assert "×" not in page.locator(".wb-ways").inner_text(), "ranks are shown, never factors"
     best.get_by_role("button", name="Use").click()
     expect(box(harness, "j_1")).to_contain_text("vectorized")

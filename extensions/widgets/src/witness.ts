@@ -85,5 +85,5 @@ export function Witness({ found, view }: { found: WitnessView; view: ScheduleVie
 /** The place of a suggestion by the model of the machine, in words; no factor, since the model only orders. */
 export function rankOf(way: SuggestionView): string {
   if (way.rank === 0) return "not modelled";
-  return `${way.rank === 1 ? "best" : `no. ${way.rank}`} by the model${way.gains ? "" : ", no gain"}`;
+  return `no. ${way.rank} by a rough model${way.gains ? "" : ", no gain"}`;
 }

@@ -26,21 +26,21 @@ def _compile(request: Mapping[str, Any], frames: Sequence[bytearray]) -> tuple[M
 
 
 def _passes(request: Mapping[str, Any], frames: Sequence[bytearray]) -> tuple[Mapping[str, Any], Sequence[bytes]]:
-    """Compile a job with LLVM's switches on, for good; what LLVM says of its passes is printed."""
-    import llvmlite.binding as llvm
-
-    for option in (*_PASS_OPTIONS, f"-filter-print-funcs={','.join(request['functions'])}"):
-        llvm.set_option("", option)
-    compile_job(Job(**request["job"]))
-    return {}, []
+    """Compile a job; what LLVM says of its passes is printed."""
+    return _talking(request, (*_PASS_OPTIONS, f"-filter-print-funcs={','.join(request['functions'])}"))
 
 
 def _remarks(request: Mapping[str, Any], frames: Sequence[bytearray]) -> tuple[Mapping[str, Any], Sequence[bytes]]:
-    """Compile a job with the remarks of the loop vectoriser on, for good; they are printed."""
+    """Compile a job; the remarks of the loop vectoriser are printed."""
+    return _talking(request, [f"-pass-remarks{kind}=loop-vectorize" for kind in ("", "-missed", "-analysis")])
+
+
+def _talking(request: Mapping[str, Any], options: Sequence[str]) -> tuple[Mapping[str, Any], Sequence[bytes]]:
+    """Compile a job with switches of LLVM on, for good."""
     import llvmlite.binding as llvm
 
-    for kind in ("", "-missed", "-analysis"):
-        llvm.set_option("", f"-pass-remarks{kind}=loop-vectorize")
+    for option in options:
+        llvm.set_option("", option)
     compile_job(Job(**request["job"]))
     return {}, []
 
