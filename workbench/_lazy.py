@@ -142,11 +142,11 @@ def llvm_screen(passes: Any) -> Any:
     return PipelineStepper(LlvmPassesModel(passes))
 
 
-def session_of(schedule: Any) -> Any:
-    """A schedule as a session, with its moves."""
+def session_of(program: Any, target: Any = None) -> Any:
+    """A schedule as a session, with its moves; a file, or what else `open` takes."""
     from .driver.open import open_session
 
-    return open_session(schedule)
+    return open_session(program, target=target)
 
 
 def lower_program(*args: Any, **options: Any) -> Any:

@@ -59,7 +59,7 @@ def test_ux_88_views_are_kept_by_name_and_opened_again(shown: OneScreen) -> None
     expect(kept).to_be_visible()
     assert shown.screen.views["the first block"].startswith("A=fused.graph&B=te.cards")
     shown.chip("LLVM").click()
-    shown.pane("B").locator(".wb-text-row").nth(3).click()
+    shown.pane("B").locator(".wb-card-head").first.click()
     expect(shown.pane("A")).to_have_attribute("aria-label", "LLVM, pane A")
     kept.click()
     expect(shown.pane("A")).to_have_attribute("aria-label", "Fused, pane A")

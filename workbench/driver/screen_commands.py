@@ -14,7 +14,7 @@ from typing import Annotated, Any
 
 import typer
 
-from .._lazy import replay_journal, workbench_screen
+from .._lazy import replay_journal, session_of, workbench_screen
 from ..core.errors import WorkbenchError
 
 
@@ -32,9 +32,7 @@ def ask(
 
     A command that is not known is answered with those that are.  A refusal prints as six lines, and ends with 2.
     """
-    from .open import open_session
-
-    screen = workbench_screen(open_session(str(model), target=target))
+    screen = workbench_screen(session_of(str(model), target))
     if screen is None:
         raise WorkbenchError("E-UI-MISSING", "screens need the package anywidget", fix="pip install anywidget")
     reply = screen.ask(command, **dict(_argument(text) for text in arguments or []))

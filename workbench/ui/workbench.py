@@ -322,7 +322,7 @@ class Workbench(Screen):
 
     def _set_attribute(self, args: dict[str, Any]) -> Answer:
         """Change an attribute of a call of a graph; what follows is computed anew."""
-        texts = [argument(args, name, str) for name in ("layer", "step", "place")]
+        layer, step, place = (argument(args, name, str) for name in ("layer", "step", "place"))
         number, name, text = argument(args, "number", int), argument(args, "name", str), argument(args, "text", str)
-        self._go(*self._model.with_attribute(*texts, number, name, text[:1000]))
+        self._go(*self._model.with_attribute(layer, step, place, number, name, text[:1000]))
         return Answer("")

@@ -57,9 +57,8 @@ def calls_of(main: r.Function) -> Iterator[CallView]:
     """The calls of operators, in order; those in fused functions stand in the box of the function's call."""
     for box in _leaves(boxes_of(main)):
         for number, call in enumerate(_operator_calls(box.nodes[0])):
-            yield CallView(
-                box.id, number, call.op.name, _facts(call), _doc(call.op), tuple(call.op.attributes)
-            )
+            op = _operator(call)
+            yield CallView(box.id, number, op.name, _facts(call), _doc(op), tuple(op.attributes))
 
 
 def _leaves(boxes: Sequence[Box]) -> Iterator[Box]:
@@ -81,12 +80,18 @@ def _operator_calls(call: r.Call) -> list[r.Call]:
     return []
 
 
+def _operator(call: r.Call) -> Operator:
+    """What a call of `_operator_calls` calls."""
+    assert isinstance(call.op, Operator)
+    return call.op
+
+
 def _doc(op: Operator) -> str:
     return (type(op).__doc__ or "").strip().split("\n")[0]
 
 
 def _facts(call: r.Call) -> dict[str, Value]:
-    facts: dict[str, Value] = {name: _plain(value) for name, value in call.op.attributes.items()}
+    facts: dict[str, Value] = {name: _plain(value) for name, value in _operator(call).attributes.items()}
     kind = call.type_or_none
     if isinstance(kind, TensorType):
         facts |= {"shape": "x".join(map(str, kind.shape)), "dtype": str(kind.dtype)}
@@ -95,7 +100,7 @@ def _facts(call: r.Call) -> dict[str, Value]:
     kinds = [argument.type_or_none for argument in call.args]
     if None not in kinds:
         try:
-            facts["flops"] = int(call.op.flops(*kinds))
+            facts["flops"] = int(_operator(call).flops(*kinds))
         except (WorkbenchError, TypeError, ValueError):  # symbolic extents
             facts.pop("flops", None)
     return facts
@@ -134,8 +139,9 @@ def _only_rebuilt(call: r.Call, origins: OriginTable) -> bool:
 
 def _alike(one: r.Expr, other: r.Expr) -> bool:
     """Calls of one operator, whatever its attributes: that these differ is told of the call itself."""
-    both = isinstance(one, r.Call) and isinstance(other, r.Call)
-    return both and isinstance(one.op, Operator) and type(one.op) is type(other.op)
+    if not isinstance(one, r.Call) or not isinstance(other, r.Call):
+        return False
+    return isinstance(one.op, Operator) and type(one.op) is type(other.op)
 
 
 def changed_in(box: Box, changed: Iterable[int]) -> int:
@@ -154,16 +160,17 @@ def with_attribute(main: r.Function, place: str, number: int, name: str, text: s
     if not 0 <= number < len(calls):
         raise WorkbenchError("E-UI-ARGUMENT", "the graph has no such call", found=f"{place[:20]}, {number}")
     target = calls[number]
-    if name not in target.op.attributes:
+    op = _operator(target)
+    if name not in op.attributes:
         raise WorkbenchError(
-            "E-OPERATOR-ATTRIBUTE", f"{target.op.name} has no attribute {name[:40]!r}",
-            fix=nearest(name, target.op.attributes),
+            "E-OPERATOR-ATTRIBUTE", f"{op.name} has no attribute {name[:40]!r}",
+            fix=nearest(name, op.attributes),
         )  # fmt: skip
     try:
         value: Any = ast.literal_eval(text)
     except (ValueError, SyntaxError):
         value = text
-    changed = type(target.op)(**{**target.op.attributes, name: value})
+    changed = type(op)(**{**op.attributes, name: value})
     done: dict[int, Any] = {}
     for node in post_order(main):
         if node is target:

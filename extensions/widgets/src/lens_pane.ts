@@ -277,6 +277,10 @@ function Result({ store }: { store: LensStore }) {
   </footer>`;
 }
 
+/** Two measurements of the same program on a machine that does other things too differ by as much. */
+const CLEARLY = 1.5;
+
 function comparison(faster: number): string {
-  return faster >= 1 ? `${faster.toFixed(2)} times as fast as before` : `${(1 / faster).toFixed(2)} times as slow as before`;
+  if (faster > 1 / CLEARLY && faster < CLEARLY) return "no clear difference from before";
+  return faster >= 1 ? `about ${faster.toFixed(1)} times as fast as before` : `about ${(1 / faster).toFixed(1)} times as slow as before`;
 }

@@ -122,7 +122,7 @@ function TextPane({ store, at, pane, label }: { store: WorkbenchStore; at: 0 | 1
 /** How often the line's statement runs, as a bar: its length is the logarithm's share. */
 function Heat({ count, most }: { count: number; most: number }) {
   const width = count > 0 ? Math.max(1, Math.round((14 * Math.log2(count + 1)) / Math.log2(most + 1))) : 0;
-  const told = count > 0 ? `the statement runs ${count.toLocaleString("en")} times a call` : "not counted";
+  const told = count > 0 ? `the statement that this line belongs to runs ${count.toLocaleString("en")} times a call; what was moved out of its loops, less often` : "not counted";
   return html`<span class=${`wb-heat ${count === most ? "wb-hottest" : ""}`} title=${told}><span style=${{ width: `${width}px` }}></span></span>`;
 }
 

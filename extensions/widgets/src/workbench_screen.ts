@@ -78,7 +78,7 @@ export function WorkbenchScreen({ store }: { store: WorkbenchStore }) {
     "?": () => store.set(() => (store.help = !store.help)),
   });
   return html`<div class=${`wb wb-workbench ${store.drawer ? `wb-with-${store.drawer}` : ""} ${store.panes[store.focused].mode === "editor" ? "wb-editing" : ""}`} data-lm-suppress-shortcuts="true" role="group"
-      aria-label="Workbench" onKeyDown=${keys}>
+      tabindex="-1" aria-label="Workbench" onKeyDown=${keys}>
     <${Spine} store=${store} />
     <${Changes} store=${store} />
     ${store.problem && html`<${Problem} error=${store.problem} close=${() => store.set(() => (store.problem = null))} />`}
@@ -151,11 +151,13 @@ function shortly(text: string): string {
 function Chip({ store, layer, number }: { store: WorkbenchStore; layer: LayerView; number: number }) {
   const at = store.panes.findIndex((pane) => pane.layer === layer.name);
   const lit = store.lit(layer.name);
+  // Of native code one kernel is compiled when it is looked at, not the layer.
+  const shown = layer.state === "not run" && store.text(layer.name) !== undefined;
   const counted = layer.count === null ? "" : ` ${layer.count}`;
-  const title = `${layer.title}: ${layer.count === null ? "" : `${layer.count} ${layer.unit}, `}${layer.state}${layer.note ? ` at ${layer.note}` : ""} (${number}; Shift: in the other pane)`;
-  return html`<button class=${`wb-chip wb-chip-${layer.state.replace(" ", "-")}`} title=${title} aria-pressed=${at >= 0}
+  const title = `${layer.title}: ${layer.count === null ? "" : `${layer.count} ${layer.unit}, `}${shown ? "compiled for this kernel" : layer.state}${layer.note ? ` at ${layer.note}` : ""} (${number}; Shift: in the other pane)`;
+  return html`<button class=${`wb-chip wb-chip-${shown ? "ran" : layer.state.replace(" ", "-")}`} title=${title} aria-pressed=${at >= 0}
     onClick=${(event: MouseEvent) => store.show(layer.name, event.shiftKey)}>
-    <span aria-hidden="true">${layer.glyph}</span> ${layer.title}<span class="wb-muted">${counted}</span>
+    <span aria-hidden="true">${shown ? "✓" : layer.glyph}</span> ${layer.title}<span class="wb-muted">${counted}</span>
     ${at >= 0 && html`<sub aria-label=${`in pane ${"AB"[at]}`}>${"AB"[at]}</sub>`}
     ${lit > 0 && html`<span class="wb-lit-count" aria-label=${`${plural(lit, "line")} selected`}>${lit}</span>`}
   </button>`;
