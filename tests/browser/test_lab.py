@@ -65,7 +65,7 @@ def run(page: Page, cell: int) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(180)
-def test_screens_work_in_jupyterlab(lab: LabServer, context) -> None:
+def test_ux_107_screens_work_in_jupyterlab(lab: LabServer, context) -> None:
     page = context.new_page()
     page.set_default_timeout(30_000)
     foreign: list[str] = []

@@ -103,3 +103,27 @@ def test_ux_34_steps_and_rewrites_are_walked_through_by_keys(shown: Shown) -> No
     shown.page.get_by_role("listbox", name="Steps").focus()
     shown.page.keyboard.press("ArrowUp")
     expect(name).to_have_text("PackWeights")
+
+
+def test_ux_28_what_a_step_changed_is_outlined_in_the_graph(shown: Shown) -> None:
+    shown.layers("Relay")
+    shown.turn("Graph")
+    after = shown.pane("A").get_by_role("combobox", name="The graph after")
+    after.select_option("PackWeights")
+    outlined = shown.pane("A").locator(".wb-box.wb-changed-box")
+    expect(outlined.first).to_be_visible(timeout=30_000)
+    expect(shown.pane("A").get_by_role("status").filter(has_text="changed call")).to_be_visible()
+    after.select_option("")
+    expect(outlined).to_have_count(0, timeout=30_000)
+
+
+def test_ux_32_each_step_says_how_many_operations_it_left(shown: Shown) -> None:
+    shown.changes("FuseOps")
+    for label in ("FoldConstant", "FuseOps"):
+        shown.step(label).click()
+        summary = next(one for one in shown.screen._steps.view.steps if one.name == label)
+        assert summary.ops_before != summary.ops_after
+        head = shown.pane("A").get_by_role("region", name="The selected step")
+        expect(head).to_contain_text(f"{summary.ops_before} → {summary.ops_after} ops")
+        delta = summary.ops_after - summary.ops_before
+        expect(shown.step(label)).to_contain_text(f"{'+' if delta > 0 else '−'}{abs(delta)}")
