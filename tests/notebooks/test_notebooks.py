@@ -102,10 +102,15 @@ def test_a_notebook_makes_no_guess(path: Path) -> None:
 
 
 PREDICTING = [path for path in NOTEBOOKS if "teach.predict(" in path.read_text(encoding="utf-8")]
+SAMPLES = ("07_legality", "12_fusion_and_layout")
+"""Lessons that are run with guesses too, in every run of the tests; the others at night."""
+GUESSED = [
+    pytest.param(path, id=path.stem, marks=[] if path.stem in SAMPLES else pytest.mark.nightly) for path in PREDICTING
+]
 
 
 @pytest.mark.timeout(120)
-@pytest.mark.parametrize("path", PREDICTING, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", GUESSED)
 def test_with_guesses_everything_is_revealed(path: Path) -> None:
     book = guessed(nbformat.read(path, as_version=4))
     asked = sum(asks(cell.source) for cell in book.cells)
