@@ -15,8 +15,10 @@ from tests.driver.planted_rule import INPUTS, planted_rule
 from tests.driver.programs import small_inputs, small_session
 from tests.driver.test_numerics import outcome
 from workbench import WorkbenchError, relay
+from workbench.core.child import ChildFailure
 from workbench.core.transform import module_pass
 from workbench.driver.checking import BackgroundCheck
+from workbench.driver.numerics.reference import Reference
 
 
 def with_bug(bug: Any) -> Any:
@@ -164,3 +166,15 @@ def test_a_notebook_shows_what_is_known() -> None:
     check = done(with_bug(GRAPH[3]).check(small_inputs(), native=False))
     html = check._repr_mimebundle_()["text/html"]
     assert "BrokenSimplifyExpr" in html and "✗ wrong" in html and "nn.conv2d" in html
+
+
+def test_a_reference_process_that_ends_is_told_and_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def ends(self: Any) -> Any:
+        raise ChildFailure("ended", "by the system")
+
+    monkeypatch.setattr(Reference, "begin", ends)
+    with planted_rule() as session:
+        check = session.check(INPUTS).wait()
+    assert check.state == "failed" and check.error is not None
+    assert check.error.code == "E-CHECK-PROCESS" and "was ended" in check.error.message
+    assert {badge.verdict for badge in check.badges} == {"not checked"}

@@ -73,6 +73,19 @@ def test_without_a_check_there_is_nothing_to_stop_or_narrow(op: str) -> None:
         assert caught.value.code == "E-CHECK-NONE"
 
 
+def test_while_a_step_is_looked_into_nothing_else_is_begun() -> None:
+    with planted_rule() as session:
+        commands = ChecksCommands(lambda: session, lambda: (INPUTS, "ones"), lambda: None)
+        ask(commands, "checks.start")
+        settled(commands)
+        checked = commands._shown()
+        assert checked is not None
+        checked.narrowing = "Planted"
+        with pytest.raises(WorkbenchError, match="Planted is being looked into") as caught:
+            commands.table()["checks.save_test"]({"step": "Planted"})
+        assert caught.value.code == "E-CHECK-BUSY"
+
+
 def test_badges_belong_to_the_program_that_was_checked() -> None:
     with planted_rule() as session:
         shown = [session]

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from workbench.core.errors import WorkbenchError
+from workbench.core.whole_file import write_whole
 from workbench.ui.protocol import Answer, Reply
 from workbench.views.schema import View
 
@@ -107,7 +108,7 @@ def replay(text: str) -> Replayed:
     document = _read(text)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "begin.json"
-        path.write_text(json.dumps(document["begin"]), encoding="utf-8")
+        write_whole(path, json.dumps(document["begin"]))
         screen = Workbench(open_session(str(path)))
     different: list[str] = []
     for number, (op, args, outcome) in enumerate(document["requests"], 1):

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from workbench.core.errors import WorkbenchError
+from workbench.core.whole_file import write_whole
 from workbench.driver.compare import compare
 from workbench.driver.traffic import traffic
 from workbench.ui.protocol import Answer, argument
@@ -89,7 +90,7 @@ class PlaceCommands:
     def _save_journal(self, args: dict[str, Any]) -> Answer:
         """What was asked of this screen so far, to be done again by `workbench replay`."""
         path = _file(args, ".json")
-        path.write_text(self._journal(), encoding="utf-8")
+        write_whole(path, self._journal())
         return _written(path)
 
     # --- branches ---
