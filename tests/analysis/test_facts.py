@@ -29,6 +29,7 @@ from workbench.analysis.reuse import distances, reuse_distance
 from workbench.analysis.rooflines import roofline
 from workbench.analysis.summary import facts
 from workbench.core.errors import WorkbenchError
+from workbench.core.node import pre_order
 from workbench.schedule import Schedule
 from workbench.target import Target
 
@@ -48,6 +49,15 @@ def micro_kernel(rows: int, columns: int) -> Schedule:
 
 
 # --- operations ---------------------------------------------------------------------------------------------------
+
+
+def test_a_masked_vector_counts_where_one_of_its_lanes_runs() -> None:
+    sch = Schedule(p.plain_matmul(4, 30, 5))
+    _, j, _ = sch.get_loops("C")
+    sch.vectorize(sch.split(j, factors=[None, 8])[1])
+    compiled = wb.open(sch).provenance.compiled.stage.module["main"]
+    assert any("Ramp" in type(node).__name__ for node in pre_order(compiled))
+    assert 2 * 4 * 30 * 5 <= flops(compiled) <= 2 * 4 * 32 * 5
 
 
 @pytest.mark.parametrize("seed", range(15))

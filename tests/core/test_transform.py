@@ -277,3 +277,20 @@ def test_the_table_has_every_pass_in_a_process_that_has_used_none():
     import workbench.transform  # noqa: F401
 
     assert set(found.split()) == {name for name in PASSES if PASSES.is_own(name)}
+
+
+@pytest.mark.parametrize("given", [None, 7, "main"], ids=["nothing", "a number", "a name"])
+def test_a_function_pass_that_gives_no_function_is_refused_by_name(given: Any) -> None:
+    @function_pass
+    def Forgets(func: Any, mod: IRModule, ctx: PassContext) -> Any:
+        return given
+
+    class ForgetsOne:
+        def transform_function(self, func: Any, mod: IRModule, ctx: PassContext) -> Any:
+            return given
+
+    for made in (Forgets(), function_pass(ForgetsOne)()):
+        with pytest.raises(WorkbenchError, match="no function for 'main'") as caught:
+            made(module())
+        assert caught.value.code == "E-PASS-RESULT"
+        assert ("itself where nothing changes" in caught.value.fix) is (given is None)

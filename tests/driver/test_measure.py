@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+import workbench as wb
 from workbench import te, tir
 from workbench.core.errors import WorkbenchError
-from workbench.driver.measure import Measurement, measure
+from workbench.driver.measure import Measurement, measure, measure_kernel
 from workbench.target.target import as_target
 
 QUARTER = "25.0% of the peak"
@@ -84,3 +85,20 @@ def test_what_cannot_be_measured_is_refused(schedule: Any, target: Any, code: st
     with pytest.raises(WorkbenchError) as caught:
         schedule().measure(target)
     assert caught.value.code == code
+
+
+def test_a_kernel_is_measured_as_its_session_compiles_it() -> None:
+    session = wb.open(product())
+    once = "C[vi, vj] + A[vi, vk] * B[vk, vj]"
+    edited = session.edit(tir={"main": session.tir["main"].script().replace(once, f"{once} + A[vi, vk] * B[vk, vj]")})
+    plain, twice = measure_kernel(session, "main"), measure_kernel(edited, "main")
+    assert twice.operations == 2 * plain.operations and 0 < plain.seconds < 1 and 0 < twice.seconds < 1
+    with pytest.raises(WorkbenchError, match="no kernel 'mian'") as caught:
+        measure_kernel(session, "mian")
+    assert caught.value.code == "E-KERNEL-UNKNOWN" and "main" in caught.value.fix
+
+
+def test_a_kernel_is_measured_for_the_target_of_its_session() -> None:
+    session = wb.open(product(), target="llvm -mtriple=aarch64-linux-gnu")
+    with pytest.raises(WorkbenchError, match="aarch64"):
+        measure_kernel(session, "main")

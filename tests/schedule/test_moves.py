@@ -137,3 +137,34 @@ def test_only_a_copy_of_now_is_followed_and_its_branches_come_with_it() -> None:
         with pytest.raises(WorkbenchError, match="E-SCHEDULE-FOLLOW"):
             sch.follow(other)
     assert names(sch)[0] == ["unroll"]
+
+
+def test_going_back_to_a_mark_leaves_nothing_of_what_came_since() -> None:
+    sch = Schedule(plain_matmul())
+    i, j, k = sch.get_loops("C")
+    sch.unroll(k)
+    sch.parallel(i)
+    sch.moves.back()
+    mark, stories, tree, before = sch.moves.mark(), sch.moves.stories, sch.moves.tree, sch.fingerprint()
+    sch.vectorize(j)
+    sch.moves.back()
+    sch.moves.back()
+    sch.moves.back_to(mark)
+    assert (sch.moves.stories, sch.moves.tree, sch.fingerprint()) == (stories, tree, before)
+    assert names(sch) == (["unroll"], ["parallel"]) and sch.moves.forward() and names(sch)[0] == ["unroll", "parallel"]
+
+
+def test_a_state_is_found_by_its_fingerprint() -> None:
+    sch = Schedule(plain_matmul())
+    first = sch.fingerprint()
+    sch.unroll(sch.get_loops("C")[2])
+    second = sch.fingerprint()
+    sch.moves.back()
+    sch.parallel(sch.get_loops("C")[0])
+    assert sch.moves.find(sch.fingerprint()) == sch.moves.here
+    for wanted in (first, second):
+        number = sch.moves.find(wanted)
+        assert number is not None
+        sch.moves.go(number)
+        assert sch.fingerprint() == wanted
+    assert sch.moves.find("no such") is None

@@ -82,7 +82,9 @@ def counted(loops: tuple[t.For, ...], guards: tuple[Guard, ...], load: Loader = 
     exact = True
     for condition, wanted in guards:
         try:
-            holds &= np.broadcast_to(np.asarray(values(condition, known, load)) == wanted, (count,))
+            found = np.asarray(values(condition, known, load)) == wanted
+            lanes = found.any(axis=-1) if condition.dtype.lanes > 1 else found  # a masked vector runs if one lane does
+            holds &= np.broadcast_to(lanes, (count,))
         except WorkbenchError:
             exact = False
     return free * int(holds.sum()), exact

@@ -98,7 +98,7 @@ class Pass(Keyed):
         before = mod[name]
 
         def run() -> Any:
-            made = each(before, looked_at, PassContext.current())
+            made = _a_function(each(before, looked_at, PassContext.current()), name)
             if made is not before and isinstance(made, Node) and type(made).completed is not Node.completed:
                 self._completed(mod.with_functions({name: made}), mod)
             return made
@@ -436,13 +436,25 @@ def _is_plain(value: Any) -> bool:
     return value is None or type(value) in (bool, int, float, str)
 
 
+def _a_function(made: Any, name: str) -> Any:
+    """What a pass made of the function `name`.  Raises E-PASS-RESULT where that is no function."""
+    if not isinstance(made, Node) or not hasattr(made, "params"):
+        raise WorkbenchError(
+            "E-PASS-RESULT", f"the pass gave no function for {name!r}", found=type(made).__name__,
+            expected="a function", kept="the module",
+            fix="return the function, itself where nothing changes" if made is None else "",
+        )  # fmt: skip
+    return made
+
+
 def each_function(function: Callable[..., Any]) -> Callable[..., IRModule]:
     """`f(func, mod, ctx) -> func` as a function on modules."""
 
     @functools.wraps(function)
     def run(mod: IRModule, ctx: PassContext, *args: Any, **kwargs: Any) -> IRModule:
         each = progress.track(list(mod.items()), "functions", lambda pair: pair[0])
-        return mod.with_functions({name: function(func, mod, ctx, *args, **kwargs) for name, func in each})
+        made = {name: _a_function(function(func, mod, ctx, *args, **kwargs), name) for name, func in each}
+        return mod.with_functions(made)
 
     signature = inspect.signature(function)
     parameters = list(signature.parameters.values())

@@ -1,6 +1,7 @@
 """A schedule's function on this machine: its time, its rate, and how much of the machine's peak that is.
 
     found = sch.measure()
+    found = measure_kernel(session, "main")      # as the session compiles it: with its target, passes and edits
     print(found)                  # 0.213 ms, 2.46 GFLOP/s: 2.1 % of the peak of 1 thread (118 GFLOP/s)
     found.seconds, found.share
 
@@ -12,20 +13,24 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from ..analysis.fact import Fact
 from ..analysis.operations import flops
 from ..codegen.backend import building_for
-from ..core.errors import WorkbenchError
+from ..core.errors import WorkbenchError, nearest
+from ..core.module import IRModule
 from ..core.node import pre_order
 from ..schedule.schedule import Schedule
 from ..target.target import Target
 from ..tir.nodes import Buffer, For, ForKind, PrimFunc
 from .build import build
 from .peak import peak_timer
+
+if TYPE_CHECKING:
+    from .session import Session
 
 _PEAKED: Final = ("float32", "float64")
 _REPEAT: Final = 5
@@ -80,14 +85,33 @@ def measure(schedule: Schedule, target: Any = None, patience: float | None = Non
     `WorkbenchError` for another machine's target, and E-MEASURE-SHAPE for symbolic shapes and scalars.
     """
     chosen = building_for(target)
-    function = schedule.func
-    spent, operations = seconds(schedule, chosen, patience), flops(function)
+    return _measured(schedule.func, schedule.func, schedule.func_working_on, chosen, patience)
+
+
+def measure_kernel(session: Session, kernel: str, patience: float | None = None) -> Measurement:
+    """The same of a kernel as a session compiles it: the program after its last loop step, for its target.
+
+    Raises what stopped the session, and `WorkbenchError` as `measure` does.
+    """
+    module = session.provenance.compiled.stage.module
+    plain = session.step(session.plan.kernel_step()).stage.module
+    if kernel not in module or kernel not in plain:
+        raise WorkbenchError(
+            "E-KERNEL-UNKNOWN", f"there is no kernel {kernel[:60]!r}", fix=nearest(kernel, session.kernels)
+        )
+    with session.plan.settings.context(()).applied():
+        return _measured(module[kernel], plain[kernel], kernel, building_for(session.target), patience)
+
+
+def _measured(function: PrimFunc, plain: PrimFunc, name: str, chosen: Target, patience: float | None) -> Measurement:
+    """`plain` has the parameters as they are passed: those of a function after the loop passes are rows of elements."""
+    spent, operations = _seconds(function, plain, name, chosen, patience), flops(function)
     parallel = any(isinstance(node, For) and node.kind is ForKind.PARALLEL for node in pre_order(function))
     threads = chosen.threads if parallel else 1
-    kinds = {str(parameter.dtype) for parameter in function.params if isinstance(parameter, Buffer)}
+    kinds = {str(parameter.dtype) for parameter in plain.params if isinstance(parameter, Buffer)}
     kind = next(iter(kinds)) if len(kinds) == 1 else ""
     peak = _peak(chosen, kind)() * threads if kind in _PEAKED and operations else 0.0
-    return Measurement(schedule.func_working_on, spent, operations, kind, threads, peak)
+    return Measurement(name, spent, operations, kind, threads, peak)
 
 
 @lru_cache(maxsize=8)
@@ -101,11 +125,13 @@ def seconds(schedule: Schedule, target: Any = None, patience: float | None = Non
 
     With `patience`, in seconds, of as many as fit into it; the first run is always done, and counts.
     """
-    name = schedule.func_working_on
-    function = schedule.func
-    built = build(function, target=building_for(target), name=name)
+    return _seconds(schedule.func, schedule.func, schedule.func_working_on, building_for(target), patience)
+
+
+def _seconds(function: PrimFunc, plain: PrimFunc, name: str, target: Target, patience: float | None) -> float:
+    built = build(IRModule({name: function}), target=target)
     entry = str(function.attrs.get("global_symbol", name))
-    arguments = _arguments(function)
+    arguments = _arguments(plain)
     if patience is None:
         return built.time_evaluator(entry, number=1, repeat=_REPEAT, min_repeat_ms=_LEAST_MS)(*arguments).min
     first = built.time_evaluator(entry, number=1, repeat=1)(*arguments).min

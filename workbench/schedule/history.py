@@ -31,6 +31,14 @@ class _Visited:
     """The state that redo goes to: the child visited last."""
 
 
+@dataclass(frozen=True)
+class Mark:
+    """A moment of a history: where it was, and for each state where redo led."""
+
+    here: int
+    following: tuple[int | None, ...]
+
+
 class History:
     """A tree of states, and the one that the schedule points to."""
 
@@ -128,6 +136,17 @@ class History:
             return False
         self._move(here)
         return True
+
+    def mark(self) -> Mark:
+        """What `back_to` goes back to."""
+        return Mark(self._here, tuple(item.following for item in self._visited))
+
+    def back_to(self, mark: Mark) -> None:
+        """Be as when `mark` was made: states that came since are forgotten, branches and redo are as they were."""
+        del self._visited[len(mark.following) :]
+        for item, following in zip(self._visited, mark.following, strict=True):
+            item.following = following
+        self._move(mark.here)
 
     # --- branches ---
 

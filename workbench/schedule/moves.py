@@ -17,7 +17,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from .errors import require
-from .history import History, shared_length
+from .history import History, Mark, shared_length
 from .registry import PRIMITIVES
 
 if TYPE_CHECKING:
@@ -146,6 +146,20 @@ class Moves:
             found=str(number)[:40], expected="a number of moves.tree",
         )  # fmt: skip
         self._history.step_to(number)
+
+    def find(self, fingerprint: str) -> int | None:
+        """The number, in `tree`, of a state with this fingerprint (of program and trace), best the one looked at."""
+        here = self.here
+        known = [here, *(number for number, _, _ in self.tree if number != here)]
+        return next((number for number in known if self._history[number].fingerprint == fingerprint), None)
+
+    def mark(self) -> Mark:
+        """What `back_to` goes back to, should what is done now be refused elsewhere."""
+        return self._history.mark()
+
+    def back_to(self, mark: Mark) -> None:
+        """Be as when `mark` was made, with nothing of what came since."""
+        self._history.back_to(mark)
 
     def switch(self, number: int) -> None:
         """Go to the end of a branch.  Raises `ScheduleError` if there is none of that number."""

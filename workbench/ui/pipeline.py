@@ -58,7 +58,8 @@ class PipelineCommands:
 
     @model.setter
     def model(self, model: PipelineModel) -> None:
-        self._model, self._view = model, None
+        view = model.view()  # what can fail comes before anything changes
+        self._model, self._view = model, view
         known = {step.id for step in self.view.steps}
         if self.selected_step not in known:
             self.selected_step, self.selected_rewrite = "", None

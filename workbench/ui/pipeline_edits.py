@@ -102,22 +102,30 @@ class Edits:
 
     def go(self, model: PipelineModel, call: str) -> str:
         """Show another state, which a line of Python leads to; undo leads back.  Gives the id of the selected step."""
-        self._past.append(self._current())
+        before = self._current()
+        step = self._show(model)  # refused, it leaves the history as it was
+        self._past.append(before)
         self._future.clear()
         self._undone.clear()
         self.calls.append(call)
-        return self._show(model)
+        return step
 
     def _undo(self, args: dict[str, Any]) -> Answer:
         if not self._past:
             raise WorkbenchError("E-UI-UNDO", "there is nothing to undo")
-        self._future.append(self._current())
+        before = self._current()
+        step = self._show(self._past[-1])
+        self._past.pop()
+        self._future.append(before)
         self._undone.append(self.calls.pop())
-        return Answer("", {"step": self._show(self._past.pop())})
+        return Answer("", {"step": step})
 
     def _redo(self, args: dict[str, Any]) -> Answer:
         if not self._future:
             raise WorkbenchError("E-UI-UNDO", "there is nothing to redo")
-        self._past.append(self._current())
+        before = self._current()
+        step = self._show(self._future[-1])
+        self._future.pop()
+        self._past.append(before)
         self.calls.append(self._undone.pop())
-        return Answer("", {"step": self._show(self._future.pop())})
+        return Answer("", {"step": step})
