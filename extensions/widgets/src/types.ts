@@ -69,6 +69,8 @@ export interface WorkbenchView {
   undo: number; redo: number; calls: string[]; branches: [number: number, told: string][]; branch: number;
   start: { kernel: string; editing: boolean; step: string; at: string };
   changes: ChangesView;
+  /** Why the session could not follow what a cell did. */
+  trouble: ErrorView | null;
 }
 /** What is kept of what was done: what an earlier kernel left, how much of this screen is on disk, what a replay came to. */
 export interface ChangesView {

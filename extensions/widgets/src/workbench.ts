@@ -118,6 +118,7 @@ export class WorkbenchStore extends BaseStore {
     void this.checking?.ask();
     this.set(() => {
       this.view = view;
+      if (view.trouble) this.problem = view.trouble; // a cell's move that the session could not follow
       if (!this.begun) this.begin(view, names);
       for (const shown of this.panes) if (!names.includes(shown.layer)) shown.layer = this.instead(shown.layer, names);
       for (const shown of this.panes) if (!modes(shown.layer).includes(shown.mode)) shown.mode = "text";
@@ -403,10 +404,10 @@ export class WorkbenchStore extends BaseStore {
   changing = false;
 
   /** The kernel's schedule without one of its moves (from 1); the later ones are done again. */
-  takeBack = (number: number): Promise<void> => this.attempt(async () => {
+  takeBack = ({ number, code }: { number: number; code: string }): Promise<void> => this.attempt(async () => {
     if (this.changing) return;
     this.set(() => (this.changing = true));
-    await this.connection.request("take_back", { kernel: this.kernel, number }, "change").finally(() => this.set(() => (this.changing = false)));
+    await this.connection.request("take_back", { kernel: this.kernel, number, code }, "change").finally(() => this.set(() => (this.changing = false)));
     await this.open();
     if (this.panes.every((shown) => shown.mode !== "compare")) this.set(() => { this.panes[this.focused].mode = "compare"; });
     this.load();
