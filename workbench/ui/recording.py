@@ -159,6 +159,7 @@ def _asked(ask: _Recorder) -> Iterator[str]:
     yield "texts of the graph"
     yield from _kernels(ask, kernels[:1], layers, "the first kernel")
     steps = (ask.ask("pipeline.open") or {"steps": ()})["steps"]
+    ask.ask("python")
     if "relay" in layers:
         ask.ask("checks.state")
     for step in steps:

@@ -113,6 +113,7 @@ export class WorkbenchStore extends BaseStore {
     this.reading.clear();
     this.tools.clear();
     this.place = this.remarks = null;
+    this.python = "";
     this.kernels = [];
     if (this.view && this.view.branch !== view.branch) this.against = this.view.branch;
     void this.checking?.ask();
@@ -393,6 +394,13 @@ export class WorkbenchStore extends BaseStore {
     if (this.remarks?.kernel === this.kernel) return this.set(() => (this.remarks = null));
     const view = (await this.connection.request("remarks", { kernel: this.kernel }, "remarks")).view as Remarks;
     this.set(() => (this.remarks = view));
+  });
+
+  /** The Python that makes the session shown; empty until it is here. */
+  python = "";
+  loadPython = (): Promise<void> => this.attempt(async () => {
+    const { text } = (await this.connection.request("python", {}, "python")).view as { text: string };
+    this.set(() => (this.python = text));
   });
 
   /** What was measured of a kernel of the branch shown. */
