@@ -85,10 +85,10 @@ class LensCommands:
 
     def _exact(self, args: dict[str, Any]) -> Answer:
         """The time on this machine, and the misses of the caches, counted one by one."""
-        milliseconds, said, why_not = None, "", ""
+        milliseconds, said, why_not, rate, share = None, "", "", 0.0, 0.0
         try:
             found = self._timed()
-            milliseconds, said = found.seconds * 1e3, str(found)
+            milliseconds, said, rate, share = found.seconds * 1e3, str(found), found.rate, found.share
         except WorkbenchError as error:
             why_not = error.message
         accesses, misses, why_no_misses = 0, (), ""
@@ -98,7 +98,8 @@ class LensCommands:
         except WorkbenchError as error:
             why_no_misses = error.message
         state = self.schedule.fingerprint()
-        return Answer(state, MeasuredView(state, milliseconds, said, why_not, accesses, misses, why_no_misses))
+        shown = MeasuredView(state, milliseconds, said, why_not, accesses, misses, why_no_misses, rate, share)
+        return Answer(state, shown)
 
     def _target(self) -> Any:
         return self.schedule.func.attrs.get("target")

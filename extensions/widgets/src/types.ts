@@ -117,7 +117,7 @@ export interface LensView {
 }
 export interface MeasuredView {
   version: number; state: string; milliseconds: number | null; text: string; why_not: string;
-  accesses: number; misses: [string, number][]; why_no_misses: string;
+  accesses: number; misses: [string, number][]; why_no_misses: string; rate: number; share: number;
 }
 
 /** What a widget host (anywidget) gives a screen. */

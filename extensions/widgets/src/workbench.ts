@@ -13,7 +13,7 @@ import type { Remarks } from "./remarks";
 import { ScheduleStore } from "./schedule";
 import { goTo } from "./place";
 import { BaseStore } from "./store";
-import type { Chunk, ComparedView, FormulaView, GraphView, Host, KernelView, LayerView, LinkView, MeasureView, PaneView, PlaceView, WorkbenchView } from "./types";
+import type { Chunk, ComparedView, FormulaView, GraphView, Host, KernelView, LayerView, LinkView, MeasuredView, MeasureView, PaneView, PlaceView, WorkbenchView } from "./types";
 import type { Range } from "./window";
 
 const PAGE = 400;
@@ -380,14 +380,28 @@ export class WorkbenchStore extends BaseStore {
     if (this.view?.[what]) this.steps.turn(what);
   }
 
+  /** One figure for the kernel, whoever measured it: the lens has. */
+  private note = (kernel: string, found: MeasuredView): Promise<void> => this.attempt(async () => {
+    if (found.milliseconds === null) return;
+    await this.look(); // what was released is a branch of its own
+    const { text, rate, share } = found;
+    this.set(() => this.measured.set(`${this.view?.branch ?? 0} ${kernel}`, { text, rate, share, seconds: found.milliseconds! / 1e3 }));
+  });
+
   /** Run the kernel on this machine, of the branch shown or of another. */
   measure = (branch = this.view?.branch ?? 0): Promise<void> => this.attempt(async () => {
     const kernel = this.kernel;
     if (!kernel || this.measuring) return;
+    const lens = branch === (this.view?.branch ?? 0) && this.panes.some((shown) => shown.mode === "lens") ? this.lenses.get(kernel) : undefined;
+    const work = lens?.view ? lens.measure() : this.timed(branch, kernel);
     this.set(() => (this.measuring = true));
-    const found = await this.connection.request("measure", { kernel, number: branch }).finally(() => this.set(() => (this.measuring = false)));
-    this.set(() => this.measured.set(`${branch} ${kernel}`, found.view as MeasureView));
+    await work.finally(() => this.set(() => (this.measuring = false)));
   });
+
+  private timed = async (branch: number, kernel: string): Promise<void> => {
+    const found = await this.connection.request("measure", { kernel, number: branch });
+    this.set(() => this.measured.set(`${branch} ${kernel}`, found.view as MeasureView));
+  };
 
   /** What LLVM says of the kernel's loops; again, and it closes. */
   askRemarks = (): Promise<void> => this.attempt(async () => {
@@ -505,7 +519,11 @@ export class WorkbenchStore extends BaseStore {
   /** The tile lens on the kernel's schedule, in the same way. */
   get lens(): LensStore {
     let found = this.lenses.get(this.kernel);
-    if (!found) this.lenses.set(this.kernel, (found = new LensStore(within(this.host, "lens", this.kernel))));
+    if (!found) {
+      const kernel = this.kernel;
+      this.lenses.set(kernel, (found = new LensStore(within(this.host, "lens", kernel))));
+      found.onMeasured = (view) => void this.note(kernel, view);
+    }
     return found;
   }
 
