@@ -34,6 +34,7 @@ from workbench.ui.places import PlaceCommands
 from workbench.ui.protocol import Answer, argument
 from workbench.ui.reading import ReadingCommands
 from workbench.ui.remarks import remark_commands
+from workbench.ui.runs import run_commands
 from workbench.ui.schedule_extras import NAMES as EXTRAS
 from workbench.ui.screen import Screen
 from workbench.ui.tensors import TensorCommands
@@ -89,6 +90,7 @@ class Workbench(Screen):
             **self._places.table(),
             **TensorCommands(lambda: self.session, self._inputs_of_checks).table(),
             **remark_commands(lambda: self._model),
+            **run_commands(lambda: self.session, self._inputs_of_checks),
             **{f"pipeline.{name}": command for name, command in self._steps.table().items()},
             **{f"schedule.{name}": self._scheduling(name) for name in _SCHEDULING},
             **{f"lens.{name}": self._through_lens(name) for name in _LENS},

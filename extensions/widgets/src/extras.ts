@@ -1,17 +1,22 @@
 // What opens below the panes beside Python, checks and problems: each a tab with a store of its own.
 import { html } from "./parts";
 import { Trail, goTo, placeText } from "./place";
+import { RunPane, RunStore, type CallRow } from "./run_pane";
 import { BranchesPane, SharePane, ShareStore, ViewsPane } from "./share";
 import { TensorsPane } from "./tensors_pane";
 import { TensorStore, type TensorRow } from "./tensors";
 import type { Host } from "./types";
 import type { WorkbenchStore } from "./workbench";
 
-export type ExtraName = "values" | "branches" | "views" | "share";
+export type ExtraName = "run" | "values" | "branches" | "views" | "share";
 
 interface Tab { name: ExtraName; title: string; help: string; shown: (store: WorkbenchStore) => boolean; pane: (store: WorkbenchStore) => unknown }
 
 export const TABS: Tab[] = [
+  {
+    name: "run", title: "Run", help: "Run it: the time of every kernel call, and which part of the model it is", shown: (store) => store.layer("relay") !== undefined,
+    pane: (store) => html`<${RunPane} store=${store.extras.run} select=${(row: CallRow) => void store.selectCall(row.classes)} />`,
+  },
   {
     name: "values", title: "Values", help: "Run it: outputs of two steps compared, tensors looked into, errors on the graph",
     shown: (store) => store.layer("relay") !== undefined,
@@ -34,11 +39,13 @@ export const TABS: Tab[] = [
 export class Extras {
   readonly tensors: TensorStore;
   readonly share: ShareStore;
+  readonly run: RunStore;
   readonly trail: Trail;
 
   constructor(host: Host, store: WorkbenchStore) {
     const redraw = () => store.set(() => {});
     this.tensors = new TensorStore(host, redraw);
+    this.run = new RunStore(host);
     this.share = new ShareStore(host, () => placeText(store), (place) => goTo(store, place));
     this.trail = new Trail(store);
   }

@@ -543,6 +543,12 @@ export class WorkbenchStore extends BaseStore {
     if (classes !== this.hovered) this.set(() => (this.hovered = classes));
   }
 
+  /** Select what a call of a kernel carries out; both panes go there. */
+  async selectCall(classes: number[]): Promise<void> {
+    await this.select(new Set(classes), this.focused);
+    this.set(() => this.toSelection(this.panes[this.focused]!));
+  }
+
   /** Select parts of the model; the kernel that carries them out is shown, and the other pane goes there. */
   async select(classes: Classes, from: 0 | 1): Promise<void> {
     this.set(() => { this.selected = classes; this.focused = from; });
