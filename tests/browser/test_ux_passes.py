@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from playwright.sync_api import expect
 
 from tests.browser.shown import Shown
+from workbench import relay
+from workbench.core.rewrite import RuleTable
+from workbench.core.transform import PASSES
+from workbench.relay.patterns import any_, op
+from workbench.relay.transforms.rules import apply_rules
 
 
 def test_ux_22_the_steps_say_whether_they_changed_the_program(shown: Shown) -> None:
@@ -87,6 +93,43 @@ def test_ux_29_a_pass_is_left_out_and_another_put_in(shown: Shown) -> None:
     expect(shown.step("EliminateCommonSubexpr")).to_be_visible()
     shown.harness.push()
     shown.back()
+
+
+def test_ux_33_rules_that_undo_each_other_end_and_are_named(shown: Shown) -> None:
+    """A user's pass that would rewrite for ever: its step fails and names the rules; the steps before can be read."""
+    rules = RuleTable("circles")
+
+    @rules.rule("to-relu6", op("clip", any_("x")))
+    def to_relu6(m: Any) -> Any:
+        return relay.nn.leaky_relu(m["x"], 0.5)
+
+    @rules.rule("back-to-clip", op("nn.leaky_relu", any_("x")))
+    def back_to_clip(m: Any) -> Any:
+        return relay.clip(m["x"], 0.0, 6.0)
+
+    @relay.transform.function_pass(opt_level=0, name="Circles")
+    def Circles(function: Any, mod: Any, ctx: Any) -> Any:
+        return apply_rules(function, rules)
+
+    try:
+        shown.screen.session = shown.session.rerun(insert={"FoldScaleAxis": Circles})
+        shown.harness.push()
+        shown.focus("A")
+        shown.chip("Relay").click()
+        shown.turn("Changes")
+        shown.step("Circles").click()
+        problem = shown.pane("A").locator(".wb-problem")
+        expect(problem).to_contain_text("rules keep firing: ", timeout=30_000)
+        expect(problem).to_contain_text("back-to-clip")
+        expect(problem).to_contain_text("to-relu6")
+        expect(problem).to_contain_text("must make its result smaller, or not match its own result")
+        expect(shown.step("Circles")).to_contain_text("failed")
+        shown.step("FoldScaleAxis").click()
+        expect(shown.pane("A").locator(".wb-step-name")).to_have_text("FoldScaleAxis")
+        expect(shown.pane("A").locator(".wb-problem")).to_have_count(0)
+    finally:
+        PASSES.remove("Circles")
+        shown.back()
 
 
 def test_ux_34_steps_and_rewrites_are_walked_through_by_keys(shown: Shown) -> None:
