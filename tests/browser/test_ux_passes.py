@@ -8,9 +8,13 @@ from typing import Any
 from playwright.sync_api import expect
 
 from tests.browser.shown import Shown
+from tests.driver.bugs import broken
 from workbench import relay
+from workbench.core.module import IRModule
+from workbench.core.node import map_children
 from workbench.core.rewrite import RuleTable
 from workbench.core.transform import PASSES
+from workbench.relay.ir import expr as r
 from workbench.relay.patterns import any_, op
 from workbench.relay.transforms.rules import apply_rules
 
@@ -146,6 +150,52 @@ def test_ux_34_steps_and_rewrites_are_walked_through_by_keys(shown: Shown) -> No
     shown.page.get_by_role("listbox", name="Steps").focus()
     shown.page.keyboard.press("ArrowUp")
     expect(name).to_have_text("PackWeights")
+
+
+def test_ux_35_the_list_of_passes_is_searched(shown: Shown) -> None:
+    shown.changes("FuseOps")
+    steps = shown.page.get_by_role("listbox", name="Steps").get_by_role("option")
+    every = steps.count()
+    field = shown.page.get_by_role("searchbox", name="Filter the steps")
+    field.fill("foldc")
+    expect(steps).to_have_count(3)
+    for at in range(3):
+        expect(steps.nth(at)).to_contain_text("FoldConstant")
+    expect(shown.page.get_by_role("navigation", name="Outline").get_by_role("status")).to_have_text(f"3 of {every}")
+    steps.nth(1).click()
+    expect(shown.pane("A").locator(".wb-step-name")).to_have_text("FoldConstant#2")
+    field.fill("no such pass")
+    expect(steps).to_have_count(0)
+    field.press("Escape")
+    expect(field).to_have_value("")
+    expect(steps).to_have_count(every)
+
+
+def test_ux_36_the_verifier_speaks_of_every_step(shown: Shown) -> None:
+    """A pass that loses a binding: the step says so and shows what is wrong, the steps around it are well-formed."""
+    shown.changes("FuseOps")
+    expect(shown.pane("A").locator(".wb-step-head")).to_contain_text("✓ well-formed")
+
+    def unbound(before: IRModule, after: IRModule) -> IRModule:
+        def change(node: Any) -> Any:
+            return r.Var("nowhere", node.type_annotation) if isinstance(node, r.Var) else map_children(node, change)
+
+        main: Any = after["main"]
+        return after.with_functions({"main": main.replace(body=change(main.body))})
+
+    shown.screen.session = shown.session.rerun(insert={"PackWeights": broken("DeadCodeElimination", unbound)})
+    try:
+        shown.harness.push()
+        shown.button("Verify", exact=True).click()
+        bad = shown.step("BrokenDeadCodeElimination")
+        expect(bad).to_contain_text("ill-formed", timeout=30_000)
+        expect(shown.step("PackWeights")).to_contain_text("well-formed")
+        expect(shown.step("PackWeights")).not_to_contain_text("ill-formed")
+        bad.click()
+        expect(shown.pane("A").locator(".wb-ill")).to_contain_text("%nowhere")
+        expect(shown.pane("A").locator(".wb-ill")).to_contain_text("check 'in-scope'")
+    finally:
+        shown.back()
 
 
 def test_ux_28_what_a_step_changed_is_outlined_in_the_graph(shown: Shown) -> None:

@@ -200,6 +200,7 @@ def _pane(ask: _Recorder, layer: str, kernel: str, aids: bool) -> None:
 
 def _step(ask: _Recorder, summary: dict[str, Any]) -> None:
     view = ask.ask("pipeline.step", step=summary["id"])
+    ask.ask("pipeline.verify", step=summary["id"])
     for side in ("before", "after"):
         if view is not None and view[side]["total"] > sum(len(chunk["lines"]) for chunk in view[side]["chunks"]):
             ask.text("pipeline.text", view[side]["total"], step=summary["id"], side=side)

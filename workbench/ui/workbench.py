@@ -38,6 +38,7 @@ from workbench.ui.runs import run_commands
 from workbench.ui.schedule_extras import NAMES as EXTRAS
 from workbench.ui.screen import Screen
 from workbench.ui.tensors import TensorCommands
+from workbench.ui.verifying import VerifyCommands
 from workbench.views.layers import LayersModel
 from workbench.views.pipeline import SessionModel
 from workbench.views.snapshot import Snapshot, schedule_snapshot, snapshot_of
@@ -90,6 +91,7 @@ class Workbench(Screen):
             **self._places.table(),
             **TensorCommands(lambda: self.session, self._inputs_of_checks).table(),
             **remark_commands(lambda: self._model),
+            **VerifyCommands(lambda: self._model.session).table(),
             **run_commands(lambda: self.session, self._inputs_of_checks),
             **{f"pipeline.{name}": command for name, command in self._steps.table().items()},
             **{f"schedule.{name}": self._scheduling(name) for name in _SCHEDULING},

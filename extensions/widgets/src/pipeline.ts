@@ -3,7 +3,7 @@ import type { BadgeView } from "./checks";
 import { PAGE, Shown, type Row } from "./diff";
 import type { Draft, Editing } from "./edits";
 import { BaseStore } from "./store";
-import type { Chunk, ErrorView, Host, PipelineView, RewriteView, SourceView, StepSummary, StepView } from "./types";
+import type { Chunk, ErrorView, Host, PipelineView, RewriteView, SourceView, StepSummary, StepView, VerdictView } from "./types";
 
 const AHEAD = 20;
 export class PipelineStore extends BaseStore {
@@ -21,6 +21,10 @@ export class PipelineStore extends BaseStore {
   private drafts = new Map<string, Draft>();
   /** The passes to choose from, while one is being added. */
   adding: string[] | null = null;
+  /** What the names of the steps shown hold; empty for all. */
+  filter = "";
+  /** What the verifier says of steps, by id; null: nobody asks it. */
+  verdicts: Map<string, VerdictView> | null = null;
   private generation = 0;
   private steps = new Map<string, StepView & { shown: Shown }>();
   private rewrites = new Map<string, RewriteView & { shown: Shown }>();
@@ -52,7 +56,8 @@ export class PipelineStore extends BaseStore {
   });
 
   get steps_shown(): StepSummary[] {
-    const all = this.view?.steps ?? [];
+    const wanted = this.filter.trim().toLowerCase();
+    const all = (this.view?.steps ?? []).filter((step) => !wanted || `${step.name} ${step.group} ${step.kind}`.toLowerCase().includes(wanted));
     return this.onlyChanged ? all.filter((step) => step.changed || step.error || step.pending || step.id === this.selected) : all;
   }
 
@@ -75,6 +80,7 @@ export class PipelineStore extends BaseStore {
     this.generation++;
     this.steps.clear();
     this.rewrites.clear();
+    this.verdicts?.clear();
     this.set(() => (this.view = view));
     const wished = [this.selected, view.selected.step].find((id) => known.has(id));
     const first = view.steps.find((step) => step.changed) ?? view.steps[0];
@@ -115,6 +121,7 @@ export class PipelineStore extends BaseStore {
         if (generation === this.generation) this.set(() => (this.view = view));
       }
     }
+    void this.verify([id]);
     const index = this.rewriteIndex;
     if (index !== null && !this.rewrites.has(`${id}/${index}`)) {
       const reply = await this.connection.request("rewrite", { step: id, index }, "rewrite");
@@ -122,6 +129,16 @@ export class PipelineStore extends BaseStore {
       if (generation === this.generation) this.set(() => this.rewrites.set(`${id}/${index}`, { ...view, shown: new Shown(view) }));
     }
     await this.prefetch();
+  });
+
+  /** Ask the verifier of steps that have run, one after another. */
+  verify = (ids = this.view?.steps.filter((step) => !step.pending).map((step) => step.id) ?? []): Promise<void> => this.attempt(async () => {
+    const generation = this.generation;
+    for (const id of ids) {
+      if (!this.verdicts || this.verdicts.has(id) || generation !== this.generation) continue;
+      const view = (await this.connection.request("verify", { step: id }, `verify ${id}`)).view as VerdictView;
+      if (generation === this.generation) this.set(() => this.verdicts!.set(id, view));
+    }
   });
 
   private keep(view: StepView, generation: number): void {

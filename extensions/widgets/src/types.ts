@@ -63,6 +63,8 @@ export interface LayerView {
   name: string; title: string; state: string; glyph: string; count: number | null; unit: string; note: string;
 }
 export interface KernelView { name: string; operations: number; share: number; classes: number[]; calls: number }
+/** What the verifier says of a step: how many functions it looked at, the first problems, how many there are. */
+export interface VerdictView { functions: number; problems: string[]; count: number }
 export interface WorkbenchView {
   version: number; state: string; title: string; layers: LayerView[]; kernels: KernelView[];
   /** How much can be undone; the lines of Python that led here; what the screen was opened for. */

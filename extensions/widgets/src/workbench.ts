@@ -87,6 +87,7 @@ export class WorkbenchStore extends BaseStore {
       if (!lost) void this.open();
     };
     this.steps = new PipelineStore(within(host, "pipeline"), false);
+    this.steps.verdicts = new Map();
     this.extras = new Extras(host, this);
     this.steps.onChosen = () => this.showStep();
     this.steps.onMoved = () => void this.open();
