@@ -99,6 +99,41 @@ def test_ux_29_a_pass_is_left_out_and_another_put_in(shown: Shown) -> None:
     shown.back()
 
 
+def test_ux_31_the_options_of_a_pass_are_a_form(shown: Shown) -> None:
+    """Of a pass in the list, and of one that is put in; the Python does the same, undo takes it back."""
+    shown.changes("FuseOps")
+    kernels = len(shown.screen.session.kernels)
+    shown.button("Options").click()
+    form = shown.page.get_by_role("form", name="Arguments of FuseOps")
+    expect(form.get_by_label("fuse_opt_level")).to_have_value("-1")
+    form.get_by_label("fuse_opt_level").fill("0")
+    form.get_by_role("button", name="Apply").click()
+    told = "s = s.rerun(replace={'FuseOps': PASSES['FuseOps'](fuse_opt_level=0)})"
+    expect(shown.page.locator(".wb-last-call")).to_have_text(told)
+    assert len(shown.screen.session.kernels) > kernels, "nothing is fused any more"
+    shown.harness.push()
+    shown.button("Undo", exact=True).click()
+    shown.harness.push()
+    assert len(shown.screen.session.kernels) == kernels
+
+    shown.changes("SimplifyExpr")
+    shown.button("Add a pass").click()
+    shown.page.get_by_role("combobox", name="Pass to add").select_option("SimplifyFCTranspose")
+    form = shown.page.get_by_role("form", name="Arguments of SimplifyFCTranspose")
+    form.get_by_role("button", name="Apply").click()
+    expect(shown.pane("A").locator(".wb-problem")).to_contain_text("needs 'target_weight_name'")
+    expect(form).to_be_visible()
+    form.get_by_label("target_weight_name").fill("_fc.weight, other")
+    form.get_by_role("button", name="Apply").click()
+    expect(shown.step("SimplifyFCTranspose")).to_be_visible()
+    assert "SimplifyFCTranspose'](target_weight_name=['_fc.weight', 'other'])" in shown.screen.session.to_python()
+    shown.harness.push()
+    shown.step("InferType").click()
+    shown.button("Options").click()
+    expect(shown.pane("A").locator(".wb-pass-form")).to_contain_text("InferType has no options.")
+    shown.back()
+
+
 def test_ux_33_rules_that_undo_each_other_end_and_are_named(shown: Shown) -> None:
     """A user's pass that would rewrite for ever: its step fails and names the rules; the steps before can be read."""
     rules = RuleTable("circles")

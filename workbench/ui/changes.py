@@ -22,7 +22,8 @@ from workbench.ui.changes_store import ChangesStore, Saved
 from workbench.ui.protocol import Answer
 
 Command = Callable[[dict[str, Any]], Answer]
-PIPELINE: Final = ("pipeline.edit", "pipeline.without", "pipeline.insert", "pipeline.undo", "pipeline.redo")
+PIPELINE: Final = ("pipeline.edit", "pipeline.without", "pipeline.insert", "pipeline.options", "pipeline.undo",
+                   "pipeline.redo")  # fmt: skip
 SCHEDULE: Final = ("schedule.apply", "schedule.accept", "schedule.force", "schedule.undo", "schedule.redo",
                    "schedule.switch", "schedule.drop", "schedule.go", "schedule.replay", "lens.release",
                    "take_back")  # fmt: skip
