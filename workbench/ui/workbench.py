@@ -24,6 +24,7 @@ from workbench.ui.changes_store import ChangesStore
 from workbench.ui.changes_subject import SessionSubject
 from workbench.ui.checks import ChecksCommands
 from workbench.ui.editors import Editors
+from workbench.ui.exercise import ExerciseCommands, GivenTask
 from workbench.ui.journal import Journal
 from workbench.ui.kept import Kept
 from workbench.ui.layers import LayerCommands
@@ -57,7 +58,10 @@ _LENS: Final = ("open", "release", "exact", *LENS_EXTRAS)
 class Workbench(Screen):
     """A screen on a session, perhaps with one kernel's schedule, which a cell holds too, opened in its editor."""
 
-    def __init__(self, session: Session, schedule: Schedule | None = None, at: str = "") -> None:
+    def __init__(
+        self, session: Session, schedule: Schedule | None = None, at: str = "", task: GivenTask | None = None
+    ) -> None:
+        """`at`: the place to begin with.  `task`: the exercise that the schedule is an answer to."""
         self._steps = PipelineCommands(SessionModel(session), self._announced)
         self._model = LayersModel(session)
         self._looking = LayerCommands(lambda: self._model)
@@ -77,6 +81,7 @@ class Workbench(Screen):
         self._editors = Editors(
             lambda: self._model.session, self._go, lambda: self.announce("changed"), schedule
         )
+        self._exercise = ExerciseCommands(task, lambda: self.schedule)
         subject = SessionSubject(
             lambda: self._model.session, lambda kernel: self._editors.editor(kernel).schedule, self._steps, self._given
         )
@@ -89,6 +94,7 @@ class Workbench(Screen):
             **NativeCommands(lambda: self._model.session).table(),
             **ReadingCommands(lambda: self._model).table(),
             **self._places.table(),
+            **self._exercise.table(),
             **TensorCommands(lambda: self.session, self._inputs_of_checks).table(),
             **remark_commands(lambda: self._model),
             **VerifyCommands(lambda: self._model.session).table(),
@@ -238,7 +244,7 @@ class Workbench(Screen):
         told = {**view.to_json(), **facts, **self._branches.facts(), **self._changes.facts()}
         trouble = self._editors.trouble
         told |= {"calls": self._steps.edits.calls, "trouble": trouble.to_json() if trouble is not None else None}
-        return Answer(view.state, {**told, "start": start})
+        return Answer(view.state, {**told, "start": start, "exercise": self._exercise.title})
 
     def _select(self, args: dict[str, Any]) -> Answer:
         given = argument(args, "classes", list)[:_SELECTED_LIMIT]

@@ -71,6 +71,8 @@ export interface WorkbenchView {
   undo: number; redo: number; calls: string[]; branches: [number: number, told: string][]; branch: number;
   start: { kernel: string; editing: boolean; step: string; at: string };
   changes: ChangesView;
+  /** The exercise's title, where there is one. */
+  exercise: string;
   /** Why the session could not follow what a cell did. */
   trouble: ErrorView | null;
 }

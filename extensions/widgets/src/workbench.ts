@@ -118,6 +118,7 @@ export class WorkbenchStore extends BaseStore {
     this.kernels = [];
     if (this.view && this.view.branch !== view.branch) this.against = this.view.branch;
     void this.checking?.ask();
+    this.extras.exercise.follow();
     this.set(() => {
       this.view = view;
       if (view.trouble) this.problem = view.trouble; // a cell's move that the session could not follow
@@ -133,6 +134,7 @@ export class WorkbenchStore extends BaseStore {
   /** What a new screen shows: a model's graph beside its slowest kernel, a loop program beside its assembly. */
   private begin(view: WorkbenchView, names: string[]): void {
     this.begun = true;
+    if (view.exercise) this.strip = "exercise";
     const graph = ["fused", "relay"].find((name) => names.includes(name) && (name === "relay" || this.layer(name)?.state !== "not run"));
     if (view.start.editing) this.panes = [pane("schedule", "editor"), pane("tir", "text")];
     else this.panes = graph ? [pane(graph, "graph"), pane("schedule", "text")] : [pane("schedule", "text"), pane("asm", "text")];
