@@ -81,7 +81,7 @@ def test_ux_96_what_was_clicked_is_graded_like_a_written_answer(
     student = tmp_path / "class" / "ada" / "answers"
     student.mkdir(parents=True)
     (tmp_path / "answers" / "09_3.py").rename(student / "09_3.py")
-    command = [sys.executable, "-m", "workbench", "teach", "grade", "class", "--lesson", "09"]
+    command = [str(Path(sys.executable).with_name("workbench")), "teach", "grade", "class", "--lesson", "09"]
     marked = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
     assert marked.returncode == 0, marked.stderr
     assert re.search(r"ada +09_3 +3 of 3", marked.stdout)

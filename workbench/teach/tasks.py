@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .._lazy import session_of
+from .._lazy import screen_of, session_of
 from ..core.errors import WorkbenchError
 from ..core.whole_file import write_whole
 from ..schedule.schedule import Schedule
@@ -169,10 +169,8 @@ class Task:
                 "E-TEACH-SCREEN", f"the answer to {self.exercise.id} is no schedule", found=self.exercise.answer,
                 expected="a schedule", fix=f"write it in a cell: {self.exercise.signature()} ...",
             )  # fmt: skip
-        from ..ui.workbench import Workbench
-
         given = self.start() if schedule is None else schedule
-        return Workbench(session_of(given), given, task=self)
+        return screen_of(session_of(given), given, self)
 
     def check(self, answer: Any) -> Report:
         """Check an answer; the report shows as a card."""

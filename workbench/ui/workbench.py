@@ -18,6 +18,7 @@ from workbench.core.errors import WorkbenchError
 from workbench.driver.given_inputs import drawn_inputs
 from workbench.driver.history import identities
 from workbench.driver.measure import measure_kernel
+from workbench.driver.session import Session
 from workbench.ui.branches import BranchCommands
 from workbench.ui.changes import Changes
 from workbench.ui.changes_store import ChangesStore
@@ -45,7 +46,6 @@ from workbench.views.pipeline import SessionModel
 from workbench.views.snapshot import Snapshot, schedule_snapshot, snapshot_of
 
 if TYPE_CHECKING:
-    from workbench.driver.session import Session
     from workbench.schedule.schedule import Schedule
 
 _SELECTED_LIMIT: Final = 10_000
@@ -291,8 +291,6 @@ class Workbench(Screen):
 
 def _a_session(given: object) -> Session:
     """What a cell puts on the screen.  Raises E-UI-ARGUMENT for anything but a session."""
-    from workbench.driver.session import Session
-
     if not isinstance(given, Session):
         raise WorkbenchError(
             "E-UI-ARGUMENT", "a screen shows sessions", found=type(given).__name__, expected="a session",
