@@ -1,0 +1,235 @@
+// What has been fetched for the screen's panes, and what is asked for when they show something else.
+import { add, type Compared } from "./compare";
+import { Lines, PAGE as DIFF_PAGE, Shown as ShownDifference, type Row } from "./diff";
+import type { GraphTools } from "./graph_tools";
+import { Links } from "./links";
+import type { PipelineStore } from "./pipeline";
+import type { Reading } from "./reading";
+import { BaseStore } from "./store";
+import type { Chunk, ComparedView, FormulaView, GraphView, KernelView, LayerView, LinkView, PaneView, WorkbenchView } from "./types";
+import type { Range } from "./window";
+import { OF_THE_MODEL, others, pane, spread, type Pane, type Shown } from "./workbench_panes";
+
+const PAGE = 400;
+
+export abstract class Fetching extends BaseStore {
+  view: WorkbenchView | null = null;
+  kernels: KernelView[] = [];
+  kernel = "";
+  panes: [Pane, Pane] = [pane("fused", "graph"), pane("schedule", "text")];
+  focused: 0 | 1 = 0;
+  /** Whether lines of assembly and LLVM are shown that say nothing of what is computed. */
+  everyLine = false;
+  /** The branch that panes compare with: the one shown before this one. */
+  against = 0;
+  waiting = "";
+  abstract readonly steps: PipelineStore;
+  abstract readonly reading: Reading;
+  abstract readonly tools: GraphTools;
+  /** The groups that are open, by layer. */
+  protected openedIn = new Map<string, string[]>();
+  protected texts = new Map<string, Shown>();
+  protected graphs = new Map<string, GraphView>();
+  protected tables = new Map<string, Links>();
+  protected compared = new Map<string, Compared>();
+  protected weights = new Map<number, number>();
+  protected asked = new Set<string>();
+  protected stages = new Map<string, FormulaView[]>();
+
+  /** The program has changed: what was fetched is not its any more. */
+  protected forget(): void {
+    this.texts.clear();
+    this.graphs.clear();
+    this.tables.clear();
+    this.asked.clear();
+    this.compared.clear();
+    this.stages.clear();
+    this.kernels = [];
+  }
+
+  layer(name: string): LayerView | undefined {
+    return this.view?.layers.find((layer) => layer.name === name);
+  }
+
+  get links(): Links | undefined {
+    return this.tables.get(this.kernel);
+  }
+
+  text(layer: string): Shown | undefined {
+    return this.texts.get(this.key(layer));
+  }
+
+  graph(layer: string): GraphView | undefined {
+    return this.graphs.get(`${this.tools.key(layer)} ${this.opened(layer).join(" ")}`);
+  }
+
+  openGroups(layer: string, groups: string[]): void {
+    this.openedIn.set(this.tools.key(layer), groups);
+  }
+
+  opened(layer: string): string[] {
+    return this.openedIn.get(this.tools.key(layer)) ?? [];
+  }
+
+  key(layer: string): string {
+    return OF_THE_MODEL.includes(layer) ? layer : `${layer} ${this.kernel}`;
+  }
+
+  /** Fetch what the panes show; graphs first, since they are there already. */
+  load(): void {
+    for (const shown of this.panes) if (shown.mode === "graph") void this.loadGraph(shown.layer);
+    void this.loadKernels().then(() => {
+      for (const shown of this.panes) if (shown.mode === "graph") void this.loadGraph(shown.layer);
+      for (const shown of this.panes) if (shown.mode === "text") void this.loadText(shown.layer);
+      if (this.panes.some((shown) => shown.mode === "cards")) void this.loadFormulas();
+      if (this.panes.some((shown) => shown.mode === "changes")) this.steps.wake();
+      for (const shown of this.panes) if (shown.mode === "compare") void this.loadCompared(shown.layer);
+      if (this.layer("onnx")) void this.loadText("onnx"); // the ladder names its nodes
+      void this.loadLinks();
+    });
+  }
+
+  protected once(what: string, work: () => Promise<void>): Promise<void> {
+    if (this.asked.has(what)) return Promise.resolve();
+    this.asked.add(what);
+    return this.attempt(work).finally(() => this.asked.delete(what));
+  }
+
+  protected async loadKernels(): Promise<void> {
+    if (this.kernels.length) return;
+    await this.once("kernels", async () => {
+      this.set(() => (this.waiting = "Lowering and scheduling the kernels …"));
+      const view = (await this.connection.request("kernels").finally(() => this.set(() => (this.waiting = "")))).view as { kernels: KernelView[] };
+      this.set(() => {
+        this.kernels = view.kernels;
+        this.weights.clear();
+        if (!view.kernels.some((kernel) => kernel.name === this.kernel)) this.kernel = view.kernels[0]?.name ?? "";
+      });
+      await this.look();
+    });
+  }
+
+  /** What has been computed meanwhile. */
+  protected async look(): Promise<void> {
+    const view = (await this.connection.request("open", {}, "open")).view as WorkbenchView;
+    this.set(() => (this.view = view));
+    void this.steps.refresh();
+  }
+
+  protected loadGraph(layer: string): Promise<void> {
+    const opened = this.opened(layer);
+    const [step, drawn] = [this.tools.step(layer), this.tools.key(layer)];
+    const key = `${drawn} ${opened.join(" ")}`;
+    const drawnNow = this.graphs.get(key);
+    if (drawnNow && (drawnNow.linked || this.kernels.length === 0)) return Promise.resolve(); // linked once kernels are known
+    return this.once(`graph ${key}`, async () => {
+      const view = (await this.connection.request("graph", { layer, opened, step }, `graph ${layer}`)).view as GraphView;
+      this.set(() => this.graphs.set(key, view));
+      await this.tools.load(layer);
+    });
+  }
+
+  /** Leave the graph as it is drawn: forget the layout that is on its way. */
+  cancelLayout(layer: string): void {
+    this.connection.cancel(`graph ${layer}`);
+    this.set(() => { this.openedIn.set(this.tools.key(layer), this.tools.openInDrawn(layer)); this.acted++; });
+  }
+
+  reload(): void {
+    this.load();
+  }
+  protected loadText(layer: string): Promise<void> {
+    const key = this.key(layer);
+    if (this.texts.has(key) || (!OF_THE_MODEL.includes(layer) && !this.kernel)) return Promise.resolve();
+    return this.once(`text ${key}`, async () => {
+      const view = (await this.connection.request("pane", { layer, kernel: this.kernel })).view as PaneView;
+      const trips = spread(view.trips);
+      const most = trips.reduce((one, other) => Math.max(one, other), 0);
+      const { language, call, hidden, hottest } = view;
+      void this.attempt(() => this.reading.load(layer));
+      this.set(() => this.texts.set(key, { lines: new Lines(view.text), language, call, hidden, visible: null, trips, most, hottest }));
+    });
+  }
+
+  /** The stages of the kernel shown. */
+  get formulas(): FormulaView[] | undefined {
+    return this.stages.get(this.kernel);
+  }
+
+  protected loadFormulas(): Promise<void> {
+    const kernel = this.kernel;
+    if (!kernel || this.stages.has(kernel)) return Promise.resolve();
+    return this.once(`formulas ${kernel}`, async () => {
+      const view = (await this.connection.request("formulas", { kernel })).view as { stages: FormulaView[] };
+      this.set(() => this.stages.set(kernel, view.stages));
+    });
+  }
+
+  protected loadLinks(): Promise<void> {
+    const kernel = this.kernel;
+    if (!kernel || this.tables.has(kernel)) return Promise.resolve();
+    return this.once(`links ${kernel}`, async () => {
+      const view = (await this.connection.request("links", { kernel })).view as LinkView;
+      this.set(() => this.tables.set(kernel, new Links(view)));
+    });
+  }
+
+  /** Lines came into sight: fetch those that are not here. */
+  seen(layer: string, range: Range): void {
+    const shown = this.text(layer);
+    if (!shown) return;
+    for (let start = Math.floor(range.first / PAGE) * PAGE; start < Math.min(range.end, shown.lines.total); start += PAGE) {
+      if (shown.lines.at(start) !== undefined) continue;
+      void this.once(`lines ${this.key(layer)} ${start}`, async () => {
+        const chunk = (await this.connection.request("lines", { layer, kernel: this.kernel, start, count: PAGE })).view as Chunk;
+        this.set(() => shown.lines.add(chunk.start, chunk.lines));
+      });
+    }
+  }
+
+  comparison(layer: string): Compared | undefined {
+    return this.compared.get(this.key(layer));
+  }
+  protected loadCompared(layer: string): Promise<void> {
+    const key = this.key(layer);
+    if (this.compared.has(key)) return Promise.resolve();
+    return this.once(`compare ${key}`, async () => {
+      const number = this.against;
+      const kernel = OF_THE_MODEL.includes(layer) ? "" : this.kernel;
+      const view = (await this.connection.request("compare", { layer, kernel, number })).view as ComparedView;
+      if (number === this.against) this.set(() => this.compared.set(key, { view, shown: new ShownDifference(view), number }));
+    });
+  }
+
+  /** Rows of a comparison came into sight: fetch the lines that are not here. */
+  seenCompared(layer: string, rows: Row[]): void {
+    const found = this.comparison(layer);
+    if (!found) return;
+    for (const [side, , start] of found.shown.missing(rows)) {
+      void this.attempt(async () => {
+        const args = { layer, kernel: found.view.kernel, start, count: DIFF_PAGE, number: found.number };
+        const chunk = (await this.connection.request(side === "before" ? "beside" : "lines", args)).view as Chunk;
+        this.set(() => add(found, side, chunk));
+      });
+    }
+  }
+
+  /** The numbers of the lines that a pane shows; null for all of them. */
+  visible(layer: string): number[] | null {
+    const shown = this.text(layer);
+    if (!shown) return null;
+    const base = this.everyLine || shown.hidden.length === 0 ? null : (shown.visible ??= others(shown.lines.total, shown.hidden));
+    return this.reading.without(layer, base, shown.lines.total);
+  }
+  /** The whole text of a layer. */
+  async whole(layer: string): Promise<string> {
+    return ((await this.connection.request("whole", { layer, kernel: this.kernel })).view as { text: string }).text;
+  }
+  /** Open a group of the graph, or close it. */
+  open_group(layer: string, id: string): void {
+    const inside = (one: string) => one === id || one.startsWith(`${id}.`);
+    const opened = this.opened(layer);
+    this.set(() => this.openedIn.set(this.tools.key(layer), opened.includes(id) ? opened.filter((one) => !inside(one)) : [...opened, id]));
+    this.load();
+  }
+}

@@ -1,0 +1,126 @@
+// What is selected on the screen, what it weighs, and the lines that are its.
+import { Fetching } from "./fetching";
+import { NONE, lineCount, meets, type Classes } from "./links";
+import type { GraphView, MeasureView, PlaceView } from "./types";
+import { NATIVE, placeOf, type Pane } from "./workbench_panes";
+
+export abstract class Selecting extends Fetching {
+  selected: Classes = NONE;
+  hovered: Classes = NONE;
+  /** Where the line that was clicked last comes from. */
+  place: PlaceView | null = null;
+  /** By branch and kernel. */
+  measured = new Map<string, MeasureView>();
+
+  /** What was measured of a kernel of the branch shown. */
+  time(kernel: string): MeasureView | undefined {
+    return this.measured.get(`${this.view?.branch ?? 0} ${kernel}`);
+  }
+
+  /** Seconds of one run of the model that parts of it take, of kernels that were measured. */
+  secondsOf(classes: Classes): number {
+    let sum = 0;
+    for (const kernel of this.kernels) {
+      const measured = this.time(kernel.name);
+      if (!measured || kernel.classes.length === 0) continue;
+      const held = kernel.classes.filter((one) => classes.has(one)).length;
+      sum += (measured.seconds * kernel.calls * held) / kernel.classes.length;
+    }
+    return sum;
+  }
+
+  choose(kernel: string): void {
+    this.set(() => { this.kernel = kernel; for (const one of this.panes) { one.active = 0; this.toSelection(one); } });
+    this.load();
+  }
+
+  hover(classes: Classes): void {
+    if (classes !== this.hovered) this.set(() => (this.hovered = classes));
+  }
+
+  /** Select parts of the model; the kernel that carries them out is shown, and the other pane goes there. */
+  async select(classes: Classes, from: 0 | 1): Promise<void> {
+    this.set(() => { this.selected = classes; this.focused = from; });
+    void this.connection.request("select", { classes: [...classes] }, "select").catch(() => {});
+    const holder = this.kernels.find((kernel) => kernel.name === this.kernel && meets(new Set(kernel.classes), classes))
+      ?? this.kernels.find((kernel) => meets(new Set(kernel.classes), classes));
+    if (holder && holder.name !== this.kernel) {
+      this.set(() => (this.kernel = holder.name));
+      this.load();
+      await this.loadLinks();
+    }
+    this.set(() => this.toSelection(this.panes[1 - from]!));
+  }
+
+  /** Select what a call of a kernel carries out; both panes go there. */
+  async selectCall(classes: number[]): Promise<void> {
+    await this.select(new Set(classes), this.focused);
+    this.set(() => this.toSelection(this.panes[this.focused]!));
+  }
+
+  /** A line was clicked: select what it holds, and ask where it comes from. */
+  async selectLine(at: 0 | 1, line: number): Promise<void> {
+    const { layer } = this.panes[at];
+    const kernel = this.kernel;
+    this.panes[at].active = line;
+    const selecting = this.select(this.links?.on(layer, line) ?? NONE, at);
+    if (NATIVE.includes(layer)) {
+      await this.attempt(async () => {
+        const view = (await this.connection.request("place", { layer, kernel, line: line + 1 }, "place")).view as PlaceView;
+        if (kernel === this.kernel) this.set(() => (this.place = view));
+      });
+    } else if (this.place) this.set(() => (this.place = null));
+    await selecting;
+  }
+
+  /** Go to the statement that most instructions are run for. */
+  hottest(): void {
+    const at = NATIVE.includes(this.panes[this.focused].layer) ? this.focused : this.panes.findIndex((one) => NATIVE.includes(one.layer));
+    const shown = this.panes[at] && this.text(this.panes[at]!.layer);
+    if (!shown || shown.hottest === 0) return;
+    const hot = shown.hottest - 1;
+    this.set(() => { this.focused = at as 0 | 1; this.panes[at]!.goal = { line: hot }; this.acted++; });
+    void this.selectLine(at as 0 | 1, hot);
+  }
+
+  /** How much of the arithmetic parts of the model are, 0 to 1. */
+  share(classes: Classes): number {
+    if (this.weights.size === 0) {
+      for (const kernel of this.kernels) {
+        for (const one of kernel.classes) this.weights.set(one, (this.weights.get(one) ?? 0) + kernel.share / kernel.classes.length);
+      }
+    }
+    let sum = 0;
+    for (const one of classes) sum += this.weights.get(one) ?? 0;
+    return sum;
+  }
+
+  /** The greatest share among the boxes of a graph. */
+  mostShare(graph: GraphView): number {
+    return Math.max(1e-9, ...graph.boxes.map((box) => (box.kind === "input" ? 0 : this.share(new Set(box.classes)))));
+  }
+
+  /** Bring the first selected line into sight. */
+  protected toSelection(shown: Pane): void {
+    const first = this.links?.lit(shown.layer, this.selected)[0];
+    if (first) shown.goal = { line: first[0] };
+  }
+
+  /** Move the line that keys speak of, and select what is on it. */
+  move(by: number): void {
+    const shown = this.panes[this.focused];
+    const total = this.text(shown.layer)?.lines.total ?? 0;
+    if (shown.mode !== "text" || total === 0) return;
+    const lines = this.visible(shown.layer);
+    const next = (lines ? placeOf(lines, shown.active) : shown.active) + by;
+    const place = Math.min(Math.max(next, 0), (lines?.length ?? total) - 1);
+    const line = lines ? lines[place]! : place;
+    this.set(() => { shown.active = line; shown.goal = { line }; });
+    void this.selectLine(this.focused, line);
+  }
+
+  /** How many lines of a layer are selected; of graphs that are drawn, nothing is counted. */
+  lit(layer: string): number {
+    return this.links ? lineCount(this.links.lit(layer, this.selected)) : 0;
+  }
+}
