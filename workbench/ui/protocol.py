@@ -21,7 +21,7 @@ import json
 import logging
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from workbench.core.errors import WorkbenchError
@@ -31,6 +31,11 @@ VERSION: Final = 1
 JSON_LIMIT: Final = 100_000
 BUFFER_LIMIT: Final = 1_000_000
 _ID_LIMIT: Final = 2**53
+
+_INTERRUPTED: Final = ErrorView(
+    code="E-UI-INTERRUPTED", message="the command was interrupted", fix="ask again",
+    kept="the program and its history are as they were",
+)  # fmt: skip
 
 log = logging.getLogger("workbench.ui")
 
@@ -50,6 +55,8 @@ class Reply:
 
     content: dict[str, Any]
     buffers: list[bytes] = field(default_factory=list[bytes])
+    interrupt: KeyboardInterrupt | None = None
+    """What ended the command; who sends the reply raises it afterwards, for the kernel's runner."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +88,7 @@ class Dispatcher:
         self._commands = dict(commands)
 
     def handle(self, message: object) -> Reply | None:
-        """The reply to a message, or None for junk."""
+        """The reply to a message, or None for junk.  An interrupt is refused to the page and kept in the reply."""
         request = parse_request(message)
         if request is None:
             log.warning("a message that is no request was dropped: %.200r", message)
@@ -94,6 +101,8 @@ class Dispatcher:
         except Exception as error:
             log.exception("the command %r failed", request.op)
             reply = _refusal(request.id, _internal(error))
+        except KeyboardInterrupt as interrupt:
+            reply = replace(_refusal(request.id, _INTERRUPTED), interrupt=interrupt)
         reply.content["timings"] = {"kernel_ms": round((time.perf_counter() - start) * 1000, 2)}
         return reply
 
