@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from workbench.core.errors import WorkbenchError
-from workbench.core.whole_file import write_whole
+from workbench.core.whole_file import free_path, write_whole
 from workbench.driver.compare import compare
 from workbench.driver.traffic import traffic
 from workbench.ui.protocol import Answer, argument
@@ -129,7 +129,7 @@ def _place(args: dict[str, Any]) -> str:
 
 
 def _file(args: dict[str, Any], suffix: str) -> Path:
-    """A file beside the notebook, by its plain name."""
+    """A file beside the notebook, by its plain name, numbered where that is taken: nothing is overwritten."""
     name = argument(args, "name", str).strip()
     name = name if name.endswith(suffix) else f"{name}{suffix}"
     if not _FILE.fullmatch(name):
@@ -137,7 +137,7 @@ def _file(args: dict[str, Any], suffix: str) -> Path:
             "E-UI-ARGUMENT", "this is no plain name of a file", found=repr(name[:80]),
             expected=f"a name such as network{suffix}",
         )  # fmt: skip
-    return Path(name)
+    return free_path(name)
 
 
 def _written(path: Path) -> Answer:
