@@ -37,6 +37,7 @@ PROGRAMS: dict[str, Callable[[], IRModule]] = {
     "a constant alone": lambda: _graph(lambda: relay.const(ONES)),
     "an argument returned": lambda: _graph(lambda x: x, (2, 3)),
     "no elements": lambda: _graph(relay.nn.relu, (0, 3)),
+    "no elements of four axes": lambda: _graph(relay.nn.relu, (0, 2, 3, 3)),
     "scalars": lambda: _graph(relay.tanh, ()),
     "a sum": lambda: _graph(relay.sum, (2, 3)),
     "a tuple": lambda: _graph(lambda x: relay.Tuple([relay.nn.relu(x), relay.tanh(x)]), (2, 3)),

@@ -138,13 +138,13 @@ class ChecksCommands:
         return self._answer()
 
     def _narrow(self, args: dict[str, Any]) -> Answer:
-        checked, step = self._idle(), argument(args, "step", str)[:_NAME_LIMIT]
+        step, checked = argument(args, "step", str)[:_NAME_LIMIT], self._idle()
         checked.narrowing = step
         self._apart(checked, lambda: checked.check.narrow(step))
         return self._answer()
 
     def _save(self, args: dict[str, Any]) -> Answer:
-        checked, step = self._idle(), argument(args, "step", str)[:_NAME_LIMIT]
+        step, checked = argument(args, "step", str)[:_NAME_LIMIT], self._idle()
         name = "".join(letter if letter.isascii() and letter.isalnum() else "_" for letter in step).strip("_").lower()
 
         def save() -> None:

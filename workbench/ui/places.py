@@ -98,6 +98,8 @@ class PlaceCommands:
     def _whole(self, args: dict[str, Any]) -> Answer:
         """Two branches of the pipeline as wholes: kernels, bytes, time, outputs."""
         session, number = self._session(), argument(args, "number", int)
+        if number < 0:
+            raise WorkbenchError("E-UI-ARGUMENT", "there is no such branch", found=str(number), expected="0 or more")
         other = session.branches[number]
         found = compare(other, session, self._inputs()[0], names=(f"branch {number}", "shown"))
         moved = [traffic(one) for one in (other, session)]

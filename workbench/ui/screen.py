@@ -59,7 +59,7 @@ class Screen(anywidget.AnyWidget):
         self.send(event(name, **args))
         self._follow_later()
 
-    def ask(self, op: str, **args: Any) -> Reply:
+    def ask(self, op: str, /, **args: Any) -> Reply:
         """What a page would be answered.  An interrupt is raised: it is meant for the cell that asks."""
         reply = self._dispatcher.handle({"v": VERSION, "id": 0, "op": op, "state": "", "args": args})
         assert reply is not None  # the request is well formed
