@@ -208,7 +208,7 @@ class LayersModel:
         """The session with one attribute of one call changed after a graph step, and the same in Python."""
         label = self._label(layer, step)
         main = with_attribute(self._relay_step(label).stage.module["main"], place, number, name, text)
-        made = self.session.edit(relay={"main": main}, at=label)
+        made = self.session.changed_at(label, {"main": main})
         return made, f"s = s[{label!r}].edit({{'main': ...}})  # {name}={text}"
 
     def _relay_step(self, label: str) -> Step:
