@@ -18,7 +18,7 @@ from workbench import IRModule, relay, te
 from workbench.contrib.debugger import debug_executor
 from workbench.core.errors import WorkbenchError
 from workbench.core.instrument import DumpIR
-from workbench.core.whole_file import write_arrays, write_whole
+from workbench.core.whole_file import free_path, write_arrays, write_whole
 from workbench.driver.commands import _write_npz
 
 
@@ -175,3 +175,14 @@ def test_arrays_have_whatever_names_they_have(tmp_path: Path) -> None:
         assert set(stored.files) == set(arrays)
         for name, array in arrays.items():
             np.testing.assert_array_equal(stored[name], array)
+
+
+def test_a_free_path_is_one_where_nothing_is(tmp_path: Path) -> None:
+    """Not a link to nowhere either, nor a file that would come beside it."""
+    path = tmp_path / "test_it.py"
+    assert free_path(path, ".npz") == path
+    path.write_text("here")
+    (tmp_path / "test_it_2.py").symlink_to(tmp_path / "nowhere")
+    (tmp_path / "test_it_3.npz").write_bytes(b"")
+    assert free_path(path, ".npz") == tmp_path / "test_it_4.py"
+    assert free_path(path) == tmp_path / "test_it_3.py"

@@ -227,13 +227,17 @@ def test_an_edited_kernel_of_a_network_calls_nothing(victim: Path, tmp_path: Pat
     assert victim.exists()
 
 
-@pytest.mark.parametrize("conflict", [False, True])
-def test_its_python_says_what_is_not_trusted_and_calls_nothing(conflict: bool, victim: Path, tmp_path: Path) -> None:
+@wb.transform.module_pass(opt_level=0, name="Failing")
+def failing(module: Any, context: Any) -> Any:
+    raise ValueError("a pass of a person's own that fails")
+
+
+@pytest.mark.parametrize("failed", [False, True])
+def test_its_python_says_what_is_not_trusted_and_calls_nothing(failed: bool, victim: Path, tmp_path: Path) -> None:
     session = hostile_kernel(tmp_path / "s.wb.json", victim)
-    if conflict:  # the edit is shown as it was made
-        graph = re.sub(r"R\.nn\.softmax\((\w+).*?\)", r"R.tanh(\1)", session["InferType"].script())
-        session = session.edit(relay=graph, at="InferType")
-        assert session["Edit#2"].error is not None
+    if failed:  # the edit is shown as it was made
+        session = session.rerun(insert={"InferType": failing})
+        assert session["Edit"].error is not None
     text = session.to_python()
     assert "# from s.wb.json; outside functions: refused: system" in text
     made: dict[str, Any] = {"program": small_model()}
@@ -242,6 +246,15 @@ def test_its_python_says_what_is_not_trusted_and_calls_nothing(conflict: bool, v
         assert made["s"].labels == session.labels
         made["s"].run(small_inputs())
     assert not victim.exists() and f'"{REFUSED}"' in text
+
+
+def test_in_conflict_it_has_no_python_and_calls_nothing(victim: Path, tmp_path: Path) -> None:
+    session = hostile_kernel(tmp_path / "s.wb.json", victim)
+    graph = re.sub(r"R\.nn\.softmax\((\w+).*?\)", r"R.tanh(\1)", session["InferType"].script())
+    session = session.edit(relay=graph, at="InferType")
+    with pytest.raises(WorkbenchError, match="E-PYTHON-CONFLICT"):
+        session.to_python()
+    assert not victim.exists()
 
 
 def test_names_in_a_file_are_no_lines_of_its_python(tmp_path: Path) -> None:

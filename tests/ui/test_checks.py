@@ -55,6 +55,26 @@ def test_a_check_is_started_narrowed_and_saved(tmp_path: Path, monkeypatch: pyte
         assert Path(ask(commands, "checks.state")["saved"]) == tmp_path / "test_planted.py"
 
 
+def test_a_saved_test_overwrites_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither a file of that name, nor the arrays of one; the view says which file it became."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "test_planted.py").write_text("a person's own")
+    (tmp_path / "test_planted_2.npz").write_bytes(b"arrays")
+    with planted_rule() as session:
+        commands = ChecksCommands(lambda: session, lambda: (INPUTS, "ones"), lambda: None)
+        ask(commands, "checks.start")
+        settled(commands)
+        ask(commands, "checks.save_test", step="Planted")
+        for _ in range(1000):
+            if ask(commands, "checks.state")["saved"]:
+                break
+            time.sleep(0.01)
+        assert Path(ask(commands, "checks.state")["saved"]) == tmp_path / "test_planted_3.py"
+    assert (tmp_path / "test_planted.py").read_text() == "a person's own"
+    assert (tmp_path / "test_planted_2.npz").read_bytes() == b"arrays"
+    assert {path.name for path in tmp_path.glob("test_planted_3.*")} == {"test_planted_3.py", "test_planted_3.npz"}
+
+
 def test_what_goes_wrong_in_a_thread_is_shown() -> None:
     with planted_rule() as session:
         commands = ChecksCommands(lambda: session, lambda: (INPUTS, "ones"), lambda: None)

@@ -121,6 +121,17 @@ def test_no_message_raises(message: object) -> None:
     DISPATCHER.handle({"v": 1, "id": 1, "op": "echo", "args": {"text": message}})
 
 
+def test_junk_that_is_deep_is_dropped_too(caplog: pytest.LogCaptureFixture) -> None:
+    deep: list[Any] = []
+    for _ in range(100_000):
+        deep = [deep]
+    assert DISPATCHER.handle(deep) is None and "dropped" in caplog.text
+    reply = DISPATCHER.handle({"v": 1, "id": 1, "op": "echo", "args": {"text": "a", "more": deep}})
+    assert reply is not None and reply.content["err"]["code"] == "E-UI-ARGUMENT"
+    while deep:  # else freeing it would be as deep
+        deep = deep[0]
+
+
 def test_a_reply_over_the_limit_travels_packed_in_a_buffer() -> None:
     reply = DISPATCHER.handle({"v": 1, "id": 1, "op": "noise", "args": {"size": 300_000}})
     assert reply is not None

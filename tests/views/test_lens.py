@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 import pytest
@@ -136,3 +137,30 @@ def test_overlapping_pieces_are_refused() -> None:
         lens_of(sch, "pad")
     assert caught.value.code == "E-LENS-AFFINE"
     assert "overlapping" in caught.value.message or "condition" in caught.value.message
+
+
+def _made_of_one(name: str) -> Schedule:
+    sch = Schedule(plain_matmul(8, 8, 8))
+    i = sch.get_loops("C")[0]
+    if name == "fused alone":
+        sch.fuse(i)
+    elif name == "split into one part":
+        sch.split(i, factors=[None])
+    elif name == "both, and split after":
+        (one,) = sch.split(sch.fuse(i), factors=[8])
+        sch.split(one, factors=[None, 4])
+    else:
+        outer, inner = sch.split(i, factors=[2, 4])
+        sch.split(sch.fuse(sch.fuse(outer, inner)), factors=[4, 2])
+    return sch
+
+
+@pytest.mark.parametrize(
+    "name", ["fused alone", "split into one part", "both, and split after", "split, fused, fused alone, split"]
+)
+def test_a_loop_fused_or_split_alone_is_that_loop(name: str) -> None:
+    """The result of such a step is the loop that it was given: what made it has no end."""
+    view = lens_of(_made_of_one(name), "C")
+    extents = [view.terms[loop.term].extent for loop in view.loops]
+    assert math.prod(extents) == 8 * 8 * 8 and extents[-2:] == [8, 8]
+    assert [(axis.name, axis.extent) for axis in view.axes] == [("vi", 8), ("vj", 8), ("vk", 8)]

@@ -16,6 +16,7 @@ import secrets
 import stat
 import zipfile
 from collections.abc import Callable, Mapping
+from itertools import count
 from pathlib import Path
 from typing import IO
 
@@ -65,6 +66,19 @@ def write_whole(
             kept="what was there before",
         ) from None
     return final
+
+
+def free_path(path: str | os.PathLike[str], *beside: str) -> Path:
+    """`path`, or the first of "name_2", "name_3", ... that is not there, nor any file of its stem and these suffixes.
+
+        free_path("test_fuse.py", ".npz")      # test_fuse_3.py, where test_fuse.py and test_fuse_2.npz are there
+    """
+    first = Path(path)
+    for number in count(1):
+        tried = first if number == 1 else first.with_name(f"{first.stem}_{number}{first.suffix}")
+        if not any(os.path.lexists(one) for one in (tried, *map(tried.with_suffix, beside))):
+            return tried
+    raise AssertionError("numbers end")
 
 
 def _require_path(path: object, code: str) -> None:

@@ -14,6 +14,7 @@ from ..tir.nodes import PrimFunc
 from .anchors import located
 from .option_code import RESERVED, OptionCode
 from .plan import CompilePlan, EditRow, PassRow, PassSettings, Row, ScheduleRow, TextDelta, default_rows
+from .rebase import RebaseError
 from .text import function_text
 
 if TYPE_CHECKING:
@@ -25,8 +26,12 @@ def to_python(session: Session) -> str:
 
     They can be read as Python whatever the session holds; what they cannot make themselves (the program, values of
     options that have no text) are variables, each with a remark at the top.
+
+    Raises `WorkbenchError` E-PYTHON-CONFLICT where a change by hand does not apply to what is before it now: what
+    it was made on is no step of this session, and made on what is there, it would lead to another program.
     """
     plan = session.plan
+    _require_applied(session)
     passes = _Passes(session)
     program = plan.program
     graph = tuple(row for row in plan.rows if isinstance(row, PassRow) and row.level == "relay")
@@ -58,6 +63,23 @@ def to_python(session: Session) -> str:
     lines += [_remark(text) for text in passes.values.remarks]
     lines += [_remark(f"{_variable(name)}: the value that {name} was specialised for") for name in program.assume]
     return "\n".join([*lines, "", *body]) + "\n"
+
+
+def _require_applied(session: Session) -> None:
+    by_hand = (EditRow, ScheduleRow)
+    for index, row in enumerate(session.plan.rows, 1):
+        error = session.step(index).error if isinstance(row, by_hand) else None
+        if isinstance(error, RebaseError):
+            raise _conflict(session.labels[index], error)
+
+
+def _conflict(label: str, error: RebaseError) -> WorkbenchError:
+    return WorkbenchError(
+        "E-PYTHON-CONFLICT", f"no lines of Python make this session: step {label} does not apply to what is before it",
+        where=error.where, found=f"{error.code}: {error.message}"[:300], expected="edits and schedules that apply",
+        fix="s.rebase() keeps what applies, s.save(path) keeps all as it is",
+        kept="the session",
+    )  # fmt: skip
 
 
 def _remark(text: str) -> str:

@@ -25,7 +25,12 @@ from ..tir.transforms.flatten_buffer import written_names
 
 
 def entry_name(module: IRModule) -> str:
-    """The function that is run: "main", else the first."""
+    """The function that is run: "main", else the first.  Raises `WorkbenchError` for a module without functions."""
+    if not module.names():
+        raise WorkbenchError(
+            "E-MODULE-FUNCTION", "the module has no functions, so that there is nothing to run",
+            found="functions: none", expected="a function, as a rule 'main'", fix='IRModule({"main": function})',
+        )  # fmt: skip
     return "main" if "main" in module else module.names()[0]
 
 

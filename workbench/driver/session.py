@@ -40,7 +40,7 @@ from .history import Action, History, Stage, Step
 from .layers import SessionLayer, layers_of
 from .llvm_passes import llvm_passes
 from .numerics.check import check_numerics
-from .plan import CompilePlan, PassRow, ScheduleRow
+from .plan import CompilePlan, EditRow, PassRow, ScheduleRow
 from .progress import with_progress
 from .provenance import became, origins
 from .rebase import RebaseError
@@ -308,7 +308,24 @@ class Session(Value):
             made = made._edited("tir", tir, made._index(at) if at is not None else made.plan.loop_step())
         return made
 
+    def changed_at(self, at: str | int, functions: Mapping[str, Any]) -> Session:
+        """As `edit` of functions (or their texts) by name after a step; a person expects that it does something.
+
+        Raises `WorkbenchError`: E-EDIT-UNCHANGED where every function is what it was, however it is written.
+        """
+        index = self._index(at)
+        row = self._edit_row("relay" if self.actions[index].level == "relay" else "tir", functions, index)
+        if all(delta.before == delta.after for delta in row.deltas):
+            raise WorkbenchError(
+                "E-EDIT-UNCHANGED", "the program is what it was: there is nothing to apply", found="the same program",
+                expected="a change", kept="the session as it was",
+            )  # fmt: skip
+        return self._with(self.plan.after(index, row))
+
     def _edited(self, level: str, change: Any, index: int) -> Session:
+        return self._with(self.plan.after(index, self._edit_row(level, change, index)))
+
+    def _edit_row(self, level: str, change: Any, index: int) -> EditRow:
         if self.actions[index].kind == "codegen":
             raise WorkbenchError(
                 "E-PASS-PLACE", "no edit comes after code generation", found=self.labels[index], expected="one before",
@@ -320,7 +337,7 @@ class Session(Value):
         require_sound(known, stage.module, texts_of(change))
         if self.history.guard is not None:
             self.history.guard.note_typed(functions, stage.module)
-        return self._with(self.plan.after(index, edit_row(level, functions, stage, self.history.contents)))
+        return edit_row(level, functions, stage, self.history.contents)
 
     def _rescheduled(self, schedules: Mapping[str, Schedule]) -> Session:
         index, row = self.plan.schedule_row()

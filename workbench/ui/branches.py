@@ -41,7 +41,8 @@ class BranchCommands:
     def _branch(self, args: dict[str, Any]) -> Answer:
         number = argument(args, "number", int)
         session = self.numbered(number).session
-        self._go(session, f"s = s.branches[{number}]")
+        if session.plan != self._shown().session.plan:  # going to where one is, is no change
+            self._go(session, f"s = s.branches[{number}]")
         return Answer("")
 
     def _compare(self, args: dict[str, Any]) -> Answer:

@@ -14,10 +14,10 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from workbench.core.errors import WorkbenchError
+from workbench.core.whole_file import free_path
 from workbench.driver.checking import BackgroundCheck
 from workbench.driver.history import identities
 from workbench.ui.protocol import Answer, argument
@@ -33,6 +33,8 @@ APART_SECONDS: Final = 0.1
 REMEMBERED: Final = 4
 """Checks that are kept, each of another program."""
 _NAME_LIMIT: Final = 200
+_FILE_LIMIT: Final = 60
+"""Characters of a step's name in that of a file."""
 
 
 @dataclass
@@ -136,17 +138,17 @@ class ChecksCommands:
         return self._answer()
 
     def _narrow(self, args: dict[str, Any]) -> Answer:
-        checked, step = self._idle(), argument(args, "step", str)[:_NAME_LIMIT]
+        step, checked = argument(args, "step", str)[:_NAME_LIMIT], self._idle()
         checked.narrowing = step
         self._apart(checked, lambda: checked.check.narrow(step))
         return self._answer()
 
     def _save(self, args: dict[str, Any]) -> Answer:
-        checked, step = self._idle(), argument(args, "step", str)[:_NAME_LIMIT]
-        name = "".join(letter if letter.isalnum() else "_" for letter in step).strip("_").lower()
-        path = Path(f"test_{name}.py")
+        step, checked = argument(args, "step", str)[:_NAME_LIMIT], self._idle()
+        name = "".join(letter if letter.isascii() and letter.isalnum() else "_" for letter in step).strip("_").lower()
 
         def save() -> None:
+            path = free_path(f"test_{name[:_FILE_LIMIT] or 'step'}.py", ".npz")
             checked.check.save_test(path, step)
             checked.saved = str(path.absolute())
 

@@ -83,7 +83,7 @@ class Journal:
             self._session.save(str(path))
             begin = json.loads(path.read_text(encoding="utf-8"))
         requests = [[entry.op, entry.args, entry.outcome] for entry in self.entries]
-        document = {"format": FORMAT, "version": VERSION, "begin": begin, "requests": requests, "end": end.to_python()}
+        document = {"format": FORMAT, "version": VERSION, "begin": begin, "requests": requests, "end": _python(end)}
         return json.dumps(document, ensure_ascii=False)
 
 
@@ -116,7 +116,7 @@ def replay(text: str) -> Replayed:
         if found != outcome:
             different.append(f"{number}. {op}: {found}, was {outcome}")
     # Of what was opened from a file the journal holds the program itself: the first lines say where from.
-    if _changes(screen.session.to_python()) != _changes(document["end"]):
+    if _changes(_python(screen.session)) != _changes(document["end"]):
         different.append("the program at the end is another one")
     return Replayed(len(document["requests"]), tuple(different))
 
@@ -149,6 +149,14 @@ def _digest(view: View | Mapping[str, Any] | None) -> str:
     plain = view.to_json() if isinstance(view, View) else view
     text = json.dumps(plain, sort_keys=True, separators=(",", ":"))
     return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+
+
+def _python(session: Session) -> str:
+    """The Python of a session; of one in conflict, which has none, why not, in a line that is compared too."""
+    try:
+        return session.to_python()
+    except WorkbenchError as error:
+        return f"    # {error.code}: {error.message}, {error.found}"
 
 
 def _changes(code: str) -> list[str]:

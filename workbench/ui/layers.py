@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from workbench.core.errors import WorkbenchError
-from workbench.ui.protocol import Answer, argument
+from workbench.ui.protocol import Answer, argument, items
 from workbench.views.layers import LayersModel
 
 _LINES_LIMIT: Final = 2_000
@@ -53,7 +53,7 @@ class LayerCommands:
         return Answer("", self._shown().links(argument(args, "kernel", str)))
 
     def _graph(self, args: dict[str, Any]) -> Answer:
-        opened = tuple(str(one) for one in argument(args, "opened", list, [])[:_OPENED_LIMIT])
+        opened = tuple(items(args, "opened", str, [])[:_OPENED_LIMIT])
         return Answer("", self._shown().graph(argument(args, "layer", str), opened, argument(args, "step", str, "")))
 
     def _calls(self, args: dict[str, Any]) -> Answer:
@@ -64,6 +64,8 @@ class LayerCommands:
 
     def _place(self, args: dict[str, Any]) -> Answer:
         layer, kernel, line = argument(args, "layer", str), argument(args, "kernel", str), argument(args, "line", int)
+        if line < 1:
+            raise WorkbenchError("E-UI-ARGUMENT", "there is no such line", found=str(line), expected="1 or more")
         return Answer("", self._shown().place(layer, kernel, line))
 
     def _places(self, args: dict[str, Any]) -> Answer:

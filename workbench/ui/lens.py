@@ -17,7 +17,7 @@ from workbench.core.errors import WorkbenchError
 from workbench.driver.measure import Measurement, measure
 from workbench.schedule.schedule import Schedule
 from workbench.ui.lens_extras import lens_extras
-from workbench.ui.protocol import Answer, argument
+from workbench.ui.protocol import Answer, argument, items
 from workbench.ui.screen import Screen
 from workbench.views.lens import MeasuredView, lens_of
 
@@ -65,6 +65,7 @@ class LensCommands:
     def _release(self, args: dict[str, Any]) -> Answer:
         """Give a split other factors.  Raises `WorkbenchError` naming the later move that is refused then."""
         step, factors = argument(args, "step", int), argument(args, "factors", list)
+        items({"factors": [one for one in factors if one is not None]}, "factors", int)
         seen, state = argument(args, "seen", str), self.schedule.fingerprint()
         if seen != state:
             raise WorkbenchError(

@@ -18,7 +18,7 @@ from workbench.core.errors import WorkbenchError, nearest
 from workbench.ui.kept import Kept
 from workbench.ui.models import PipelineModel
 from workbench.ui.pipeline_edits import Edits
-from workbench.ui.protocol import JSON_LIMIT, Answer, argument
+from workbench.ui.protocol import JSON_LIMIT, Answer, argument, items
 from workbench.ui.screen import Screen
 from workbench.views.schema import PipelineView
 from workbench.views.snapshot import Snapshot
@@ -117,11 +117,11 @@ class PipelineCommands:
     def _steps(self, args: dict[str, Any]) -> Answer:
         """As many of the wished steps, in their order, as fit into one reply; the first always."""
         pending = {step.id for step in self.view.steps if step.pending}
-        wished = [name for name in argument(args, "steps", list)[:_PREFETCH_LIMIT] if name not in pending]
+        wished = [name for name in items(args, "steps", str)[:_PREFETCH_LIMIT] if name not in pending]
         views: list[dict[str, Any]] = []
         size = 0
         for name in wished:
-            view = self._model.step(str(name)).to_json()
+            view = self._model.step(name).to_json()
             size += len(json.dumps(view, ensure_ascii=False).encode()) + 2
             if views and size > JSON_LIMIT - 1_000:
                 break
@@ -151,6 +151,8 @@ class PipelineCommands:
         rewrite = argument(args, "rewrite", int, None)
         if step not in {s.id for s in self.view.steps}:
             raise WorkbenchError("E-UI-STEP", "there is no such step", found=repr(step)[:80])
+        if rewrite is not None and rewrite < 0:
+            raise WorkbenchError("E-UI-ARGUMENT", "there is no such rewrite", found=str(rewrite), expected="0 or more")
         self.selected_step, self.selected_rewrite = step, rewrite
         return Answer(self.view.state)
 

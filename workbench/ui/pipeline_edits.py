@@ -114,18 +114,28 @@ class Edits:
     def go(self, model: PipelineModel, call: str) -> str:
         """Show another state, which a line of Python leads to; undo leads back.  Gives the id of the selected step."""
         before = self._current()
-        step = self._show(model)  # refused, it leaves the history as it was
+        step = self._moved(model)
         self._past.append(before)
         self._future.clear()
         self._undone.clear()
         self.calls.append(call)
         return step
 
+    def _moved(self, model: PipelineModel) -> str:
+        """Show a state; refused or interrupted, the one before stays, with its history."""
+        before = self._current()
+        try:
+            return self._show(model)
+        except BaseException:
+            if self._current() is not before:
+                self._show(before)
+            raise
+
     def _undo(self, args: dict[str, Any]) -> Answer:
         if not self._past:
             raise WorkbenchError("E-UI-UNDO", "there is nothing to undo")
         before = self._current()
-        step = self._show(self._past[-1])
+        step = self._moved(self._past[-1])
         self._past.pop()
         self._future.append(before)
         self._undone.append(self.calls.pop())
@@ -135,7 +145,7 @@ class Edits:
         if not self._future:
             raise WorkbenchError("E-UI-UNDO", "there is nothing to redo")
         before = self._current()
-        step = self._show(self._future[-1])
+        step = self._moved(self._future[-1])
         self._future.pop()
         self._past.append(before)
         self.calls.append(self._undone.pop())

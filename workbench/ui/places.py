@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from workbench.core.errors import WorkbenchError
-from workbench.core.whole_file import write_whole
+from workbench.core.whole_file import free_path, write_whole
 from workbench.driver.compare import compare
 from workbench.driver.traffic import traffic
 from workbench.ui.protocol import Answer, argument
@@ -98,6 +98,8 @@ class PlaceCommands:
     def _whole(self, args: dict[str, Any]) -> Answer:
         """Two branches of the pipeline as wholes: kernels, bytes, time, outputs."""
         session, number = self._session(), argument(args, "number", int)
+        if number < 0:
+            raise WorkbenchError("E-UI-ARGUMENT", "there is no such branch", found=str(number), expected="0 or more")
         other = session.branches[number]
         found = compare(other, session, self._inputs()[0], names=(f"branch {number}", "shown"))
         moved = [traffic(one) for one in (other, session)]
@@ -129,7 +131,7 @@ def _place(args: dict[str, Any]) -> str:
 
 
 def _file(args: dict[str, Any], suffix: str) -> Path:
-    """A file beside the notebook, by its plain name."""
+    """A file beside the notebook, by its plain name, numbered where that is taken: nothing is overwritten."""
     name = argument(args, "name", str).strip()
     name = name if name.endswith(suffix) else f"{name}{suffix}"
     if not _FILE.fullmatch(name):
@@ -137,7 +139,7 @@ def _file(args: dict[str, Any], suffix: str) -> Path:
             "E-UI-ARGUMENT", "this is no plain name of a file", found=repr(name[:80]),
             expected=f"a name such as network{suffix}",
         )  # fmt: skip
-    return Path(name)
+    return free_path(name)
 
 
 def _written(path: Path) -> Answer:

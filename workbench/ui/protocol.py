@@ -19,9 +19,11 @@ from __future__ import annotations
 import gzip
 import json
 import logging
+import math
+import reprlib
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from workbench.core.errors import WorkbenchError
@@ -31,6 +33,15 @@ VERSION: Final = 1
 JSON_LIMIT: Final = 100_000
 BUFFER_LIMIT: Final = 1_000_000
 _ID_LIMIT: Final = 2**53
+_NUMBER_LIMIT: Final = 2**53
+"""From here on a page's numbers are not exact."""
+_DEPTH: Final = 32
+"""Lists and objects inside each other that an argument may have."""
+
+_INTERRUPTED: Final = ErrorView(
+    code="E-UI-INTERRUPTED", message="the command was interrupted", fix="ask again",
+    kept="the program and its history are as they were",
+)  # fmt: skip
 
 log = logging.getLogger("workbench.ui")
 
@@ -50,6 +61,8 @@ class Reply:
 
     content: dict[str, Any]
     buffers: list[bytes] = field(default_factory=list[bytes])
+    interrupt: KeyboardInterrupt | None = None
+    """What ended the command; who sends the reply raises it afterwards, for the kernel's runner."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +94,10 @@ class Dispatcher:
         self._commands = dict(commands)
 
     def handle(self, message: object) -> Reply | None:
-        """The reply to a message, or None for junk."""
+        """The reply to a message, or None for junk.  An interrupt is refused to the page and kept in the reply."""
         request = parse_request(message)
         if request is None:
-            log.warning("a message that is no request was dropped: %.200r", message)
+            log.warning("a message that is no request was dropped: %.200s", reprlib.repr(message))
             return None
         start = time.perf_counter()
         try:
@@ -94,10 +107,18 @@ class Dispatcher:
         except Exception as error:
             log.exception("the command %r failed", request.op)
             reply = _refusal(request.id, _internal(error))
+        except KeyboardInterrupt as interrupt:
+            reply = replace(_refusal(request.id, _INTERRUPTED), interrupt=interrupt)
         reply.content["timings"] = {"kernel_ms": round((time.perf_counter() - start) * 1000, 2)}
         return reply
 
     def _answer(self, request: Request) -> Answer:
+        unfit = _unfit(request.args)
+        if unfit:
+            raise WorkbenchError(
+                "E-UI-ARGUMENT", "this is no argument of a command", found=unfit,
+                expected=f"texts, numbers up to 2^53, lists and objects, at most {_DEPTH} deep",
+            )  # fmt: skip
         command = self._commands.get(request.op)
         if command is None:
             raise WorkbenchError(
@@ -128,6 +149,47 @@ def argument(args: Mapping[str, Any], name: str, kind: type, default: Any = ...)
             expected=kind.__name__,
         )
     return value
+
+
+def items(args: Mapping[str, Any], name: str, kind: type, default: Any = ...) -> list[Any]:
+    """The list `name` of a request, whose items are all of one kind; else a `WorkbenchError`."""
+    found = argument(args, name, list, default) or []
+    wrong = [one for one in found if not isinstance(one, kind) or (kind is int and isinstance(one, bool))]
+    if wrong:
+        raise WorkbenchError(
+            "E-UI-ARGUMENT", f"the command needs {name!r}", found=f"{wrong[0]!r}"[:80],
+            expected=f"a list of {kind.__name__}",
+        )  # fmt: skip
+    return found
+
+
+def _unfit(args: Mapping[str, Any]) -> str:
+    """What of a request's arguments no command can take, in words; nothing where all is well."""
+    waiting: list[tuple[Any, int]] = [(args, 0)]
+    while waiting:
+        value, depth = waiting.pop()
+        if isinstance(value, dict):
+            waiting += [(inner, depth + 1) for pair in value.items() for inner in pair]
+        elif isinstance(value, list):
+            waiting += [(inner, depth + 1) for inner in value]
+        if depth > _DEPTH:
+            return "lists or objects deep inside each other"
+        if isinstance(value, str) and not _encodes(value):
+            return f"a text with half a character: {value[:40]!r}"
+        if isinstance(value, float) and not math.isfinite(value):
+            return str(value)
+        if isinstance(value, int) and abs(value) > _NUMBER_LIMIT:
+            return "a number too large to be exact"
+    return ""
+
+
+def _encodes(text: str) -> bool:
+    """Whether a text is one: halves of pairs of UTF-16 alone are no characters."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _packed(number: int, answer: Answer) -> Reply:

@@ -59,10 +59,12 @@ class Screen(anywidget.AnyWidget):
         self.send(event(name, **args))
         self._follow_later()
 
-    def ask(self, op: str, **args: Any) -> Reply:
-        """What a page would be answered."""
+    def ask(self, op: str, /, **args: Any) -> Reply:
+        """What a page would be answered.  An interrupt is raised: it is meant for the cell that asks."""
         reply = self._dispatcher.handle({"v": VERSION, "id": 0, "op": op, "state": "", "args": args})
         assert reply is not None  # the request is well formed
+        if reply.interrupt is not None:
+            raise reply.interrupt
         return reply
 
     def _receive(self, widget: object, content: object, buffers: object) -> None:
@@ -70,6 +72,8 @@ class Screen(anywidget.AnyWidget):
         if reply is not None:
             self.send(reply.content, reply.buffers or None)
             self._follow_later()
+            if reply.interrupt is not None:  # the kernel's loop expects it of a handler, a cell around it too
+                raise reply.interrupt
 
     def _follow_later(self) -> None:
         if self._kept is not None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.driver.history import identities
 from workbench.driver.intermediates import TOLERANCE, Intermediates, graph_steps, intermediates, outputs, runnable_steps
-from workbench.ui.protocol import Answer, argument
+from workbench.ui.protocol import Answer, argument, items
 from workbench.views.tensors import outputs_view, tensor_picture, tensors_view
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class TensorCommands:
 
     def _look(self, args: dict[str, Any]) -> Answer:
         step, number = argument(args, "step", str), argument(args, "number", int)
-        index = [at for at in argument(args, "index", list, []) if isinstance(at, int) and not isinstance(at, bool)]
+        index = items(args, "index", int, [])
         found, _ = self._tensors(self._session(), step)
         return Answer("", tensor_picture(found, number, index))
 

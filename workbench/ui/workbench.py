@@ -33,7 +33,7 @@ from workbench.ui.lens_extras import NAMES as LENS_EXTRAS
 from workbench.ui.native import NativeCommands
 from workbench.ui.pipeline import PipelineCommands
 from workbench.ui.places import PlaceCommands
-from workbench.ui.protocol import Answer, argument
+from workbench.ui.protocol import Answer, argument, items
 from workbench.ui.reading import ReadingCommands
 from workbench.ui.remarks import remark_commands
 from workbench.ui.runs import run_commands
@@ -247,8 +247,7 @@ class Workbench(Screen):
         return Answer(view.state, {**told, "start": start, "exercise": self._exercise.title})
 
     def _select(self, args: dict[str, Any]) -> Answer:
-        given = argument(args, "classes", list)[:_SELECTED_LIMIT]
-        self.selection = tuple(number for number in given if isinstance(number, int) and not isinstance(number, bool))
+        self.selection = tuple(items(args, "classes", int)[:_SELECTED_LIMIT])
         return Answer("")
 
     def _measure(self, args: dict[str, Any]) -> Answer:

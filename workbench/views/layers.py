@@ -163,10 +163,10 @@ class LayersModel:
 
     def words(self, layer: str, kernel: str = "") -> WordsView:
         """What the words of a layer's text mean, and what folds in it."""
-        listing = None
+        text, listing = self.text(layer, kernel), None  # without a text (and there is none without "main"), no words
         if layer in GRAPHS:
             listing = listings_of(self.session.step(self._graph_step(layer)))["main"]
-        return words_of(layer, kernel, self.text(layer, kernel), LANGUAGES.get(layer, "python"), listing)
+        return words_of(layer, kernel, text, LANGUAGES.get(layer, "python"), listing)
 
     def lines(self, layer: str, kernel: str, start: int, count: int) -> Chunk:
         """Further lines of a layer."""
@@ -181,8 +181,7 @@ class LayersModel:
 
         With the label of a graph step: the graph after it, with what it changed marked.
         """
-        self._require(layer, [name for name in self.names() if name in GRAPHS])
-        label = step or self._graph_step(layer)
+        label = self._label(layer, step)
         found = self._relay_step(label)
         main = found.stage.module["main"]
         changed: frozenset[int] = frozenset()
@@ -200,16 +199,16 @@ class LayersModel:
 
     def calls(self, layer: str, step: str = "") -> CallsView:
         """The calls of the same graph."""
-        label = step or self._graph_step(layer)
+        label = self._label(layer, step)
         return CallsView(layer, step, tuple(calls_of(self._relay_step(label).stage.module["main"])))
 
     def with_attribute(
         self, layer: str, step: str, place: str, number: int, name: str, text: str
     ) -> tuple[Session, str]:
         """The session with one attribute of one call changed after a graph step, and the same in Python."""
-        label = step or self._graph_step(layer)
+        label = self._label(layer, step)
         main = with_attribute(self._relay_step(label).stage.module["main"], place, number, name, text)
-        made = self.session.edit(relay={"main": main}, at=label)
+        made = self.session.changed_at(label, {"main": main})
         return made, f"s = s[{label!r}].edit({{'main': ...}})  # {name}={text}"
 
     def _relay_step(self, label: str) -> Step:
@@ -252,6 +251,11 @@ class LayersModel:
                 "E-UI-ARGUMENT", f"this session shows no layer {layer[:40]!r} like that",
                 expected=", ".join(names) or "one of a model", fix=nearest(layer, names),
             )  # fmt: skip
+
+    def _label(self, layer: str, step: str) -> str:
+        """The label of the step asked about: that of the layer, where none is named.  Refuses layers of no graph."""
+        self._require(layer, [name for name in self.names() if name in GRAPHS])
+        return step or self._graph_step(layer)
 
     def _graph_step(self, layer: str) -> str:
         last = [number for number, action in enumerate(self.session.actions) if action.level == "relay"][-1]

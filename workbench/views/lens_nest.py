@@ -100,6 +100,8 @@ class _Reader:
             given = dict(step.arguments)
             results = tuple(named.get(name) for name in step.results)
             known = all(isinstance(result, Var) for result in results)
+            if len(results) == 1 and any(loop is results[0] for loop in _taken(given, named)):
+                continue  # one loop fused, or split into one part, is that loop still
             if step.primitive == "split" and known and isinstance(given.get("loop"), ResultName):
                 factors = tuple(_number(factor, named) for factor in given["factors"])
                 for result in results:
@@ -269,6 +271,12 @@ class _Reader:
 
     def _vars(self) -> list[Var]:
         return [own for loop in self.site.loops for own in self._unfused(loop.var)]
+
+
+def _taken(given: Mapping[str, Any], named: Mapping[str, Any]) -> list[Any]:
+    """The loops that a step was given."""
+    loops = [given.get("loop"), *(given.get("loops") or ())]
+    return [named.get(loop.name) for loop in loops if isinstance(loop, ResultName)]
 
 
 def _number(factor: Any, named: Mapping[str, Any]) -> int | None:

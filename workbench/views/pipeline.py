@@ -211,7 +211,7 @@ class SessionModel:
     def edited(self, step: str, function: str, text: str) -> tuple[SessionModel, str]:
         """The session with a function's text changed after a step; errors name the line of the text."""
         label, _ = self._find(step)
-        made = self.session[label].edit({function: text})
+        made = self.session.changed_at(label, {function: text})
         return SessionModel(made), f"s = s[{label!r}].edit({{{function!r}: text}})"
 
     def without(self, step: str) -> tuple[SessionModel, str]:

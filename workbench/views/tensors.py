@@ -218,6 +218,8 @@ def _slice(value: np.ndarray, index: Sequence[int]) -> tuple[tuple[int, ...], np
     if value.ndim < 2:
         return (), value.reshape(1, -1)
     leading = value.shape[:-2]
+    if 0 in leading:  # there is no slice
+        return (0,) * len(leading), np.empty((0, 0), value.dtype)
     given = [*index[: len(leading)], *([0] * (len(leading) - len(index)))]
     place = tuple(min(max(int(at), 0), extent - 1) for at, extent in zip(given, leading, strict=True))
     return place, value[place]

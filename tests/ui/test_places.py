@@ -1,0 +1,21 @@
+"""Files that a screen writes beside a notebook."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.driver.programs import small_session
+from workbench.ui.workbench import Workbench
+
+
+def test_a_shared_file_overwrites_nothing_and_the_page_is_told_which_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    screen = Workbench(small_session())
+    (tmp_path / "work.json").write_text("a person's own")
+    for expected in ("work_2.json", "work_3.json"):
+        assert screen.ask("share.journal", name="work").content["view"]["path"] == expected
+    assert (tmp_path / "work.json").read_text() == "a person's own"
