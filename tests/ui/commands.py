@@ -50,7 +50,9 @@ def of_the_graph(screen: Workbench) -> dict[str, dict[str, Any]]:
         "pipeline.steps": {"steps": [fold]}, "pipeline.text": {"step": fold, "side": "before", **window},
         "pipeline.edit": {"step": fold, "function": "main", "text": "x", "seen": "s"},
         "pipeline.without": {"step": fold, "seen": "s"}, "pipeline.undo": {"seen": "s"}, "pipeline.redo": {"seen": "s"},
-        "pipeline.insert": {"step": fold, "name": "FoldConstant", "seen": "s"},
+        "pipeline.insert": {"step": fold, "name": "FoldConstant", "values": {}, "seen": "s"},
+        "pipeline.verify": {"step": fold}, "pipeline.pass_form": {"step": fold, "name": "FuseOps"},
+        "pipeline.options": {"step": fold, "values": {"fold_qnn": True}, "seen": "s"},
         "tensors.list": {"step": "FoldConstant"}, "tensors.look": {"step": "FoldConstant", "number": 0, "index": [0]},
         "tensors.outputs": {"before": "Import", "after": "FuseOps"}, "select": {"classes": [1]},
         "set_attribute": {"layer": "relay", "step": "", "place": call, "number": 0, "name": "alpha", "text": "1"},
@@ -86,6 +88,7 @@ def of_the_schedule(screen: Workbench) -> dict[str, dict[str, Any]]:
 
 WITHOUT = frozenset({
     "bundle", "open", "kernels", "python", "pipeline.open", "changes.discard", "changes.read", "changes.restore",
-    "checks.start", "checks.state", "checks.cancel", "tensors.steps", "views.list",
+    "checks.start", "checks.state", "checks.cancel", "tensors.steps", "views.list", "run.profile", "exercise.open",
+    "exercise.hint", "exercise.submit",
 })  # fmt: skip
 """Commands that take no arguments."""

@@ -24,6 +24,7 @@ import reprlib
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from threading import RLock
 from typing import Any, Final
 
 from workbench.core.errors import WorkbenchError
@@ -92,6 +93,8 @@ class Dispatcher:
 
     def __init__(self, commands: Mapping[str, Callable[[dict[str, Any]], Answer]]) -> None:
         self._commands = dict(commands)
+        self._one_at_a_time = RLock()
+        """Cells may ask from threads of their own."""
 
     def handle(self, message: object) -> Reply | None:
         """The reply to a message, or None for junk.  An interrupt is refused to the page and kept in the reply."""
@@ -128,7 +131,8 @@ class Dispatcher:
                 expected=", ".join(sorted(self._commands)),
                 fix="reload the page: it may hold an older version of the screen",
             )
-        return command(request.args)
+        with self._one_at_a_time:
+            return command(request.args)
 
 
 def event(name: str, **args: Any) -> dict[str, Any]:
