@@ -271,12 +271,33 @@ def log_again(firings: Iterable[Firing]) -> None:
         log.extend(firings)
 
 
+_tried: ContextVar[list[Rule] | None] = ContextVar("workbench_tried_rules", default=None)
+
+
+@contextmanager
+def watching() -> Generator[list[Rule]]:
+    """Collect the rules that are tried inside the block, whether they fire or not; each once, in their order."""
+    tried: list[Rule] = []
+    token = _tried.set(tried)
+    try:
+        yield tried
+    finally:
+        _tried.reset(token)
+
+
+def trying(rules: Iterable[Rule]) -> None:
+    """Tell `watching` of rules that are about to be tried."""
+    tried = _tried.get()
+    if tried is not None:
+        tried.extend(rule for rule in rules if rule not in tried)
+
+
 def why_not(rule: Rule, node: Node, root: Node | None = None) -> Failure | None:
     """Why a rule does not fire at a node: the first clause that fails, with the value found; None if it would.
 
     `root` is the program around the node, for clauses about how often something is used.
     """
-    uses = _count_uses(root) if root is not None else None
+    uses = count_uses(root) if root is not None else None
     found = rule.match(node, (lambda used: uses.get(id(used), 1)) if uses is not None else None)
     if isinstance(found, Failure):
         return found
@@ -314,6 +335,7 @@ class Driver:
 
     def run(self, root: Node) -> Any:
         """The rewritten program; the same object if nothing fired.  Raises E-REWRITE-ENDLESS."""
+        trying(self.rules)
         for _ in range(self.rounds):
             before = self.firings
             root = self._round(root)
@@ -333,7 +355,7 @@ class Driver:
         )
 
     def _round(self, root: Node) -> Node:
-        uses = _count_uses(root, self.enters)
+        uses = count_uses(root, self.enters)
         done: dict[int, Node] = {}
         kept: list[Node] = []
         stack: list[tuple[Node, bool]] = [(root, False)]
@@ -392,7 +414,7 @@ class Driver:
             raise self._endless(node)
 
 
-def _count_uses(root: Node, enters: Callable[[Node], bool] = _anything) -> dict[int, int]:
+def count_uses(root: Node, enters: Callable[[Node], bool] = _anything) -> dict[int, int]:
     """How many times each node stands as a child of another (by identity)."""
     uses: dict[int, int] = {id(root): 1}
     for node in post_order(root):

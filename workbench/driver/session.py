@@ -50,6 +50,7 @@ from .text import texts_of
 from .trails import Provenance
 from .values import Value
 from .view import ProgramView, StepHandle
+from .why_not import WhyNot, why_not
 
 if TYPE_CHECKING:
     from .llvm_passes import LlvmPasses
@@ -355,6 +356,13 @@ class Session(Value):
         stops; "debug" opens the Python debugger inside the rule; a function is called with each stop.
         """
         return debug(self._required(self.labels[self._index(step)]), rule, node, action)
+
+    def why_not(self, step: str | int, node: Any) -> WhyNot:
+        """Why a graph pass left an operator as it is: its rules at that place, with the first clause that fails.
+
+        `node`: a call of an operator, of the program after any graph step.
+        """
+        return why_not(self, step, node)
 
     @property
     def branches(self) -> Any:

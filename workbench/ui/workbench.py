@@ -37,6 +37,7 @@ from workbench.ui.schedule import ScheduleCommands
 from workbench.ui.schedule_extras import NAMES as EXTRAS
 from workbench.ui.screen import Screen
 from workbench.ui.tensors import TensorCommands
+from workbench.ui.why_not import why_not_commands
 from workbench.views.layers import LayersModel
 from workbench.views.pipeline import SessionModel
 from workbench.views.snapshot import Snapshot, schedule_snapshot, snapshot_of
@@ -93,6 +94,7 @@ class Workbench(Screen):
             **self._places.table(),
             **TensorCommands(lambda: self.session, self._inputs_of_checks).table(),
             **remark_commands(lambda: self._model),
+            **why_not_commands(lambda: self._model),
             **{f"pipeline.{name}": command for name, command in self._steps.table().items()},
             **{f"schedule.{name}": self._scheduling(name) for name in _SCHEDULING},
             **{f"lens.{name}": self._through_lens(name) for name in _LENS},

@@ -1,6 +1,7 @@
 // What a graph's drawing is asked for: zoom, a search by attributes, neighbours, numbers on boxes, the graph after a step.
 import { meets, type Classes } from "./links";
 import type { GraphBox, GraphView } from "./types";
+import { callKey, type WhyNot } from "./why_not";
 import type { WorkbenchStore } from "./workbench";
 
 export type Fact = number | string | boolean;
@@ -23,6 +24,8 @@ export class GraphTools {
   /** The box under the pointer, and the one that was clicked last: layer and id. */
   over = "";
   chosen: { layer: string; step: string; id: string } | null = null;
+  /** Why a pass left an operator of the chosen box as it is, once asked. */
+  why: WhyNot | null = null;
   /** A layout is on its way: the drawing of before stays until it is here. */
   private drawn = new Map<string, GraphView>();
   private openDrawn = new Map<string, string[]>();
@@ -34,7 +37,7 @@ export class GraphTools {
   clear(): void {
     this.calls.clear();
     this.drawn.clear();
-    this.chosen = null;
+    this.chosen = this.why = null;
     const labels = new Set(this.steps());
     for (const [layer, step] of this.stepOf) if (!labels.has(step)) this.stepOf.delete(layer);
   }
@@ -80,6 +83,14 @@ export class GraphTools {
 
   callsIn(layer: string, id: string): CallView[] {
     return (this.calls.get(this.key(layer)) ?? []).filter((call) => call.place === id || call.place.startsWith(`${id}.`));
+  }
+
+  /** Ask why a pass left an operator as it is; no pass: put the answer away. */
+  async whyNot(call: CallView, pass: string): Promise<void> {
+    if (!pass || !this.chosen) return this.store.set(() => (this.why = null));
+    const { layer, step } = this.chosen;
+    const view = (await this.ask("why_not", { layer, step, place: call.place, number: call.number, pass }, "why not")).view as WhyNot;
+    this.store.set(() => (this.why = { ...view, call: callKey(call) }));
   }
 
   // --- zoom ---

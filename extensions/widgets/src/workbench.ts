@@ -252,6 +252,8 @@ export class WorkbenchStore extends BaseStore {
     await this.open();
   });
 
+  askWhyNot = (call: CallView, pass: string): Promise<void> => this.attempt(() => this.tools.whyNot(call, pass));
+
   /** Seconds of one run of the model that parts of it take, of kernels that were measured. */
   secondsOf(classes: Classes): number {
     let sum = 0;
