@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from dataclasses import replace as replace_field
 from functools import cached_property
 from pathlib import Path
@@ -29,6 +29,7 @@ from ..core.transform import Pass, PassInstrument
 from ..schedule.schedule import Schedule
 from ..target.target import Target
 from . import pipeline
+from .ablation import Ablation, ablation
 from .actions import actions_of
 from .as_python import to_python
 from .branches import Branches
@@ -65,9 +66,12 @@ class Session(Value):
     plan: CompilePlan
     deciders: tuple[PassInstrument, ...] = ()
     """Instruments of the context in which it was opened that decide which passes run; they make other steps."""
+    is_branch: bool = field(default=True, compare=False, repr=False)
+    """Whether it counts among the history's branches; what is only tried does not."""
 
     def __post_init__(self) -> None:
-        self.history.note(self.plan, self.actions)
+        if self.is_branch:
+            self.history.note(self.plan, self.actions)
 
     @property
     def target(self) -> Target:
@@ -405,6 +409,14 @@ class Session(Value):
         `native`: also compile, and run the native code.  `seconds` is the most wall time of one step.
         """
         return BackgroundCheck(self, inputs, tolerance, native, seconds)
+
+    @with_progress
+    def ablation(self, inputs: Mapping[str, Any] | None = None) -> Ablation:
+        """What each pass of the graph does: operators, kernels, bytes and time of the program without it.
+
+        Time is estimated by the cost model; with `inputs` every variant is compiled and also measured.
+        """
+        return ablation(self, inputs)
 
     # --- provenance ---
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from workbench.core.errors import WorkbenchError
 from workbench.driver.given_inputs import drawn_inputs
 from workbench.driver.history import identities
+from workbench.ui.ablation import ablation_commands
 from workbench.ui.branches import BranchCommands
 from workbench.ui.changes import Changes
 from workbench.ui.changes_store import ChangesStore
@@ -95,6 +96,7 @@ class Workbench(Screen):
             **TensorCommands(lambda: self.session, self._inputs_of_checks).table(),
             **remark_commands(lambda: self._model),
             **why_not_commands(lambda: self._model),
+            **ablation_commands(lambda: self.session, self._inputs_of_checks),
             **{f"pipeline.{name}": command for name, command in self._steps.table().items()},
             **{f"schedule.{name}": self._scheduling(name) for name in _SCHEDULING},
             **{f"lens.{name}": self._through_lens(name) for name in _LENS},

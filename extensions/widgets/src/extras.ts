@@ -1,4 +1,5 @@
 // What opens below the panes beside Python, checks and problems: each a tab with a store of its own.
+import { AblationPane, AblationStore } from "./ablation";
 import { html } from "./parts";
 import { Trail, goTo, placeText } from "./place";
 import { BranchesPane, SharePane, ShareStore, ViewsPane } from "./share";
@@ -7,7 +8,7 @@ import { TensorStore, type TensorRow } from "./tensors";
 import type { Host } from "./types";
 import type { WorkbenchStore } from "./workbench";
 
-export type ExtraName = "values" | "branches" | "views" | "share";
+export type ExtraName = "values" | "ablation" | "branches" | "views" | "share";
 
 interface Tab { name: ExtraName; title: string; help: string; shown: (store: WorkbenchStore) => boolean; pane: (store: WorkbenchStore) => unknown }
 
@@ -16,6 +17,10 @@ export const TABS: Tab[] = [
     name: "values", title: "Values", help: "Run it: outputs of two steps compared, tensors looked into, errors on the graph",
     shown: (store) => store.layer("relay") !== undefined,
     pane: (store) => html`<${TensorsPane} store=${store.extras.tensors} select=${(row: TensorRow) => void store.select(new Set(row.classes), store.focused)} />`,
+  },
+  {
+    name: "ablation", title: "Ablation", help: "What each pass does: the program without it", shown: (store) => store.layer("relay") !== undefined,
+    pane: (store) => html`<${AblationPane} store=${store.extras.ablation} />`,
   },
   {
     name: "branches", title: "Branches", help: "Two branches of the pipeline as wholes: kernels, bytes, time, outputs", shown: (store) => store.layer("relay") !== undefined,
@@ -33,12 +38,14 @@ export const TABS: Tab[] = [
 
 export class Extras {
   readonly tensors: TensorStore;
+  readonly ablation: AblationStore;
   readonly share: ShareStore;
   readonly trail: Trail;
 
   constructor(host: Host, store: WorkbenchStore) {
     const redraw = () => store.set(() => {});
     this.tensors = new TensorStore(host, redraw);
+    this.ablation = new AblationStore(host);
     this.share = new ShareStore(host, () => placeText(store), (place) => goTo(store, place));
     this.trail = new Trail(store);
   }
