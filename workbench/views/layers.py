@@ -18,6 +18,7 @@ from .eager import runs_graph_passes
 from .formulas import FormulasView, formulas_of
 from .graph import graph_view
 from .graph_calls import CallsView, call_at, calls_of, changed_calls, with_attribute
+from .graph_tree import TreeView, graph_tree
 from .graph_view import GraphView
 from .links import LinkView, link_table, runs
 from .places import PlacesView, PlaceView, place_of, places_of
@@ -203,6 +204,12 @@ class LayersModel:
         """The calls of the same graph."""
         label = step or self._graph_step(layer)
         return CallsView(layer, step, tuple(calls_of(self._relay_step(label).stage.module["main"])))
+
+    def tree(self, layer: str, step: str = "") -> TreeView:
+        """The same graph in words."""
+        label = step or self._graph_step(layer)
+        classes = self.session.provenance.links.of_graph(label) if self._lowered() else {}
+        return graph_tree(self._relay_step(label), classes)
 
     def with_attribute(
         self, layer: str, step: str, place: str, number: int, name: str, text: str

@@ -1,6 +1,7 @@
 // What a graph's drawing is asked for: zoom, a search by attributes, neighbours, numbers on boxes, the graph after a step.
 import { meets, type Classes } from "./links";
 import type { GraphBox, GraphView } from "./types";
+import type { Spoken, TreeItem } from "./graph_tree";
 import { callKey, type WhyNot } from "./why_not";
 import type { WorkbenchStore } from "./workbench";
 
@@ -26,6 +27,9 @@ export class GraphTools {
   chosen: { layer: string; step: string; id: string } | null = null;
   /** Why a pass left an operator of the chosen box as it is, once asked. */
   why: WhyNot | null = null;
+  /** What a step changed, in words: of the last one that was asked for. */
+  spoken: Spoken | null = null;
+  private trees = new Map<string, TreeItem[]>();
   /** A layout is on its way: the drawing of before stays until it is here. */
   private drawn = new Map<string, GraphView>();
   private openDrawn = new Map<string, string[]>();
@@ -37,7 +41,8 @@ export class GraphTools {
   clear(): void {
     this.calls.clear();
     this.drawn.clear();
-    this.chosen = this.why = null;
+    this.trees.clear();
+    this.chosen = this.why = this.spoken = null;
     const labels = new Set(this.steps());
     for (const [layer, step] of this.stepOf) if (!labels.has(step)) this.stepOf.delete(layer);
   }
@@ -91,6 +96,27 @@ export class GraphTools {
     const { layer, step } = this.chosen;
     const view = (await this.ask("why_not", { layer, step, place: call.place, number: call.number, pass }, "why not")).view as WhyNot;
     this.store.set(() => (this.why = { ...view, call: callKey(call) }));
+  }
+
+  // --- in words ---
+
+  /** The graph in words, once it is here. */
+  tree(layer: string): TreeItem[] | undefined {
+    return this.trees.get(this.key(layer));
+  }
+
+  async loadTree(layer: string): Promise<void> {
+    const [key, step] = [this.key(layer), this.step(layer)];
+    if (this.trees.has(key)) return;
+    const view = (await this.ask("tree", { layer, step }, `tree ${layer}`)).view as { items: TreeItem[] };
+    this.store.set(() => this.trees.set(key, view.items));
+    await this.load(layer);
+  }
+
+  async speak(step: string): Promise<void> {
+    if (this.spoken?.step === step) return;
+    const view = (await this.ask("spoken", { step }, "spoken")).view as Spoken;
+    this.store.set(() => (this.spoken = view));
   }
 
   // --- zoom ---

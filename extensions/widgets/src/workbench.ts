@@ -22,10 +22,10 @@ const NATIVE = ["tir", "llvm", "asm"]; // layers of code that runs
 export const OF_THE_MODEL = ["onnx", ...GRAPHS];
 
 /**
- * How a pane shows its layer: drawn, as formulas, as text, what the selected step changed, the schedule's editor and tile lens,
+ * How a pane shows its layer: drawn, as a tree of words, as formulas, as text, what the selected step changed, the schedule's editor and tile lens,
  * LLVM's own passes, beside another branch.
  */
-export type Mode = "graph" | "cards" | "text" | "changes" | "editor" | "lens" | "passes" | "compare";
+export type Mode = "graph" | "tree" | "cards" | "text" | "changes" | "editor" | "lens" | "passes" | "compare";
 export interface Shown {
   lines: Lines; language: string; call: string; hidden: number[]; visible: number[] | null; trips: Float64Array; most: number; hottest: number;
 }
@@ -174,6 +174,7 @@ export class WorkbenchStore extends BaseStore {
   /** Fetch what the panes show; graphs first, since they are there already. */
   load(): void {
     for (const shown of this.panes) if (shown.mode === "graph") void this.loadGraph(shown.layer);
+    for (const shown of this.panes) if (shown.mode === "tree") void this.attempt(() => this.tools.loadTree(shown.layer));
     void this.loadKernels().then(() => {
       for (const shown of this.panes) if (shown.mode === "graph") void this.loadGraph(shown.layer);
       for (const shown of this.panes) if (shown.mode === "text") void this.loadText(shown.layer);
@@ -251,6 +252,8 @@ export class WorkbenchStore extends BaseStore {
     await this.connection.request("set_attribute", args, "change").finally(() => this.set(() => (this.changing = false)));
     await this.open();
   });
+
+  speak = (step: string): Promise<void> => this.attempt(() => this.tools.speak(step));
 
   askWhyNot = (call: CallView, pass: string): Promise<void> => this.attempt(() => this.tools.whyNot(call, pass));
 
@@ -622,7 +625,7 @@ function pane(layer: string, mode: Mode): Pane {
 
 /** How a layer can be shown, the usual way first. */
 export function modes(layer: string): Mode[] {
-  if (GRAPHS.includes(layer)) return ["graph", "text", "changes", "compare"];
+  if (GRAPHS.includes(layer)) return ["graph", "tree", "text", "changes", "compare"];
   if (layer === "schedule") return ["text", "editor", "lens", "changes", "compare"];
   if (layer === "te") return ["cards", "text", "changes", "compare"];
   if (layer === "llvm") return ["text", "passes", "changes", "compare"];
