@@ -142,6 +142,13 @@ def llvm_screen(passes: Any) -> Any:
     return PipelineStepper(LlvmPassesModel(passes))
 
 
+def screen_of(session: Any, schedule: Any, task: Any) -> Any:
+    """The screen on a schedule that is an answer to an exercise."""
+    from .ui.workbench import Workbench
+
+    return Workbench(session, schedule, task=task)
+
+
 def session_of(program: Any, target: Any = None) -> Any:
     """A schedule as a session, with its moves; a file, or what else `open` takes."""
     from .driver.open import open_session

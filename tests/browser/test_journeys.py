@@ -32,6 +32,12 @@ sch.reorder(i, j_0, inner, j_1)
 screen = sch.show()
 screen"""
 OPEN = f"import workbench as wb\nscreen = wb.open({str(NETWORK)!r}).show()\nscreen"
+EXERCISE = """\
+from workbench import teach
+task = teach.task("09_3", student="ada")
+sch = task.start()
+screen = task.show(sch)
+screen"""
 WRONG = f"""\
 import workbench as wb
 from benchmarks.pass_debugger import planted
@@ -41,6 +47,7 @@ screen"""
 NOTEBOOKS = {
     "visitor": (OPEN, "print('STATE', screen.session.schedule('fused_nn_conv2d_nn_bias_add_clip').code())"),
     "product": (PRODUCT, "print('STATE', sch.code())"),
+    "student": (EXERCISE, "print('STATE', task.check(sch).passed, sch.code(), open(task.submit(sch)).read())"),
     "engineer": (OPEN, "print('STATE', len(screen.session.branches))"),
     "debugger": (WRONG, "print('STATE', screen.selected, screen.selected_rewrite)"),
     "teacher": (OPEN, "print('STATE', screen.session.to_html('lecture.html'))"),
@@ -161,6 +168,32 @@ def test_journey_1_a_visitor_drags_a_tile_of_a_product_and_reads_the_new_time(vi
     expect(page.locator(".wb-last-call")).to_contain_text("sch.change(")
     assert f"factors=[None, {factor}]" in visitor.state(), "the cell's own schedule has it"
     visitor.end(6)
+
+
+def test_journey_2_a_student_takes_the_best_way_and_the_exercise_turns_green(visit: Callable[[str], Visitor]) -> None:
+    """A sum is to be vectorised: refused with two iterations, drawn; the way that is offered solves the exercise."""
+    visitor = visit("student")
+    page = visitor.page
+    solved = page.get_by_role("group", name="Exercise 09_3").get_by_role("status").first
+    expect(solved).to_contain_text("not solved yet", timeout=LONG)
+    named = page.locator(".wb-tree .wb-box-head")
+    visitor.click(named.filter(has=page.locator(".wb-iter", has_text=re.compile("^k$"))))
+    visitor.click(page.get_by_role("button", name="split", exact=True))
+    page.get_by_role("textbox", name="factors").fill("auto, 8")
+    visitor.press("Tab")
+    visitor.click(page.get_by_role("button", name="Apply", exact=True))
+    visitor.click(named.filter(has=page.locator(".wb-iter", has_text=re.compile("^k_1$"))))
+    visitor.click(page.get_by_role("button", name="What instead of vectorize?"))
+    expect(page.locator(".wb-w-picture .wb-w-one")).to_be_visible(timeout=LONG)
+    expect(page.locator(".wb-w-picture .wb-w-two")).to_be_visible()
+    words = page.get_by_role("group", name="Two iterations that collide")
+    expect(words).to_contain_text("writes B")
+    expect(words.locator(".wb-lit").first).to_be_visible()
+    visitor.click(page.locator(".wb-way").first.get_by_role("button", name="Use"))
+    expect(solved).to_have_text("✓ solved: 3 of 3 points", timeout=LONG)
+    said = visitor.state()
+    assert "True" in said and said.count("sch.rfactor(") == 2, "the cell's schedule and the answer's file hold the same"
+    visitor.end(8)
 
 
 def test_journey_3_an_engineer_takes_a_step_back_and_keeps_the_better_branch(visit: Callable[[str], Visitor]) -> None:

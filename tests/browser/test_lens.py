@@ -195,6 +195,14 @@ def test_in_the_one_screen_the_lens_shares_the_schedule_with_the_editor(harness:
     factor.press("Enter")
     expect(result(harness)).to_contain_text("GFLOP/s", timeout=20_000)
     harness.wait_until(lambda: "factors=[None, 16]" in schedule.code(), "the cell's schedule has the factor")
+    measure = page.locator(".wb-run")
+    for press in (lambda: None, measure.click):  # one figure, whichever of the two buttons was pressed
+        press()
+        expect(measure).to_be_enabled()
+        figure = result(harness).locator("strong").inner_text()
+        assert "GFLOP/s" in figure
+        expect(measure).to_have_attribute("title", figure)
+        expect(measure).to_contain_text(figure.split(",")[0])
     assert "factors=[None, 16]" in screen.session.schedule(schedule.func_working_on).code()
     harness.push()
     pane.get_by_role("button", name="Editor").click()

@@ -190,6 +190,7 @@ def test_passes_are_left_out_and_added(harness: Harness, stepper: Workbench) -> 
     page.get_by_role("listbox", name="Steps").get_by_role("option", name="InferType").click()
     page.get_by_role("button", name="Add a pass").click()
     page.get_by_role("combobox", name="Pass to add").select_option("FuseOps")
+    page.get_by_role("form", name="Arguments of FuseOps").get_by_role("button", name="Apply").click()
     expect(page.get_by_role("listbox", name="Steps").get_by_role("option", name="FuseOps")).to_have_count(1)
     assert stepper.session.labels[:3] == ("Import", "InferType", "FuseOps")
     expect(page.locator(".wb-last-call")).to_have_text("s = s.rerun(insert={'InferType': 'FuseOps'})")

@@ -7,6 +7,7 @@ import re
 from playwright.sync_api import Locator, expect
 
 from tests.browser.shown import Shown
+from workbench.driver.given_inputs import drawn_inputs
 
 LAYERS = ["ONNX", "TE", "Schedule", "TIR", "LLVM", "Assembly"]
 
@@ -43,6 +44,37 @@ def test_ux_39_a_layer_of_the_model_leads_to_its_code_after_all_passes(shown: Sh
     lit.filter(has_text="R.nn.conv2d").click()
     expect(shown.page.get_by_role("complementary", name="The selection")).to_contain_text("Conv#50 ('node_Conv_877')")
     expect(shown.rows("A").and_(shown.page.locator(".wb-lit")).first).to_contain_text("_conv_stem.weight")
+
+
+def test_ux_40_a_kernel_call_of_a_run_shows_its_part_of_the_model(shown: Shown) -> None:
+    """The slowest call of a run: its box in the graph, and its lines in the loops and the assembly."""
+    shown.layers("Fused", "TIR")
+    shown.button("Run", exact=True).click()
+    shown.button("Run it").click()
+    panel = shown.page.get_by_role("group", name="Run")
+    expect(panel.get_by_role("status")).to_contain_text("51 kernel calls", timeout=60_000)
+    panel.get_by_label("slowest first").check()
+    calls = panel.get_by_role("listbox", name="Kernel calls").get_by_role("option")
+    expect(calls).to_have_count(51)
+    times = [float(text.split()[0]) * {"ms": 1e3, "µs": 1}[text.split()[1]] for text in
+             calls.locator("span:nth-child(3)").all_inner_texts()]  # fmt: skip
+    assert times == sorted(times, reverse=True) and times[-1] > 0
+    slow = calls.first
+    kernel = slow.locator(".wb-name").inner_text()
+    slow.click()
+    expect(slow).to_have_attribute("aria-selected", "true")
+    expect(shown.pane("B").get_by_role("combobox", name="Kernel")).to_have_value(kernel)
+    lit = shown.rows("B").and_(shown.page.locator(".wb-lit"))
+    expect(lit.first).to_be_in_viewport(timeout=30_000)
+    expect(shown.pane("A").locator(".wb-box.wb-lit").first).to_be_visible()
+    for layer in LAYERS:
+        expect(shown.chip(layer).locator(".wb-lit-count")).to_be_visible(timeout=30_000)
+    profile = shown.session.profile(drawn_inputs(shown.session.history.step(shown.session.actions, 0).stage.module))
+    held = {call.classes for call in profile.calls if call.kernel == kernel}
+    assert tuple(sorted(shown.screen.selection)) in held
+    calls.nth(0).press("ArrowDown")
+    expect(calls.nth(1)).to_have_attribute("aria-selected", "true")
+    shown.button("Run", exact=True).click()
 
 
 def test_ux_41_a_line_says_which_moves_of_the_schedule_made_its_loops(shown: Shown) -> None:

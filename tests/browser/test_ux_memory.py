@@ -122,3 +122,24 @@ def test_ux_66_the_iterations_are_points_in_the_order_of_visits_with_dependences
     expect(plot.locator(".wb-it-arrow")).not_to_have_count(0)
     screen.page.get_by_role("combobox", name="Down").select_option("k")
     expect(screen.page.get_by_role("img", name=re.compile("^Iterations of C over .* and k"))).to_be_visible()
+
+
+def test_ux_106_the_elements_of_large_arrays_are_painted_on_canvases(browser: Browser) -> None:
+    """Three arrays of 65,536 elements: the page has canvases for them, and as few nodes as for small ones."""
+    schedule = Schedule(plain_matmul(256, 256, 256))
+    schedule.split(schedule.get_loops("C")[1], factors=[None, 64])
+    with one_screen(browser, schedule) as screen:
+        screen.in_mode("Lens")
+        expect(screen.page.get_by_role("slider", name="Visit")).to_be_visible(timeout=20_000)
+        canvases = screen.page.locator(".wb-lens canvas")
+        expect(canvases).to_have_count(3)
+        pixels = "one.getContext('2d').getImageData(0, 0, one.width, one.height).data.buffer"
+        painted = f"one => new Set(new Uint32Array({pixels})).size"
+        assert all(canvas.evaluate(painted) >= 2 for canvas in canvases.all()), "touched and untouched elements differ"
+        assert screen.page.locator(".wb-lens *").count() < 1_000
+        before = [canvas.evaluate("one => one.toDataURL()") for canvas in canvases.all()]
+        screen.page.get_by_role("slider", name="Visit").fill("9000000")
+        now = "[...document.querySelectorAll('.wb-lens canvas')]"
+        screen.page.wait_for_function(
+            f"before => {now}.some((one, at) => one.toDataURL() !== before[at])", arg=before
+        )

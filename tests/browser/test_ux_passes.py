@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from playwright.sync_api import expect
 
 from tests.browser.shown import Shown
+from tests.driver.bugs import broken
+from workbench import relay
+from workbench.core.module import IRModule
+from workbench.core.node import map_children
+from workbench.core.rewrite import RuleTable
+from workbench.core.transform import PASSES
+from workbench.relay.ir import expr as r
+from workbench.relay.patterns import any_, op
+from workbench.relay.transforms.rules import apply_rules
 
 
 def test_ux_22_the_steps_say_whether_they_changed_the_program(shown: Shown) -> None:
@@ -89,6 +99,78 @@ def test_ux_29_a_pass_is_left_out_and_another_put_in(shown: Shown) -> None:
     shown.back()
 
 
+def test_ux_31_the_options_of_a_pass_are_a_form(shown: Shown) -> None:
+    """Of a pass in the list, and of one that is put in; the Python does the same, undo takes it back."""
+    shown.changes("FuseOps")
+    kernels = len(shown.screen.session.kernels)
+    shown.button("Options").click()
+    form = shown.page.get_by_role("form", name="Arguments of FuseOps")
+    expect(form.get_by_label("fuse_opt_level")).to_have_value("-1")
+    form.get_by_label("fuse_opt_level").fill("0")
+    form.get_by_role("button", name="Apply").click()
+    told = "s = s.rerun(replace={'FuseOps': PASSES['FuseOps'](fuse_opt_level=0)})"
+    expect(shown.page.locator(".wb-last-call")).to_have_text(told)
+    assert len(shown.screen.session.kernels) > kernels, "nothing is fused any more"
+    shown.harness.push()
+    shown.button("Undo", exact=True).click()
+    shown.harness.push()
+    assert len(shown.screen.session.kernels) == kernels
+
+    shown.changes("SimplifyExpr")
+    shown.button("Add a pass").click()
+    shown.page.get_by_role("combobox", name="Pass to add").select_option("SimplifyFCTranspose")
+    form = shown.page.get_by_role("form", name="Arguments of SimplifyFCTranspose")
+    form.get_by_role("button", name="Apply").click()
+    expect(shown.pane("A").locator(".wb-problem")).to_contain_text("needs 'target_weight_name'")
+    expect(form).to_be_visible()
+    form.get_by_label("target_weight_name").fill("_fc.weight, other")
+    form.get_by_role("button", name="Apply").click()
+    expect(shown.step("SimplifyFCTranspose")).to_be_visible()
+    assert "SimplifyFCTranspose'](target_weight_name=['_fc.weight', 'other'])" in shown.screen.session.to_python()
+    shown.harness.push()
+    shown.step("InferType").click()
+    shown.button("Options").click()
+    expect(shown.pane("A").locator(".wb-pass-form")).to_contain_text("InferType has no options.")
+    shown.back()
+
+
+def test_ux_33_rules_that_undo_each_other_end_and_are_named(shown: Shown) -> None:
+    """A user's pass that would rewrite for ever: its step fails and names the rules; the steps before can be read."""
+    rules = RuleTable("circles")
+
+    @rules.rule("to-relu6", op("clip", any_("x")))
+    def to_relu6(m: Any) -> Any:
+        return relay.nn.leaky_relu(m["x"], 0.5)
+
+    @rules.rule("back-to-clip", op("nn.leaky_relu", any_("x")))
+    def back_to_clip(m: Any) -> Any:
+        return relay.clip(m["x"], 0.0, 6.0)
+
+    @relay.transform.function_pass(opt_level=0, name="Circles")
+    def Circles(function: Any, mod: Any, ctx: Any) -> Any:
+        return apply_rules(function, rules)
+
+    try:
+        shown.screen.session = shown.session.rerun(insert={"FoldScaleAxis": Circles})
+        shown.harness.push()
+        shown.focus("A")
+        shown.chip("Relay").click()
+        shown.turn("Changes")
+        shown.step("Circles").click()
+        problem = shown.pane("A").locator(".wb-problem")
+        expect(problem).to_contain_text("rules keep firing: ", timeout=30_000)
+        expect(problem).to_contain_text("back-to-clip")
+        expect(problem).to_contain_text("to-relu6")
+        expect(problem).to_contain_text("must make its result smaller, or not match its own result")
+        expect(shown.step("Circles")).to_contain_text("failed")
+        shown.step("FoldScaleAxis").click()
+        expect(shown.pane("A").locator(".wb-step-name")).to_have_text("FoldScaleAxis")
+        expect(shown.pane("A").locator(".wb-problem")).to_have_count(0)
+    finally:
+        PASSES.remove("Circles")
+        shown.back()
+
+
 def test_ux_34_steps_and_rewrites_are_walked_through_by_keys(shown: Shown) -> None:
     shown.changes("PackWeights")
     name = shown.pane("A").locator(".wb-step-name")
@@ -103,6 +185,52 @@ def test_ux_34_steps_and_rewrites_are_walked_through_by_keys(shown: Shown) -> No
     shown.page.get_by_role("listbox", name="Steps").focus()
     shown.page.keyboard.press("ArrowUp")
     expect(name).to_have_text("PackWeights")
+
+
+def test_ux_35_the_list_of_passes_is_searched(shown: Shown) -> None:
+    shown.changes("FuseOps")
+    steps = shown.page.get_by_role("listbox", name="Steps").get_by_role("option")
+    every = steps.count()
+    field = shown.page.get_by_role("searchbox", name="Filter the steps")
+    field.fill("foldc")
+    expect(steps).to_have_count(3)
+    for at in range(3):
+        expect(steps.nth(at)).to_contain_text("FoldConstant")
+    expect(shown.page.get_by_role("navigation", name="Outline").get_by_role("status")).to_have_text(f"3 of {every}")
+    steps.nth(1).click()
+    expect(shown.pane("A").locator(".wb-step-name")).to_have_text("FoldConstant#2")
+    field.fill("no such pass")
+    expect(steps).to_have_count(0)
+    field.press("Escape")
+    expect(field).to_have_value("")
+    expect(steps).to_have_count(every)
+
+
+def test_ux_36_the_verifier_speaks_of_every_step(shown: Shown) -> None:
+    """A pass that loses a binding: the step says so and shows what is wrong, the steps around it are well-formed."""
+    shown.changes("FuseOps")
+    expect(shown.pane("A").locator(".wb-step-head")).to_contain_text("✓ well-formed")
+
+    def unbound(before: IRModule, after: IRModule) -> IRModule:
+        def change(node: Any) -> Any:
+            return r.Var("nowhere", node.type_annotation) if isinstance(node, r.Var) else map_children(node, change)
+
+        main: Any = after["main"]
+        return after.with_functions({"main": main.replace(body=change(main.body))})
+
+    shown.screen.session = shown.session.rerun(insert={"PackWeights": broken("DeadCodeElimination", unbound)})
+    try:
+        shown.harness.push()
+        shown.button("Verify", exact=True).click()
+        bad = shown.step("BrokenDeadCodeElimination")
+        expect(bad).to_contain_text("ill-formed", timeout=30_000)
+        expect(shown.step("PackWeights")).to_contain_text("well-formed")
+        expect(shown.step("PackWeights")).not_to_contain_text("ill-formed")
+        bad.click()
+        expect(shown.pane("A").locator(".wb-ill")).to_contain_text("%nowhere")
+        expect(shown.pane("A").locator(".wb-ill")).to_contain_text("check 'in-scope'")
+    finally:
+        shown.back()
 
 
 def test_ux_28_what_a_step_changed_is_outlined_in_the_graph(shown: Shown) -> None:

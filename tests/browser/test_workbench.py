@@ -322,6 +322,35 @@ def test_from_the_hottest_line_up_to_the_move_that_is_taken_back(harness: Harnes
     expect(page.locator(".wb-last-call")).to_contain_text("sch.leave_out(")
 
 
+def test_the_python_of_the_strip_makes_what_is_shown(harness: Harness) -> None:
+    """After moves, undo, a move taken back and a branch: run elsewhere, it leads to the same program."""
+    screen = Workbench(wb.open(wb.schedule.Schedule(plain_matmul(64, 64, 64))))
+    harness.show(screen)
+
+    def ask(op: str, **args: Any) -> None:
+        assert screen.ask(op, kernel="main", **args).content["ok"]
+
+    def move(primitive: str, selection: str, **arguments: Any) -> None:
+        ask("schedule.apply", primitive=primitive, selection=selection, arguments=arguments)
+
+    move("parallel", "l:C:0")
+    move("unroll", "l:C:2")
+    ask("schedule.undo")
+    move("vectorize", "l:C:1")
+    ask("take_back", number=1, code=screen.session.schedule("main").moves.done[0].code)
+    harness.push()
+    harness.page.get_by_role("button", name="Python", exact=True).click()
+    shown = harness.page.get_by_label("The Python that does the same")
+    expect(shown).to_contain_text("s = s.edit(schedule={'main': sch})")
+    expect(shown).not_to_contain_text("parallel")
+    names: dict[str, Any] = {"program": plain_matmul(64, 64, 64)}
+    exec(shown.inner_text(), names)
+    assert names["s"].tir["main"].script() == screen.session.tir["main"].script()
+    ask("branch", number=0)
+    harness.push()
+    expect(shown).not_to_contain_text("vectorize")
+
+
 def test_boxes_say_their_part_of_the_arithmetic(harness: Harness) -> None:
     opened(harness)
     page = harness.page

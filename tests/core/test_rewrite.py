@@ -139,6 +139,16 @@ def test_endless_rules_are_stopped() -> None:
     assert caught.value.code == "E-REWRITE-ENDLESS"
 
 
+def test_rules_that_undo_each_other_at_one_node_are_stopped_long_before_the_limit() -> None:
+    """A million firings took 46 s, in which a screen waited."""
+    table = RuleTable("circle")
+    table.rule("there", op("exp", any_("x")))(lambda m: relay.log(m["x"]))
+    table.rule("back", op("log", any_("x")))(lambda m: relay.exp(m["x"]))
+    with pytest.raises(WorkbenchError, match=r"rules keep firing: (there, back|back, there)") as caught:
+        apply_rules(relay.exp(x_of(2)), table)
+    assert caught.value.found == "10,001 firings" and limits.rewrites == 1_000_000
+
+
 def test_a_rule_that_changes_the_type_is_caught() -> None:
     table = RuleTable("wrong")
     table.rule("wrong", op("exp", any_("x")))(lambda m: relay.reshape(m["x"], newshape=(-1,)))

@@ -27,6 +27,7 @@ def test_a_measurement_holds_time_rate_and_share() -> None:
     assert found.function == "main" and found.operations == 2 * 32**3 and found.threads == 1
     assert 0 < found.seconds < 1 and found.rate == found.operations / found.seconds
     assert found.share == found.rate / found.peak > 0
+    assert min(found.means) == found.seconds and len(found.means) == 5 and found.spread >= 0
     assert found.to_json()["share"] == found.share
     assert f"{found.share:.1%} of the peak of 1 thread" in str(found) and found._repr_html_()
 
@@ -53,7 +54,7 @@ def test_measuring_leaves_the_schedule_as_it_is() -> None:
 @pytest.mark.parametrize(("dtype", "unit"), [("int32", "Gop/s"), ("float16", "GFLOP/s")])
 def test_what_has_no_peak_has_no_share(dtype: str, unit: str) -> None:
     found = product(dtype=dtype).measure()
-    assert found.peak == 0 and found.share == 0 and str(found).endswith(unit)
+    assert found.peak == 0 and found.share == 0 and f" {unit}; slowest of 5: " in str(found)
 
 
 @pytest.mark.parametrize(
@@ -63,8 +64,13 @@ def test_what_has_no_peak_has_no_share(dtype: str, unit: str) -> None:
         (Measurement("f", 2e-6, 4_000, "float32", 2, 8e9), f"2 µs, 2 GFLOP/s: {QUARTER} of 2 threads (8 GFLOP/s)"),
         (Measurement("f", 2e-3, 4_000_000, "float32", 1, 0.0), "2 ms, 2 GFLOP/s"),
         (Measurement("f", 2e-3, 0, "", 1, 0.0), "2 ms"),
+        (Measurement("f", 2e-3, 4_000_000, "float32", 1, 0.0, (2e-3,)), "2 ms, 2 GFLOP/s"),
+        (
+            Measurement("f", 2e-3, 4_000_000, "float32", 1, 0.0, (2.5e-3, 2e-3, 2.1e-3)),
+            "2 ms, 2 GFLOP/s; slowest of 3: +25%",
+        ),
     ],
-    ids=["one thread", "two threads", "no peak", "no operations"],
+    ids=["one thread", "two threads", "no peak", "no operations", "one mean", "means"],
 )
 def test_its_text(made: Measurement, text: str) -> None:
     assert str(made) == text

@@ -53,8 +53,8 @@ def test_answers_come_back_as_they_were_given(screen: Workbench, recording: Reco
     asked = [json.loads(key) for key in played["replies"]]
     assert {op for op, _ in asked} == {
         "open", "kernels", "graph", "pane", "links", "pipeline.open", "pipeline.step", "pipeline.rewrite",
-        "schedule.open", "schedule.reasons", "checks.state", "formulas", "calls", "words", "tree",
-            "spoken",
+        "schedule.open", "schedule.reasons", "checks.state", "formulas", "calls", "words", "python",
+        "pipeline.verify", "tree", "spoken",
     }  # fmt: skip
     chosen = random.Random(3).sample([one for one in asked if one[0] in ("pane", "links", "graph")], 12)
     for op, args in chosen:

@@ -25,7 +25,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from . import breakpoints, origin, reliance
 from .code_names import Keyed, is_own
@@ -317,6 +317,10 @@ def _nothing(new: Node, old: Node) -> None:
     return None
 
 
+_AT_ONE: Final = 10_000
+"""Firings at one node: rules that undo each other come to this within a second, others not to a hundredth of it."""
+
+
 @dataclass
 class Driver:
     """Applies rules bottom-up to a fixed point.
@@ -384,7 +388,7 @@ class Driver:
 
     def _settle(self, node: Node, uses: dict[int, int], kept: list[Node]) -> Node:
         """Apply rules at one node until none fires."""
-        changed = True
+        changed, most = True, self.firings + _AT_ONE
         while changed:
             changed = False
             for rule in self.rules:
@@ -399,18 +403,18 @@ class Driver:
                 origin.derived(new, *dict.fromkeys([node, *found.matched]))
                 origin.joined(new, node)
                 fired(rule, node, new, started, found.bound, found.matched)
-                self._count(rule, new)
+                self._count(rule, new, most)
                 kept.append(new)
                 uses.setdefault(id(new), uses.get(id(node), 1))
                 node, changed = new, True
                 break
         return node
 
-    def _count(self, rule: Rule, node: Node) -> None:
+    def _count(self, rule: Rule, node: Node, most: int) -> None:
         self.firings += 1
         self._last = [*self._last[-11:], rule]
         check_time(f"rule {rule.name}")
-        if self.firings > limits.rewrites:
+        if self.firings > min(most, limits.rewrites):
             raise self._endless(node)
 
 

@@ -46,6 +46,7 @@ from .progress import with_progress
 from .provenance import became, origins
 from .rebase import RebaseError
 from .reloading import of_now
+from .run_profile import RunProfile, profile_run
 from .saving import save
 from .text import texts_of
 from .trails import Provenance
@@ -382,6 +383,10 @@ class Session(Value):
     def run(self, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
         """Run the native code on arrays by input name; outputs by name."""
         return self.build().run(by_name(inputs, "run(inputs)", "E-RUN-INPUT", '{"x": array, ...}'))
+
+    def profile(self, inputs: Mapping[str, Any]) -> RunProfile:
+        """Run the native code on arrays by input name, and time each kernel call; `classes` of a call are its links."""
+        return profile_run(self, by_name(inputs, "profile(inputs)", "E-RUN-INPUT", '{"x": array, ...}'))
 
     @with_progress
     def check_numerics(

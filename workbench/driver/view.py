@@ -15,6 +15,7 @@ from .difference import Difference, step_difference
 from .history import Step
 from .text import function_text, script
 from .values import Value
+from .verified import Verified, verified
 
 if TYPE_CHECKING:
     from .session import Session
@@ -145,6 +146,10 @@ class StepHandle(Value):
     def script(self) -> str:
         """The program after the step; where it has an error, the one before what stopped."""
         return script(self.after)
+
+    def verify(self) -> Verified:
+        """What the verifier of graphs or of loop programs says of the program after the step."""
+        return verified(self.step)
 
     def diff(self) -> Difference:
         """What the step changed, by what it did: changes alike are one kind, of which the first is written out."""

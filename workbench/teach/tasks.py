@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from .._lazy import screen_of, session_of
 from ..core.errors import WorkbenchError
 from ..core.whole_file import write_whole
 from ..schedule.schedule import Schedule
@@ -156,6 +157,20 @@ class Task:
         """A schedule of the program to try things out on; for other kinds of exercises the program itself."""
         program = self.program
         return Schedule(program) if self.exercise.answer == "schedule" and isinstance(program, t.PrimFunc) else program
+
+    def show(self, schedule: Schedule | None = None) -> Any:
+        """The screen on a schedule of the exercise (by default a new one), with the checks beside it.
+
+        What is done there, `screen.schedule` has; *Submit* writes the same file as `submit`.  Raises
+        E-TEACH-SCREEN where the answer is no schedule, or without the notebook's packages.
+        """
+        if self.exercise.answer != "schedule":
+            raise WorkbenchError(
+                "E-TEACH-SCREEN", f"the answer to {self.exercise.id} is no schedule", found=self.exercise.answer,
+                expected="a schedule", fix=f"write it in a cell: {self.exercise.signature()} ...",
+            )  # fmt: skip
+        given = self.start() if schedule is None else schedule
+        return screen_of(session_of(given), given, self)
 
     def check(self, answer: Any) -> Report:
         """Check an answer; the report shows as a card."""

@@ -40,25 +40,28 @@ class BranchCommands:
 
     def _branch(self, args: dict[str, Any]) -> Answer:
         number = argument(args, "number", int)
-        session = self._numbered(number).session
+        session = self.numbered(number).session
         self._go(session, f"s = s.branches[{number}]")
         return Answer("")
 
     def _compare(self, args: dict[str, Any]) -> Answer:
         """A layer of the branch `number` beside that of the session shown."""
-        other = self._numbered(argument(args, "number", int))
+        other = self.numbered(argument(args, "number", int))
         layer, kernel = argument(args, "layer", str), argument(args, "kernel", str, "")
         return Answer("", compared(other, self._shown(), layer, kernel))
 
     def _beside(self, args: dict[str, Any]) -> Answer:
         """Further lines of a layer of the branch `number`."""
-        other = self._numbered(argument(args, "number", int))
+        other = self.numbered(argument(args, "number", int))
         start, count = argument(args, "start", int), argument(args, "count", int)
         if start < 0 or not 0 < count <= 2_000:
             raise WorkbenchError("E-UI-ARGUMENT", "lines out of reach", found=f"start={start}, count={count}")
         return Answer("", other.lines(argument(args, "layer", str), argument(args, "kernel", str, ""), start, count))
 
-    def _numbered(self, number: int) -> LayersModel:
+    def numbered(self, number: int) -> LayersModel:
+        """The branch of that number.  Raises `WorkbenchError` if there is none."""
+        if number < 0:
+            raise WorkbenchError("E-UI-ARGUMENT", "there is no such branch", found=str(number), expected="0 or more")
         session = self._shown().session.branches[number]
         if self._other is None or self._other.session.plan != session.plan:
             self._other = LayersModel(session)

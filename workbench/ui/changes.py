@@ -22,9 +22,11 @@ from workbench.ui.changes_store import ChangesStore, Saved
 from workbench.ui.protocol import Answer
 
 Command = Callable[[dict[str, Any]], Answer]
-PIPELINE: Final = ("pipeline.edit", "pipeline.without", "pipeline.insert", "pipeline.undo", "pipeline.redo")
+PIPELINE: Final = ("pipeline.edit", "pipeline.without", "pipeline.insert", "pipeline.options", "pipeline.undo",
+                   "pipeline.redo")  # fmt: skip
 SCHEDULE: Final = ("schedule.apply", "schedule.accept", "schedule.force", "schedule.undo", "schedule.redo",
-                   "schedule.switch", "lens.release", "take_back")  # fmt: skip
+                   "schedule.switch", "schedule.drop", "schedule.go", "schedule.replay", "lens.release",
+                   "take_back")  # fmt: skip
 RECORDED: Final = frozenset({*PIPELINE, *SCHEDULE, "branch", "set_attribute"})
 _KERNEL: Final = uuid4().hex
 """This process: what its screens hold is not lost."""

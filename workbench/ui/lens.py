@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from workbench.analysis.cache import simulate_cache
 from workbench.core.errors import WorkbenchError
-from workbench.driver.measure import measure
+from workbench.driver.measure import Measurement, measure
 from workbench.schedule.schedule import Schedule
 from workbench.ui.lens_extras import lens_extras
 from workbench.ui.protocol import Answer, argument
@@ -23,38 +23,30 @@ from workbench.views.lens import MeasuredView, lens_of
 
 _ACCESSES_LIMIT: Final = 1_200_000
 """Accesses that are simulated one by one while a person waits."""
-_PATIENCE: Final = 0.3
+PATIENCE: Final = 0.3
 """Seconds that measuring may take, if one run does not take longer."""
 
 
 class LensCommands:
     """The commands of a lens on one schedule; `moved` is called when a cell has moved the schedule."""
 
-    def __init__(self, schedule: Schedule, moved: Callable[[], None]) -> None:
+    def __init__(
+        self, schedule: Schedule, moved: Callable[[], None], timed: Callable[[], Measurement] | None = None
+    ) -> None:
+        """`timed` measures what is compiled of the schedule; without, the schedule's function is measured alone."""
         self.schedule = schedule
-        self._tell = moved
+        self._tell, self._timed = moved, timed or (lambda: measure(schedule, patience=PATIENCE))
         self._block = ""
         self._told = False
         """Whether the pages know that they are behind; the next one that looks resets it."""
-        self._released: tuple[int, list[Any], list[Any]] | None = None
-        """The step that was changed last, its factors before and after."""
+        self.call = ""
+        """The Python that does what was released last."""
         schedule.watch(self._moved)
 
     def table(self) -> dict[str, Callable[[dict[str, Any]], Answer]]:
         """The commands by name."""
         own = {"open": self._open, "release": self._release, "exact": self._exact}
         return {**lens_extras(lambda: self.schedule), **own}
-
-    @property
-    def call(self) -> str:
-        """The Python that does what was released last."""
-        return "" if self._released is None else f"sch.change({self._released[0]}, factors={self._released[2]})"
-
-    def take_back(self) -> None:
-        """Give the split that was released last the factors that it had."""
-        if self._released is not None:
-            step, before, _ = self._released
-            self.schedule.change(step, factors=before)
 
     def _moved(self) -> None:
         if not self._told:
@@ -83,22 +75,20 @@ class LensCommands:
                 fix="look at the new state, which is drawn now, and drag again",
                 kept="the schedule is unchanged",
             )
-        steps = self.schedule.trace.steps
-        before = dict(steps[step - 1].arguments).get("factors", ()) if 0 < step <= len(steps) else ()
         self._told = True  # the answer shows what moves now
         try:
             self.schedule.change(step, factors=factors)
-            self._released = step, list(before), factors
+            self.call = f"sch.change({step}, factors={factors})"
         finally:
             self._told = False
         return self._show(self._block)
 
     def _exact(self, args: dict[str, Any]) -> Answer:
         """The time on this machine, and the misses of the caches, counted one by one."""
-        milliseconds, said, why_not = None, "", ""
+        milliseconds, said, why_not, rate, share = None, "", "", 0.0, 0.0
         try:
-            found = measure(self.schedule, patience=_PATIENCE)
-            milliseconds, said = found.seconds * 1e3, str(found)
+            found = self._timed()
+            milliseconds, said, rate, share = found.seconds * 1e3, str(found), found.rate, found.share
         except WorkbenchError as error:
             why_not = error.message
         accesses, misses, why_no_misses = 0, (), ""
@@ -108,7 +98,8 @@ class LensCommands:
         except WorkbenchError as error:
             why_no_misses = error.message
         state = self.schedule.fingerprint()
-        return Answer(state, MeasuredView(state, milliseconds, said, why_not, accesses, misses, why_no_misses))
+        shown = MeasuredView(state, milliseconds, said, why_not, accesses, misses, why_no_misses, rate, share)
+        return Answer(state, shown)
 
     def _target(self) -> Any:
         return self.schedule.func.attrs.get("target")

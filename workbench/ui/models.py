@@ -13,11 +13,13 @@ reason, never anything else; a screen shows it and stays where it was.
 
 from __future__ import annotations
 
-from typing import Literal, Protocol, runtime_checkable
+from collections.abc import Mapping
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from workbench.views.schema import (
     Chunk,
     PipelineView,
+    PrimitiveView,
     RewriteView,
     SourceView,
     StepView,
@@ -63,6 +65,16 @@ class EditableModel(PipelineModel, Protocol):
         """Without a pass or an edit."""
         ...
 
-    def inserted(self, step: str, name: str) -> tuple[EditableModel, str]:
-        """With a pass put in after a step."""
+    def inserted(
+        self, step: str, name: str, values: Mapping[str, Any] | None = None
+    ) -> tuple[EditableModel, str]:
+        """With a pass put in after a step; `values` are what the form of its options holds."""
+        ...
+
+    def pass_form(self, step: str, name: str = "") -> PrimitiveView:
+        """The form of the options of a step's pass, or of the pass `name`."""
+        ...
+
+    def with_options(self, step: str, values: Mapping[str, Any]) -> tuple[EditableModel, str]:
+        """With a step's pass under other options."""
         ...

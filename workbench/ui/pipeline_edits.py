@@ -36,6 +36,8 @@ class Edits:
             "edit": self._seen(self._edit),
             "without": self._seen(self._without),
             "insert": self._seen(self._insert),
+            "pass_form": self._pass_form,
+            "options": self._seen(self._options),
             "undo": self._seen(self._undo),
             "redo": self._seen(self._redo),
         }
@@ -95,7 +97,16 @@ class Edits:
         return self._made(self._model().without(argument(args, "step", str)))
 
     def _insert(self, args: dict[str, Any]) -> Answer:
-        return self._made(self._model().inserted(argument(args, "step", str), argument(args, "name", str)))
+        step, name = argument(args, "step", str), argument(args, "name", str)
+        return self._made(self._model().inserted(step, name, argument(args, "values", dict, {})))
+
+    def _pass_form(self, args: dict[str, Any]) -> Answer:
+        """The fields of a pass's options: of the step's own, or of the pass `name`."""
+        return Answer("", self._model().pass_form(argument(args, "step", str), argument(args, "name", str, "")))
+
+    def _options(self, args: dict[str, Any]) -> Answer:
+        """The step's pass again, under what its form holds."""
+        return self._made(self._model().with_options(argument(args, "step", str), argument(args, "values", dict)))
 
     def _made(self, made: tuple[PipelineModel, str]) -> Answer:
         return Answer("", {"step": self.go(*made)})

@@ -1,4 +1,4 @@
-"""Commands to read a layer's text: its words and folds, where a text occurs, the whole of it to be copied."""
+"""Commands to read: a layer's words and folds, where a text occurs, the whole of it, the Python of the session."""
 
 from __future__ import annotations
 
@@ -26,7 +26,11 @@ class ReadingCommands:
 
     def table(self) -> dict[str, Callable[[dict[str, Any]], Answer]]:
         """The commands by name."""
-        return {"words": self._words, "find": self._find, "whole": self._whole}
+        return {"words": self._words, "find": self._find, "whole": self._whole, "python": self._python}
+
+    def _python(self, args: dict[str, Any]) -> Answer:
+        """The Python that makes the session shown, from what was opened."""
+        return Answer("", {"text": self._shown().session.to_python()})
 
     def _words(self, args: dict[str, Any]) -> Answer:
         return Answer("", self._shown().words(argument(args, "layer", str), argument(args, "kernel", str, "")))

@@ -160,6 +160,7 @@ def _asked(ask: _Recorder) -> Iterator[str]:
     yield "texts of the graph"
     yield from _kernels(ask, kernels[:1], layers, "the first kernel")
     steps = (ask.ask("pipeline.open") or {"steps": ()})["steps"]
+    ask.ask("python")
     if "relay" in layers:
         ask.ask("checks.state")
     for step in steps:
@@ -201,6 +202,7 @@ def _pane(ask: _Recorder, layer: str, kernel: str, aids: bool) -> None:
 def _step(ask: _Recorder, summary: dict[str, Any]) -> None:
     view = ask.ask("pipeline.step", step=summary["id"])
     ask.ask("spoken", step=summary["name"])
+    ask.ask("pipeline.verify", step=summary["id"])
     for side in ("before", "after"):
         if view is not None and view[side]["total"] > sum(len(chunk["lines"]) for chunk in view[side]["chunks"]):
             ask.text("pipeline.text", view[side]["total"], step=summary["id"], side=side)

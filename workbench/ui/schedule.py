@@ -14,6 +14,7 @@ from typing import Any
 
 from workbench.core.errors import WorkbenchError
 from workbench.schedule.schedule import Schedule
+from workbench.target.target import Target
 from workbench.ui.kept import Kept
 from workbench.ui.protocol import Answer, argument
 from workbench.ui.schedule_extras import ScheduleExtras
@@ -25,11 +26,14 @@ from workbench.views.snapshot import schedule_snapshot
 class ScheduleCommands:
     """The commands of an editor on one schedule; `moved` is called when the schedule is in another state."""
 
-    def __init__(self, schedule: Schedule, moved: Callable[[], None]) -> None:
+    def __init__(
+        self, schedule: Schedule, moved: Callable[[], None], target: Callable[[], Target | None] = lambda: None
+    ) -> None:
+        """`target` gives what options are timed for; None is this machine."""
         self._tell = moved
         self._told = False
         """Whether the pages know that they are behind; the next one that looks resets it."""
-        self._extras = ScheduleExtras(lambda: self._model, self._do)
+        self._extras = ScheduleExtras(lambda: self._model, self._do, target)
         self.show(schedule)
 
     def show(self, schedule: Schedule) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from workbench.core.errors import WorkbenchError
 from workbench.schedule.schedule import Schedule
+from workbench.target.target import Target
 from workbench.ui.protocol import Answer, argument
 from workbench.views.editor_extras import (
     dropped,
@@ -28,9 +29,12 @@ class ScheduleExtras:
     """The commands; `do(args, command)` carries one out on the picture that the person saw."""
 
     def __init__(
-        self, model: Callable[[], EditorModel], do: Callable[[dict[str, Any], Callable[[], None]], Answer]
+        self,
+        model: Callable[[], EditorModel],
+        do: Callable[[dict[str, Any], Callable[[], None]], Answer],
+        target: Callable[[], Target | None],
     ) -> None:
-        self._model, self._do = model, do
+        self._model, self._do, self._target = model, do, target
         self._rates: dict[str, float] = {}
         """Operations a second by the fingerprint of what was measured."""
 
@@ -88,7 +92,7 @@ class ScheduleExtras:
         return self._tree()
 
     def _timed(self, schedule: Schedule) -> dict[str, Any]:
-        found = time_of(schedule)
+        found = time_of(schedule, self._target())
         if found["seconds"] is not None:
             self._rates[schedule.fingerprint()] = found["rate"]
         return found

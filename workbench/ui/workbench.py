@@ -17,16 +17,19 @@ from typing import TYPE_CHECKING, Any, Final
 from workbench.core.errors import WorkbenchError
 from workbench.driver.given_inputs import drawn_inputs
 from workbench.driver.history import identities
+from workbench.driver.measure import measure_kernel
+from workbench.driver.session import Session
 from workbench.ui.ablation import ablation_commands
 from workbench.ui.branches import BranchCommands
 from workbench.ui.changes import Changes
 from workbench.ui.changes_store import ChangesStore
 from workbench.ui.changes_subject import SessionSubject
 from workbench.ui.checks import ChecksCommands
+from workbench.ui.editors import Editors
+from workbench.ui.exercise import ExerciseCommands, GivenTask
 from workbench.ui.journal import Journal
 from workbench.ui.kept import Kept
 from workbench.ui.layers import LayerCommands
-from workbench.ui.lens import LensCommands
 from workbench.ui.lens_extras import NAMES as LENS_EXTRAS
 from workbench.ui.native import NativeCommands
 from workbench.ui.pipeline import PipelineCommands
@@ -34,17 +37,17 @@ from workbench.ui.places import PlaceCommands
 from workbench.ui.protocol import Answer, argument
 from workbench.ui.reading import ReadingCommands
 from workbench.ui.remarks import remark_commands
-from workbench.ui.schedule import ScheduleCommands
+from workbench.ui.runs import run_commands
 from workbench.ui.schedule_extras import NAMES as EXTRAS
 from workbench.ui.screen import Screen
 from workbench.ui.tensors import TensorCommands
+from workbench.ui.verifying import VerifyCommands
 from workbench.ui.why_not import why_not_commands
 from workbench.views.layers import LayersModel
 from workbench.views.pipeline import SessionModel
 from workbench.views.snapshot import Snapshot, schedule_snapshot, snapshot_of
 
 if TYPE_CHECKING:
-    from workbench.driver.session import Session
     from workbench.schedule.schedule import Schedule
 
 _SELECTED_LIMIT: Final = 10_000
@@ -57,7 +60,10 @@ _LENS: Final = ("open", "release", "exact", *LENS_EXTRAS)
 class Workbench(Screen):
     """A screen on a session, perhaps with one kernel's schedule, which a cell holds too, opened in its editor."""
 
-    def __init__(self, session: Session, schedule: Schedule | None = None, at: str = "") -> None:
+    def __init__(
+        self, session: Session, schedule: Schedule | None = None, at: str = "", task: GivenTask | None = None
+    ) -> None:
+        """`at`: the place to begin with.  `task`: the exercise that the schedule is an answer to."""
         self._steps = PipelineCommands(SessionModel(session), self._announced)
         self._model = LayersModel(session)
         self._looking = LayerCommands(lambda: self._model)
@@ -73,16 +79,13 @@ class Workbench(Screen):
         self._places = PlaceCommands(
             lambda: self.session, self._inputs_of_checks, lambda: self._journal.to_json(self.session)
         )
-        self._editors: dict[str, ScheduleCommands] = {}
-        self._lenses: dict[str, LensCommands] = {}
-        """Both of this session's kernels, by name."""
-        self._moved: set[str] = set()
-        """Kernels whose schedule a cell has moved since the session was last made to follow."""
         self._given = schedule.func_working_on if schedule is not None else ""
-        if schedule is not None:
-            self._editors[self._given] = ScheduleCommands(schedule, lambda: self._behind(self._given))
+        self._editors = Editors(
+            lambda: self._model.session, self._go, lambda: self.announce("changed"), schedule
+        )
+        self._exercise = ExerciseCommands(task, lambda: self.schedule)
         subject = SessionSubject(
-            lambda: self._model.session, lambda kernel: self._editor(kernel).schedule, self._steps, self._given
+            lambda: self._model.session, lambda kernel: self._editors.editor(kernel).schedule, self._steps, self._given
         )
         self._changes = Changes(subject, ChangesStore.of_user())
         commands = {
@@ -93,10 +96,13 @@ class Workbench(Screen):
             **NativeCommands(lambda: self._model.session).table(),
             **ReadingCommands(lambda: self._model).table(),
             **self._places.table(),
+            **self._exercise.table(),
             **TensorCommands(lambda: self.session, self._inputs_of_checks).table(),
             **remark_commands(lambda: self._model),
             **why_not_commands(lambda: self._model),
             **ablation_commands(lambda: self.session, self._inputs_of_checks),
+            **VerifyCommands(lambda: self._model.session).table(),
+            **run_commands(lambda: self.session, self._inputs_of_checks),
             **{f"pipeline.{name}": command for name, command in self._steps.table().items()},
             **{f"schedule.{name}": self._scheduling(name) for name in _SCHEDULING},
             **{f"lens.{name}": self._through_lens(name) for name in _LENS},
@@ -118,15 +124,16 @@ class Workbench(Screen):
     @property
     def session(self) -> Session:
         """The session shown, with all that was changed on the screen; assigning another one shows it in every view."""
-        self._follow()
+        self._editors.follow()
         return self._model.session
 
     @session.setter
     def session(self, session: Session) -> None:
-        self._editors.clear()
-        self._moved.clear()
+        known = SessionModel(_a_session(session))
+        known.view()  # what can fail comes before anything changes
+        self._editors.part()
         self._journal.restart(session)
-        self._go(session, "# another session, from a cell")
+        self._steps.edits.go(known, "# another session, from a cell")
         self._changes.begin()
         self._changes.start()
 
@@ -149,7 +156,7 @@ class Workbench(Screen):
             raise WorkbenchError(
                 "E-UI-ARGUMENT", "this screen was opened for a session", fix="screen.session.schedule(kernel)"
             )
-        return self._editor(self._given).schedule
+        return self._editors.editor(self._given).schedule
 
     @property
     def code(self) -> str:
@@ -178,39 +185,15 @@ class Workbench(Screen):
             session: Any = self._steps.model.session  # type: ignore[attr-defined]
             if session is not self._model.session:
                 self._model = LayersModel(session)
-                self._keep_editors(session)
+                self._editors.shown(session)
         self.announce(name, **args)
-
-    def _keep_editors(self, session: Session) -> None:
-        """Editors whose schedule is no longer the session's are made anew when they are looked at."""
-        for kernel in list(self._editors):
-            if kernel not in session.kernels:
-                del self._editors[kernel]
-            elif session.schedule(kernel).fingerprint() != self._editors[kernel].schedule.fingerprint():
-                if kernel != self._given:
-                    del self._editors[kernel]
-
-    def _behind(self, kernel: str) -> None:
-        self._moved.add(kernel)
-        self.announce("changed")
 
     def _following(self, command: Callable[[dict[str, Any]], Answer]) -> Callable[[dict[str, Any]], Answer]:
         def run(args: dict[str, Any]) -> Answer:
-            self._follow()
+            self._editors.follow()
             return command(args)
 
         return run
-
-    def _follow(self) -> None:
-        """Make the session of the schedules that cells have moved."""
-        for kernel in tuple(self._moved):
-            self._moved.discard(kernel)
-            self._take_over(kernel, self._editors[kernel].schedule)
-
-    def _take_over(self, kernel: str, schedule: Schedule, call: str = "") -> None:
-        made = self._model.session.edit(schedule={kernel: schedule.copy()})
-        last = schedule.moves.done[-1].code if schedule.moves.done else "sch.restart()"
-        self._go(made, call or last)
 
     # --- schedules ---
 
@@ -219,18 +202,8 @@ class Workbench(Screen):
 
         def run(args: dict[str, Any]) -> Answer:
             kernel = argument(args, "kernel", str)
-            commands = self._editor(kernel)
-            before = commands.schedule.fingerprint()
-            answer = commands.table()[name](args)
-            self._moved.discard(kernel)
-            if commands.schedule.fingerprint() != before:
-                try:
-                    self._take_over(kernel, commands.schedule)
-                except WorkbenchError:
-                    commands.schedule.moves.back()
-                    self._moved.discard(kernel)
-                    raise
-            return answer
+            commands = self._editors.editor(kernel)
+            return self._editors.carry_out(kernel, lambda: commands.table()[name](args))
 
         return run
 
@@ -239,45 +212,24 @@ class Workbench(Screen):
 
         def run(args: dict[str, Any]) -> Answer:
             kernel = argument(args, "kernel", str)
-            lens = self._lens(kernel)
-            before = lens.schedule.fingerprint()
-            answer = lens.table()[name](args)
-            self._moved.discard(kernel)
-            if lens.schedule.fingerprint() != before:
-                try:
-                    self._take_over(kernel, lens.schedule, lens.call)
-                except WorkbenchError:
-                    lens.take_back()
-                    self._moved.discard(kernel)
-                    raise
-            return answer
+            lens = self._editors.lens(kernel)
+            return self._editors.carry_out(kernel, lambda: lens.table()[name](args), lambda: lens.call)
 
         return run
-
-    def _lens(self, kernel: str) -> LensCommands:
-        schedule = self._editor(kernel).schedule
-        found = self._lenses.get(kernel)
-        if found is None or found.schedule is not schedule:
-            found = self._lenses[kernel] = LensCommands(schedule, lambda: None)
-        return found
-
-    def _editor(self, kernel: str) -> ScheduleCommands:
-        if kernel not in self._editors:
-            self._editors[kernel] = ScheduleCommands(self._model.session.schedule(kernel), lambda: None)
-        return self._editors[kernel]
 
     # --- what a notebook keeps ---
 
     def _snapshot(self) -> Snapshot:
-        if self._given in self._editors:
-            return schedule_snapshot(self._editors[self._given].schedule)
+        schedule = self._editors.known(self._given)
+        if schedule is not None:
+            return schedule_snapshot(schedule)
         return snapshot_of(self._model.session, self._steps.selected, self._given)
 
     def _snapshot_key(self) -> tuple[Any, ...]:
         """What the snapshot depends on; asking runs nothing."""
-        session = self._model.session
+        session, schedule = self._model.session, self._editors.known(self._given)
         lowered = session.history.peek(session.actions, session.plan.kernel_step()) is not None
-        moved = self._editors[self._given].schedule.fingerprint() if self._given in self._editors else ""
+        moved = schedule.fingerprint() if schedule is not None else ""
         return (identities(session.actions)[-1], self._steps.selected_step, lowered, moved)
 
     def _inputs_of_checks(self) -> tuple[Mapping[str, Any], str]:
@@ -294,7 +246,9 @@ class Workbench(Screen):
         start = {"kernel": self._given, "editing": bool(self._given), "step": self._steps.selected_step}
         start |= {"at": self._at}
         told = {**view.to_json(), **facts, **self._branches.facts(), **self._changes.facts()}
-        return Answer(view.state, {**told, "calls": self._steps.edits.calls, "start": start})
+        trouble = self._editors.trouble
+        told |= {"calls": self._steps.edits.calls, "trouble": trouble.to_json() if trouble is not None else None}
+        return Answer(view.state, {**told, "start": start, "exercise": self._exercise.title})
 
     def _select(self, args: dict[str, Any]) -> Answer:
         given = argument(args, "classes", list)[:_SELECTED_LIMIT]
@@ -302,27 +256,34 @@ class Workbench(Screen):
         return Answer("")
 
     def _measure(self, args: dict[str, Any]) -> Answer:
-        """A kernel's time on this machine, its rate and share of the peak."""
-        number = argument(args, "number", int, None)
-        session = self._model.session if number is None else self._model.session.branches[number]
-        found = session.schedule(argument(args, "kernel", str)).measure()
+        """A kernel's time on this machine, as it is compiled, its rate and share of the peak."""
+        number, session = argument(args, "number", int, None), self._model.session
+        if number is not None:
+            session = self._branches.numbered(number).session
+        found = measure_kernel(session, argument(args, "kernel", str))
         return Answer("", {"text": str(found), "seconds": found.seconds, "share": found.share, "rate": found.rate})
 
     def _take_back(self, args: dict[str, Any]) -> Answer:
-        """A kernel's schedule without one of its moves (from 1); the later ones are done again."""
-        kernel, number = argument(args, "kernel", str), argument(args, "number", int)
-        schedule = self._editor(kernel).schedule
+        """A kernel's schedule without one of its moves (from 1, with this code); the later ones are done again."""
+        kernel, number, code = argument(args, "kernel", str), argument(args, "number", int), argument(args, "code", str)
+        schedule = self._editors.editor(kernel).schedule
         moves = schedule.moves.done
         if not 0 < number <= len(moves):
             expected = f"1 to {len(moves)}"
-            raise WorkbenchError("E-UI-ARGUMENT", "there is no such move", found=str(number), expected=expected)
-        before = schedule.fingerprint()
+            raise WorkbenchError("E-UI-ARGUMENT", "there is no such move", found=str(number)[:40], expected=expected)
+        if moves[number - 1].code != code:
+            raise WorkbenchError(
+                "E-UI-STALE", "the schedule has changed since this was drawn", found=code[:200],
+                expected=f"move {number}: {moves[number - 1].code}"[:300],
+                fix="look at the new state, which is drawn now, and choose again", kept="the schedule is unchanged",
+            )  # fmt: skip
         step = sum(len(move.steps) for move in moves[:number])
-        schedule.leave_out(step)
-        self._moved.discard(kernel)
-        if schedule.fingerprint() != before:
-            self._take_over(kernel, schedule, f"sch.leave_out({step})")
-        return Answer("")
+
+        def leave_out() -> Answer:
+            schedule.leave_out(step)
+            return Answer("")
+
+        return self._editors.carry_out(kernel, leave_out, lambda: f"sch.leave_out({step})")
 
     def _set_attribute(self, args: dict[str, Any]) -> Answer:
         """Change an attribute of a call of a graph; what follows is computed anew."""
@@ -330,3 +291,13 @@ class Workbench(Screen):
         number, name, text = argument(args, "number", int), argument(args, "name", str), argument(args, "text", str)
         self._go(*self._model.with_attribute(layer, step, place, number, name, text[:1000]))
         return Answer("")
+
+
+def _a_session(given: object) -> Session:
+    """What a cell puts on the screen.  Raises E-UI-ARGUMENT for anything but a session."""
+    if not isinstance(given, Session):
+        raise WorkbenchError(
+            "E-UI-ARGUMENT", "a screen shows sessions", found=type(given).__name__, expected="a session",
+            fix="screen.session = wb.open(...)", kept="the screen is unchanged",
+        )  # fmt: skip
+    return given

@@ -71,10 +71,10 @@ def _cycles(schedule: Schedule) -> int | None:
         return None
 
 
-def time_of(schedule: Schedule) -> dict[str, Any]:
-    """A schedule's time on this machine, or why there is none."""
+def time_of(schedule: Schedule, target: Any = None) -> dict[str, Any]:
+    """A schedule's time on this machine, compiled for `target`, or why there is none."""
     try:
-        found = measure(schedule, patience=PATIENCE)
+        found = measure(schedule, target, patience=PATIENCE)
     except WorkbenchError as error:
         return {"seconds": None, "rate": 0.0, "text": error.message}
     return {"seconds": found.seconds, "rate": found.rate, "text": str(found)}

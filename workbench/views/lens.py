@@ -128,6 +128,10 @@ class MeasuredView(View):
     accesses: int
     misses: tuple[tuple[str, int], ...]
     why_no_misses: str
+    rate: float = 0.0
+    """Operations a second; 0 where nothing was measured."""
+    share: float = 0.0
+    """The part of the machine's peak."""
     version: int = SCHEMA_VERSION
 
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from ..core.errors import WorkbenchError
 from ..core.line_diff import line_hunks
 from ..core.module import IRModule
 from ..core.node import Node, pre_order
-from ..core.transform import PASSES, defined_in
+from ..core.transform import PASSES, Pass, defined_in
 from ..driver.history import identities
+from ..driver.plan import PassRow
 from ..driver.rewrites import Names, rewrite_shown
 from ..driver.step_listings import lasting_script, listings_of
 from ..driver.text import script, short_constants
@@ -19,10 +22,12 @@ from ..relay.ir.brief import brief
 from ..relay.ir.expr import Call, Expr
 from ..tir.nodes import PrimFunc, Stmt
 from .eager import runs_graph_passes
+from .pass_forms import made, options_from, pass_form
 from .schema import (
     Chunk,
     ErrorView,
     PipelineView,
+    PrimitiveView,
     RewriteSummary,
     RewriteView,
     SourceView,
@@ -214,10 +219,44 @@ class SessionModel:
         label, _ = self._find(step)
         return SessionModel(self.session.without(label)), f"s = s.without({label!r})"
 
-    def inserted(self, step: str, name: str) -> tuple[SessionModel, str]:
-        """The session with a pass put in after a step."""
+    def inserted(self, step: str, name: str, values: Mapping[str, Any] | None = None) -> tuple[SessionModel, str]:
+        """The session with a pass put in after a step; `values` are what its form holds."""
         label, _ = self._find(step)
-        return SessionModel(self.session.rerun(insert={label: name})), f"s = s.rerun(insert={{{label!r}: {name!r}}})"
+        chosen, code = self._chosen(name, values)
+        return SessionModel(self.session.rerun(insert={label: chosen})), f"s = s.rerun(insert={{{label!r}: {code}}})"
+
+    def pass_form(self, step: str, name: str = "") -> PrimitiveView:
+        """The form of a pass's options: of the step's own pass as it is, or of another one to be put in."""
+        if name:
+            return pass_form(name)
+        row = self._pass_row(step)
+        return pass_form(row.name, self.session.history.contents.options(row))
+
+    def with_options(self, step: str, values: Mapping[str, Any]) -> tuple[SessionModel, str]:
+        """The session with the step's pass under other options."""
+        (label, _), row = self._find(step), self._pass_row(step)
+        fields = {parameter.name for parameter in pass_form(row.name).parameters}
+        kept = {name: one for name, one in self.session.history.contents.options(row).items() if name not in fields}
+        chosen, code = self._chosen(row.name, values, kept)
+        return SessionModel(self.session.rerun(replace={label: chosen})), f"s = s.rerun(replace={{{label!r}: {code}}})"
+
+    def _pass_row(self, step: str) -> PassRow:
+        label, _ = self._find(step)
+        index = self.session.labels.index(label)
+        row = self.session.plan.rows[index - 1] if index else None
+        if not isinstance(row, PassRow):
+            raise WorkbenchError("E-PASS-UNKNOWN", f"step {label!r} is no pass", expected="a step that a pass made")
+        return row
+
+    def _chosen(
+        self, name: str, values: Mapping[str, Any] | None, kept: Mapping[str, Any] = MappingProxyType({})
+    ) -> tuple[str | Pass, str]:
+        """A pass as `rerun` takes it, and in Python; `kept` are options that a form has no field for."""
+        options = {**kept, **(options_from(name, values) if values else {})}
+        if not options:
+            return name, repr(name)
+        given = ", ".join(f"{key}={value!r}" for key, value in options.items())
+        return made(name, options), f"PASSES[{name!r}]({given})"
 
     def _count(self, step: Step) -> int:
         if not step.changed and step.previous is not None and step.previous.state in self._counts:

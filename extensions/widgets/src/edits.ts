@@ -1,5 +1,6 @@
 // Changing a pipeline: a function's text after a step, the list of passes, undo and redo.
 import { Editor } from "./editor";
+import { Form } from "./form";
 import { Problem, html } from "./parts";
 import type { PipelineStore } from "./pipeline";
 import type { ErrorView, SourceView } from "./types";
@@ -40,6 +41,8 @@ export function StepButtons({ store }: { store: PipelineStore }) {
   return html`<span class="wb-group wb-step-buttons">
     <button class="wb-button" title="Edit the program after this step (e)" onClick=${() => store.edit()}>${store.hasDraft(summary.name) ? "Edit the draft" : "Edit"}</button>
     ${removable && html`<button class="wb-button" title="Run without this step (x)" onClick=${store.leaveOut}>Leave out</button>`}
+    ${summary.kind !== "edit" && removable && html`<button class="wb-button" aria-expanded=${store.form !== null && !store.form.adds} title="Change the options of this pass"
+      onClick=${() => store.form ? store.set(() => (store.form = null)) : void store.showOptions()}>Options</button>`}
     <button class="wb-button" aria-expanded=${store.adding !== null} title="Run a pass after this step (a)"
       onClick=${() => store.choosePass()}>Add a pass</button>
   </span>`;
@@ -47,6 +50,16 @@ export function StepButtons({ store }: { store: PipelineStore }) {
 
 /** The passes that can be put in after the selected step. */
 export function PassChooser({ store }: { store: PipelineStore }) {
+  const asked = store.form;
+  if (asked) {
+    const change = (name: string, value: unknown) => store.set(() => (asked.values[name] = value));
+    const form = asked.form;
+    return html`<div class="wb-edit-head wb-pass-form">
+      <span>${form === null ? `${store.summary?.name} has no options.` : asked.adds ? `After ${store.summary?.name}, run ${form.name}` : `Options of ${form.name}`}</span>
+      ${form && html`<${Form} primitive=${form} nodes=${[]} values=${asked.values} busy=${false} change=${change} apply=${store.applyOptions} />`}
+      <button class="wb-button" onClick=${() => store.set(() => (store.form = null))}>${form ? "Cancel" : "Close"}</button>
+    </div>`;
+  }
   if (store.adding === null) return null;
   const put = (event: Event) => {
     const name = (event.target as HTMLSelectElement).value;

@@ -2,17 +2,27 @@
 import { AblationPane, AblationStore } from "./ablation";
 import { html } from "./parts";
 import { Trail, goTo, placeText } from "./place";
+import { ExercisePane, ExerciseStore } from "./exercise";
+import { RunPane, RunStore, type CallRow } from "./run_pane";
 import { BranchesPane, SharePane, ShareStore, ViewsPane } from "./share";
 import { TensorsPane } from "./tensors_pane";
 import { TensorStore, type TensorRow } from "./tensors";
 import type { Host } from "./types";
 import type { WorkbenchStore } from "./workbench";
 
-export type ExtraName = "values" | "ablation" | "branches" | "views" | "share";
+export type ExtraName = "exercise" | "run" | "values" | "ablation" | "branches" | "views" | "share";
 
 interface Tab { name: ExtraName; title: string; help: string; shown: (store: WorkbenchStore) => boolean; pane: (store: WorkbenchStore) => unknown }
 
 export const TABS: Tab[] = [
+  {
+    name: "exercise", title: "Exercise", help: "What is asked, which checks hold, hints, handing in", shown: (store) => Boolean(store.view?.exercise),
+    pane: (store) => html`<${ExercisePane} store=${store.extras.exercise} />`,
+  },
+  {
+    name: "run", title: "Run", help: "Run it: the time of every kernel call, and which part of the model it is", shown: (store) => store.layer("relay") !== undefined,
+    pane: (store) => html`<${RunPane} store=${store.extras.run} select=${(row: CallRow) => void store.selectCall(row.classes)} />`,
+  },
   {
     name: "values", title: "Values", help: "Run it: outputs of two steps compared, tensors looked into, errors on the graph",
     shown: (store) => store.layer("relay") !== undefined,
@@ -40,12 +50,16 @@ export class Extras {
   readonly tensors: TensorStore;
   readonly ablation: AblationStore;
   readonly share: ShareStore;
+  readonly run: RunStore;
+  readonly exercise: ExerciseStore;
   readonly trail: Trail;
 
   constructor(host: Host, store: WorkbenchStore) {
     const redraw = () => store.set(() => {});
     this.tensors = new TensorStore(host, redraw);
     this.ablation = new AblationStore(host);
+    this.exercise = new ExerciseStore(host);
+    this.run = new RunStore(host);
     this.share = new ShareStore(host, () => placeText(store), (place) => goTo(store, place));
     this.trail = new Trail(store);
   }

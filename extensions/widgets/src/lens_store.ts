@@ -39,6 +39,7 @@ export class LensStore extends BaseStore {
   working = false;
   measuring = false;
   measured: Measured | null = null;
+  onMeasured: (view: MeasuredView) => void = () => {};
   previous: Measured | null = null;
   readonly more = new LensMore(this);
   /** The factors before the last release, to go back to. */
@@ -201,6 +202,9 @@ export class LensStore extends BaseStore {
   measure = (): Promise<void> => this.attempt(async () => {
     this.set(() => (this.measuring = true));
     const reply = await this.connection.request("exact", {}, "exact").finally(() => this.set(() => (this.measuring = false)));
-    if (reply.state === this.view?.state) this.set(() => (this.measured = { view: reply.view as MeasuredView, state: reply.state }));
+    if (reply.state !== this.view?.state) return;
+    const view = reply.view as MeasuredView;
+    this.set(() => (this.measured = { view, state: reply.state }));
+    this.onMeasured(view);
   });
 }

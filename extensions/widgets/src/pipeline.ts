@@ -2,8 +2,9 @@
 import type { BadgeView } from "./checks";
 import { PAGE, Shown, type Row } from "./diff";
 import type { Draft, Editing } from "./edits";
+import { startValues } from "./form";
 import { BaseStore } from "./store";
-import type { Chunk, ErrorView, Host, PipelineView, RewriteView, SourceView, StepSummary, StepView } from "./types";
+import type { Chunk, ErrorView, Host, PipelineView, PrimitiveView, RewriteView, SourceView, StepSummary, StepView, VerdictView } from "./types";
 
 const AHEAD = 20;
 export class PipelineStore extends BaseStore {
@@ -21,6 +22,12 @@ export class PipelineStore extends BaseStore {
   private drafts = new Map<string, Draft>();
   /** The passes to choose from, while one is being added. */
   adding: string[] | null = null;
+  /** The options of a pass that is put in (`adds`), or of the selected step's; no form: it has none. */
+  form: { form: PrimitiveView | null; adds: boolean; values: Record<string, unknown> } | null = null;
+  /** What the names of the steps shown hold; empty for all. */
+  filter = "";
+  /** What the verifier says of steps, by id; null: nobody asks it. */
+  verdicts: Map<string, VerdictView> | null = null;
   private generation = 0;
   private steps = new Map<string, StepView & { shown: Shown }>();
   private rewrites = new Map<string, RewriteView & { shown: Shown }>();
@@ -52,7 +59,8 @@ export class PipelineStore extends BaseStore {
   });
 
   get steps_shown(): StepSummary[] {
-    const all = this.view?.steps ?? [];
+    const wanted = this.filter.trim().toLowerCase();
+    const all = (this.view?.steps ?? []).filter((step) => !wanted || `${step.name} ${step.group} ${step.kind}`.toLowerCase().includes(wanted));
     return this.onlyChanged ? all.filter((step) => step.changed || step.error || step.pending || step.id === this.selected) : all;
   }
 
@@ -75,6 +83,7 @@ export class PipelineStore extends BaseStore {
     this.generation++;
     this.steps.clear();
     this.rewrites.clear();
+    this.verdicts?.clear();
     this.set(() => (this.view = view));
     const wished = [this.selected, view.selected.step].find((id) => known.has(id));
     const first = view.steps.find((step) => step.changed) ?? view.steps[0];
@@ -87,7 +96,7 @@ export class PipelineStore extends BaseStore {
     this.set(() => {
       this.selected = id;
       this.rewriteIndex = rewrite;
-      this.problem = this.adding = null;
+      this.problem = this.adding = this.form = null;
       if (this.editing?.source.step !== id) this.editing = null; // what a cell does elsewhere closes no editor
     });
     void this.load();
@@ -115,6 +124,7 @@ export class PipelineStore extends BaseStore {
         if (generation === this.generation) this.set(() => (this.view = view));
       }
     }
+    void this.verify([id]);
     const index = this.rewriteIndex;
     if (index !== null && !this.rewrites.has(`${id}/${index}`)) {
       const reply = await this.connection.request("rewrite", { step: id, index }, "rewrite");
@@ -122,6 +132,16 @@ export class PipelineStore extends BaseStore {
       if (generation === this.generation) this.set(() => this.rewrites.set(`${id}/${index}`, { ...view, shown: new Shown(view) }));
     }
     await this.prefetch();
+  });
+
+  /** Ask the verifier of steps that have run, one after another. */
+  verify = (ids = this.view?.steps.filter((step) => !step.pending).map((step) => step.id) ?? []): Promise<void> => this.attempt(async () => {
+    const generation = this.generation;
+    for (const id of ids) {
+      if (!this.verdicts || this.verdicts.has(id) || generation !== this.generation) continue;
+      const view = (await this.connection.request("verify", { step: id }, `verify ${id}`)).view as VerdictView;
+      if (generation === this.generation) this.set(() => this.verdicts!.set(id, view));
+    }
   });
 
   private keep(view: StepView, generation: number): void {
@@ -214,7 +234,28 @@ export class PipelineStore extends BaseStore {
   });
 
   leaveOut = (): Promise<void> => this.change("without", { step: this.selected });
-  addPass = (name: string): Promise<void> => this.change("insert", { step: this.selected, name });
+  /** Put a pass in after the selected step; one with options asks for them first. */
+  addPass = (name: string): Promise<void> => this.attempt(async () => {
+    if (await this.askOptions(name)) return;
+    await this.change("insert", { step: this.selected, name });
+  });
+
+  /** The form of the options of the selected step's pass, or of one to be put in; whether there are any. */
+  askOptions = async (name = ""): Promise<boolean> => {
+    const form = (await this.connection.request("pass_form", { step: this.selected, name }, "source")).view as PrimitiveView;
+    if (form.parameters.length) this.set(() => { this.form = { form, adds: name !== "", values: startValues(form, []) }; this.adding = null; });
+    return form.parameters.length > 0;
+  };
+
+  showOptions = (): Promise<void> => this.attempt(async () => {
+    if (!(await this.askOptions())) this.set(() => (this.form = { form: null, adds: false, values: {} }));
+  });
+
+  /** Do what the form says. */
+  applyOptions = (): Promise<void> => {
+    const { form, adds, values } = this.form!;
+    return adds ? this.change("insert", { step: this.selected, name: form!.name, values }) : this.change("options", { step: this.selected, values });
+  };
 
   turn(what: "undo" | "redo"): void {
     if (this.view?.[what]) void this.change(what, {});
@@ -245,7 +286,7 @@ export class PipelineStore extends BaseStore {
 
   /** Another session is shown now: draw it, with a step of it selected. */
   private async moveTo(step: string): Promise<void> {
-    this.set(() => { this.selected = step; this.editing = this.adding = null; this.acted++; });
+    this.set(() => { this.selected = step; this.editing = this.adding = this.form = null; this.acted++; });
     this.onMoved();
     await this.open();
   }

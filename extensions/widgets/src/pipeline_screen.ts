@@ -92,8 +92,33 @@ export function StepList({ store }: { store: PipelineStore }) {
     return html`${opens && html`<div class="wb-heading" role="presentation">${title}</div>`}
       <${Item} key=${step.id} step=${step} store=${store} share=${step.milliseconds / slowest} />`;
   });
-  return html`<div class="wb-list" role="listbox" aria-label="Steps" tabindex="0" ref=${list}
-    aria-activedescendant=${store.selected ? itemId(store.selected) : undefined}>${items}</div>`;
+  return html`<div class="wb-steps"><${Filter} store=${store} />
+    <div class="wb-list" role="listbox" aria-label="Steps" tabindex="0" ref=${list}
+      aria-activedescendant=${store.selected ? itemId(store.selected) : undefined}>${items}</div></div>`;
+}
+
+/** Which steps are listed, by their names; and the verifier's word on all of them. */
+function Filter({ store }: { store: PipelineStore }) {
+  const keys = (event: KeyboardEvent) => {
+    if (event.key !== "Escape" || !store.filter) return;
+    event.stopPropagation();
+    store.set(() => (store.filter = ""));
+  };
+  const [shown, all] = [store.steps_shown.length, store.view?.steps.length ?? 0];
+  return html`<div class="wb-filter">
+    <input class="wb-field" type="search" aria-label="Filter the steps" placeholder="filter" value=${store.filter} onKeyDown=${keys}
+      onInput=${(event: Event) => store.set(() => (store.filter = (event.target as HTMLInputElement).value))} />
+    ${store.filter && html`<span class="wb-muted" role="status">${shown} of ${all}</span>`}
+    ${store.verdicts && html`<button class="wb-link" title="Ask the verifier whether the program after every step is well-formed" onClick=${() => void store.verify()}>Verify</button>`}
+  </div>`;
+}
+
+/** What the verifier says of a step. */
+function Verdict({ store, id }: { store: PipelineStore; id: string }) {
+  const found = store.verdicts?.get(id);
+  if (!found || store.summary?.error) return null;
+  if (found.count === 0) return html`<span class="wb-chip" title=${`The verifier looked at ${plural(found.functions, "function")}`}>✓ well-formed</span>`;
+  return html`<details class="wb-ill" open><summary>✗ ill-formed: ${plural(found.count, "problem")}</summary><ul>${found.problems.map((one) => html`<li>${one}</li>`)}</ul></details>`;
 }
 
 const itemId = (id: string) => `wb-step-${id}`;
@@ -101,6 +126,7 @@ const itemId = (id: string) => `wb-step-${id}`;
 function Item({ step, store, share }: { step: StepSummary; store: PipelineStore; share: number }) {
   const delta = step.ops_after - step.ops_before;
   const badge = store.badges.get(step.name);
+  const verdict = store.verdicts?.get(step.id);
   const state = step.pending ? "pending" : step.error ? "error" : step.changed ? "changed" : "same";
   const words = { pending: "not run yet", error: "failed", changed: "changed the program", same: "changed nothing" }[state];
   return html`<div id=${itemId(step.id)} class=${`wb-item wb-is-${state}`} role="option" title=${step.note || step.name}
@@ -109,6 +135,7 @@ function Item({ step, store, share }: { step: StepSummary; store: PipelineStore;
     <span class="wb-name">${step.name}</span><span class="wb-hidden"> (${words})</span>
     ${store.hasDraft(step.name) && html`<span class="wb-draft" title="A changed text that was not applied (e opens it)">●<span class="wb-hidden"> draft</span></span>`}
     ${badge && html`<span class=${`wb-check-mark wb-v-${badge.verdict.replace(" ", "-")}`} title=${`Checked: ${badge.verdict}`}><span class="wb-glyph" aria-hidden="true">${badge.glyph}</span><span class="wb-hidden"> checked: ${badge.verdict}</span></span>`}
+    ${verdict && html`<span class=${verdict.count ? "wb-bad" : "wb-muted"} title=${verdict.count ? verdict.problems[0] : "well-formed"}><span aria-hidden="true">${verdict.count ? "✗" : "✓"}</span><span class="wb-hidden"> ${verdict.count ? "ill-formed" : "well-formed"}</span></span>`}
     ${delta !== 0 && html`<span class="wb-delta">${delta > 0 ? "+" : "−"}${Math.abs(delta)}<span class="wb-hidden"> operations</span></span>`}
     <span class="wb-time">${step.pending || step.milliseconds === 0 ? "" : milliseconds(step.milliseconds)}</span>
     <span class="wb-bar" aria-hidden="true" style=${{ width: `${Math.round(share * 52)}px` }}></span>
@@ -123,6 +150,7 @@ export function Detail({ store }: { store: PipelineStore }) {
       <span class="wb-step-name">${summary.name}</span>
       <span class="wb-muted">${facts(summary)}</span>
       <${StepButtons} store=${store} />
+      <${Verdict} store=${store} id=${summary.id} />
       ${step?.call && html`<code class="wb-call" title="The same in Python">${step.call}</code>`}
     </div>`}
     ${store.problem && html`<${Problem} error=${store.problem} close=${() => store.set(() => (store.problem = null))} />`}

@@ -1,4 +1,5 @@
 // Below the panes: the Python that did what was done, the checks of every step, what went wrong.  Closed: the last line.
+import { useEffect } from "preact/hooks";
 import { ChecksPane } from "./checks_pane";
 import { TABS } from "./extras";
 import { Problem, html } from "./parts";
@@ -24,11 +25,18 @@ export function Strip({ store }: { store: WorkbenchStore }) {
       <button class="wb-link" aria-expanded=${store.strip === "problem"} disabled=${!problem} onClick=${() => turn("problem")}>Problems${problem ? " (1)" : ""}</button>
       ${store.strip === "" && html`<code class="wb-last-call" title="What was done last, in Python">${problem ? problem.message : calls.at(-1) ?? "nothing changed yet"}</code>`}
     </div>
-    ${store.strip === "python" && html`<pre class="wb-code" tabindex="0" aria-label="The Python that does the same">${calls.length ? calls.map((call) => html`<span class="wb-code-line">${coloured(call)}${"\n"}</span>`) : "# nothing changed yet"}</pre>`}
+    ${store.strip === "python" && html`<${Python} store=${store} />`}
     ${store.strip === "checks" && html`<${ChecksPane} store=${store.checks} inside=${true} />`}
     ${TABS.map((tab) => tab.name === store.strip && tab.pane(store))}
     ${store.strip === "problem" && problem && html`<${Problem} error=${problem} />`}
   </footer>`;
+}
+
+/** The Python that makes the session shown; what was done last, one by one, until that is here. */
+function Python({ store }: { store: WorkbenchStore }) {
+  useEffect(() => void store.loadPython(), [store.view]);
+  const text = store.python || store.view?.calls.join("\n") || "";
+  return html`<pre class="wb-code" tabindex="0" aria-label="The Python that does the same">${text.split("\n").map((line) => html`<span class="wb-code-line">${coloured(line)}${"\n"}</span>`)}</pre>`;
 }
 
 function coloured(line: string) {

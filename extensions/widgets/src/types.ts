@@ -63,12 +63,18 @@ export interface LayerView {
   name: string; title: string; state: string; glyph: string; count: number | null; unit: string; note: string;
 }
 export interface KernelView { name: string; operations: number; share: number; classes: number[]; calls: number }
+/** What the verifier says of a step: how many functions it looked at, the first problems, how many there are. */
+export interface VerdictView { functions: number; problems: string[]; count: number }
 export interface WorkbenchView {
   version: number; state: string; title: string; layers: LayerView[]; kernels: KernelView[];
   /** How much can be undone; the lines of Python that led here; what the screen was opened for. */
   undo: number; redo: number; calls: string[]; branches: [number: number, told: string][]; branch: number;
   start: { kernel: string; editing: boolean; step: string; at: string };
   changes: ChangesView;
+  /** The exercise's title, where there is one. */
+  exercise: string;
+  /** Why the session could not follow what a cell did. */
+  trouble: ErrorView | null;
 }
 /** What is kept of what was done: what an earlier kernel left, how much of this screen is on disk, what a replay came to. */
 export interface ChangesView {
@@ -115,7 +121,7 @@ export interface LensView {
 }
 export interface MeasuredView {
   version: number; state: string; milliseconds: number | null; text: string; why_not: string;
-  accesses: number; misses: [string, number][]; why_no_misses: string;
+  accesses: number; misses: [string, number][]; why_no_misses: string; rate: number; share: number;
 }
 
 /** What a widget host (anywidget) gives a screen. */

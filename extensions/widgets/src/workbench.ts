@@ -13,7 +13,7 @@ import type { Remarks } from "./remarks";
 import { ScheduleStore } from "./schedule";
 import { goTo } from "./place";
 import { BaseStore } from "./store";
-import type { Chunk, ComparedView, FormulaView, GraphView, Host, KernelView, LayerView, LinkView, MeasureView, PaneView, PlaceView, WorkbenchView } from "./types";
+import type { Chunk, ComparedView, FormulaView, GraphView, Host, KernelView, LayerView, LinkView, MeasuredView, MeasureView, PaneView, PlaceView, WorkbenchView } from "./types";
 import type { Range } from "./window";
 
 const PAGE = 400;
@@ -87,6 +87,7 @@ export class WorkbenchStore extends BaseStore {
       if (!lost) void this.open();
     };
     this.steps = new PipelineStore(within(host, "pipeline"), false);
+    this.steps.verdicts = new Map();
     this.extras = new Extras(host, this);
     this.steps.onChosen = () => this.showStep();
     this.steps.onMoved = () => void this.open();
@@ -113,11 +114,14 @@ export class WorkbenchStore extends BaseStore {
     this.reading.clear();
     this.tools.clear();
     this.place = this.remarks = null;
+    this.python = "";
     this.kernels = [];
     if (this.view && this.view.branch !== view.branch) this.against = this.view.branch;
     void this.checking?.ask();
+    this.extras.exercise.follow();
     this.set(() => {
       this.view = view;
+      if (view.trouble) this.problem = view.trouble; // a cell's move that the session could not follow
       if (!this.begun) this.begin(view, names);
       for (const shown of this.panes) if (!names.includes(shown.layer)) shown.layer = this.instead(shown.layer, names);
       for (const shown of this.panes) if (!modes(shown.layer).includes(shown.mode)) shown.mode = "text";
@@ -130,6 +134,7 @@ export class WorkbenchStore extends BaseStore {
   /** What a new screen shows: a model's graph beside its slowest kernel, a loop program beside its assembly. */
   private begin(view: WorkbenchView, names: string[]): void {
     this.begun = true;
+    if (view.exercise) this.strip = "exercise";
     const graph = ["fused", "relay"].find((name) => names.includes(name) && (name === "relay" || this.layer(name)?.state !== "not run"));
     if (view.start.editing) this.panes = [pane("schedule", "editor"), pane("tir", "text")];
     else this.panes = graph ? [pane(graph, "graph"), pane("schedule", "text")] : [pane("schedule", "text"), pane("asm", "text")];
@@ -383,20 +388,41 @@ export class WorkbenchStore extends BaseStore {
     if (this.view?.[what]) this.steps.turn(what);
   }
 
+  /** One figure for the kernel, whoever measured it: the lens has. */
+  private note = (kernel: string, found: MeasuredView): Promise<void> => this.attempt(async () => {
+    if (found.milliseconds === null) return;
+    await this.look(); // what was released is a branch of its own
+    const { text, rate, share } = found;
+    this.set(() => this.measured.set(`${this.view?.branch ?? 0} ${kernel}`, { text, rate, share, seconds: found.milliseconds! / 1e3 }));
+  });
+
   /** Run the kernel on this machine, of the branch shown or of another. */
   measure = (branch = this.view?.branch ?? 0): Promise<void> => this.attempt(async () => {
     const kernel = this.kernel;
     if (!kernel || this.measuring) return;
+    const lens = branch === (this.view?.branch ?? 0) && this.panes.some((shown) => shown.mode === "lens") ? this.lenses.get(kernel) : undefined;
+    const work = lens?.view ? lens.measure() : this.timed(branch, kernel);
     this.set(() => (this.measuring = true));
-    const found = await this.connection.request("measure", { kernel, number: branch }).finally(() => this.set(() => (this.measuring = false)));
-    this.set(() => this.measured.set(`${branch} ${kernel}`, found.view as MeasureView));
+    await work.finally(() => this.set(() => (this.measuring = false)));
   });
+
+  private timed = async (branch: number, kernel: string): Promise<void> => {
+    const found = await this.connection.request("measure", { kernel, number: branch });
+    this.set(() => this.measured.set(`${branch} ${kernel}`, found.view as MeasureView));
+  };
 
   /** What LLVM says of the kernel's loops; again, and it closes. */
   askRemarks = (): Promise<void> => this.attempt(async () => {
     if (this.remarks?.kernel === this.kernel) return this.set(() => (this.remarks = null));
     const view = (await this.connection.request("remarks", { kernel: this.kernel }, "remarks")).view as Remarks;
     this.set(() => (this.remarks = view));
+  });
+
+  /** The Python that makes the session shown; empty until it is here. */
+  python = "";
+  loadPython = (): Promise<void> => this.attempt(async () => {
+    const { text } = (await this.connection.request("python", {}, "python")).view as { text: string };
+    this.set(() => (this.python = text));
   });
 
   /** What was measured of a kernel of the branch shown. */
@@ -408,10 +434,10 @@ export class WorkbenchStore extends BaseStore {
   changing = false;
 
   /** The kernel's schedule without one of its moves (from 1); the later ones are done again. */
-  takeBack = (number: number): Promise<void> => this.attempt(async () => {
+  takeBack = ({ number, code }: { number: number; code: string }): Promise<void> => this.attempt(async () => {
     if (this.changing) return;
     this.set(() => (this.changing = true));
-    await this.connection.request("take_back", { kernel: this.kernel, number }, "change").finally(() => this.set(() => (this.changing = false)));
+    await this.connection.request("take_back", { kernel: this.kernel, number, code }, "change").finally(() => this.set(() => (this.changing = false)));
     await this.open();
     if (this.panes.every((shown) => shown.mode !== "compare")) this.set(() => { this.panes[this.focused].mode = "compare"; });
     this.load();
@@ -501,7 +527,11 @@ export class WorkbenchStore extends BaseStore {
   /** The tile lens on the kernel's schedule, in the same way. */
   get lens(): LensStore {
     let found = this.lenses.get(this.kernel);
-    if (!found) this.lenses.set(this.kernel, (found = new LensStore(within(this.host, "lens", this.kernel))));
+    if (!found) {
+      const kernel = this.kernel;
+      this.lenses.set(kernel, (found = new LensStore(within(this.host, "lens", kernel))));
+      found.onMeasured = (view) => void this.note(kernel, view);
+    }
     return found;
   }
 
@@ -519,6 +549,12 @@ export class WorkbenchStore extends BaseStore {
 
   hover(classes: Classes): void {
     if (classes !== this.hovered) this.set(() => (this.hovered = classes));
+  }
+
+  /** Select what a call of a kernel carries out; both panes go there. */
+  async selectCall(classes: number[]): Promise<void> {
+    await this.select(new Set(classes), this.focused);
+    this.set(() => this.toSelection(this.panes[this.focused]!));
   }
 
   /** Select parts of the model; the kernel that carries them out is shown, and the other pane goes there. */

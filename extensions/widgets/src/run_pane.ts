@@ -1,0 +1,63 @@
+// One run of the model, call by call: a click on a call selects its part of the model in every layer.
+import { Problem, html } from "./parts";
+import { BaseStore, useStore } from "./store";
+import type { Host } from "./types";
+
+export interface CallRow { number: number; kernel: string; label: string; gives: string; seconds: number; classes: number[] }
+interface RunView { rows: CallRow[]; seconds: number; runs: number; inputs: string }
+
+export class RunStore extends BaseStore {
+  found: RunView | null = null;
+  running = false;
+  slowestFirst = false;
+  chosen = -1;
+
+  constructor(host: Host) {
+    super(host);
+    this.connection.onEvent = (name) => { if (name === "changed") this.set(() => { this.found = null; this.chosen = -1; }); };
+  }
+
+  run = (): Promise<void> => this.attempt(async () => {
+    this.set(() => { this.running = true; this.problem = null; });
+    const found = (await this.connection.request("run.profile").finally(() => this.set(() => (this.running = false)))).view as RunView;
+    this.set(() => (this.found = found));
+  });
+
+  get rows(): CallRow[] {
+    const rows = [...(this.found?.rows ?? [])];
+    return this.slowestFirst ? rows.sort((one, other) => other.seconds - one.seconds) : rows;
+  }
+}
+
+export function RunPane({ store, select }: { store: RunStore; select: (row: CallRow) => void }) {
+  useStore(store);
+  const most = Math.max(1e-12, ...store.rows.map((row) => row.seconds));
+  const choose = (row: CallRow | undefined) => { if (row) { store.set(() => (store.chosen = row.number)); select(row); } };
+  const walk = (event: KeyboardEvent) => {
+    const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (!by) return;
+    event.preventDefault();
+    event.stopPropagation();
+    const at = store.rows.findIndex((row) => row.number === store.chosen);
+    choose(store.rows[Math.min(Math.max(at + by, 0), store.rows.length - 1)]);
+  };
+  return html`<div class="wb-values" role="group" aria-label="Run" aria-busy=${store.running}>
+    <div class="wb-values-head">
+      <button class="wb-button" disabled=${store.running} onClick=${store.run}>${store.running ? "Running …" : "Run it"}</button>
+      ${store.found && html`<label><input type="checkbox" checked=${store.slowestFirst} onChange=${() => store.set(() => (store.slowestFirst = !store.slowestFirst))} /> slowest first</label>
+        <span role="status">${store.found.rows.length} kernel calls, ${micro(store.found.seconds)} together: the least of ${store.found.runs} runs on ${store.found.inputs}</span>`}
+    </div>
+    ${store.problem && html`<${Problem} error=${store.problem} />`}
+    ${store.found ? html`<div class="wb-tensors wb-calls" role="listbox" aria-label="Kernel calls" tabindex="0" onKeyDown=${walk}
+        aria-activedescendant=${store.chosen < 0 ? undefined : `wb-call-${store.chosen}`}>
+      ${store.rows.map((row) => html`<div class="wb-tensor" id=${`wb-call-${row.number}`} key=${row.number} role="option" aria-selected=${row.number === store.chosen}
+          title=${`${row.kernel}, gives ${row.gives}`} onClick=${() => choose(row)}>
+        <span class="wb-muted">${row.number}</span><span class="wb-name">${row.kernel}</span><span>${micro(row.seconds)}</span>
+        <span class="wb-bar" aria-hidden="true" style=${{ width: `${Math.round((110 * row.seconds) / most)}px` }}></span></div>`)}
+    </div>` : html`<p class="wb-muted">Run the compiled model, and see what each kernel call took: a click on one shows its part of the model in every layer.</p>`}
+  </div>`;
+}
+
+function micro(seconds: number): string {
+  return seconds >= 1e-3 ? `${(seconds * 1e3).toPrecision(3)} ms` : `${(seconds * 1e6).toPrecision(3)} µs`;
+}

@@ -1,0 +1,249 @@
+"""A screen's session and its schedules agree, whoever moves them: clicks, cells, undo, branches, interrupts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import workbench as wb
+from tests.driver.programs import small_model
+from tests.schedule.programs import plain_matmul
+from workbench._lazy import session_of
+from workbench.core.equal import fingerprint
+from workbench.core.errors import WorkbenchError
+from workbench.schedule import Schedule
+from workbench.ui.workbench import Workbench
+
+
+@pytest.fixture(autouse=True)
+def _kept_here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("WORKBENCH_CACHE_DIR", str(tmp_path / "cache"))
+
+
+def of_matmul() -> tuple[Workbench, Schedule]:
+    schedule = Schedule(plain_matmul(8, 8, 8))
+    return Workbench(session_of(schedule), schedule), schedule
+
+
+def ask(screen: Workbench, op: str, **args: Any) -> Any:
+    reply = screen.ask(op, **args).content
+    assert reply["ok"], reply["err"]
+    return reply["view"]
+
+
+def refused(screen: Workbench, op: str, **args: Any) -> dict[str, Any]:
+    reply = screen.ask(op, **args).content
+    assert not reply["ok"], reply
+    return reply["err"]
+
+
+def click(screen: Workbench, primitive: str, selection: str, kernel: str = "main", **arguments: Any) -> None:
+    ask(screen, "schedule.apply", kernel=kernel, primitive=primitive, selection=selection, arguments=arguments)
+
+
+def agreed(screen: Workbench, schedule: Schedule) -> None:
+    """The session, the editor and the cell's object are in one state."""
+    name = schedule.func_working_on
+    assert screen.session.schedule(name).fingerprint() == schedule.fingerprint()
+    assert ask(screen, "schedule.open", kernel=name)["state"] == schedule.fingerprint()
+    steps = [screen.session.step(number) for number, label in enumerate(screen.session.labels) if label == "Schedule"]
+    if steps:
+        assert fingerprint(steps[-1].stage.module[name]) == fingerprint(schedule.func)
+
+
+def test_undo_of_the_screen_takes_the_schedule_along() -> None:
+    screen, sch = of_matmul()
+    click(screen, "parallel", "l:C:0")
+    ask(screen, "pipeline.undo")
+    agreed(screen, sch)
+    assert not sch.moves.done
+    click(screen, "unroll", "l:C:2")
+    agreed(screen, sch)
+    assert [move.name for move in sch.moves.done] == ["unroll"]
+    ask(screen, "pipeline.undo")
+    ask(screen, "pipeline.redo")
+    agreed(screen, sch)
+    assert [move.name for move in sch.moves.done] == ["unroll"]
+
+
+def test_a_branch_and_a_text_edit_take_the_schedule_along() -> None:
+    screen, sch = of_matmul()
+    click(screen, "parallel", "l:C:0")
+    click(screen, "unroll", "l:C:2")
+    ask(screen, "branch", number=0)
+    agreed(screen, sch)
+    assert screen.schedule is sch and not sch.moves.done
+    ask(screen, "pipeline.undo")
+    agreed(screen, sch)
+    assert [move.name for move in sch.moves.done] == ["parallel", "unroll"]
+
+
+def test_a_text_edit_and_its_undo_leave_the_schedule_where_the_session_has_it() -> None:
+    screen, sch = of_matmul()
+    click(screen, "parallel", "l:C:0")
+    before, steps = sch.fingerprint(), ask(screen, "pipeline.open")["steps"]
+    step = next(step["id"] for step in steps if step["name"] == "Schedule")
+    source = ask(screen, "pipeline.source", step=step, function="main")
+    text = source["text"].replace("A[vi, vk] * B[vk, vj]", "B[vk, vj] * A[vi, vk]")
+    assert text != source["text"]
+    ask(screen, "pipeline.edit", step=step, function="main", text=text)
+    assert "B[vk, vj] * A[vi, vk]" in screen.session.tir["main"].script()
+    ask(screen, "pipeline.undo")
+    agreed(screen, sch)
+    assert sch.fingerprint() == before
+    click(screen, "unroll", "l:C:2")
+    agreed(screen, sch)
+    assert [move.name for move in sch.moves.done] == ["parallel", "unroll"]
+
+
+def test_every_move_of_a_cell_reaches_the_session_without_a_page() -> None:
+    screen, sch = of_matmul()
+    i, j, k = sch.get_loops("C")
+    for move in (lambda: sch.parallel(i), lambda: sch.unroll(k), lambda: sch.vectorize(j)):
+        move()
+        agreed(screen, sch)
+    sch.undo()
+    agreed(screen, sch)
+    assert ask(screen, "open")["trouble"] is None
+
+
+def test_two_screens_on_one_schedule_follow_each_other() -> None:
+    sch = Schedule(plain_matmul(8, 8, 8))
+    one, other = (Workbench(session_of(sch), sch) for _ in range(2))
+    click(one, "parallel", "l:C:0")
+    agreed(other, sch)
+    click(other, "unroll", "l:C:2")
+    agreed(one, sch)
+    ask(one, "pipeline.undo")
+    agreed(one, sch)
+    agreed(other, sch)
+    assert [move.name for move in sch.moves.done] == ["parallel"]
+
+
+def test_a_pass_left_out_and_back_leaves_the_cells_schedule_on_the_screen() -> None:
+    session = wb.open(small_model())
+    kernel = session.kernels[0]
+    sch = session.schedule(kernel)
+    screen = Workbench(session, sch)
+    fuse = next(step["id"] for step in ask(screen, "pipeline.open")["steps"] if step["name"] == "FuseOps")
+    ask(screen, "pipeline.without", step=fuse)
+    assert kernel not in screen.session.kernels
+    ask(screen, "pipeline.undo")
+    sch.unroll(sch.get_loops(sch.get_child_blocks(sch.get_block("root"))[0])[-1])
+    agreed(screen, sch)
+    assert screen.schedule is sch
+
+
+def test_a_cells_move_that_the_session_refuses_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen, sch = of_matmul()
+    session = type(screen.session)
+    edit = session.edit
+
+    def no(*args: Any, **kwargs: Any) -> Any:
+        raise WorkbenchError("E-TEST", "not now")
+
+    monkeypatch.setattr(session, "edit", no)
+    sch.parallel(sch.get_loops("C")[0])
+    assert ask(screen, "open")["trouble"]["code"] == "E-TEST"
+    monkeypatch.setattr(session, "edit", edit)
+    sch.unroll(sch.get_loops("C")[2])
+    assert ask(screen, "open")["trouble"] is None
+    agreed(screen, sch)
+
+
+@pytest.mark.parametrize("stopped", [WorkbenchError("E-TEST", "no"), KeyboardInterrupt()], ids=["refused", "stopped"])
+@pytest.mark.parametrize(
+    ("op", "args"),
+    [
+        ("schedule.apply", {"primitive": "parallel", "selection": "l:C:0", "arguments": {}}),
+        ("schedule.undo", {}),
+        ("schedule.redo", {}),
+        ("schedule.switch", {"branch": 0}),
+        ("schedule.go", {"number": 0}),
+    ],
+    ids=["apply", "undo", "redo", "switch", "go"],
+)
+def test_what_the_session_refuses_leaves_the_schedule_and_its_history(
+    monkeypatch: pytest.MonkeyPatch, stopped: BaseException, op: str, args: dict[str, Any]
+) -> None:
+    screen, sch = of_matmul()
+    click(screen, "vectorize", "l:C:1")
+    ask(screen, "schedule.undo", kernel="main")
+    click(screen, "unroll", "l:C:2")
+    if op == "schedule.redo":
+        ask(screen, "schedule.undo", kernel="main")
+    before = (sch.fingerprint(), sch.moves.stories, sch.moves.tree, sch.code(), sch.state)
+    calls = ask(screen, "open")["calls"]
+
+    def no(*_: Any, **__: Any) -> Any:
+        raise stopped
+
+    with monkeypatch.context() as patched:
+        patched.setattr(type(screen.session), "edit", no)
+        try:
+            assert not screen.ask(op, kernel="main", **args).content["ok"]
+        except KeyboardInterrupt:
+            pass
+    assert (sch.fingerprint(), sch.moves.stories, sch.moves.tree, sch.code(), sch.state) == before
+    assert ask(screen, "open")["calls"] == calls
+    agreed(screen, sch)
+
+
+def test_taking_back_another_move_than_was_seen_is_refused() -> None:
+    screen, sch = of_matmul()
+    click(screen, "parallel", "l:C:0")
+    code = sch.moves.done[0].code
+    sch.undo()
+    sch.unroll(sch.get_loops("C")[2])
+    before = sch.fingerprint()
+    error = refused(screen, "take_back", kernel="main", number=1, code=code)
+    assert error["code"] == "E-UI-STALE" and "unroll" in error["expected"]
+    assert refused(screen, "take_back", kernel="main", number=2, code=code)["code"] == "E-UI-ARGUMENT"
+    assert sch.fingerprint() == before
+    ask(screen, "take_back", kernel="main", number=1, code=sch.moves.done[0].code)
+    assert not sch.moves.done
+    agreed(screen, sch)
+
+
+def test_what_is_no_session_is_refused_and_nothing_is_lost() -> None:
+    screen, sch = of_matmul()
+    click(screen, "parallel", "l:C:0")
+    for wrong in (None, sch, "model.onnx"):
+        with pytest.raises(WorkbenchError, match="a screen shows sessions"):
+            screen.session = wrong  # type: ignore[assignment]
+    agreed(screen, sch)
+    assert screen.schedule is sch
+
+
+def test_another_session_lets_the_cells_schedule_go_its_own_way() -> None:
+    screen, sch = of_matmul()
+    other = wb.open(small_model())
+    screen.session = other
+    sch.parallel(sch.get_loops("C")[0])
+    assert screen.session is other and ask(screen, "open")["trouble"] is None
+
+
+def test_what_is_measured_is_what_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen, _ = of_matmul()
+    once = "C[vi, vj] + A[vi, vk] * B[vk, vj]"
+    text = screen.session.tir["main"].script()
+    screen.session = screen.session.edit(tir={"main": text.replace(once, f"{once} + A[vi, vk] * B[vk, vj]")})
+    found: list[int] = []
+    from workbench.ui import workbench as module
+
+    measure: Callable[..., Any] = module.measure_kernel
+
+    def noted(*args: Any) -> Any:
+        made = measure(*args)
+        found.append(made.operations)
+        return made
+
+    monkeypatch.setattr(module, "measure_kernel", noted)
+    ask(screen, "measure", kernel="main")
+    ask(screen, "measure", kernel="main", number=0)
+    assert found[0] == 2 * found[1] == 4 * 8**3
+    error = refused(screen, "measure", kernel="main", number=-1)
+    assert error["code"] == "E-UI-ARGUMENT"

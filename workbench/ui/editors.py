@@ -1,0 +1,180 @@
+"""The schedules that a screen and cells move, and the session that has them: one truth for both.
+
+    editors = Editors(lambda: session, go, announce, sch)
+    editors.carry_out("main", lambda commands: commands.table()["apply"](args))     # and the session has the move
+    sch.parallel(i); editors.follow()                                               # a cell's move: the session too
+    editors.shown(other)                                                            # undo: the schedules move along
+
+Invariant: what was agreed on last is kept for each schedule as its state.  A schedule in another state than that was
+moved (by a cell, or by a command that was interrupted): the session takes it over.  A session that shows another
+schedule was moved: the schedule goes to that state, if it has ever been in it, else an editor is made anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from workbench.core.errors import WorkbenchError
+from workbench.driver.measure import Measurement, measure_kernel
+from workbench.ui.lens import PATIENCE, LensCommands
+from workbench.ui.protocol import Answer
+from workbench.ui.schedule import ScheduleCommands
+from workbench.views.schema import ErrorView
+
+if TYPE_CHECKING:
+    from workbench.driver.session import Session
+    from workbench.schedule.schedule import Schedule
+    from workbench.target.target import Target
+
+
+class Editors:
+    """The editors and lenses of a session's kernels.  `go(session, call)` shows another session."""
+
+    def __init__(
+        self,
+        session: Callable[[], Session],
+        go: Callable[[Session, str], None],
+        announce: Callable[[], None],
+        given: Schedule | None = None,
+    ) -> None:
+        """`given`: a schedule that cells hold too; `announce` is called when they have moved it."""
+        self._session, self._go, self._announce = session, go, announce
+        self._given = given
+        self._open: dict[str, ScheduleCommands] = {}
+        self._lenses: dict[str, LensCommands] = {}
+        self._agreed: dict[int, Any] = {}
+        """For each schedule, by identity, the state that the session has too."""
+        self.trouble: ErrorView | None = None
+        """Why the session could not follow a cell; None once it can."""
+        if given is not None:
+            self._open[given.func_working_on] = ScheduleCommands(given, announce, self._target)
+
+    # --- looking ---
+
+    def editor(self, kernel: str) -> ScheduleCommands:
+        """The editor of a kernel, on the schedule that the session has.  Raises `WorkbenchError` for unknown ones."""
+        if kernel not in self._open:
+            schedule = self._session().schedule(kernel)
+            given = self._given
+            if given is not None and given.func_working_on == kernel and _brought(given, schedule.fingerprint()):
+                schedule = given
+            told = self._announce if schedule is given else _nothing
+            self._open[kernel] = ScheduleCommands(schedule, told, self._target)
+            self._agree(schedule)
+        return self._open[kernel]
+
+    def lens(self, kernel: str) -> LensCommands:
+        """The tile lens on the schedule that the kernel's editor has."""
+        schedule = self.editor(kernel).schedule
+        found = self._lenses.get(kernel)
+        if found is None or found.schedule is not schedule:
+            timed = partial(self._timed, kernel)
+            found = self._lenses[kernel] = LensCommands(schedule, _nothing, timed)
+        return found
+
+    def known(self, kernel: str) -> Schedule | None:
+        """The schedule of an editor that is open."""
+        found = self._open.get(kernel)
+        return found.schedule if found is not None else None
+
+    def _target(self) -> Target:
+        return self._session().target
+
+    def _timed(self, kernel: str) -> Measurement:
+        return measure_kernel(self._session(), kernel, PATIENCE)
+
+    # --- the session and the schedules ---
+
+    def follow(self) -> None:
+        """Make the session of what was moved outside of `carry_out`; `trouble` says why that was refused."""
+        for schedule in self._schedules():
+            if self._agreed.get(id(schedule)) is schedule.state:
+                continue
+            self._agree(schedule)
+            try:
+                self._take_over(schedule)
+            except WorkbenchError as error:
+                self.trouble = ErrorView.of(error)
+
+    def carry_out(self, kernel: str, work: Callable[[], Answer], call: Callable[[], str] | None = None) -> Answer:
+        """Do something with the schedule of a kernel; a session that refuses it undoes it, and so does an interrupt.
+
+        `call` gives the line of Python that did it; without, it is told from the moves.
+        """
+        schedule = self.editor(kernel).schedule
+        mark, before = schedule.moves.mark(), schedule.moves.here
+        try:
+            answer = work()
+            if self._agreed.get(id(schedule)) is not schedule.state:
+                self._take_over(schedule, call() if call is not None else _told(schedule, before))
+                self._agree(schedule)
+        except BaseException:
+            schedule.moves.back_to(mark)
+            self._agreed.pop(id(schedule), None)  # whether the session has followed by then is seen at the next look
+            raise
+        return answer
+
+    def shown(self, session: Session) -> None:
+        """Another session is shown: schedules go where it has them; editors without such a state are closed."""
+        for kernel, commands in list(self._open.items()):
+            if not _has(session, kernel) or not _brought(commands.schedule, session.schedule(kernel).fingerprint()):
+                del self._open[kernel]
+            else:
+                self._agree(commands.schedule)
+
+    def part(self) -> None:
+        """Close all editors; what cells hold goes its own way from now on."""
+        self._given = None
+        self._open.clear()
+        self._agreed.clear()
+
+    def _schedules(self) -> list[Schedule]:
+        found = [commands.schedule for commands in self._open.values()]
+        if self._given is not None and all(one is not self._given for one in found):
+            found.append(self._given)
+        return found
+
+    def _agree(self, schedule: Schedule) -> None:
+        self._agreed[id(schedule)] = schedule.state
+
+    def _take_over(self, schedule: Schedule, call: str = "") -> None:
+        kernel, session = schedule.func_working_on, self._session()
+        if _has(session, kernel) and session.schedule(kernel).fingerprint() == schedule.fingerprint():
+            return
+        made = session.edit(schedule={kernel: schedule.copy()})
+        self._go(made, call or _told(schedule, None))
+        self.trouble = None
+
+
+def _brought(schedule: Schedule, fingerprint: str) -> bool:
+    """Whether a schedule is, or could be brought, where it has this fingerprint."""
+    if schedule.fingerprint() == fingerprint:
+        return True
+    number = schedule.moves.find(fingerprint)
+    if number is not None:
+        schedule.moves.go(number)
+    return number is not None
+
+
+def _has(session: Session, kernel: str) -> bool:
+    try:
+        return kernel in session.kernels
+    except WorkbenchError:  # what makes kernels has failed
+        return False
+
+
+def _told(schedule: Schedule, before: int | None) -> str:
+    """The Python that led to the state looked at, from the one of that number in `moves.tree` (None: the last move)."""
+    done = schedule.moves.done
+    path = [0, *(move.after for move in done)]
+    if before is None:
+        before = path[-2] if done else 0
+    if before in path[:-1]:
+        return "\n".join(move.code for move in done[path.index(before) :])
+    return f"sch.moves.go({path[-1]})" if done else "sch.restart()"
+
+
+def _nothing() -> None:
+    """Nobody but the page moves this schedule: there is nothing to be told."""

@@ -1,0 +1,29 @@
+"""Commands to run the model shown: what each kernel call took, and which parts of the model it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from workbench.ui.protocol import Answer
+
+if TYPE_CHECKING:
+    from workbench.driver.session import Session
+
+
+def run_commands(
+    session: Callable[[], Session], inputs: Callable[[], tuple[Mapping[str, Any], str]]
+) -> dict[str, Callable[[dict[str, Any]], Answer]]:
+    """The commands by name; `inputs` gives arrays by name, and what they are called."""
+
+    def profile(args: dict[str, Any]) -> Answer:
+        arrays, told = inputs()
+        found = session().profile(arrays)
+        rows = [
+            {"number": call.number, "kernel": call.kernel, "label": call.label, "gives": call.gives,
+             "seconds": call.seconds, "classes": call.classes}
+            for call in found.calls
+        ]  # fmt: skip
+        return Answer("", {"rows": rows, "seconds": found.seconds, "runs": found.runs, "inputs": told})
+
+    return {"run.profile": profile}
