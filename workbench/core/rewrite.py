@@ -313,6 +313,10 @@ def _anything(node: Node) -> bool:
     return True
 
 
+def _kind(node: Node) -> str:
+    return type(node).__name__
+
+
 def _nothing(new: Node, old: Node) -> None:
     return None
 
@@ -333,9 +337,12 @@ class Driver:
     enters: Callable[[Node], bool] = _anything
     rebuilt: Callable[[Node, Node], None] = _nothing
     made: Callable[[Node, Node], None] = _nothing
+    show: Callable[[Node], str] = _kind
+    """Writes a node down in one line, for errors."""
     rounds: int = 64
     firings: int = 0
-    _last: list[Rule] = field(default_factory=list[Rule])
+    _last: list[tuple[Rule, Node, Node]] = field(default_factory=list[tuple[Rule, Node, Node]])
+    """The last firings: the rule, the node before and after."""
 
     def run(self, root: Node) -> Any:
         """The rewritten program; the same object if nothing fired.  Raises E-REWRITE-ENDLESS."""
@@ -348,14 +355,15 @@ class Driver:
         raise self._endless(root)
 
     def _endless(self, root: Node) -> WorkbenchError:
-        names = list(dict.fromkeys(rule.name for rule in self._last[-12:]))
+        names = list(dict.fromkeys(rule.name for rule, _, _ in self._last))
+        _, before, after = self._last[-1]
         return WorkbenchError(
             "E-REWRITE-ENDLESS",
             f"rules keep firing: {', '.join(names)}",
-            found=f"{self.firings:,} firings",
+            found=f"{self.firings:,} firings, at last between {self.show(before)} and {self.show(after)}",
             fix="one of them must make its result smaller, or not match its own result",
             kept="the program before",
-            nodes=(root,),
+            nodes=(root, before, after),
         )
 
     def _round(self, root: Node) -> Node:
@@ -403,19 +411,19 @@ class Driver:
                 origin.derived(new, *dict.fromkeys([node, *found.matched]))
                 origin.joined(new, node)
                 fired(rule, node, new, started, found.bound, found.matched)
-                self._count(rule, new, most)
+                self._count(rule, node, new, most)
                 kept.append(new)
                 uses.setdefault(id(new), uses.get(id(node), 1))
                 node, changed = new, True
                 break
         return node
 
-    def _count(self, rule: Rule, node: Node, most: int) -> None:
+    def _count(self, rule: Rule, before: Node, after: Node, most: int) -> None:
         self.firings += 1
-        self._last = [*self._last[-11:], rule]
+        self._last = [*self._last[-11:], (rule, before, after)]
         check_time(f"rule {rule.name}")
         if self.firings > min(most, limits.rewrites):
-            raise self._endless(node)
+            raise self._endless(after)
 
 
 def count_uses(root: Node, enters: Callable[[Node], bool] = _anything) -> dict[int, int]:
