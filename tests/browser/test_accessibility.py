@@ -65,6 +65,25 @@ def test_changes_python_keys_and_comparison(harness: Harness, dark: bool) -> Non
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_the_graph_in_words_why_not_and_what_passes_do(harness: Harness, dark: bool) -> None:
+    shown(harness, dark)
+    page = harness.page
+    page.get_by_role("region", name="pane A").get_by_role("button", name="Tree").click()
+    page.get_by_role("treeitem", name="nn.softmax").first.click()
+    page.locator(".wb-ladder summary").first.click()
+    page.get_by_role("combobox", name="Why does a pass leave").first.select_option("SimplifyExpr")
+    expect(page.locator(".wb-why-found")).to_be_visible()
+    page.get_by_role("button", name="Ablation").click()
+    page.get_by_role("button", name="What does each pass do?").click()
+    expect(page.get_by_role("rowheader", name="FuseOps")).to_be_visible(timeout=30_000)
+    assert grave(harness) == []
+    page.get_by_role("region", name="pane A").get_by_role("button", name="Changes").click()
+    page.get_by_role("listbox", name="Steps").get_by_role("option", name="FuseOps").click()
+    page.locator(".wb-spoken summary").click()
+    assert grave(harness) == []
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_a_text_being_edited_and_its_refusal(harness: Harness, dark: bool) -> None:
     shown(harness, dark)
     page = harness.page

@@ -161,6 +161,8 @@ def test_ux_33_rules_that_undo_each_other_end_and_are_named(shown: Shown) -> Non
         expect(problem).to_contain_text("rules keep firing: ", timeout=30_000)
         expect(problem).to_contain_text("back-to-clip")
         expect(problem).to_contain_text("to-relu6")
+        between = r"at last between (clip\(.*\) and nn\.leaky_relu|nn\.leaky_relu\(.*\) and clip)\("
+        expect(problem).to_contain_text(re.compile(between))
         expect(problem).to_contain_text("must make its result smaller, or not match its own result")
         expect(shown.step("Circles")).to_contain_text("failed")
         shown.step("FoldScaleAxis").click()

@@ -146,7 +146,8 @@ def test_rules_that_undo_each_other_at_one_node_are_stopped_long_before_the_limi
     table.rule("back", op("log", any_("x")))(lambda m: relay.exp(m["x"]))
     with pytest.raises(WorkbenchError, match=r"rules keep firing: (there, back|back, there)") as caught:
         apply_rules(relay.exp(x_of(2)), table)
-    assert caught.value.found == "10,001 firings" and limits.rewrites == 1_000_000
+    assert caught.value.found == "10,001 firings, at last between exp(%x) and log(%x)"
+    assert limits.rewrites == 1_000_000
 
 
 def test_a_rule_that_changes_the_type_is_caught() -> None:

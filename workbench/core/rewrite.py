@@ -271,12 +271,33 @@ def log_again(firings: Iterable[Firing]) -> None:
         log.extend(firings)
 
 
+_tried: ContextVar[list[Rule] | None] = ContextVar("workbench_tried_rules", default=None)
+
+
+@contextmanager
+def watching() -> Generator[list[Rule]]:
+    """Collect the rules that are tried inside the block, whether they fire or not; each once, in their order."""
+    tried: list[Rule] = []
+    token = _tried.set(tried)
+    try:
+        yield tried
+    finally:
+        _tried.reset(token)
+
+
+def trying(rules: Iterable[Rule]) -> None:
+    """Tell `watching` of rules that are about to be tried."""
+    tried = _tried.get()
+    if tried is not None:
+        tried.extend(rule for rule in rules if rule not in tried)
+
+
 def why_not(rule: Rule, node: Node, root: Node | None = None) -> Failure | None:
     """Why a rule does not fire at a node: the first clause that fails, with the value found; None if it would.
 
     `root` is the program around the node, for clauses about how often something is used.
     """
-    uses = _count_uses(root) if root is not None else None
+    uses = count_uses(root) if root is not None else None
     found = rule.match(node, (lambda used: uses.get(id(used), 1)) if uses is not None else None)
     if isinstance(found, Failure):
         return found
@@ -290,6 +311,10 @@ def why_not(rule: Rule, node: Node, root: Node | None = None) -> Failure | None:
 
 def _anything(node: Node) -> bool:
     return True
+
+
+def _kind(node: Node) -> str:
+    return type(node).__name__
 
 
 def _nothing(new: Node, old: Node) -> None:
@@ -312,12 +337,16 @@ class Driver:
     enters: Callable[[Node], bool] = _anything
     rebuilt: Callable[[Node, Node], None] = _nothing
     made: Callable[[Node, Node], None] = _nothing
+    show: Callable[[Node], str] = _kind
+    """Writes a node down in one line, for errors."""
     rounds: int = 64
     firings: int = 0
-    _last: list[Rule] = field(default_factory=list[Rule])
+    _last: list[tuple[Rule, Node, Node]] = field(default_factory=list[tuple[Rule, Node, Node]])
+    """The last firings: the rule, the node before and after."""
 
     def run(self, root: Node) -> Any:
         """The rewritten program; the same object if nothing fired.  Raises E-REWRITE-ENDLESS."""
+        trying(self.rules)
         for _ in range(self.rounds):
             before = self.firings
             root = self._round(root)
@@ -326,18 +355,19 @@ class Driver:
         raise self._endless(root)
 
     def _endless(self, root: Node) -> WorkbenchError:
-        names = list(dict.fromkeys(rule.name for rule in self._last[-12:]))
+        names = list(dict.fromkeys(rule.name for rule, _, _ in self._last))
+        _, before, after = self._last[-1]
         return WorkbenchError(
             "E-REWRITE-ENDLESS",
             f"rules keep firing: {', '.join(names)}",
-            found=f"{self.firings:,} firings",
+            found=f"{self.firings:,} firings, at last between {self.show(before)} and {self.show(after)}",
             fix="one of them must make its result smaller, or not match its own result",
             kept="the program before",
-            nodes=(root,),
+            nodes=(root, before, after),
         )
 
     def _round(self, root: Node) -> Node:
-        uses = _count_uses(root, self.enters)
+        uses = count_uses(root, self.enters)
         done: dict[int, Node] = {}
         kept: list[Node] = []
         stack: list[tuple[Node, bool]] = [(root, False)]
@@ -381,22 +411,22 @@ class Driver:
                 origin.derived(new, *dict.fromkeys([node, *found.matched]))
                 origin.joined(new, node)
                 fired(rule, node, new, started, found.bound, found.matched)
-                self._count(rule, new, most)
+                self._count(rule, node, new, most)
                 kept.append(new)
                 uses.setdefault(id(new), uses.get(id(node), 1))
                 node, changed = new, True
                 break
         return node
 
-    def _count(self, rule: Rule, node: Node, most: int) -> None:
+    def _count(self, rule: Rule, before: Node, after: Node, most: int) -> None:
         self.firings += 1
-        self._last = [*self._last[-11:], rule]
+        self._last = [*self._last[-11:], (rule, before, after)]
         check_time(f"rule {rule.name}")
         if self.firings > min(most, limits.rewrites):
-            raise self._endless(node)
+            raise self._endless(after)
 
 
-def _count_uses(root: Node, enters: Callable[[Node], bool] = _anything) -> dict[int, int]:
+def count_uses(root: Node, enters: Callable[[Node], bool] = _anything) -> dict[int, int]:
     """How many times each node stands as a child of another (by identity)."""
     uses: dict[int, int] = {id(root): 1}
     for node in post_order(root):

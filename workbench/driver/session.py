@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from dataclasses import replace as replace_field
 from functools import cached_property
 from pathlib import Path
@@ -29,6 +29,7 @@ from ..core.transform import Pass, PassInstrument
 from ..schedule.schedule import Schedule
 from ..target.target import Target
 from . import pipeline
+from .ablation import Ablation, ablation
 from .actions import actions_of
 from .as_python import to_python
 from .branches import Branches
@@ -51,6 +52,7 @@ from .text import texts_of
 from .trails import Provenance
 from .values import Value
 from .view import ProgramView, StepHandle
+from .why_not import WhyNot, why_not
 
 if TYPE_CHECKING:
     from .llvm_passes import LlvmPasses
@@ -65,9 +67,12 @@ class Session(Value):
     plan: CompilePlan
     deciders: tuple[PassInstrument, ...] = ()
     """Instruments of the context in which it was opened that decide which passes run; they make other steps."""
+    is_branch: bool = field(default=True, compare=False, repr=False)
+    """Whether it counts among the history's branches; what is only tried does not."""
 
     def __post_init__(self) -> None:
-        self.history.note(self.plan, self.actions)
+        if self.is_branch:
+            self.history.note(self.plan, self.actions)
 
     @property
     def target(self) -> Target:
@@ -374,6 +379,13 @@ class Session(Value):
         """
         return debug(self._required(self.labels[self._index(step)]), rule, node, action)
 
+    def why_not(self, step: str | int, node: Any) -> WhyNot:
+        """Why a graph pass left an operator as it is: its rules at that place, with the first clause that fails.
+
+        `node`: a call of an operator, of the program after any graph step.
+        """
+        return why_not(self, step, node)
+
     @property
     def branches(self) -> Any:
         """All sessions that were made from the same import, as a tree: print it, or take one with `[number]`."""
@@ -419,6 +431,14 @@ class Session(Value):
         `native`: also compile, and run the native code.  `seconds` is the most wall time of one step.
         """
         return BackgroundCheck(self, inputs, tolerance, native, seconds)
+
+    @with_progress
+    def ablation(self, inputs: Mapping[str, Any] | None = None) -> Ablation:
+        """What each pass of the graph does: operators, kernels, bytes and time of the program without it.
+
+        Time is estimated by the cost model; with `inputs` every variant is compiled and also measured.
+        """
+        return ablation(self, inputs)
 
     # --- provenance ---
 

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from workbench.core.errors import WorkbenchError
 from workbench.ui.protocol import Answer, argument, items
+from workbench.views.graph_tree import spoken
 from workbench.views.layers import LayersModel
 
 _LINES_LIMIT: Final = 2_000
@@ -29,6 +30,8 @@ class LayerCommands:
             "graph": self._graph,
             "formulas": self._formulas,
             "calls": self._calls,
+            "tree": self._tree,
+            "spoken": self._spoken,
             "place": self._place,
             "places": self._places,
         }
@@ -58,6 +61,13 @@ class LayerCommands:
 
     def _calls(self, args: dict[str, Any]) -> Answer:
         return Answer("", self._shown().calls(argument(args, "layer", str), argument(args, "step", str, "")))
+
+    def _tree(self, args: dict[str, Any]) -> Answer:
+        return Answer("", self._shown().tree(argument(args, "layer", str), argument(args, "step", str, "")))
+
+    def _spoken(self, args: dict[str, Any]) -> Answer:
+        """What a step changed, as lists of statements."""
+        return Answer("", spoken(self._shown().session.step(argument(args, "step", str))))
 
     def _formulas(self, args: dict[str, Any]) -> Answer:
         return Answer("", self._shown().formulas(argument(args, "kernel", str)))

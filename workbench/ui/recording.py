@@ -153,6 +153,7 @@ def _asked(ask: _Recorder) -> Iterator[str]:
     for layer in (one for one in _GRAPHS if one in layers):
         _graph(ask, layer, ())
         ask.ask("calls", layer=layer, step="")
+        ask.ask("tree", layer=layer, step="")
         yield "graphs"
     for layer in (one for one in ("onnx", *_GRAPHS) if one in layers):
         _pane(ask, layer, kernels[0] if kernels else "", True)
@@ -200,6 +201,7 @@ def _pane(ask: _Recorder, layer: str, kernel: str, aids: bool) -> None:
 
 def _step(ask: _Recorder, summary: dict[str, Any]) -> None:
     view = ask.ask("pipeline.step", step=summary["id"])
+    ask.ask("spoken", step=summary["name"])
     ask.ask("pipeline.verify", step=summary["id"])
     for side in ("before", "after"):
         if view is not None and view[side]["total"] > sum(len(chunk["lines"]) for chunk in view[side]["chunks"]):

@@ -19,6 +19,7 @@ from workbench.driver.given_inputs import drawn_inputs
 from workbench.driver.history import identities
 from workbench.driver.measure import measure_kernel
 from workbench.driver.session import Session
+from workbench.ui.ablation import ablation_commands
 from workbench.ui.branches import BranchCommands
 from workbench.ui.changes import Changes
 from workbench.ui.changes_store import ChangesStore
@@ -41,6 +42,7 @@ from workbench.ui.schedule_extras import NAMES as EXTRAS
 from workbench.ui.screen import Screen
 from workbench.ui.tensors import TensorCommands
 from workbench.ui.verifying import VerifyCommands
+from workbench.ui.why_not import why_not_commands
 from workbench.views.layers import LayersModel
 from workbench.views.pipeline import SessionModel
 from workbench.views.snapshot import Snapshot, schedule_snapshot, snapshot_of
@@ -97,6 +99,8 @@ class Workbench(Screen):
             **self._exercise.table(),
             **TensorCommands(lambda: self.session, self._inputs_of_checks).table(),
             **remark_commands(lambda: self._model),
+            **why_not_commands(lambda: self._model),
+            **ablation_commands(lambda: self.session, self._inputs_of_checks),
             **VerifyCommands(lambda: self._model.session).table(),
             **run_commands(lambda: self.session, self._inputs_of_checks),
             **{f"pipeline.{name}": command for name, command in self._steps.table().items()},

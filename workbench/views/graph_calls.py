@@ -61,6 +61,15 @@ def calls_of(main: r.Function) -> Iterator[CallView]:
             yield CallView(box.id, number, op.name, _facts(call), _doc(op), tuple(op.attributes))
 
 
+def call_at(main: r.Function, place: str, number: int) -> r.Call:
+    """The call that a `CallView` tells of.  Raises `WorkbenchError` where there is none like that."""
+    boxes = {box.id: box for box in _leaves(boxes_of(main))}
+    calls = _operator_calls(boxes[place].nodes[0]) if place in boxes else []
+    if not 0 <= number < len(calls):
+        raise WorkbenchError("E-UI-ARGUMENT", "the graph has no such call", found=f"{place[:20]}, {number}")
+    return calls[number]
+
+
 def _leaves(boxes: Sequence[Box]) -> Iterator[Box]:
     pending = list(reversed(boxes))
     while pending:
@@ -155,11 +164,7 @@ def changed_in(box: Box, changed: Iterable[int]) -> int:
 
 def with_attribute(main: r.Function, place: str, number: int, name: str, text: str) -> r.Function:
     """The function with one attribute of one call changed.  Raises `WorkbenchError` where there is none like that."""
-    boxes = {box.id: box for box in _leaves(boxes_of(main))}
-    calls = _operator_calls(boxes[place].nodes[0]) if place in boxes else []
-    if not 0 <= number < len(calls):
-        raise WorkbenchError("E-UI-ARGUMENT", "the graph has no such call", found=f"{place[:20]}, {number}")
-    target = calls[number]
+    target = call_at(main, place, number)
     op = _operator(target)
     if name not in op.attributes:
         raise WorkbenchError(

@@ -17,7 +17,8 @@ from ..driver.trips import hottest, trips
 from .eager import runs_graph_passes
 from .formulas import FormulasView, formulas_of
 from .graph import graph_view
-from .graph_calls import CallsView, calls_of, changed_calls, with_attribute
+from .graph_calls import CallsView, call_at, calls_of, changed_calls, with_attribute
+from .graph_tree import TreeView, graph_tree
 from .graph_view import GraphView
 from .links import LinkView, link_table, runs
 from .places import PlacesView, PlaceView, place_of, places_of
@@ -27,6 +28,7 @@ from .words import WordsView, words_of
 if TYPE_CHECKING:
     from ..driver.history import Step
     from ..driver.session import Session
+    from ..relay.ir import expr as r
 
 LANGUAGES: Final = {"llvm": "llvm", "asm": "asm", "onnx": "text"}
 """By layer, where it is not Python's syntax."""
@@ -202,6 +204,12 @@ class LayersModel:
         label = self._label(layer, step)
         return CallsView(layer, step, tuple(calls_of(self._relay_step(label).stage.module["main"])))
 
+    def tree(self, layer: str, step: str = "") -> TreeView:
+        """The same graph in words."""
+        label = step or self._graph_step(layer)
+        classes = self.session.provenance.links.of_graph(label) if self._lowered() else {}
+        return graph_tree(self._relay_step(label), classes)
+
     def with_attribute(
         self, layer: str, step: str, place: str, number: int, name: str, text: str
     ) -> tuple[Session, str]:
@@ -210,6 +218,11 @@ class LayersModel:
         main = with_attribute(self._relay_step(label).stage.module["main"], place, number, name, text)
         made = self.session.changed_at(label, {"main": main})
         return made, f"s = s[{label!r}].edit({{'main': ...}})  # {name}={text}"
+
+    def call(self, layer: str, step: str, place: str, number: int) -> r.Call:
+        """A call of a graph, as `calls` numbers them.  Raises `WorkbenchError` where there is none."""
+        main = self._relay_step(step or self._graph_step(layer)).stage.module["main"]
+        return call_at(main, place, number)
 
     def _relay_step(self, label: str) -> Step:
         labels = [

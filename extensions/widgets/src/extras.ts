@@ -1,4 +1,5 @@
 // What opens below the panes beside Python, checks and problems: each a tab with a store of its own.
+import { AblationPane, AblationStore } from "./ablation";
 import { html } from "./parts";
 import { Trail, goTo, placeText } from "./place";
 import { ExercisePane, ExerciseStore } from "./exercise";
@@ -9,7 +10,7 @@ import { TensorStore, type TensorRow } from "./tensors";
 import type { Host } from "./types";
 import type { WorkbenchStore } from "./workbench";
 
-export type ExtraName = "exercise" | "run" | "values" | "branches" | "views" | "share";
+export type ExtraName = "exercise" | "run" | "values" | "ablation" | "branches" | "views" | "share";
 
 interface Tab { name: ExtraName; title: string; help: string; shown: (store: WorkbenchStore) => boolean; pane: (store: WorkbenchStore) => unknown }
 
@@ -28,6 +29,10 @@ export const TABS: Tab[] = [
     pane: (store) => html`<${TensorsPane} store=${store.extras.tensors} select=${(row: TensorRow) => void store.select(new Set(row.classes), store.focused)} />`,
   },
   {
+    name: "ablation", title: "Ablation", help: "What each pass does: the program without it", shown: (store) => store.layer("relay") !== undefined,
+    pane: (store) => html`<${AblationPane} store=${store.extras.ablation} />`,
+  },
+  {
     name: "branches", title: "Branches", help: "Two branches of the pipeline as wholes: kernels, bytes, time, outputs", shown: (store) => store.layer("relay") !== undefined,
     pane: (store) => html`<${BranchesPane} store=${store.extras.share} branches=${store.view?.branches ?? []} here=${store.view?.branch ?? 0} against=${store.against} />`,
   },
@@ -43,6 +48,7 @@ export const TABS: Tab[] = [
 
 export class Extras {
   readonly tensors: TensorStore;
+  readonly ablation: AblationStore;
   readonly share: ShareStore;
   readonly run: RunStore;
   readonly exercise: ExerciseStore;
@@ -51,6 +57,7 @@ export class Extras {
   constructor(host: Host, store: WorkbenchStore) {
     const redraw = () => store.set(() => {});
     this.tensors = new TensorStore(host, redraw);
+    this.ablation = new AblationStore(host);
     this.exercise = new ExerciseStore(host);
     this.run = new RunStore(host);
     this.share = new ShareStore(host, () => placeText(store), (place) => goTo(store, place));

@@ -78,6 +78,7 @@ export abstract class Fetching extends BaseStore {
   /** Fetch what the panes show; graphs first, since they are there already. */
   load(): void {
     for (const shown of this.panes) if (shown.mode === "graph") void this.loadGraph(shown.layer);
+    for (const shown of this.panes) if (shown.mode === "tree") void this.attempt(() => this.tools.loadTree(shown.layer));
     void this.loadKernels().then(() => {
       for (const shown of this.panes) if (shown.mode === "graph") void this.loadGraph(shown.layer);
       for (const shown of this.panes) if (shown.mode === "text") void this.loadText(shown.layer);

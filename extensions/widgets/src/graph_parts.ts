@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 import { OVERLAYS, type CallView, type Overlay } from "./graph_tools";
 import { html, plural } from "./parts";
 import type { GraphView } from "./types";
+import { WhyNotRow } from "./why_not";
 import type { WorkbenchStore } from "./workbench";
 
 interface Shape { store: WorkbenchStore; at: 0 | 1; graph: GraphView; found: Map<string, number> | string }
@@ -92,5 +93,6 @@ function OneCall({ store, call }: { store: WorkbenchStore; call: CallView }) {
     <p class="wb-muted">${call.doc}</p>
     <dl class="wb-bindings">${call.attributes.map((name) => html`<dt>${name}</dt><dd><input class="wb-field" type="text" aria-label=${`${name} of ${call.op}`}
       title="A Python value; Enter applies it and runs what follows again" value=${String(call.facts[name] ?? "")} disabled=${store.changing} onChange=${change(name)} /></dd>`)}</dl>
+    <${WhyNotRow} store=${store} call=${call} />
   </details>`;
 }

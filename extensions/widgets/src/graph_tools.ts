@@ -1,6 +1,8 @@
 // What a graph's drawing is asked for: zoom, a search by attributes, neighbours, numbers on boxes, the graph after a step.
 import { meets, type Classes } from "./links";
 import type { GraphBox, GraphView } from "./types";
+import type { Spoken, TreeItem } from "./graph_tree";
+import { callKey, type WhyNot } from "./why_not";
 import type { WorkbenchStore } from "./workbench";
 
 export type Fact = number | string | boolean;
@@ -23,6 +25,11 @@ export class GraphTools {
   /** The box under the pointer, and the one that was clicked last: layer and id. */
   over = "";
   chosen: { layer: string; step: string; id: string } | null = null;
+  /** Why a pass left an operator of the chosen box as it is, once asked. */
+  why: WhyNot | null = null;
+  /** What a step changed, in words: of the last one that was asked for. */
+  spoken: Spoken | null = null;
+  private trees = new Map<string, TreeItem[]>();
   /** A layout is on its way: the drawing of before stays until it is here. */
   private drawn = new Map<string, GraphView>();
   private openDrawn = new Map<string, string[]>();
@@ -34,7 +41,8 @@ export class GraphTools {
   clear(): void {
     this.calls.clear();
     this.drawn.clear();
-    this.chosen = null;
+    this.trees.clear();
+    this.chosen = this.why = this.spoken = null;
     const labels = new Set(this.steps());
     for (const [layer, step] of this.stepOf) if (!labels.has(step)) this.stepOf.delete(layer);
   }
@@ -80,6 +88,35 @@ export class GraphTools {
 
   callsIn(layer: string, id: string): CallView[] {
     return (this.calls.get(this.key(layer)) ?? []).filter((call) => call.place === id || call.place.startsWith(`${id}.`));
+  }
+
+  /** Ask why a pass left an operator as it is; no pass: put the answer away. */
+  async whyNot(call: CallView, pass: string): Promise<void> {
+    if (!pass || !this.chosen) return this.store.set(() => (this.why = null));
+    const { layer, step } = this.chosen;
+    const view = (await this.ask("why_not", { layer, step, place: call.place, number: call.number, pass }, "why not")).view as WhyNot;
+    this.store.set(() => (this.why = { ...view, call: callKey(call) }));
+  }
+
+  // --- in words ---
+
+  /** The graph in words, once it is here. */
+  tree(layer: string): TreeItem[] | undefined {
+    return this.trees.get(this.key(layer));
+  }
+
+  async loadTree(layer: string): Promise<void> {
+    const [key, step] = [this.key(layer), this.step(layer)];
+    if (this.trees.has(key)) return;
+    const view = (await this.ask("tree", { layer, step }, `tree ${layer}`)).view as { items: TreeItem[] };
+    this.store.set(() => this.trees.set(key, view.items));
+    await this.load(layer);
+  }
+
+  async speak(step: string): Promise<void> {
+    if (this.spoken?.step === step) return;
+    const view = (await this.ask("spoken", { step }, "spoken")).view as Spoken;
+    this.store.set(() => (this.spoken = view));
   }
 
   // --- zoom ---

@@ -3,6 +3,7 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 import { ComparePane } from "./compare";
 import { FormulaPane } from "./formulas";
 import { GraphPane } from "./graph_pane";
+import { SpokenChanges, TreePane } from "./graph_tree";
 import { LensScreen } from "./lens_pane";
 import { NONE, meets } from "./links";
 import { onKeys } from "./keys";
@@ -18,7 +19,7 @@ import { Window, idOf } from "./window";
 import { OF_THE_MODEL, modes, placeOf, type Mode, type Pane, type WorkbenchStore } from "./workbench";
 
 const MODES: Record<Mode, [title: string, help: string]> = {
-  graph: ["Graph", "Draw it (g)"], cards: ["Formulas", "Each stage as a formula (g)"], text: ["Text", "Read it (i)"], changes: ["Changes", "What the selected step changed (d)"],
+  graph: ["Graph", "Draw it (g)"], tree: ["Tree", "The graph in words, for reading aloud"], cards: ["Formulas", "Each stage as a formula (g)"], text: ["Text", "Read it (i)"], changes: ["Changes", "What the selected step changed (d)"],
   compare: ["Compare", "Beside another branch: the one before the last change (b)"], editor: ["Editor", "Edit the schedule (e)"],
   lens: ["Lens", "The order of visits and the tiles (t)"], passes: ["Passes", "LLVM's own passes, one by one (l)"],
 };
@@ -44,7 +45,8 @@ export function PaneView({ store, at }: { store: WorkbenchStore; at: 0 | 1 }) {
     ${pane.mode === "editor" ? html`<${ScheduleScreen} key=${store.kernel} store=${store.editor} />`
       : pane.mode === "lens" ? html`<${LensScreen} key=${store.kernel} store=${store.lens} />`
       : pane.mode === "passes" ? html`<${NativePasses} key=${store.kernel} store=${store.native} />`
-      : pane.mode === "changes" ? html`<${Detail} store=${store.steps} />`
+      : pane.mode === "changes" ? html`<${Detail} store=${store.steps} /><${SpokenChanges} store=${store} />`
+      : pane.mode === "tree" ? html`<${TreePane} key=${store.tools.key(pane.layer)} store=${store} at=${at} />`
       : pane.mode === "compare" ? html`<${ComparePane} store=${store} layer=${pane.layer} />`
       : pane.mode === "cards" ? html`<${FormulaPane} store=${store} at=${at} />`
       : pane.mode === "graph" ? html`<${GraphPane} store=${store} at=${at} />`

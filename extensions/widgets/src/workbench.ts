@@ -118,6 +118,10 @@ export class WorkbenchStore extends Selecting {
     await this.open();
   });
 
+  speak = (step: string): Promise<void> => this.attempt(() => this.tools.speak(step));
+
+  askWhyNot = (call: CallView, pass: string): Promise<void> => this.attempt(() => this.tools.whyNot(call, pass));
+
   /** Show a layer in a pane: the focused one, or the other. */
   show(layer: string, other = false): void {
     if (!this.layer(layer)) return;

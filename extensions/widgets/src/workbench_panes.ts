@@ -6,10 +6,10 @@ export const NATIVE = ["tir", "llvm", "asm"]; // layers of code that runs
 export const OF_THE_MODEL = ["onnx", ...GRAPHS];
 
 /**
- * How a pane shows its layer: drawn, as formulas, as text, what the selected step changed, the schedule's editor and tile lens,
+ * How a pane shows its layer: drawn, as a tree of words, as formulas, as text, what the selected step changed, the schedule's editor and tile lens,
  * LLVM's own passes, beside another branch.
  */
-export type Mode = "graph" | "cards" | "text" | "changes" | "editor" | "lens" | "passes" | "compare";
+export type Mode = "graph" | "tree" | "cards" | "text" | "changes" | "editor" | "lens" | "passes" | "compare";
 export interface Shown {
   lines: Lines; language: string; call: string; hidden: number[]; visible: number[] | null; trips: Float64Array; most: number; hottest: number;
 }
@@ -21,7 +21,7 @@ export function pane(layer: string, mode: Mode): Pane {
 
 /** How a layer can be shown, the usual way first. */
 export function modes(layer: string): Mode[] {
-  if (GRAPHS.includes(layer)) return ["graph", "text", "changes", "compare"];
+  if (GRAPHS.includes(layer)) return ["graph", "tree", "text", "changes", "compare"];
   if (layer === "schedule") return ["text", "editor", "lens", "changes", "compare"];
   if (layer === "te") return ["cards", "text", "changes", "compare"];
   if (layer === "llvm") return ["text", "passes", "changes", "compare"];

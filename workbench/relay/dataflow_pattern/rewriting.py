@@ -17,7 +17,7 @@ from ...core.equal import structural_equal
 from ...core.errors import WorkbenchError
 from ...core.module import IRModule
 from ...core.node import FrozenMap, map_children, substitute
-from ...core.rewrite import Failure, Match, Rule, fired
+from ...core.rewrite import Failure, Match, Rule, fired, trying
 from ..ir import expr as e
 from ..ir.brief import brief
 from ..ir.infer import infer_type, keep_type
@@ -115,6 +115,7 @@ def _one_round(callback: DFPatternCallback, expr: Any, mod: IRModule | None) -> 
     if callback.require_type:
         infer_type(expr, mod)
     rule = callback.rule()
+    trying([rule])
     groups = {id(group.root): group for group in find_groups(rule.pattern, expr)}
     if not groups:
         return expr
@@ -206,7 +207,7 @@ def find_groups(pattern: Any, root: e.Expr) -> list[Group]:
         if pattern.match(node, found) is not None:
             continue
         group = Group(node, found)
-        if _refusal(group, taken, counts) is None:
+        if refusal(group, taken, counts) is None:
             groups.append(group)
             taken.update(group.interior())
     return groups
@@ -222,7 +223,7 @@ def _outside_partitions(root: e.Expr) -> Iterator[e.Expr]:
     return (node for node in order if id(node) not in inside)
 
 
-def _refusal(group: Group, taken: set[int], counts: Mapping[int, int]) -> Failure | None:
+def refusal(group: Group, taken: set[int], counts: Mapping[int, int]) -> Failure | None:
     """Why a match cannot be replaced as a whole."""
     inner = group.interior()
     edges: dict[int, int] = {}
@@ -335,4 +336,6 @@ def _name(root: e.Expr, inner: Mapping[int, e.Expr]) -> str:
     return "".join(f"{word}_" for word in words)
 
 
-__all__ = ["DFPatternCallback", "Group", "find_groups", "match", "partition", "rewrite", "rewrite_with"]
+__all__ = [
+    "DFPatternCallback", "Group", "find_groups", "match", "partition", "refusal", "rewrite", "rewrite_with"
+]

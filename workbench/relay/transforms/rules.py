@@ -89,7 +89,7 @@ def apply_rules(func: Any, rules: Sequence[Rule], mod: IRModule | None = None, r
         if isinstance(new, e.Expr) and new.type_or_none is None:
             infer_type(new, mod)
 
-    return Driver(rules, enters, refined if refine else keep_type, made).run(func)
+    return Driver(rules, enters, refined if refine else keep_type, made, show=brief).run(func)
 
 
 def agree(one: Type, other: Type) -> bool:

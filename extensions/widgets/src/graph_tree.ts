@@ -1,0 +1,87 @@
+// A graph in words, as a tree of groups, calls and operators; what a step changed, as lists of statements.
+import { useEffect, useRef, useState } from "preact/hooks";
+import { onKeys } from "./keys";
+import { html, plural } from "./parts";
+import type { WorkbenchStore } from "./workbench";
+
+export interface TreeItem {
+  id: string; level: number; kind: "group" | "call" | "operator"; title: string; name: string; inputs: number; shape: string; changed: string[]; classes: number[];
+}
+export interface Spoken { step: string; summary: string; added: string[]; removed: string[]; changed: string[]; more: number }
+
+/** "nn.conv2d v3, inputs 2, output 1×64×56×56 float32, changed by FuseOps" */
+export function words(item: TreeItem): string {
+  if (item.kind === "group") return `group ${item.title}`;
+  const made = item.changed.length ? `changed by ${item.changed.join(", ")}` : "";
+  return [`${item.title} ${item.name}`.trim(), `inputs ${item.inputs}`, item.shape && `output ${item.shape}`, made].filter(Boolean).join(", ");
+}
+
+const itemId = (at: number, id: string) => `wb-tree-${at}-${id}`;
+
+export function TreePane({ store, at }: { store: WorkbenchStore; at: 0 | 1 }) {
+  const { layer } = store.panes[at];
+  const tools = store.tools;
+  const list = useRef<HTMLDivElement>(null);
+  const [opened, open] = useState<ReadonlySet<string>>(new Set());
+  const [active, setActive] = useState("");
+  const all = tools.tree(layer) ?? [];
+  const items = visible(all, opened);
+  const here = Math.max(0, items.findIndex((item) => item.id === active));
+  useEffect(() => { list.current?.querySelector(".wb-active")?.scrollIntoView({ block: "nearest" }); }, [active]);
+  if (all.length === 0) return html`<div class="wb-wait">…</div>`;
+  const has = (item: TreeItem) => (all[all.indexOf(item) + 1]?.level ?? 0) > item.level;
+  const turn = (item: TreeItem, on: boolean) => {
+    const next = new Set(opened);
+    if (on) next.add(item.id); else next.delete(item.id);
+    open(next);
+  };
+  const go = (to: number) => setActive(items[Math.min(Math.max(to, 0), items.length - 1)]!.id);
+  const choose = (item: TreeItem) => {
+    setActive(item.id);
+    tools.chosen = { layer, step: tools.step(layer), id: item.id.split("#")[0]! };
+    void store.select(new Set(item.classes), at);
+  };
+  const keys = onKeys({
+    ArrowDown: () => go(here + 1), ArrowUp: () => go(here - 1), Home: () => go(0), End: () => go(items.length - 1),
+    ArrowRight: () => { const item = items[here]!; if (!has(item)) return; if (opened.has(item.id)) go(here + 1); else turn(item, true); },
+    ArrowLeft: () => {
+      const item = items[here]!;
+      if (opened.has(item.id)) return turn(item, false);
+      const above = items.slice(0, here).map((one) => one.level).lastIndexOf(item.level - 1);
+      if (above >= 0) go(above);
+    },
+    Enter: () => choose(items[here]!), " ": () => choose(items[here]!),
+  }, false);
+  return html`<div class="wb-list wb-words" role="tree" aria-label="The graph in words" tabindex="0" ref=${list} onKeyDown=${keys}
+      aria-activedescendant=${itemId(at, items[here]!.id)}>
+    ${items.map((item, i) => html`<div key=${item.id} id=${itemId(at, item.id)} role="treeitem" aria-level=${item.level} aria-selected=${tools.chosen?.layer === layer && tools.chosen.id === item.id}
+      aria-expanded=${has(item) ? opened.has(item.id) : undefined} class=${`wb-word ${i === here ? "wb-active" : ""}`} style=${{ paddingLeft: `${12 * item.level}px` }}
+      onClick=${() => { choose(item); if (has(item)) turn(item, !opened.has(item.id)); }}><span aria-hidden="true">${has(item) ? (opened.has(item.id) ? "▾ " : "▸ ") : ""}</span>${words(item)}</div>`)}
+  </div>`;
+}
+
+/** The items of which everything around is open. */
+function visible(all: TreeItem[], opened: ReadonlySet<string>): TreeItem[] {
+  const found: TreeItem[] = [];
+  let closed = Infinity;
+  for (const item of all) {
+    if (item.level > closed) continue;
+    closed = opened.has(item.id) ? Infinity : item.level;
+    found.push(item);
+  }
+  return found;
+}
+
+/** What the selected step changed: said when it is selected, and as lists to walk through. */
+export function SpokenChanges({ store }: { store: WorkbenchStore }) {
+  const step = store.steps.summary;
+  const wanted = step && !step.pending && !step.error ? step.name : "";
+  useEffect(() => { if (wanted) void store.speak(wanted); }, [wanted, store.view]);
+  const found = store.tools.spoken?.step === wanted ? store.tools.spoken : null;
+  const lists: [string, string[]][] = found ? [["Added", found.added], ["Removed", found.removed], ["Changed", found.changed]] : [];
+  const some = lists.filter(([, lines]) => lines.length > 0);
+  return html`<div class="wb-hidden" role="status" aria-label="What the step changed">${found && `${found.summary}${some.length ? ". " : ""}${some.map(([title, lines]) => `${plural(lines.length, "statement")} ${title.toLowerCase()}`).join(", ")}`}</div>
+    ${some.length > 0 && html`<details class="wb-spoken"><summary>As lists: ${some.map(([title, lines]) => `${lines.length} ${title.toLowerCase()}`).join(", ")}</summary>
+      ${some.map(([title, lines]) => html`<div class="wb-heading">${title}</div><ul aria-label=${title}>${lines.map((line) => html`<li><code>${line}</code></li>`)}</ul>`)}
+      ${found!.more > 0 && html`<p class="wb-muted">and ${found!.more} more</p>`}</details>`}`;
+}

@@ -1,0 +1,68 @@
+"""First 17 on the screen of EfficientNet-lite0: the graph and what a step changed, as a screen reader is told."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import Locator, expect
+
+from tests.browser.shown import Shown
+
+
+def tree(shown: Shown, layer: str = "Fused") -> Locator:
+    shown.layers(layer, "Schedule")
+    shown.turn("Tree")
+    found = shown.pane("A").get_by_role("tree", name="The graph in words")
+    expect(found.get_by_role("treeitem").first).to_be_visible(timeout=30_000)
+    return found
+
+
+def test_first_17_the_graph_is_a_tree_that_is_read_and_walked_by_keys(shown: Shown) -> None:
+    """What Chromium's accessibility tree says, not what is drawn."""
+    words = tree(shown)
+    words.focus()
+    first = words.get_by_role("treeitem").first
+    expect(first).to_have_attribute("aria-expanded", "false")
+    shown.page.keyboard.press("ArrowRight")
+    expect(first).to_have_attribute("aria-expanded", "true")
+    for _ in range(6):  # down to a fused call and into it, whatever groups lie above
+        shown.page.keyboard.press("ArrowRight")
+    operator = r"nn\.conv2d v\d+, inputs 2, output 1×32×112×112 float32, changed by PackWeights"
+    expect(words).to_match_aria_snapshot(f"- treeitem /{operator}/")
+    call = r"nn\.conv2d, nn\.bias_add, clip v\d+, inputs 3, output 1×32×112×112 float32, changed by .*FuseOps"
+    expect(words.get_by_role("treeitem", name=re.compile(call)).first).to_have_attribute("aria-expanded", "true")
+    shown.page.keyboard.press("Home")
+    shown.page.keyboard.press("End")
+    last = words.get_by_role("treeitem").last
+    assert words.get_attribute("aria-activedescendant") == last.get_attribute("id")
+    shown.page.keyboard.press("Home")
+    shown.page.keyboard.press("ArrowLeft")
+    expect(first).to_have_attribute("aria-expanded", "false")
+
+
+def test_first_17_a_call_of_the_tree_is_selected_in_every_layer(shown: Shown) -> None:
+    words = tree(shown)
+    dense = words.get_by_role("treeitem", name=re.compile("contrib_dense_pack"))
+    while dense.count() == 0:
+        closed = words.locator("[role=treeitem][aria-expanded=false]")
+        closed.last.click()
+    dense.first.click()
+    expect(dense.first).to_have_attribute("aria-selected", "true")
+    expect(shown.page.get_by_role("complementary", name="The selection")).to_contain_text("Gemm")
+    expect(shown.page.get_by_role("region", name="Operators")).to_contain_text("nn.contrib_dense_pack")
+
+
+def test_first_17_what_a_step_changed_is_said_and_listed(shown: Shown) -> None:
+    shown.changes("PackWeights")
+    said = shown.page.get_by_role("status", name="What the step changed")
+    expect(said).to_have_text(re.compile(r"^PackWeights: 34 changes .*34 statements added, 34 statements changed$"))
+    shown.page.get_by_text(re.compile("^As lists: 34 added, 34 changed$")).click()
+    lists = shown.pane("A")
+    expect(lists.get_by_role("list", name="Added").get_by_role("listitem")).to_have_count(34)
+    changed = lists.get_by_role("list", name="Changed").get_by_role("listitem").first
+    expect(changed).to_contain_text(re.compile(r"^v0 = R\.nn\.conv2d\(inputs, v31, .*OIHW16o"))
+    shown.step("SimplifyExpr").click()
+    expect(said).to_have_text("SimplifyExpr: nothing changed")
+    expect(lists.get_by_role("list", name="Added")).to_have_count(0)
+    shown.step("FoldConstant").click()
+    expect(said).to_contain_text("38 statements removed, 38 statements changed")
