@@ -29,7 +29,7 @@ NEVER: dict[str, Any] = {
 """What is no argument of any command, whatever its type."""
 WRONG: dict[type, list[Any]] = {
     str: [5, None, [], {}, True, 1.5], int: ["1", None, [1], {}, True, 1.5], list: ["x", 5, {}, [[1]], [{}], [True]],
-    dict: ["x", 5, []],
+    dict: ["x", 5, []], bool: ["x", 5, None, []],
 }  # fmt: skip
 """By the type of an argument what is of another type."""
 

@@ -18,7 +18,8 @@ from ..te.prim_func import create_prim_func
 from ..tir.nodes import PrimFunc
 from .anchors import anchor, located
 from .contents import Contents
-from .history import Stage
+from .edit_check import require_sound
+from .history import History, Stage
 from .plan import EditRow, Row, ScheduleRow, TextDelta, TraceTail
 from .rebase import Rebased
 from .tails import rebase_tail, trace_tail
@@ -106,6 +107,26 @@ def as_kernels(change: Mapping[str, Any]) -> dict[str, Any]:
         name: value if isinstance(value, PrimFunc) else create_prim_func(list(value), name=name)
         for name, value in change.items()
     }
+
+
+def checked_row(level: str, change: Any, stage: Stage, history: History) -> EditRow:
+    """The row of a change to the program of `stage`.  Raises `WorkbenchError` for what is no sound program."""
+    functions = functions_of(change, stage.module)
+    known = {name: made for name, made in functions.items() if name in stage.module}
+    require_sound(known, stage.module, texts_of(change))
+    if history.guard is not None:
+        history.guard.note_typed(functions, stage.module)
+    return edit_row(level, functions, stage, history.contents)
+
+
+def require_change(row: EditRow) -> EditRow:
+    """The row.  Raises E-EDIT-UNCHANGED where every function is what it was, however it is written."""
+    if all(delta.before == delta.after for delta in row.deltas):
+        raise WorkbenchError(
+            "E-EDIT-UNCHANGED", "the program is what it was: there is nothing to apply", found="the same program",
+            expected="a change", kept="the session as it was",
+        )  # fmt: skip
+    return row
 
 
 def edit_row(level: str, functions: Mapping[str, Any], stage: Stage, contents: Contents) -> EditRow:

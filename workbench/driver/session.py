@@ -35,8 +35,7 @@ from .as_python import to_python
 from .branches import Branches
 from .checking import BackgroundCheck
 from .debugging import debug
-from .edit_check import require_sound
-from .edits import applicable, as_kernels, edit_row, functions_of, rescheduled
+from .edits import applicable, as_kernels, checked_row, require_change, rescheduled
 from .history import Action, History, Stage, Step
 from .layers import SessionLayer, layers_of
 from .llvm_passes import llvm_passes
@@ -48,7 +47,6 @@ from .rebase import RebaseError
 from .reloading import of_now
 from .run_profile import RunProfile, profile_run
 from .saving import save
-from .text import texts_of
 from .trails import Provenance
 from .values import Value
 from .view import ProgramView, StepHandle
@@ -320,12 +318,7 @@ class Session(Value):
         """
         index = self._index(at)
         row = self._edit_row("relay" if self.actions[index].level == "relay" else "tir", functions, index)
-        if all(delta.before == delta.after for delta in row.deltas):
-            raise WorkbenchError(
-                "E-EDIT-UNCHANGED", "the program is what it was: there is nothing to apply", found="the same program",
-                expected="a change", kept="the session as it was",
-            )  # fmt: skip
-        return self._with(self.plan.after(index, row))
+        return self._with(self.plan.after(index, require_change(row)))
 
     def _edited(self, level: str, change: Any, index: int) -> Session:
         return self._with(self.plan.after(index, self._edit_row(level, change, index)))
@@ -336,13 +329,7 @@ class Session(Value):
                 "E-PASS-PLACE", "no edit comes after code generation", found=self.labels[index], expected="one before",
                 fix=f"edit(..., at={self.labels[index - 1]!r})", kept="the session as it was",
             )  # fmt: skip
-        stage = self._required(index).stage
-        functions = functions_of(change, stage.module)
-        known = {name: made for name, made in functions.items() if name in stage.module}
-        require_sound(known, stage.module, texts_of(change))
-        if self.history.guard is not None:
-            self.history.guard.note_typed(functions, stage.module)
-        return edit_row(level, functions, stage, self.history.contents)
+        return checked_row(level, change, self._required(index).stage, self.history)
 
     def _rescheduled(self, schedules: Mapping[str, Schedule]) -> Session:
         index, row = self.plan.schedule_row()
