@@ -91,7 +91,8 @@ def test_what_a_word_means(small: OneScreen, dark: bool) -> None:
     row = small.page.locator(".wb-text-row", has_text=re.compile(r"T\.(serial|parallel|vectorized)\(")).first
     found = re.search(r"T\.\w+", row.locator(".wb-line").inner_text())
     assert found is not None
-    small.page.mouse.move(**word(row, found[0]))
+    middle = word(row, found[0])
+    small.page.mouse.move(middle["x"], middle["y"])
     expect(small.page.get_by_role("tooltip")).to_be_visible(timeout=10_000)
     assert grave(small.harness) == []
 
