@@ -45,6 +45,24 @@ def test_ux_44_the_primitives_that_are_valid_here_are_listed_first(screen: OneSc
     expect(panel.get_by_role("group", name="loop", exact=True).get_by_role("button", name="parallel")).to_be_visible()
 
 
+def test_ux_45_a_target_that_is_refused_says_why_and_takes_nothing(screen: OneScreen) -> None:
+    screen.schedule.cache_read("C", 0, "global")
+    screen.harness.push()
+    expect(screen.page.locator(".wb-block-name")).to_have_count(2)
+    code = screen.schedule.code()
+    held, refused = screen.loop("k"), screen.page.locator(".wb-drop-refused")
+    held.hover()
+    screen.page.mouse.down()
+    screen.loop("j").hover()
+    screen.loop("ax0").hover()
+    expect(screen.loop("j")).to_have_class(re.compile("wb-drop-legal"))
+    expect(refused).to_have_count(2)
+    expect(refused.first).to_have_attribute("title", re.compile("do not stand directly in one another"))
+    screen.page.mouse.up()
+    expect(screen.page.locator(".wb-held")).to_have_count(0)
+    assert screen.schedule.code() == code
+
+
 def test_ux_46_the_form_comes_from_the_primitives_signature(screen: OneScreen) -> None:
     screen.choose(screen.loop("j"), "split")
     form = screen.page.get_by_role("form", name="Arguments of split")
@@ -165,6 +183,9 @@ def test_ux_50_each_option_has_its_rank_by_the_model_and_no_factor(screen: OneSc
     panel = screen.page.get_by_role("region", name="Primitives")
     row = panel.locator(".wb-primitive", has=screen.page.get_by_role("button", name="split", exact=True))
     expect(row.locator(".wb-rank")).to_have_text(re.compile(r"^rank \d+ of \d+(, no gain)?$"))
+    rough = re.compile("a rough model of the(ir)? cycles")
+    expect(row.locator(".wb-rank")).to_have_attribute("title", rough)
+    expect(screen.page.get_by_role("button", name="Rank", exact=True)).to_have_attribute("title", rough)
     told = panel.locator(".wb-rank").all_inner_texts()
     assert len(told) >= 5 and not any("×" in text or "best" in text for text in told)
     assert not screen.schedule.moves.done
@@ -189,6 +210,17 @@ def test_ux_53_the_python_is_edited_and_the_boxes_follow(screen: OneScreen) -> N
     expect(screen.loop("k")).to_contain_text("unrolled")
     expect(screen.loop("i")).not_to_contain_text("parallel")
     assert [move.name for move in screen.schedule.moves.done] == ["unroll"]
+
+
+def test_ux_53_the_boxes_and_the_python_follow_a_cell_too(screen: OneScreen) -> None:
+    screen.schedule.unroll(screen.schedule.get_loops("C")[2])
+    screen.harness.push()
+    expect(screen.loop("k")).to_contain_text("unrolled")
+    expect(python_of(screen)).to_contain_text("sch.unroll(l")
+    screen.page.get_by_role("button", name="Edit the Python").click()
+    text = screen.page.get_by_role("textbox", name="Python of the schedule, to edit")
+    expect(text).to_have_value(re.compile(r"sch\.unroll\(l\d\)"))
+    screen.page.get_by_role("button", name="Close", exact=True).click()
 
 
 def test_ux_53_a_line_that_is_no_call_is_refused_with_its_number(screen: OneScreen) -> None:
@@ -241,7 +273,15 @@ def test_first_5_branches_of_one_schedule_are_states_with_rates_that_one_goes_be
     expect(screen.loop("i")).not_to_contain_text("unrolled")
     screen.choose(screen.loop("k"), "unroll")
     expect(screen.loop("k")).to_contain_text("unrolled")
-    expect(tree.get_by_role("button", name="Go to unroll")).not_to_have_count(1)
+    states = tree.get_by_role("button", name="Go to unroll")
+    expect(states).to_have_count(2)
+    rates = tree.locator(".wb-badge", has_text="GFLOP/s")
+    expect(rates).to_have_count(0)
     tree.get_by_role("button", name="Measure this one").click()
-    expect(tree.locator(".wb-badge").last).to_contain_text("GFLOP/s", timeout=20_000)
+    expect(rates).to_have_count(1, timeout=20_000)
+    states.first.click()
+    expect(screen.loop("i")).to_contain_text("unrolled")
+    expect(screen.loop("k")).not_to_contain_text("unrolled")
+    tree.get_by_role("button", name="Measure this one").click()
+    expect(rates).to_have_count(2, timeout=20_000)
     screen.page.get_by_role("button", name="Tree", exact=True).click()

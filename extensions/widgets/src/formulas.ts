@@ -10,7 +10,7 @@ export function FormulaPane({ store, at }: { store: WorkbenchStore; at: 0 | 1 })
   if (!stages) return html`<div class="wb-wait">${store.waiting || "…"}</div>`;
   const names = new Set(stages.map((stage) => stage.name));
   return html`<ol class="wb-cards" aria-label="Stages" tabindex="0">${stages.map((stage, i) => html`
-    ${i > 0 && html`<li class="wb-arrow" role="presentation">${stages[i - 1]!.read_by.includes(stage.name) ? "↓" : ""}</li>`}
+    ${i > 0 && html`<li class="wb-arrow" aria-hidden="true">${stages[i - 1]!.read_by.includes(stage.name) ? "↓" : ""}</li>`}
     <${Card} key=${stage.name} store=${store} at=${at} stage=${stage} names=${names} />`)}</ol>`;
 }
 

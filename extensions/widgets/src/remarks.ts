@@ -12,7 +12,7 @@ export function RemarksButton({ store }: { store: WorkbenchStore }) {
 export function RemarksPanel({ store }: { store: WorkbenchStore }) {
   const found = store.remarks;
   if (!found || found.kernel !== store.kernel) return null;
-  return html`<section class="wb-remarks" aria-label="LLVM's remarks"><div class="wb-heading">LLVM's loop vectoriser at O3, on ${found.kernel}</div>
+  return html`<section class="wb-remarks" tabindex="0" aria-label="LLVM's remarks"><div class="wb-heading">LLVM's loop vectoriser at O3, on ${found.kernel}</div>
     ${found.remarks.length === 0 ? html`<p class="wb-muted">It says nothing: no loop is left that it looked at.</p>`
       : html`<ul>${found.remarks.map(([line, message]) => html`<li>${line > 0 && html`<code>loop program, line ${line}</code> `}${message}</li>`)}</ul>`}
     <p class="wb-muted">Vectors that the schedule made (vectorize) are vectors before LLVM sees them.</p></section>`;

@@ -92,7 +92,7 @@ export function dragging(store: ScheduleStore, node: TreeNode): Record<string, u
 export function Badges({ store, name }: { store: ScheduleStore; name: string }) {
   const [rank, time] = [store.more.ranks?.[name], store.more.times.get(name)];
   const told = !rank ? "" : rank.rank === 0 ? "not modelled" : `rank ${rank.rank} of ${rank.of}${rank.gains ? "" : ", no gain"}`;
-  return html`${told && html`<span class="wb-rank" title="By modelled cycles, with the arguments that the form opens with: an order, not a promise">${told}</span>`}
+  return html`${told && html`<span class="wb-rank" title="By a rough model of the cycles, with the arguments that the form opens with: an order, not a promise">${told}</span>`}
     ${time && html`<span class="wb-rank wb-timed" title=${time.text}>${time.seconds === null ? "no time" : time.text.split(":")[0]}</span>`}
     ${store.more.timing === name && html`<span class="wb-rank">running …</span>`}`;
 }
@@ -100,7 +100,7 @@ export function Badges({ store, name }: { store: ScheduleStore; name: string }) 
 export function OptionButtons({ store, names }: { store: ScheduleStore; names: string[] }) {
   const more = store.more;
   return html`<div class="wb-options" role="group" aria-label="Compare the options">
-    <button class="wb-button" disabled=${names.length === 0} title="Order the options by modelled cycles; no factors" onClick=${() => void more.rank()}>Rank</button>
+    <button class="wb-button" disabled=${names.length === 0} title="Order the options by a rough model of their cycles; no factors" onClick=${() => void more.rank()}>Rank</button>
     <button class="wb-button" disabled=${names.length === 0 || more.timing !== ""} title="Run each option on this machine, one after the other; nothing is applied" onClick=${() => void more.time(names)}>Time each</button>
   </div>`;
 }
