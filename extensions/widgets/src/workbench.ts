@@ -381,7 +381,7 @@ export class WorkbenchStore extends BaseStore {
   /** Run the kernel on this machine, of the branch shown or of another. */
   measure = (branch = this.view?.branch ?? 0): Promise<void> => this.attempt(async () => {
     const kernel = this.kernel;
-    if (!kernel || this.measuring) return;
+    if (!kernel || this.measuring) return; // its buttons say aria-disabled meanwhile: `disabled` would take their focus
     this.set(() => (this.measuring = true));
     const found = await this.connection.request("measure", { kernel, number: branch }).finally(() => this.set(() => (this.measuring = false)));
     this.set(() => this.measured.set(`${branch} ${kernel}`, found.view as MeasureView));
@@ -408,7 +408,10 @@ export class WorkbenchStore extends BaseStore {
     this.set(() => (this.changing = true));
     await this.connection.request("take_back", { kernel: this.kernel, number }, "change").finally(() => this.set(() => (this.changing = false)));
     await this.open();
-    if (this.panes.every((shown) => shown.mode !== "compare")) this.set(() => { this.panes[this.focused].mode = "compare"; });
+    this.set(() => {
+      if (this.panes.every((shown) => shown.mode !== "compare")) this.panes[this.focused].mode = "compare";
+      this.acted++; // the button that was pressed is gone: the keys are the pane's
+    });
     this.load();
   });
 
