@@ -18,6 +18,7 @@ export function Ladder({ store }: { store: WorkbenchStore }) {
       })}</dl>`}
     <${Calls} store=${store} />
     ${store.place && html`<${Place} store=${store} place=${store.place} />`}
+    <${Explained} store=${store} />
   </aside>`;
 }
 
@@ -47,4 +48,12 @@ function Place({ store, place }: { store: WorkbenchStore; place: PlaceView }) {
         <button class="wb-link" disabled=${store.changing} aria-label=${`Take ${move.name} ${move.number} back`}
           title="Without this move; the later ones are done again" onClick=${() => void store.takeBack(move.number)}>take back</button></li>`)}</ul>`}
   </section>`;
+}
+
+/** The words of the line that the keys are at, explained. */
+function Explained({ store }: { store: WorkbenchStore }) {
+  const pane = store.panes[store.focused];
+  const found = pane.mode === "text" && pane.active >= 0 ? store.reading.explained(pane.layer, pane.active) : [];
+  return found.length > 0 && html`<section class="wb-place" aria-label="Words of the line"><div class="wb-heading">Words of line ${pane.active + 1}</div>
+    <ul>${found.map(([word, doc]) => html`<li><code>${word}</code> ${doc}</li>`)}</ul></section>`;
 }
