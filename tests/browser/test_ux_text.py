@@ -155,7 +155,7 @@ def test_ux_98_the_words_of_a_line_are_explained_beside_it(
     field.fill(line)
     active = shown.pane("A").locator(".wb-text-row.wb-active")
     expect(active).to_contain_text(line)
-    words = shown.page.get_by_role("region", name="Words of the line")
+    words = shown.page.get_by_role("region", name="Words explained")
     expect(words.locator(".wb-heading")).to_have_text(f"Words of line {active.locator('.wb-no').inner_text()}")
     expect(words.get_by_role("listitem").filter(has_text=text).first).to_contain_text(told)
     field.press("Escape")

@@ -17,8 +17,8 @@ export function Ladder({ store }: { store: WorkbenchStore }) {
           <dd>${lit === 0 ? "no line" : told(store, layer.name, lit)}</dd>`;
       })}</dl>`}
     <${Calls} store=${store} />
-    ${store.place && html`<${Place} store=${store} place=${store.place} />`}
     <${Explained} store=${store} />
+    ${store.place && html`<${Place} store=${store} place=${store.place} />`}
   </aside>`;
 }
 
@@ -54,6 +54,6 @@ function Place({ store, place }: { store: WorkbenchStore; place: PlaceView }) {
 function Explained({ store }: { store: WorkbenchStore }) {
   const pane = store.panes[store.focused];
   const found = pane.mode === "text" && pane.active >= 0 ? store.reading.explained(pane.layer, pane.active) : [];
-  return found.length > 0 && html`<section class="wb-place" aria-label="Words of the line"><div class="wb-heading">Words of line ${pane.active + 1}</div>
+  return found.length > 0 && html`<section class="wb-place" aria-label="Words explained"><div class="wb-heading">Words of line ${pane.active + 1}</div>
     <ul>${found.map(([word, doc]) => html`<li><code>${word}</code> ${doc}</li>`)}</ul></section>`;
 }

@@ -381,7 +381,7 @@ export class WorkbenchStore extends BaseStore {
   /** Run the kernel on this machine, of the branch shown or of another. */
   measure = (branch = this.view?.branch ?? 0): Promise<void> => this.attempt(async () => {
     const kernel = this.kernel;
-    if (!kernel || this.measuring) return; // its buttons say aria-disabled meanwhile: `disabled` would take their focus
+    if (!kernel || this.measuring) return;
     this.set(() => (this.measuring = true));
     const found = await this.connection.request("measure", { kernel, number: branch }).finally(() => this.set(() => (this.measuring = false)));
     this.set(() => this.measured.set(`${branch} ${kernel}`, found.view as MeasureView));
