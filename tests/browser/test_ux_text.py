@@ -142,6 +142,31 @@ def test_ux_15_hovering_explains_an_operator_or_instruction(
     expect(shown.page.get_by_role("tooltip")).to_contain_text(re.compile(told))
 
 
+@pytest.mark.parametrize(
+    ("layer", "line", "text", "told"),
+    [
+        ("Relay", "v3 = R.nn.conv2d", "R.nn.conv2d", "Two-dimensional convolution"),
+        ("TIR", "in T.parallel(", "T.parallel", "shared out among threads"),
+        ("LLVM", "getelementptr", "getelementptr", "no access to memory"),
+        ("Assembly", "vmovaps", "vmovaps", "copies an aligned vector"),
+    ],
+)
+def test_ux_98_the_words_of_a_line_are_explained_beside_it(
+    shown: Shown, layer: str, line: str, text: str, told: str
+) -> None:
+    """What hovering tells stands in the selection too, for the line that keys have led to."""
+    shown.text(layer)
+    shown.page.keyboard.press("Control+f")
+    field = shown.page.get_by_role("textbox", name="Find in the text")
+    field.fill(line)
+    active = shown.pane("A").locator(".wb-text-row.wb-active")
+    expect(active).to_contain_text(line)
+    words = shown.page.get_by_role("region", name="Words explained")
+    expect(words.locator(".wb-heading")).to_have_text(f"Words of line {active.locator('.wb-no').inner_text()}")
+    expect(words.get_by_role("listitem").filter(has_text=text).first).to_contain_text(told)
+    field.press("Escape")
+
+
 def test_ux_16_one_value_is_followed_from_its_definition_to_its_uses(shown: Shown) -> None:
     rows = shown.text("Relay")
     scroll(shown, 1)

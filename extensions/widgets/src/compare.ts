@@ -19,7 +19,7 @@ export function ComparePane({ store, layer }: { store: WorkbenchStore; layer: st
         ${branches.map(([number, told]) => html`<option value=${String(number)}>${number}: ${told}</option>`)}</select></label>
       ${found && html`<span class="wb-muted">${plural(found.view.removed, "line")} less, ${plural(found.view.added, "line")} more</span>`}
       <span class="wb-muted" role="status">${times[0]} → ${times[1]}</span>
-      <button class="wb-button" disabled=${store.measuring || !store.kernel} title="Measure the kernel in both branches" onClick=${() => void store.measureBoth()}>Measure both</button>
+      <button class="wb-button" disabled=${!store.kernel} aria-disabled=${store.measuring} title="Measure the kernel in both branches" onClick=${() => void store.measureBoth()}>Measure both</button>
     </div>
     ${found ? html`<${DiffPane} key=${`${layer} ${found.number}`} rows=${found.shown.rows} split=${store.steps.split} language=${found.view.language}
         seen=${(rows: Row[]) => store.seenCompared(layer, rows)}

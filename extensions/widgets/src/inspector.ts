@@ -17,6 +17,7 @@ export function Ladder({ store }: { store: WorkbenchStore }) {
           <dd>${lit === 0 ? "no line" : told(store, layer.name, lit)}</dd>`;
       })}</dl>`}
     <${Calls} store=${store} />
+    <${Explained} store=${store} />
     ${store.place && html`<${Place} store=${store} place=${store.place} />`}
   </aside>`;
 }
@@ -47,4 +48,12 @@ function Place({ store, place }: { store: WorkbenchStore; place: PlaceView }) {
         <button class="wb-link" disabled=${store.changing} aria-label=${`Take ${move.name} ${move.number} back`}
           title="Without this move; the later ones are done again" onClick=${() => void store.takeBack(move)}>take back</button></li>`)}</ul>`}
   </section>`;
+}
+
+/** The words of the line that the keys are at, explained. */
+function Explained({ store }: { store: WorkbenchStore }) {
+  const pane = store.panes[store.focused];
+  const found = pane.mode === "text" && pane.active >= 0 ? store.reading.explained(pane.layer, pane.active) : [];
+  return found.length > 0 && html`<section class="wb-place" aria-label="Words explained"><div class="wb-heading">Words of line ${pane.active + 1}</div>
+    <ul>${found.map(([word, doc]) => html`<li><code>${word}</code> ${doc}</li>`)}</ul></section>`;
 }

@@ -77,6 +77,13 @@ export class Reading {
     this.tips.show({ ...beside(row, event.clientX, event.clientY), title: word, lines: told });
   }
 
+  /** What the operators and instructions of a line mean, each once: what hovering tells, for those without a pointer. */
+  explained(layer: string, line: number): [word: string, doc: string][] {
+    const docs = this.words.get(this.store.key(layer))?.view.docs ?? {};
+    const written = (this.store.text(layer)?.lines.at(line) ?? "").slice(0, LONG_LINE);
+    return [...new Set(written.match(WORD))].flatMap((word) => (Object.hasOwn(docs, word) ? [[word, docs[word]!]] : []));
+  }
+
   /** Follow the value whose name was clicked; nothing where there is none. */
   follow(layer: string, line: number, event: MouseEvent): void {
     const written = this.store.text(layer)?.lines.at(line) ?? "";

@@ -231,7 +231,10 @@ export class WorkbenchStore extends Selecting {
     this.set(() => (this.changing = true));
     await this.connection.request("take_back", { kernel: this.kernel, number, code }, "change").finally(() => this.set(() => (this.changing = false)));
     await this.open();
-    if (this.panes.every((shown) => shown.mode !== "compare")) this.set(() => { this.panes[this.focused].mode = "compare"; });
+    this.set(() => {
+      if (this.panes.every((shown) => shown.mode !== "compare")) this.panes[this.focused].mode = "compare";
+      this.acted++; // the button that was pressed is gone: the keys are the pane's
+    });
     this.load();
   });
 

@@ -133,7 +133,7 @@ function Spine({ store }: { store: WorkbenchStore }) {
       <button class="wb-button" aria-label="Undo" title="Undo the last change (Ctrl-Z)" disabled=${!view?.undo} onClick=${() => store.turnBack("undo")}>↶</button>
       <button class="wb-button" aria-label="Redo" title="Redo (Ctrl-Shift-Z)" disabled=${!view?.redo} onClick=${() => store.turnBack("redo")}>↷</button>
     </span>
-    <button class="wb-button wb-run" title=${measured?.text ?? `Measure ${store.kernel} on this machine (m)`} disabled=${!store.kernel || store.measuring}
+    <button class="wb-button wb-run" title=${measured?.text ?? `Measure ${store.kernel} on this machine (m)`} disabled=${!store.kernel} aria-disabled=${store.measuring}
       onClick=${() => void store.measure()}><span aria-hidden="true">▶</span> ${store.measuring ? "measuring …" : measured ? shortly(measured.text) : "Measure"}</button>
     <button class="wb-button wb-one-pane" aria-label="The other pane" title="The other pane (w)"
       onClick=${() => store.set(() => { store.focused = store.focused === 0 ? 1 : 0; store.acted++; })}>${"AB"[store.focused]}</button>
