@@ -105,6 +105,30 @@ def test_ux_34_steps_and_rewrites_are_walked_through_by_keys(shown: Shown) -> No
     expect(name).to_have_text("PackWeights")
 
 
+def test_ux_35_steps_are_found_by_the_name_of_a_pass_or_of_a_rule(shown: Shown) -> None:
+    shown.changes("FuseOps")
+    steps = shown.page.get_by_role("listbox", name="Steps").get_by_role("option")
+    every = steps.count()
+    field, found = shown.page.get_by_label("Find steps"), shown.page.get_by_role("search").get_by_role("status")
+    field.fill("constant")
+    expect(found).to_have_text(f"3 of {every} steps, 72 rewrites")
+    assert [name.split(" ")[0] for name in steps.locator(".wb-name").all_text_contents()] == [
+        "FoldConstant", "FoldConstant#2", "FoldConstant#3",
+    ]  # fmt: skip
+    rule = shown.screen.session["PackWeights"].rewrites[0].rule.name
+    field.fill(rule.upper())
+    expect(found).to_have_text(f"1 of {every} steps, 34 rewrites")
+    expect(shown.step("PackWeights")).to_be_visible()
+    field.press("Enter")
+    expect(shown.pane("A").locator(".wb-step-name")).to_have_text("PackWeights")
+    field.fill("no such pass")
+    expect(found).to_have_text(f"0 of {every} steps")
+    field.press("Escape")
+    expect(field).to_have_value("")
+    expect(steps).to_have_count(every)
+    expect(shown.pane("A").locator(".wb-step-name")).to_have_text("PackWeights")
+
+
 def test_ux_28_what_a_step_changed_is_outlined_in_the_graph(shown: Shown) -> None:
     shown.layers("Relay")
     shown.turn("Graph")

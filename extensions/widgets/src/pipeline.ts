@@ -11,6 +11,8 @@ export class PipelineStore extends BaseStore {
   selected = "";
   rewriteIndex: number | null = null;
   onlyChanged = false;
+  /** What the list is searched for: a part of a step's name or of the name of a rule that fired in it. */
+  sought = "";
   split = false;
   /** A step that was not known is being computed. */
   computing = false;
@@ -53,7 +55,14 @@ export class PipelineStore extends BaseStore {
 
   get steps_shown(): StepSummary[] {
     const all = this.view?.steps ?? [];
+    if (this.sought.trim()) return all.filter((step) => this.hits(step) > 0 || step.name.toLowerCase().includes(this.sought.trim().toLowerCase()));
     return this.onlyChanged ? all.filter((step) => step.changed || step.error || step.pending || step.id === this.selected) : all;
+  }
+
+  /** The rewrites of a step whose rule has the sought word in its name. */
+  hits(step: StepSummary): number {
+    const word = this.sought.trim().toLowerCase();
+    return (step.rules ?? []).reduce((sum, [rule, times]) => sum + (rule.toLowerCase().includes(word) ? times : 0), 0);
   }
 
   get summary(): StepSummary | undefined {
