@@ -189,23 +189,28 @@ def test_ux_34_steps_and_rewrites_are_walked_through_by_keys(shown: Shown) -> No
     expect(name).to_have_text("PackWeights")
 
 
-def test_ux_35_the_list_of_passes_is_searched(shown: Shown) -> None:
+def test_ux_35_steps_are_found_by_the_name_of_a_pass_or_of_a_rule(shown: Shown) -> None:
     shown.changes("FuseOps")
     steps = shown.page.get_by_role("listbox", name="Steps").get_by_role("option")
     every = steps.count()
-    field = shown.page.get_by_role("searchbox", name="Filter the steps")
-    field.fill("foldc")
-    expect(steps).to_have_count(3)
-    for at in range(3):
-        expect(steps.nth(at)).to_contain_text("FoldConstant")
-    expect(shown.page.get_by_role("navigation", name="Outline").get_by_role("status")).to_have_text(f"3 of {every}")
-    steps.nth(1).click()
-    expect(shown.pane("A").locator(".wb-step-name")).to_have_text("FoldConstant#2")
+    field, found = shown.page.get_by_label("Find steps"), shown.page.get_by_role("search").get_by_role("status")
+    field.fill("constant")
+    expect(found).to_have_text(f"3 of {every} steps, 72 rewrites")
+    assert [name.split(" ")[0] for name in steps.locator(".wb-name").all_text_contents()] == [
+        "FoldConstant", "FoldConstant#2", "FoldConstant#3",
+    ]  # fmt: skip
+    rule = shown.screen.session["PackWeights"].rewrites[0].rule.name
+    field.fill(rule.upper())
+    expect(found).to_have_text(f"1 of {every} steps, 34 rewrites")
+    expect(shown.step("PackWeights")).to_be_visible()
+    field.press("Enter")
+    expect(shown.pane("A").locator(".wb-step-name")).to_have_text("PackWeights")
     field.fill("no such pass")
-    expect(steps).to_have_count(0)
+    expect(found).to_have_text(f"0 of {every} steps")
     field.press("Escape")
     expect(field).to_have_value("")
     expect(steps).to_have_count(every)
+    expect(shown.pane("A").locator(".wb-step-name")).to_have_text("PackWeights")
 
 
 def test_ux_36_the_verifier_speaks_of_every_step(shown: Shown) -> None:

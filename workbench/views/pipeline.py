@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -113,6 +114,7 @@ class SessionModel:
             ops_after=self._count(step),
             rewrite_count=len(step.firings),
             error=ErrorView.of(step.error) if step.error is not None else None,
+            rules=tuple(Counter(firing.rule.name for firing in step.firings).items()),
         )
 
     def _find(self, identity: str) -> tuple[str, Step]:

@@ -130,6 +130,8 @@ class StepSummary(View):
     error: ErrorView | None = None
     pending: bool = False
     """Not computed yet: looking at the step computes it."""
+    rules: tuple[tuple[str, int], ...] = ()
+    """Names of the rules that fired in it, each with how often: what a search of the steps looks through."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,8 @@ export class PipelineStore extends BaseStore {
   selected = "";
   rewriteIndex: number | null = null;
   onlyChanged = false;
+  /** What the list is searched for: a part of a step's name or of the name of a rule that fired in it. */
+  sought = "";
   split = false;
   /** A step that was not known is being computed. */
   computing = false;
@@ -24,8 +26,6 @@ export class PipelineStore extends BaseStore {
   adding: string[] | null = null;
   /** The options of a pass that is put in (`adds`), or of the selected step's; no form: it has none. */
   form: { form: PrimitiveView | null; adds: boolean; values: Record<string, unknown> } | null = null;
-  /** What the names of the steps shown hold; empty for all. */
-  filter = "";
   /** What the verifier says of steps, by id; null: nobody asks it. */
   verdicts: Map<string, VerdictView> | null = null;
   private generation = 0;
@@ -59,9 +59,15 @@ export class PipelineStore extends BaseStore {
   });
 
   get steps_shown(): StepSummary[] {
-    const wanted = this.filter.trim().toLowerCase();
-    const all = (this.view?.steps ?? []).filter((step) => !wanted || `${step.name} ${step.group} ${step.kind}`.toLowerCase().includes(wanted));
+    const all = this.view?.steps ?? [];
+    if (this.sought.trim()) return all.filter((step) => this.hits(step) > 0 || step.name.toLowerCase().includes(this.sought.trim().toLowerCase()));
     return this.onlyChanged ? all.filter((step) => step.changed || step.error || step.pending || step.id === this.selected) : all;
+  }
+
+  /** The rewrites of a step whose rule has the sought word in its name. */
+  hits(step: StepSummary): number {
+    const word = this.sought.trim().toLowerCase();
+    return (step.rules ?? []).reduce((sum, [rule, times]) => sum + (rule.toLowerCase().includes(word) ? times : 0), 0);
   }
 
   get summary(): StepSummary | undefined {

@@ -92,24 +92,29 @@ export function StepList({ store }: { store: PipelineStore }) {
     return html`${opens && html`<div class="wb-heading" role="presentation">${title}</div>`}
       <${Item} key=${step.id} step=${step} store=${store} share=${step.milliseconds / slowest} />`;
   });
-  return html`<div class="wb-steps"><${Filter} store=${store} />
+  return html`<div class="wb-steps"><${Search} store=${store} list=${list} />
     <div class="wb-list" role="listbox" aria-label="Steps" tabindex="0" ref=${list}
-      aria-activedescendant=${store.selected ? itemId(store.selected) : undefined}>${items}</div></div>`;
+    aria-activedescendant=${store.selected ? itemId(store.selected) : undefined}>${items}</div></div>`;
 }
 
-/** Which steps are listed, by their names; and the verifier's word on all of them. */
-function Filter({ store }: { store: PipelineStore }) {
+/** One field that keeps the steps whose name, or the name of a rule that fired in them, has a word in it. */
+function Search({ store, list }: { store: PipelineStore; list: { current: HTMLElement | null } }) {
+  const found = store.steps_shown;
   const keys = (event: KeyboardEvent) => {
-    if (event.key !== "Escape" || !store.filter) return;
+    if (event.key !== "Escape" && event.key !== "Enter") return;
     event.stopPropagation();
-    store.set(() => (store.filter = ""));
+    event.preventDefault();
+    if (event.key === "Escape") store.set(() => (store.sought = ""));
+    else if (found[0]) store.select(found[0].id);
+    list.current?.focus({ preventScroll: true });
   };
-  const [shown, all] = [store.steps_shown.length, store.view?.steps.length ?? 0];
-  return html`<div class="wb-filter">
-    <input class="wb-field" type="search" aria-label="Filter the steps" placeholder="filter" value=${store.filter} onKeyDown=${keys}
-      onInput=${(event: Event) => store.set(() => (store.filter = (event.target as HTMLInputElement).value))} />
-    ${store.filter && html`<span class="wb-muted" role="status">${shown} of ${all}</span>`}
-    ${store.verdicts && html`<button class="wb-link" title="Ask the verifier whether the program after every step is well-formed" onClick=${() => void store.verify()}>Verify</button>`}
+  const rewrites = found.reduce((sum, step) => sum + store.hits(step), 0);
+  return html`<div class="wb-find" role="search">
+    <input class="wb-field" type="text" aria-label="Find steps" placeholder="pass or rule" title="Find passes and rewrites by name (Esc clears)"
+      spellcheck=${false} value=${store.sought} onKeyDown=${keys}
+      onInput=${(event: Event) => store.set(() => (store.sought = (event.target as HTMLInputElement).value))} />
+    ${store.verdicts && !store.sought && html`<button class="wb-link" title="Ask the verifier whether the program after every step is well-formed" onClick=${() => void store.verify()}>Verify</button>`}
+    ${store.sought.trim() && html`<span class="wb-muted" role="status">${found.length} of ${plural(store.view?.steps.length ?? 0, "step")}${rewrites ? `, ${plural(rewrites, "rewrite")}` : ""}</span>`}
   </div>`;
 }
 

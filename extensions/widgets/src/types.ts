@@ -12,6 +12,8 @@ export interface StepSummary {
   id: string; name: string; kind: string; changed: boolean; milliseconds: number; ops_before: number;
   ops_after: number; rewrite_count: number; group: string; note: string; error: ErrorView | null;
   pending: boolean;
+  /** Names of the rules that fired in it, each with how often. */
+  rules?: [string, number][];
 }
 export interface PipelineView {
   version: number; state: string; title: string; steps: StepSummary[];
