@@ -135,6 +135,7 @@ export class WorkbenchStore extends Selecting {
 
   /** The schedule's editor; where a step's changes are shown, its text to edit. */
   edit(ofStep = this.panes[this.focused].mode === "changes"): void {
+    if (ofStep && this.recorded) return;
     if (ofStep) {
       this.showStep();
       return void this.steps.edit();
