@@ -75,6 +75,8 @@ function PaneHead({ store, at, pane, title }: { store: WorkbenchStore; at: 0 | 1
   const noise = (store.text(pane.layer)?.hidden.length ?? 0) > 0;
   return html`<div class="wb-pane-head">
     <strong>${title}</strong>
+    <button class="wb-icon wb-alone-button" aria-pressed=${store.alone} aria-label="Whole width" title="Only this pane, over the whole width; again: all (o)"
+      onClick=${() => { store.focused = at; store.turnAlone(); }}>⤢</button>
     ${!OF_THE_MODEL.includes(pane.layer) && pane.mode !== "changes" && html`<select class="wb-select wb-kernel" aria-label="Kernel" value=${store.kernel}
       disabled=${store.kernels.length === 0} onChange=${(event: Event) => store.choose((event.target as HTMLSelectElement).value)}>
       ${store.kernels.map((kernel) => html`<option value=${kernel.name}>${kernel.name}</option>`)}</select>`}

@@ -14,6 +14,7 @@ import { type WorkbenchStore } from "./workbench";
 const KEY_ROWS: [string, string][] = [
   ["1 – 8", "a layer, in the focused pane"],
   ["w", "the other pane"],
+  ["o", "only this pane, over the whole width; all again"],
   ["↑ ↓", "line by line, selecting; in the outline, item by item"],
   ["[ ]", "previous, next step"],
   ["← →", "previous, next rewrite inside the step"],
@@ -45,6 +46,7 @@ export function WorkbenchScreen({ store }: { store: WorkbenchStore }) {
   const table: Record<string, () => void> = {
     ...numbered,
     w: () => store.set(() => { store.focused = store.focused === 0 ? 1 : 0; store.acted++; }),
+    o: () => store.turnAlone(),
     g: () => store.turn(store.panes[store.focused].layer === "te" ? "cards" : "graph"),
     i: () => store.turn("text"),
     d: () => store.turn("changes"),
@@ -78,8 +80,9 @@ export function WorkbenchScreen({ store }: { store: WorkbenchStore }) {
     "?": () => store.set(() => (store.help = !store.help)),
   };
   if (store.recorded) for (const key of [..."mvtlbxa", "mod+z", "mod+shift+z"]) delete table[key];
+  if (store.help) table["Escape"] = () => store.set(() => { store.help = false; store.acted++; });
   const keys = onKeys(table);
-  return html`<div class=${`wb wb-workbench ${store.drawer ? `wb-with-${store.drawer}` : ""} ${store.panes[store.focused].mode === "editor" ? "wb-editing" : ""}`} data-lm-suppress-shortcuts="true" role="group"
+  return html`<div class=${`wb wb-workbench ${store.drawer ? `wb-with-${store.drawer}` : ""} ${store.panes[store.focused].mode === "editor" ? "wb-editing" : ""} ${store.alone ? "wb-alone" : ""}`} data-lm-suppress-shortcuts="true" role="group"
       tabindex="-1" aria-label="Workbench" onKeyDown=${keys}>
     <${Spine} store=${store} />
     <${Changes} store=${store} />
