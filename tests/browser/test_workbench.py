@@ -402,3 +402,12 @@ def test_escape_closes_the_sheet_of_keys_and_leaves_the_screen_only_then(harness
     assert harness.page.evaluate(inside)
     harness.page.keyboard.press("Escape")
     assert not harness.page.evaluate(inside)
+
+
+def test_kernels_are_told_apart_by_the_shape_of_their_output(harness: Harness) -> None:
+    opened(harness)
+    pane(harness, "B").locator(".wb-text-row").first.click()
+    kernels = harness.page.get_by_role("listbox", name="Kernels").get_by_role("option")
+    expect(kernels.filter(has_text="conv2d").first).to_contain_text("1 × 6 × 7 × 7")
+    expect(kernel_shown(harness).locator("option").first).to_have_text(re.compile(r"conv2d.* 1 × 6 × 7 × 7$"))
+    harness.page.screenshot(path="/tmp/e_shape.png")

@@ -79,7 +79,7 @@ function PaneHead({ store, at, pane, title }: { store: WorkbenchStore; at: 0 | 1
       onClick=${() => { store.focused = at; store.turnAlone(); }}>⤢</button>
     ${!OF_THE_MODEL.includes(pane.layer) && pane.mode !== "changes" && html`<select class="wb-select wb-kernel" aria-label="Kernel" value=${store.kernel}
       disabled=${store.kernels.length === 0} onChange=${(event: Event) => store.choose((event.target as HTMLSelectElement).value)}>
-      ${store.kernels.map((kernel) => html`<option value=${kernel.name}>${kernel.name}</option>`)}</select>`}
+      ${store.kernels.map((kernel) => html`<option value=${kernel.name}>${kernel.name} ${kernel.shape}</option>`)}</select>`}
     ${here.length > 1 && html`<span class="wb-group" role="group" aria-label=${`How to show ${title}`}>${here.map((mode) => html`
       <button class="wb-button" aria-pressed=${pane.mode === mode} disabled=${(mode === "editor" || mode === "lens") && !store.kernel}
         ...${ASKING.includes(mode) ? asking(store, MODES[mode][1], () => turn(mode)) : { title: MODES[mode][1], onClick: () => turn(mode) }}>${MODES[mode][0]}</button>`)}</span>`}

@@ -62,7 +62,7 @@ export interface ReasonsView {
 export interface LayerView {
   name: string; title: string; state: string; glyph: string; count: number | null; unit: string; note: string;
 }
-export interface KernelView { name: string; operations: number; share: number; classes: number[]; calls: number }
+export interface KernelView { name: string; operations: number; share: number; classes: number[]; calls: number; shape: string }
 export interface WorkbenchView {
   version: number; state: string; title: string; layers: LayerView[]; kernels: KernelView[];
   /** How much can be undone; the lines of Python that led here; what the screen was opened for. */
