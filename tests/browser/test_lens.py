@@ -9,7 +9,7 @@ from playwright.sync_api import BrowserContext, Locator, expect
 
 import workbench as wb
 from tests.browser.harness import Harness
-from tests.browser.lens_programs import matmul_tiled
+from tests.browser.lens_programs import followed, matmul_tiled
 from tests.schedule.programs import convolution, plain_matmul
 from workbench import te
 from workbench.schedule import Schedule
@@ -94,6 +94,23 @@ def test_the_keyboard_does_the_same(harness: Harness) -> None:
     expect(result(harness)).to_contain_text("before", timeout=20_000)
     assert "factors=[None, 32]" in screen.schedule.code()
     expect(edge(harness, "i_1")).to_be_focused()
+
+
+def test_an_edge_dragged_to_the_whole_extent_is_dragged_back(harness: Harness) -> None:
+    screen = opened(harness, followed(8))
+    shown = harness.page.locator(".wb-lens-tiles label")
+    edge(harness, "ax1").focus()
+    harness.page.keyboard.press("End")
+    harness.page.keyboard.press("Enter")
+    harness.wait_until(lambda: "factors=[None, 16]" in screen.schedule.code(), "the tile is the whole axis")
+    expect(shown).to_contain_text("16 of 16")
+    expect(result(harness)).to_contain_text("before", timeout=20_000)
+    box, array = edge(harness, "ax1").bounding_box(), harness.page.locator("canvas").nth(1).bounding_box()
+    assert box is not None and array is not None
+    pull(harness, "ax1", -array["width"] / 2)
+    expect(shown).to_contain_text("8 of 16")
+    harness.page.mouse.up()
+    harness.wait_until(lambda: "factors=[None, 8]" in screen.schedule.code(), "the tile is as it was")
 
 
 def test_scrubbing_shows_visit_by_visit(harness: Harness) -> None:

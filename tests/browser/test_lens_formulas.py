@@ -156,7 +156,7 @@ def test_a_factor_drafted_in_the_page_is_the_schedule_with_that_factor(
     assert by_loop(found) == exact_by_loop(view, sch)
 
 
-@pytest.mark.parametrize(("old", "new"), [(4, 4), (5, 5), (4, 3), (4, 8), (5, 4), (4, 1)])
+@pytest.mark.parametrize(("old", "new"), [(4, 4), (5, 5), (4, 3), (4, 8), (5, 4), (4, 1), (4, 16), (16, 8), (16, 5)])
 def test_a_tile_that_follows_its_consumers_is_drafted_as_the_schedule_makes_it(page: Page, old: int, new: int) -> None:
     """Visits and footprints of the parameters; of what lies inside, the program keeps less than is drawn."""
     sch = followed(old)

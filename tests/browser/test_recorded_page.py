@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -84,9 +85,32 @@ def test_steps_and_rewrites_are_stepped_through(saved: Path, page: Page) -> None
     expect(page.locator(".wb-problem")).to_have_count(0)
 
 
+def test_what_asks_a_kernel_says_why_it_cannot_be_used_and_refuses_nothing(saved: Path, page: Page) -> None:
+    opened(page, saved)
+    page.get_by_role("listbox", name="Steps").get_by_role("option", name="FuseOps").click()
+    schedule = region(page, "B")
+    steps, strip = page.locator(".wb-step-buttons"), page.locator(".wb-strip")
+    inert = [
+        page.locator(".wb-run"),
+        *(schedule.get_by_role("button", name=name, exact=True) for name in ("Lens", "Compare", "Copy")),
+        *(steps.get_by_role("button", name=name) for name in ("Edit", "Leave out", "Add a pass")),
+        *(strip.get_by_role("button", name=name) for name in ("Checks", "Values", "Views", "Share")),
+    ]
+    for button in inert:
+        expect(button).to_have_attribute("aria-disabled", "true")
+        expect(button).to_have_attribute("title", re.compile("recording without a kernel. Open the model"))
+        button.click(force=True)
+    for key in "mvtlbxae":
+        page.keyboard.press(key)
+    expect(page.locator(".wb-problem")).to_have_count(0)
+    expect(schedule.locator(".wb-text-row").first).to_be_visible()
+
+
 def test_what_was_not_recorded_is_said_in_one_sentence(saved: Path, page: Page) -> None:
     opened(page, saved)
-    page.locator(".wb-run").click()
+    region(page, "B").get_by_role("button", name="Editor", exact=True).click()
+    page.locator(".wb-tree .wb-box-head").first.click()
+    page.get_by_role("button", name="unroll", exact=True).click()
     problem = page.locator(".wb-problem").first
     expect(problem).to_contain_text("this file is a recording: it has no kernel to ask")
     expect(problem).to_contain_text("open the model in a notebook")

@@ -394,3 +394,49 @@ def test_the_stages_of_a_kernel_are_cards_that_select(harness: Harness) -> None:
     expect(pane(harness, "B").locator(".wb-lit").first).to_be_visible()
     page.keyboard.press("i")
     expect(pane(harness, "A").locator(".wb-text-row.wb-lit").first).to_be_visible()
+
+
+def test_one_pane_has_the_whole_width_and_gives_it_back(harness: Harness) -> None:
+    def width(which: str) -> float:
+        found = pane(harness, which).bounding_box()
+        assert found is not None
+        return found["width"]
+
+    opened(harness)
+    screen = harness.page.locator(".wb-workbench").bounding_box()
+    assert screen is not None
+    half = width("B")
+    assert half < screen["width"] / 2
+    pane(harness, "B").get_by_role("button", name="Whole width").click()
+    expect(pane(harness, "A")).to_be_hidden()
+    assert width("B") > screen["width"] - 10
+    harness.page.screenshot(path="/tmp/e_alone.png")
+    harness.page.keyboard.press("w")
+    expect(pane(harness, "A")).to_be_visible()
+    assert width("A") > screen["width"] - 10
+    harness.page.keyboard.press("o")
+    expect(pane(harness, "B")).to_be_visible()
+    assert width("B") == half
+
+
+def test_escape_closes_the_sheet_of_keys_and_leaves_the_screen_only_then(harness: Harness) -> None:
+    opened(harness)
+    pane(harness, "B").locator(".wb-text-row").first.click()
+    harness.page.keyboard.press("?")
+    sheet = harness.page.get_by_role("dialog", name="Keys")
+    expect(sheet).to_be_visible()
+    harness.page.keyboard.press("Escape")
+    expect(sheet).to_have_count(0)
+    inside = "() => document.activeElement.closest('.wb-workbench') !== null"
+    assert harness.page.evaluate(inside)
+    harness.page.keyboard.press("Escape")
+    assert not harness.page.evaluate(inside)
+
+
+def test_kernels_are_told_apart_by_the_shape_of_their_output(harness: Harness) -> None:
+    opened(harness)
+    pane(harness, "B").locator(".wb-text-row").first.click()
+    kernels = harness.page.get_by_role("listbox", name="Kernels").get_by_role("option")
+    expect(kernels.filter(has_text="conv2d").first).to_contain_text("1 × 6 × 7 × 7")
+    expect(kernel_shown(harness).locator("option").first).to_have_text(re.compile(r"conv2d.* 1 × 6 × 7 × 7$"))
+    harness.page.screenshot(path="/tmp/e_shape.png")

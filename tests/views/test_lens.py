@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.browser.lens_programs import followed
 from tests.schedule.programs import argmax, convolution, packed_convolution, plain_matmul
 from workbench import te
 from workbench.core.errors import WorkbenchError
@@ -51,6 +52,18 @@ def test_splits_name_the_step_and_the_factors_that_can_be_changed() -> None:
     assert found == [("i", (None, 8), 3), ("j", (5, 4), 4)]
     parts = [[(view.terms[part].name, view.terms[part].extent) for part in split.parts] for split in view.splits]
     assert parts == [[("i_0", 4), ("i_1", 8)], [("j_0", 5), ("j_1", 4)]]
+
+
+def test_a_tile_as_large_as_its_axis_can_be_made_smaller_again() -> None:
+    sch = followed(8)
+    sch.change(3, factors=[None, 16])
+    view = lens_of(sch, "C")
+    (split,) = view.splits
+    assert (split.factors, split.step, view.axes[1].term) == ((None, 16), 3, split.term)
+    assert [(view.terms[part].name, view.terms[part].extent) for part in split.parts] == [("j_0", 1), ("ax1", 16)]
+    sch.change(3, factors=[None, 4])
+    (split,) = lens_of(sch, "C").splits
+    assert split.factors == (None, 4)
 
 
 def test_a_fused_loop_is_the_loops_that_it_runs_through() -> None:

@@ -14,6 +14,8 @@ from ..driver.layers import GLYPHS
 from ..driver.links import Layer
 from ..driver.step_listings import listings_of
 from ..driver.trips import hottest, trips
+from ..tir.nodes import Buffer, PrimFunc
+from ..tir.script import text as written
 from .eager import runs_graph_passes
 from .formulas import FormulasView, formulas_of
 from .graph import graph_view
@@ -66,6 +68,8 @@ class KernelView(View):
     """Which parts of the model it carries out, in all its calls (`driver.links`)."""
     calls: int = 1
     """How often one run of the model calls it."""
+    shape: str = ""
+    """The extents of its last parameter, which is its output: "1 × 6 × 7 × 7"; empty for a scalar."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +137,14 @@ class LayersModel:
             work = {name: _operations(module[name]) for name in self.session.kernels}
             total = sum(work.values()) or 1
             found = [
-                KernelView(name, count, count / total, tuple(sorted(held.get(name, ()))), times.get(name, 1))
+                KernelView(
+                    name,
+                    count,
+                    count / total,
+                    tuple(sorted(held.get(name, ()))),
+                    times.get(name, 1),
+                    _shape(module[name]),
+                )
                 for name, count in work.items()
             ]
             self._kernels.extend(sorted(found, key=lambda kernel: -kernel.operations))
@@ -314,6 +325,12 @@ def _is_metadata(line: str) -> bool:
 
 def _lines(layer: Layer) -> tuple[str, ...]:
     return tuple(layer.text.rstrip("\n").replace("\t", "    ").split("\n")) if layer.text else ()
+
+
+def _shape(func: object) -> str:
+    """The extents of what a kernel writes: kernels of one name differ by them."""
+    given = [one for one in func.params if isinstance(one, Buffer)] if isinstance(func, PrimFunc) else []
+    return " × ".join(written(extent).text for extent in given[-1].shape) if given else ""
 
 
 def _operations(function: object) -> int:

@@ -21,6 +21,8 @@ from ..analysis.tree import BlockSite, extent_of
 from ..arith.nodes import PrimExpr, Var
 from ..core.errors import WorkbenchError
 from ..schedule.arguments import ResultName
+from ..schedule.changing import changed
+from ..schedule.moves import asks
 from ..schedule.schedule import Schedule
 from ..tir import nodes as t
 from ..tir.script import text
@@ -74,7 +76,50 @@ def refused(what: str, found: str, fix: str, nodes: tuple[Any, ...] = ()) -> Wor
 
 def nest_of(schedule: Schedule, site: BlockSite) -> Nest:
     """The loops around a block of the schedule.  Raises `WorkbenchError` E-LENS-AFFINE saying what is not affine."""
-    return _Reader(schedule, site).read()
+    reader = _Reader(schedule, site)
+    nest = reader.read()
+    for whole in reader.wholes():
+        _regain(schedule, site, nest, whole)
+    return nest
+
+
+@dataclass(frozen=True)
+class _Whole:
+    """A tile that may be as large as its axis: the loop over tiles runs once and is in no binding any more."""
+
+    step: int
+    outer: int
+    """The term of the loop over tiles."""
+    factor: int
+
+
+def _regain(schedule: Schedule, site: BlockSite, nest: Nest, whole: _Whole) -> None:
+    """Split the axis that would follow the step were its tile smaller, so that the edge stays to be dragged back.
+
+        for j_0 in range(1): for ax in range(16): B[ax]        # compute_at(B, j_0), where j_0 * 16 was left out
+
+    Which axis it is, the schedule says itself, done again with a smaller tile; where it refuses, no split is added.
+    """
+    factor = next((one for one in range(whole.factor // 2, 1, -1) if whole.factor % one == 0), (whole.factor + 1) // 2)
+    try:
+        made = changed(schedule, whole.step, {"factors": (None, factor)})
+        if any(not asks(item.step) for item in made.dropped):
+            return
+        its = next(one for one in made.schedule.state.tree.leaves if one.name == site.name)
+        smaller = _Reader(made.schedule, its).read()
+    except (WorkbenchError, StopIteration):
+        return
+    followed = {split.of for split in smaller.splits if split.step == whole.step}
+    iterators = zip(site.block.iter_vars, its.block.iter_vars, strict=False)
+    for own, other in iterators:
+        term, offset = nest.axes[own.var]
+        if smaller.axes[other.var][0] not in followed or term not in {leaf.term for leaf in nest.leaves}:
+            continue
+        if nest.extents[term] == whole.factor and offset == 0:
+            axis = nest.add(own.var.name, whole.factor)
+            nest.splits.append(Split(axis, (whole.outer, term), (None, whole.factor), whole.step))
+            nest.axes[own.var] = axis, 0
+            return
 
 
 class _Reader:
@@ -140,6 +185,18 @@ class _Reader:
             self.nest.axes[iterator.var] = self._axis(iterator, form, leaves), form.offset
         self._check_conditions(values, ranges, leaves)
         return self.nest
+
+    def wholes(self) -> list[_Whole]:
+        """The loops over one tile: made by a split in two, and a part of no iterator."""
+        within = {part for split in self.nest.splits for part in split.parts}
+        within |= {term for term, _ in self.nest.axes.values()}
+        found: list[_Whole] = []
+        for var in self._vars():
+            number, _, parts, factors = self.made.get(id(var), (0, None, (), ()))
+            alone = self.extents[id(var)] == 1 and self._term(var) not in within
+            if alone and len(parts) == 2 and parts[0] is var and factors[0] is None and (factors[1] or 0) > 1:
+                found.append(_Whole(number, self._term(var), factors[1] or 0))
+        return found
 
     # --- terms ---
 

@@ -1,7 +1,7 @@
 // Changing a pipeline: a function's text after a step, the list of passes, undo and redo.
 import { Editor } from "./editor";
 import { Form } from "./form";
-import { Problem, html } from "./parts";
+import { Problem, asking, html } from "./parts";
 import type { PipelineStore } from "./pipeline";
 import type { ErrorView, SourceView } from "./types";
 
@@ -39,12 +39,11 @@ export function StepButtons({ store }: { store: PipelineStore }) {
   if (!view?.editable || !summary || summary.kind === "codegen" || store.editing) return null;
   const removable = !["import", "te", "schedule"].includes(summary.kind) || summary.kind === "edit";
   return html`<span class="wb-group wb-step-buttons">
-    <button class="wb-button" title="Edit the program after this step (e)" onClick=${() => store.edit()}>${store.hasDraft(summary.name) ? "Edit the draft" : "Edit"}</button>
-    ${removable && html`<button class="wb-button" title="Run without this step (x)" onClick=${store.leaveOut}>Leave out</button>`}
-    ${summary.kind !== "edit" && removable && html`<button class="wb-button" aria-expanded=${store.form !== null && !store.form.adds} title="Change the options of this pass"
-      onClick=${() => store.form ? store.set(() => (store.form = null)) : void store.showOptions()}>Options</button>`}
-    <button class="wb-button" aria-expanded=${store.adding !== null} title="Run a pass after this step (a)"
-      onClick=${() => store.choosePass()}>Add a pass</button>
+    <button class="wb-button" ...${asking(store, "Edit the program after this step (e)", () => void store.edit())}>${store.hasDraft(summary.name) ? "Edit the draft" : "Edit"}</button>
+    ${removable && html`<button class="wb-button" ...${asking(store, "Run without this step (x)", () => void store.leaveOut())}>Leave out</button>`}
+    ${summary.kind !== "edit" && removable && html`<button class="wb-button" aria-expanded=${store.form !== null && !store.form.adds}
+      ...${asking(store, "Change the options of this pass", () => store.form ? store.set(() => (store.form = null)) : void store.showOptions())}>Options</button>`}
+    <button class="wb-button" aria-expanded=${store.adding !== null} ...${asking(store, "Run a pass after this step (a)", () => void store.choosePass())}>Add a pass</button>
   </span>`;
 }
 

@@ -22,6 +22,8 @@ export abstract class Fetching extends BaseStore {
   everyLine = false;
   /** The branch that panes compare with: the one shown before this one. */
   against = 0;
+  /** The focused pane has the whole width. */
+  alone = false;
   waiting = "";
   abstract readonly steps: PipelineStore;
   abstract readonly reading: Reading;

@@ -1,6 +1,6 @@
 // The ladder of what is selected, layer by layer.
 import { Calls } from "./graph_parts";
-import { html, plural } from "./parts";
+import { asking, html, plural } from "./parts";
 import type { PlaceView } from "./types";
 import type { WorkbenchStore } from "./workbench";
 
@@ -46,7 +46,7 @@ function Place({ store, place }: { store: WorkbenchStore; place: PlaceView }) {
     ${place.moves.length > 0 && html`<div class="wb-heading">Moves that made these loops</div>
       <ul aria-label="Moves">${place.moves.map((move) => html`<li><span class="wb-no">${move.number}</span> <code title=${move.code}>${move.name}</code>
         <button class="wb-link" disabled=${store.changing} aria-label=${`Take ${move.name} ${move.number} back`}
-          title="Without this move; the later ones are done again" onClick=${() => void store.takeBack(move)}>take back</button></li>`)}</ul>`}
+          ...${asking(store, "Without this move; the later ones are done again", () => void store.takeBack(move))}>take back</button></li>`)}</ul>`}
   </section>`;
 }
 

@@ -17,11 +17,11 @@ function writes(target: EventTarget | null): boolean {
   return target instanceof HTMLElement && target.matches(fields);
 }
 
-/** A handler from a table; keys with Ctrl or Cmd are named "mod+z" and "mod+shift+z".  A part leaves Escape to its screen. */
+/** A handler from a table; Escape leaves the screen where the table has nothing else for it; keys with Ctrl or Cmd are named "mod+z" and "mod+shift+z".  A part leaves Escape to its screen. */
 export function onKeys(table: Record<string, () => void>, whole = true) {
   return (event: KeyboardEvent): void => {
     if (event.isComposing || event.defaultPrevented) return;
-    if (event.key === "Escape" && whole) {
+    if (event.key === "Escape" && whole && !table["Escape"]) {
       giveBack(event.currentTarget as HTMLElement);
       event.stopPropagation();
       return;

@@ -25,10 +25,11 @@ function Kernels({ store }: { store: WorkbenchStore }) {
 
 function Kernel({ store, kernel, most }: { store: WorkbenchStore; kernel: KernelView; most: number }) {
   const measured = store.time(kernel.name);
-  return html`<div id=${`wb-kernel-${kernel.name}`} class="wb-item" role="option" aria-selected=${kernel.name === store.kernel}
-      title=${kernel.name} onClick=${() => store.choose(kernel.name)}>
+  return html`<div id=${`wb-kernel-${kernel.name}`} class="wb-item wb-kernel-item" role="option" aria-selected=${kernel.name === store.kernel}
+      title=${`${kernel.name}, output ${kernel.shape}`} onClick=${() => store.choose(kernel.name)}>
     <span class="wb-name wb-kernel-name"><bdi>${kernel.name}</bdi></span>
     <span class="wb-time">${measured ? measured.text.split(",")[0] : kernel.share > 0 ? `${(100 * kernel.share).toFixed(kernel.share < 0.1 ? 1 : 0)} %` : ""}</span>
+    <span class="wb-muted wb-kernel-shape">${kernel.shape}</span>
     <span class="wb-bar" aria-hidden="true" style=${{ width: `${Math.round((52 * kernel.share) / most)}px` }}></span>
   </div>`;
 }

@@ -7,7 +7,7 @@ import { SpokenChanges, TreePane } from "./graph_tree";
 import { LensScreen } from "./lens_pane";
 import { NONE, meets } from "./links";
 import { onKeys } from "./keys";
-import { Problem, html } from "./parts";
+import { Problem, asking, html } from "./parts";
 import type { PipelineStore } from "./pipeline";
 import { Detail, StepList } from "./pipeline_screen";
 import { RemarksButton, RemarksPanel } from "./remarks";
@@ -23,6 +23,8 @@ const MODES: Record<Mode, [title: string, help: string]> = {
   compare: ["Compare", "Beside another branch: the one before the last change (b)"], editor: ["Editor", "Edit the schedule (e)"],
   lens: ["Lens", "The order of visits and the tiles (t)"], passes: ["Passes", "LLVM's own passes, one by one (l)"],
 };
+/** Modes that a recording does not hold. */
+const ASKING: Mode[] = ["lens", "passes", "compare"];
 
 export function PaneView({ store, at }: { store: WorkbenchStore; at: 0 | 1 }) {
   const pane = store.panes[at];
@@ -75,12 +77,14 @@ function PaneHead({ store, at, pane, title }: { store: WorkbenchStore; at: 0 | 1
   const noise = (store.text(pane.layer)?.hidden.length ?? 0) > 0;
   return html`<div class="wb-pane-head">
     <strong>${title}</strong>
+    <button class="wb-icon wb-alone-button" aria-pressed=${store.alone} aria-label="Whole width" title="Only this pane, over the whole width; again: all (o)"
+      onClick=${() => { store.focused = at; store.turnAlone(); }}>⤢</button>
     ${!OF_THE_MODEL.includes(pane.layer) && pane.mode !== "changes" && html`<select class="wb-select wb-kernel" aria-label="Kernel" value=${store.kernel}
       disabled=${store.kernels.length === 0} onChange=${(event: Event) => store.choose((event.target as HTMLSelectElement).value)}>
-      ${store.kernels.map((kernel) => html`<option value=${kernel.name}>${kernel.name}</option>`)}</select>`}
+      ${store.kernels.map((kernel) => html`<option value=${kernel.name}>${kernel.name} ${kernel.shape}</option>`)}</select>`}
     ${here.length > 1 && html`<span class="wb-group" role="group" aria-label=${`How to show ${title}`}>${here.map((mode) => html`
-      <button class="wb-button" aria-pressed=${pane.mode === mode} title=${MODES[mode][1]} disabled=${(mode === "editor" || mode === "lens") && !store.kernel}
-        onClick=${() => turn(mode)}>${MODES[mode][0]}</button>`)}</span>`}
+      <button class="wb-button" aria-pressed=${pane.mode === mode} disabled=${(mode === "editor" || mode === "lens") && !store.kernel}
+        ...${ASKING.includes(mode) ? asking(store, MODES[mode][1], () => turn(mode)) : { title: MODES[mode][1], onClick: () => turn(mode) }}>${MODES[mode][0]}</button>`)}</span>`}
     ${noise && pane.mode === "text" && html`<button class="wb-button" aria-pressed=${store.everyLine} title="Directives and metadata too (.)"
       onClick=${() => store.set(() => (store.everyLine = !store.everyLine))}>Every line</button>`}
     ${pane.mode === "text" && (store.text(pane.layer)?.hottest ?? 0) > 0 && html`<button class="wb-button" title="The statement that most instructions are run for, by trip counts (h)"

@@ -1,12 +1,20 @@
 // Small parts that both screens are made of.
 import { h } from "preact";
 import htm from "htm";
+import type { BaseStore } from "./store";
 import type { ErrorView } from "./types";
 
 export const html = htm.bind(h);
 
 export function plural(count: number, word: string): string {
   return `${count.toLocaleString("en")} ${word}${count === 1 ? "" : "s"}`;
+}
+
+const RECORDED = "Not in this file: it is a recording without a kernel. Open the model in a notebook: wb.open(...).show()";
+
+/** The title and the action of a button that asks the kernel; in a recording it says why it cannot be used. */
+export function asking(store: BaseStore, title: string, onClick: (event: Event) => void) {
+  return store.recorded ? { title: RECORDED, "aria-disabled": "true", "data-recorded": "" } : { title, onClick };
 }
 
 export function milliseconds(time: number): string {

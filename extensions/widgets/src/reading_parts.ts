@@ -1,6 +1,6 @@
 // The parts of a text pane that help to read it: the bar to find a text, the buttons to fold and copy.
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { html } from "./parts";
+import { asking, html } from "./parts";
 import type { WorkbenchStore } from "./workbench";
 
 export function ReadingButtons({ store, at }: { store: WorkbenchStore; at: 0 | 1 }) {
@@ -13,7 +13,7 @@ export function ReadingButtons({ store, at }: { store: WorkbenchStore; at: 0 | 1
       onClick=${() => (store.reading.finds[at] ? store.reading.closeFind(at) : store.reading.openFind(at))}>Find</button>
     <button class="wb-button" title="Fold or open what the current line holds (z)" onClick=${() => { focus(); store.turnFold(); }}>Fold</button>
     <button class="wb-button" title="Fold every region, or open all" onClick=${() => store.reading.turnAll(layer)}>Fold all</button>
-    <button class="wb-button" title="Copy the whole text; it can be read back" onClick=${() => void copy()} onBlur=${() => setCopied("")}>Copy</button>
+    <button class="wb-button" ...${asking(store, "Copy the whole text; it can be read back", () => void copy())} onBlur=${() => setCopied("")}>Copy</button>
     ${copied && html`<span class="wb-muted" role="status">${copied}</span>`}
   </span>`;
 }

@@ -1,12 +1,12 @@
 // Why LLVM did not vectorise a loop: its own remarks, each with the line of the loop program.
-import { html } from "./parts";
+import { asking, html } from "./parts";
 import type { WorkbenchStore } from "./workbench";
 
 export interface Remarks { kernel: string; remarks: [line: number, message: string][] }
 
 export function RemarksButton({ store }: { store: WorkbenchStore }) {
   return html`<button class="wb-button" aria-expanded=${store.remarks !== null} disabled=${!store.kernel}
-    title="What LLVM's loop vectoriser says of this kernel at O3" onClick=${() => void store.askRemarks()}>Remarks</button>`;
+    ...${asking(store, "What LLVM's loop vectoriser says of this kernel at O3", () => void store.askRemarks())}>Remarks</button>`;
 }
 
 export function RemarksPanel({ store }: { store: WorkbenchStore }) {

@@ -14,7 +14,11 @@ export class BaseStore {
   /** Grows when an action was done: the focus goes back to what is selected. */
   acted = 0;
 
+  /** A file that plays what was recorded: no kernel will ever answer. */
+  readonly recorded: boolean;
+
   constructor(host: Host) {
+    this.recorded = host.get("recorded") === true;
     this.connection = new Connection(host);
     this.connection.onBusy = (busy) => this.set(() => (this.busy = busy));
     this.connection.onLost = (lost) => this.set(() => (this.lost = lost));

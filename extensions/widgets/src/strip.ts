@@ -2,7 +2,7 @@
 import { useEffect } from "preact/hooks";
 import { ChecksPane } from "./checks_pane";
 import { TABS } from "./extras";
-import { Problem, html } from "./parts";
+import { Problem, asking, html } from "./parts";
 import { tokens } from "./text";
 import type { WorkbenchStore } from "./workbench";
 
@@ -19,9 +19,9 @@ export function Strip({ store }: { store: WorkbenchStore }) {
         <button class="wb-icon" aria-label="Forward" title="Forward again (Alt-→)" disabled=${!store.extras.trail.forward} onClick=${() => store.extras.trail.move(1)}>›</button>
       </span>
       <button class="wb-link" aria-expanded=${store.strip === "python"} onClick=${() => turn("python")}>Python</button>
-      ${checkable && html`<button class="wb-link" aria-expanded=${store.strip === "checks"} title="Whether each step computes what the imported model does (v)"
-        onClick=${() => store.strip === "checks" ? turn("checks") : void store.verify()}>Checks${wrong ? ` (${wrong} wrong)` : ""}</button>`}
-      ${TABS.filter((tab) => tab.shown(store)).map((tab) => html`<button class="wb-link" aria-expanded=${store.strip === tab.name} title=${tab.help} onClick=${() => turn(tab.name)}>${tab.title}</button>`)}
+      ${checkable && html`<button class="wb-link" aria-expanded=${store.strip === "checks"}
+        ...${asking(store, "Whether each step computes what the imported model does (v)", () => store.strip === "checks" ? turn("checks") : void store.verify())}>Checks${wrong ? ` (${wrong} wrong)` : ""}</button>`}
+      ${TABS.filter((tab) => tab.shown(store)).map((tab) => html`<button class="wb-link" aria-expanded=${store.strip === tab.name} ...${asking(store, tab.help, () => turn(tab.name))}>${tab.title}</button>`)}
       <button class="wb-link" aria-expanded=${store.strip === "problem"} disabled=${!problem} onClick=${() => turn("problem")}>Problems${problem ? " (1)" : ""}</button>
       ${store.strip === "" && html`<code class="wb-last-call" title="What was done last, in Python">${problem ? problem.message : calls.at(-1) ?? "nothing changed yet"}</code>`}
     </div>

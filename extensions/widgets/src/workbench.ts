@@ -142,8 +142,14 @@ export class WorkbenchStore extends Selecting {
     this.load();
   }
 
+  /** The focused pane alone, or all that is beside it again. */
+  turnAlone(): void {
+    this.set(() => { this.alone = !this.alone; this.acted++; });
+  }
+
   /** The schedule's editor; where a step's changes are shown, its text to edit. */
   edit(ofStep = this.panes[this.focused].mode === "changes"): void {
+    if (ofStep && this.recorded) return;
     if (ofStep) {
       this.showStep();
       return void this.steps.edit();

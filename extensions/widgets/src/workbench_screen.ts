@@ -4,7 +4,7 @@ import { Ladder } from "./inspector";
 import { onKeys } from "./keys";
 import { Outline } from "./outline";
 import { PaneView } from "./panes";
-import { Keys, Problem, html, plural } from "./parts";
+import { Keys, Problem, asking, html, plural } from "./parts";
 import { useStore } from "./store";
 import { Strip } from "./strip";
 import { TipBox } from "./tip";
@@ -14,6 +14,7 @@ import { type WorkbenchStore } from "./workbench";
 const KEY_ROWS: [string, string][] = [
   ["1 – 8", "a layer, in the focused pane"],
   ["w", "the other pane"],
+  ["o", "only this pane, over the whole width; all again"],
   ["↑ ↓", "line by line, selecting; in the outline, item by item"],
   ["[ ]", "previous, next step"],
   ["← →", "previous, next rewrite inside the step"],
@@ -42,9 +43,10 @@ export function WorkbenchScreen({ store }: { store: WorkbenchStore }) {
   const steps = store.steps;
   const names = store.view?.layers.map((layer) => layer.name) ?? [];
   const numbered = Object.fromEntries(names.map((name, i) => [String(i + 1), () => store.show(name)]));
-  const keys = onKeys({
+  const table: Record<string, () => void> = {
     ...numbered,
     w: () => store.set(() => { store.focused = store.focused === 0 ? 1 : 0; store.acted++; }),
+    o: () => store.turnAlone(),
     g: () => store.turn(store.panes[store.focused].layer === "te" ? "cards" : "graph"),
     i: () => store.turn("text"),
     d: () => store.turn("changes"),
@@ -76,8 +78,11 @@ export function WorkbenchScreen({ store }: { store: WorkbenchStore }) {
     "mod+z": () => store.turnBack("undo"),
     "mod+shift+z": () => store.turnBack("redo"),
     "?": () => store.set(() => (store.help = !store.help)),
-  });
-  return html`<div class=${`wb wb-workbench ${store.drawer ? `wb-with-${store.drawer}` : ""} ${store.panes[store.focused].mode === "editor" ? "wb-editing" : ""}`} data-lm-suppress-shortcuts="true" role="group"
+  };
+  if (store.recorded) for (const key of [..."mvtlbxa", "mod+z", "mod+shift+z"]) delete table[key];
+  if (store.help) table["Escape"] = () => store.set(() => { store.help = false; store.acted++; });
+  const keys = onKeys(table);
+  return html`<div class=${`wb wb-workbench ${store.drawer ? `wb-with-${store.drawer}` : ""} ${store.panes[store.focused].mode === "editor" ? "wb-editing" : ""} ${store.alone ? "wb-alone" : ""}`} data-lm-suppress-shortcuts="true" role="group"
       tabindex="-1" aria-label="Workbench" onKeyDown=${keys}>
     <${Spine} store=${store} />
     <${Changes} store=${store} />
@@ -126,15 +131,15 @@ function Spine({ store }: { store: WorkbenchStore }) {
     </nav>
     ${store.busy && html`<span class="wb-busy" role="status">kernel busy</span>`}
     <span class="wb-space"></span>
-    ${(view?.branches.length ?? 0) > 1 && html`<select class="wb-select wb-branch" aria-label="Branch" title="Branches: every plan tried on this import"
+    ${(view?.branches.length ?? 0) > 1 && html`<select class="wb-select wb-branch" aria-label="Branch" title="Branches: every plan tried on this import" disabled=${store.recorded}
       value=${String(view!.branch)} onChange=${(event: Event) => void store.goTo(Number((event.target as HTMLSelectElement).value))}>
       ${view!.branches.map(([number, told]) => html`<option value=${String(number)}>${number}: ${told}</option>`)}</select>`}
     <span class="wb-group">
-      <button class="wb-button" aria-label="Undo" title="Undo the last change (Ctrl-Z)" disabled=${!view?.undo} onClick=${() => store.turnBack("undo")}>↶</button>
-      <button class="wb-button" aria-label="Redo" title="Redo (Ctrl-Shift-Z)" disabled=${!view?.redo} onClick=${() => store.turnBack("redo")}>↷</button>
+      <button class="wb-button" aria-label="Undo" title="Undo the last change (Ctrl-Z)" disabled=${!view?.undo || store.recorded} onClick=${() => store.turnBack("undo")}>↶</button>
+      <button class="wb-button" aria-label="Redo" title="Redo (Ctrl-Shift-Z)" disabled=${!view?.redo || store.recorded} onClick=${() => store.turnBack("redo")}>↷</button>
     </span>
-    <button class="wb-button wb-run" title=${measured?.text ?? `Measure ${store.kernel} on this machine (m)`} disabled=${!store.kernel} aria-disabled=${store.measuring}
-      onClick=${() => void store.measure()}><span aria-hidden="true">▶</span> ${store.measuring ? "measuring …" : measured ? shortly(measured.text) : "Measure"}</button>
+    <button class="wb-button wb-run" disabled=${!store.kernel} aria-disabled=${store.measuring}
+      ...${asking(store, measured?.text ?? `Measure ${store.kernel} on this machine (m)`, () => void store.measure())}><span aria-hidden="true">▶</span> ${store.measuring ? "measuring …" : measured ? shortly(measured.text) : "Measure"}</button>
     <button class="wb-button wb-one-pane" aria-label="The other pane" title="The other pane (w)"
       onClick=${() => store.set(() => { store.focused = store.focused === 0 ? 1 : 0; store.acted++; })}>${"AB"[store.focused]}</button>
     <button class="wb-button wb-narrow" aria-expanded=${store.drawer === "inspector"} aria-label="The selection" title="The selection" onClick=${() => drawer("inspector")}>≡</button>
