@@ -21,6 +21,10 @@ from .limits import limits
 
 CHUNK: Final = 1 << 22
 """Elements that one call into native code looks at: a few milliseconds, so that Ctrl-C is heard between them."""
+_SHARED: Final = 1 << 16
+"""Bytes from which equal arrays are kept once, as soon as they are known to be equal."""
+_arrays: weakref.WeakValueDictionary[str, np.ndarray] = weakref.WeakValueDictionary()
+"""Arrays of tensors by fingerprint: a model that is opened again holds no weights of its own."""
 
 
 class Tensor:
@@ -73,6 +77,12 @@ class Tensor:
         kind = DataType(dtype)
         return cls(None, kind, tuple(shape), np.asarray(value, kind.to_numpy()))
 
+    def shared(self) -> Tensor:
+        """This tensor, which from now on holds no array of its own where another one has an equal one."""
+        if self._array is not None and self._array.nbytes >= _SHARED:
+            assert self.fingerprint
+        return self
+
     @property
     def fill_value(self) -> Any:
         """The repeated value (a 0-d array) of a lazy tensor; None for others."""
@@ -115,6 +125,8 @@ class Tensor:
                 for part in chunks(array):
                     digest.update(np.ascontiguousarray(part).tobytes())
             self._fingerprint = digest.hexdigest()
+            if self._array is not None and self._array.nbytes >= _SHARED:
+                self._array = _arrays.setdefault(self._fingerprint, self._array)
         return self._fingerprint
 
     def __eq__(self, other: object) -> bool:

@@ -173,7 +173,7 @@ def constant_call(m: Match) -> Any:
 def _as_constant(value: Any) -> e.Expr:
     if isinstance(value, tuple):
         return e.Tuple(tuple(map(_as_constant, value)))  # pyright: ignore[reportUnknownArgumentType]
-    return e.Constant(Tensor.adopt(np.asarray(value)))
+    return e.Constant(Tensor.adopt(np.asarray(value)).shared())
 
 
 @dataclass(frozen=True)
