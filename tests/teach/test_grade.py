@@ -7,6 +7,7 @@ import io
 import json
 import os
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ import pytest
 from workbench.core.errors import WorkbenchError
 from workbench.driver.cli import main
 from workbench.teach import report as reports
-from workbench.teach.contain import Limits, contained
+from workbench.teach.contain import Contained, Limits, contained
 from workbench.teach.course import exercises
 from workbench.teach.exercise import find
 from workbench.teach.grade import Mark, Marks, grade, mark_of
@@ -22,6 +23,15 @@ from workbench.teach.grade import Mark, Marks, grade, mark_of
 REORDER = find(exercises(), "06_1")
 GOOD = 'def answer(sch):\n    i, j, k = sch.get_loops("C")\n    sch.reorder(i, k, j)\n'
 LIMITS = Limits(seconds=2, megabytes=700, output_kilobytes=64)
+
+
+
+@pytest.fixture(scope="module")
+def box() -> Iterator[Contained]:
+    """One for all answers of this file, hostile ones among them."""
+    with Contained(LIMITS) as found:
+        yield found
+
 
 HOSTILE = {
     "loops": ("def answer(sch):\n    while True:\n        pass\n", "took more than"),
@@ -100,10 +110,10 @@ def hand_in(folder: Path, student: str, source: str, exercise: str = "06_1") -> 
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_hostile_answer_earns_nothing_and_says_why(name: str, tmp_path: Path) -> None:
+def test_a_hostile_answer_earns_nothing_and_says_why(name: str, tmp_path: Path, box: Contained) -> None:
     source, reason = HOSTILE[name]
     started = time.monotonic()
-    mark = mark_of(hand_in(tmp_path, "eve", source), REORDER, LIMITS)
+    mark = mark_of(hand_in(tmp_path, "eve", source), REORDER, box)
     assert mark.points == 0
     assert reason in mark.reason, mark.reason
     assert time.monotonic() - started < 30
@@ -116,25 +126,25 @@ def test_a_sleeping_answer_is_ended_by_wall_time() -> None:
     assert ending.result is None and ending.reason == "took more than 3 s"
 
 
-def test_a_program_that_takes_for_ever_to_check_costs_its_own_points_only(tmp_path: Path) -> None:
+def test_a_program_that_takes_for_ever_to_check_costs_its_own_points_only(tmp_path: Path, box: Contained) -> None:
     exercise = find(exercises(), "05_1")
     source = (
         "from workbench import te\n\n\ndef answer(n, m):\n    A = te.placeholder((n, m), name='A')\n"
         "    k = te.reduce_axis((0, 10**12), name='k')\n"
         "    return [A, te.compute((n,), lambda i: te.sum(A[i, k % m], axis=k), name='B')]\n"
     )
-    mark = mark_of(hand_in(tmp_path, "eve", source, "05_1"), exercise, LIMITS)
+    mark = mark_of(hand_in(tmp_path, "eve", source, "05_1"), exercise, box)
     assert mark.points == 0 and ("E-TIR-STEPS" in mark.reason or "while it was checked" in mark.reason), mark.reason
 
 
-def test_what_is_too_long_or_a_link_is_not_read(tmp_path: Path) -> None:
+def test_what_is_too_long_or_a_link_is_not_read(tmp_path: Path, box: Contained) -> None:
     long = hand_in(tmp_path, "long", GOOD + "#" * 300_000)
-    assert "longer than 200,000 characters" in mark_of(long, REORDER, LIMITS).reason
+    assert "longer than 200,000 characters" in mark_of(long, REORDER, box).reason
     other = hand_in(tmp_path, "ada", GOOD)
     link = tmp_path / "eve" / "answers"
     link.mkdir(parents=True)
     (link / "06_1.py").symlink_to(other / "answers" / "06_1.py")
-    assert not mark_of(tmp_path / "eve", REORDER, LIMITS).handed_in
+    assert not mark_of(tmp_path / "eve", REORDER, box).handed_in
 
 
 def test_one_hostile_answer_costs_nobody_else_anything(tmp_path: Path) -> None:
@@ -156,19 +166,19 @@ def test_one_hostile_answer_costs_nobody_else_anything(tmp_path: Path) -> None:
     assert checks_file.read_bytes() == before
 
 
-def test_marks_are_those_of_the_notebook(tmp_path: Path) -> None:
+def test_marks_are_those_of_the_notebook(tmp_path: Path, box: Contained) -> None:
     from workbench import teach
     from workbench.teach.source import answer_of
 
     half = 'def answer(sch):\n    sch.parallel(sch.get_loops("D")[0])\n'
     exercise = find(exercises(), "06_4")
-    mark = mark_of(hand_in(tmp_path, "ada", half, "06_4"), exercise, LIMITS)
+    mark = mark_of(hand_in(tmp_path, "ada", half, "06_4"), exercise, box)
     report = teach.check_answer(exercise, answer_of(half, "06_4"), "ada")
     assert 0 < mark.points == report.points < mark.of
     assert mark.reason == report.reason
 
 
-def test_answers_are_found_in_notebooks(tmp_path: Path) -> None:
+def test_answers_are_found_in_notebooks(tmp_path: Path, box: Contained) -> None:
     metadata = {"nbgrader": {"grade_id": "answer-06_1"}}
     source = GOOD.replace("answer", "answer_06_1").splitlines(keepends=True)
     cells = [{"cell_type": "code", "metadata": {}, "source": ["1"]}, {"metadata": metadata, "source": source}]
@@ -176,7 +186,7 @@ def test_answers_are_found_in_notebooks(tmp_path: Path) -> None:
     folder.mkdir()
     (folder / "broken.ipynb").write_text("{", encoding="utf-8")
     (folder / "lesson.ipynb").write_text(json.dumps({"cells": cells}), encoding="utf-8")
-    assert mark_of(folder, REORDER, LIMITS).points == 2
+    assert mark_of(folder, REORDER, box).points == 2
 
 
 def test_marks_as_csv_and_json() -> None:

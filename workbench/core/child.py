@@ -170,6 +170,19 @@ class Child:
         self._held.printed.seek(0)
         return self._held.printed
 
+    def forget_printed(self) -> None:
+        """What is printed from now on counts alone; only while it waits for a request."""
+        if self._held.printed is not None and self.alive:
+            self._held.printed.truncate(0)
+
+    def ended(self, status: int) -> ChildFailure:
+        """What the exit status of a process means that this child has started and waited for; nothing is raised."""
+        said = next((line.strip() for line in reversed(self._said().splitlines()) if line.strip()), "")
+        reached = _limit_reached(status, said, self.limits)
+        if reached:
+            return ChildFailure("limit", reached, status, said)
+        return ChildFailure("crashed", f"exit status {status}", status, said)
+
     # --- the process ---
 
     def _running(self) -> subprocess.Popen[bytes]:

@@ -1,4 +1,4 @@
-"""The child's side of `contain`: produce the outcome of an answer, or judge an outcome; never both in one process.
+"""The child's side of `contain`: produce the outcome of an answer, or judge an outcome; each in a fork of its own.
 
 A process that runs an answer may write below its own folder only, start no process, open no connection and load no
 native library; each try is refused and named.  What it hands back is data, so an answer that changes the checker in its
@@ -16,6 +16,7 @@ from typing import Any, Final
 from .. import te, tir, topi
 from ..analysis import dependence
 from ..core.errors import WorkbenchError
+from ..core.forks import in_fork
 from ..core.serving import Action
 from ..schedule.registry import PRIMITIVES
 from .answers import produce
@@ -51,7 +52,17 @@ _REFUSED: Final = (
 
 def actions() -> Mapping[str, Action]:
     """What `core.serving` offers."""
-    return {"answer": run_answer, "judge": judge}
+    _load_beforehand()
+    return {"answer": _forked(run_answer), "judge": _forked(judge)}
+
+
+def _forked(action: Action) -> Action:
+    """The action, in a process that ends with it."""
+
+    def run(request: Mapping[str, Any], frames: Sequence[bytearray]) -> tuple[dict[str, Any], list[bytes]]:
+        return in_fork(lambda: dict(action(request, frames)[0]), request["limits"]["seconds"] + 1), []
+
+    return run
 
 
 def _exercise(request: Mapping[str, Any]) -> Exercise:
@@ -65,7 +76,6 @@ def run_answer(request: Mapping[str, Any], frames: Sequence[bytearray]) -> tuple
     """{"outcome": ...} of an answer, or {"failed": reason}."""
     exercise = _exercise(request)
     shapes = exercise.shapes_of(request["student"])
-    _load_beforehand()
     broken = confine(Path.cwd())
     try:
         answer = answer_of(request["source"], exercise.id)
@@ -80,7 +90,9 @@ def _load_beforehand() -> None:
     import ctypes
 
     dependence.available()
-    assert ctypes and te and tir and topi and len(PRIMITIVES)
+    from . import machine_code
+
+    assert ctypes and te and tir and topi and len(PRIMITIVES) and machine_code and exercises()
 
 
 def _reason(error: BaseException, request: Mapping[str, Any]) -> str:

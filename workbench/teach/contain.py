@@ -1,10 +1,13 @@
-"""Running a job of `child` in a process of its own, with limits: whatever happens there is a reason, never our end.
+"""Running jobs of `child`, each in a process of its own, with limits: what happens there is a reason, never our end.
 
-Limits are of processor time (three times as much wall time), memory, and printed bytes.  The child works in an empty
-folder that is removed afterwards; it is killed with all that it started.  What it may not do is listed in `child`.
-Not a sandbox against native exploits: who grades strangers runs the whole batch in a container.
+A process that has loaded everything waits beside us and forks for each job (`core.forks`); it runs nothing of a
+student's, and is started anew where a job took it along.  Limits are of processor time (three times as much wall time),
+memory, and printed bytes.  A job works in an empty folder that is removed afterwards; it is killed with all that it
+started.  What it may not do is listed in `child`.  Not a sandbox against native exploits: who grades strangers runs the
+whole batch in a container.
 
-    ending = contained({"do": "answer", ...}, Limits(seconds=10))
+    with Contained(Limits(seconds=10)) as box:
+        ending = box.do({"do": "answer", ...})
     ending.result, ending.reason
 """
 
@@ -49,30 +52,56 @@ class Ending:
     """Whether the fault is ours and not the answer's."""
 
 
-def contained(request: Mapping[str, Any], limits: Limits) -> Ending:
-    """Do a request in a child and wait for it."""
-    bounds = child.Limits(
-        processor_seconds=limits.seconds + 1,
-        memory_bytes=limits.megabytes * 1_000_000,
-        file_bytes=FILE_BYTES,
-        printed_bytes=limits.output_kilobytes * 1024,
-    )
-    with tempfile.TemporaryDirectory(prefix="workbench-teach-", ignore_cleanup_errors=True) as name:
-        work = Path(name)
-        own = child.Child(
-            "workbench.teach.child",
-            seconds=3 * limits.seconds,
-            limits=bounds,
-            folder=work,
-            environment=_environment(work),
+class Contained:
+    """The process that waits; used by one thread at a time."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._folder = tempfile.TemporaryDirectory(prefix="workbench-teach-", ignore_cleanup_errors=True)
+        work = Path(self._folder.name)
+        bounds = child.Limits(  # of processor time each job has its own
+            memory_bytes=limits.megabytes * 1_000_000,
+            file_bytes=FILE_BYTES,
+            printed_bytes=limits.output_kilobytes * 1024,
         )
-        with own:
-            try:
-                return _ending(own.ask(str(request["do"]), {**request, "limits": asdict(limits)}, most=RESULT_BYTES))
-            except child.ChildFailure as failure:
-                return _reason(failure, limits)
-            except WorkbenchError as error:
-                return Ending(None, f"the checker failed: {error.code}: {error.message}", ours=True)
+        self._own = child.Child(
+            "workbench.teach.child", seconds=3 * limits.seconds, limits=bounds, folder=work,
+            environment=_environment(work),
+        )  # fmt: skip
+
+    def __enter__(self) -> Contained:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._own.close()
+        self._folder.cleanup()
+
+    def do(self, request: Mapping[str, Any]) -> Ending:
+        """Do a request and wait for it."""
+        try:
+            header = {**request, "limits": asdict(self._limits)}
+            answer = self._own.ask(str(request["do"]), header, most=RESULT_BYTES)
+            if "ended" in answer.header:
+                return _reason(self._own.ended(int(answer.header["ended"])), self._limits)
+            if "garbled" in answer.header:
+                detail = f"{answer.header['garbled']}; the child was ended"
+                return _reason(child.ChildFailure("garbled", detail), self._limits)
+            return _ending(answer)
+        except child.ChildFailure as failure:
+            return _reason(failure, self._limits)
+        except WorkbenchError as error:
+            return Ending(None, f"the checker failed: {error.code}: {error.message}", ours=True)
+        finally:
+            self._own.forget_printed()
+
+
+def contained(request: Mapping[str, Any], limits: Limits) -> Ending:
+    """Do one request and wait for it."""
+    with Contained(limits) as box:
+        return box.do(request)
 
 
 def _environment(work: Path) -> dict[str, str]:

@@ -16,12 +16,14 @@ import io
 import json
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 from ..core.errors import WorkbenchError
-from .contain import Ending, Limits, contained
+from .contain import Contained, Ending, Limits
 from .exercise import Exercise
 from .source import LIMIT, submitted
 
@@ -108,28 +110,35 @@ def grade(
             expected="a folder for each student, with answers/ID.py",
             fix="name the folder that holds the students' folders",
         )
-    box = limits or Limits()
+    waiting: SimpleQueue[Contained] = SimpleQueue()
 
     def one(pair: tuple[Path, Exercise]) -> Mark:
-        mark = mark_of(pair[0], pair[1], box, course)
+        box = waiting.get()
+        try:
+            mark = mark_of(pair[0], pair[1], box, course)
+        finally:
+            waiting.put(box)
         if done is not None:
             done(mark)
         return mark
 
     pairs = [(student, exercise) for student in students for exercise in exercises]
     pool = ThreadPoolExecutor(max_workers=max(1, jobs))
-    try:
-        return Marks(tuple(pool.map(one, pairs)))
-    finally:
-        pool.shutdown(cancel_futures=True)  # Ctrl-C waits for the answers that run now, not for all of them
+    with ExitStack() as boxes:
+        for _ in range(max(1, jobs)):
+            waiting.put(boxes.enter_context(Contained(limits or Limits())))
+        try:
+            return Marks(tuple(pool.map(one, pairs)))
+        finally:
+            pool.shutdown(cancel_futures=True)  # Ctrl-C waits for the answers that run now, not for all of them
 
 
 def _is_student(path: Path) -> bool:
     return path.is_dir() and not path.is_symlink() and not path.name.startswith((".", "_"))
 
 
-def mark_of(student: Path, exercise: Exercise, limits: Limits, course: str = "") -> Mark:
-    """One mark.  The student's name is the name of the folder, which also chooses the shapes."""
+def mark_of(student: Path, exercise: Exercise, box: Contained, course: str = "") -> Mark:
+    """One mark.  Answers run in `box`.  The student's name is the name of the folder, which also chooses the shapes."""
     name = student.name
     try:
         source = submitted(student, exercise.id)
@@ -140,13 +149,13 @@ def mark_of(student: Path, exercise: Exercise, limits: Limits, course: str = "")
     if len(source) > LIMIT:
         return Mark(name, exercise.id, 0, exercise.points, f"is longer than {LIMIT:,} characters")
     common = {"exercise": exercise.id, "student": name, "course": str(Path(course).resolve()) if course else ""}
-    answered = contained({"do": "answer", "source": source, **common}, limits)
+    answered = box.do({"do": "answer", "source": source, **common})
     if answered.result is None:
         return Mark(name, exercise.id, 0, exercise.points, answered.reason)
     outcome = answered.result.get("outcome")
     if not isinstance(outcome, dict) or set(outcome) != {"kind", "text"} or not isinstance(outcome["text"], str):
         return Mark(name, exercise.id, 0, exercise.points, "answered something that cannot be read")
-    judged = contained({"do": "judge", "outcome": outcome, **common}, limits)
+    judged = box.do({"do": "judge", "outcome": outcome, **common})
     return _mark(name, exercise, judged)
 
 
