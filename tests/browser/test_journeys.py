@@ -54,11 +54,20 @@ NOTEBOOKS = {
 }
 
 
+def lesson(name: str, *starts: str) -> tuple[str, ...]:
+    """The code cells of a lesson that hold these texts."""
+    cells = json.loads((NETWORK.parents[1] / name).read_text(encoding="utf-8"))["cells"]
+    code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    return tuple(next(text for text in code if start in text) for start in starts)
+
+
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabServer]:
     folder = tmp_path_factory.mktemp("journeys")
     for name, cells in NOTEBOOKS.items():
         (folder / f"{name}.ipynb").write_text(json.dumps(notebook(*cells)))
+    asked = lesson("12_fusion_and_layout.ipynb", "get_workload(", "How many groups are there?", "groups.then(s.show)")
+    (folder / "predicting.ipynb").write_text(json.dumps(notebook(*asked)))
     with LabServer(folder) as server:
         yield server
 
@@ -274,3 +283,29 @@ def test_journey_5_a_teacher_saves_one_file_that_a_student_steps_through(
         student.wait_for_timeout(100)
     assert "<svg" in saved.read_text(), "the saved notebook holds a picture"
     visitor.end(6)
+
+
+def test_first_13_what_would_tell_the_answer_is_covered_until_there_is_a_guess(
+    context: BrowserContext, lab: LabServer
+) -> None:
+    """The lesson on fusion: the screen after the pass stays covered; the guess is scored at once, then it shows."""
+    page, foreign = context.new_page(), []
+    page.set_default_timeout(30_000)
+    opened(page, lab, foreign, "predicting.ipynb")
+    for cell in range(3):
+        run(page, cell)
+    covered = page.locator(".jp-OutputArea-output", has_text="How many groups are there?")
+    expect(covered).to_have_count(2, timeout=LONG)
+    expect(page.get_by_role("group", name="Workbench")).to_have_count(0)
+    page.evaluate(
+        """() => {
+            const model = window.jupyterapp.shell.currentWidget.content.widgets[1].model.sharedModel;
+            model.setSource(model.getSource().replace("guess=...", "guess=400"));
+        }"""
+    )
+    run(page, 1)
+    expect(page.locator(".jp-OutputArea-output", has_text="predicted")).to_contain_text("400", timeout=LONG)
+    expect(page.locator(".jp-OutputArea-output", has_text="less than predicted, by a factor of")).to_be_visible()
+    run(page, 2)
+    expect(page.get_by_role("group", name="Workbench")).to_be_visible(timeout=LONG)
+    assert foreign == []
