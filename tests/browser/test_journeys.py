@@ -114,7 +114,7 @@ class Visitor:
     def state(self) -> str:
         """What the second cell prints now; not an interaction with the screen."""
         run(self.page, 1)
-        said = self.page.locator(".jp-OutputArea-output", has_text="STATE")
+        said = self.page.locator(".jp-OutputArea-output", has_text=re.compile("STATE "))
         expect(said).to_be_visible(timeout=LONG)
         return str(said.inner_text())
 

@@ -113,8 +113,8 @@ def test_every_reply_fits_into_one_message(model: LayersModel) -> None:
 
 def test_the_selection_is_heard() -> None:
     screen = Workbench(small_session())
-    screen._dispatcher.handle({"v": 1, "id": 1, "op": "select", "args": {"classes": [1, "x", True, 2]}})
-    assert screen.selection == (1, 2)
+    assert screen.ask("select", classes=[1, 2]).content["ok"] and screen.selection == (1, 2)
+    assert not screen.ask("select", classes=[3, "x"]).content["ok"] and screen.selection == (1, 2)
 
 
 def test_a_graph_of_a_loop_program_is_refused() -> None:
