@@ -17,8 +17,6 @@ from tests.views.payloads import PAYLOADS
 from workbench import te
 from workbench.ui.page import save_page
 
-NETWORK = Path(__file__).parents[2] / "notebooks" / "data" / "efficientnet_lite0.onnx"
-
 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -161,8 +159,8 @@ def test_without_script_the_snapshot_is_there(saved: Path, browser: Any) -> None
 
 @pytest.mark.slow
 @pytest.mark.timeout(200)
-def test_a_network_is_one_file_in_which_groups_open(page: Page, tmp_path: Path) -> None:
-    path = wb.open(str(NETWORK)).to_html(tmp_path / "network.html")
+def test_a_network_is_one_file_in_which_groups_open(page: Page, efficientnet: Any, tmp_path: Path) -> None:
+    path = efficientnet.to_html(tmp_path / "network.html")
     assert path.stat().st_size < 3_000_000
     opened(page, path)
     assert "Left out" not in page.locator("#told").inner_text()

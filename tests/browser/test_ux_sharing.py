@@ -21,8 +21,8 @@ pytestmark = pytest.mark.timeout(180)
 
 
 @pytest.fixture(scope="module")
-def session() -> Any:
-    return wb.open(str(NETWORK))
+def session(efficientnet: Any) -> Any:
+    return efficientnet
 
 
 @pytest.fixture(scope="module")

@@ -29,8 +29,8 @@ from tests.models import ROOT
 
 LITE0 = ROOT / "notebooks" / "data" / "efficientnet_lite0.onnx"
 IN_TEST_MEMORY = "vgg19"
-NIGHTLY = ("resemblyzer_lstm@1",)
-"""160 steps of three layers, unrolled: half a minute to build and read back."""
+NIGHTLY = ("resemblyzer_lstm@1", "inception_v1", "inception_v2", "zfnet512")
+"""The first: 160 steps of three layers, unrolled, half a minute to build and read back; others are like some here."""
 CASES = [
     pytest.param(case, marks=[pytest.mark.nightly] if case.label in NIGHTLY else [], id=case.label)
     for case in model_cases()

@@ -43,6 +43,9 @@ SCREENS = {"00_tour": 2, "02_relay": 1, "03_write_a_pass": 1, "06_primitives": 1
 MEGABYTES = {"04_find_the_bug": 1200}
 """Memory of the kernel and its children where it may be more than 500 MB: five sessions, checked in child processes."""
 
+LONGEST = "04_find_the_bug"
+"""A minute of checks in child processes, whose parts tests/driver/test_checking.py tries in every run."""
+
 pytestmark = pytest.mark.notebook
 
 
@@ -58,8 +61,13 @@ def outputs(book: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
     return [output for cell in book.cells for output in cell.get("outputs", [])]
 
 
+RUN = [
+    pytest.param(path, id=path.stem, marks=pytest.mark.nightly if path.stem == LONGEST else ()) for path in NOTEBOOKS
+]
+
+
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", RUN)
 def test_notebook_runs_to_its_end(path: Path) -> None:
     """Within its limits of memory and, measured by count, output; seconds are printed, since machines differ."""
     run = measured(path)
