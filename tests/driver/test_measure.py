@@ -108,3 +108,8 @@ def test_a_kernel_is_measured_for_the_target_of_its_session() -> None:
     session = wb.open(product(), target="llvm -mtriple=aarch64-linux-gnu")
     with pytest.raises(WorkbenchError, match="aarch64"):
         measure_kernel(session, "main")
+
+
+def test_a_function_whose_symbol_is_another_name_is_measured_by_the_modules_name() -> None:
+    session = wb.open(wb.IRModule({"f": product().func}))
+    assert measure_kernel(session, "f").function == "f"

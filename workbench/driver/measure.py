@@ -143,15 +143,14 @@ def _means(
     function: PrimFunc, plain: PrimFunc, name: str, target: Target, patience: float | None
 ) -> tuple[float, ...]:
     built = build(IRModule({name: function}), target=target)
-    entry = str(function.attrs.get("global_symbol", name))
     arguments = _arguments(plain)
     if patience is None:
-        return tuple(built.time_evaluator(entry, number=1, repeat=_REPEAT, min_repeat_ms=_LEAST_MS)(*arguments).results)
-    first = built.time_evaluator(entry, number=1, repeat=1)(*arguments).min
+        return tuple(built.time_evaluator(name, number=1, repeat=_REPEAT, min_repeat_ms=_LEAST_MS)(*arguments).results)
+    first = built.time_evaluator(name, number=1, repeat=1)(*arguments).min
     repeat = min(_REPEAT, int((patience - first) / max(first, _LEAST_MS / 1e3)))
     if repeat < 1:
         return (first,)
-    further = built.time_evaluator(entry, number=1, repeat=repeat, min_repeat_ms=_LEAST_MS)(*arguments).results
+    further = built.time_evaluator(name, number=1, repeat=repeat, min_repeat_ms=_LEAST_MS)(*arguments).results
     return tuple(further) if min(further) < first else (first, *further)  # a cold first run is no spread
 
 
