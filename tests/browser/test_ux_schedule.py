@@ -212,15 +212,17 @@ def test_ux_53_the_python_is_edited_and_the_boxes_follow(screen: OneScreen) -> N
     assert [move.name for move in screen.schedule.moves.done] == ["unroll"]
 
 
-def test_ux_53_the_boxes_and_the_python_follow_a_cell_too(screen: OneScreen) -> None:
-    screen.schedule.unroll(screen.schedule.get_loops("C")[2])
-    screen.harness.push()
-    expect(screen.loop("k")).to_contain_text("unrolled")
-    expect(python_of(screen)).to_contain_text("sch.unroll(l")
-    screen.page.get_by_role("button", name="Edit the Python").click()
-    text = screen.page.get_by_role("textbox", name="Python of the schedule, to edit")
-    expect(text).to_have_value(re.compile(r"sch\.unroll\(l\d\)"))
-    screen.page.get_by_role("button", name="Close", exact=True).click()
+def test_ux_53_the_boxes_and_the_python_follow_a_cell_too(browser: Browser) -> None:
+    with one_screen(browser) as screen:
+        screen.begin()
+        screen.schedule.unroll(screen.schedule.get_loops("C")[2])
+        screen.harness.push()
+        expect(screen.loop("k")).to_contain_text("unrolled")
+        expect(python_of(screen)).to_contain_text("sch.unroll(l")
+        screen.page.get_by_role("button", name="Edit the Python").click()
+        text = screen.page.get_by_role("textbox", name="Python of the schedule, to edit")
+        expect(text).to_have_value(re.compile(r"sch\.unroll\(l\d\)"))
+        screen.page.get_by_role("button", name="Close", exact=True).click()
 
 
 def test_ux_53_a_line_that_is_no_call_is_refused_with_its_number(screen: OneScreen) -> None:

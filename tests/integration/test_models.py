@@ -29,10 +29,15 @@ from tests.models import ROOT
 
 LITE0 = ROOT / "notebooks" / "data" / "efficientnet_lite0.onnx"
 IN_TEST_MEMORY = "vgg19"
-NIGHTLY = ("resemblyzer_lstm@1", "inception_v1", "inception_v2", "zfnet512")
-"""The first: 160 steps of three layers, unrolled, half a minute to build and read back; others are like some here."""
+NIGHTLY = ("resemblyzer_lstm", "inception_v1", "inception_v2", "zfnet512", "shufflenet")
+"""Models that are like one of those that every run has."""
+TWICE = ("magika_standard_v3_3", "silero_vad_16k_sequence", "silero_vad_16k_op15")
+"""Models whose second shapes every run has, too."""
 CASES = [
-    pytest.param(case, marks=[pytest.mark.nightly] if case.label in NIGHTLY else [], id=case.label)
+    pytest.param(
+        case, id=case.label,
+        marks=[pytest.mark.nightly] if case.name in NIGHTLY or (case.number and case.name not in TWICE) else [],
+    )
     for case in model_cases()
     if case.name != IN_TEST_MEMORY
 ]

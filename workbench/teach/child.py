@@ -19,6 +19,7 @@ from ..core.errors import WorkbenchError
 from ..core.forks import in_fork
 from ..core.serving import Action
 from ..schedule.registry import PRIMITIVES
+from . import machine_code
 from .answers import produce
 from .course import exercises, exercises_of
 from .exercise import Exercise, find
@@ -90,8 +91,6 @@ def _load_beforehand() -> None:
     import ctypes
 
     dependence.available()
-    from . import machine_code
-
     assert ctypes and te and tir and topi and len(PRIMITIVES) and machine_code and exercises()
 
 

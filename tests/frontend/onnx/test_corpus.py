@@ -95,8 +95,15 @@ def test_refused(number: str, file: str, contained: Contained, folder: Path, gol
     golden(error["text"])
 
 
+ACCEPTED = [
+    pytest.param(*case, marks=pytest.mark.nightly if case[1] in SLOW else ())
+    for case in CASES
+    if not KINDS[case[0]].code
+]
+
+
 @pytest.mark.timeout(240)
-@pytest.mark.parametrize(("number", "file"), [case for case in CASES if not KINDS[case[0]].code])
+@pytest.mark.parametrize(("number", "file"), ACCEPTED)
 def test_accepted(number: str, file: str, contained: Contained, folder: Path) -> None:
     path = written(folder, file)
     kind = KINDS[number]
