@@ -168,14 +168,15 @@ def graph_view(
     opened: Sequence[str] = (),
     classes: Mapping[int, Iterable[int]] | None = None,
     changed: frozenset[int] = frozenset(),
+    tops: tuple[Box, ...] | None = None,
 ) -> GraphView:
     """The graph laid out, as data; `classes` are those of its expressions (`driver.links`), by identity.
 
-    `changed`: the identities of calls that are to be marked.
+    `changed`: the identities of calls that are to be marked.  `tops`: the function's boxes, where they are known.
 
     Raises `WorkbenchError` E-VIEW-GRAPHVIZ where no Graphviz answers.
     """
-    tops = boxes_of(function)
+    tops = boxes_of(function) if tops is None else tops
     laid = _laid_out(_source(function, "main", opened, tops), "json0")
     if laid is None:
         raise WorkbenchError(

@@ -20,6 +20,7 @@ from .eager import runs_graph_passes
 from .formulas import FormulasView, formulas_of
 from .graph import graph_view
 from .graph_calls import CallsView, call_at, calls_of, changed_calls, with_attribute
+from .graph_groups import Box, boxes_of
 from .graph_tree import TreeView, graph_tree
 from .graph_view import GraphView
 from .links import LinkView, link_table, runs
@@ -38,6 +39,8 @@ GRAPHS: Final = ("relay", "fused")
 """Layers that are drawn as graphs."""
 _FIRST: Final = 400
 """Lines that are sent with a pane; the page asks for others."""
+_GRAPHS_KEPT: Final = 4
+"""Graphs whose boxes are remembered."""
 _NATIVE: Final = {"llvm": "ll", "asm": "asm", "tir": "tir"}
 
 
@@ -110,6 +113,8 @@ class LayersModel:
     session: Session
     _kernels: list[KernelView] = field(default_factory=list[KernelView], compare=False, repr=False)
     _names: list[str] = field(default_factory=list[str], compare=False, repr=False)
+    _boxes: dict[int, tuple[object, tuple[Box, ...]]] = field(default_factory=dict, compare=False, repr=False)
+    """Of graphs that were drawn, by identity: opening a group asks for them again."""
 
     def view(self) -> LayersView:
         """The spine; the graph passes are run for it, except on a graph so large that they take a second."""
@@ -202,7 +207,13 @@ class LayersModel:
             changed = changed_calls(found.previous.stage.module["main"], main, found.origins)
         linked = self._lowered()
         classes = self.session.provenance.links.of_graph(label) if linked else {}
-        return replace(graph_view(main, opened, classes, changed), linked=linked)
+        drawn, boxes = self._boxes.get(id(main)) or (None, ())
+        if drawn is not main:
+            while len(self._boxes) >= _GRAPHS_KEPT:
+                del self._boxes[next(iter(self._boxes))]
+            boxes = boxes_of(main)
+            self._boxes[id(main)] = main, boxes
+        return replace(graph_view(main, opened, classes, changed, boxes), linked=linked)
 
     def _lowered(self) -> bool:
         """Whether the loop programs are known, so that asking for links computes nothing that takes long."""
