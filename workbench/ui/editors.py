@@ -121,6 +121,8 @@ class Editors:
         for kernel, commands in list(self._open.items()):
             if not _has(session, kernel) or not _brought(commands.schedule, session.schedule(kernel).fingerprint()):
                 del self._open[kernel]
+                if commands.schedule is not self._given:
+                    self._agreed.pop(id(commands.schedule), None)
             else:
                 self._agree(commands.schedule)
 
