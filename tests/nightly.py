@@ -1,6 +1,7 @@
 """What a nightly run adds: more random examples, and one table of what every sweep did.
 
     make nightly        # the rest of a night that was cut, if nothing has changed since
+    make nightly WORKBENCH_NIGHTS=1     # sweeps of random programs whole, not a fifth of them
 
 Results are kept by commit under `.nightly`.  A test that passed on this commit, with no file changed, is not run again,
 so that the table is of one state however often the night was cut.  A sweep tells its counts by pytest's
@@ -14,10 +15,12 @@ import os
 import re
 import subprocess
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import asdict, dataclass, field, replace
+from functools import cache
+from itertools import islice
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import pytest
 from hypothesis import settings
@@ -27,6 +30,8 @@ KEPT: Final = ROOT / ".nightly"
 _WHY: Final = 4000
 PROFILE: Final = "WORKBENCH_HYPOTHESIS"
 """The variable that names the profile of examples."""
+NIGHTS: Final = "WORKBENCH_NIGHTS"
+"""The variable that says over how many nights the long sweeps are spread; five if it is not set."""
 BEGUN: Final = "WORKBENCH_NIGHT_BEGUN"
 """The variable by which workers learn how much was known at the beginning."""
 
@@ -35,6 +40,33 @@ def examples(count: int) -> int:
     """How many random examples a property gets: `count`, more in a nightly run by the profile's measure."""
     assert settings.default is not None
     return count * settings.default.max_examples // 100
+
+
+_Part = TypeVar("_Part")
+
+
+def tonight(parts: Iterable[_Part]) -> list[_Part]:
+    """This night's share of a sweep of random programs: every fifth part, the next commit's night has the next ones.
+
+    Suites that are lists of known cases run whole each night.  Random ones have no end anyway, and what a night finds
+    of them is what no night before has drawn.
+    """
+    share, nights = _share()
+    return list(islice(parts, share, None, nights))
+
+
+def _share() -> tuple[int, int]:
+    """(which share of the random sweeps this night has, of how many)."""
+    nights = int(os.environ.get(NIGHTS, "5"))
+    return _commits() % nights, nights
+
+
+@cache
+def _commits() -> int:
+    """How many commits there are: the number of the night; 0 outside of a repository."""
+    words = ("git", "rev-list", "--count", "HEAD")
+    told = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()
+    return int(told or 0)
 
 
 @dataclass
@@ -131,6 +163,8 @@ class Night:
                 self.clean = False
                 self.path.unlink(missing_ok=True)  # files changed while it ran: these are no results of the commit
             terminalreporter.section("the night")
+            share, nights = _share()
+            terminalreporter.write_line(f"sweeps of random programs: part {share + 1} of {nights}")
             state_told = f"{self.commit}{'' if self.clean else ', with changes'}"
             for line in table(state_told, list(self.results.values()), self.expected - set(self.results)):
                 terminalreporter.write_line(line)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.nightly import BEGUN, Night, Result, read, table
+from tests.nightly import BEGUN, NIGHTS, Night, Result, read, table, tonight
 
 
 def report(name: str, outcome: str, **told: int) -> Any:
@@ -108,3 +108,15 @@ def test_a_file_that_cannot_be_imported_has_failed(night: Night) -> None:
     assert "  0       1        0" in next(
         line for line in table("abc", list(night.results.values())) if "tests/tir" in line
     )
+
+
+def test_five_nights_in_a_row_take_all_of_a_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
+    parts: list[int] = []
+    for commits in range(77, 82):
+        monkeypatch.setattr("tests.nightly._commits", lambda commits=commits: commits)
+        share = tonight(range(1_000, 2_000, 50))
+        assert len(share) == 4
+        parts += share
+    assert sorted(parts) == list(range(1_000, 2_000, 50))
+    monkeypatch.setenv(NIGHTS, "1")
+    assert tonight(range(7)) == list(range(7))

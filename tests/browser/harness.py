@@ -99,6 +99,15 @@ class Harness:
     def operations(self) -> list[str]:
         return [message["op"] for message in self.asked]
 
+    def asked_so_far(self, quiet: float = 0.4, seconds: float = 15.0) -> int:
+        """How many requests there were, once none has come for `quiet` seconds: later ones are what the test does."""
+        count, left = -1, int(seconds / quiet)
+        while count != len(self.asked) and left:
+            count, left = len(self.asked), left - 1
+            self.page.wait_for_timeout(quiet * 1000)
+        assert left, f"the page asks on and on: {self.operations()[-8:]}"
+        return count
+
     def wait_until(self, condition: Callable[[], bool], what: str, seconds: float = 10.0) -> None:
         for _ in range(int(seconds / 0.02)):
             if condition():

@@ -53,7 +53,7 @@ def drawn(harness: Harness) -> list[str]:
 
 def test_everything_follows_a_drag_and_the_kernel_is_not_asked(harness: Harness) -> None:
     screen = opened(harness)
-    code, asked, pictures = screen.schedule.code(), len(harness.asked), drawn(harness)
+    code, asked, pictures = screen.schedule.code(), harness.asked_so_far(), drawn(harness)
     expect(row(harness, "j_1")).to_contain_text("C 64 B")
     pull(harness, "j_1", 4 * 8)  # 4 pixels an element: 16 becomes 24
     expect(edge(harness, "j_1")).to_have_attribute("aria-valuenow", "24")
@@ -115,7 +115,7 @@ def test_an_edge_dragged_to_the_whole_extent_is_dragged_back(harness: Harness) -
 
 def test_scrubbing_shows_visit_by_visit(harness: Harness) -> None:
     opened(harness, Schedule(plain_matmul(16, 16, 16)))
-    asked = len(harness.asked)
+    asked = harness.asked_so_far()
     scrub = harness.page.get_by_role("slider", name="Visit")
     scrub.fill("0")
     caption = harness.page.locator("figcaption").nth(1)

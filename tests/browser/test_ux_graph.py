@@ -118,7 +118,7 @@ def test_ux_4_what_a_box_reads_and_what_reads_it_is_lit(shown: Shown) -> None:
     assert pane.locator(".wb-feeds").count() > 5
     expect(pane.locator(".wb-fed")).to_have_count(2)
     pane.get_by_role("button", name="Trace").click()
-    asked = len(shown.harness.asked)
+    asked = shown.harness.asked_so_far()
     shown.box("A", "reshape").hover()
     expect(pane.locator(".wb-feeds")).to_contain_text("mean")
     assert len(shown.harness.asked) == asked, "hovering asks nobody"
@@ -150,7 +150,7 @@ def test_ux_5_boxes_carry_numbers_of_ones_choice(shown: Shown) -> None:
 def test_ux_7_operators_are_found_by_attributes_and_patterns(shown: Shown) -> None:
     shown.layers("Relay", "Schedule")
     pane = shown.pane("A")
-    asked = len(shown.harness.asked)
+    asked = shown.harness.asked_so_far()
     expect(search(shown, "op:conv2d")).to_contain_text("49 operators in")
     expect(search(shown, "op:conv2d groups>1")).to_contain_text("16 operators in")
     expect(search(shown, "op:conv2d channels>=1152 groups=1")).to_contain_text("operators in")

@@ -48,7 +48,7 @@ def test_ux_62_the_order_of_visits_is_played(screen: OneScreen) -> None:
 
 
 def test_ux_67_a_tiles_slider_moves_the_picture_at_once(screen: OneScreen) -> None:
-    asked = len(screen.harness.asked)
+    asked = screen.harness.asked_so_far()
     pictures = "[...document.querySelectorAll('.wb-lens canvas')].map((one) => one.toDataURL())"
     screen.page.get_by_role("slider", name="Visit").fill("5000")
     before = screen.page.evaluate(pictures)

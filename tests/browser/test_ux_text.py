@@ -115,7 +115,7 @@ def test_ux_14_hovering_tells_the_type_and_shape_of_a_value(
     shown: Shown, layer: str, line: str, told: str
 ) -> None:
     row, found = reach(shown, shown.text(layer), line)
-    asked = len(shown.harness.asked)
+    asked = shown.harness.asked_so_far()
     point_at(shown, row, found[1])
     tip = shown.page.get_by_role("tooltip")
     expect(tip).to_contain_text(told.format(*found.groups()[1:]))

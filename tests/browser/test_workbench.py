@@ -83,8 +83,7 @@ def test_a_line_of_assembly_leads_up_to_its_node(harness: Harness) -> None:
 def test_hovering_asks_nobody(harness: Harness) -> None:
     opened(harness)
     harness.wait_until(lambda: {"links", "words", "calls"} <= {*harness.operations()}, "all tables are here")
-    harness.page.wait_for_timeout(500)  # what is fetched quietly after them
-    asked = len(harness.asked)
+    asked = harness.asked_so_far()
     row = pane(harness, "B").locator(".wb-text-row").nth(8)
     row.hover()
     expect(harness.page.locator(".wb-near").first).to_be_visible()

@@ -1,4 +1,4 @@
-"""Schedules of generated programs keep their meaning: a sample in every run, a thousand programs in the nightly one."""
+"""Schedules of generated programs keep their meaning: a sample in every run, a thousand programs in five nights."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections import Counter
 
 import pytest
 
+from tests.nightly import tonight
 from tests.property.program_checks import SCHEDULES, checked_programs, well_formed
 from tests.property.program_generator import generated, smaller
 from tests.property.program_steps import STEPS
@@ -26,7 +27,7 @@ def test_schedules_of_generated_programs_keep_the_meaning(program: int) -> None:
 
 @pytest.mark.nightly
 @pytest.mark.timeout(1_200)
-@pytest.mark.parametrize("begin", range(len(EVERY_RUN), NIGHTLY, CHUNK))
+@pytest.mark.parametrize("begin", tonight(range(len(EVERY_RUN), NIGHTLY, CHUNK)))
 def test_schedules_of_many_generated_programs_keep_the_meaning(begin: int, record_property) -> None:
     programs = range(begin, min(begin + CHUNK, NIGHTLY))
     made = checked_programs(programs)

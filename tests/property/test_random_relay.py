@@ -1,7 +1,7 @@
 """Two thousand random small relay programs: print, parse, infer, verify, passes in any order, executors agree.
 
-`relay_checks` says what is checked.  Every second program is compiled here, all of them (and ten times as many
-programs besides) in the nightly run.  What was found lies in `tests/regress`.
+`relay_checks` says what is checked.  Every second program is compiled here, all of them (and twice as many programs
+besides, ten times in five nights) in the nightly run.  What was found lies in `tests/regress`.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.nightly import tonight
 from tests.property.relay_checks import Expected, check, check_sequence, relay_passes
 from tests.property.relay_programs import random_program
 from workbench import relay
@@ -54,7 +55,7 @@ def test_random_programs_all_compiled(begin: int, record_property) -> None:
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("begin", range(PROGRAMS, NIGHTLY, CHUNK))
+@pytest.mark.parametrize("begin", tonight(range(PROGRAMS, NIGHTLY, CHUNK)))
 def test_more_random_programs(begin: int, record_property) -> None:
     record_property("programs", CHUNK)
     assert findings(begin, compiled_every=0, passes=4)[0] == []

@@ -1,13 +1,14 @@
 """Random schedules keep a program's meaning, and refused primitives leave no trace: the first half of the seeds.
 
 What is checked of each stands in `schedule_checks`; `test_random_schedules_more` has the other half, for another
-worker.  A thousand in every run, fifty thousand in the nightly one.
+worker.  A thousand in every run, fifty thousand in five nights.
 """
 
 from __future__ import annotations
 
 import pytest
 
+from tests.nightly import tonight
 from tests.property.schedule_checks import checked_seeds
 
 CHUNK = 50
@@ -22,7 +23,7 @@ def test_random_schedules_keep_the_meaning(begin: int) -> None:
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("begin", range(EVERY_RUN, NIGHTLY // 2, NIGHTLY_CHUNK))
+@pytest.mark.parametrize("begin", tonight(range(EVERY_RUN, NIGHTLY // 2, NIGHTLY_CHUNK)))
 def test_many_random_schedules_keep_the_meaning(begin: int, record_property) -> None:
     made = checked_seeds(begin, NIGHTLY_CHUNK)
     made.tell(record_property)
