@@ -1,0 +1,4 @@
+// Texts of exercises, hints and predictions.
+
+export const exercise = {
+};

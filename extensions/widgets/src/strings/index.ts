@@ -1,0 +1,22 @@
+// Every text that a person reads on a screen, by key.  Components hold none: another language is another table of this shape.
+//
+//     import { say } from "./strings";
+//     html`<button title=${say.graph.find}>${say.graph.groups(3)}</button>`
+//
+// A text with values in it is a function; a sentence is one text, never put together from parts.
+
+import { changes } from "./changes";
+import { checks } from "./checks";
+import { common } from "./common";
+import { exercise } from "./exercise";
+import { frame } from "./frame";
+import { graph } from "./graph";
+import { lens } from "./lens";
+import { schedule } from "./schedule";
+import { values } from "./values";
+
+const english = { changes, checks, common, exercise, frame, graph, lens, schedule, values };
+
+export type Strings = typeof english;
+
+export const say: Strings = english;

@@ -1,0 +1,4 @@
+// Texts of runs, measured times, tensors and compared branches.
+
+export const values = {
+};
