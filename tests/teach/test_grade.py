@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -107,6 +108,36 @@ def hand_in(folder: Path, student: str, source: str, exercise: str = "06_1") -> 
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(source, encoding="utf-8")
     return folder / student
+
+
+PAST_PYTHON = {
+    "kills by descriptor": "signal.pidfd_send_signal(os.pidfd_open(grader()), 9)",
+    "starves the grader": "resource.prlimit(grader(), resource.RLIMIT_NOFILE, (0, 0))",
+    "writes by folder": (
+        "os.open('06_1.py', os.O_WRONLY | os.O_TRUNC, dir_fd=os.open(str(CLASS / 'ada' / 'answers'), os.O_PATH))"
+    ),
+    "copies another's": "exec((CLASS / 'ada' / 'answers' / '06_1.py').read_text())",
+}
+"""What Python tells no audit hook of; the grader is the parent's parent."""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="what the system refuses by itself is Linux's to say")
+def test_what_goes_past_pythons_own_events_is_refused_by_the_system(tmp_path: Path) -> None:
+    """Each of these killed the grader, or changed another student's answer."""
+    hand_in(tmp_path, "ada", GOOD)
+    for name, line in PAST_PYTHON.items():
+        source = (
+            "import os, pathlib, resource, signal\n\n\ndef grader():\n"
+            "    told = open(f'/proc/{os.getppid()}/stat').read()\n    return int(told.rsplit(')', 1)[1].split()[1])\n"
+            f"\n\nCLASS = pathlib.Path({str(tmp_path)!r})\n\n\ndef answer(sch):\n    {line}\n{GOOD[17:]}"
+        )
+        hand_in(tmp_path, f"eve {name}", source)
+    hand_in(tmp_path, "zoe", GOOD)
+    marks = grade(tmp_path, [REORDER], LIMITS, jobs=1)
+    assert {mark.student for mark in marks.marks if mark.points} == {"ada", "zoe"}
+    reasons = [mark.reason for mark in marks.marks if not mark.points]
+    assert len(reasons) == len(PAST_PYTHON) and all("PermissionError" in reason for reason in reasons), reasons
+    assert (tmp_path / "ada" / "answers" / "06_1.py").read_text() == GOOD
 
 
 @pytest.mark.parametrize("name", HOSTILE)

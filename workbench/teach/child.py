@@ -1,7 +1,8 @@
 """The child's side of `contain`: produce the outcome of an answer, or judge an outcome; each in a fork of its own.
 
 A process that runs an answer may write below its own folder only, start no process, open no connection and load no
-native library; each try is refused and named.  What it hands back is data, so an answer that changes the checker in its
+native library; each try is refused and named.  On Linux the system refuses as well what goes past Python's own events
+(`core.confinement`), reading other students' folders among it.  What it hands back is data, so an answer that changes the checker in its
 process changes nothing: the marks are computed by another process, where no answer has run.
 """
 
@@ -15,6 +16,7 @@ from typing import Any, Final
 
 from .. import te, tir, topi
 from ..analysis import dependence
+from ..core.confinement import confined
 from ..core.errors import WorkbenchError
 from ..core.forks import in_fork
 from ..core.serving import Action
@@ -77,6 +79,7 @@ def run_answer(request: Mapping[str, Any], frames: Sequence[bytearray]) -> tuple
     """{"outcome": ...} of an answer, or {"failed": reason}."""
     exercise = _exercise(request)
     shapes = exercise.shapes_of(request["student"])
+    confined(Path.cwd(), [path for path in (*sys.path, sys.prefix, sys.base_prefix) if path])
     broken = confine(Path.cwd())
     try:
         answer = answer_of(request["source"], exercise.id)
