@@ -26,7 +26,6 @@ GOOD = 'def answer(sch):\n    i, j, k = sch.get_loops("C")\n    sch.reorder(i, k
 LIMITS = Limits(seconds=2, megabytes=700, output_kilobytes=64)
 
 
-
 @pytest.fixture(scope="module")
 def box() -> Iterator[Contained]:
     """One for all answers of this file, hostile ones among them."""

@@ -81,6 +81,39 @@ def test_moves_undo_and_redo_of_a_schedule_come_back(monkeypatch: pytest.MonkeyP
     assert facts(second)["offer"] is None
 
 
+def test_what_a_cell_moved_in_between_comes_back_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The screen's next move builds on it: without, it was done to another loop, in silence."""
+    first = of_matmul()
+    i, j, k = first.schedule.get_loops("C")
+    first.schedule.reorder(k, i, j)
+    ask(first, "schedule.open", kernel="main")
+    ask(first, "schedule.apply", kernel="main", primitive="unroll", selection="l:C:0", arguments={})
+    first.schedule.vectorize(first.schedule.get_loops("C")[2])
+    ask(first, "open")
+    restarted(monkeypatch)
+
+    second = of_matmul()
+    assert facts(second)["offer"]["count"] == 3
+    assert ask(second, "changes.restore")["exact"]
+    assert second.schedule.fingerprint() == first.schedule.fingerprint()
+
+
+def test_going_to_another_story_of_a_schedule_comes_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = of_matmul()
+    split(first)
+    ask(first, "schedule.undo", kernel="main")
+    ask(first, "schedule.apply", kernel="main", primitive="unroll", selection="l:C:0", arguments={})
+    other = next(at for at, story in enumerate(first.schedule.moves.stories) if "split" in str(story))
+    ask(first, "schedule.switch", kernel="main", branch=other)
+    assert "split" in first.code
+    restarted(monkeypatch)
+
+    second = of_matmul()
+    assert facts(second)["offer"]["count"] == 4
+    assert ask(second, "changes.restore") == {"restored": 4, "refused": [], "left": 0, "exact": True}
+    assert second.schedule.fingerprint() == first.schedule.fingerprint()
+
+
 def test_passes_texts_and_branches_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
     first = Workbench(fresh())
     ask(first, "pipeline.without", step=step_id(first, "FuseOps"))

@@ -2,8 +2,8 @@
 
 A process that runs an answer may write below its own folder only, start no process, open no connection and load no
 native library; each try is refused and named.  On Linux the system refuses as well what goes past Python's own events
-(`core.confinement`), reading other students' folders among it.  What it hands back is data, so an answer that changes the checker in its
-process changes nothing: the marks are computed by another process, where no answer has run.
+(`core.confinement`), and reading other students' folders.  What it hands back is data, so an answer that changes the
+checker in its process changes nothing: the marks are computed by another process, where no answer has run.
 """
 
 from __future__ import annotations

@@ -156,6 +156,15 @@ class Changes:
 
         return run
 
+    def moved_by_cell(self, kernel: str, code: str) -> None:
+        """A cell has moved a schedule, which the screen follows: kept as the Python that leads to where it is.
+
+        What a person does after it builds on it.
+        """
+        self._entries.append({"op": "schedule.replay", "args": {"kernel": kernel, "code": code}})
+        if not self._replaying:
+            self._save()
+
     def _run(self, op: str, args: dict[str, Any]) -> tuple[Answer, bool]:
         """The command's answer, and whether it moved the screen."""
         self.start()
@@ -294,6 +303,8 @@ def _whole(document: Mapping[str, Any], place: Mapping[str, str]) -> bool:
 def _said(op: str, args: Mapping[str, Any]) -> str:
     """A command for a person: "split of l:C:2 in main"."""
     what = str(args.get("primitive") or op.rpartition(".")[2].replace("_", " "))
-    at = args.get("selection") or args.get("label") or args.get("number")
+    names = args.get("lasting")
+    label = names.get("label") if isinstance(names, Mapping) else ""
+    at = args.get("selection") or label or args.get("number")
     kernel = args.get("kernel") or args.get("function")
     return f"{what}{f' of {at}' if at else ''}{f' in {kernel}' if kernel else ''}"[:120]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from workbench.driver.history import identities
 from workbench.ui.pipeline import PipelineCommands
@@ -11,6 +11,9 @@ from workbench.ui.pipeline import PipelineCommands
 if TYPE_CHECKING:
     from workbench.driver.session import Session
     from workbench.schedule.schedule import Schedule
+
+LASTING: Final = "lasting"
+"""Where the names stand that hold in another process; no command has an argument of this name."""
 
 
 class SessionSubject:
@@ -45,19 +48,21 @@ class SessionSubject:
 
     def lasting(self, op: str, args: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments without the picture that was clicked on; steps with their names, branches with their ids."""
-        kept = {name: value for name, value in args.items() if name != "seen"}
-        session = self._session()
+        kept = {name: value for name, value in args.items() if name not in ("seen", LASTING)}
+        session, names = self._session(), dict[str, str]()
         if kept.get("step") in (known := identities(session.actions)):
-            kept["label"] = session.labels[known.index(kept["step"])]
+            names["label"] = session.labels[known.index(kept["step"])]
         if op == "branch":
-            kept["branch"] = next(
+            names["branch"] = next(
                 (known for number, known in enumerate(self._branches()) if number == kept.get("number")), ""
             )
-        return kept
+        return {**kept, LASTING: names} if names else kept
 
     def current(self, op: str, args: Mapping[str, Any]) -> dict[str, Any]:
         found = dict(args)
-        label, branch = found.pop("label", ""), found.pop("branch", "")
+        names = found.pop(LASTING, None)
+        names = names if isinstance(names, dict) else {}  # a file may hold anything
+        label, branch = names.get("label"), names.get("branch")
         session = self._session()
         known = identities(session.actions)
         if label and found.get("step") not in known and label in session.labels:

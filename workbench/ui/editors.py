@@ -38,9 +38,14 @@ class Editors:
         go: Callable[[Session, str], None],
         announce: Callable[[], None],
         given: Schedule | None = None,
+        moved_by_cell: Callable[[str, str], None] = lambda kernel, code: None,
     ) -> None:
-        """`given`: a schedule that cells hold too; `announce` is called when they have moved it."""
+        """`given`: a schedule that cells hold too; `announce` is called when they have moved it.
+
+        `moved_by_cell(kernel, code)` is called when the session has followed them; `code` leads to the state.
+        """
         self._session, self._go, self._announce = session, go, announce
+        self._moved_by_cell = moved_by_cell
         self._given = given
         self._open: dict[str, ScheduleCommands] = {}
         self._lenses: dict[str, LensCommands] = {}
@@ -94,7 +99,8 @@ class Editors:
                 continue
             self._agree(schedule)
             try:
-                self._take_over(schedule)
+                if self._take_over(schedule):
+                    self._moved_by_cell(schedule.func_working_on, schedule.code())
             except WorkbenchError as error:
                 self.trouble = ErrorView.of(error)
 
@@ -141,13 +147,15 @@ class Editors:
     def _agree(self, schedule: Schedule) -> None:
         self._agreed[id(schedule)] = schedule.state
 
-    def _take_over(self, schedule: Schedule, call: str = "") -> None:
+    def _take_over(self, schedule: Schedule, call: str = "") -> bool:
+        """Make the session of a schedule's state; False where the session has it already."""
         kernel, session = schedule.func_working_on, self._session()
         if _has(session, kernel) and session.schedule(kernel).fingerprint() == schedule.fingerprint():
-            return
+            return False
         made = session.edit(schedule={kernel: schedule.copy()})
         self._go(made, call or _told(schedule, None))
         self.trouble = None
+        return True
 
 
 def _brought(schedule: Schedule, fingerprint: str) -> bool:

@@ -81,8 +81,9 @@ class Workbench(Screen):
         )
         self._given = schedule.func_working_on if schedule is not None else ""
         self._editors = Editors(
-            lambda: self._model.session, self._go, lambda: self.announce("changed"), schedule
-        )
+            lambda: self._model.session, self._go, lambda: self.announce("changed"), schedule,
+            lambda kernel, code: self._changes.moved_by_cell(kernel, code),
+        )  # fmt: skip
         self._exercise = ExerciseCommands(task, lambda: self.schedule)
         subject = SessionSubject(
             lambda: self._model.session, lambda kernel: self._editors.editor(kernel).schedule, self._steps, self._given
