@@ -139,6 +139,17 @@ def test_a_failing_pass_keeps_the_module_and_says_where():
     assert "test_transform.py" in caught.value.where
 
 
+@pytest.mark.parametrize("kind", [ZeroDivisionError, NotImplementedError, StopIteration, OSError, MemoryError])
+def test_whatever_a_pass_raises_is_its_failure(kind: type[Exception]) -> None:
+    @module_pass(name="Raising")
+    def raising(mod: IRModule, ctx: PassContext) -> IRModule:
+        raise kind("oops")
+
+    with pytest.raises(InternalError, match=r"pass Raising failed: .*oops") as caught:
+        raising(module())
+    assert caught.value.code == "E-PASS-FAILED"
+
+
 def test_a_pass_must_return_a_module():
     @module_pass(name="Forgot")
     def forgot(mod: IRModule, ctx: PassContext) -> Any:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+from collections.abc import Callable
+
 import pytest
 
-from tests.schedule.programs import chain, convolution, matmul, softmax
+from tests.schedule.programs import chain, convolution, matmul, plain_matmul, softmax
 from workbench.arith.build import const
+from workbench.core.errors import WorkbenchError
 from workbench.core.module import IRModule
 from workbench.schedule import LoopRV, Schedule, ScheduleError
 from workbench.tir import nodes as t
@@ -151,3 +156,18 @@ def test_references_print_their_loops() -> None:
     assert repr(i) == "LoopRV(l0: i)" and isinstance(i, LoopRV)
     assert repr(block) == "BlockRV(b1: D)"
     assert repr(sch) == "Schedule(main, 3 steps)"
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, Schedule.copy])
+def test_a_copy_goes_its_own_way(copied: Callable[[Schedule], Schedule]) -> None:
+    sch = Schedule(plain_matmul(16, 16, 16))
+    sch.split(sch.get_loops("C")[2], factors=[None, 4])
+    code, other = sch.code(), copied(sch)
+    other.parallel(other.get_loops("C")[0])
+    assert sch.code() == code and "parallel" in other.code()
+
+
+def test_a_schedule_is_not_pickled() -> None:
+    """What came back had references that hold nowhere."""
+    with pytest.raises(WorkbenchError, match="E-SCHEDULE-PICKLE"):
+        pickle.dumps(Schedule(plain_matmul(16, 16, 16)))

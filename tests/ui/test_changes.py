@@ -38,8 +38,8 @@ def facts(screen: Workbench) -> dict[str, Any]:
 
 
 def restarted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is made from here on is another kernel's."""
-    monkeypatch.setattr(changes, "_KERNEL", "another process")
+    """The kernel that did what was done so far is gone."""
+    monkeypatch.setattr(changes, "is_alive", lambda told: False)
 
 
 def step_id(screen: Workbench, label: str) -> str:
@@ -183,7 +183,6 @@ def test_the_newest_of_two_screens_is_offered_and_the_other_stays(monkeypatch: p
     assert facts(screen)["offer"]["count"] == 2
     ask(screen, "changes.restore")
     assert screen.code == one.code
-    monkeypatch.setattr(changes, "_KERNEL", "a third process")
     later = of_matmul()
     assert facts(later)["offer"]["count"] == 2
     ask(later, "changes.discard")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import threading
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import workbench as wb
 from tests.driver.programs import small_session
 from tests.schedule.programs import plain_matmul
 from workbench.schedule import Schedule
+from workbench.ui import changes_store
 from workbench.ui.protocol import Answer
 from workbench.ui.screen import Screen
 from workbench.ui.workbench import Workbench
@@ -135,3 +137,27 @@ def test_a_move_interrupted_before_the_session_has_it_is_taken_back(monkeypatch:
     with pytest.raises(KeyboardInterrupt):
         screen.ask("schedule.apply", kernel="main", primitive="parallel", selection=box)
     assert len(schedule.moves.done) == 0 and screen.session is before
+
+
+def test_an_interrupt_while_a_change_is_saved_comes_after_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The page was told that the program is as it was; it was not, and the journal did not hold the move."""
+    monkeypatch.setenv("WORKBENCH_CACHE_DIR", str(tmp_path))
+    monkeypatch.delenv("WORKBENCH_CHANGES", raising=False)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    write = changes_store.write_whole
+
+    def pressed(*args: Any, **options: Any) -> None:
+        signal.raise_signal(signal.SIGINT)
+        write(*args, **options)
+
+    monkeypatch.setattr(changes_store, "write_whole", pressed)
+    sch = Schedule(plain_matmul(8, 8, 8))
+    screen = Workbench(wb.open(sch), schedule=sch)
+    args = {"kernel": "main", "primitive": "parallel", "selection": "l:C:0", "arguments": {}}
+    try:
+        reply = screen._dispatcher.handle(request("schedule.apply", **args))
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert reply is not None and reply.content["ok"] and reply.interrupt is not None
+    assert "parallel" in screen.code and screen._changes.count == 1
+    assert [entry.op for entry in screen._journal.entries] == ["schedule.apply"]

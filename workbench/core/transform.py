@@ -135,7 +135,7 @@ class Pass(Keyed):
             return run()
         except WorkbenchError as error:
             raise error.located(f"pass {self.name}") from None
-        except (RecursionError, AssertionError, LookupError, AttributeError, TypeError, ValueError) as error:
+        except Exception as error:  # of a user's pass, whatever it raises
             raise InternalError(
                 "E-PASS-FAILED",
                 f"pass {self.name} failed: {type(error).__name__}: {error}",

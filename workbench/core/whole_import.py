@@ -7,25 +7,15 @@ Python frees an extension module whose import is interrupted between its creatio
 from __future__ import annotations
 
 import importlib
-import signal
 import sys
-import threading
-from types import FrameType, ModuleType
+from types import ModuleType
+
+from .interrupts import interrupts_held
 
 
 def import_whole(name: str) -> ModuleType:
-    """The module `name`; an interrupt meanwhile is raised once it is imported.
-
-    Python runs handlers of signals in the main thread only, so that in another one nothing has to be held back.
-    """
-    handler = signal.getsignal(signal.SIGINT)
-    if name in sys.modules or not callable(handler) or threading.current_thread() is not threading.main_thread():
+    """The module `name`; an interrupt meanwhile is raised once it is imported."""
+    if name in sys.modules:
         return importlib.import_module(name)
-    heard: list[tuple[int, FrameType | None]] = []
-    signal.signal(signal.SIGINT, lambda number, frame: heard.append((number, frame)))
-    try:
+    with interrupts_held():
         return importlib.import_module(name)
-    finally:
-        signal.signal(signal.SIGINT, handler)
-        if heard:
-            handler(*heard[0])

@@ -15,11 +15,11 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from .._lazy import measure, sweep, views
 from ..analysis.summary import facts
-from ..core.errors import nearest
+from ..core.errors import WorkbenchError, nearest
 from ..core.module import IRModule, key_name
 from ..core.node import FrozenMap
 from ..tir import nodes as t
@@ -176,6 +176,17 @@ class Schedule(ClassicSchedule):
         made._settings = self._settings
         made._history = self._history.copy()
         return made
+
+    __copy__ = copy
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Schedule:
+        return self.copy()
+
+    def __reduce__(self) -> NoReturn:
+        raise WorkbenchError(
+            "E-SCHEDULE-PICKLE", "a schedule is not pickled: its references hold in this process alone",
+            fix="keep sch.trace.as_json() or sch.code(), and the program it began with",
+        )  # fmt: skip
 
     def work_on(self, func_name: str) -> None:
         """Choose the function that primitives work on."""

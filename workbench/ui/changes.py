@@ -18,6 +18,8 @@ from typing import Any, Final, Protocol
 from uuid import uuid4
 
 from workbench.core.errors import WorkbenchError
+from workbench.core.host import is_alive, this_process
+from workbench.core.interrupts import hold_interrupts
 from workbench.ui.changes_store import ChangesStore, Saved
 from workbench.ui.protocol import Answer
 
@@ -28,8 +30,6 @@ SCHEDULE: Final = ("schedule.apply", "schedule.accept", "schedule.force", "sched
                    "schedule.switch", "schedule.drop", "schedule.go", "schedule.replay", "lens.release",
                    "take_back")  # fmt: skip
 RECORDED: Final = frozenset({*PIPELINE, *SCHEDULE, "branch", "set_attribute"})
-_KERNEL: Final = uuid4().hex
-"""This process: what its screens hold is not lost."""
 _MOST: Final = 1_000
 """Commands of one screen that are kept."""
 _SHOWN: Final = 12
@@ -173,6 +173,7 @@ class Changes:
         answer = self._commands[op](args)
         moved = self._subject.mark() is not mark
         if moved:
+            hold_interrupts()  # it is done: what keeps and tells it follows whole
             self._entries.append({"op": op, "args": lasting})
             if not self._replaying:
                 self._save()
@@ -199,7 +200,7 @@ class Changes:
             self._store.forget(key, self._token)
             return
         calls = list(self._subject.calls()[self._before :])
-        document = {**self._place, "kernel_process": _KERNEL, "entries": self._entries, "calls": calls,
+        document = {**self._place, "process": this_process(), "entries": self._entries, "calls": calls,
                     "state": self._subject.state()}  # fmt: skip
         wrong = f"there are more than {_MOST:,}" if len(self._entries) > _MOST else ""
         self._trouble = wrong or self._store.save(key, self._token, document)
@@ -225,11 +226,11 @@ class Changes:
         return "" if document["start"] == self._place["start"] else "they were made on other passes or another target"
 
     def _find(self) -> Saved | None:
-        """The newest changes of another process: of this very plan, else of the model, else of the file's name."""
+        """The newest changes of an ended process: of this very plan, else of the model, else of the file's name."""
         assert self._place is not None
         place = self._place
         fit = [one for one in self._store.found(_key(place)) if _whole(one.document, place)]
-        fit = [one for one in fit if one.document.get("kernel_process") != _KERNEL]
+        fit = [one for one in fit if not is_alive(one.document.get("process"))]  # else its screen has them still
         same = [one for one in fit if one.document["digest"] == place["digest"]]
         very = [one for one in same if one.document["start"] == place["start"]]
         return next(iter(very or same or (fit if place["file"] else [])), None)

@@ -28,6 +28,7 @@ from threading import RLock
 from typing import Any, Final
 
 from workbench.core.errors import WorkbenchError
+from workbench.core.interrupts import Interruptible
 from workbench.views.schema import ErrorView, View
 
 VERSION: Final = 1
@@ -103,15 +104,18 @@ class Dispatcher:
             log.warning("a message that is no request was dropped: %.200s", reprlib.repr(message))
             return None
         start = time.perf_counter()
-        try:
-            reply = _packed(request.id, self._answer(request))
-        except WorkbenchError as error:
-            reply = _refusal(request.id, ErrorView.of(error))
-        except Exception as error:
-            log.exception("the command %r failed", request.op)
-            reply = _refusal(request.id, _internal(error))
-        except KeyboardInterrupt as interrupt:
-            reply = replace(_refusal(request.id, _INTERRUPTED), interrupt=interrupt)
+        with Interruptible() as block:
+            try:
+                reply = _packed(request.id, self._answer(request))
+            except WorkbenchError as error:
+                reply = _refusal(request.id, ErrorView.of(error))
+            except Exception as error:
+                log.exception("the command %r failed", request.op)
+                reply = _refusal(request.id, _internal(error))
+            except KeyboardInterrupt as interrupt:
+                reply = replace(_refusal(request.id, _INTERRUPTED), interrupt=interrupt)
+        if block.heard:  # what was done stands by then, so that the page is told of it
+            reply = replace(reply, interrupt=KeyboardInterrupt())
         reply.content["timings"] = {"kernel_ms": round((time.perf_counter() - start) * 1000, 2)}
         return reply
 
