@@ -8,6 +8,7 @@ import pytest
 
 import workbench as wb
 from tests.driver.test_rebase import leaky
+from workbench import te
 from workbench.core.errors import WorkbenchError
 from workbench.ui.journal import replay
 from workbench.ui.workbench import Workbench
@@ -87,3 +88,16 @@ def test_the_screen_says_it_in_the_strip_and_its_journal_is_still_written_and_re
     assert screen.ask("share.python").content["err"]["code"] == "E-PYTHON-CONFLICT"
     text = screen.journal()
     assert "E-PYTHON-CONFLICT" in text and not replay(text).different
+
+
+def test_a_loop_pass_put_before_the_schedules_stays_there() -> None:
+    """It was put in before there were schedules, which then stood in front of it."""
+    a, b = (te.placeholder((16, 16), name=name) for name in "AB")
+    program = [a, b, te.compute((16, 16), lambda i, j: a[i, j] + b[i, j], name="C")]
+    session = wb.open(program)
+    sch = session.schedule("main")
+    sch.unroll(sch.split(sch.get_loops("C")[0], factors=[None, 4])[1])
+    session = session.edit(schedule={"main": sch}).rerun(insert={"Import": "UnrollLoop"})
+    held: dict[str, Any] = {"program": program}
+    exec(session.to_python(), held)
+    assert held["s"].labels == session.labels and texts(held["s"]) == texts(session)

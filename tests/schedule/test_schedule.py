@@ -10,7 +10,6 @@ import pytest
 
 from tests.schedule.programs import chain, convolution, matmul, plain_matmul, softmax
 from workbench.arith.build import const
-from workbench.core.errors import WorkbenchError
 from workbench.core.module import IRModule
 from workbench.schedule import LoopRV, Schedule, ScheduleError
 from workbench.tir import nodes as t
@@ -158,16 +157,15 @@ def test_references_print_their_loops() -> None:
     assert repr(sch) == "Schedule(main, 3 steps)"
 
 
-@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, Schedule.copy])
+@pytest.mark.parametrize(
+    "copied", [copy.copy, copy.deepcopy, Schedule.copy, lambda sch: pickle.loads(pickle.dumps(sch))]
+)
 def test_a_copy_goes_its_own_way(copied: Callable[[Schedule], Schedule]) -> None:
+    """`copy.copy` shared the history; what was pickled had references that held nowhere."""
     sch = Schedule(plain_matmul(16, 16, 16))
     sch.split(sch.get_loops("C")[2], factors=[None, 4])
     code, other = sch.code(), copied(sch)
+    assert other.fingerprint() == sch.fingerprint()
     other.parallel(other.get_loops("C")[0])
+    other.cache_write("C", 0, "global")
     assert sch.code() == code and "parallel" in other.code()
-
-
-def test_a_schedule_is_not_pickled() -> None:
-    """What came back had references that hold nowhere."""
-    with pytest.raises(WorkbenchError, match="E-SCHEDULE-PICKLE"):
-        pickle.dumps(Schedule(plain_matmul(16, 16, 16)))

@@ -114,6 +114,24 @@ def test_going_to_another_story_of_a_schedule_comes_back(monkeypatch: pytest.Mon
     assert second.schedule.fingerprint() == first.schedule.fingerprint()
 
 
+def test_a_state_is_gone_to_by_what_it_is_and_not_by_its_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A text that is replayed as it stands changes nothing and is not kept, but it gives later states other numbers."""
+    first = of_matmul()
+    split(first)
+    ask(first, "schedule.replay", kernel="main", code=first.code)
+    ask(first, "schedule.apply", kernel="main", primitive="unroll", selection="l:C:0", arguments={})
+    for mark in "abc":
+        arguments = {"ann_key": "remark", "ann_val": mark}
+        ask(first, "schedule.apply", kernel="main", primitive="annotate", selection="b:C", arguments=arguments)
+    number = next(number for number, _, move in first.schedule.moves.tree if move is not None and move.name == "unroll")
+    ask(first, "schedule.go", kernel="main", number=number)
+    restarted(monkeypatch)
+
+    second = of_matmul()
+    assert facts(second)["offer"]
+    assert ask(second, "changes.restore")["exact"] and second.code == first.code
+
+
 def test_passes_texts_and_branches_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
     first = Workbench(fresh())
     ask(first, "pipeline.without", step=step_id(first, "FuseOps"))

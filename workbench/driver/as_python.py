@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from keyword import iskeyword
 from typing import TYPE_CHECKING, Any
@@ -133,11 +133,16 @@ class _Passes:
 def _changes(session: Session, made: CompilePlan, passes: _Passes) -> Iterator[str]:
     """The commands that lead from a plan to the session's, from the first step to the last."""
     wanted = session.plan.rows
+    scheduled = False
     for place, row in enumerate(wanted):
         here = _key(row)
         later = [index for index in range(place, len(made.rows)) if _key(made.rows[index]) == here]
         if len(later) < sum(_key(other) == here for other in wanted[place:]) and later[:1] != [place]:
             label = made.labels[place]
+            ahead = _schedules_ahead(row, wanted[place:], made)
+            if ahead is not None:
+                yield from _schedules(session, ahead, wanted.index(ahead) + 1, as_made=True)
+                made, scheduled = made.after(made.schedule_row()[0] - 1, ahead), True
             if isinstance(row, EditRow):
                 yield from _edit(session, row, place + 1, label)
             elif isinstance(row, PassRow):
@@ -146,11 +151,21 @@ def _changes(session: Session, made: CompilePlan, passes: _Passes) -> Iterator[s
         for _ in range(place, later[0]):
             yield f"s = s.without({made.labels[place + 1]!r})"
             made = made.without(place + 1)
-        if isinstance(row, ScheduleRow):
+        if isinstance(row, ScheduleRow) and not scheduled:
             yield from _schedules(session, row, place + 1)
     for _ in range(len(wanted), len(made.rows)):
         yield f"s = s.without({made.labels[len(wanted) + 1]!r})"
         made = made.without(len(wanted) + 1)
+
+
+def _schedules_ahead(row: Row, coming: Sequence[Row], made: CompilePlan) -> ScheduleRow | None:
+    """The schedules of a loop program that come first: before a pass of the pipeline, which would stand behind them.
+
+    A loop program gets its schedules in front of the pipeline's first pass; this one was put before them afterwards.
+    """
+    if not isinstance(row, PassRow) or row.own or any(isinstance(each, ScheduleRow) for each in made.rows):
+        return None
+    return next((each for each in coming if isinstance(each, ScheduleRow)), None)
 
 
 def _edit(session: Session, row: EditRow, index: int, at: str) -> Iterator[str]:
@@ -176,13 +191,14 @@ def _marked(session: Session, delta: TextDelta) -> str:
     return function_text(delta.at.name, guard.mark(delta.at.name, function)).text
 
 
-def _schedules(session: Session, row: ScheduleRow, index: int) -> Iterator[str]:
+def _schedules(session: Session, row: ScheduleRow, index: int, as_made: bool = False) -> Iterator[str]:
+    """The schedules as they came out; `as_made`: as they were made, before what was put in front of them."""
     for tail in row.tails:
         step = session.step(index)
-        names, _ = located(tail.at, session.step(index - 1).stage)
+        names = [] if as_made else located(tail.at, session.step(index - 1).stage)[0]
         for name in names or (tail.at.name,):
             try:
-                schedule = step.stage.schedules.get(name) if step.error is None else None
+                schedule = step.stage.schedules.get(name) if step.error is None and not as_made else None
                 code = schedule.code() if schedule is not None else Trace.from_json(tail.trace).as_python()
             except WorkbenchError as error:
                 yield _remark(f"the schedule of {name} cannot be read: {error.code}")

@@ -153,6 +153,11 @@ class Moves:
         known = [here, *(number for number, _, _ in self.tree if number != here)]
         return next((number for number in known if self._history[number].fingerprint == fingerprint), None)
 
+    def last(self, branch: int) -> int:
+        """The number, in `tree`, of the state after a branch's last move.  Raises `ScheduleError` without such one."""
+        moves = _moves(self._history, self._end(branch))
+        return moves[-1].after if moves else 0
+
     def mark(self) -> Mark:
         """What `back_to` goes back to, should what is done now be refused elsewhere."""
         return self._history.mark()
@@ -163,14 +168,14 @@ class Moves:
 
     def switch(self, number: int) -> None:
         """Go to the end of a branch.  Raises `ScheduleError` if there is none of that number."""
+        self._history.go_to(self._end(number))
+
+    def _end(self, branch: int) -> int:
         require(
-            0 <= number < len(self._ends),
-            "E-SCHEDULE-BRANCH-NUMBER",
-            "there is no such branch",
-            found=str(number)[:40],
-            expected=f"0 to {len(self._ends) - 1}",
-        )
-        self._history.go_to(self._ends[number])
+            0 <= branch < len(self._ends), "E-SCHEDULE-BRANCH-NUMBER", "there is no such branch",
+            found=str(branch)[:40], expected=f"0 to {len(self._ends) - 1}",
+        )  # fmt: skip
+        return self._ends[branch]
 
 
 def _moves(history: History, number: int) -> tuple[Move, ...]:

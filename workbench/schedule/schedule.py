@@ -15,11 +15,11 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from .._lazy import measure, sweep, views
 from ..analysis.summary import facts
-from ..core.errors import WorkbenchError, nearest
+from ..core.errors import nearest
 from ..core.module import IRModule, key_name
 from ..core.node import FrozenMap
 from ..tir import nodes as t
@@ -182,11 +182,10 @@ class Schedule(ClassicSchedule):
     def __deepcopy__(self, memo: dict[int, Any]) -> Schedule:
         return self.copy()
 
-    def __reduce__(self) -> NoReturn:
-        raise WorkbenchError(
-            "E-SCHEDULE-PICKLE", "a schedule is not pickled: its references hold in this process alone",
-            fix="keep sch.trace.as_json() or sch.code(), and the program it began with",
-        )  # fmt: skip
+    def __reduce__(self) -> Any:
+        """By the program it began with and its trace: references name nodes, which another process has not."""
+        first = self._history.first
+        return _unpickled, (IRModule(dict(first.functions)), self.state.working, self.trace.as_json())
 
     def work_on(self, func_name: str) -> None:
         """Choose the function that primitives work on."""
@@ -410,6 +409,13 @@ class Schedule(ClassicSchedule):
             states.append(state)
             names.update(zip(step.results, made, strict=True))
         self._history.commit(*states)
+
+
+def _unpickled(mod: IRModule, working: str, trace: str) -> Schedule:
+    made = Schedule(mod)
+    Trace.from_json(trace, allow_code=True).apply_to(made)
+    made.work_on(working)
+    return made
 
 
 def _first_state(program: t.PrimFunc | IRModule) -> ScheduleState:

@@ -259,9 +259,9 @@ class Changes:
         finally:
             self._replaying = False
         self._save()
-        if not replay.refused and not self._trouble:
-            self._store.drop(offer.path)
         exact = self._subject.state() == offer.document["state"]
+        if exact and not replay.refused and not self._trouble:
+            self._store.drop(offer.path)
         self._told = {"restored": self.count, "refused": replay.refused[:_SHOWN], "left": len(replay.refused),
                       "exact": exact}  # fmt: skip
         return Answer("", self._told)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from workbench.core.errors import WorkbenchError
 from workbench.driver.history import identities
 from workbench.ui.pipeline import PipelineCommands
 
@@ -56,6 +57,8 @@ class SessionSubject:
             names["branch"] = next(
                 (known for number, known in enumerate(self._branches()) if number == kept.get("number")), ""
             )
+        if op in ("schedule.go", "schedule.switch"):
+            names["state"] = self._state_meant(op, kept)
         return {**kept, LASTING: names} if names else kept
 
     def current(self, op: str, args: Mapping[str, Any]) -> dict[str, Any]:
@@ -69,9 +72,36 @@ class SessionSubject:
             found["step"] = known[session.labels.index(label)]
         if branch and branch in (branches := self._branches()):
             found["number"] = branches.index(branch)
+        if op in ("schedule.go", "schedule.switch"):
+            self._go_by_state(op, found, str(names.get("state", "")))
         if op == "lens.release":
             found["seen"] = self._schedule(found["kernel"]).fingerprint()
         return found
+
+    def _state_meant(self, op: str, args: Mapping[str, Any]) -> str:
+        """The fingerprint of the state that a command goes to; "" where there is none, which the command will say."""
+        try:
+            moves = self._schedule(args["kernel"]).moves
+            number = moves.last(args["branch"]) if op == "schedule.switch" else args["number"]
+            known = {one for one, _, _ in moves.tree}
+            return moves.state(number).fingerprint if number in known else ""
+        except (WorkbenchError, LookupError, TypeError):
+            return ""
+
+    def _go_by_state(self, op: str, args: dict[str, Any], state: str) -> None:
+        """Put the number that the state has here into the arguments.  Raises `WorkbenchError` where there is none.
+
+        Other questions asked on the way, or a text replayed that changed nothing, give states other numbers.
+        """
+        moves = self._schedule(args["kernel"]).moves
+        if op == "schedule.go":
+            number = moves.find(state)
+        else:
+            ends = (moves.state(moves.last(branch)).fingerprint for branch in range(len(moves.stories)))
+            number = next((branch for branch, known in enumerate(ends) if known == state), None)
+        if number is None:
+            raise WorkbenchError("E-UI-CHANGES", "the schedule has not been in the state that was gone to")
+        args["branch" if op == "schedule.switch" else "number"] = number
 
     def _branches(self) -> list[str]:
         return [identities(one.actions)[-1] for one in self._session().branches]
