@@ -20,6 +20,7 @@ from ..core import breakpoints, origin, rewrite
 from ..core.arguments import number, whole
 from ..core.breakpoints import Breakpoint
 from ..core.errors import WorkbenchError, nearest
+from ..core.host import give_back_memory
 from ..core.module import IRModule
 from ..core.node import Node
 from ..relay.ir.brief import brief
@@ -175,7 +176,11 @@ def first_wrong_rewrite(step: Step, inputs: Mapping[str, Any], tolerance: float)
     number(tolerance, "first_wrong_rewrite(tolerance=...)", "E-NUMERICS-NUMBER", "0.001")
     before = _before(step).module
     yardstick = Yardstick(before, given_inputs(before, inputs, "first_wrong_rewrite(inputs)"), tolerance)
-    return bisected(step, lambda program: yardstick.gap_of(program, "the program"))
+    try:
+        return bisected(step, lambda program: yardstick.gap_of(program, "the program"))
+    finally:
+        yardstick.memory.clear()
+        give_back_memory()
 
 
 def bisected(step: Step, gap_of: Callable[[IRModule], Gap]) -> WrongRewrite | None:

@@ -232,8 +232,10 @@ class Interpreter:
     def _block(self, plan: Plan, scope: Scope, frame: Frame) -> Task:
         current = scope
         while True:
-            for statement in current.statements:
+            for statement, read in zip(current.statements, plan.last_uses(current), strict=True):
                 frame.values[id(statement)] = yield self._value(plan, statement, frame)
+                for key in read:  # for the last time: what a network holds at once is a tenth of what it computes
+                    del frame.values[key]
             if current.let is None or current.rest is None:
                 return (yield self._operand(plan, current.result, frame))
             let = current.let

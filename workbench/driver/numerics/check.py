@@ -8,6 +8,7 @@ smaller shapes before a step is named (`blame`).
 
 from __future__ import annotations
 
+import gc
 import resource
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -114,6 +115,24 @@ class Checker:
     def first_loop_step(self) -> int:
         """The position of the first step after the graph passes."""
         return next((i for i, action in enumerate(self.session.actions) if action.level != "relay"), len(self.labels))
+
+    # --- between the check and the test that a report writes ---
+
+    def release(self) -> None:
+        """Keep the verdicts alone: a report that lies about in a notebook held a hundred megabytes of tensors."""
+        self.memory.clear()
+        self.machine = self.kernels = None
+        self._runs.clear()
+        self._first_outputs.clear()
+        self.yardstick = Yardstick(self.root, self.given, self.tolerance, self.memory)
+        gc.collect()  # programs point at their types and these at programs: tensors in them would stay for a while
+        give_back_memory()
+
+    def resume(self, child: Contained, seconds: float) -> None:
+        """Be ready for further questions."""
+        self.child, self.deadline = child, time.monotonic() + seconds
+        if self.session.actions[0].level == "relay" and self.first_loop_step < len(self.labels):
+            self._ready()
 
     # --- the two ways to go through the steps ---
 
@@ -440,16 +459,18 @@ def check_numerics(
         checks = ways[find](checker)
         notes = tuple(checker.notes)
     report = NumericsReport(tuple(checks), notes, processor_seconds() - begun)
-    checker.memory.clear()
-    give_back_memory()
+    checker.release()
     if report:
         return report
 
     def write(path: Path) -> Path:
         last = checks[-1]
         what = f"{last.verdict}: {last.tensor}" if last.tensor is not None else f"{last.verdict}: {last.note}"
-        with Contained() as again:
-            checker.child, checker.deadline = again, time.monotonic() + seconds
-            return piece.write(piece.find(checker, len(checks) - 1, what), path)
+        try:
+            with Contained() as again:
+                checker.resume(again, seconds)
+                return piece.write(piece.find(checker, len(checks) - 1, what), path)
+        finally:
+            checker.release()
 
     return replace(report, writer=write)

@@ -71,6 +71,7 @@ class Plan:
         self.place: dict[int, Scope] = {}
         self.tails: set[int] = set()
         self.inlined: set[int] = set()
+        self._last_uses: dict[int, tuple[tuple[int, ...], ...]] = {}
         self.top = self._open(None, root)
         self._meet(root, self.top)
         for expr in reversed(self.order):
@@ -124,6 +125,35 @@ class Plan:
                 self.inlined.add(id(expr))
             else:
                 self.place[id(expr)].statements.append(expr)
+
+    def last_uses(self, scope: Scope) -> tuple[tuple[int, ...], ...]:
+        """For each statement of a block the statements (by identity) that nobody reads after it.
+
+        Only those that statements of this very block read: what blocks inside read may be read at any time.
+        """
+        if id(scope) not in self._last_uses:
+            last: dict[int, int] = {}
+            counts: dict[int, int] = {}
+            for number, statement in enumerate(scope.statements):
+                for operand in self._read_by(statement):
+                    last[id(operand)] = number
+                    counts[id(operand)] = counts.get(id(operand), 0) + 1
+            found: list[list[int]] = [[] for _ in scope.statements]
+            for statement in scope.statements:
+                key = id(statement)
+                if counts.get(key, 0) == self.uses.get(key, 0) > 0:
+                    found[last[key]].append(key)
+            self._last_uses[id(scope)] = tuple(map(tuple, found))
+        return self._last_uses[id(scope)]
+
+    def _read_by(self, statement: e.Expr) -> Iterator[e.Expr]:
+        """What a statement reads, and what stands inside of it."""
+        waiting = list(plain_operands(statement))
+        while waiting:
+            operand = waiting.pop()
+            yield operand
+            if id(operand) in self.inlined:
+                waiting += plain_operands(operand)
 
     def _stands_inside(self, expr: e.Expr, bound: set[int]) -> bool:
         """Whether an expression that is used once needs no statement of its own."""
