@@ -109,6 +109,13 @@ def hand_in(folder: Path, student: str, source: str, exercise: str = "06_1") -> 
     return folder / student
 
 
+def test_what_others_printed_is_not_counted(tmp_path: Path, box: Contained) -> None:
+    """Every few answers one was told that it had printed too much: it began where those before it had ended."""
+    chatty = "def answer(sch):\n    print('x' * 20_000)\n" + GOOD[17:]
+    marks = [mark_of(hand_in(tmp_path, f"ada{number}", chatty), REORDER, box) for number in range(8)]
+    assert [mark.points for mark in marks] == [2] * 8, [mark.reason for mark in marks]
+
+
 PAST_PYTHON = {
     "kills by descriptor": "signal.pidfd_send_signal(os.pidfd_open(grader()), 9)",
     "starves the grader": "resource.prlimit(grader(), resource.RLIMIT_NOFILE, (0, 0))",

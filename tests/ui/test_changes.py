@@ -249,6 +249,27 @@ def test_a_whole_file_of_wrong_content_is_passed_over(entries: Any, monkeypatch:
     assert facts(of_matmul())["offer"] is None
 
 
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"at": 1e300}, {"at": float("nan")}, {"at": float("inf")}, {"at": -1e18}, {"at": 10**400},
+        {"entries": [{"op": ["x"], "args": {}}]}, {"calls": ["\ud800"]}, {"process": [1]},
+    ],
+)  # fmt: skip
+def test_a_foreign_file_never_keeps_a_screen_from_opening(
+    other: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    screen = of_matmul()
+    split(screen)
+    (saved,) = ChangesStore.of_user().found(changes._key(screen._changes._place or {}))
+    saved.path.write_bytes(packed({**saved.document, **other}))
+    restarted(monkeypatch)
+    again = of_matmul()
+    facts(again)
+    again.ask("changes.restore")
+    facts(again)
+
+
 def test_a_kernel_that_is_killed_loses_nothing(tmp_path: Path) -> None:
     code = (
         "import os, signal\n"

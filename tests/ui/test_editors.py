@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,7 +16,9 @@ from tests.schedule.programs import plain_matmul
 from workbench._lazy import session_of
 from workbench.core.equal import fingerprint
 from workbench.core.errors import WorkbenchError
+from workbench.driver.session import Session
 from workbench.schedule import Schedule
+from workbench.ui import changes
 from workbench.ui.workbench import Workbench
 
 
@@ -154,6 +158,73 @@ def test_a_cells_move_that_the_session_refuses_is_told(monkeypatch: pytest.Monke
     agreed(screen, sch)
 
 
+def test_what_was_refused_is_told_until_the_cell_takes_it_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen, sch = of_matmul()
+    with monkeypatch.context() as patch:
+        patch.setattr(type(screen.session), "edit", _raising(WorkbenchError("E-TEST", "not now")))
+        sch.parallel(sch.get_loops("C")[0])
+        assert ask(screen, "open")["trouble"]["code"] == "E-TEST"
+    assert ask(screen, "open")["trouble"]["code"] == "E-TEST"
+    sch.moves.back()
+    assert ask(screen, "open")["trouble"] is None
+    agreed(screen, sch)
+
+
+def test_an_interrupt_while_a_cells_move_is_taken_over_is_made_up_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen, sch = of_matmul()
+    sch.parallel(sch.get_loops("C")[0])
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(Session, "edit", _raising(KeyboardInterrupt()))
+        ask(screen, "open")
+    agreed(screen, sch)
+
+
+def test_a_cells_move_undone_on_the_screen_and_a_click_before_it_are_restored(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The undo alone was kept, and took back the click instead."""
+    monkeypatch.delenv("WORKBENCH_CHANGES", raising=False)
+    screen, sch = of_matmul()
+    click(screen, "parallel", "l:C:0")
+    sch.vectorize(sch.get_loops("C")[1])
+    ask(screen, "pipeline.undo")
+    monkeypatch.setattr(changes, "is_alive", lambda told: False)
+    again, other = of_matmul()
+    assert ask(again, "open")["changes"]["offer"]["count"] == 1
+    assert ask(again, "changes.restore")["exact"]
+    assert [move.name for move in other.moves.done] == [move.name for move in sch.moves.done] == ["parallel"]
+
+
+def test_an_interrupted_restoring_can_be_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("WORKBENCH_CHANGES", raising=False)
+    screen, sch = of_matmul()
+    click(screen, "parallel", "l:C:0")
+    click(screen, "unroll", "l:C:2")
+    monkeypatch.setattr(changes, "is_alive", lambda told: False)
+    again, other = of_matmul()
+    ask(again, "open")
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(type(screen.session), "edit", _raising(KeyboardInterrupt()))
+        ask(again, "changes.restore")
+    assert ask(again, "open")["changes"]["offer"]["count"] == 2
+    assert ask(again, "changes.restore")["exact"]
+    assert other.fingerprint() == sch.fingerprint()
+
+
+def test_a_closed_lens_leaves_nothing_behind() -> None:
+    screen = Workbench(session_of(Schedule(plain_matmul(8, 8, 8))))
+    ask(screen, "lens.open", kernel="main")
+    schedule = weakref.ref(screen._editors.editor("main").schedule)
+    screen.session = session_of(Schedule(plain_matmul(4, 4, 4)))
+    gc.collect()
+    assert schedule() is None
+
+
+def _raising(error: BaseException) -> Callable[..., Any]:
+    def fail(*args: Any, **kwargs: Any) -> Any:
+        raise error
+
+    return fail
+
+
 @pytest.mark.parametrize("stopped", [WorkbenchError("E-TEST", "no"), KeyboardInterrupt()], ids=["refused", "stopped"])
 @pytest.mark.parametrize(
     ("op", "args"),
@@ -222,6 +293,9 @@ def test_another_session_lets_the_cells_schedule_go_its_own_way() -> None:
     screen, sch = of_matmul()
     other = wb.open(small_model())
     screen.session = other
+    assert ask(screen, "open")["start"]["kernel"] == ""
+    with pytest.raises(WorkbenchError, match="was opened for a session"):
+        assert screen.schedule
     sch.parallel(sch.get_loops("C")[0])
     assert screen.session is other and ask(screen, "open")["trouble"] is None
 

@@ -173,7 +173,8 @@ class Child:
     def forget_printed(self) -> None:
         """What is printed from now on counts alone; only while it waits for a request."""
         if self._held.printed is not None and self.alive:
-            self._held.printed.truncate(0)
+            self._held.printed.seek(0)  # the child writes on from here: it has the same file, and its place in it
+            self._held.printed.truncate()
 
     def ended(self, status: int) -> ChildFailure:
         """What the exit status of a process means that this child has started and waited for; nothing is raised."""

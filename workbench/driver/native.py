@@ -13,6 +13,7 @@ from ..core.dtype import DataType
 from ..core.errors import WorkbenchError
 from ..core.module import IRModule
 from ..core.tensor import Tensor
+from ..core.transform import PASSES
 from ..lower.entry import Lowered
 from ..runtime.model import CompiledModel, KernelCall, TensorSpec
 from ..runtime.module import Module
@@ -76,9 +77,10 @@ class CompiledFunctions:
     """Compiled loop functions in a session: `run` fills the outputs, which are the buffers that are written."""
 
     def __init__(self, module: Module, program: IRModule) -> None:
+        """`program`: as it was compiled; what no step has flattened code generation has, and callers see that form."""
         self.module = module
-        self.program = program
         self.entry = "main" if "main" in program else program.names()[0]
+        self.program = program if "signature" in program[self.entry].attrs else PASSES["FlattenBuffer"]()(program)
 
     def __getitem__(self, name: str) -> Any:
         return self.module[name]

@@ -214,7 +214,7 @@ class Changes:
         if self._offer is None:
             return None
         document = self._offer.document
-        calls = [str(call) for call in document["calls"]]
+        calls = [str(call).encode(errors="replace").decode() for call in document["calls"]]
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(self._offer.at))
         return {"count": len(calls), "calls": [call[:200] for call in calls[-_SHOWN:]], "when": when,
                 "note": self._note(document)}  # fmt: skip
@@ -256,9 +256,12 @@ class Changes:
         try:
             for entry in offer.document["entries"]:
                 self._again(entry, replay)
+        except BaseException:  # interrupted: what was done is kept, and the rest can be asked for again
+            self._offer = offer
+            raise
         finally:
             self._replaying = False
-        self._save()
+            self._save()
         exact = self._subject.state() == offer.document["state"]
         if exact and not replay.refused and not self._trouble:
             self._store.drop(offer.path)
@@ -295,10 +298,15 @@ def _whole(document: Mapping[str, Any], place: Mapping[str, str]) -> bool:
         and document["source"] == place["source"] and document["kernel"] == place["kernel"]
         and isinstance(calls, list) and bool(calls)
         and isinstance(entries, list) and 0 < len(entries) <= _MOST
-        and all(
-            isinstance(one, dict) and isinstance(one.get("args"), dict) and one.get("op") in RECORDED for one in entries
-        )
+        and all(map(_entry, entries))
     )  # fmt: skip
+
+
+def _entry(one: Any) -> bool:
+    """Whether something is a command and its arguments."""
+    if not isinstance(one, dict) or not isinstance(one.get("args"), dict):
+        return False
+    return isinstance(one.get("op"), str) and one["op"] in RECORDED
 
 
 def _said(op: str, args: Mapping[str, Any]) -> str:

@@ -32,6 +32,8 @@ FILES: Final = 64
 TOTAL_LIMIT: Final = 32 << 20
 DAYS: Final = 60
 _STALE_SECONDS: Final = 3600.0
+_LATEST: Final = 1e10
+"""A time that calendars still know."""
 _NAME: Final = re.compile(r"[0-9a-f]{24}-[0-9a-f]{16}\.json")
 _TEMPORARY: Final = re.compile(r"\.[0-9a-f]{32}\.tmp")
 _OFF: Final = ("off", "0", "no", "false")
@@ -48,7 +50,7 @@ class Saved:
     def at(self) -> float:
         """When they were saved, in seconds since 1970."""
         found = self.document.get("at")
-        return float(found) if isinstance(found, int | float) else 0.0
+        return float(found) if isinstance(found, int | float) and 0 <= found < _LATEST else 0.0
 
 
 class ChangesStore:

@@ -25,7 +25,7 @@ class SessionSubject:
         session: Callable[[], Session],
         schedule: Callable[[str], Schedule],
         steps: PipelineCommands,
-        given: str,
+        given: Callable[[], str],
     ) -> None:
         self._session, self._schedule, self._steps, self._given = session, schedule, steps, given
 
@@ -35,7 +35,7 @@ class SessionSubject:
         known = identities(session.actions)
         file = "file" if session.plan.program.file else ""
         return {
-            "source": session.source, "file": file, "digest": known[0], "start": known[-1], "kernel": self._given
+            "source": session.source, "file": file, "digest": known[0], "start": known[-1], "kernel": self._given()
         }  # fmt: skip
 
     def state(self) -> str:

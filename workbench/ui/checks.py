@@ -218,8 +218,10 @@ class _Teller:
             return
         try:
             self._loop.call_soon_threadsafe(self._later)
-        except RuntimeError:  # the loop is closed: nobody is there to be told
+        except RuntimeError:  # the loop is closed: nobody is there to be told, until `here` finds another one
             self._loop = None
+            with self._lock:
+                self._due = False
 
     def _later(self) -> None:
         assert self._loop is not None

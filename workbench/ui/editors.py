@@ -1,7 +1,7 @@
 """The schedules that a screen and cells move, and the session that has them: one truth for both.
 
     editors = Editors(lambda: session, go, announce, sch)
-    editors.carry_out("main", lambda commands: commands.table()["apply"](args))     # and the session has the move
+    editors.carry_out("main", lambda: editors.editor("main").table()["apply"](args))    # and the session has the move
     sch.parallel(i); editors.follow()                                               # a cell's move: the session too
     editors.shown(other)                                                            # undo: the schedules move along
 
@@ -95,14 +95,16 @@ class Editors:
     def follow(self) -> None:
         """Make the session of what was moved outside of `carry_out`; `trouble` says why that was refused."""
         for schedule in self._schedules():
-            if self._agreed.get(id(schedule)) is schedule.state:
+            state = schedule.state
+            if self._agreed.get(id(schedule)) is state:
                 continue
-            self._agree(schedule)
+            self.trouble = None
             try:
                 if self._take_over(schedule):
                     self._moved_by_cell(schedule.func_working_on, schedule.code())
             except WorkbenchError as error:
                 self.trouble = ErrorView.of(error)
+            self._agreed[id(schedule)] = state  # not before: interrupted, it is tried again at the next look
 
     def carry_out(self, kernel: str, work: Callable[[], Answer], call: Callable[[], str] | None = None) -> Answer:
         """Do something with the schedule of a kernel; a session that refuses it undoes it, and so does an interrupt.
@@ -127,6 +129,7 @@ class Editors:
         for kernel, commands in list(self._open.items()):
             if not _has(session, kernel) or not _brought(commands.schedule, session.schedule(kernel).fingerprint()):
                 del self._open[kernel]
+                self._lenses.pop(kernel, None)
                 if commands.schedule is not self._given:
                     self._agreed.pop(id(commands.schedule), None)
             else:
@@ -134,8 +137,9 @@ class Editors:
 
     def part(self) -> None:
         """Close all editors; what cells hold goes its own way from now on."""
-        self._given = None
+        self._given = self.trouble = None
         self._open.clear()
+        self._lenses.clear()
         self._agreed.clear()
 
     def _schedules(self) -> list[Schedule]:

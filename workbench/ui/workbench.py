@@ -86,8 +86,9 @@ class Workbench(Screen):
         )  # fmt: skip
         self._exercise = ExerciseCommands(task, lambda: self.schedule)
         subject = SessionSubject(
-            lambda: self._model.session, lambda kernel: self._editors.editor(kernel).schedule, self._steps, self._given
-        )
+            lambda: self._model.session, lambda kernel: self._editors.editor(kernel).schedule, self._steps,
+            lambda: self._given,
+        )  # fmt: skip
         self._changes = Changes(subject, ChangesStore.of_user())
         commands = {
             **self._changes.table(),
@@ -133,6 +134,7 @@ class Workbench(Screen):
         known = SessionModel(_a_session(session))
         known.view()  # what can fail comes before anything changes
         self._editors.part()
+        self._given = ""
         self._journal.restart(session)
         self._steps.edits.go(known, "# another session, from a cell")
         self._changes.begin()

@@ -393,8 +393,9 @@ class Checker:
     def _function_step(self, step: Step, label: str) -> StepCheck:
         name = entry_name(self.root)
         codegen = step.action.kind == "codegen"
-        unit = compiled_unit(step.stage.compiled, step.stage.module) if codegen else None
-        outputs = run_function(self.child, step.stage.module, name, self.given, unit)
+        module = step.stage.compiled.program if codegen else step.stage.module
+        unit = compiled_unit(step.stage.compiled, module) if codegen else None
+        outputs = run_function(self.child, module, name, self.given, unit)
         if not self._first_outputs:
             self._first_outputs = outputs
         return _step_check(label, compare_all(outputs, self._first_outputs, self.tolerance, None, f"function {name}"))
