@@ -4,11 +4,9 @@ import htm from "htm";
 import type { BaseStore } from "./store";
 import type { ErrorView } from "./types";
 
-export const html = htm.bind(h);
+export { plural } from "./strings/common";
 
-export function plural(count: number, word: string): string {
-  return `${count.toLocaleString("en")} ${word}${count === 1 ? "" : "s"}`;
-}
+export const html = htm.bind(h);
 
 const RECORDED = "Not in this file: it is a recording without a kernel. Open the model in a notebook: wb.open(...).show()";
 
