@@ -10,12 +10,13 @@ import { checks } from "./checks";
 import { common } from "./common";
 import { exercise } from "./exercise";
 import { frame } from "./frame";
+import { frame_a } from "./frame_a";
 import { graph } from "./graph";
 import { lens } from "./lens";
 import { schedule } from "./schedule";
 import { values } from "./values";
 
-const english = { changes, checks, common, exercise, frame, graph, lens, schedule, values };
+const english = { changes, checks, common, exercise, frame, frame_a, graph, lens, schedule, values };
 
 export type Strings = typeof english;
 
