@@ -15,9 +15,9 @@ export function asking(store: BaseStore, title: string, onClick: (event: Event) 
 }
 
 export function milliseconds(time: number): string {
-  if (time >= 1000) return `${(time / 1000).toFixed(2)} s`;
-  if (time >= 10) return `${time.toFixed(0)} ms`;
-  return time >= 0.1 ? `${time.toFixed(1)} ms` : `${(time * 1000).toFixed(0)} µs`;
+  if (time >= 1000) return say.common.seconds((time / 1000).toFixed(2));
+  if (time >= 10) return say.common.milliseconds(time.toFixed(0));
+  return time >= 0.1 ? say.common.milliseconds(time.toFixed(1)) : say.common.microseconds((time * 1000).toFixed(0));
 }
 
 export function Problem({ error, close }: { error: ErrorView; close?: () => void }) {

@@ -111,7 +111,7 @@ function hostOf(recorded: Recording): Host {
   const reply = ({ id, op, args }: Question) => {
     const view = player.answer(op, args ?? {});
     const content = view === undefined
-      ? { v: 1, id, ok: false, err: { ...recorded.refusal, found: `the command ${op}` } }
+      ? { v: 1, id, ok: false, err: { ...recorded.refusal, found: page.command(op) } }
       : { v: 1, id, ok: true, state: "", view };
     for (const listener of [...listeners]) listener(content, []);
   };

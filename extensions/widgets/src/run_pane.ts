@@ -60,5 +60,5 @@ export function RunPane({ store, select }: { store: RunStore; select: (row: Call
 }
 
 function micro(seconds: number): string {
-  return seconds >= 1e-3 ? `${(seconds * 1e3).toPrecision(3)} ms` : `${(seconds * 1e6).toPrecision(3)} µs`;
+  return seconds >= 1e-3 ? say.common.milliseconds((seconds * 1e3).toPrecision(3)) : say.common.microseconds((seconds * 1e6).toPrecision(3));
 }

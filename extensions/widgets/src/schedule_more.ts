@@ -136,7 +136,7 @@ export function HistoryTree({ store }: { store: ScheduleStore }) {
     return own.length > 0 && html`<ul>${own.map((state) => html`<li>
       <button class="wb-link" aria-current=${state.number === here ? "step" : undefined} aria-label=${say.schedule.go(state.name, state.number)} title=${state.code} disabled=${store.working}
         onClick=${() => void store.command("go", { number: state.number })}>${state.number === here ? "● " : ""}${state.name}</button>
-      ${state.rate > 0 && html` <span class="wb-chip wb-badge">${(state.rate / 1e9).toPrecision(3)} GFLOP/s</span>`}
+      ${state.rate > 0 && html` <span class="wb-chip wb-badge">${say.schedule.rate((state.rate / 1e9).toPrecision(3))}</span>`}
       ${below(state.number)}</li>`)}</ul>`;
   };
   return html`<section class="wb-history" aria-label=${say.schedule.history}><div class="wb-heading">${say.schedule.history}

@@ -20,8 +20,11 @@ export const common = {
   keys: "Keys",
   keysHelp: "Keys (?)",
   measure: "Measure",
+  microseconds: (time: string) => `${time} µs`,
+  milliseconds: (time: string) => `${time} ms`,
   notMeasured: "not measured",
   number,
   recorded: "Not in this file: it is a recording without a kernel. Open the model in a notebook: wb.open(...).show()",
   samePython: "The same in Python",
+  seconds: (time: string) => `${time} s`,
 };

@@ -2,6 +2,7 @@
 // that say them carry this table alone.
 
 export const page = {
+  command: (name: string) => `the command ${name}`,
   noBundle: "no bundle came",
   notPlayed: (reason: unknown) => `The recording cannot be played here (${reason}).`,
   notShown: (reason: unknown) => `This screen cannot be shown here (${reason}).`,

@@ -57,6 +57,7 @@ export const schedule = {
   ranked: (rank: number, count: number, gains: boolean) => `rank ${rank} of ${count}${gains ? "" : ", no gain"}`,
   rankedHelp: "By a rough model of the cycles, with the arguments that the form opens with: an order, not a promise",
   rankHelp: "Order the options by a rough model of their cycles; no factors",
+  rate: (giga: string) => `${giga} GFLOP/s`,
   redoHelp: "Redo (Ctrl+Shift+Z)",
   reduction: "reduction",
   replay: "Replay",
