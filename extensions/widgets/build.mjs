@@ -16,7 +16,15 @@ const style = {
   }),
 };
 
-await build({ ...common, entryPoints: ["src/main.ts"], outfile: `${out}/widgets.js`, plugins: [style] });
+// Templates travel without their indentation: htm drops the white space around a line's end.
+const indentation = {
+  name: "indentation",
+  setup: ({ onLoad }) => onLoad({ filter: /\/src\/[^/]+\.ts$/ }, async ({ path }) => (
+    { contents: (await readFile(path, "utf8")).replace(/\n +/g, "\n"), loader: "ts" }
+  )),
+};
+
+await build({ ...common, entryPoints: ["src/main.ts"], outfile: `${out}/widgets.js`, plugins: [style, indentation] });
 await build({ ...common, entryPoints: ["src/stub.ts"], outfile: `${out}/stub.js` });
 await build({ ...common, format: "iife", entryPoints: ["src/player.ts"], outfile: `${out}/player.js` });
 

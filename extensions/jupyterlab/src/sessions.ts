@@ -4,6 +4,7 @@ import { type INotebookTracker, NotebookActions } from "@jupyterlab/notebook";
 import type { Kernel } from "@jupyterlab/services";
 import type { CommandRegistry } from "@lumino/commands";
 import { Widget } from "@lumino/widgets";
+import { say } from "./strings";
 
 interface Named { name: string; kind: string; title: string; told: string }
 
@@ -17,19 +18,19 @@ export class SessionsPanel extends Widget {
   constructor(private notebooks: INotebookTracker | null, private consoles: IConsoleTracker | null, private commands: CommandRegistry) {
     super();
     this.id = "compiler-workbench-sessions";
-    this.title.label = "Workbench";
-    this.title.caption = "Sessions of the current kernel";
+    this.title.label = say.workbench;
+    this.title.caption = say.sessionsCaption;
     this.addClass("jp-compilerWorkbench-sessions");
     const head = document.createElement("header");
     const title = document.createElement("h2");
-    title.textContent = "Sessions of the kernel";
+    title.textContent = say.sessions;
     const again = document.createElement("button");
-    again.textContent = "Refresh";
+    again.textContent = say.refresh;
     again.className = "jp-mod-styled";
     again.addEventListener("click", () => void this.refresh());
     head.append(title, again);
     this.told.setAttribute("role", "status");
-    this.list.setAttribute("aria-label", "Sessions of the kernel");
+    this.list.setAttribute("aria-label", say.sessions);
     this.node.append(head, this.told, this.list);
     notebooks?.currentChanged.connect(() => this.isVisible && void this.refresh());
     NotebookActions.executed.connect(() => this.isVisible && void this.refresh());
@@ -42,15 +43,15 @@ export class SessionsPanel extends Widget {
   /** Ask the kernel of the notebook, or of the console, that was used last. */
   async refresh(): Promise<void> {
     const kernel = this.kernel();
-    if (!kernel) return this.draw([], "No kernel: run a cell of a notebook first.");
+    if (!kernel) return this.draw([], say.noKernel);
     const info = await kernel.info;
-    if (info.language_info.name !== "python") return this.draw([], "The kernel does not speak Python.");
+    if (info.language_info.name !== "python") return this.draw([], say.notPython);
     const reply = await kernel.requestExecute({ code: "", silent: true, store_history: false, user_expressions: { found: QUESTION } }).done;
     const content = reply.content as { user_expressions?: Record<string, { status: string; data?: Record<string, string> }> };
     const said = content.user_expressions?.["found"];
     const text = said?.status === "ok" ? said.data?.["text/plain"] ?? "" : "";
     const found = parsed(text);
-    this.draw(found, found.length ? "" : "No variable holds a session: session = wb.open(...)");
+    this.draw(found, found.length ? "" : say.noSession);
   }
 
   private kernel(): Kernel.IKernelConnection | null | undefined {
@@ -66,7 +67,7 @@ export class SessionsPanel extends Widget {
       name.textContent = one.name;
       const rest = document.createElement("span");
       rest.textContent = [one.title, one.told].filter(Boolean).join(" · ");
-      button.title = `${one.name}.show() in a new cell`;
+      button.title = say.showIn(one.name);
       button.append(name, rest);
       button.addEventListener("click", () => void this.open(one));
       item.append(button);

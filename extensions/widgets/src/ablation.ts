@@ -1,15 +1,14 @@
 // What the program would be without each pass of its graph: asked one pass after the other, shown as the answers come.
 import { Problem, html, milliseconds } from "./parts";
 import { BaseStore, useStore } from "./store";
+import { say } from "./strings";
 import type { Host } from "./types";
 
 interface Figures { operators: number; kernels: number; bytes: number | null; cycles: number | null; seconds: number | null }
 interface Without { step: string; figures: Figures | null; problem: string }
 type Column = keyof Figures;
 
-const COLUMNS: [Column, string][] = [
-  ["operators", "Operators"], ["kernels", "Kernels"], ["bytes", "Bytes moved"], ["cycles", "Cycles, estimated"], ["seconds", "Time, measured"],
-];
+const COLUMNS: Column[] = ["operators", "kernels", "bytes", "cycles", "seconds"];
 
 export class AblationStore extends BaseStore {
   passes: string[] = [];
@@ -56,21 +55,21 @@ export class AblationStore extends BaseStore {
 export function AblationPane({ store }: { store: AblationStore }) {
   useStore(store);
   const { base, rows, passes } = store;
-  const columns = COLUMNS.filter(([name]) => name !== "seconds" || store.measured);
-  const most = new Map(columns.map(([name]) => [name, Math.max(1e-12, ...[...rows.values()].map((row) => Math.abs(apart(row, base, name) ?? 0)))]));
-  return html`<div class="wb-values" role="group" aria-label="Ablation" aria-busy=${store.running}>
+  const columns = COLUMNS.filter((name) => name !== "seconds" || store.measured);
+  const most = new Map(columns.map((name) => [name, Math.max(1e-12, ...[...rows.values()].map((row) => Math.abs(apart(row, base, name) ?? 0)))]));
+  return html`<div class="wb-values" role="group" aria-label=${say.checks.ablation} aria-busy=${store.running}>
     <div class="wb-values-head">
-      ${store.running ? html`<button class="wb-button" onClick=${store.cancel}>Cancel</button>`
-        : html`<button class="wb-button" title="Leave each pass out in turn; time is estimated by the cost model" onClick=${() => void store.start(false)}>What does each pass do?</button>
-          <button class="wb-button" title="The same, with every variant compiled and run" onClick=${() => void store.start(true)}>Measure it too</button>`}
-      <span class="wb-muted" role="status">${base ? `${rows.size} of ${passes.length} passes${store.running ? " …" : ""}` : store.running ? "…" : ""}</span>
+      ${store.running ? html`<button class="wb-button" onClick=${store.cancel}>${say.common.cancel}</button>`
+        : html`<button class="wb-button" title=${say.checks.leaveEachOutHelp} onClick=${() => void store.start(false)}>${say.checks.leaveEachOut}</button>
+          <button class="wb-button" title=${say.checks.measureEachHelp} onClick=${() => void store.start(true)}>${say.checks.measureEach}</button>`}
+      <span class="wb-muted" role="status">${base ? say.checks.passesDone(rows.size, passes.length, store.running) : store.running ? "…" : ""}</span>
     </div>
     ${store.problem && html`<${Problem} error=${store.problem} />`}
-    ${base ? html`<div class="wb-values-body" tabindex="0" role="region" aria-label="What the passes do"><table class="wb-table" aria-label="The program without each pass">
-      <thead><tr><th scope="col">Without</th>${columns.map(([, title]) => html`<th scope="col">${title}</th>`)}</tr></thead>
-      <tbody><tr><th scope="row">nothing</th>${columns.map(([name]) => html`<td>${told(base[name], name)}</td>`)}</tr>
+    ${base ? html`<div class="wb-values-body" tabindex="0" role="region" aria-label=${say.checks.passesEffect}><table class="wb-table" aria-label=${say.checks.withoutEach}>
+      <thead><tr><th scope="col">${say.checks.without}</th>${columns.map((name) => html`<th scope="col">${say.checks.columns[name]}</th>`)}</tr></thead>
+      <tbody><tr><th scope="row">${say.checks.nothingLeftOut}</th>${columns.map((name) => html`<td>${told(base[name], name)}</td>`)}</tr>
       ${ordered(passes.filter((step) => rows.has(step)), rows, base).map((step) => html`<tr><th scope="row">${step}</th>${cells(rows.get(step)!, base, columns, most)}</tr>`)}</tbody></table></div>`
-      : html`<p class="wb-muted">The program without each pass of its graph in turn: what it changes in operators, kernels, bytes moved and time.</p>`}
+      : html`<p class="wb-muted">${say.checks.ablationHelp}</p>`}
   </div>`;
 }
 
@@ -80,12 +79,12 @@ function ordered(steps: string[], rows: Map<string, Without>, base: Figures): st
   return steps.sort((one, other) => (weight(one) === weight(other) ? 0 : weight(other) - weight(one)));
 }
 
-function cells(row: Without, base: Figures, columns: [Column, string][], most: Map<Column, number>) {
+function cells(row: Without, base: Figures, columns: Column[], most: Map<Column, number>) {
   if (!row.figures) return html`<td colspan=${columns.length}>${row.problem}</td>`;
-  return columns.map(([name]) => {
+  return columns.map((name) => {
     const by = apart(row, base, name);
-    if (by === null) return html`<td>not known</td>`;
-    if (by === 0) return html`<td class="wb-muted">same</td>`;
+    if (by === null) return html`<td>${say.checks.notKnown}</td>`;
+    if (by === 0) return html`<td class="wb-muted">${say.checks.same}</td>`;
     return html`<td>${by > 0 ? "+" : "−"}${told(Math.abs(by), name)} <span class="wb-bar wb-ablated" aria-hidden="true" style=${{ width: `${Math.round((48 * Math.abs(by)) / most.get(name)!)}px` }}></span></td>`;
   });
 }
@@ -96,6 +95,6 @@ function apart(row: Without, base: Figures | null, name: Column): number | null 
 }
 
 function told(value: number | null, name: Column): string {
-  if (value === null) return "not known";
-  return name === "seconds" ? milliseconds(1e3 * value) : value.toLocaleString("en");
+  if (value === null) return say.checks.notKnown;
+  return name === "seconds" ? milliseconds(1e3 * value) : say.common.number(value);
 }

@@ -1,5 +1,6 @@
 // What is said of the changes that are kept: without a kernel, after a restart, after a replay.
-import { html, plural } from "./parts";
+import { html } from "./parts";
+import { say } from "./strings";
 import type { ChangesView, Host } from "./types";
 import type { WorkbenchStore } from "./workbench";
 
@@ -22,20 +23,20 @@ export function Changes({ store }: { store: WorkbenchStore }) {
   if (!changes) return null;
   const { offer, told, trouble } = changes;
   return html`${offer && html`<${Banner} store=${store}>
-      <strong>${plural(offer.count, "change")} of the last time ${offer.count === 1 ? "is" : "are"} kept</strong>
+      <strong>${say.changes.offered(offer.count)}</strong>
       <span class="wb-muted">${offer.when}${offer.note ? `; ${offer.note}` : ""}</span>
-      <details class="wb-offered"><summary>which</summary><pre class="wb-code" tabindex="0">${offer.calls.join("\n")}</pre></details>
+      <details class="wb-offered"><summary>${say.changes.offeredWhich}</summary><pre class="wb-code" tabindex="0">${offer.calls.join("\n")}</pre></details>
       <span class="wb-space"></span>
-      <button class="wb-button" disabled=${store.changing} onClick=${() => void store.changes("restore")}>${store.changing ? "Restoring …" : "Restore"}</button>
-      <button class="wb-button" disabled=${store.changing} onClick=${() => void store.changes("discard")}>Discard</button>
+      <button class="wb-button" disabled=${store.changing} onClick=${() => void store.changes("restore")}>${store.changing ? say.changes.restoring : say.changes.restore}</button>
+      <button class="wb-button" disabled=${store.changing} onClick=${() => void store.changes("discard")}>${say.common.discard}</button>
     <//>`}
     ${told.restored !== undefined && html`<${Banner}>
       <span>${restored(told)}</span>
       ${told.left! > 0 && html`<ul class="wb-refused">${told.refused!.map((line) => html`<li>${line}</li>`)}</ul>`}
       <span class="wb-space"></span>
-      <button class="wb-icon" aria-label="Close the message" title="Close" onClick=${() => void store.changes("read")}>×</button>
+      <button class="wb-icon" aria-label=${say.common.closeMessage} title=${say.common.close} onClick=${() => void store.changes("read")}>×</button>
     <//>`}
-    ${trouble && html`<${Banner}><span>Changes of this screen cannot be kept: ${trouble}. They are lost when the kernel ends.</span><//>`}`;
+    ${trouble && html`<${Banner}><span>${say.changes.lost(trouble)}</span><//>`}`;
 }
 
 function Banner({ children }: { children?: unknown }) {
@@ -44,12 +45,11 @@ function Banner({ children }: { children?: unknown }) {
 
 function nothingAnswers(changes: ChangesView | undefined): string {
   const count = changes?.count ?? 0;
-  const kept = count === 0 ? "what is shown stays readable" : `your ${plural(count, "change")} ${count === 1 ? "is" : "are"} kept`;
-  return `No kernel: run the cell to go on; ${kept}.`;
+  return count === 0 ? say.changes.noKernel : say.changes.noKernelKept(count);
 }
 
 function restored(told: ChangesView["told"]): string {
-  const done = `${plural(told.restored ?? 0, "change")} restored.`;
-  if (told.left) return `${done} ${plural(told.left, "step")} could not be done again; the rest is:`;
-  return told.exact ? done : `${done} What came out is another program than the last time: the model or a pass has changed.`;
+  const count = told.restored ?? 0;
+  if (told.left) return say.changes.restoredInPart(count, told.left);
+  return told.exact ? say.changes.restored(count) : say.changes.restoredOtherwise(count);
 }

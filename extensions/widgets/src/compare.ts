@@ -1,7 +1,8 @@
 // A layer of another branch beside that of the session shown.
 import { PAGE, Shown, type Row } from "./diff";
 import { DiffPane } from "./diffpane";
-import { html, plural } from "./parts";
+import { html } from "./parts";
+import { say } from "./strings";
 import type { Chunk, ComparedView } from "./types";
 import type { WorkbenchStore } from "./workbench";
 
@@ -11,15 +12,15 @@ export function ComparePane({ store, layer }: { store: WorkbenchStore; layer: st
   const found = store.comparison(layer);
   const branches = store.view?.branches ?? [];
   const other = store.against;
-  const times = [other, store.view?.branch ?? 0].map((branch) => store.measured.get(`${branch} ${store.kernel}`)?.text.split(",")[0] ?? "not measured");
+  const times = [other, store.view?.branch ?? 0].map((branch) => store.measured.get(`${branch} ${store.kernel}`)?.text.split(",")[0] ?? say.common.notMeasured);
   return html`<div class="wb-detail">
     <div class="wb-edit-head">
-      <label>before <select class="wb-select" aria-label="Branch to compare with" value=${String(other)}
+      <label>${say.changes.before} <select class="wb-select" aria-label=${say.changes.branchBeside} value=${String(other)}
         onChange=${(event: Event) => store.compareWith(Number((event.target as HTMLSelectElement).value))}>
         ${branches.map(([number, told]) => html`<option value=${String(number)}>${number}: ${told}</option>`)}</select></label>
-      ${found && html`<span class="wb-muted">${plural(found.view.removed, "line")} less, ${plural(found.view.added, "line")} more</span>`}
+      ${found && html`<span class="wb-muted">${say.changes.lessAndMore(found.view.removed, found.view.added)}</span>`}
       <span class="wb-muted" role="status">${times[0]} → ${times[1]}</span>
-      <button class="wb-button" disabled=${!store.kernel} aria-disabled=${store.measuring} title="Measure the kernel in both branches" onClick=${() => void store.measureBoth()}>Measure both</button>
+      <button class="wb-button" disabled=${!store.kernel} aria-disabled=${store.measuring} title=${say.changes.measureBothHelp} onClick=${() => void store.measureBoth()}>${say.changes.measureBoth}</button>
     </div>
     ${found ? html`<${DiffPane} key=${`${layer} ${found.number}`} rows=${found.shown.rows} split=${store.steps.split} language=${found.view.language}
         seen=${(rows: Row[]) => store.seenCompared(layer, rows)}

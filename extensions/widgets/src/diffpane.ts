@@ -1,7 +1,8 @@
 // A text before and after, as rows of which those in sight are drawn: one column or two.
 import { useMemo } from "preact/hooks";
 import type { Row } from "./diff";
-import { html, plural } from "./parts";
+import { html } from "./parts";
+import { say } from "./strings";
 import { changedPart, marked } from "./text";
 import { Window, type Range } from "./window";
 
@@ -18,7 +19,7 @@ export function DiffPane({ rows, split, language, open, seen }: Shape) {
   const look = ({ first, end }: Range) =>
     seen(split ? pairs.slice(first, end).flatMap((pair) => (Array.isArray(pair) ? pair.filter((row) => row !== undefined) : [])) : rows.slice(first, end));
   return html`<div class=${`wb-diff ${split ? "wb-split" : ""}`}>
-    <${Window} role="region" total=${total} label="The program before and after" goal=${null} active=${-1} row=${draw}
+    <${Window} role="region" total=${total} label=${say.changes.beforeAndAfter} goal=${null} active=${-1} row=${draw}
       ticks=${[]} seen=${look} focused=${() => {}} />
   </div>`;
 }
@@ -82,5 +83,5 @@ function line(row: TextRow, language: string) {
 }
 
 function fold(row: FoldRow, open: Shape["open"]) {
-  return html`<button class="wb-fold" onClick=${() => open(row)}>⋯ ${plural(row.count, "unchanged line")}</button>`;
+  return html`<button class="wb-fold" onClick=${() => open(row)}>⋯ ${say.changes.unchanged(row.count)}</button>`;
 }

@@ -7,6 +7,7 @@ import { Decoration, drawSelection, EditorView, type DecorationSet, highlightAct
 import { tags } from "@lezer/highlight";
 import { useEffect, useRef } from "preact/hooks";
 import { html } from "./parts";
+import { say } from "./strings";
 import type { ErrorView } from "./types";
 
 const COLOURS = syntaxHighlighting(HighlightStyle.define([
@@ -61,7 +62,7 @@ function state(text: string, actions: { current: Pick<Shape, "apply" | "changed"
     extensions: [
       lineNumbers(), history(), drawSelection(), highlightActiveLine(), refusal, COLOURS,
       StreamLanguage.define(python),
-      EditorView.contentAttributes.of({ "aria-label": "The program's text", spellcheck: "false" }),
+      EditorView.contentAttributes.of({ "aria-label": say.changes.programText, spellcheck: "false" }),
       EditorView.updateListener.of((update) => { if (update.docChanged) actions.current.changed(update.state.doc.toString()); }),
       keymap.of([
         { key: "Mod-Enter", run: (view) => { actions.current.apply(view.state.doc.toString()); return true; } },

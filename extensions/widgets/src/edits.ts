@@ -3,6 +3,7 @@ import { Editor } from "./editor";
 import { Form } from "./form";
 import { Problem, asking, html } from "./parts";
 import type { PipelineStore } from "./pipeline";
+import { say } from "./strings";
 import type { ErrorView, SourceView } from "./types";
 
 /** A text that was changed and not applied, and the program's text that it began from. */
@@ -15,17 +16,17 @@ export interface Editing { source: SourceView; begun: string; now: string; base:
 export function EditPane({ store, editing }: { store: PipelineStore; editing: Editing }) {
   const { source, refused } = editing;
   const dirty = editing.now !== source.text;
-  return html`<div class="wb-edit" role="group" aria-label="Edit the program">
+  return html`<div class="wb-edit" role="group" aria-label=${say.changes.editProgram}>
     <div class="wb-edit-head">
-      ${source.functions.length > 1 && html`<select class="wb-select" aria-label="Function" value=${source.function}
+      ${source.functions.length > 1 && html`<select class="wb-select" aria-label=${say.changes.function} value=${source.function}
         onChange=${(event: Event) => store.edit((event.target as HTMLSelectElement).value)}>
         ${source.functions.map((name) => html`<option value=${name}>${name}</option>`)}</select>`}
-      <button class="wb-button wb-primary" disabled=${!dirty} title="Check the text and go on from it (Ctrl-Enter)"
-        onClick=${() => store.apply(editing.now)}>Apply</button>
-      <button class="wb-button" title="Look at the step; a changed text is kept as a draft (Esc)" onClick=${store.closeEditor}>Close</button>
-      ${dirty && html`<button class="wb-button" title="Throw the changes away" onClick=${store.discard}>Discard</button>`}
-      <span class="wb-muted">${dirty ? "changed" : "not changed"}; the steps after this one run again</span>
-      ${editing.outdated && html`<span class="wb-chip wb-chip-bad" role="status">begun on an earlier program: what changed there since is not in this text</span>`}
+      <button class="wb-button wb-primary" disabled=${!dirty} title=${say.changes.applyHelp}
+        onClick=${() => store.apply(editing.now)}>${say.common.apply}</button>
+      <button class="wb-button" title=${say.changes.closeEditorHelp} onClick=${store.closeEditor}>${say.common.close}</button>
+      ${dirty && html`<button class="wb-button" title=${say.changes.discardHelp} onClick=${store.discard}>${say.common.discard}</button>`}
+      <span class="wb-muted">${dirty ? say.changes.changed : say.changes.notChanged}</span>
+      ${editing.outdated && html`<span class="wb-chip wb-chip-bad" role="status">${say.changes.outdated}</span>`}
     </div>
     ${refused && html`<${Problem} error=${refused} />`}
     <${Editor} text=${editing.begun} refused=${refused} apply=${store.apply} close=${store.closeEditor}
@@ -39,24 +40,25 @@ export function StepButtons({ store }: { store: PipelineStore }) {
   if (!view?.editable || !summary || summary.kind === "codegen" || store.editing) return null;
   const removable = !["import", "te", "schedule"].includes(summary.kind) || summary.kind === "edit";
   return html`<span class="wb-group wb-step-buttons">
-    <button class="wb-button" ...${asking(store, "Edit the program after this step (e)", () => void store.edit())}>${store.hasDraft(summary.name) ? "Edit the draft" : "Edit"}</button>
-    ${removable && html`<button class="wb-button" ...${asking(store, "Run without this step (x)", () => void store.leaveOut())}>Leave out</button>`}
+    <button class="wb-button" ...${asking(store, say.changes.editHelp, () => void store.edit())}>${store.hasDraft(summary.name) ? say.changes.editDraft : say.changes.edit}</button>
+    ${removable && html`<button class="wb-button" ...${asking(store, say.changes.leaveOutHelp, () => void store.leaveOut())}>${say.changes.leaveOut}</button>`}
     ${summary.kind !== "edit" && removable && html`<button class="wb-button" aria-expanded=${store.form !== null && !store.form.adds}
-      ...${asking(store, "Change the options of this pass", () => store.form ? store.set(() => (store.form = null)) : void store.showOptions())}>Options</button>`}
-    <button class="wb-button" aria-expanded=${store.adding !== null} ...${asking(store, "Run a pass after this step (a)", () => void store.choosePass())}>Add a pass</button>
+      ...${asking(store, say.changes.optionsHelp, () => store.form ? store.set(() => (store.form = null)) : void store.showOptions())}>${say.changes.options}</button>`}
+    <button class="wb-button" aria-expanded=${store.adding !== null} ...${asking(store, say.changes.addPassHelp, () => void store.choosePass())}>${say.changes.addPass}</button>
   </span>`;
 }
 
 /** The passes that can be put in after the selected step. */
 export function PassChooser({ store }: { store: PipelineStore }) {
   const asked = store.form;
+  const step = store.summary?.name ?? "";
   if (asked) {
     const change = (name: string, value: unknown) => store.set(() => (asked.values[name] = value));
     const form = asked.form;
     return html`<div class="wb-edit-head wb-pass-form">
-      <span>${form === null ? `${store.summary?.name} has no options.` : asked.adds ? `After ${store.summary?.name}, run ${form.name}` : `Options of ${form.name}`}</span>
+      <span>${form === null ? say.changes.noOptions(step) : asked.adds ? say.changes.afterRunPass(step, form.name) : say.changes.optionsOf(form.name)}</span>
       ${form && html`<${Form} primitive=${form} nodes=${[]} values=${asked.values} busy=${false} change=${change} apply=${store.applyOptions} />`}
-      <button class="wb-button" onClick=${() => store.set(() => (store.form = null))}>${form ? "Cancel" : "Close"}</button>
+      <button class="wb-button" onClick=${() => store.set(() => (store.form = null))}>${form ? say.common.cancel : say.common.close}</button>
     </div>`;
   }
   if (store.adding === null) return null;
@@ -65,10 +67,10 @@ export function PassChooser({ store }: { store: PipelineStore }) {
     if (name) void store.addPass(name);
   };
   return html`<div class="wb-edit-head">
-    <label>After ${store.summary?.name}, run <select class="wb-select" aria-label="Pass to add" onChange=${put}>
-      <option value="">choose a pass …</option>
+    <label>${say.changes.afterRun(step)} <select class="wb-select" aria-label=${say.changes.passToAdd} onChange=${put}>
+      <option value="">${say.changes.choosePass}</option>
       ${store.adding.map((name) => html`<option value=${name}>${name}</option>`)}</select></label>
-    <button class="wb-button" onClick=${() => store.set(() => (store.adding = null))}>Cancel</button>
+    <button class="wb-button" onClick=${() => store.set(() => (store.adding = null))}>${say.common.cancel}</button>
   </div>`;
 }
 
@@ -76,7 +78,7 @@ export function UndoButtons({ store }: { store: PipelineStore }) {
   const view = store.view;
   if (!view?.editable) return null;
   return html`<span class="wb-group">
-    <button class="wb-button" aria-label="Undo" title="Undo the last change (Ctrl-Z)" disabled=${!view.undo} onClick=${() => store.turn("undo")}>↶</button>
-    <button class="wb-button" aria-label="Redo" title="Redo (Ctrl-Shift-Z)" disabled=${!view.redo} onClick=${() => store.turn("redo")}>↷</button>
+    <button class="wb-button" aria-label=${say.changes.undo} title=${say.changes.undoHelp} disabled=${!view.undo} onClick=${() => store.turn("undo")}>↶</button>
+    <button class="wb-button" aria-label=${say.changes.redo} title=${say.changes.redoHelp} disabled=${!view.redo} onClick=${() => store.turn("redo")}>↷</button>
   </span>`;
 }

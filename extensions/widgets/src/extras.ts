@@ -5,6 +5,7 @@ import { Trail, goTo, placeText } from "./place";
 import { ExercisePane, ExerciseStore } from "./exercise";
 import { RunPane, RunStore, type CallRow } from "./run_pane";
 import { BranchesPane, SharePane, ShareStore, ViewsPane } from "./share";
+import { say } from "./strings";
 import { TensorsPane } from "./tensors_pane";
 import { TensorStore, type TensorRow } from "./tensors";
 import type { Host } from "./types";
@@ -16,32 +17,32 @@ interface Tab { name: ExtraName; title: string; help: string; shown: (store: Wor
 
 export const TABS: Tab[] = [
   {
-    name: "exercise", title: "Exercise", help: "What is asked, which checks hold, hints, handing in", shown: (store) => Boolean(store.view?.exercise),
+    name: "exercise", title: say.frame_a.tabs.exercise, help: say.frame_a.tabsHelp.exercise, shown: (store) => Boolean(store.view?.exercise),
     pane: (store) => html`<${ExercisePane} store=${store.extras.exercise} />`,
   },
   {
-    name: "run", title: "Run", help: "Run it: the time of every kernel call, and which part of the model it is", shown: (store) => store.layer("relay") !== undefined,
+    name: "run", title: say.frame_a.tabs.run, help: say.frame_a.tabsHelp.run, shown: (store) => store.layer("relay") !== undefined,
     pane: (store) => html`<${RunPane} store=${store.extras.run} select=${(row: CallRow) => void store.selectCall(row.classes)} />`,
   },
   {
-    name: "values", title: "Values", help: "Run it: outputs of two steps compared, tensors looked into, errors on the graph",
+    name: "values", title: say.frame_a.tabs.values, help: say.frame_a.tabsHelp.values,
     shown: (store) => store.layer("relay") !== undefined,
     pane: (store) => html`<${TensorsPane} store=${store.extras.tensors} select=${(row: TensorRow) => void store.select(new Set(row.classes), store.focused)} />`,
   },
   {
-    name: "ablation", title: "Ablation", help: "What each pass does: the program without it", shown: (store) => store.layer("relay") !== undefined,
+    name: "ablation", title: say.frame_a.tabs.ablation, help: say.frame_a.tabsHelp.ablation, shown: (store) => store.layer("relay") !== undefined,
     pane: (store) => html`<${AblationPane} store=${store.extras.ablation} />`,
   },
   {
-    name: "branches", title: "Branches", help: "Two branches of the pipeline as wholes: kernels, bytes, time, outputs", shown: (store) => store.layer("relay") !== undefined,
+    name: "branches", title: say.frame_a.tabs.branches, help: say.frame_a.tabsHelp.branches, shown: (store) => store.layer("relay") !== undefined,
     pane: (store) => html`<${BranchesPane} store=${store.extras.share} branches=${store.view?.branches ?? []} here=${store.view?.branch ?? 0} against=${store.against} />`,
   },
   {
-    name: "views", title: "Views", help: "Views of this screen that were given names", shown: () => true,
+    name: "views", title: say.frame_a.tabs.views, help: say.frame_a.tabsHelp.views, shown: () => true,
     pane: (store) => html`<${ViewsPane} store=${store.extras.share} />`,
   },
   {
-    name: "share", title: "Share", help: "Python that leads here, one HTML file, all that was done", shown: () => true,
+    name: "share", title: say.frame_a.tabs.share, help: say.frame_a.tabsHelp.share, shown: () => true,
     pane: (store) => html`<${SharePane} store=${store.extras.share} title=${store.view?.title ?? ""} />`,
   },
 ];

@@ -6,6 +6,7 @@ import { Links } from "./links";
 import type { PipelineStore } from "./pipeline";
 import type { Reading } from "./reading";
 import { BaseStore } from "./store";
+import { say } from "./strings";
 import type { Chunk, ComparedView, FormulaView, GraphView, KernelView, LayerView, LinkView, PaneView, WorkbenchView } from "./types";
 import type { Range } from "./window";
 import { OF_THE_MODEL, others, pane, spread, type Pane, type Shown } from "./workbench_panes";
@@ -101,7 +102,7 @@ export abstract class Fetching extends BaseStore {
   protected async loadKernels(): Promise<void> {
     if (this.kernels.length) return;
     await this.once("kernels", async () => {
-      this.set(() => (this.waiting = "Lowering and scheduling the kernels …"));
+      this.set(() => (this.waiting = say.frame_a.lowering));
       const view = (await this.connection.request("kernels").finally(() => this.set(() => (this.waiting = "")))).view as { kernels: KernelView[] };
       this.set(() => {
         this.kernels = view.kernels;

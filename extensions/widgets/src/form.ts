@@ -1,6 +1,7 @@
 // A form from a primitive's parameters: one field for each, by its kind.
 import { html } from "./parts";
 import { Divisors } from "./schedule_more";
+import { say } from "./strings";
 import type { Parameter, PrimitiveView, TreeNode } from "./types";
 
 type Change = (name: string, value: unknown) => void;
@@ -36,15 +37,15 @@ export function Form({ primitive, nodes, values, busy, change, apply, extent, pr
     event.preventDefault();
     apply();
   };
-  return html`<form class="wb-form" onSubmit=${submit} aria-label=${`Arguments of ${primitive.name}`}>
+  return html`<form class="wb-form" onSubmit=${submit} aria-label=${say.changes.arguments(primitive.name)}>
     ${asked.map((parameter) => html`<label class="wb-field" key=${parameter.name}>
       <span class="wb-field-name">${parameter.name}</span>
       <${Field} parameter=${parameter} nodes=${nodes} value=${values[parameter.name]} change=${change} />
       ${parameter.kind === "integers" && parameter.name === "factors" && html`<${Divisors} extent=${extent} value=${values[parameter.name]} set=${(next: unknown) => change(parameter.name, next)} />`}
       ${parameter.doc && html`<span class="wb-muted">${parameter.doc}</span>`}
     </label>`)}
-    <button class="wb-button wb-primary" type="submit" disabled=${busy}>Apply</button>
-    ${preview && html`<button class="wb-button" type="button" disabled=${busy} title="Show what it would do, without doing it" onClick=${preview}>Preview</button>`}
+    <button class="wb-button wb-primary" type="submit" disabled=${busy}>${say.common.apply}</button>
+    ${preview && html`<button class="wb-button" type="button" disabled=${busy} title=${say.changes.previewHelp} onClick=${preview}>${say.changes.preview}</button>`}
   </form>`;
 }
 
@@ -61,7 +62,7 @@ function Field({ parameter, nodes, value, change }: { parameter: Parameter; node
       return html`<input type="number" step=${parameter.kind === "integer" ? 1 : "any"} value=${value ?? ""}
         onInput=${(event: Event) => set(text(event) === "" ? null : Number(text(event)))} />`;
     case "integers":
-      return html`<input type="text" value=${showIntegers(value)} placeholder="auto, 8" spellcheck=${false}
+      return html`<input type="text" value=${showIntegers(value)} placeholder=${say.changes.integersExample} spellcheck=${false}
         onChange=${(event: Event) => set(readIntegers(text(event)))} />`;
     case "boolean":
       return html`<input type="checkbox" checked=${value === true}
@@ -102,13 +103,13 @@ function Order({ nodes, value, set }: { parameter: Parameter; nodes: TreeNode[];
     set(next);
   };
   return html`<span class="wb-order" role="list">${value.map((id, i) => html`<span class="wb-order-item" role="listitem" key=${id}>
-    <button type="button" class="wb-icon" aria-label=${`Move ${names.get(id) ?? id} outwards`} disabled=${i === 0}
+    <button type="button" class="wb-icon" aria-label=${say.changes.moveOutwards(names.get(id) ?? id)} disabled=${i === 0}
       onClick=${() => swap(i, i - 1)}>‹</button>
     <code>${names.get(id) ?? id}</code>
-    <button type="button" class="wb-icon" aria-label=${`Move ${names.get(id) ?? id} inwards`} disabled=${i === value.length - 1}
+    <button type="button" class="wb-icon" aria-label=${say.changes.moveInwards(names.get(id) ?? id)} disabled=${i === value.length - 1}
       onClick=${() => swap(i, i + 1)}>›</button>
-    ${value.length > 1 && html`<button type="button" class="wb-icon" aria-label=${`Leave ${names.get(id) ?? id} out`}
+    ${value.length > 1 && html`<button type="button" class="wb-icon" aria-label=${say.changes.leaveOutLoop(names.get(id) ?? id)}
       onClick=${() => set(value.filter((other) => other !== id))}>×</button>`}</span>`)}
-    ${others.map((id) => html`<button type="button" class="wb-button" key=${id} aria-label=${`Take ${names.get(id) ?? id} in`}
+    ${others.map((id) => html`<button type="button" class="wb-button" key=${id} aria-label=${say.changes.takeIn(names.get(id) ?? id)}
       onClick=${() => set([...value, id])}>+ ${names.get(id) ?? id}</button>`)}</span>`;
 }

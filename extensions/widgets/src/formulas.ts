@@ -1,6 +1,7 @@
 // The stages of a kernel before it is scheduled, as cards: a formula each, and who reads whom.
 import { NONE, meets } from "./links";
 import { html } from "./parts";
+import { say } from "./strings";
 import { tokens } from "./text";
 import type { FormulaView } from "./types";
 import type { WorkbenchStore } from "./workbench";
@@ -9,7 +10,7 @@ export function FormulaPane({ store, at }: { store: WorkbenchStore; at: 0 | 1 })
   const stages = store.formulas;
   if (!stages) return html`<div class="wb-wait">${store.waiting || "…"}</div>`;
   const names = new Set(stages.map((stage) => stage.name));
-  return html`<ol class="wb-cards" aria-label="Stages" tabindex="0">${stages.map((stage, i) => html`
+  return html`<ol class="wb-cards" aria-label=${say.graph.stages} tabindex="0">${stages.map((stage, i) => html`
     ${i > 0 && html`<li class="wb-arrow" aria-hidden="true">${stages[i - 1]!.read_by.includes(stage.name) ? "↓" : ""}</li>`}
     <${Card} key=${stage.name} store=${store} at=${at} stage=${stage} names=${names} />`)}</ol>`;
 }
@@ -20,12 +21,17 @@ function Card({ store, at, stage, names }: { store: WorkbenchStore; at: 0 | 1; s
   const further = stage.read_by.filter((name) => names.has(name));
   return html`<li class=${`wb-card ${lit ? "wb-lit" : ""} ${meets(classes, store.hovered) ? "wb-near" : ""}`}
       onMouseEnter=${() => store.hover(classes)} onMouseLeave=${() => store.hover(NONE)}>
-    <button class="wb-card-head" aria-pressed=${lit} title="Select this stage in every layer" disabled=${stage.line < 0}
+    <button class="wb-card-head" aria-pressed=${lit} title=${say.graph.stageHelp} disabled=${stage.line < 0}
       onClick=${() => void store.selectLine(at, stage.line)}><strong>${stage.name}</strong>
       <span class="wb-muted">${[stage.shape, stage.tag].filter(Boolean).join(" · ")}</span></button>
     <code class="wb-formula">${coloured(stage.target)} <span class="wb-muted">=</span> ${stage.over && html`<span class="wb-sum">${stage.over}</span> `}${coloured(stage.formula)}</code>
-    <span class="wb-muted wb-card-foot">reads ${stage.reads.join(", ") || "nothing"}${further.length ? ` · read by ${further.join(", ")}` : " · the result"}</span>
+    <span class="wb-muted wb-card-foot">${stageReads(stage, further)}</span>
   </li>`;
+}
+
+function stageReads(stage: FormulaView, further: string[]): string {
+  const names = stage.reads.join(", ");
+  return further.length ? say.graph.stageReadsReadBy(names, further.join(", ")) : say.graph.stageReads(names);
 }
 
 function coloured(said: string) {

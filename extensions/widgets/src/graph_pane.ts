@@ -3,6 +3,7 @@ import { GraphBar } from "./graph_parts";
 import { short } from "./graph_tools";
 import { NONE, meets, type Classes } from "./links";
 import { html } from "./parts";
+import { say } from "./strings";
 import { grade, shortly } from "./tensors";
 import { beside } from "./tip";
 import type { GraphBox, GraphView } from "./types";
@@ -14,8 +15,8 @@ export function GraphPane({ store, at }: { store: WorkbenchStore; at: 0 | 1 }) {
   if (!graph) return html`<div class="wb-wait">…</div>`;
   const found = store.tools.found(layer, at, graph);
   return html`<${GraphBar} store=${store} at=${at} graph=${graph} found=${found} />
-    ${waiting && html`<div class="wb-find" role="status">Laying the graph out … <button class="wb-button" onClick=${() => store.cancelLayout(layer)}>Cancel</button></div>`}
-    <div class=${`wb-graph ${waiting ? "wb-old" : ""}`} role="group" aria-label="Graph" tabindex="0" onWheel=${(event: WheelEvent) => wheel(store, at, event)}
+    ${waiting && html`<div class="wb-find" role="status">${say.graph.layingOut} <button class="wb-button" onClick=${() => store.cancelLayout(layer)}>${say.common.cancel}</button></div>`}
+    <div class=${`wb-graph ${waiting ? "wb-old" : ""}`} role="group" aria-label=${say.graph.title} tabindex="0" onWheel=${(event: WheelEvent) => wheel(store, at, event)}
     onMouseDown=${drag} onFocus=${() => store.focused !== at && store.set(() => (store.focused = at))}><${Drawing} store=${store} at=${at} graph=${graph} found=${found} /></div>`;
 }
 
@@ -117,9 +118,9 @@ function Box({ store, at, box, look }: { store: WorkbenchStore; at: 0 | 1; box: 
     tools.chosen = { layer, step: tools.step(layer), id: box.id };
     if (box.kind !== "input") void store.select(classes, at);
   };
-  const words = box.kind === "group" ? `group ${box.lines.join(" ")}` : box.lines.join(", ");
-  const wrong = error && `error ${shortly(error.absolute)}${error.right ? "" : ", wrong"}`;
-  const told = [words, wrong ?? "", look.value > 0 ? told_as(store, number) : "", look.hits ? "found" : "", box.changed ? `${box.changed} changed` : ""];
+  const words = box.kind === "group" ? say.graph.boxGroup(box.lines.join(" ")) : box.lines.join(", ");
+  const wrong = error && (error.right ? say.graph.boxError : say.graph.boxErrorWrong)(shortly(error.absolute));
+  const told = [words, wrong ?? "", look.value > 0 ? told_as(store, number) : "", look.hits ? say.graph.boxFound : "", box.changed ? say.graph.boxChanged(box.changed) : ""];
   const point = (event: MouseEvent) => {
     tools.over = `${layer} ${box.id}`;
     store.hover(classes);
@@ -142,15 +143,14 @@ function Box({ store, at, box, look }: { store: WorkbenchStore; at: 0 | 1; box: 
 }
 
 function told_as(store: WorkbenchStore, number: string): string {
-  const what = { share: "of the arithmetic", flops: "operations", bytes: "written", time: "measured", none: "" }[store.tools.overlay];
-  return `${number} ${what}`;
+  return say.graph.told[store.tools.overlay](number);
 }
 
 /** What is told of a box: the shape of its result, its operators with what they mean, its work. */
 function facts(calls: ReturnType<WorkbenchStore["tools"]["callsIn"]>): string[] {
   const last = calls.at(-1)!;
   const work = calls.reduce((sum, call) => sum + Number(call.facts["flops"] ?? 0), 0);
-  const shape = `${last.facts["shape"] ?? "?"} ${last.facts["dtype"] ?? ""}, ${short(Number(last.facts["out"] ?? 0))}B; ${short(work)} operations`;
+  const shape = say.graph.boxFacts(`${last.facts["shape"] ?? "?"} ${last.facts["dtype"] ?? ""}`, short(Number(last.facts["out"] ?? 0)), short(work));
   const kinds = new Map(calls.map((call) => [call.op, call.doc]));
   return [shape, ...[...kinds].slice(0, 4).map(([op, doc]) => `${op}: ${doc}`), kinds.size > 4 ? "…" : ""];
 }

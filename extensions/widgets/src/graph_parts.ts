@@ -1,7 +1,8 @@
 // Above a graph: the step whose graph it is, a search, the numbers on boxes, zoom, its picture as a file.
 import { useState } from "preact/hooks";
 import { OVERLAYS, type CallView, type Overlay } from "./graph_tools";
-import { html, plural } from "./parts";
+import { html } from "./parts";
+import { say } from "./strings";
 import type { GraphView } from "./types";
 import { WhyNotRow } from "./why_not";
 import type { WorkbenchStore } from "./workbench";
@@ -25,28 +26,28 @@ export function GraphBar({ store, at, graph, found }: Shape) {
     event.stopPropagation();
   };
   const count = typeof found === "string" ? 0 : [...found.values()].reduce((sum, one) => sum + one, 0);
-  const told = typeof found === "string" ? found : tools.query[at] ? `${plural(count, "operator")} in ${boxes.length === 1 ? "1 box" : `${boxes.length} boxes`}` : "";
+  const told = typeof found === "string" ? found : tools.query[at] ? say.graph.foundIn(count, boxes.length) : "";
   const changed = graph.boxes.reduce((sum, box) => sum + box.changed, 0);
   const step = tools.step(layer);
   return html`<div class="wb-find wb-graph-bar">
-    <input class="wb-field" type="text" aria-label="Find in the graph" placeholder="op:conv2d channels>32 /regex/" value=${tools.query[at]}
-      title="Words, name:part, name>number (attributes, shape, dtype, out, flops), /regular expression/; Enter goes from box to box"
+    <input class="wb-field" type="text" aria-label=${say.graph.find} placeholder=${say.graph.findExample} value=${tools.query[at]}
+      title=${say.graph.findHelp}
       onInput=${(event: Event) => { setPlace(-1); store.set(() => (tools.query[at] = (event.target as HTMLInputElement).value)); }} onKeyDown=${go} />
-    <span class="wb-muted" role="status">${told || (step ? plural(changed, "changed call") : "")}</span>
-    <select class="wb-select" aria-label="The graph after" title="The graph after a step, with what the step changed marked" value=${step}
+    <span class="wb-muted" role="status">${told || (step ? say.graph.changedCalls(changed) : "")}</span>
+    <select class="wb-select" aria-label=${say.graph.whichStep} title=${say.graph.whichStepHelp} value=${step}
       onChange=${(event: Event) => tools.showStep(layer, (event.target as HTMLSelectElement).value)}>
-      <option value="">${layer === "fused" ? "after all passes" : "as imported"}</option>
-      ${tools.steps().map((name) => html`<option value=${name}>after ${name}</option>`)}</select>
-    <select class="wb-select" aria-label="Numbers on boxes" value=${tools.overlay} onChange=${(event: Event) => store.set(() => (tools.overlay = (event.target as HTMLSelectElement).value as Overlay))}>
-      ${Object.entries(OVERLAYS).map(([name, title]) => html`<option value=${name}>${title}</option>`)}</select>
-    <button class="wb-button" aria-pressed=${tools.far} title="Light all that leads to a box and away from it, not only its neighbours"
-      onClick=${() => store.set(() => (tools.far = !tools.far))}>Trace</button>
-    <span class="wb-group" role="group" aria-label="Zoom">
-      <button class="wb-button" aria-label="Smaller" title="Smaller (−; Ctrl and the wheel)" onClick=${() => tools.zoomTo(at, tools.zoom[at] / 1.25)}>−</button>
-      <button class="wb-button" aria-label="Fit" title="The whole graph (f)" onClick=${(event: Event) => store.fit(at, event.target as Element)}>${Math.round(100 * tools.zoom[at])} %</button>
-      <button class="wb-button" aria-label="Larger" title="Larger (+)" onClick=${() => tools.zoomTo(at, tools.zoom[at] * 1.25)}>+</button>
+      <option value="">${layer === "fused" ? say.graph.afterAll : say.graph.asImported}</option>
+      ${tools.steps().map((name) => html`<option value=${name}>${say.graph.after(name)}</option>`)}</select>
+    <select class="wb-select" aria-label=${say.graph.numbers} value=${tools.overlay} onChange=${(event: Event) => store.set(() => (tools.overlay = (event.target as HTMLSelectElement).value as Overlay))}>
+      ${OVERLAYS.map((name) => html`<option value=${name}>${say.graph.overlays[name]}</option>`)}</select>
+    <button class="wb-button" aria-pressed=${tools.far} title=${say.graph.traceHelp}
+      onClick=${() => store.set(() => (tools.far = !tools.far))}>${say.graph.trace}</button>
+    <span class="wb-group" role="group" aria-label=${say.graph.zoom}>
+      <button class="wb-button" aria-label=${say.graph.smaller} title=${say.graph.smallerHelp} onClick=${() => tools.zoomTo(at, tools.zoom[at] / 1.25)}>−</button>
+      <button class="wb-button" aria-label=${say.graph.fit} title=${say.graph.fitHelp} onClick=${(event: Event) => store.fit(at, event.target as Element)}>${say.graph.percent(String(Math.round(100 * tools.zoom[at])))}</button>
+      <button class="wb-button" aria-label=${say.graph.larger} title=${say.graph.largerHelp} onClick=${() => tools.zoomTo(at, tools.zoom[at] * 1.25)}>+</button>
     </span>
-    <button class="wb-button" title="The drawing as an SVG file" onClick=${(event: Event) => save(event.target as Element, `${store.view?.title ?? "graph"} ${tools.key(layer)}.svg`)}>SVG</button>
+    <button class="wb-button" title=${say.graph.svgHelp} onClick=${(event: Event) => save(event.target as Element, `${store.view?.title ?? say.graph.drawing} ${tools.key(layer)}.svg`)}>${say.graph.svg}</button>
   </div>`;
 }
 
@@ -83,7 +84,7 @@ export function Calls({ store }: { store: WorkbenchStore }) {
   if (!chosen) return null;
   const calls = store.tools.callsIn(chosen.layer, chosen.id);
   if (calls.length === 0 || calls.length > 8) return null;
-  return html`<section class="wb-place" aria-label="Operators">
+  return html`<section class="wb-place" aria-label=${say.graph.operators}>
     ${calls.map((call) => html`<${OneCall} key=${`${call.place} ${call.number}`} store=${store} call=${call} />`)}</section>`;
 }
 
@@ -91,8 +92,8 @@ function OneCall({ store, call }: { store: WorkbenchStore; call: CallView }) {
   const change = (name: string) => (event: Event) => void store.setAttribute(call, name, (event.target as HTMLInputElement).value);
   return html`<details open=${false}><summary><code>${call.op}</code> <span class="wb-muted">${String(call.facts["shape"] ?? "")} ${String(call.facts["dtype"] ?? "")}</span></summary>
     <p class="wb-muted">${call.doc}</p>
-    <dl class="wb-bindings">${call.attributes.map((name) => html`<dt>${name}</dt><dd><input class="wb-field" type="text" aria-label=${`${name} of ${call.op}`}
-      title="A Python value; Enter applies it and runs what follows again" value=${String(call.facts[name] ?? "")} disabled=${store.changing} onChange=${change(name)} /></dd>`)}</dl>
+    <dl class="wb-bindings">${call.attributes.map((name) => html`<dt>${name}</dt><dd><input class="wb-field" type="text" aria-label=${say.graph.argument(name, call.op)}
+      title=${say.graph.argumentHelp} value=${String(call.facts[name] ?? "")} disabled=${store.changing} onChange=${change(name)} /></dd>`)}</dl>
     <${WhyNotRow} store=${store} call=${call} />
   </details>`;
 }

@@ -1,5 +1,6 @@
 // What a graph's drawing is asked for: zoom, a search by attributes, neighbours, numbers on boxes, the graph after a step.
 import { meets, type Classes } from "./links";
+import { say } from "./strings";
 import type { GraphBox, GraphView } from "./types";
 import type { Spoken, TreeItem } from "./graph_tree";
 import { callKey, type WhyNot } from "./why_not";
@@ -8,9 +9,7 @@ import type { WorkbenchStore } from "./workbench";
 export type Fact = number | string | boolean;
 export interface CallView { place: string; number: number; op: string; facts: Record<string, Fact>; doc: string; attributes: string[] }
 export type Overlay = "share" | "flops" | "bytes" | "time" | "none";
-export const OVERLAYS: Record<Overlay, string> = {
-  share: "share of the arithmetic", flops: "operations", bytes: "bytes written", time: "measured time", none: "no numbers",
-};
+export const OVERLAYS: Overlay[] = ["share", "flops", "bytes", "time", "none"];
 type Ask = (op: string, args: Record<string, unknown>, channel?: string) => Promise<{ view: unknown }>;
 type Test = (call: CallView) => boolean;
 
@@ -185,9 +184,9 @@ export class GraphTools {
   }
 
   told(value: number): string {
-    if (this.overlay === "share") return `${(100 * value).toFixed(value < 0.1 ? 1 : 0)} %`;
-    if (this.overlay === "time") return value >= 1e-3 ? `${(1e3 * value).toFixed(2)} ms` : `${(1e6 * value).toFixed(0)} µs`;
-    return `${short(value)}${this.overlay === "bytes" ? "B" : ""}`;
+    if (this.overlay === "share") return say.graph.percent((100 * value).toFixed(value < 0.1 ? 1 : 0));
+    if (this.overlay === "time") return value >= 1e-3 ? say.graph.milliseconds((1e3 * value).toFixed(2)) : say.graph.microseconds((1e6 * value).toFixed(0));
+    return this.overlay === "bytes" ? say.graph.bytes(short(value)) : short(value);
   }
 }
 
@@ -210,7 +209,7 @@ export function readQuery(query: string): Test[] | string {
         tests.push((call) => regex.test(call.op) || Object.entries(call.facts).some(([name, value]) => regex.test(`${name}=${value}`)));
         continue;
       } catch {
-        return `no regular expression: ${term}`;
+        return say.graph.noPattern(term);
       }
     }
     const compared = /^([\w.]+)(>=|<=|>|<|=|:)(.+)$/.exec(term);
@@ -226,7 +225,7 @@ export function readQuery(query: string): Test[] | string {
     if (sign === ":" || (sign === "=" && Number.isNaN(limit))) {
       tests.push((call) => String(name === "op" ? call.op : call.facts[name] ?? "").toLowerCase().includes(wanted.toLowerCase()));
     } else if (Number.isNaN(limit)) {
-      return `no number: ${wanted}`;
+      return say.graph.noNumber(wanted);
     } else {
       tests.push((call) => {
         const value = call.facts[name];

@@ -1,7 +1,8 @@
 // A graph in words, as a tree of groups, calls and operators; what a step changed, as lists of statements.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { onKeys } from "./keys";
-import { html, plural } from "./parts";
+import { html } from "./parts";
+import { say } from "./strings";
 import type { WorkbenchStore } from "./workbench";
 
 export interface TreeItem {
@@ -11,9 +12,8 @@ export interface Spoken { step: string; summary: string; added: string[]; remove
 
 /** "nn.conv2d v3, inputs 2, output 1×64×56×56 float32, changed by FuseOps" */
 export function words(item: TreeItem): string {
-  if (item.kind === "group") return `group ${item.title}`;
-  const made = item.changed.length ? `changed by ${item.changed.join(", ")}` : "";
-  return [`${item.title} ${item.name}`.trim(), `inputs ${item.inputs}`, item.shape && `output ${item.shape}`, made].filter(Boolean).join(", ");
+  if (item.kind === "group") return say.graph.boxGroup(item.title);
+  return say.graph.itemWords(`${item.title} ${item.name}`.trim(), item.inputs, item.shape, item.changed.join(", "));
 }
 
 const itemId = (at: number, id: string) => `wb-tree-${at}-${id}`;
@@ -52,7 +52,7 @@ export function TreePane({ store, at }: { store: WorkbenchStore; at: 0 | 1 }) {
     },
     Enter: () => choose(items[here]!), " ": () => choose(items[here]!),
   }, false);
-  return html`<div class="wb-list wb-words" role="tree" aria-label="The graph in words" tabindex="0" ref=${list} onKeyDown=${keys}
+  return html`<div class="wb-list wb-words" role="tree" aria-label=${say.graph.inWords} tabindex="0" ref=${list} onKeyDown=${keys}
       aria-activedescendant=${itemId(at, items[here]!.id)}>
     ${items.map((item, i) => html`<div key=${item.id} id=${itemId(at, item.id)} role="treeitem" aria-level=${item.level} aria-selected=${tools.chosen?.layer === layer && tools.chosen.id === item.id}
       aria-expanded=${has(item) ? opened.has(item.id) : undefined} class=${`wb-word ${i === here ? "wb-active" : ""}`} style=${{ paddingLeft: `${12 * item.level}px` }}
@@ -72,16 +72,18 @@ function visible(all: TreeItem[], opened: ReadonlySet<string>): TreeItem[] {
   return found;
 }
 
+const LISTS = ["added", "removed", "changed"] as const;
+
 /** What the selected step changed: said when it is selected, and as lists to walk through. */
 export function SpokenChanges({ store }: { store: WorkbenchStore }) {
   const step = store.steps.summary;
   const wanted = step && !step.pending && !step.error ? step.name : "";
   useEffect(() => { if (wanted) void store.speak(wanted); }, [wanted, store.view]);
   const found = store.tools.spoken?.step === wanted ? store.tools.spoken : null;
-  const lists: [string, string[]][] = found ? [["Added", found.added], ["Removed", found.removed], ["Changed", found.changed]] : [];
-  const some = lists.filter(([, lines]) => lines.length > 0);
-  return html`<div class="wb-hidden" role="status" aria-label="What the step changed">${found && `${found.summary}${some.length ? ". " : ""}${some.map(([title, lines]) => `${plural(lines.length, "statement")} ${title.toLowerCase()}`).join(", ")}`}</div>
-    ${some.length > 0 && html`<details class="wb-spoken"><summary>As lists: ${some.map(([title, lines]) => `${lines.length} ${title.toLowerCase()}`).join(", ")}</summary>
-      ${some.map(([title, lines]) => html`<div class="wb-heading">${title}</div><ul aria-label=${title}>${lines.map((line) => html`<li><code>${line}</code></li>`)}</ul>`)}
-      ${found!.more > 0 && html`<p class="wb-muted">and ${found!.more} more</p>`}</details>`}`;
+  const some = found ? LISTS.filter((list) => found[list].length > 0) : [];
+  const counts = (what: "Count" | "Spoken") => some.map((list) => say.graph[`${list}${what}`](found![list].length)).join(", ");
+  return html`<div class="wb-hidden" role="status" aria-label=${say.graph.stepChanged}>${found && say.graph.stepChangedSpoken(found.summary, counts("Spoken"))}</div>
+    ${some.length > 0 && html`<details class="wb-spoken"><summary>${say.graph.asLists(counts("Count"))}</summary>
+      ${some.map((list) => html`<div class="wb-heading">${say.graph[list]}</div><ul aria-label=${say.graph[list]}>${found![list].map((line) => html`<li><code>${line}</code></li>`)}</ul>`)}
+      ${found!.more > 0 && html`<p class="wb-muted">${say.graph.more(found!.more)}</p>`}</details>`}`;
 }

@@ -1,6 +1,7 @@
 // Below the tile lens, on request: a cache of chosen size, reuse distances, lifetimes of buffers, the iteration space.
 import { html } from "./parts";
 import type { LensStore } from "./lens_store";
+import { say } from "./strings";
 
 type What = "simulate" | "reuse" | "lifetimes" | "iterations";
 interface Simulated { rows: [string, number, number][]; cold: number; sets: number }
@@ -34,12 +35,12 @@ export class LensMore {
   };
 }
 
-const TITLES: [What, string][] = [["simulate", "Simulate a cache"], ["reuse", "Reuse distances"], ["lifetimes", "Lifetimes"], ["iterations", "Iterations"]];
+const ALL: What[] = ["simulate", "reuse", "lifetimes", "iterations"];
 
 export function LensMorePanel({ store }: { store: LensStore }) {
   const more = store.more;
-  return html`<section class="wb-lens-more" aria-label="More about memory">
-    <div class="wb-group">${TITLES.map(([what, title]) => html`<button class="wb-button" aria-expanded=${more.open === what} onClick=${() => more.turn(what)}>${title}</button>`)}</div>
+  return html`<section class="wb-lens-more" aria-label=${say.lens.more}>
+    <div class="wb-group">${ALL.map((what) => html`<button class="wb-button" aria-expanded=${more.open === what} onClick=${() => more.turn(what)}>${say.lens.moreTitles[what]}</button>`)}</div>
     ${more.open === "simulate" && html`<${CacheForm} store=${store} />`}
     ${more.open && (more.found === null ? html`<div class="wb-wait">…</div>`
       : more.open === "simulate" ? html`<${Misses} found=${more.found as Simulated} />`
@@ -51,38 +52,34 @@ export function LensMorePanel({ store }: { store: LensStore }) {
 
 function CacheForm({ store }: { store: LensStore }) {
   const more = store.more;
-  const field = (name: "KB" | "line" | "ways", title: string) => html`<label>${name} <input type="number" min="1" step="1" title=${title} value=${more.cache[name]}
+  const field = (name: "KB" | "line" | "ways") => html`<label>${say.lens.cacheFields[name]} <input type="number" min="1" step="1" title=${say.lens.cacheFieldsHelp[name]} value=${more.cache[name]}
     onInput=${(event: Event) => (more.cache[name] = Number((event.target as HTMLInputElement).value))} /></label>`;
-  return html`<form class="wb-lens-cache" aria-label="A cache" onSubmit=${(event: Event) => { event.preventDefault(); void more.ask(); }} onKeyDown=${(event: KeyboardEvent) => event.stopPropagation()}>
-    ${field("KB", "Size")} ${field("line", "Bytes of a line")} ${field("ways", "Lines of a set")}
-    <button class="wb-button wb-primary" type="submit">Run</button></form>`;
+  return html`<form class="wb-lens-cache" aria-label=${say.lens.cache} onSubmit=${(event: Event) => { event.preventDefault(); void more.ask(); }} onKeyDown=${(event: KeyboardEvent) => event.stopPropagation()}>
+    ${field("KB")} ${field("line")} ${field("ways")}
+    <button class="wb-button wb-primary" type="submit">${say.lens.run}</button></form>`;
 }
 
 function Misses({ found }: { found: Simulated }) {
-  return html`<table aria-label="Simulated misses"><thead><tr><th scope="col">buffer</th><th scope="col">accesses</th><th scope="col">misses</th></tr></thead>
-    <tbody>${found.rows.map(([name, accesses, misses]) => html`<tr><th scope="row">${name}</th><td>${accesses.toLocaleString("en")}</td><td>${misses.toLocaleString("en")}</td></tr>`)}</tbody></table>
-    <p class="wb-muted">Exact for one thread: ${found.sets} sets, least recently used goes first; ${found.cold.toLocaleString("en")} of the misses are first touches.</p>`;
+  return html`<table aria-label=${say.lens.simulated}><thead><tr><th scope="col">${say.lens.buffer}</th><th scope="col">${say.lens.accesses}</th><th scope="col">${say.lens.misses}</th></tr></thead>
+    <tbody>${found.rows.map(([name, accesses, misses]) => html`<tr><th scope="row">${name}</th><td>${say.common.number(accesses)}</td><td>${say.common.number(misses)}</td></tr>`)}</tbody></table>
+    <p class="wb-muted">${say.lens.simulatedHelp(found.sets, found.cold)}</p>`;
 }
 
 function Reuse({ found }: { found: Reused }) {
   const most = Math.max(...found.rows.map(([, count]) => count), 1);
-  return html`<table aria-label="Reuse distances"><thead><tr><th scope="col">other lines between (${found.line} B)</th><th scope="col">accesses</th><th scope="col"></th></tr></thead>
-    <tbody>${found.rows.map(([title, count]) => html`<tr><th scope="row">${title}</th><td>${count.toLocaleString("en")}</td>
+  return html`<table aria-label=${say.lens.moreTitles.reuse}><thead><tr><th scope="col">${say.lens.reuse(found.line)}</th><th scope="col">${say.lens.accesses}</th><th scope="col"></th></tr></thead>
+    <tbody>${found.rows.map(([title, count]) => html`<tr><th scope="row">${title}</th><td>${say.common.number(count)}</td>
       <td><span class="wb-bar" style=${{ width: `${(160 * count) / most}px` }}></span></td></tr>`)}</tbody></table>
-    <p class="wb-muted">A cache of n lines that forgets the oldest hits the accesses with a distance below n.</p>`;
-}
-
-function bytes(count: number): string {
-  return count === 0 ? "size not constant" : count < 1024 ? `${count} B` : count < 1024 ** 2 ? `${+(count / 1024).toFixed(1)} KB` : `${+(count / 1024 ** 2).toFixed(1)} MB`;
+    <p class="wb-muted">${say.lens.reuseHelp}</p>`;
 }
 
 function Lives({ found }: { found: Lifetimes }) {
-  return html`<table aria-label="Lifetimes"><thead><tr><th scope="col">buffer</th><th scope="col">bytes</th><th scope="col">lives</th>
+  return html`<table aria-label=${say.lens.moreTitles.lifetimes}><thead><tr><th scope="col">${say.lens.buffer}</th><th scope="col">${say.lens.bytesColumn}</th><th scope="col">${say.lens.lives}</th>
       ${found.stages.map((stage) => html`<th scope="col" class="wb-stage">${stage}</th>`)}</tr></thead>
-    <tbody>${found.rows.map((row) => html`<tr><th scope="row">${row.name}</th><td>${bytes(row.bytes)}</td>
-      <td>${row.parameter ? "parameter" : `${found.stages[row.first]} to ${found.stages[row.last]}`}</td>
+    <tbody>${found.rows.map((row) => html`<tr><th scope="row">${row.name}</th><td>${row.bytes === 0 ? say.lens.sizeNotConstant : say.lens.bytes(row.bytes)}</td>
+      <td>${row.parameter ? say.lens.livesAsParameter : say.lens.livesFromTo(found.stages[row.first]!, found.stages[row.last]!)}</td>
       ${found.stages.map((_, at) => html`<td class=${at >= row.first && at <= row.last ? "wb-alive" : ""}></td>`)}</tr>`)}
-      <tr><th scope="row">own buffers alive</th><td></td><td></td>${found.alive.map((count) => html`<td>${count ? bytes(count) : "0 B"}</td>`)}</tr></tbody></table>`;
+      <tr><th scope="row">${say.lens.aliveBuffers}</th><td></td><td></td>${found.alive.map((count) => html`<td>${say.lens.bytes(count)}</td>`)}</tr></tbody></table>`;
 }
 
 const CELL = 22;
@@ -99,10 +96,10 @@ function Space({ store, found }: { store: LensStore; found: Iterations }) {
   const chooser = (which: 0 | 1, title: string) => html`<label>${title} <select class="wb-select" aria-label=${title} value=${found.axes[which]} onChange=${choose(which)}>
     ${found.names.map((name) => html`<option value=${name}>${name}</option>`)}</select></label>`;
   const [width, height] = [60 + across.size * CELL, 40 + down.size * CELL];
-  return html`<div class="wb-lens-cache">${chooser(0, "Across")} ${chooser(1, "Down")}
-      ${found.clipped && html`<span class="wb-muted">The first ${across.size} × ${down.size} iterations.</span>`}
-      <span class="wb-muted">Numbers: the order of visits. Arrows: one writes what the other touches.</span></div>
-    <svg class="wb-it" role="img" aria-label=${`Iterations of ${found.block} over ${found.axes[0]} and ${found.axes[1]}`} width=${width} height=${height} viewBox=${`0 0 ${width} ${height}`}>
+  return html`<div class="wb-lens-cache">${chooser(0, say.lens.across)} ${chooser(1, say.lens.down)}
+      ${found.clipped && html`<span class="wb-muted">${say.lens.clipped(across.size, down.size)}</span>`}
+      <span class="wb-muted">${say.lens.iterationsHelp}</span></div>
+    <svg class="wb-it" role="img" aria-label=${say.lens.iterations(found.block, ...found.axes)} width=${width} height=${height} viewBox=${`0 0 ${width} ${height}`}>
       ${found.arrows.map(([x, y, u, v, kind]) => {
         if (!across.has(x) || !across.has(u) || !down.has(y) || !down.has(v)) return null;
         const [[a, b], [c, d]] = [at(x, y), at(u, v)];

@@ -7,17 +7,7 @@ import { strideOf } from "./lens";
 import { LensMorePanel } from "./lens_more";
 import { Keys, Problem, html } from "./parts";
 import { useStore } from "./store";
-
-const KEY_ROWS: [string, string][] = [
-  ["← →", "on an edge: the tile smaller, larger by one"],
-  ["PgUp PgDn", "on an edge: the next factor that divides"],
-  ["Enter", "on an edge: make it the schedule's, and measure"],
-  ["Esc", "on an edge: as it was; else back to the notebook"],
-  [", .", "one visit back, on"],
-  ["p", "play, stop"],
-  ["↑ ↓", "the loop whose footprint is shown"],
-  ["?", "this sheet"],
-];
+import { say } from "./strings";
 
 export function LensScreen({ store }: { store: LensStore }) {
   useStore(store);
@@ -35,7 +25,7 @@ export function LensScreen({ store }: { store: LensStore }) {
     ",": () => store.go(store.visit - 1), ".": () => store.go(store.visit + 1), p: () => store.play(!store.playing),
     ArrowUp: () => choose(-1), ArrowDown: () => choose(1), "?": () => store.set(() => (store.help = !store.help)),
   });
-  return html`<div class="wb wb-lens" data-lm-suppress-shortcuts="true" role="group" aria-label="Tile lens" ref=${root} onKeyDown=${keys}>
+  return html`<div class="wb wb-lens" data-lm-suppress-shortcuts="true" role="group" aria-label=${say.lens.title} ref=${root} onKeyDown=${keys}>
     <${Head} store=${store} frame=${frame} />
     ${store.problem && html`<${Problem} error=${store.problem} close=${() => store.set(() => (store.problem = null))} />`}
     ${frame ? html`<div class="wb-lens-body">
@@ -46,7 +36,7 @@ export function LensScreen({ store }: { store: LensStore }) {
         <${LensMorePanel} store=${store} />
       </div>` : !store.problem && html`<div class="wb-wait">…</div>`}
     ${frame && html`<${Result} store=${store} />`}
-    ${store.help && html`<${Keys} rows=${KEY_ROWS} close=${() => store.set(() => (store.help = false))} />`}
+    ${store.help && html`<${Keys} rows=${say.lens.keyRows} close=${() => store.set(() => (store.help = false))} />`}
   </div>`;
 }
 
@@ -55,21 +45,21 @@ function Head({ store, frame }: { store: LensStore; frame: Frame | null }) {
   const total = frame?.total ?? 1;
   const stands = frame ? frame.nest.loops.map((loop, at) => `${loop.name} ${frame.now[at]}`).join(", ") : "";
   return html`<header class="wb-head wb-lens-head">
-    ${blocks.length > 1 ? html`<select class="wb-select" aria-label="Block" value=${store.view!.block}
+    ${blocks.length > 1 ? html`<select class="wb-select" aria-label=${say.lens.block} value=${store.view!.block}
         onChange=${(event: Event) => void store.open((event.target as HTMLSelectElement).value)}>
-        ${blocks.map(([name, why]) => html`<option value=${name} disabled=${why !== ""} title=${why}>${name}${why ? ` (${why})` : ""}</option>`)}</select>`
+        ${blocks.map(([name, why]) => html`<option value=${name} disabled=${why !== ""} title=${why}>${why ? say.lens.blockRefused(name, why) : name}</option>`)}</select>`
       : html`<span class="wb-title">${store.view?.block ?? ""}</span>`}
-    <button class="wb-button" aria-pressed=${store.playing} title="Play the order of visits (p)" onClick=${() => store.play(!store.playing)}>${store.playing ? "Stop" : "Play"}</button>
-    <select class="wb-select" aria-label="Pace" value=${store.pace} onChange=${(event: Event) => store.set(() => (store.pace = (event.target as HTMLSelectElement).value as LensStore["pace"]))}>
-      <option value="whole">all in 10 s</option><option value="visit">visit by visit</option></select>
-    <button class="wb-icon" aria-label="One visit back" title="One visit back (,)" onClick=${() => store.go(store.visit - 1)}>‹</button>
-    <input type="range" class="wb-lens-scrub" min="0" max=${total - 1} value=${store.visit} aria-label="Visit" aria-valuetext=${`visit ${store.visit + 1} of ${total}: ${stands}`}
+    <button class="wb-button" aria-pressed=${store.playing} title=${say.lens.playHelp} onClick=${() => store.play(!store.playing)}>${store.playing ? say.lens.stop : say.lens.play}</button>
+    <select class="wb-select" aria-label=${say.lens.pace} value=${store.pace} onChange=${(event: Event) => store.set(() => (store.pace = (event.target as HTMLSelectElement).value as LensStore["pace"]))}>
+      <option value="whole">${say.lens.paceWhole}</option><option value="visit">${say.lens.paceByVisit}</option></select>
+    <button class="wb-icon" aria-label=${say.lens.visitBack} title=${say.lens.visitBackHelp} onClick=${() => store.go(store.visit - 1)}>‹</button>
+    <input type="range" class="wb-lens-scrub" min="0" max=${total - 1} value=${store.visit} aria-label=${say.lens.visit} aria-valuetext=${say.lens.visitValue(store.visit + 1, total, stands)}
       onInput=${(event: Event) => store.go(Number((event.target as HTMLInputElement).value))} />
-    <button class="wb-icon" aria-label="One visit on" title="One visit on (.)" onClick=${() => store.go(store.visit + 1)}>›</button>
-    <span class="wb-count" title=${stands}>${(store.visit + 1).toLocaleString("en")} of ${total.toLocaleString("en")}</span>
-    ${store.busy && html`<span class="wb-busy" role="status">kernel busy</span>`}
+    <button class="wb-icon" aria-label=${say.lens.visitOn} title=${say.lens.visitOnHelp} onClick=${() => store.go(store.visit + 1)}>›</button>
+    <span class="wb-count" title=${stands}>${say.lens.visitOf(store.visit + 1, total)}</span>
+    ${store.busy && html`<span class="wb-busy" role="status">${say.common.kernelBusy}</span>`}
     <span class="wb-space"></span>
-    <button class="wb-button" aria-label="Keys" title="Keys (?)" onClick=${() => store.set(() => (store.help = !store.help))}>?</button>
+    <button class="wb-button" aria-label=${say.common.keys} title=${say.common.keysHelp} onClick=${() => store.set(() => (store.help = !store.help))}>?</button>
   </header>`;
 }
 
@@ -97,10 +87,10 @@ function Picture({ store, frame, which, side }: { store: LensStore; frame: Frame
   const touched = frame.here[which]!.map((element) => placeOf(element, array.shape)).join(" ");
   const stores = frame.nest.view.accesses.some((access) => access.array === which && access.store);
   return html`<figure class="wb-lens-array" style=${{ maxWidth: `${side + 24}px` }}>
-    <figcaption><code>${array.name}</code> <span class="wb-muted">${array.shape.join(" × ")}${stores ? ", written" : ""}; now ${touched}</span></figcaption>
+    <figcaption><code>${array.name}</code> <span class="wb-muted">${say.lens.nowAt(array.shape.join(" × "), stores, touched)}</span></figcaption>
     <div class="wb-lens-canvas" style=${{ width: `${width}px`, height: `${height}px` }}>
       <canvas ref=${canvas} style=${{ width: `${width}px`, height: `${height}px` }} role="img"
-        aria-label=${`${array.name}: this visit touches ${touched}; ${heldWords(frame, which)}`}></canvas>
+        aria-label=${say.lens.picture(array.name, touched, heldWords(frame, which))}></canvas>
       ${edgesOf(frame, which, grid).map((edge) => html`<${Edge} key=${`${edge.split}.${edge.part}.${edge.across}`} store=${store} ...${edge} />`)}
     </div>
   </figure>`;
@@ -117,14 +107,14 @@ function placeOf(element: number, shape: number[]): string {
 
 /** The caches by name, with what comes before and after them. */
 function places(frame: Frame): string[] {
-  return ["never touched", ...frame.nest.view.caches.map((cache) => cache.name), "back in memory"];
+  return [say.lens.neverTouched, ...frame.nest.view.caches.map((cache) => cache.name), say.lens.backInMemory];
 }
 
 function heldWords(frame: Frame, which: number): string {
   const names = places(frame);
   const counts = names.map(() => 0);
   for (const place of frame.held.classes[which]!) counts[place]!++;
-  return names.map((name, place) => `${counts[place]!.toLocaleString("en")} lines ${name}`).join(", ");
+  return names.map((name, place) => say.lens.linesIn(counts[place]!, name)).join(", ");
 }
 
 interface EdgeAt { split: number; part: number; across: boolean; cells: number; pixels: number; name: string }
@@ -157,8 +147,8 @@ function Edge({ store, split, part, across, pixels, name }: { store: LensStore }
   const at = `${factor * pixels}px`;
   const where = (event: PointerEvent) => (across ? event.clientX : event.clientY);
   return html`<div class=${`wb-edge-line ${across ? "wb-edge-across" : "wb-edge-down"} ${store.draft?.split === split && store.draft.part === part ? "wb-edge-drafted" : ""}`}
-    style=${across ? { left: at } : { top: at }} role="slider" tabindex="0" aria-label=${`Tile edge ${name}`} aria-orientation=${across ? "horizontal" : "vertical"}
-    aria-valuemin="1" aria-valuemax=${store.most(split)} aria-valuenow=${factor} aria-valuetext=${edgeWords(store, split, factor)} title=${`${name} = ${factor}: drag, or arrow keys and Enter`}
+    style=${across ? { left: at } : { top: at }} role="slider" tabindex="0" aria-label=${say.lens.edge(name)} aria-orientation=${across ? "horizontal" : "vertical"}
+    aria-valuemin="1" aria-valuemax=${store.most(split)} aria-valuenow=${factor} aria-valuetext=${edgeWords(store, split, factor)} title=${say.lens.edgeHelp(name, factor)}
     onPointerDown=${(event: PointerEvent) => {
       (event.currentTarget as Element).setPointerCapture(event.pointerId);
       grip.current = { at: where(event), factor };
@@ -171,8 +161,7 @@ function Edge({ store, split, part, across, pixels, name }: { store: LensStore }
 
 function edgeWords(store: LensStore, split: number, factor: number): string {
   const most = store.most(split);
-  const rest = most % factor;
-  return `${factor} of ${most}${rest ? `, the last tile ${rest}` : ""}${store.draft ? ", not applied: press Enter" : ""}`;
+  return say.lens.edgeValue(factor, most, most % factor, store.draft !== null);
 }
 
 /** The keyboard twin of a drag. */
@@ -204,47 +193,45 @@ function Legend({ frame }: { frame: Frame }) {
     box.current.querySelectorAll<HTMLElement>("i").forEach((swatch, place) => (swatch.style.background = colours[place]!));
   });
   const counts = frame.held.counts;
-  return html`<div class="wb-lens-legend" ref=${box} aria-label="What the colours say">
-    ${places(frame).map((name, place) => html`<span><i></i> ${name} <span class="wb-count">${counts[place]!.toLocaleString("en")}</span></span>`)}
-    <span class="wb-muted" title="each cache is taken to hold the lines touched last: fully associative, nothing prefetched">lines of ${frame.nest.view.caches[0]?.line ?? 64} bytes, least recently used goes first; pale: not touched by the chosen loop</span>
+  return html`<div class="wb-lens-legend" ref=${box} aria-label=${say.lens.colours}>
+    ${places(frame).map((name, place) => html`<span><i></i> ${name} <span class="wb-count">${say.common.number(counts[place]!)}</span></span>`)}
+    <span class="wb-muted" title=${say.lens.coloursHelp}>${say.lens.coloursRule(frame.nest.view.caches[0]?.line ?? 64)}</span>
   </div>`;
 }
 
 function Tiles({ store, frame }: { store: LensStore; frame: Frame }) {
   const { view } = frame.nest;
   const found = editable(frame);
-  if (found.length === 0) return html`<p class="wb-muted wb-lens-none">No tile to drag: split a loop of this block first (Editor, split).</p>`;
-  return html`<div class="wb-lens-tiles" role="group" aria-label="Tiles">${found.map(([number, part]) => {
+  if (found.length === 0) return html`<p class="wb-muted wb-lens-none">${say.lens.noTile}</p>`;
+  return html`<div class="wb-lens-tiles" role="group" aria-label=${say.lens.tiles}>${found.map(([number, part]) => {
     const split = view.splits[number]!;
     const term = split.parts[part]!;
     const [factor, most] = [store.factor(number, part), store.most(number)];
     const changed = store.draft?.split === number && store.draft.part === part;
     return html`<label class=${changed ? "wb-draft" : ""}><code>${view.terms[term]!.name}</code>
-      <input type="range" min="1" max=${most} value=${factor} aria-label=${`Factor of ${view.terms[term]!.name}`} aria-valuetext=${edgeWords(store, number, factor)}
+      <input type="range" min="1" max=${most} value=${factor} aria-label=${say.lens.factor(view.terms[term]!.name)} aria-valuetext=${edgeWords(store, number, factor)}
         onInput=${(event: Event) => store.drag(number, part, Number((event.target as HTMLInputElement).value))}
         onPointerUp=${() => void store.release()} onKeyDown=${edgeKeys(store, number, part)} />
-      <span class="wb-count">${factor} of ${most}${most % factor ? `, last ${most % factor}` : ""}</span></label>`;
+      <span class="wb-count">${say.lens.factorOf(factor, most, most % factor)}</span></label>`;
   })}</div>`;
 }
-
-const KINDS: Record<string, string> = { serial: "", parallel: "parallel", vectorized: "vectorized", unrolled: "unrolled" };
 
 function Loops({ store, frame }: { store: LensStore; frame: Frame }) {
   const { view, loops } = frame.nest;
   const largest = Math.max(...view.caches.map((cache) => cache.size), ...frame.bytes.map(sum));
   const width = (bytes: number) => `${(94 * Math.log2(Math.max(bytes, 1))) / Math.log2(largest)}%`;
-  return html`<table class="wb-lens-loops"><thead><tr><th scope="col">loop</th><th scope="col">times</th><th scope="col">touches while it runs once</th>
-      <th scope="col" class="wb-lens-scale">${view.caches.map((cache) => html`<span style=${{ left: width(cache.size) }}>${cache.name}</span>`)}</th><th scope="col">fits</th></tr></thead>
+  return html`<table class="wb-lens-loops"><thead><tr><th scope="col">${say.lens.loop}</th><th scope="col">${say.lens.times}</th><th scope="col">${say.lens.touches}</th>
+      <th scope="col" class="wb-lens-scale">${view.caches.map((cache) => html`<span style=${{ left: width(cache.size) }}>${cache.name}</span>`)}</th><th scope="col">${say.lens.fits}</th></tr></thead>
     <tbody>${loops.map((loop, at) => {
       const all = sum(frame.bytes[at]!);
-      const fits = view.caches.find((cache) => all <= cache.size)?.name ?? "memory";
+      const fits = view.caches.find((cache) => all <= cache.size)?.name ?? say.lens.memory;
       return html`<tr class=${at === store.level ? "wb-chosen" : ""} onClick=${() => store.set(() => (store.level = at))}>
         <th scope="row"><button class="wb-loop-name" aria-pressed=${at === store.level} style=${{ paddingLeft: `${at * 10}px` }}>${loop.name}</button>
-          ${KINDS[loop.kind] !== "" && html` <span class="wb-muted">${KINDS[loop.kind] ?? loop.kind}</span>`}</th>
+          ${loop.kind !== "serial" && html` <span class="wb-muted">${say.lens.loopKinds[loop.kind] ?? loop.kind}</span>`}</th>
         <td>${loop.extent}</td>
-        <td class="wb-muted">${view.arrays.map((array, which) => `${array.name} ${bytesText(frame.bytes[at]![which]!)}`).join(" + ")}</td>
+        <td class="wb-muted">${view.arrays.map((array, which) => `${array.name} ${say.lens.bytes(frame.bytes[at]![which]!)}`).join(" + ")}</td>
         <td class="wb-lens-scale">${view.caches.map((cache) => html`<i style=${{ left: width(cache.size) }}></i>`)}<b style=${{ width: width(all) }}></b></td>
-        <td>${fits}, ${bytesText(all)}</td></tr>`;
+        <td>${say.lens.fitsIn(fits, all)}</td></tr>`;
     })}</tbody></table>
     ${view.notes.length > 0 && html`<p class="wb-muted wb-lens-none">${view.notes.join("; ")}.</p>`}`;
 }
@@ -253,27 +240,18 @@ function sum(numbers: number[]): number {
   return numbers.reduce((all, one) => all + one, 0);
 }
 
-function bytesText(bytes: number): string {
-  if (bytes < 1024) return `${bytes} B`;
-  return bytes < 1024 * 1024 ? `${trimmed(bytes / 1024)} KB` : `${trimmed(bytes / 1024 / 1024)} MB`;
-}
-
-function trimmed(value: number): string {
-  return value.toFixed(1).replace(/\.0$/, "");
-}
-
 /** What running the schedule has shown, and the way back to the tile before. */
 function Result({ store }: { store: LensStore }) {
   const found = store.measured?.view;
   const before = store.previous?.view;
   const faster = found?.milliseconds && before?.milliseconds ? before.milliseconds / found.milliseconds : 0;
   return html`<footer class="wb-lens-result" role="status">
-    <button class="wb-button" disabled=${store.measuring || store.working} onClick=${() => void store.measure()}>Measure</button>
-    ${store.back && html`<button class="wb-button" disabled=${store.working} onClick=${() => void store.goBack()}>Back to ${store.back.label}</button>`}
-    <span>${store.draft ? "drafted, not applied" : store.working ? "applying …" : store.measuring ? "running …" : found
-      ? html`<strong>${found.milliseconds === null ? `no time: ${found.why_not}` : found.text}</strong>${faster > 0 && html` <span>(${comparison(faster)})</span>`}
-          <span class="wb-muted"> ${found.why_no_misses || `misses ${found.misses.map(([name, count]) => `${name} ${count.toLocaleString("en")}`).join(", ")} of ${found.accesses.toLocaleString("en")} accesses`}</span>`
-      : "not measured"}</span>
+    <button class="wb-button" disabled=${store.measuring || store.working} onClick=${() => void store.measure()}>${say.common.measure}</button>
+    ${store.back && html`<button class="wb-button" disabled=${store.working} onClick=${() => void store.goBack()}>${say.lens.backTo(store.back.label)}</button>`}
+    <span>${store.draft ? say.lens.drafted : store.working ? say.lens.applying : store.measuring ? say.lens.running : found
+      ? html`<strong>${found.milliseconds === null ? say.lens.noTime(found.why_not) : found.text}</strong>${faster > 0 && html` <span>(${comparison(faster)})</span>`}
+          <span class="wb-muted"> ${found.why_no_misses || say.lens.missesOf(found.misses, found.accesses)}</span>`
+      : say.common.notMeasured}</span>
   </footer>`;
 }
 
@@ -281,6 +259,6 @@ function Result({ store }: { store: LensStore }) {
 const CLEARLY = 1.5;
 
 function comparison(faster: number): string {
-  if (faster > 1 / CLEARLY && faster < CLEARLY) return "no clear difference from before";
-  return faster >= 1 ? `about ${faster.toFixed(1)} times as fast as before` : `about ${(1 / faster).toFixed(1)} times as slow as before`;
+  if (faster > 1 / CLEARLY && faster < CLEARLY) return say.lens.noClearDifference;
+  return faster >= 1 ? say.lens.asFast(faster) : say.lens.asSlow(1 / faster);
 }

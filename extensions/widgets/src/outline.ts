@@ -2,22 +2,23 @@
 import { useEffect, useRef } from "preact/hooks";
 import { html } from "./parts";
 import { StepList } from "./pipeline_screen";
+import { say } from "./strings";
 import type { KernelView } from "./types";
 import { OF_THE_MODEL, type WorkbenchStore } from "./workbench";
 
 export function Outline({ store }: { store: WorkbenchStore }) {
   const pane = store.panes[store.focused];
   const steps = pane.mode === "changes" || OF_THE_MODEL.includes(pane.layer);
-  return html`<nav class="wb-outline" aria-label="Outline">${steps ? html`<${StepList} store=${store.steps} />` : html`<${Kernels} store=${store} />`}</nav>`;
+  return html`<nav class="wb-outline" aria-label=${say.frame.outline}>${steps ? html`<${StepList} store=${store.steps} />` : html`<${Kernels} store=${store} />`}</nav>`;
 }
 
 function Kernels({ store }: { store: WorkbenchStore }) {
   const list = useRef<HTMLDivElement>(null);
   useEffect(() => { list.current?.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" }); }, [store.kernel]);
   const most = Math.max(1e-9, ...store.kernels.map((kernel) => kernel.share));
-  return html`<div class="wb-list" role="listbox" aria-label="Kernels" tabindex="0" ref=${list}
+  return html`<div class="wb-list" role="listbox" aria-label=${say.frame.kernels} tabindex="0" ref=${list}
       aria-activedescendant=${store.kernel ? `wb-kernel-${store.kernel}` : undefined}>
-    <div class="wb-heading" role="presentation">Kernels, by their part of the arithmetic</div>
+    <div class="wb-heading" role="presentation">${say.frame.kernelsByShare}</div>
     ${store.kernels.length === 0 && html`<div class="wb-wait">${store.waiting || "…"}</div>`}
     ${store.kernels.map((kernel) => html`<${Kernel} key=${kernel.name} store=${store} kernel=${kernel} most=${most} />`)}
   </div>`;
@@ -26,7 +27,7 @@ function Kernels({ store }: { store: WorkbenchStore }) {
 function Kernel({ store, kernel, most }: { store: WorkbenchStore; kernel: KernelView; most: number }) {
   const measured = store.time(kernel.name);
   return html`<div id=${`wb-kernel-${kernel.name}`} class="wb-item wb-kernel-item" role="option" aria-selected=${kernel.name === store.kernel}
-      title=${`${kernel.name}, output ${kernel.shape}`} onClick=${() => store.choose(kernel.name)}>
+      title=${say.frame.kernelHelp(kernel.name, kernel.shape)} onClick=${() => store.choose(kernel.name)}>
     <span class="wb-name wb-kernel-name"><bdi>${kernel.name}</bdi></span>
     <span class="wb-time">${measured ? measured.text.split(",")[0] : kernel.share > 0 ? `${(100 * kernel.share).toFixed(kernel.share < 0.1 ? 1 : 0)} %` : ""}</span>
     <span class="wb-muted wb-kernel-shape">${kernel.shape}</span>

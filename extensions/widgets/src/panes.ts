@@ -13,23 +13,19 @@ import { Detail, StepList } from "./pipeline_screen";
 import { RemarksButton, RemarksPanel } from "./remarks";
 import { ScheduleScreen } from "./schedule";
 import { useStore } from "./store";
+import { say } from "./strings";
 import { pieces, type Mark } from "./reading";
 import { FindBar, ReadingButtons } from "./reading_parts";
 import { Window, idOf } from "./window";
 import { OF_THE_MODEL, modes, placeOf, type Mode, type Pane, type WorkbenchStore } from "./workbench";
 
-const MODES: Record<Mode, [title: string, help: string]> = {
-  graph: ["Graph", "Draw it (g)"], tree: ["Tree", "The graph in words, for reading aloud"], cards: ["Formulas", "Each stage as a formula (g)"], text: ["Text", "Read it (i)"], changes: ["Changes", "What the selected step changed (d)"],
-  compare: ["Compare", "Beside another branch: the one before the last change (b)"], editor: ["Editor", "Edit the schedule (e)"],
-  lens: ["Lens", "The order of visits and the tiles (t)"], passes: ["Passes", "LLVM's own passes, one by one (l)"],
-};
 /** Modes that a recording does not hold. */
 const ASKING: Mode[] = ["lens", "passes", "compare"];
 
 export function PaneView({ store, at }: { store: WorkbenchStore; at: 0 | 1 }) {
   const pane = store.panes[at];
   const title = store.layer(pane.layer)?.title ?? "";
-  const label = `${title}, pane ${"AB"[at]}`;
+  const label = say.frame.paneLabel(title, "AB"[at]!);
   const box = useRef<HTMLElement>(null);
   const seen = useRef(store.acted);
   useLayoutEffect(() => { // after an action the keys are the focused pane's, also while it has nothing to show yet
@@ -64,7 +60,7 @@ function NativePasses({ store }: { store: PipelineStore }) {
     s: () => store.set(() => (store.split = !store.split)),
   }, false);
   if (store.problem) return html`<${Problem} error=${store.problem} />`;
-  if (!store.view) return html`<div class="wb-wait">Recording LLVM's passes …</div>`;
+  if (!store.view) return html`<div class="wb-wait">${say.frame.recordingPasses}</div>`;
   return html`<div class="wb-columns wb-native" onKeyDown=${keys}><${StepList} store=${store} /><${Detail} store=${store} /></div>`;
 }
 
@@ -77,21 +73,21 @@ function PaneHead({ store, at, pane, title }: { store: WorkbenchStore; at: 0 | 1
   const noise = (store.text(pane.layer)?.hidden.length ?? 0) > 0;
   return html`<div class="wb-pane-head">
     <strong>${title}</strong>
-    <button class="wb-icon wb-alone-button" aria-pressed=${store.alone} aria-label="Whole width" title="Only this pane, over the whole width; again: all (o)"
+    <button class="wb-icon wb-alone-button" aria-pressed=${store.alone} aria-label=${say.frame.wholeWidth} title=${say.frame.aloneHelp}
       onClick=${() => { store.focused = at; store.turnAlone(); }}>⤢</button>
-    ${!OF_THE_MODEL.includes(pane.layer) && pane.mode !== "changes" && html`<select class="wb-select wb-kernel" aria-label="Kernel" value=${store.kernel}
+    ${!OF_THE_MODEL.includes(pane.layer) && pane.mode !== "changes" && html`<select class="wb-select wb-kernel" aria-label=${say.frame.kernel} value=${store.kernel}
       disabled=${store.kernels.length === 0} onChange=${(event: Event) => store.choose((event.target as HTMLSelectElement).value)}>
       ${store.kernels.map((kernel) => html`<option value=${kernel.name}>${kernel.name} ${kernel.shape}</option>`)}</select>`}
-    ${here.length > 1 && html`<span class="wb-group" role="group" aria-label=${`How to show ${title}`}>${here.map((mode) => html`
+    ${here.length > 1 && html`<span class="wb-group" role="group" aria-label=${say.frame.howToShow(title)}>${here.map((mode) => html`
       <button class="wb-button" aria-pressed=${pane.mode === mode} disabled=${(mode === "editor" || mode === "lens") && !store.kernel}
-        ...${ASKING.includes(mode) ? asking(store, MODES[mode][1], () => turn(mode)) : { title: MODES[mode][1], onClick: () => turn(mode) }}>${MODES[mode][0]}</button>`)}</span>`}
-    ${noise && pane.mode === "text" && html`<button class="wb-button" aria-pressed=${store.everyLine} title="Directives and metadata too (.)"
-      onClick=${() => store.set(() => (store.everyLine = !store.everyLine))}>Every line</button>`}
-    ${pane.mode === "text" && (store.text(pane.layer)?.hottest ?? 0) > 0 && html`<button class="wb-button" title="The statement that most instructions are run for, by trip counts (h)"
-      onClick=${() => { store.set(() => (store.focused = at)); store.hottest(); }}>Hottest</button>`}
+        ...${ASKING.includes(mode) ? asking(store, say.frame.modesHelp[mode], () => turn(mode)) : { title: say.frame.modesHelp[mode], onClick: () => turn(mode) }}>${say.frame.modes[mode]}</button>`)}</span>`}
+    ${noise && pane.mode === "text" && html`<button class="wb-button" aria-pressed=${store.everyLine} title=${say.frame.everyLineHelp}
+      onClick=${() => store.set(() => (store.everyLine = !store.everyLine))}>${say.frame.everyLine}</button>`}
+    ${pane.mode === "text" && (store.text(pane.layer)?.hottest ?? 0) > 0 && html`<button class="wb-button" title=${say.frame.hottestHelp}
+      onClick=${() => { store.set(() => (store.focused = at)); store.hottest(); }}>${say.frame.hottest}</button>`}
     ${pane.mode === "text" && store.text(pane.layer) && html`<${ReadingButtons} store=${store} at=${at} />`}
     ${pane.mode === "text" && (pane.layer === "llvm" || pane.layer === "asm") && html`<${RemarksButton} store=${store} />`}
-    ${pane.mode === "text" && html`<code class="wb-call" title="The same in Python">${store.text(pane.layer)?.call ?? ""}</code>`}
+    ${pane.mode === "text" && html`<code class="wb-call" title=${say.common.samePython}>${store.text(pane.layer)?.call ?? ""}</code>`}
   </div>`;
 }
 
@@ -113,8 +109,8 @@ function TextPane({ store, at, pane, label }: { store: WorkbenchStore; at: 0 | 1
         onMouseEnter=${() => store.hover(classes)} onMouseLeave=${() => { store.hover(NONE); reading.tips.show(null); }}
         onMouseMove=${(event: MouseEvent) => reading.hover(pane.layer, number, event)}
         onClick=${(event: MouseEvent) => { reading.follow(pane.layer, number, event); void store.selectLine(at, number); }}>
-      ${shown.most > 0 && html`<${Heat} count=${shown.trips[number] ?? 0} most=${shown.most} />`}<span class="wb-no">${number + 1}</span><span class="wb-chevron" aria-hidden="true" title=${folds ? `${folds} lines (z)` : ""}
-        onClick=${(event: Event) => { event.stopPropagation(); reading.turnFold(pane.layer, number); }}>${folds ? (folded ? "▸" : "▾") : ""}</span><span class="wb-line">${coloured(text, shown.language, reading.marks(at, number, text))}</span>${folded && html`<span class="wb-folded">⋯ ${folds} lines</span>`}
+      ${shown.most > 0 && html`<${Heat} count=${shown.trips[number] ?? 0} most=${shown.most} />`}<span class="wb-no">${number + 1}</span><span class="wb-chevron" aria-hidden="true" title=${folds ? say.frame.foldedHelp(folds) : ""}
+        onClick=${(event: Event) => { event.stopPropagation(); reading.turnFold(pane.layer, number); }}>${folds ? (folded ? "▸" : "▾") : ""}</span><span class="wb-line">${coloured(text, shown.language, reading.marks(at, number, text))}</span>${folded && html`<span class="wb-folded">⋯ ${say.frame.folded(folds)}</span>`}
     </div>`;
   };
   const ticks = (links?.lit(pane.layer, store.selected) ?? []).map(([first, end]): [number, number] => [place(first), place(end)]);
@@ -128,7 +124,7 @@ function TextPane({ store, at, pane, label }: { store: WorkbenchStore; at: 0 | 1
 /** How often the line's statement runs, as a bar: its length is the logarithm's share. */
 function Heat({ count, most }: { count: number; most: number }) {
   const width = count > 0 ? Math.max(1, Math.round((14 * Math.log2(count + 1)) / Math.log2(most + 1))) : 0;
-  const told = count > 0 ? `the statement that this line belongs to runs ${count.toLocaleString("en")} times a call; what was moved out of its loops, less often` : "not counted";
+  const told = count > 0 ? say.frame.runs(count) : say.frame.notCounted;
   return html`<span class=${`wb-heat ${count === most ? "wb-hottest" : ""}`} title=${told}><span style=${{ width: `${width}px` }}></span></span>`;
 }
 

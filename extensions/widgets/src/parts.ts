@@ -2,25 +2,22 @@
 import { h } from "preact";
 import htm from "htm";
 import type { BaseStore } from "./store";
+import { say } from "./strings";
 import type { ErrorView } from "./types";
+
+export { plural } from "./strings/common";
 
 export const html = htm.bind(h);
 
-export function plural(count: number, word: string): string {
-  return `${count.toLocaleString("en")} ${word}${count === 1 ? "" : "s"}`;
-}
-
-const RECORDED = "Not in this file: it is a recording without a kernel. Open the model in a notebook: wb.open(...).show()";
-
 /** The title and the action of a button that asks the kernel; in a recording it says why it cannot be used. */
 export function asking(store: BaseStore, title: string, onClick: (event: Event) => void) {
-  return store.recorded ? { title: RECORDED, "aria-disabled": "true", "data-recorded": "" } : { title, onClick };
+  return store.recorded ? { title: say.common.recorded, "aria-disabled": "true", "data-recorded": "" } : { title, onClick };
 }
 
 export function milliseconds(time: number): string {
-  if (time >= 1000) return `${(time / 1000).toFixed(2)} s`;
-  if (time >= 10) return `${time.toFixed(0)} ms`;
-  return time >= 0.1 ? `${time.toFixed(1)} ms` : `${(time * 1000).toFixed(0)} µs`;
+  if (time >= 1000) return say.common.seconds((time / 1000).toFixed(2));
+  if (time >= 10) return say.common.milliseconds(time.toFixed(0));
+  return time >= 0.1 ? say.common.milliseconds(time.toFixed(1)) : say.common.microseconds((time * 1000).toFixed(0));
 }
 
 export function Problem({ error, close }: { error: ErrorView; close?: () => void }) {
@@ -28,17 +25,17 @@ export function Problem({ error, close }: { error: ErrorView; close?: () => void
   return html`<div class="wb-problem" role="alert">
     <div class="wb-problem-head">
       <span class="wb-code">${error.code}</span><span>${error.message}</span>
-      ${close && html`<button class="wb-icon" aria-label="Close the message" title="Close" onClick=${close}>×</button>`}
+      ${close && html`<button class="wb-icon" aria-label=${say.common.closeMessage} title=${say.common.close} onClick=${close}>×</button>`}
     </div>
-    <dl>${fields.map((name) => html`<dt>${name}</dt><dd>${error[name]}</dd>`)}</dl>
+    <dl>${fields.map((name) => html`<dt>${say.common.errorFields[name]}</dt><dd>${error[name]}</dd>`)}</dl>
   </div>`;
 }
 
 /** The sheet of keys: every key has a button too. */
 export function Keys({ rows, close }: { rows: [string, string][]; close: () => void }) {
-  return html`<div class="wb-sheet" role="dialog" aria-label="Keys">
-    <div class="wb-sheet-head"><strong>Keys</strong>
-      <button class="wb-icon" aria-label="Close" onClick=${close}>×</button></div>
+  return html`<div class="wb-sheet" role="dialog" aria-label=${say.common.keys}>
+    <div class="wb-sheet-head"><strong>${say.common.keys}</strong>
+      <button class="wb-icon" aria-label=${say.common.close} onClick=${close}>×</button></div>
     <dl>${rows.map(([keys, what]) => html`<dt>${keys.split(" ").map((key) => html`<kbd>${key}</kbd>`)}</dt><dd>${what}</dd>`)}</dl>
   </div>`;
 }

@@ -1,5 +1,6 @@
 // Plays a recorded screen (workbench/ui/recording.py) in a page of its own, without a kernel: a host that answers from
 // what was recorded.  It knows the shapes of questions, not what they are about.
+import { page } from "./strings/page";
 import type { ErrorView, Host } from "./types";
 
 interface Recording {
@@ -110,7 +111,7 @@ function hostOf(recorded: Recording): Host {
   const reply = ({ id, op, args }: Question) => {
     const view = player.answer(op, args ?? {});
     const content = view === undefined
-      ? { v: 1, id, ok: false, err: { ...recorded.refusal, found: `the command ${op}` } }
+      ? { v: 1, id, ok: false, err: { ...recorded.refusal, found: page.command(op) } }
       : { v: 1, id, ok: true, state: "", view };
     for (const listener of [...listeners]) listener(content, []);
   };
@@ -132,7 +133,7 @@ async function play(): Promise<void> {
     document.body.classList.add("playing");
     bundle.render({ model: hostOf(recorded), el: element });
   } catch (error) {
-    element.textContent = `The recording cannot be played here (${error instanceof Error ? error.message : error}).`;
+    element.textContent = page.notPlayed(error instanceof Error ? error.message : error);
   }
 }
 

@@ -1,6 +1,7 @@
 // Reading a text: what the word under the pointer means, where one value is used, what is folded, where a text occurs.
 import { Refusal } from "./connection";
 import { Overtaken } from "./connection";
+import { say } from "./strings";
 import { beside, Tips } from "./tip";
 import { tokens, type Token } from "./text";
 import type { Pane, WorkbenchStore } from "./workbench";
@@ -73,7 +74,7 @@ export class Reading {
     const found = word && this.definition(key, line, written, word);
     const doc = (word && this.words.get(key)?.view.docs[word]) ?? "";
     if (!word || (!found && !doc)) return this.tips.show(null);
-    const told = found ? [found[2], `defined in line ${found[0] + 1}`] : [doc];
+    const told = found ? [found[2], say.frame.definedIn(found[0] + 1)] : [doc];
     this.tips.show({ ...beside(row, event.clientX, event.clientY), title: word, lines: told });
   }
 
@@ -169,7 +170,7 @@ export class Reading {
     } catch (error) {
       if (error instanceof Overtaken) return;
       const problem = (error as { view?: { message: string; expected: string } }).view;
-      this.store.set(() => (this.finds[at] = { text, lines: [], count: 0, at: -1, problem: problem ? `${problem.message}: ${problem.expected}` : "not searched" }));
+      this.store.set(() => (this.finds[at] = { text, lines: [], count: 0, at: -1, problem: problem ? `${problem.message}: ${problem.expected}` : say.frame.notSearched }));
     }
   }
 

@@ -1,19 +1,20 @@
 // The parts of a text pane that help to read it: the bar to find a text, the buttons to fold and copy.
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { asking, html } from "./parts";
+import { say } from "./strings";
 import type { WorkbenchStore } from "./workbench";
 
 export function ReadingButtons({ store, at }: { store: WorkbenchStore; at: 0 | 1 }) {
   const { layer } = store.panes[at];
   const [copied, setCopied] = useState("");
-  const copy = async () => setCopied((await toClipboard(await store.whole(layer))) ? "copied" : "not copied");
+  const copy = async () => setCopied((await toClipboard(await store.whole(layer))) ? say.frame.copied : say.frame.notCopied);
   const focus = () => { store.focused = at; };
   return html`<span class="wb-group">
-    <button class="wb-button" title="Find a text (Ctrl-F); between slashes, a regular expression" aria-expanded=${store.reading.finds[at] !== null}
-      onClick=${() => (store.reading.finds[at] ? store.reading.closeFind(at) : store.reading.openFind(at))}>Find</button>
-    <button class="wb-button" title="Fold or open what the current line holds (z)" onClick=${() => { focus(); store.turnFold(); }}>Fold</button>
-    <button class="wb-button" title="Fold every region, or open all" onClick=${() => store.reading.turnAll(layer)}>Fold all</button>
-    <button class="wb-button" ...${asking(store, "Copy the whole text; it can be read back", () => void copy())} onBlur=${() => setCopied("")}>Copy</button>
+    <button class="wb-button" title=${say.frame.findHelp} aria-expanded=${store.reading.finds[at] !== null}
+      onClick=${() => (store.reading.finds[at] ? store.reading.closeFind(at) : store.reading.openFind(at))}>${say.frame.find}</button>
+    <button class="wb-button" title=${say.frame.foldHelp} onClick=${() => { focus(); store.turnFold(); }}>${say.frame.fold}</button>
+    <button class="wb-button" title=${say.frame.foldAllHelp} onClick=${() => store.reading.turnAll(layer)}>${say.frame.foldAll}</button>
+    <button class="wb-button" ...${asking(store, say.frame.copyHelp, () => void copy())} onBlur=${() => setCopied("")}>${say.common.copy}</button>
     ${copied && html`<span class="wb-muted" role="status">${copied}</span>`}
   </span>`;
 }
@@ -30,14 +31,14 @@ export function FindBar({ store, at }: { store: WorkbenchStore; at: 0 | 1 }) {
     event.preventDefault();
     event.stopPropagation();
   };
-  const told = find.problem || (find.text === "" ? "" : find.count === 0 ? "nowhere" : `${find.at + 1} of ${find.count.toLocaleString("en")} lines`);
+  const told = find.problem || (find.text === "" ? "" : find.count === 0 ? say.frame.nowhere : say.frame.foundLines(find.at + 1, find.count));
   return html`<div class="wb-find" role="search">
-    <input class="wb-field" type="text" aria-label="Find in the text" placeholder="text, or /regular expression/" value=${find.text} ref=${field}
+    <input class="wb-field" type="text" aria-label=${say.frame.findField} placeholder=${say.frame.findExample} value=${find.text} ref=${field}
       onInput=${(event: Event) => void store.reading.find(at, (event.target as HTMLInputElement).value)} onKeyDown=${keys} />
-    <button class="wb-button" aria-label="Previous place" title="Previous place (Shift-Enter)" onClick=${() => store.reading.step(at, -1)}>↑</button>
-    <button class="wb-button" aria-label="Next place" title="Next place (Enter)" onClick=${() => store.reading.step(at, 1)}>↓</button>
+    <button class="wb-button" aria-label=${say.frame.previousPlace} title=${say.frame.previousPlaceHelp} onClick=${() => store.reading.step(at, -1)}>↑</button>
+    <button class="wb-button" aria-label=${say.frame.nextPlace} title=${say.frame.nextPlaceHelp} onClick=${() => store.reading.step(at, 1)}>↓</button>
     <span class="wb-muted" role="status">${told}</span>
-    <button class="wb-icon" aria-label="Close the search" onClick=${() => store.reading.closeFind(at)}>×</button>
+    <button class="wb-icon" aria-label=${say.frame.closeSearch} onClick=${() => store.reading.closeFind(at)}>×</button>
   </div>`;
 }
 

@@ -1,6 +1,7 @@
 // One run of the model, call by call: a click on a call selects its part of the model in every layer.
 import { Problem, html } from "./parts";
 import { BaseStore, useStore } from "./store";
+import { say } from "./strings";
 import type { Host } from "./types";
 
 export interface CallRow { number: number; kernel: string; label: string; gives: string; seconds: number; classes: number[] }
@@ -41,23 +42,23 @@ export function RunPane({ store, select }: { store: RunStore; select: (row: Call
     const at = store.rows.findIndex((row) => row.number === store.chosen);
     choose(store.rows[Math.min(Math.max(at + by, 0), store.rows.length - 1)]);
   };
-  return html`<div class="wb-values" role="group" aria-label="Run" aria-busy=${store.running}>
+  return html`<div class="wb-values" role="group" aria-label=${say.values.runLabel} aria-busy=${store.running}>
     <div class="wb-values-head">
-      <button class="wb-button" disabled=${store.running} onClick=${store.run}>${store.running ? "Running …" : "Run it"}</button>
-      ${store.found && html`<label><input type="checkbox" checked=${store.slowestFirst} onChange=${() => store.set(() => (store.slowestFirst = !store.slowestFirst))} /> slowest first</label>
-        <span role="status">${store.found.rows.length} kernel calls, ${micro(store.found.seconds)} together: the least of ${store.found.runs} runs on ${store.found.inputs}</span>`}
+      <button class="wb-button" disabled=${store.running} onClick=${store.run}>${store.running ? say.values.running : say.values.run}</button>
+      ${store.found && html`<label><input type="checkbox" checked=${store.slowestFirst} onChange=${() => store.set(() => (store.slowestFirst = !store.slowestFirst))} /> ${say.values.slowestFirst}</label>
+        <span role="status">${say.values.summary(store.found.rows.length, micro(store.found.seconds), store.found.runs, store.found.inputs)}</span>`}
     </div>
     ${store.problem && html`<${Problem} error=${store.problem} />`}
-    ${store.found ? html`<div class="wb-tensors wb-calls" role="listbox" aria-label="Kernel calls" tabindex="0" onKeyDown=${walk}
+    ${store.found ? html`<div class="wb-tensors wb-calls" role="listbox" aria-label=${say.values.calls} tabindex="0" onKeyDown=${walk}
         aria-activedescendant=${store.chosen < 0 ? undefined : `wb-call-${store.chosen}`}>
       ${store.rows.map((row) => html`<div class="wb-tensor" id=${`wb-call-${row.number}`} key=${row.number} role="option" aria-selected=${row.number === store.chosen}
-          title=${`${row.kernel}, gives ${row.gives}`} onClick=${() => choose(row)}>
+          title=${say.values.callHelp(row.kernel, row.gives)} onClick=${() => choose(row)}>
         <span class="wb-muted">${row.number}</span><span class="wb-name">${row.kernel}</span><span>${micro(row.seconds)}</span>
         <span class="wb-bar" aria-hidden="true" style=${{ width: `${Math.round((110 * row.seconds) / most)}px` }}></span></div>`)}
-    </div>` : html`<p class="wb-muted">Run the compiled model, and see what each kernel call took: a click on one shows its part of the model in every layer.</p>`}
+    </div>` : html`<p class="wb-muted">${say.values.runEmpty}</p>`}
   </div>`;
 }
 
 function micro(seconds: number): string {
-  return seconds >= 1e-3 ? `${(seconds * 1e3).toPrecision(3)} ms` : `${(seconds * 1e6).toPrecision(3)} µs`;
+  return seconds >= 1e-3 ? say.common.milliseconds((seconds * 1e3).toPrecision(3)) : say.common.microseconds((seconds * 1e6).toPrecision(3));
 }

@@ -2,9 +2,10 @@
 import { useEffect, useRef } from "preact/hooks";
 import { onKeys } from "./keys";
 import { Form, startValues } from "./form";
-import { Keys, Problem, html, plural } from "./parts";
+import { Keys, Problem, html } from "./parts";
 import { Badges, CodeDraft, HistoryTree, More, OptionButtons, PreviewPanel, dragging } from "./schedule_more";
 import { BaseStore, useFocus, useStore } from "./store";
+import { say } from "./strings";
 import { tokens } from "./text";
 import { Witness, rankOf } from "./witness";
 import type { Host, PrimitiveView, ReasonsView, ScheduleView, SuggestionsView, TreeNode } from "./types";
@@ -69,7 +70,7 @@ export class ScheduleStore extends BaseStore {
     const found = this.judged.get(node.id)?.reasons;
     if (!found) return undefined;
     const reason = found[primitive.name];
-    return reason === undefined ? `not for a ${node.kind}` : reason;
+    return reason === undefined ? say.schedule.notFor(node.kind) : reason;
   }
 
   /** The reasons of the selected node, where they were asked for. */
@@ -167,16 +168,6 @@ export class ScheduleStore extends BaseStore {
   }
 }
 
-const KEY_ROWS: [string, string][] = [
-  ["↑ ↓", "previous, next box of the tree"],
-  ["← →", "out to the box around, in to the first box inside"],
-  ["/", "find a primitive"],
-  ["Ctrl+Z", "undo (Cmd on macOS)"],
-  ["Ctrl+Shift+Z", "redo"],
-  ["?", "this sheet"],
-  ["Esc", "back to the notebook"],
-];
-
 export function ScheduleScreen({ store }: { store: ScheduleStore }) {
   useStore(store);
   const root = useRef<HTMLDivElement>(null);
@@ -190,13 +181,13 @@ export function ScheduleScreen({ store }: { store: ScheduleStore }) {
     "mod+shift+z": () => void store.redo(),
     "?": () => store.set(() => (store.help = !store.help)),
   });
-  return html`<div class="wb wb-schedule" data-lm-suppress-shortcuts="true" role="group" aria-label="Schedule editor"
+  return html`<div class="wb wb-schedule" data-lm-suppress-shortcuts="true" role="group" aria-label=${say.schedule.editor}
       aria-busy=${store.working} onKeyDown=${keys} ref=${root}>
     <${Header} store=${store} />
     <div class="wb-columns"><${Tree} store=${store} /><${Primitives} store=${store} /></div>
     <${HistoryTree} store=${store} />
     <${Code} store=${store} />
-    ${store.help && html`<${Keys} rows=${KEY_ROWS} close=${() => store.set(() => (store.help = false))} />`}
+    ${store.help && html`<${Keys} rows=${say.schedule.keyRows} close=${() => store.set(() => (store.help = false))} />`}
   </div>`;
 }
 
@@ -204,22 +195,22 @@ function Header({ store }: { store: ScheduleStore }) {
   const view = store.view;
   const loops = store.nodes.filter((node) => node.kind === "loop").length;
   return html`<header class="wb-head">
-    <span class="wb-title">${view?.name || "Schedule"}</span>
-    <span class="wb-muted">${plural(loops, "loop")}${view && view.history.length > 0 ? ` · step ${view.position} of ${view.history.length}` : ""}</span>
-    ${(store.busy || store.working) && html`<span class="wb-busy" role="status">${store.busy ? "kernel busy" : "applying"}</span>`}
+    <span class="wb-title">${view?.name || say.schedule.title}</span>
+    <span class="wb-muted">${view && view.history.length > 0 ? say.schedule.loopsAtStep(loops, view.position, view.history.length) : say.schedule.loops(loops)}</span>
+    ${(store.busy || store.working) && html`<span class="wb-busy" role="status">${store.busy ? say.common.kernelBusy : say.schedule.applying}</span>`}
     ${view && /\bunsafe=True\b/.test(view.code) && html`<span class="wb-chip wb-chip-bad" role="status"
-      title="A step was done although legality refused it; what is built runs in a process of its own">unsafe</span>`}
+      title=${say.schedule.unsafeHelp}>${say.schedule.unsafe}</span>`}
     <span class="wb-space"></span>
-    ${view && view.branches.length > 1 && html`<select class="wb-select" aria-label="Branch" title="Branch" disabled=${store.working}
+    ${view && view.branches.length > 1 && html`<select class="wb-select" aria-label=${say.frame.branch} title=${say.frame.branch} disabled=${store.working}
       value=${String(view.branch)} onChange=${(event: Event) => void store.switchTo(Number((event.target as HTMLSelectElement).value))}>
       ${view.branches.map((story, number) => html`<option value=${String(number)}>${`${number}: ${story}`}</option>`)}</select>`}
     <span class="wb-group">
-      <button class="wb-button" title="Undo (Ctrl+Z)" disabled=${!view?.can_undo} onClick=${store.undo}>Undo</button>
-      <button class="wb-button" title="Redo (Ctrl+Shift+Z)" disabled=${!view?.can_redo} onClick=${store.redo}>Redo</button>
+      <button class="wb-button" title=${say.schedule.undoHelp} disabled=${!view?.can_undo} onClick=${store.undo}>${say.changes.undo}</button>
+      <button class="wb-button" title=${say.schedule.redoHelp} disabled=${!view?.can_redo} onClick=${store.redo}>${say.changes.redo}</button>
     </span>
-    <button class="wb-button" aria-expanded=${store.more.history !== null} title="Every schedule that was reached, as a tree"
-      onClick=${() => store.more.history ? store.set(() => (store.more.history = null)) : void store.more.look()}>Tree</button>
-    <button class="wb-button" aria-label="Keys" title="Keys (?)" onClick=${() => store.set(() => (store.help = !store.help))}>?</button>
+    <button class="wb-button" aria-expanded=${store.more.history !== null} title=${say.schedule.treeButtonHelp}
+      onClick=${() => store.more.history ? store.set(() => (store.more.history = null)) : void store.more.look()}>${say.schedule.treeButton}</button>
+    <button class="wb-button" aria-label=${say.common.keys} title=${say.common.keysHelp} onClick=${() => store.set(() => (store.help = !store.help))}>?</button>
   </header>`;
 }
 
@@ -231,7 +222,7 @@ function Tree({ store }: { store: ScheduleStore }) {
   useEffect(() => {
     reveal(tree.current, tree.current?.querySelector("[aria-selected=true] > .wb-box-head"));
   }, [store.selected]);
-  return html`<div class="wb-tree" role="tree" aria-label="Loop tree" tabindex="0" ref=${tree}
+  return html`<div class="wb-tree" role="tree" aria-label=${say.schedule.tree} tabindex="0" ref=${tree}
       aria-activedescendant=${store.selected ? nodeId(store.selected) : undefined}>
     ${(store.view?.tree ?? []).map((node) => html`<${Box} key=${node.id} node=${node} store=${store} />`)}
   </div>`;
@@ -261,7 +252,7 @@ function Box({ node, store }: { node: TreeNode; store: ScheduleStore }) {
       ${node.extent && html`<span class="wb-extent">${node.extent}</span>`}
       ${node.kind === "loop" && node.loop_kind !== "serial" && html`<span class="wb-chip">
         <span aria-hidden="true">${SIGNS[node.loop_kind] ?? ""}</span> ${node.loop_kind}</span>`}
-      ${node.reduction && html`<span class="wb-chip wb-chip-sum"><span aria-hidden="true">Σ</span> reduction</span>`}
+      ${node.reduction && html`<span class="wb-chip wb-chip-sum"><span aria-hidden="true">Σ</span> ${say.schedule.reduction}</span>`}
       ${node.detail && html`<code class="wb-detail-text">${node.detail}</code>`}
     </div>
     ${node.children.length > 0 && html`<div class="wb-inside" role="group">
@@ -277,25 +268,25 @@ function Primitives({ store }: { store: ScheduleStore }) {
   const asking = judged.some(({ reason }) => reason === undefined);
   const enabled = judged.filter(({ reason }) => reason === null);
   const disabled = judged.filter(({ reason }) => typeof reason === "string");
-  return html`<section class="wb-panel" aria-label="Primitives">
+  return html`<section class="wb-panel" aria-label=${say.schedule.primitives}>
     <div class="wb-panel-head">
-      <span>${node ? html`For ${node.kind} <code class="wb-iter">${node.name}</code>` : "Select a loop or a block"}</span>
-      <input class="wb-filter" type="search" placeholder="Find ( / )" aria-label="Find a primitive" value=${store.filter}
+      <span>${node ? html`${say.schedule.forKind(node.kind)} <code class="wb-iter">${node.name}</code>` : say.schedule.select}</span>
+      <input class="wb-filter" type="search" placeholder=${say.schedule.filterExample} aria-label=${say.schedule.filter} value=${store.filter}
         onInput=${(event: Event) => store.set(() => (store.filter = (event.target as HTMLInputElement).value))} />
     </div>
     ${store.problem && html`<${Problem} error=${store.problem} close=${() => store.set(() => (store.problem = null))} />`}
     <${OptionButtons} store=${store} names=${enabled.map(({ primitive }) => primitive.name)} />
     <div class="wb-primitives" aria-busy=${asking}>
-      ${asking && html`<div class="wb-wait">${store.lost ? "What is legal here was not asked before the kernel went away." : "Looking at what is legal here …"}</div>`}
+      ${asking && html`<div class="wb-wait">${store.lost ? say.schedule.lostBefore : say.schedule.looking}</div>`}
       ${groups(enabled.map(({ primitive }) => primitive)).map(([category, members]) => html`<div role="group" aria-label=${category} key=${category}>
         ${category && html`<div class="wb-heading">${category}</div>`}
         ${members.map((primitive) => html`<${Primitive} key=${primitive.name} primitive=${primitive} store=${store} />`)}</div>`)}
-      ${disabled.length > 0 && html`<div class="wb-heading">Not here, and why</div>`}
+      ${disabled.length > 0 && html`<div class="wb-heading">${say.schedule.notHere}</div>`}
       ${disabled.map(({ primitive, reason }) => html`<div class="wb-primitive wb-off" key=${primitive.name}>
         <button aria-disabled="true" aria-describedby=${`wb-why-${primitive.name}`}>${primitive.name}</button>
         <span id=${`wb-why-${primitive.name}`} class="wb-reason">${reason}
           ${node && primitive.name in (store.reasonsHere ?? {}) && html` <button class="wb-link" aria-expanded=${store.ways?.primitive === primitive.name}
-            aria-label=${`What instead of ${primitive.name}?`} onClick=${() => void store.ask(primitive.name)}>what instead?</button>`}</span>
+            aria-label=${say.schedule.whatOf(primitive.name)} onClick=${() => void store.ask(primitive.name)}>${say.schedule.what}</button>`}</span>
         ${store.ways?.primitive === primitive.name && html`<${Ways} ways=${store.ways} store=${store} />`}</div>`)}
     </div>
   </section>`;
@@ -303,18 +294,18 @@ function Primitives({ store }: { store: ScheduleStore }) {
 
 /** A refusal at length, the legal ways on, and the way past the refusal. */
 function Ways({ ways, store }: { ways: SuggestionsView; store: ScheduleStore }) {
-  return html`<div class="wb-ways" role="group" aria-label=${`Instead of ${ways.primitive}`}>
+  return html`<div class="wb-ways" role="group" aria-label=${say.schedule.insteadOf(ways.primitive)}>
     ${ways.error && html`<dl class="wb-bindings">
-      ${ways.error.found && html`<dt>found</dt><dd>${ways.error.found}</dd>`}
-      ${ways.error.where && html`<dt>where</dt><dd>${ways.error.where}</dd>`}</dl>`}
+      ${ways.error.found && html`<dt>${say.common.errorFields.found}</dt><dd>${ways.error.found}</dd>`}
+      ${ways.error.where && html`<dt>${say.common.errorFields.where}</dt><dd>${ways.error.where}</dd>`}</dl>`}
     ${ways.witness && html`<${Witness} found=${ways.witness} view=${store.view} />`}
     ${ways.suggestions.map((way, number) => html`<div class="wb-way" key=${number}>
-      <button class="wb-button" disabled=${store.working} onClick=${() => void store.accept(ways, number)}>Use</button>
+      <button class="wb-button" disabled=${store.working} onClick=${() => void store.accept(ways, number)}>${say.schedule.use}</button>
       <span>${way.text}</span><span class="wb-rank">${rankOf(way)}</span><pre class="wb-doc">${way.code}</pre></div>`)}
-    ${ways.suggestions.length === 0 && html`<div class="wb-muted">No legal step was found near this one.</div>`}
+    ${ways.suggestions.length === 0 && html`<div class="wb-muted">${say.schedule.noWay}</div>`}
     ${ways.forcible && html`<div class="wb-way"><button class="wb-button wb-danger" disabled=${store.working}
-      onClick=${() => void store.force(ways)}>Do it anyway</button>
-      <span class="wb-muted">unsafe: the program may compute something else; it will run in a process of its own</span></div>`}
+      onClick=${() => void store.force(ways)}>${say.schedule.force}</button>
+      <span class="wb-muted">${say.schedule.forceMeans}</span></div>`}
   </div>`;
 }
 
@@ -345,11 +336,11 @@ function Code({ store }: { store: ScheduleStore }) {
   const lines = view.code.replace(/\n$/, "").split("\n");
   const script = view.script.chunks.flatMap((chunk) => chunk.lines);
   return html`<div class="wb-bottom">
-    <section aria-label="The Python that leads here"><div class="wb-heading">Python <button class="wb-link" aria-label="Edit the Python" title="Change the code and replay it"
-        onClick=${() => store.set(() => (store.more.draft = view.code))}>edit</button></div>
+    <section aria-label=${say.schedule.pythonLabel}><div class="wb-heading">${say.schedule.python} <button class="wb-link" aria-label=${say.schedule.editLabel} title=${say.schedule.editHelp}
+        onClick=${() => store.set(() => (store.more.draft = view.code))}>${say.schedule.edit}</button></div>
       ${store.more.draft !== null && html`<${CodeDraft} store=${store} text=${view.code} />`}
       <pre class="wb-code" tabindex="0">${lines.map((line, i) => html`<${CodeLine} text=${line} last=${i === lines.length - 1 && view.position > 0} />`)}</pre></section>
-    <section aria-label="The program"><div class="wb-heading">Program</div>
+    <section aria-label=${say.schedule.programLabel}><div class="wb-heading">${say.schedule.program}</div>
       <pre class="wb-code" tabindex="0">${script.map((line) => html`<${CodeLine} text=${line} last=${false} />`)}</pre></section>
   </div>`;
 }

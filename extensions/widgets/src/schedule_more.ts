@@ -1,6 +1,7 @@
 // Beside the schedule editor: what an option would do before it is done, its rank and time, dragging, the tree of schedules.
 import { html } from "./parts";
 import type { ScheduleStore } from "./schedule";
+import { say } from "./strings";
 import type { PrimitiveView, TreeNode } from "./types";
 
 interface Preview { primitive: string; tree: TreeNode[]; fresh: string[]; code: string }
@@ -91,17 +92,17 @@ export function dragging(store: ScheduleStore, node: TreeNode): Record<string, u
 /** Beside a primitive's name: its rank by the model and its measured time, where they were asked for. */
 export function Badges({ store, name }: { store: ScheduleStore; name: string }) {
   const [rank, time] = [store.more.ranks?.[name], store.more.times.get(name)];
-  const told = !rank ? "" : rank.rank === 0 ? "not modelled" : `rank ${rank.rank} of ${rank.of}${rank.gains ? "" : ", no gain"}`;
-  return html`${told && html`<span class="wb-rank" title="By a rough model of the cycles, with the arguments that the form opens with: an order, not a promise">${told}</span>`}
-    ${time && html`<span class="wb-rank wb-timed" title=${time.text}>${time.seconds === null ? "no time" : time.text.split(":")[0]}</span>`}
-    ${store.more.timing === name && html`<span class="wb-rank">running …</span>`}`;
+  const told = !rank ? "" : rank.rank === 0 ? say.schedule.notModelled : say.schedule.ranked(rank.rank, rank.of, rank.gains);
+  return html`${told && html`<span class="wb-rank" title=${say.schedule.rankedHelp}>${told}</span>`}
+    ${time && html`<span class="wb-rank wb-timed" title=${time.text}>${time.seconds === null ? say.schedule.noTime : time.text.split(":")[0]}</span>`}
+    ${store.more.timing === name && html`<span class="wb-rank">${say.schedule.running}</span>`}`;
 }
 
 export function OptionButtons({ store, names }: { store: ScheduleStore; names: string[] }) {
   const more = store.more;
-  return html`<div class="wb-options" role="group" aria-label="Compare the options">
-    <button class="wb-button" disabled=${names.length === 0} title="Order the options by a rough model of their cycles; no factors" onClick=${() => void more.rank()}>Rank</button>
-    <button class="wb-button" disabled=${names.length === 0 || more.timing !== ""} title="Run each option on this machine, one after the other; nothing is applied" onClick=${() => void more.time(names)}>Time each</button>
+  return html`<div class="wb-options" role="group" aria-label=${say.schedule.compareOptions}>
+    <button class="wb-button" disabled=${names.length === 0} title=${say.schedule.rankHelp} onClick=${() => void more.rank()}>${say.schedule.rank}</button>
+    <button class="wb-button" disabled=${names.length === 0 || more.timing !== ""} title=${say.schedule.timeEachHelp} onClick=${() => void more.time(names)}>${say.schedule.timeEach}</button>
   </div>`;
 }
 
@@ -111,7 +112,7 @@ export function Divisors({ extent, value, set }: { extent: number; value: unknow
   const found = Array.from({ length: Math.min(extent, 4096) }, (_, i) => i + 1).filter((one) => one > 1 && one < extent && extent % one === 0);
   const shown = found.length > 10 ? found.slice(0, 10) : found;
   const now = Array.isArray(value) ? value.at(-1) : null;
-  return html`<span class="wb-group" role="group" aria-label="Factors that divide">${shown.map((one) => html`
+  return html`<span class="wb-group" role="group" aria-label=${say.schedule.divisors}>${shown.map((one) => html`
     <button type="button" class="wb-button" aria-pressed=${now === one} onClick=${() => set([null, one])}>${one}</button>`)}</span>`;
 }
 
@@ -119,10 +120,10 @@ export function PreviewPanel({ store }: { store: ScheduleStore }) {
   const found = store.more.preview;
   if (!found) return null;
   const box = (node: TreeNode): unknown => html`<li class=${found.fresh.includes(node.name) ? "wb-fresh" : ""}>
-    <code>${node.name}</code> ${node.extent} ${node.kind === "loop" && node.loop_kind !== "serial" ? node.loop_kind : ""}${found.fresh.includes(node.name) ? html` <span class="wb-muted">new</span>` : ""}
+    <code>${node.name}</code> ${node.extent} ${node.kind === "loop" && node.loop_kind !== "serial" ? node.loop_kind : ""}${found.fresh.includes(node.name) ? html` <span class="wb-muted">${say.schedule.fresh}</span>` : ""}
     ${node.children.length > 0 && html`<ul>${node.children.map(box)}</ul>`}</li>`;
-  return html`<div class="wb-preview" role="group" aria-label=${`Preview of ${found.primitive}`}>
-    <div class="wb-heading">Preview, not applied</div><ul>${found.tree.map(box)}</ul><pre class="wb-doc">${found.code}</pre></div>`;
+  return html`<div class="wb-preview" role="group" aria-label=${say.schedule.previewOf(found.primitive)}>
+    <div class="wb-heading">${say.schedule.preview}</div><ul>${found.tree.map(box)}</ul><pre class="wb-doc">${found.code}</pre></div>`;
 }
 
 /** The tree of schedules: each state with its move and its rate; a click goes there. */
@@ -133,26 +134,26 @@ export function HistoryTree({ store }: { store: ScheduleStore }) {
   const below = (parent: number): unknown => {
     const own = states.filter((state) => state.parent === parent);
     return own.length > 0 && html`<ul>${own.map((state) => html`<li>
-      <button class="wb-link" aria-current=${state.number === here ? "step" : undefined} aria-label=${`Go to ${state.name}, state ${state.number}`} title=${state.code} disabled=${store.working}
+      <button class="wb-link" aria-current=${state.number === here ? "step" : undefined} aria-label=${say.schedule.go(state.name, state.number)} title=${state.code} disabled=${store.working}
         onClick=${() => void store.command("go", { number: state.number })}>${state.number === here ? "● " : ""}${state.name}</button>
-      ${state.rate > 0 && html` <span class="wb-chip wb-badge">${(state.rate / 1e9).toPrecision(3)} GFLOP/s</span>`}
+      ${state.rate > 0 && html` <span class="wb-chip wb-badge">${say.schedule.rate((state.rate / 1e9).toPrecision(3))}</span>`}
       ${below(state.number)}</li>`)}</ul>`;
   };
-  return html`<section class="wb-history" aria-label="Tree of schedules"><div class="wb-heading">Tree of schedules
-    <button class="wb-button" title="Measure the schedule looked at, for its badge" onClick=${() => void more.measure()}>Measure this one</button></div>${below(-1)}</section>`;
+  return html`<section class="wb-history" aria-label=${say.schedule.history}><div class="wb-heading">${say.schedule.history}
+    <button class="wb-button" title=${say.schedule.measureThisHelp} onClick=${() => void more.measure()}>${say.schedule.measureThis}</button></div>${below(-1)}</section>`;
 }
 
 /** The code as a text to edit; Ctrl-Enter replays it. */
 export function CodeDraft({ store, text }: { store: ScheduleStore; text: string }) {
   const more = store.more;
   const run = () => void store.command("replay", { code: more.draft ?? text });
-  return html`<div class="wb-draft-code"><textarea class="wb-code" aria-label="Python of the schedule, to edit" spellcheck=${false} value=${more.draft ?? text}
+  return html`<div class="wb-draft-code"><textarea class="wb-code" aria-label=${say.schedule.draft} spellcheck=${false} value=${more.draft ?? text}
       onInput=${(event: Event) => store.set(() => (more.draft = (event.target as HTMLTextAreaElement).value))}
       onKeyDown=${(event: KeyboardEvent) => {
         event.stopPropagation();
         if (event.key === "Escape") (event.currentTarget as Element).closest(".wb-schedule")?.querySelector<HTMLElement>("[role=tree]")?.focus(); // the text is kept
         if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); run(); }
       }}></textarea>
-    <div><button class="wb-button wb-primary" disabled=${store.working} title="Replay it from the beginning (Ctrl-Enter)" onClick=${run}>Replay</button>
-      <button class="wb-button" onClick=${() => store.set(() => (more.draft = null))}>Close</button></div></div>`;
+    <div><button class="wb-button wb-primary" disabled=${store.working} title=${say.schedule.replayHelp} onClick=${run}>${say.schedule.replay}</button>
+      <button class="wb-button" onClick=${() => store.set(() => (more.draft = null))}>${say.common.close}</button></div></div>`;
 }

@@ -1,6 +1,7 @@
 // Views that were given names, and what leads back to one: Python, a file that plays without a kernel, all that was done.
 import { BaseStore, useStore } from "./store";
 import { Problem, html } from "./parts";
+import { say } from "./strings";
 import { useEffect } from "preact/hooks";
 import type { Host } from "./types";
 
@@ -40,12 +41,12 @@ export class ShareStore extends BaseStore {
     this.set(() => (this.python = String(text)));
   });
 
-  save = (op: "share.page" | "share.journal", name: string): Promise<void> => this.run("Writing …", async () => {
+  save = (op: "share.page" | "share.journal", name: string): Promise<void> => this.run(say.frame.writing, async () => {
     const { path, bytes } = await this.asked(op, { name, place: this.place() });
-    this.set(() => (this.written = `${path}, ${Number(bytes).toLocaleString("en")} bytes`));
+    this.set(() => (this.written = say.frame.written(String(path), Number(bytes))));
   });
 
-  compare = (number: number): Promise<void> => this.run("Running both …", async () => {
+  compare = (number: number): Promise<void> => this.run(say.values.runningBoth, async () => {
     const view = await this.asked("branches.whole", { number });
     this.set(() => (this.whole = view as unknown as Whole));
   });
@@ -65,13 +66,13 @@ function Named({ label, button, initial, done, disabled }: { label: string; butt
 export function ViewsPane({ store }: { store: ShareStore }) {
   useStore(store);
   useEffect(() => void store.list(), [store]);
-  return html`<div class="wb-values" role="group" aria-label="Views">
-    <${Named} label="Name of this view" button="Keep this view" initial="" disabled=${false} done=${(name: string) => void store.keep(name)} />
+  return html`<div class="wb-values" role="group" aria-label=${say.frame.views}>
+    <${Named} label=${say.frame.viewName} button=${say.frame.keepView} initial="" disabled=${false} done=${(name: string) => void store.keep(name)} />
     ${store.problem && html`<${Problem} error=${store.problem} />`}
-    <ul class="wb-views" aria-label="Kept views">${store.views.map(([name, place]) => html`<li>
+    <ul class="wb-views" aria-label=${say.frame.keptViews}>${store.views.map(([name, place]) => html`<li>
       <button class="wb-link" title=${place} onClick=${() => store.go(place)}>${name}</button>
-      <button class="wb-icon" aria-label=${`Remove ${name}`} title="Remove" onClick=${() => void store.remove(name)}>×</button></li>`)}</ul>
-    ${store.views.length === 0 && html`<p class="wb-muted">None yet. A view is what both panes show, the step, and what is selected; a cell has them in <code>screen.views</code>.</p>`}
+      <button class="wb-icon" aria-label=${say.frame.removeView(name)} title=${say.frame.remove} onClick=${() => void store.remove(name)}>×</button></li>`)}</ul>
+    ${store.views.length === 0 && html`<p class="wb-muted">${say.frame.noViewsBefore} <code>screen.views</code>.</p>`}
   </div>`;
 }
 
@@ -79,16 +80,16 @@ export function SharePane({ store, title }: { store: ShareStore; title: string }
   useStore(store);
   const stem = title.replace(/\.\w+$/, "").replace(/[^\w.-]+/g, "_") || "model";
   const copy = () => void navigator.clipboard?.writeText(store.python).catch(() => {});
-  return html`<div class="wb-values" role="group" aria-label="Share">
+  return html`<div class="wb-values" role="group" aria-label=${say.frame.share}>
     <div class="wb-values-head">
-      <button class="wb-button" title="The lines that open this program again, at this place" onClick=${store.code}>Python to here</button>
-      <${Named} label="Name of the HTML file" button="Save as one HTML file" initial=${`${stem}.html`} disabled=${store.working !== ""} done=${(name: string) => void store.save("share.page", name)} />
-      <${Named} label="Name of the journal" button="Save what was done" initial=${`${stem}.json`} disabled=${store.working !== ""} done=${(name: string) => void store.save("share.journal", name)} />
-      <span class="wb-muted" role="status">${store.working || (store.written && `written: ${store.written}`)}</span>
+      <button class="wb-button" title=${say.frame.pythonHereHelp} onClick=${store.code}>${say.frame.pythonHere}</button>
+      <${Named} label=${say.frame.savePageName} button=${say.frame.savePage} initial=${`${stem}.html`} disabled=${store.working !== ""} done=${(name: string) => void store.save("share.page", name)} />
+      <${Named} label=${say.frame.saveJournalName} button=${say.frame.saveJournal} initial=${`${stem}.json`} disabled=${store.working !== ""} done=${(name: string) => void store.save("share.journal", name)} />
+      <span class="wb-muted" role="status">${store.working || store.written}</span>
     </div>
     ${store.problem && html`<${Problem} error=${store.problem} />`}
-    ${store.python ? html`<div class="wb-shared"><pre class="wb-code" tabindex="0" aria-label="Python to here">${store.python}</pre><button class="wb-button" onClick=${copy}>Copy</button></div>`
-      : html`<p class="wb-muted">Python opens this view in a notebook. The HTML file plays it without a kernel, offline. What was done is done again by <code>workbench replay</code>.</p>`}
+    ${store.python ? html`<div class="wb-shared"><pre class="wb-code" tabindex="0" aria-label=${say.frame.pythonHere}>${store.python}</pre><button class="wb-button" onClick=${copy}>${say.common.copy}</button></div>`
+      : html`<p class="wb-muted">${say.frame.sharedBefore} <code>workbench replay</code>.</p>`}
   </div>`;
 }
 
@@ -96,16 +97,16 @@ export function BranchesPane({ store, branches, here, against }: { store: ShareS
   useStore(store);
   const chosen = { current: against };
   const whole = store.whole;
-  return html`<div class="wb-values" role="group" aria-label="Branches">
+  return html`<div class="wb-values" role="group" aria-label=${say.frame.branches}>
     <div class="wb-values-head">
-      <label>Branch ${here} beside <select class="wb-select" aria-label="Branch beside the one shown" ref=${(list: HTMLSelectElement | null) => { if (list) chosen.current = Number(list.value); }}
+      <label>${say.frame.branchBeside(here)} <select class="wb-select" aria-label=${say.frame.branchBesideField} ref=${(list: HTMLSelectElement | null) => { if (list) chosen.current = Number(list.value); }}
         onChange=${(event: Event) => { chosen.current = Number((event.target as HTMLSelectElement).value); }}>${branches.filter(([number]) => number !== here).map(([number, told]) =>
           html`<option value=${String(number)} selected=${number === against}>${number}: ${told}</option>`)}</select></label>
-      <button class="wb-button" disabled=${store.working !== "" || branches.length < 2} title="Run both on the same inputs" onClick=${() => void store.compare(chosen.current)}>Compare as wholes</button>
-      <span class="wb-muted" role="status">${store.working || (branches.length < 2 ? "There is one branch only: change something first." : "")}</span>
+      <button class="wb-button" disabled=${store.working !== "" || branches.length < 2} title=${say.frame.compareWholesHelp} onClick=${() => void store.compare(chosen.current)}>${say.frame.compareWholes}</button>
+      <span class="wb-muted" role="status">${store.working || (branches.length < 2 ? say.frame.oneBranch : "")}</span>
     </div>
     ${store.problem && html`<${Problem} error=${store.problem} />`}
-    ${whole && html`<div class="wb-values-body"><table class="wb-table" aria-label="Two branches as wholes">
+    ${whole && html`<div class="wb-values-body"><table class="wb-table" aria-label=${say.frame.branchesWhole}>
       <thead><tr><th></th>${whole.names.map((name) => html`<th>${name}</th>`)}</tr></thead>
       <tbody>${whole.rows.map(([name, ...cells]) => html`<tr><th scope="row">${name}</th>${cells.map((cell) => html`<td>${cell}</td>`)}</tr>`)}</tbody></table>
       <dl class="wb-bindings">${whole.apart.map(([name, told]) => html`<dt>${name}</dt><dd>${told}</dd>`)}</dl></div>`}

@@ -1,6 +1,7 @@
 // What the screens' states have in common: listeners, the connection, the shown problem, "busy".
 import { useEffect, useLayoutEffect, useReducer, useRef } from "preact/hooks";
 import { Connection, NoKernel, Overtaken, Refusal } from "./connection";
+import { say } from "./strings";
 import type { ErrorView, Host } from "./types";
 
 export class BaseStore {
@@ -45,8 +46,8 @@ export class BaseStore {
     } catch (error) {
       if (error instanceof Overtaken || error instanceof NoKernel) return;
       const view = error instanceof Refusal ? error.view : {
-        code: "E-UI-PAGE", message: "the page failed to show this", where: "", found: String(error), expected: "",
-        fix: "run the cell again", kept: "the program is unchanged", nodes: [],
+        code: "E-UI-PAGE", message: say.frame.failed, where: "", found: String(error), expected: "",
+        fix: say.frame.failedFix, kept: say.frame.failedKept, nodes: [],
       };
       if (view.code === "E-UI-STALE") await this.catchUp();
       this.set(() => (this.problem = view));

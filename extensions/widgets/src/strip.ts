@@ -3,6 +3,7 @@ import { useEffect } from "preact/hooks";
 import { ChecksPane } from "./checks_pane";
 import { TABS } from "./extras";
 import { Problem, asking, html } from "./parts";
+import { say } from "./strings";
 import { tokens } from "./text";
 import type { WorkbenchStore } from "./workbench";
 
@@ -12,18 +13,18 @@ export function Strip({ store }: { store: WorkbenchStore }) {
   const checkable = store.layer("relay") !== undefined;
   const wrong = [...store.steps.badges.values()].filter((badge) => badge.verdict === "wrong" || badge.verdict === "failed").length;
   const turn = (what: WorkbenchStore["strip"]) => store.set(() => (store.strip = store.strip === what ? "" : what));
-  return html`<footer class=${`wb-strip ${store.strip ? `wb-strip-open wb-strip-${store.strip}` : ""}`} aria-label="Python, checks and problems">
+  return html`<footer class=${`wb-strip ${store.strip ? `wb-strip-open wb-strip-${store.strip}` : ""}`} aria-label=${say.frame.strip}>
     <div class="wb-strip-head">
       <span class="wb-group">
-        <button class="wb-icon" aria-label="Back" title="Back to what was looked at before (Alt-←)" disabled=${!store.extras.trail.back} onClick=${() => store.extras.trail.move(-1)}>‹</button>
-        <button class="wb-icon" aria-label="Forward" title="Forward again (Alt-→)" disabled=${!store.extras.trail.forward} onClick=${() => store.extras.trail.move(1)}>›</button>
+        <button class="wb-icon" aria-label=${say.frame.back} title=${say.frame.backHelp} disabled=${!store.extras.trail.back} onClick=${() => store.extras.trail.move(-1)}>‹</button>
+        <button class="wb-icon" aria-label=${say.frame.forward} title=${say.frame.forwardHelp} disabled=${!store.extras.trail.forward} onClick=${() => store.extras.trail.move(1)}>›</button>
       </span>
-      <button class="wb-link" aria-expanded=${store.strip === "python"} onClick=${() => turn("python")}>Python</button>
+      <button class="wb-link" aria-expanded=${store.strip === "python"} onClick=${() => turn("python")}>${say.frame.python}</button>
       ${checkable && html`<button class="wb-link" aria-expanded=${store.strip === "checks"}
-        ...${asking(store, "Whether each step computes what the imported model does (v)", () => store.strip === "checks" ? turn("checks") : void store.verify())}>Checks${wrong ? ` (${wrong} wrong)` : ""}</button>`}
+        ...${asking(store, say.frame.checksHelp, () => store.strip === "checks" ? turn("checks") : void store.verify())}>${say.frame.checks(wrong)}</button>`}
       ${TABS.filter((tab) => tab.shown(store)).map((tab) => html`<button class="wb-link" aria-expanded=${store.strip === tab.name} ...${asking(store, tab.help, () => turn(tab.name))}>${tab.title}</button>`)}
-      <button class="wb-link" aria-expanded=${store.strip === "problem"} disabled=${!problem} onClick=${() => turn("problem")}>Problems${problem ? " (1)" : ""}</button>
-      ${store.strip === "" && html`<code class="wb-last-call" title="What was done last, in Python">${problem ? problem.message : calls.at(-1) ?? "nothing changed yet"}</code>`}
+      <button class="wb-link" aria-expanded=${store.strip === "problem"} disabled=${!problem} onClick=${() => turn("problem")}>${say.frame.problems(problem ? 1 : 0)}</button>
+      ${store.strip === "" && html`<code class="wb-last-call" title=${say.frame.lastCallHelp}>${problem ? problem.message : calls.at(-1) ?? say.frame.nothingChanged}</code>`}
     </div>
     ${store.strip === "python" && html`<${Python} store=${store} />`}
     ${store.strip === "checks" && html`<${ChecksPane} store=${store.checks} inside=${true} />`}
@@ -36,7 +37,7 @@ export function Strip({ store }: { store: WorkbenchStore }) {
 function Python({ store }: { store: WorkbenchStore }) {
   useEffect(() => void store.loadPython(), [store.view]);
   const text = store.python || store.view?.calls.join("\n") || "";
-  return html`<pre class="wb-code" tabindex="0" aria-label="The Python that does the same">${text.split("\n").map((line) => html`<span class="wb-code-line">${coloured(line)}${"\n"}</span>`)}</pre>`;
+  return html`<pre class="wb-code" tabindex="0" aria-label=${say.frame.pythonSame}>${text.split("\n").map((line) => html`<span class="wb-code-line">${coloured(line)}${"\n"}</span>`)}</pre>`;
 }
 
 function coloured(line: string) {

@@ -1,4 +1,5 @@
 // What each widget carries: asks the kernel for the real bundle once a page and hands over to it.
+import { page } from "./strings/page";
 import type { Host } from "./types";
 
 interface Bundle { render(context: { model: Host; el: HTMLElement }): void | (() => void) }
@@ -14,7 +15,7 @@ function fetchBundle(model: Host): Promise<Bundle> {
     const receive = (message: any, buffers: DataView[]) => {
       if (message?.id !== id) return;
       model.off("msg:custom", receive);
-      if (!message.ok || !buffers[0]) return reject(new Error(message.err?.message ?? "no bundle came"));
+      if (!message.ok || !buffers[0]) return reject(new Error(message.err?.message ?? page.noBundle));
       unpack(buffers[0]).then(resolve, reject);
     };
     model.on("msg:custom", receive);
@@ -63,13 +64,12 @@ async function bundleOf(model: Host, waits: () => void): Promise<Bundle> {
 async function render({ model, el }: { model: Host; el: HTMLElement }) {
   try {
     const bundle = await bundleOf(model, () => {
-      el.textContent = "Waiting for the kernel: the screen is drawn when the cells before it are done. "
-        + "After a restart of the kernel, run the cell again.";
+      el.textContent = page.waiting;
     });
     el.textContent = "";
     return bundle.render({ model, el });
   } catch (error) {
-    el.textContent = `This screen cannot be shown here (${error instanceof Error ? error.message : error}).`;
+    el.textContent = page.notShown(error instanceof Error ? error.message : error);
   }
 }
 

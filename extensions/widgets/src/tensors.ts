@@ -1,5 +1,6 @@
 // Values of the program that is shown: the tensors of a graph step, their errors, one looked into, two steps compared.
 import { BaseStore } from "./store";
+import { say } from "./strings";
 import type { Host } from "./types";
 
 export interface TensorRow {
@@ -67,7 +68,7 @@ export class TensorStore extends BaseStore {
     return found;
   }
 
-  show = (step: string): Promise<void> => this.run("Running the graph …", async () => {
+  show = (step: string): Promise<void> => this.run(say.values.runningGraph, async () => {
     const list = await this.fetched(step);
     this.set(() => { this.step = step; this.list = list; this.picture = null; });
   });
@@ -77,13 +78,13 @@ export class TensorStore extends BaseStore {
     this.set(() => (this.picture = view));
   });
 
-  compare = (): Promise<void> => this.run("Running both …", async () => {
+  compare = (): Promise<void> => this.run(say.values.runningBoth, async () => {
     const view = (await this.connection.request("tensors.outputs", { before: this.before, after: this.after })).view as OutputsView;
     this.set(() => (this.outputs = view));
   });
 
   /** Errors on the boxes of both drawn graphs, or none any more. */
-  paint = (): Promise<void> => this.run("Running the graphs …", async () => {
+  paint = (): Promise<void> => this.run(say.values.runningGraphs, async () => {
     if (!this.painted) for (const step of [this.graphs[0], this.graphs.at(-1)]) if (step) await this.fetched(step);
     this.set(() => (this.painted = !this.painted));
   });
@@ -106,6 +107,6 @@ export function grade(part: number): number {
 }
 
 export function shortly(value: number | null): string {
-  if (value === null) return "infinite";
+  if (value === null) return say.values.infinite;
   return value === 0 ? "0" : value.toExponential(1);
 }

@@ -2,6 +2,7 @@
 import { useEffect } from "preact/hooks";
 import { Problem, html } from "./parts";
 import { useStore } from "./store";
+import { say } from "./strings";
 import { shortly, type OutputsView, type TensorPicture, type TensorRow, type TensorStore } from "./tensors";
 
 export function TensorsPane({ store, select }: { store: TensorStore; select: (row: TensorRow) => void }) {
@@ -9,44 +10,45 @@ export function TensorsPane({ store, select }: { store: TensorStore; select: (ro
   useEffect(() => void store.begin(), [store, store.graphs.length]);
   const steps = (names: string[], value: string, label: string, chosen: (name: string) => void) => html`<select class="wb-select" aria-label=${label} value=${value}
     onChange=${(event: Event) => chosen((event.target as HTMLSelectElement).value)}>${names.map((name) => html`<option value=${name}>${name}</option>`)}</select>`;
-  return html`<div class="wb-values" role="group" aria-label="Values" aria-busy=${store.working !== ""}>
+  return html`<div class="wb-values" role="group" aria-label=${say.values.title} aria-busy=${store.working !== ""}>
     <div class="wb-values-head">
-      <button class="wb-button" disabled=${store.working !== ""} title="The model's outputs after the two steps, beside each other" onClick=${store.compare}>Compare outputs</button>
-      <span>after ${steps(store.runnable, store.before, "Run up to", (name) => store.set(() => (store.before = name)))}
-        and after ${steps(store.runnable, store.after, "and up to", (name) => store.set(() => (store.after = name)))}</span>
+      <button class="wb-button" disabled=${store.working !== ""} title=${say.values.compareHelp} onClick=${store.compare}>${say.values.compare}</button>
+      <span>${say.values.after} ${steps(store.runnable, store.before, say.values.runUpTo, (name) => store.set(() => (store.before = name)))}
+        ${say.values.andAfter} ${steps(store.runnable, store.after, say.values.runAndUpTo, (name) => store.set(() => (store.after = name)))}</span>
       <span class="wb-space"></span>
-      <button class="wb-button" disabled=${store.working !== "" || !store.step} title="What each call of the graph gives, and its error" onClick=${() => void store.show(store.step)}>Tensors of</button>
-      ${steps(store.graphs, store.step, "Graph step", (name) => store.set(() => { store.step = name; store.list = null; store.picture = null; }))}
-      <button class="wb-button" aria-pressed=${store.painted} disabled=${store.working !== ""} title="Write each tensor's error on its box" onClick=${store.paint}>Errors on the graph</button>
-      <span class="wb-muted" role="status">${store.working || (store.list ?? store.outputs ? `on ${(store.list ?? store.outputs)!.inputs}` : "")}</span>
+      <button class="wb-button" disabled=${store.working !== "" || !store.step} title=${say.values.tensorsHelp} onClick=${() => void store.show(store.step)}>${say.values.tensors}</button>
+      ${steps(store.graphs, store.step, say.values.graphStep, (name) => store.set(() => { store.step = name; store.list = null; store.picture = null; }))}
+      <button class="wb-button" aria-pressed=${store.painted} disabled=${store.working !== ""} title=${say.values.errorsHelp} onClick=${store.paint}>${say.values.errors}</button>
+      <span class="wb-muted" role="status">${store.working || (store.list ?? store.outputs ? say.values.inputs((store.list ?? store.outputs)!.inputs) : "")}</span>
     </div>
     ${store.problem && html`<${Problem} error=${store.problem} />`}
     <div class="wb-values-body">
       ${store.outputs && html`<${Outputs} view=${store.outputs} />`}
       ${store.list && html`<${List} store=${store} select=${select} />`}
       ${store.picture && html`<${Picture} store=${store} picture=${store.picture} />`}
-      ${!store.outputs && !store.list && !store.working && html`<p class="wb-muted">Run the model on ${"inputs"}: compare its outputs after two steps, or look into the tensors of a graph.</p>`}
+      ${!store.outputs && !store.list && !store.working && html`<p class="wb-muted">${say.values.empty}</p>`}
     </div>
   </div>`;
 }
 
 function mark(right: boolean) {
-  return html`<span class=${right ? "wb-right" : "wb-wrong"}><span aria-hidden="true">${right ? "✓" : "✗"}</span> ${right ? "right" : "wrong"}</span>`;
+  return html`<span class=${right ? "wb-right" : "wb-wrong"}><span aria-hidden="true">${right ? "✓" : "✗"}</span> ${right ? say.values.right : say.values.wrong}</span>`;
 }
 
 function Outputs({ view }: { view: OutputsView }) {
-  return html`<table class="wb-table" aria-label=${`Outputs after ${view.before} and after ${view.after}`}>
-    <caption>Outputs after ${view.before} and after ${view.after}</caption>
-    <thead><tr><th>output</th><th>shape</th><th></th><th>max abs</th><th>max rel</th><th>ulp</th><th>NaN</th><th>equal</th></tr></thead>
+  const columns = say.values.columns;
+  return html`<table class="wb-table" aria-label=${say.values.outputs(view.before, view.after)}>
+    <caption>${say.values.outputs(view.before, view.after)}</caption>
+    <thead><tr><th>${columns.output}</th><th>${columns.shape}</th><th></th><th>${columns.absolute}</th><th>${columns.relative}</th><th>${columns.ulp}</th><th>${columns.nans}</th><th>${columns.equal}</th></tr></thead>
     <tbody>${view.rows.map((row) => html`<tr><td><code>${row.name}</code></td><td>${row.shape.join("×")}</td><td>${mark(row.right)}</td>
       <td>${shortly(row.absolute)}</td><td>${shortly(row.relative)}</td><td>${row.ulp === null ? "" : Math.round(row.ulp).toLocaleString("en")}</td>
-      <td>${row.nans.join(" → ")}</td><td>${row.equal.toLocaleString("en")} of ${row.size.toLocaleString("en")}</td></tr>`)}</tbody></table>`;
+      <td>${row.nans.join(" → ")}</td><td>${say.values.equalOf(row.equal, row.size)}</td></tr>`)}</tbody></table>`;
 }
 
 function List({ store, select }: { store: TensorStore; select: (row: TensorRow) => void }) {
   const rows = store.list!.rows;
   const open = (row: TensorRow) => { select(row); void store.look(row.number); };
-  return html`<div class="wb-tensors" role="listbox" aria-label=${`Tensors of ${store.list!.step}`} tabindex="0"
+  return html`<div class="wb-tensors" role="listbox" aria-label=${say.values.tensorsOf(store.list!.step)} tabindex="0"
       aria-activedescendant=${store.picture ? `wb-tensor-${store.picture.number}` : undefined}
       onKeyDown=${(event: KeyboardEvent) => {
         const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
@@ -57,37 +59,40 @@ function List({ store, select }: { store: TensorStore; select: (row: TensorRow) 
         if (next) open(next);
       }}>
     ${rows.map((row) => html`<div class=${`wb-tensor ${row.right ? "" : "wb-tensor-wrong"}`} id=${`wb-tensor-${row.number}`} role="option"
-      aria-selected=${store.picture?.number === row.number} onClick=${() => open(row)} title=${row.against ? `stands for ${row.against}` : "computed newly: nothing of the imported model to compare with"}>
+      aria-selected=${store.picture?.number === row.number} onClick=${() => open(row)} title=${row.against ? say.values.standsFor(row.against) : say.values.newHelp}>
       <span class="wb-no">${row.number}</span><span class="wb-name">${row.name}</span><span class="wb-muted">${row.shape.join("×")}</span>
-      <span class="wb-tensor-error">${row.part === null ? "new" : html`${mark(row.right)} ${shortly(row.absolute)}`}</span></div>`)}</div>`;
+      <span class="wb-tensor-error">${row.part === null ? say.values.new : html`${mark(row.right)} ${shortly(row.absolute)}`}</span></div>`)}</div>`;
 }
 
 function Picture({ store, picture }: { store: TensorStore; picture: TensorPicture }) {
   const leading = picture.shape.slice(0, -2);
-  return html`<section class="wb-picture" aria-label=${`Tensor ${picture.number}`}>
+  return html`<section class="wb-picture" aria-label=${say.values.tensor(picture.number)}>
     <div class="wb-heading">${picture.name} · ${picture.shape.join("×")} ${picture.dtype}</div>
     <div class="wb-picture-parts">
       <dl class="wb-bindings">${picture.facts.map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>
-      <div><${Histogram} title="values" low=${picture.low} high=${picture.high} counts=${picture.counts} />
-        ${picture.error_counts.length > 0 && html`<${Histogram} title="absolute error" low=${picture.error_low} high=${picture.error_high} counts=${picture.error_counts} />`}</div>
+      <div><${Histogram} title=${say.values.values} spread=${say.values.valuesSpread} low=${picture.low} high=${picture.high} counts=${picture.counts} />
+        ${picture.error_counts.length > 0 && html`<${Histogram} title=${say.values.absoluteError} spread=${say.values.absoluteErrorSpread} low=${picture.error_low} high=${picture.error_high} counts=${picture.error_counts} />`}</div>
       <div>
-        ${leading.some((extent) => extent > 1) && html`<div class="wb-slice">${leading.map((extent, axis) => extent > 1 && html`<label>axis ${axis}
-          <input type="number" min="0" max=${extent - 1} value=${picture.index[axis]} aria-label=${`Index on axis ${axis}, 0 to ${extent - 1}`}
+        ${leading.some((extent) => extent > 1) && html`<div class="wb-slice">${leading.map((extent, axis) => extent > 1 && html`<label>${say.values.axis(axis)}
+          <input type="number" min="0" max=${extent - 1} value=${picture.index[axis]} aria-label=${say.values.axisIndex(axis, extent - 1)}
             onChange=${(event: Event) => void store.look(picture.number, picture.index.map((at, i) => (i === axis ? Number((event.target as HTMLInputElement).value) : at)))} /></label>`)}</div>`}
         <${HeatMap} picture=${picture} />
       </div>
     </div></section>`;
 }
 
-function Histogram({ title, low, high, counts }: { title: string; low: number; high: number; counts: number[] }) {
+function Histogram({ title, spread, low, high, counts }: {
+  title: string; spread: (low: string, high: string) => string; low: number; high: number; counts: number[];
+}) {
+  const [first, last] = [low.toPrecision(3), high.toPrecision(3)];
   const most = Math.max(1, ...counts);
   const [width, height] = [168, 42];
   const each = width / Math.max(1, counts.length);
   const from = (i: number) => low + ((high - low) * i) / counts.length;
-  return html`<figure class="wb-histogram"><svg width=${width} height=${height} role="img" aria-label=${`How the ${title} are spread, ${low.toPrecision(3)} to ${high.toPrecision(3)}`}>
+  return html`<figure class="wb-histogram"><svg width=${width} height=${height} role="img" aria-label=${spread(first, last)}>
       ${counts.map((count, i) => html`<rect x=${i * each} width=${Math.max(1, each - 1)} y=${height - (height * count) / most} height=${(height * count) / most}>
-        <title>${count.toLocaleString("en")} from ${from(i).toPrecision(3)} to ${from(i + 1).toPrecision(3)}</title></rect>`)}</svg>
-    <figcaption class="wb-muted">${title}: ${low.toPrecision(3)} … ${high.toPrecision(3)}</figcaption></figure>`;
+        <title>${say.values.counted(count, from(i).toPrecision(3), from(i + 1).toPrecision(3))}</title></rect>`)}</svg>
+    <figcaption class="wb-muted">${say.values.range(title, first, last)}</figcaption></figure>`;
 }
 
 /** The slice as coloured cells, dark for great; the numbers are in a table below the fold for those who read it. */
@@ -107,8 +112,9 @@ function HeatMap({ picture }: { picture: TensorPicture }) {
       pen.fillRect(x * size, y * size, size, size);
     }));
   };
-  const told = `rows ${rows.length}, columns ${columns}, ${Number.isFinite(low) ? `${low} (pale) to ${high} (dark)` : "no number"}`;
-  return html`<figure class="wb-histogram"><canvas width=${columns * size} height=${rows.length * size} role="img" aria-label=${`Slice: ${told}`} ref=${paint}></canvas>
-    <figcaption class="wb-muted">slice [${[...picture.index, ":", ":"].slice(-picture.shape.length).join(", ")}]${picture.clipped ? ", its first 64 rows and columns" : ""}</figcaption>
-    <details><summary>Numbers</summary><table class="wb-table wb-numbers"><tbody>${rows.slice(0, 16).map((row) => html`<tr>${row.slice(0, 16).map((value) => html`<td>${value ?? "none"}</td>`)}</tr>`)}</tbody></table></details></figure>`;
+  const told = Number.isFinite(low) ? say.values.slice(rows.length, columns, low, high) : say.values.sliceEmpty(rows.length, columns);
+  const index = [...picture.index, ":", ":"].slice(-picture.shape.length).join(", ");
+  return html`<figure class="wb-histogram"><canvas width=${columns * size} height=${rows.length * size} role="img" aria-label=${told} ref=${paint}></canvas>
+    <figcaption class="wb-muted">${picture.clipped ? say.values.sliceAtClipped(index) : say.values.sliceAt(index)}</figcaption>
+    <details><summary>${say.values.numbers}</summary><table class="wb-table wb-numbers"><tbody>${rows.slice(0, 16).map((row) => html`<tr>${row.slice(0, 16).map((value) => html`<td>${value ?? say.values.noNumber}</td>`)}</tr>`)}</tbody></table></details></figure>`;
 }

@@ -1,6 +1,7 @@
 // The witness of a refusal: two iterations that collide, in the plane of the two loops that matter.
 import { useEffect, useRef } from "preact/hooks";
-import { html, plural } from "./parts";
+import { html } from "./parts";
+import { say } from "./strings";
 import type { AxisView, ScheduleView, SuggestionView, WitnessView } from "./types";
 
 const ACROSS = 40, DOWN = 28, GAP = 18, LEFT = 58, TOP = 40;
@@ -68,22 +69,22 @@ export function Witness({ found, view }: { found: WitnessView; view: ScheduleVie
   const text = (view?.script.chunks ?? []).flatMap((chunk) => chunk.lines.map((line, i) => [chunk.start + i + 1, line] as const));
   const marks = (line: number) => found.points.map((point, i) => (point.line === line ? (i ? "◆2" : "■1") : "")).filter(Boolean).join(" ");
   const lit = litLines(found);
-  return html`<div class="wb-witness" ref=${place} role="group" aria-label="Two iterations that collide">
+  return html`<div class="wb-witness" ref=${place} role="group" aria-label=${say.schedule.collide}>
     <${Picture} found=${found} />
     <div class="wb-w-words">
       <ol>${found.points.map((point, i) => html`<li class=${i ? "wb-w-second" : "wb-w-first"}>
-        <span aria-hidden="true">${i ? "◆" : "■"}</span> <b>${i + 1}</b> <code>${point.does}</code> at <code>${point.at}</code>${point.line > 0 && ` · line ${point.line}`}</li>`)}</ol>
+        <span aria-hidden="true">${i ? "◆" : "■"}</span> <b>${i + 1}</b> <code>${point.does}</code> ${say.schedule.at} <code>${point.at}</code>${point.line > 0 && ` · ${say.schedule.atLine(point.line)}`}</li>`)}</ol>
       <div>${found.why}</div>
-      ${cut.length > 0 && html`<div class="wb-muted">Only part is drawn: ${cut.map((axis) =>
-        `${axis.name} has ${axis.extent > 0 ? plural(axis.extent, "iteration") : "a number of iterations that is not constant"}`).join(", ")}.</div>`}
+      ${cut.length > 0 && html`<div class="wb-muted">${say.schedule.partDrawn(cut.map((axis) =>
+        axis.extent > 0 ? say.schedule.iterations(axis.name, axis.extent) : say.schedule.iterationsVary(axis.name)))}</div>`}
     </div>
-    ${lit.size > 0 && html`<pre class="wb-w-lines" tabindex="0" aria-label="The lines concerned">${text.filter(([line]) => lit.has(line)).map(([line, words]) =>
+    ${lit.size > 0 && html`<pre class="wb-w-lines" tabindex="0" aria-label=${say.schedule.concerned}>${text.filter(([line]) => lit.has(line)).map(([line, words]) =>
       html`<span class="wb-code-line wb-lit"><span class="wb-no">${line}</span>${words.trim()} <b>${marks(line)}</b>${"\n"}</span>`)}</pre>`}
   </div>`;
 }
 
 /** The place of a suggestion by the model of the machine, in words; no factor, since the model only orders. */
 export function rankOf(way: SuggestionView): string {
-  if (way.rank === 0) return "not modelled";
-  return `no. ${way.rank} by a rough model${way.gains ? "" : ", no gain"}`;
+  if (way.rank === 0) return say.schedule.notModelled;
+  return say.schedule.wayRank(way.rank, way.gains);
 }

@@ -4,39 +4,13 @@ import { Ladder } from "./inspector";
 import { onKeys } from "./keys";
 import { Outline } from "./outline";
 import { PaneView } from "./panes";
-import { Keys, Problem, asking, html, plural } from "./parts";
+import { Keys, Problem, asking, html } from "./parts";
 import { useStore } from "./store";
+import { say } from "./strings";
 import { Strip } from "./strip";
 import { TipBox } from "./tip";
 import type { LayerView } from "./types";
 import { type WorkbenchStore } from "./workbench";
-
-const KEY_ROWS: [string, string][] = [
-  ["1 – 8", "a layer, in the focused pane"],
-  ["w", "the other pane"],
-  ["o", "only this pane, over the whole width; all again"],
-  ["↑ ↓", "line by line, selecting; in the outline, item by item"],
-  ["[ ]", "previous, next step"],
-  ["← →", "previous, next rewrite inside the step"],
-  ["g i d", "the graph or the formulas, the text, what the selected step changed"],
-  ["e", "edit: the schedule, or the program after the step"],
-  ["x a", "run without this step, add a pass after it"],
-  ["c s", "only steps that changed the program; one column or two"],
-  ["z", "fold or open what the line holds"],
-  ["+ − f", "a graph larger, smaller, whole"],
-  ["Ctrl-F", "find in the text or the graph"],
-  [".", "every line of assembly and LLVM"],
-  ["b", "beside another branch"],
-  ["t", "the tile lens of the schedule"],
-  ["l", "LLVM's passes on the kernel"],
-  ["m", "measure the kernel"],
-  ["v", "check every step against the imported model"],
-  ["h", "the statement that most instructions are run for"],
-  ["Alt-← Alt-→", "back, forward through what was looked at"],
-  ["Ctrl-Z Ctrl-Shift-Z", "undo, redo a change"],
-  ["?", "this sheet"],
-  ["Esc", "back to the notebook"],
-];
 
 export function WorkbenchScreen({ store }: { store: WorkbenchStore }) {
   useStore(store);
@@ -83,7 +57,7 @@ export function WorkbenchScreen({ store }: { store: WorkbenchStore }) {
   if (store.help) table["Escape"] = () => store.set(() => { store.help = false; store.acted++; });
   const keys = onKeys(table);
   return html`<div class=${`wb wb-workbench ${store.drawer ? `wb-with-${store.drawer}` : ""} ${store.panes[store.focused].mode === "editor" ? "wb-editing" : ""} ${store.alone ? "wb-alone" : ""}`} data-lm-suppress-shortcuts="true" role="group"
-      tabindex="-1" aria-label="Workbench" onKeyDown=${keys}>
+      tabindex="-1" aria-label=${say.frame.workbench} onKeyDown=${keys}>
     <${Spine} store=${store} />
     <${Changes} store=${store} />
     ${store.problem && html`<${Problem} error=${store.problem} close=${() => store.set(() => (store.problem = null))} />`}
@@ -92,7 +66,7 @@ export function WorkbenchScreen({ store }: { store: WorkbenchStore }) {
     </div>
     <${Strip} store=${store} />
     <${TipBox} tips=${store.reading.tips} />
-    ${store.help && html`<${Keys} rows=${KEY_ROWS} close=${() => store.set(() => (store.help = false))} />`}
+    ${store.help && html`<${Keys} rows=${say.frame.keyRows} close=${() => store.set(() => (store.help = false))} />`}
   </div>`;
 }
 
@@ -105,7 +79,7 @@ function findIn(store: WorkbenchStore): void {
 
 /** Whether keys speak of the selected step: its changes are in the focused pane, or the list of steps has the focus. */
 function changing(store: WorkbenchStore): boolean {
-  return store.panes[store.focused].mode === "changes" || document.activeElement?.getAttribute("aria-label") === "Steps";
+  return store.panes[store.focused].mode === "changes" || document.activeElement?.getAttribute("aria-label") === say.steps.list;
 }
 
 /** Along what has the focus: the outline's list, or the lines of the pane. */
@@ -124,33 +98,33 @@ function Spine({ store }: { store: WorkbenchStore }) {
   const measured = store.time(store.kernel);
   const drawer = (what: "outline" | "inspector") => store.set(() => (store.drawer = store.drawer === what ? "" : what));
   return html`<header class="wb-head wb-spine">
-    <button class="wb-button wb-narrow" aria-expanded=${store.drawer === "outline"} aria-label="Outline" title="Outline" onClick=${() => drawer("outline")}>☰</button>
+    <button class="wb-button wb-narrow" aria-expanded=${store.drawer === "outline"} aria-label=${say.frame.outline} title=${say.frame.outline} onClick=${() => drawer("outline")}>☰</button>
     <span class="wb-title" title=${view?.title}>${view?.title ?? ""}</span>
-    <nav class="wb-chips" aria-label="Layers of the program">
+    <nav class="wb-chips" aria-label=${say.frame.layers}>
       ${view?.layers.map((layer, i) => html`<${Chip} store=${store} layer=${layer} number=${i + 1} />`)}
     </nav>
-    ${store.busy && html`<span class="wb-busy" role="status">kernel busy</span>`}
+    ${store.busy && html`<span class="wb-busy" role="status">${say.common.kernelBusy}</span>`}
     <span class="wb-space"></span>
-    ${(view?.branches.length ?? 0) > 1 && html`<select class="wb-select wb-branch" aria-label="Branch" title="Branches: every plan tried on this import" disabled=${store.recorded}
+    ${(view?.branches.length ?? 0) > 1 && html`<select class="wb-select wb-branch" aria-label=${say.frame.branch} title=${say.frame.branchesHelp} disabled=${store.recorded}
       value=${String(view!.branch)} onChange=${(event: Event) => void store.goTo(Number((event.target as HTMLSelectElement).value))}>
       ${view!.branches.map(([number, told]) => html`<option value=${String(number)}>${number}: ${told}</option>`)}</select>`}
     <span class="wb-group">
-      <button class="wb-button" aria-label="Undo" title="Undo the last change (Ctrl-Z)" disabled=${!view?.undo || store.recorded} onClick=${() => store.turnBack("undo")}>↶</button>
-      <button class="wb-button" aria-label="Redo" title="Redo (Ctrl-Shift-Z)" disabled=${!view?.redo || store.recorded} onClick=${() => store.turnBack("redo")}>↷</button>
+      <button class="wb-button" aria-label=${say.changes.undo} title=${say.changes.undoHelp} disabled=${!view?.undo || store.recorded} onClick=${() => store.turnBack("undo")}>↶</button>
+      <button class="wb-button" aria-label=${say.changes.redo} title=${say.changes.redoHelp} disabled=${!view?.redo || store.recorded} onClick=${() => store.turnBack("redo")}>↷</button>
     </span>
     <button class="wb-button wb-run" disabled=${!store.kernel} aria-disabled=${store.measuring}
-      ...${asking(store, measured?.text ?? `Measure ${store.kernel} on this machine (m)`, () => void store.measure())}><span aria-hidden="true">▶</span> ${store.measuring ? "measuring …" : measured ? shortly(measured.text) : "Measure"}</button>
-    <button class="wb-button wb-one-pane" aria-label="The other pane" title="The other pane (w)"
+      ...${asking(store, measured?.text ?? say.frame.measureHelp(store.kernel), () => void store.measure())}><span aria-hidden="true">▶</span> ${store.measuring ? say.frame.measuring : measured ? shortly(measured.text) : say.common.measure}</button>
+    <button class="wb-button wb-one-pane" aria-label=${say.frame.otherPane} title=${say.frame.otherPaneHelp}
       onClick=${() => store.set(() => { store.focused = store.focused === 0 ? 1 : 0; store.acted++; })}>${"AB"[store.focused]}</button>
-    <button class="wb-button wb-narrow" aria-expanded=${store.drawer === "inspector"} aria-label="The selection" title="The selection" onClick=${() => drawer("inspector")}>≡</button>
-    <button class="wb-button" aria-label="Keys" title="Keys (?)" onClick=${() => store.set(() => (store.help = !store.help))}>?</button>
+    <button class="wb-button wb-narrow" aria-expanded=${store.drawer === "inspector"} aria-label=${say.frame.selection} title=${say.frame.selection} onClick=${() => drawer("inspector")}>≡</button>
+    <button class="wb-button" aria-label=${say.common.keys} title=${say.common.keysHelp} onClick=${() => store.set(() => (store.help = !store.help))}>?</button>
   </header>`;
 }
 
 /** "0.213 ms, 2.46 GFLOP/s: 2.1% of the peak ..." as "0.213 ms · 2.1% of peak". */
 function shortly(text: string): string {
   const share = /([\d.]+%) of the peak/.exec(text);
-  return [text.split(",")[0], share ? `${share[1]} of peak` : ""].filter(Boolean).join(" · ");
+  return [text.split(",")[0], share ? say.frame.peakShare(share[1]!) : ""].filter(Boolean).join(" · ");
 }
 
 function Chip({ store, layer, number }: { store: WorkbenchStore; layer: LayerView; number: number }) {
@@ -159,11 +133,11 @@ function Chip({ store, layer, number }: { store: WorkbenchStore; layer: LayerVie
   // Of native code one kernel is compiled when it is looked at, not the layer.
   const shown = layer.state === "not run" && store.text(layer.name) !== undefined;
   const counted = layer.count === null ? "" : ` ${layer.count}`;
-  const title = `${layer.title}: ${layer.count === null ? "" : `${layer.count} ${layer.unit}, `}${shown ? "compiled for this kernel" : layer.state}${layer.note ? ` at ${layer.note}` : ""} (${number}; Shift: in the other pane)`;
+  const title = say.frame.layerHelp(layer.title, layer.count === null ? "" : `${layer.count} ${layer.unit}`, shown ? say.frame.compiledHere : layer.state, layer.note, number);
   return html`<button class=${`wb-chip wb-chip-${shown ? "ran" : layer.state.replace(" ", "-")}`} title=${title} aria-pressed=${at >= 0}
     onClick=${(event: MouseEvent) => store.show(layer.name, event.shiftKey)}>
     <span aria-hidden="true">${shown ? "✓" : layer.glyph}</span> ${layer.title}<span class="wb-muted">${counted}</span>
-    ${at >= 0 && html`<sub aria-label=${`in pane ${"AB"[at]}`}>${"AB"[at]}</sub>`}
-    ${lit > 0 && html`<span class="wb-lit-count" aria-label=${`${plural(lit, "line")} selected`}>${lit}</span>`}
+    ${at >= 0 && html`<sub aria-label=${say.frame.inPane("AB"[at]!)}>${"AB"[at]}</sub>`}
+    ${lit > 0 && html`<span class="wb-lit-count" aria-label=${say.frame.linesSelected(lit)}>${lit}</span>`}
   </button>`;
 }
