@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from playwright.sync_api import Browser, Locator, expect
+from playwright.sync_api import Browser, expect
 
 import workbench as wb
+from tests.browser.editor_parts import EditorParts
 from tests.browser.harness import Harness
 from tests.schedule.programs import plain_matmul
 from workbench.schedule import Schedule
 from workbench.ui.workbench import Workbench
 
 
-class OneScreen:
+class OneScreen(EditorParts):
     """The screen of a schedule in its editor, as `schedule.show()` opens it."""
 
     def __init__(self, harness: Harness, schedule: Schedule) -> None:
-        self.harness, self.page, self.schedule = harness, harness.page, schedule
+        super().__init__(harness.page)
+        self.harness, self.schedule = harness, schedule
         self.screen = Workbench(wb.open(schedule), schedule=schedule)
         harness.show(self.screen)
         expect(self.page.get_by_role("treeitem").first).to_be_visible(timeout=30_000)
@@ -30,27 +31,6 @@ class OneScreen:
             pass
         self.harness.push()
         self.in_mode("Editor")
-
-    def in_mode(self, mode: str) -> None:
-        button = self.page.get_by_role("region", name="Schedule, pane A").get_by_role("button", name=mode, exact=True)
-        if button.get_attribute("aria-pressed") != "true":
-            button.click()
-
-    def loop(self, name: str) -> Locator:
-        """The head of a loop's box."""
-        named = self.page.locator(".wb-iter", has_text=re.compile(f"^{name}$"))
-        return self.page.locator(".wb-tree .wb-box-head").filter(has=named)
-
-    def block(self, name: str) -> Locator:
-        named = self.page.locator(".wb-block-name", has_text=re.compile(f"^{name}$"))
-        return self.page.locator(".wb-tree .wb-box-head").filter(has=named)
-
-    def choose(self, box: Locator, primitive: str) -> None:
-        box.click()
-        self.page.get_by_role("button", name=primitive, exact=True).click()
-
-    def apply(self) -> None:
-        self.page.get_by_role("button", name="Apply", exact=True).click()
 
 
 @contextmanager

@@ -28,6 +28,7 @@ export class LensMore {
   ask = (axes?: [string, string]): Promise<void> => {
     const what = this.open;
     if (!what) return Promise.resolve();
+    if (this.store.problem?.code !== "E-UI-STALE") this.store.set(() => (this.store.problem = null)); // an earlier question's refusal
     const { KB, line, ways } = this.cache;
     const args = { simulate: { size: Math.round(KB * 1024), line, ways }, reuse: { line }, lifetimes: {},
       iterations: { block: this.store.view?.block ?? "", axes: axes ?? null } }[what];
@@ -42,7 +43,7 @@ export function LensMorePanel({ store }: { store: LensStore }) {
   return html`<section class="wb-lens-more" aria-label=${say.lens.more}>
     <div class="wb-group">${ALL.map((what) => html`<button class="wb-button" aria-expanded=${more.open === what} onClick=${() => more.turn(what)}>${say.lens.moreTitles[what]}</button>`)}</div>
     ${more.open === "simulate" && html`<${CacheForm} store=${store} />`}
-    ${more.open && (more.found === null ? html`<div class="wb-wait">…</div>`
+    ${more.open && (more.found === null ? !store.problem && html`<div class="wb-wait">…</div>`
       : more.open === "simulate" ? html`<${Misses} found=${more.found as Simulated} />`
       : more.open === "reuse" ? html`<${Reuse} found=${more.found as Reused} />`
       : more.open === "lifetimes" ? html`<${Lives} found=${more.found as Lifetimes} />`

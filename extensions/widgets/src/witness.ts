@@ -4,7 +4,9 @@ import { html } from "./parts";
 import { say } from "./strings";
 import type { AxisView, ScheduleView, SuggestionView, WitnessView } from "./types";
 
-const ACROSS = 40, DOWN = 28, GAP = 18, LEFT = 58, TOP = 40;
+const ACROSS = 40, DOWN = 28, GAP = 18, TOP = 40;
+/** Pixels of a letter of an axis' name, at most. */
+const LETTER = 8;
 
 /** Where the values of an axis lie; a wider step stands for those left out. */
 function spread(ticks: number[], begin: number, cell: number): Map<number, number> {
@@ -17,9 +19,15 @@ function spread(ticks: number[], begin: number, cell: number): Map<number, numbe
   return places;
 }
 
+/** Where the points begin: right of the names of the axes, and of the numbers beside the rows. */
+function leftOf(axes: AxisView[]): number {
+  return Math.max(58, ...axes.map((axis, which) =>
+    20 + LETTER * (axis.name.length + 2) + (which ? 10 + LETTER * Math.max(...axis.ticks.map((value) => String(value).length)) : 0)));
+}
+
 /** The numbers along an axis, with dots where values are left out. */
-function scale(axis: AxisView, places: Map<number, number>, across: boolean) {
-  const at = (place: number) => (across ? { x: place, y: TOP - 16 } : { x: LEFT - 18, y: place + 4 });
+function scale(axis: AxisView, places: Map<number, number>, across: boolean, left: number) {
+  const at = (place: number) => (across ? { x: place, y: TOP - 16 } : { x: left - 18, y: place + 4 });
   const skipped = axis.ticks.flatMap((value, i) => {
     const before = axis.ticks[i - 1];
     return before === undefined || value === before + 1 ? [] : [(places.get(before)! + places.get(value)!) / 2];
@@ -33,9 +41,10 @@ function scale(axis: AxisView, places: Map<number, number>, across: boolean) {
 
 function Picture({ found }: { found: WitnessView }) {
   const [horizontal, vertical] = found.axes;
-  const across = horizontal ? spread(horizontal.ticks, LEFT, ACROSS) : new Map([[0, LEFT]]);
+  const left = leftOf(found.axes);
+  const across = horizontal ? spread(horizontal.ticks, left, ACROSS) : new Map([[0, left]]);
   const down = vertical ? spread(vertical.ticks, TOP, DOWN) : new Map([[0, TOP]]);
-  const [one, two] = found.points.map((point) => ({ x: across.get(point.x) ?? LEFT, y: down.get(point.y) ?? TOP }));
+  const [one, two] = found.points.map((point) => ({ x: across.get(point.x) ?? left, y: down.get(point.y) ?? TOP }));
   if (!one || !two) return null;
   const width = Math.max(...across.values()) + 24, height = Math.max(...down.values()) + 24;
   const length = Math.max(Math.hypot(two.x - one.x, two.y - one.y), 1);
@@ -46,8 +55,8 @@ function Picture({ found }: { found: WitnessView }) {
   return html`<svg class="wb-w-picture" role="img" aria-label=${found.sentence} width=${width} height=${height}
       viewBox=${`0 0 ${width} ${height}`}>
     <title>${found.sentence}</title>
-    ${horizontal && scale(horizontal, across, true)}
-    ${vertical && scale(vertical, down, false)}
+    ${horizontal && scale(horizontal, across, true, left)}
+    ${vertical && scale(vertical, down, false, left)}
     ${[...down.values()].flatMap((y) => [...across.values()].map((x) => html`<circle class="wb-w-dot" cx=${x} cy=${y} r="2.5" />`))}
     <path class="wb-w-arrow" d=${`M${sx} ${sy}L${ex} ${ey}`} />
     <polygon class="wb-w-tip" points=${head.map((at) => at.join(",")).join(" ")} />
