@@ -12,14 +12,18 @@ from pathlib import Path
 
 SOURCES = Path(__file__).resolve().parent.parent / "extensions" / "widgets" / "src"
 
-# Drop this, and its use, when every source is done.
-DONE = "abcdefghijkl"
-
 # Literals of several words that nobody reads: by file, each with the reason.
 ALLOWED = {
     ("graph_tools.ts", "why not"),  # a channel of requests
+    ("schedule.ts", "Σ"),  # a sign, whose word stands beside it
+    ("share.ts", "screen.views"),  # Python
+    ("share.ts", "workbench replay"),  # a command
+    ("why_not.ts", "not reached"),  # words of the protocol
+    ("workbench.ts", "not run"),
+    ("workbench_screen.ts", "not run"),
 }
 # The style's classes, by their prefix, and what stands for an address of elements, a query or a channel of requests.
+KEYWORDS = re.compile(r"^(def return|True False let) ")  # of the languages that are coloured
 CODE = re.compile(r"^(wb(-[\w-]*)?( \S+)*|[a-z]+:not\(.*|import .*|(M|C|L)?[\d ]*)$")
 
 HOLE = "\x00"
@@ -116,12 +120,12 @@ def texts(text: str) -> Iterator[tuple[int, str]]:
     for line, kind, said in literals(text):
         if kind == "html":
             yield from texts_of_markup(line, said)
-        elif SEVERAL_WORDS.search(said) and not CODE.match(said):
+        elif SEVERAL_WORDS.search(said) and not CODE.match(said) and not KEYWORDS.match(said):
             yield line, said
 
 
 def test_every_text_stands_in_a_table() -> None:
-    sources = [path for path in sorted(SOURCES.glob("*.ts")) if path.name[0] in DONE]
+    sources = sorted(SOURCES.glob("*.ts"))
     assert len(sources) > 20
     found = [(path.name, line, said) for path in sources for line, said in texts(path.read_text(encoding="utf-8"))]
     wrong = [f"{name}:{line}: {said.replace(HOLE, '…')}" for name, line, said in found if (name, said) not in ALLOWED]

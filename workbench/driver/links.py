@@ -22,6 +22,7 @@ from ..core.node import children, post_order, pre_order, traced_nodes
 from ..core.origin import ImportedFrom
 from ..core.text import Span, Text
 from ..relay.ir import expr as r
+from ..relay.ir.plan import plain_operands
 from ..tir import nodes as t
 from .origin_index import Known, Resolver, Site, Sources, expressions_of, index_of
 from .provenance import in_order
@@ -129,8 +130,30 @@ class Links:
             for label in sources:
                 if isinstance(label, ImportedFrom):
                     held[label] = held.get(label, NOTHING) | by_node.get(identity, NOTHING)
-        labels = [label for label in (in_order(held) if held else ()) if "#" in label.name]  # others are data
+        labels = self._onnx_labels
         return Layer("onnx", "\n".join(label.name for label in labels), tuple(held[label] for label in labels))
+
+    @cached_property
+    def _onnx_labels(self) -> list[ImportedFrom]:
+        held = {label: None for sources in self._known(0).sources.values() for label in sources}
+        found = in_order({label: None for label in held if isinstance(label, ImportedFrom)}) if held else ()
+        return [label for label in found if "#" in label.name]  # others are data
+
+    @cached_property
+    def onnx_of_constants(self) -> tuple[int, ...]:
+        """The lines (from 0) of `onnx` whose nodes compute on weights alone: casts, transposes, shapes of them."""
+        constant: set[int] = set()
+        for node in post_order(self._session.step(0).stage.module["main"]):
+            if isinstance(node, r.Constant) or (
+                isinstance(node, (r.Call, r.Tuple, r.TupleGetItem))
+                and (operands := plain_operands(node)) and all(id(operand) in constant for operand in operands)
+            ):  # fmt: skip
+                constant.add(id(node))
+        computing: set[ImportedFrom] = set()
+        for identity, sources in self._known(0).sources.items():
+            if identity not in constant:
+                computing.update(label for label in sources if isinstance(label, ImportedFrom))
+        return tuple(number for number, label in enumerate(self._onnx_labels) if label not in computing)
 
     def graph(self, step: str) -> Layer:
         """The main function after a graph step, as text.  Raises `WorkbenchError` where the step has no graph."""

@@ -248,10 +248,11 @@ class Workbench(Screen):
         facts = self._steps.edits.facts()
         start = {"kernel": self._given, "editing": bool(self._given), "step": self._steps.selected_step}
         start |= {"at": self._at}
+        subject = identities(self._model.session.actions)[0]  # what branches and kernels are of
         told = {**view.to_json(), **facts, **self._branches.facts(), **self._changes.facts()}
         trouble = self._editors.trouble
         told |= {"calls": self._steps.edits.calls, "trouble": trouble.to_json() if trouble is not None else None}
-        return Answer(view.state, {**told, "start": start, "exercise": self._exercise.title})
+        return Answer(view.state, {**told, "start": start, "subject": subject, "exercise": self._exercise.title})
 
     def _select(self, args: dict[str, Any]) -> Answer:
         self.selection = tuple(items(args, "classes", int)[:_SELECTED_LIMIT])

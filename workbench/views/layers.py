@@ -104,6 +104,8 @@ class PaneView(View):
     """How often the statements of lines are run in one call: lines, times, lines, times ...; empty if not counted."""
     hottest: int = 0
     """The line, from 1, of the statement that most instructions are run for; 0 where nothing is counted."""
+    constant: tuple[int, ...] = ()
+    """Of the file's nodes the lines (from 0) that compute on weights alone."""
 
 
 @dataclass(frozen=True)
@@ -163,7 +165,10 @@ class LayersModel:
         language = LANGUAGES.get(layer, "python")
         counted = runs(trips(self.session.provenance, kernel, _NATIVE[layer])) if layer in _NATIVE else ()
         hot = hottest(self.session.provenance, kernel, _NATIVE[layer]) if layer in _NATIVE else 0
-        return PaneView(layer, named, language, text, self._call(layer, kernel), _noise(lines, language), counted, hot)
+        constant = self.session.provenance.links.onnx_of_constants if layer == "onnx" else ()
+        return PaneView(
+            layer, named, language, text, self._call(layer, kernel), _noise(lines, language), counted, hot, constant
+        )
 
     def place(self, layer: str, kernel: str, line: int) -> PlaceView:
         """Where a line (from 1) of a kernel's loops, LLVM or assembly comes from."""

@@ -37,14 +37,17 @@ export abstract class Fetching extends BaseStore {
   protected compared = new Map<string, Compared>();
   protected weights = new Map<number, number>();
   protected asked = new Set<string>();
+  /** Counts the programs shown: a refusal of what was asked of an earlier one says nothing of this one. */
+  private shownNumber = 0;
   protected stages = new Map<string, FormulaView[]>();
 
   /** The program has changed: what was fetched is not its any more. */
   protected forget(): void {
+    this.shownNumber++;
+    this.asked = new Set();
     this.texts.clear();
     this.graphs.clear();
     this.tables.clear();
-    this.asked.clear();
     this.compared.clear();
     this.stages.clear();
     this.kernels = [];
@@ -94,9 +97,17 @@ export abstract class Fetching extends BaseStore {
   }
 
   protected once(what: string, work: () => Promise<void>): Promise<void> {
-    if (this.asked.has(what)) return Promise.resolve();
-    this.asked.add(what);
-    return this.attempt(work).finally(() => this.asked.delete(what));
+    const { asked, shownNumber } = this;
+    if (asked.has(what)) return Promise.resolve();
+    asked.add(what);
+    const current = async () => {
+      try {
+        await work();
+      } catch (error) {
+        if (shownNumber === this.shownNumber) throw error;
+      }
+    };
+    return this.attempt(current).finally(() => asked.delete(what));
   }
 
   protected async loadKernels(): Promise<void> {
@@ -115,7 +126,7 @@ export abstract class Fetching extends BaseStore {
 
   /** What has been computed meanwhile. */
   protected async look(): Promise<void> {
-    const view = (await this.connection.request("open", {}, "open")).view as WorkbenchView;
+    const view = (await this.connection.request("open", {}, "look")).view as WorkbenchView;
     this.set(() => (this.view = view));
     void this.steps.refresh();
   }
@@ -150,8 +161,9 @@ export abstract class Fetching extends BaseStore {
       const trips = spread(view.trips);
       const most = trips.reduce((one, other) => Math.max(one, other), 0);
       const { language, call, hidden, hottest } = view;
+      const constant = view.constant;
       void this.attempt(() => this.reading.load(layer));
-      this.set(() => this.texts.set(key, { lines: new Lines(view.text), language, call, hidden, visible: null, trips, most, hottest }));
+      this.set(() => this.texts.set(key, { lines: new Lines(view.text), language, call, hidden, constant, visible: null, trips, most, hottest }));
     });
   }
 

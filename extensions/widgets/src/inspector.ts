@@ -27,7 +27,9 @@ function told(store: WorkbenchStore, layer: string, count: number): string {
   const stretches = store.links?.lit(layer, store.selected) ?? [];
   const shown = store.text(layer);
   if (layer === "onnx" && shown) {
-    const lines = stretches.flatMap(([first, end]) => Array.from({ length: end - first }, (_, i) => shown.lines.at(first + i) ?? ""));
+    const numbers = stretches.flatMap(([first, end]) => Array.from({ length: end - first }, (_, i) => first + i));
+    const computing = numbers.filter((number) => !shown.constant.includes(number)); // nodes on weights alone say little of what it does
+    const lines = (computing.length > 0 ? computing : numbers).map((number) => shown.lines.at(number) ?? "");
     return lines.slice(0, 3).join(" → ") + (lines.length > 3 ? " …" : "");
   }
   const [first, end] = [stretches[0]![0] + 1, stretches.at(-1)![1]];

@@ -59,7 +59,9 @@ export class LensStore extends BaseStore {
 
   open = (block?: string): Promise<void> => this.attempt(async () => {
     const args = block === undefined ? {} : { block };
+    const before = this.view?.state;
     this.show((await this.connection.request("open", args, "open")).view as LensView);
+    if (this.view?.state !== before) this.set(() => (this.back = null)); // moved elsewhere: that way back leads somewhere else
   });
 
   query(op: string, args: Record<string, unknown>, take: (view: unknown) => void): Promise<void> {

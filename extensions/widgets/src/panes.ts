@@ -93,7 +93,7 @@ function PaneHead({ store, at, pane, title }: { store: WorkbenchStore; at: 0 | 1
 
 function TextPane({ store, at, pane, label }: { store: WorkbenchStore; at: 0 | 1; pane: Pane; label: string }) {
   const shown = store.text(pane.layer);
-  if (!shown) return html`<div class="wb-wait">${store.waiting || "…"}</div>`;
+  if (!shown) return html`<div class="wb-wait">${store.lost ? say.frame.notFetched : store.waiting || "…"}</div>`;
   const [links, reading] = [store.links, store.reading];
   const lines = store.visible(pane.layer);
   const numberOf = (place: number) => (lines ? lines[place]! : place);

@@ -47,10 +47,6 @@ export class PipelineStore extends BaseStore {
     void this.open();
   }
 
-  close(): void {
-    this.connection.close();
-  }
-
   /** The list of steps as it is now: computing something has made further ones known. */
   refresh = (): Promise<void> => this.attempt(async () => {
     const view = (await this.connection.request("open", {}, "open")).view as PipelineView;

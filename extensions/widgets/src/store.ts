@@ -25,6 +25,11 @@ export class BaseStore {
     this.connection.onLost = (lost) => this.set(() => (this.lost = lost));
   }
 
+  /** Hear of nothing any more. */
+  close(): void {
+    this.connection.close();
+  }
+
   subscribe(listener: () => void): () => void {
     this.listeners.add(listener);
     return () => this.listeners.delete(listener);

@@ -72,6 +72,8 @@ export interface WorkbenchView {
   /** How much can be undone; the lines of Python that led here; what the screen was opened for. */
   undo: number; redo: number; calls: string[]; branches: [number: number, told: string][]; branch: number;
   start: { kernel: string; editing: boolean; step: string; at: string };
+  /** The program as it was opened, by content: of what branches and kernels are. */
+  subject: string;
   changes: ChangesView;
   /** The exercise's title, where there is one. */
   exercise: string;
@@ -94,7 +96,7 @@ export interface PlaceView {
   loops: { name: string; extent: string; kind: string; moves: number[] }[]; moves: { number: number; name: string; code: string }[];
 }
 export interface MeasureView { text: string; seconds: number; share: number; rate: number }
-export interface PaneView { layer: string; kernel: string; language: string; text: TextView; call: string; hidden: number[]; trips: number[]; hottest: number }
+export interface PaneView { layer: string; kernel: string; language: string; text: TextView; call: string; hidden: number[]; trips: number[]; hottest: number; constant: number[] }
 export interface LinkView {
   version: number; kernel: string; sets: number[][]; layers: Record<string, number[]>; names: Record<string, string>;
   calls: number[][];

@@ -63,13 +63,19 @@ export class WorkbenchStore extends Selecting {
     const view = (await this.connection.request("open", {}, "open")).view as WorkbenchView;
     const names = view.layers.map((layer) => layer.name);
     this.forget();
+    if (this.view && this.view.subject !== view.subject) {
+      this.measured.clear(); // another program, whose branches and kernels may be called the same
+      this.against = 0;
+    }
     for (const native of this.natives.values()) native.close();
     this.natives.clear();
+    this.closeHidden(this.editors);
+    this.closeHidden(this.lenses);
     this.reading.clear();
     this.tools.clear();
     this.place = this.remarks = null;
     this.python = "";
-    if (this.view && this.view.branch !== view.branch) this.against = this.view.branch;
+    if (this.view?.subject === view.subject && this.view.branch !== view.branch) this.against = this.view.branch;
     void this.checking?.ask();
     this.extras.exercise.follow();
     this.set(() => {
@@ -83,6 +89,16 @@ export class WorkbenchStore extends Selecting {
     else this.load();
     this.at = "";
   });
+
+  /** Kernels that are not looked at ask for nothing when the program changes; looked at again, theirs opens anew. */
+  private closeHidden(parts: Map<string, ScheduleStore | LensStore>): void {
+    for (const [kernel, part] of parts) {
+      const written = part instanceof ScheduleStore && part.more.draft !== null;
+      if (kernel === this.kernel || written) continue;
+      part.close();
+      parts.delete(kernel);
+    }
+  }
 
   /** What a new screen shows: a model's graph beside its slowest kernel, a loop program beside its assembly. */
   private begin(view: WorkbenchView, names: string[]): void {

@@ -11,7 +11,7 @@ export const OF_THE_MODEL = ["onnx", ...GRAPHS];
  */
 export type Mode = "graph" | "tree" | "cards" | "text" | "changes" | "editor" | "lens" | "passes" | "compare";
 export interface Shown {
-  lines: Lines; language: string; call: string; hidden: number[]; visible: number[] | null; trips: Float64Array; most: number; hottest: number;
+  lines: Lines; language: string; call: string; hidden: number[]; constant: number[]; visible: number[] | null; trips: Float64Array; most: number; hottest: number;
 }
 export interface Pane { layer: string; mode: Mode; active: number; goal: { line: number } | null }
 

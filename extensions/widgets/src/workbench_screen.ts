@@ -113,12 +113,17 @@ function Spine({ store }: { store: WorkbenchStore }) {
       <button class="wb-button" aria-label=${say.changes.redo} title=${say.changes.redoHelp} disabled=${!view?.redo || store.recorded} onClick=${() => store.turnBack("redo")}>↷</button>
     </span>
     <button class="wb-button wb-run" disabled=${!store.kernel} aria-disabled=${store.measuring}
-      ...${asking(store, measured?.text ?? say.frame.measureHelp(store.kernel), () => void store.measure())}><span aria-hidden="true">▶</span> ${store.measuring ? say.frame.measuring : measured ? shortly(measured.text) : say.common.measure}</button>
+      ...${asking(store, measured ? say.frame.measuredKernelHelp(store.kernel, measured.text) : say.frame.measureHelp(store.kernel), () => void store.measure())}><span aria-hidden="true">▶</span> ${store.measuring ? say.frame.measuring : measured ? told(store, measured.text) : say.common.measure}</button>
     <button class="wb-button wb-one-pane" aria-label=${say.frame.otherPane} title=${say.frame.otherPaneHelp}
       onClick=${() => store.set(() => { store.focused = store.focused === 0 ? 1 : 0; store.acted++; })}>${"AB"[store.focused]}</button>
     <button class="wb-button wb-narrow" aria-expanded=${store.drawer === "inspector"} aria-label=${say.frame.selection} title=${say.frame.selection} onClick=${() => drawer("inspector")}>≡</button>
     <button class="wb-button" aria-label=${say.common.keys} title=${say.common.keysHelp} onClick=${() => store.set(() => (store.help = !store.help))}>?</button>
   </header>`;
+}
+
+/** The figures of the kernel; where there are others, saying that they are one kernel's and not the model's. */
+function told(store: WorkbenchStore, text: string): string {
+  return store.kernels.length > 1 ? say.frame.measuredKernel(shortly(text)) : shortly(text);
 }
 
 /** "0.213 ms, 2.46 GFLOP/s: 2.1% of the peak ..." as "0.213 ms · 2.1% of peak". */

@@ -398,6 +398,7 @@ class Checker:
         outputs = run_function(self.child, module, name, self.given, unit)
         if not self._first_outputs:
             self._first_outputs = outputs
+            self.notes.append("loop functions are compared with the first step's results, in their own precision")
         return _step_check(label, compare_all(outputs, self._first_outputs, self.tolerance, None, f"function {name}"))
 
 

@@ -81,6 +81,8 @@ export const frame = {
   linesSelected: (count: number) => `${plural(count, "line")} selected`,
   measureHelp: (kernel: string) => `Measure ${kernel} on this machine (m)`,
   measuring: "measuring …",
+  measuredKernel: (figures: string) => `kernel ${figures}`,
+  measuredKernelHelp: (kernel: string, figures: string) => `The kernel ${kernel}: ${figures}`,
   modes: {
     graph: "Graph", tree: "Tree", cards: "Formulas", text: "Text", changes: "Changes", compare: "Compare", editor: "Editor", lens: "Lens",
     passes: "Passes",
@@ -94,6 +96,7 @@ export const frame = {
   nextPlaceHelp: "Next place (Enter)",
   notCopied: "not copied",
   notCounted: "not counted",
+  notFetched: "This was not fetched while there was a kernel: run the cell to see it.",
   nothingChanged: "nothing changed yet",
   notSearched: "not searched",
   noViewsBefore: "None yet. A view is what both panes show, the step, and what is selected; a cell has them in",
