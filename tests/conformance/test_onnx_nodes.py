@@ -54,7 +54,7 @@ def test_compiled(part: int, golden) -> None:
         assert contradictions([(probe, by_name[probe.name]) for probe in own]) == []
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.timeout(300)
 def test_every_claim_once_at_older_versions() -> None:
     chosen: dict[tuple[str, int], Probe] = {}

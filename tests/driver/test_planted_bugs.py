@@ -29,7 +29,7 @@ MODELS = {
 }
 
 
-EVERY_RUN = {*BUGS[::4]}
+EVERY_RUN = {*BUGS[::6]}
 """The bugs that every run plants; the night plants all."""
 
 

@@ -45,7 +45,7 @@ def test_every_step_names_the_right_nodes() -> None:
     assert total.precision >= 0.95 and total.recall >= 0.95, f"{total}\n" + "\n".join(wrong[:20])
 
 
-@pytest.mark.parametrize("form", ["ll", "ll-opt", "asm"])
+@pytest.mark.parametrize("form", [pytest.param("ll", marks=pytest.mark.nightly), "ll-opt", "asm"])
 def test_every_instruction_names_the_right_nodes(form: str) -> None:
     total, others, wrong = Score(), Score(), []
     for seed in SEEDS:

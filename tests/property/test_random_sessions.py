@@ -12,7 +12,7 @@ from tests.property.random_sessions import Figures, walked
 from tests.property.session_programs import PROGRAMS
 
 CHUNK = 6
-SAMPLE = 24
+SAMPLE = 12
 NIGHTLY = 500
 MOST_OFTEN = 100
 

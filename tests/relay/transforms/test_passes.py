@@ -124,16 +124,20 @@ def test_defuse_undoes_fuse(function: Function) -> None:
     assert fingerprint(run_passes(mod, ["FuseOps", "DefuseOps"])["main"]) == fingerprint(mod["main"])
 
 
+EVERY_RUN = ("InferType", "FoldConstant", "FuseOps", "NoFusion")
+"""Passes whose long chains every run has; the night takes all."""
+
+
 @pytest.mark.slow
-@pytest.mark.slow
-@pytest.mark.parametrize("name", PASSES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if name in EVERY_RUN else pytest.mark.nightly) for name in PASSES]
+)
 def test_chain_of_twenty_thousand_calls(name: str) -> None:
     with PassContext(opt_level=4):
         made = PASSES[name](typed(chain(20_000)))
     assert made["main"].body.checked_type is not None
 
 
-@pytest.mark.slow
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["ToGraphNormalForm", "DeadCodeElimination", "FoldConstant", "FuseOps", "ToANormalForm"]
