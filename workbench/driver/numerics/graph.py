@@ -19,6 +19,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from ...core.host import give_back_memory
 from ...core.module import IRModule
 from ...core.origin import OriginTable
 from ...relay.interpret import Interpreter, as_value, interpret
@@ -27,8 +28,9 @@ from ...relay.ir.brief import brief
 from ..given_inputs import arranged
 from .compare import Gap, WrongTensor, compare
 
-REMEMBERED_BYTES: Final = 128 << 20
+REMEMBERED_BYTES: Final = 40 << 20
 """How many bytes of results are kept for the next step; the oldest go first."""
+_ALL_BYTES: Final = 1 << 62
 
 
 class Memory:
@@ -197,8 +199,11 @@ def first_wrong(
     """
     old: list[Seen] = []
     new: list[Seen] = []
-    evaluate(before, arranged(before, given), memory, seen=old)
-    results = evaluate(after, arranged(after, given), memory, seen=new)
+    memory.clear()
+    give_back_memory()
+    kept = Memory(_ALL_BYTES)  # all are held at once here: what both programs compute, once
+    evaluate(before, arranged(before, given), kept, seen=old)
+    results = evaluate(after, arranged(after, given), kept, seen=new)
     known = _Known(old, tolerance)
     ends = {id(result) for result in results}
     readers: dict[int, list[int]] = {}
