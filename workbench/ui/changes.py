@@ -20,6 +20,7 @@ from uuid import uuid4
 from workbench.core.errors import WorkbenchError
 from workbench.ui.changes_store import ChangesStore, Saved
 from workbench.ui.protocol import Answer
+from workbench.views.strings.tables import say
 
 Command = Callable[[dict[str, Any]], Answer]
 PIPELINE: Final = ("pipeline.edit", "pipeline.without", "pipeline.insert", "pipeline.options", "pipeline.undo",
@@ -192,7 +193,7 @@ class Changes:
         calls = list(self._subject.calls()[self._before :])
         document = {**self._place, "kernel_process": _KERNEL, "entries": self._entries, "calls": calls,
                     "state": self._subject.state()}  # fmt: skip
-        wrong = f"there are more than {_MOST:,}" if len(self._entries) > _MOST else ""
+        wrong = say.changes.too_many(_MOST) if len(self._entries) > _MOST else ""
         self._trouble = wrong or self._store.save(key, self._token, document)
 
     # --- the offer ---
@@ -212,8 +213,8 @@ class Changes:
     def _note(self, document: Mapping[str, Any]) -> str:
         assert self._place is not None
         if document["digest"] != self._place["digest"]:
-            return f"they were made on another version of {self._place['source']}"
-        return "" if document["start"] == self._place["start"] else "they were made on other passes or another target"
+            return say.changes.other_version(self._place["source"])
+        return "" if document["start"] == self._place["start"] else say.changes.other_passes
 
     def _find(self) -> Saved | None:
         """The newest changes of another process: of this very plan, else of the model, else of the file's name."""
@@ -263,14 +264,14 @@ class Changes:
         try:
             answer, moved = self._run(op, self._subject.current(op, args))
             view = answer.view if isinstance(answer.view, Mapping) else {}
-            wrong = "" if moved else str(view.get("refused", {}).get("message", "it changes nothing here"))
+            wrong = "" if moved else str(view.get("refused", {}).get("message", say.changes.no_change))
         except WorkbenchError as error:
             wrong = error.message
         except Exception as error:
             wrong = f"{type(error).__name__}: {error}"[:200]
         replay.note(op, args, not wrong)
         if wrong:
-            replay.refused.append(f"{_said(op, args)}: {wrong}")
+            replay.refused.append(say.changes.refused(_said(op, args), wrong))
 
 
 def _key(place: Mapping[str, str]) -> str:
@@ -296,4 +297,4 @@ def _said(op: str, args: Mapping[str, Any]) -> str:
     what = str(args.get("primitive") or op.rpartition(".")[2].replace("_", " "))
     at = args.get("selection") or args.get("label") or args.get("number")
     kernel = args.get("kernel") or args.get("function")
-    return f"{what}{f' of {at}' if at else ''}{f' in {kernel}' if kernel else ''}"[:120]
+    return say.changes.command(what, at, kernel)[:120]
