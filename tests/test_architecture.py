@@ -350,7 +350,7 @@ NAMED_TOGETHER: dict[tuple[str, frozenset[str]], str] = {
     ("workbench/relay/ir/dimension.py", frozenset({"max", "min"})): "functions of extents",
     ("workbench/relay/ir/script_read.py", frozenset({"max", "min"})): "functions of extents",
     ("workbench/driver/numerics/report.py", frozenset({"abs", "max"})): "the heading of a column",
-    ("workbench/views/numerics.py", frozenset({"abs", "max"})): "the heading of a column",
+    ("workbench/views/strings/checks.py", frozenset({"abs", "max"})): "the heading of a column",
 }
 
 

@@ -22,6 +22,7 @@ from workbench.core.host import is_alive, this_process
 from workbench.core.interrupts import hold_interrupts
 from workbench.ui.changes_store import ChangesStore, Saved
 from workbench.ui.protocol import Answer
+from workbench.views.strings.tables import say
 
 Command = Callable[[dict[str, Any]], Answer]
 PIPELINE: Final = ("pipeline.edit", "pipeline.without", "pipeline.insert", "pipeline.options", "pipeline.undo",
@@ -202,7 +203,7 @@ class Changes:
         calls = list(self._subject.calls()[self._before :])
         document = {**self._place, "process": this_process(), "entries": self._entries, "calls": calls,
                     "state": self._subject.state()}  # fmt: skip
-        wrong = f"there are more than {_MOST:,}" if len(self._entries) > _MOST else ""
+        wrong = say.changes.too_many(_MOST) if len(self._entries) > _MOST else ""
         self._trouble = wrong or self._store.save(key, self._token, document)
 
     # --- the offer ---
@@ -222,8 +223,8 @@ class Changes:
     def _note(self, document: Mapping[str, Any]) -> str:
         assert self._place is not None
         if document["digest"] != self._place["digest"]:
-            return f"they were made on another version of {self._place['source']}"
-        return "" if document["start"] == self._place["start"] else "they were made on other passes or another target"
+            return say.changes.other_version(self._place["source"])
+        return "" if document["start"] == self._place["start"] else say.changes.other_passes
 
     def _find(self) -> Saved | None:
         """The newest changes of an ended process: of this very plan, else of the model, else of the file's name."""
@@ -276,14 +277,14 @@ class Changes:
         try:
             answer, moved = self._run(op, self._subject.current(op, args))
             view = answer.view if isinstance(answer.view, Mapping) else {}
-            wrong = "" if moved else str(view.get("refused", {}).get("message", "it changes nothing here"))
+            wrong = "" if moved else str(view.get("refused", {}).get("message", say.changes.no_change))
         except WorkbenchError as error:
             wrong = error.message
         except Exception as error:
             wrong = f"{type(error).__name__}: {error}"[:200]
         replay.note(op, args, not wrong)
         if wrong:
-            replay.refused.append(f"{_said(op, args)}: {wrong}")
+            replay.refused.append(say.changes.refused(_said(op, args), wrong))
 
 
 def _key(place: Mapping[str, str]) -> str:
@@ -316,4 +317,4 @@ def _said(op: str, args: Mapping[str, Any]) -> str:
     label = names.get("label") if isinstance(names, Mapping) else ""
     at = args.get("selection") or label or args.get("number")
     kernel = args.get("kernel") or args.get("function")
-    return f"{what}{f' of {at}' if at else ''}{f' in {kernel}' if kernel else ''}"[:120]
+    return say.changes.command(what, at, kernel)[:120]

@@ -24,6 +24,7 @@ from workbench.core.errors import WorkbenchError
 from workbench.core.plain_file import read_plain
 from workbench.core.store import cache_folder
 from workbench.core.whole_file import write_whole
+from workbench.views.strings.tables import say
 
 FOLDER: Final = "changes-1"
 FILE_LIMIT: Final = 4 << 20
@@ -73,7 +74,7 @@ class ChangesStore:
             return ""
         data = packed({**document, "at": time.time()})
         if len(data) > FILE_LIMIT:
-            return f"they take {len(data):,} bytes, more than {FILE_LIMIT:,}"
+            return say.changes.too_large(len(data), FILE_LIMIT)
         try:
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
             _require_own(self.path)
@@ -172,4 +173,4 @@ def _require_own(path: Path) -> None:
     """Raises OSError for what another user owns or may write: it would be done in this user's name."""
     info = os.stat(path, follow_symlinks=False)
     if hasattr(os, "getuid") and (info.st_uid != os.getuid() or info.st_mode & 0o022):
-        raise PermissionError(13, "it is owned by another user, or others may write to it", str(path))
+        raise PermissionError(13, say.changes.of_another_user, str(path))

@@ -24,6 +24,7 @@ from workbench.ui.protocol import Answer, argument
 from workbench.ui.screen import Screen
 from workbench.views.checks import ChecksView, checks_view, nothing_checked
 from workbench.views.schema import ErrorView
+from workbench.views.strings.tables import say
 
 if TYPE_CHECKING:
     from workbench.driver.session import Session
@@ -77,7 +78,7 @@ class ChecksCommands:
 
     @check.setter
     def check(self, check: BackgroundCheck) -> None:
-        self._take(check, "the inputs that the cell gave")
+        self._take(check, say.checks.cell_inputs)
 
     def _take(self, check: BackgroundCheck, inputs: str) -> None:
         for checked in self._checked.values():
@@ -167,8 +168,9 @@ class ChecksCommands:
         checked = self._running()
         busy = checked.narrowing or checked.saving
         if busy or checked.check.state == "running":
-            said = f"{busy} is being looked into" if busy else "the check still runs"
-            raise WorkbenchError("E-CHECK-BUSY", said, fix="wait for it")
+            raise WorkbenchError(
+                "E-CHECK-BUSY", f"{busy} is being looked into" if busy else "the check still runs", fix="wait for it"
+            )
         return checked
 
     def _apart(self, checked: _Checked, work: Callable[[], object]) -> None:
@@ -183,11 +185,11 @@ class ChecksCommands:
             except WorkbenchError as error:
                 problem = ErrorView.of(error)
             except Exception as error:
-                problem = ErrorView("E-INTERNAL", "the workbench itself failed at this", found=repr(error)[:200])
+                problem = ErrorView("E-INTERNAL", say.protocol.work_failed, found=repr(error)[:200])
             checked.narrowing, checked.saving, checked.problem = "", "", problem
             self._changed(checked)
 
-        threading.Thread(target=run, name="looking for what is wrong", daemon=True).start()
+        threading.Thread(target=run, name="workbench-checks", daemon=True).start()
 
 
 def _program(session: Session) -> str:
@@ -237,7 +239,7 @@ class ChecksScreen(Screen):
     """The badges of one check as a screen of their own."""
 
     def __init__(self, check: BackgroundCheck) -> None:
-        given = (check.inputs, "the inputs that the cell gave")
+        given = (check.inputs, say.checks.cell_inputs)
         self._commands = ChecksCommands(lambda: check.session, lambda: given, lambda: self.announce("checks"))
         super().__init__("checks", self._commands.table())
         self._commands.check = check

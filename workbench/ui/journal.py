@@ -21,6 +21,7 @@ from workbench.core.errors import WorkbenchError
 from workbench.core.whole_file import write_whole
 from workbench.ui.protocol import Answer, Reply
 from workbench.views.schema import View
+from workbench.views.strings.tables import say
 
 if TYPE_CHECKING:
     from workbench.driver.session import Session
@@ -96,8 +97,9 @@ class Replayed:
     """What was answered otherwise, in words."""
 
     def __str__(self) -> str:
-        head = f"{self.requests} requests replayed: "
-        return head + ("all answered as before" if not self.different else "\n".join(["", *self.different]))
+        if not self.different:
+            return say.session.replayed_alike(self.requests)
+        return say.session.replayed_differently(self.requests, "\n".join(self.different))
 
 
 def replay(text: str) -> Replayed:
@@ -114,10 +116,10 @@ def replay(text: str) -> Replayed:
     for number, (op, args, outcome) in enumerate(document["requests"], 1):
         found = _outcome(op, screen.ask(op, **args))
         if found != outcome:
-            different.append(f"{number}. {op}: {found}, was {outcome}")
+            different.append(say.session.answered_differently(number, op, found, outcome))
     # Of what was opened from a file the journal holds the program itself: the first lines say where from.
     if _changes(_python(screen.session)) != _changes(document["end"]):
-        different.append("the program at the end is another one")
+        different.append(say.session.another_end)
     return Replayed(len(document["requests"]), tuple(different))
 
 

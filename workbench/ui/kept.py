@@ -13,6 +13,7 @@ from uuid import uuid4
 
 from workbench.core.errors import WorkbenchError
 from workbench.views.snapshot import Snapshot
+from workbench.views.strings.tables import say
 
 _PAUSE: Final = 2.0
 """Seconds without a request after which the notebook's outputs follow: nobody waits for them."""
@@ -33,10 +34,7 @@ class Kept:
     @property
     def told(self) -> str:
         """What stands for the live view where widgets are not shown."""
-        return (
-            f"{self._title()}: a screen of the workbench, live while its kernel runs. "
-            "Run the cell to open it; what it showed when the notebook was saved is below."
-        )
+        return say.snapshot.live(self._title())
 
     def display(self) -> None:
         """Put the outputs into the notebook."""

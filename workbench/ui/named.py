@@ -13,6 +13,7 @@ from typing import Any, Final
 from workbench.driver.session import Session
 from workbench.schedule.schedule import Schedule
 from workbench.ui.workbench import Workbench
+from workbench.views.strings.tables import say
 
 _MOST: Final = 200
 _LONG: Final = 200
@@ -29,11 +30,11 @@ def _told(name: str, value: Any) -> dict[str, str] | None:
     if name.startswith("_"):
         return None
     if isinstance(value, Session):
-        return _one(name, "session", value.heading, f"{len(value)} steps")
+        return _one(name, "session", value.heading, say.session.steps_done(len(value)))
     if isinstance(value, Schedule):
-        return _one(name, "schedule", value.func_working_on, f"{len(value.moves.done)} moves")
+        return _one(name, "schedule", value.func_working_on, say.session.moves_done(len(value.moves.done)))
     if isinstance(value, Workbench):
-        return _one(f"{name}.session", "screen", value.session.heading, "on a screen")
+        return _one(f"{name}.session", "screen", value.session.heading, say.session.on_a_screen)
     return None
 
 

@@ -16,11 +16,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from workbench.core.whole_file import write_whole
-from workbench.ui.recording import BUDGET, Recording, record
+from workbench.ui.recording import BUDGET, record
 from workbench.ui.screen import Screen, asset, bundle
 from workbench.ui.workbench import Workbench
 from workbench.views.html import visible
 from workbench.views.snapshot import Snapshot, snapshot_of
+from workbench.views.strings.tables import say
 
 if TYPE_CHECKING:
     from workbench.driver.session import Session
@@ -49,26 +50,17 @@ def page_of(screen: Screen, snapshot: Snapshot, budget: int = BUDGET) -> str:
         f"default-src 'none'; script-src 'sha256-{digest}' blob:; style-src 'unsafe-inline'; img-src data:; "
         "base-uri 'none'; form-action 'none'"
     )
-    title = escape(visible(snapshot.title)[:200])
+    title = visible(snapshot.title)[:200]
+    told, heading = escape(say.snapshot.recorded(title, ", ".join(recording.left_out))), escape(title)
     return (
-        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        f'<!doctype html>\n<html lang="{say.snapshot.language}"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
-        f'<meta name="viewport" content="width=device-width"><title>{title}</title><style>{_STYLE}</style></head>\n'
-        f'<body><p id="told">{_told(title, recording)}</p>\n<div id="screen"></div>\n'
+        f'<meta name="viewport" content="width=device-width"><title>{heading}</title><style>{_STYLE}</style></head>\n'
+        f'<body><p id="told">{told}</p>\n<div id="screen"></div>\n'
         f'<div id="saved">{snapshot.svg or snapshot.html}</div>\n'
         f'<script type="text/plain" id="bundle">{_packed(bundle()[1])}</script>\n'
         f'<script type="text/plain" id="recording">{_packed(recording.packed())}</script>\n'
         f"<script>{player}</script></body></html>\n"
-    )
-
-
-def _told(title: str, recording: Recording) -> str:
-    """What the page is, and what it has not."""
-    left = (
-        f" Left out, since it would be too much: {escape(', '.join(recording.left_out))}." if recording.left_out else ""
-    )
-    return (
-        f"{title}, recorded: looking, selecting, stepping and opening groups work; changing asks for a notebook.{left}"
     )
 
 

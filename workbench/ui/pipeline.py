@@ -23,6 +23,7 @@ from workbench.ui.screen import Screen
 from workbench.views.schema import PipelineView
 from workbench.views.snapshot import Snapshot
 from workbench.views.snapshot_steps import steps_snapshot
+from workbench.views.strings.tables import say
 
 _PREFETCH_LIMIT: Final = 41
 _LINES_LIMIT: Final = 2_000
@@ -163,7 +164,9 @@ class PipelineStepper(Screen):
     def __init__(self, model: PipelineModel) -> None:
         self._commands = PipelineCommands(model, lambda name, **args: self.announce(name, **args))
         kept = Kept(
-            lambda: self.view.title or "Pipeline", self._snapshot, lambda: (self.view.state, self.selected_step)
+            lambda: self.view.title or say.pipeline.screen,
+            self._snapshot,
+            lambda: (self.view.state, self.selected_step),
         )
         super().__init__("pipeline", self._commands.table(), kept)
 

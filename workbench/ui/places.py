@@ -19,6 +19,7 @@ from workbench.core.whole_file import free_path, write_whole
 from workbench.driver.compare import compare
 from workbench.driver.traffic import traffic
 from workbench.ui.protocol import Answer, argument
+from workbench.views.strings.tables import say
 
 if TYPE_CHECKING:
     from workbench.driver.session import Session
@@ -101,26 +102,27 @@ class PlaceCommands:
         if number < 0:
             raise WorkbenchError("E-UI-ARGUMENT", "there is no such branch", found=str(number), expected="0 or more")
         other = session.branches[number]
-        found = compare(other, session, self._inputs()[0], names=(f"branch {number}", "shown"))
+        found = compare(other, session, self._inputs()[0], names=(say.session.branch(number), say.session.shown))
         moved = [traffic(one) for one in (other, session)]
         rows = [
-            ["steps", str(len(other)), str(len(session))],
-            ["kernels", *(str(count) for count in found.kernels)],
-            ["bytes between kernels", *("not known" if size is None else f"{size:,}" for size in moved)],
-            ["milliseconds", *(f"{time:.3f}" for time in found.milliseconds)],
+            [say.session.steps, str(len(other)), str(len(session))],
+            [say.session.kernels, *(str(count) for count in found.kernels)],
+            [say.session.traffic, *(say.session.not_known if size is None else f"{size:,}" for size in moved)],
+            [say.session.time, *(f"{time:.3f}" for time in found.milliseconds)],
         ]
         apart = [
-            ["the same up to", found.last_common or "nothing"],
-            ["steps in one only", ", ".join(found.differing_steps) or "none"],
-            ["kernels with other code", _some(found.differing_kernels)],
-            ["greatest difference of an output", f"{found.greatest_difference:.3g}"],
+            [say.session.same_up_to, found.last_common or say.session.nothing],
+            [say.session.steps_in_one, ", ".join(found.differing_steps) or say.session.none],
+            [say.session.kernels_of_other_code, _some(found.differing_kernels)],
+            [say.session.greatest_difference, f"{found.greatest_difference:.3g}"],
         ]
         return Answer("", {"names": list(found.names), "rows": rows, "apart": apart, "number": number})
 
 
 def _some(names: tuple[str, ...]) -> str:
-    more = f" and {len(names) - 6} more" if len(names) > 6 else ""
-    return f"{len(names)}: {', '.join(names[:6])}{more}" if names else "none"
+    if not names:
+        return say.session.none
+    return say.session.some(len(names), ", ".join(names[:6]), max(0, len(names) - 6))
 
 
 def _place(args: dict[str, Any]) -> str:

@@ -30,6 +30,7 @@ from typing import Any, Final
 from workbench.core.errors import WorkbenchError
 from workbench.core.interrupts import Interruptible
 from workbench.views.schema import ErrorView, View
+from workbench.views.strings.tables import say
 
 VERSION: Final = 1
 JSON_LIMIT: Final = 100_000
@@ -39,11 +40,6 @@ _NUMBER_LIMIT: Final = 2**53
 """From here on a page's numbers are not exact."""
 _DEPTH: Final = 32
 """Lists and objects inside each other that an argument may have."""
-
-_INTERRUPTED: Final = ErrorView(
-    code="E-UI-INTERRUPTED", message="the command was interrupted", fix="ask again",
-    kept="the program and its history are as they were",
-)  # fmt: skip
 
 log = logging.getLogger("workbench.ui")
 
@@ -113,7 +109,7 @@ class Dispatcher:
                 log.exception("the command %r failed", request.op)
                 reply = _refusal(request.id, _internal(error))
             except KeyboardInterrupt as interrupt:
-                reply = replace(_refusal(request.id, _INTERRUPTED), interrupt=interrupt)
+                reply = replace(_refusal(request.id, _interrupted()), interrupt=interrupt)
         if block.heard:  # what was done stands by then, so that the page is told of it
             reply = replace(reply, interrupt=KeyboardInterrupt())
         reply.content["timings"] = {"kernel_ms": round((time.perf_counter() - start) * 1000, 2)}
@@ -181,13 +177,13 @@ def _unfit(args: Mapping[str, Any]) -> str:
         elif isinstance(value, list):
             waiting += [(inner, depth + 1) for inner in value]
         if depth > _DEPTH:
-            return "lists or objects deep inside each other"
+            return say.protocol.too_deep
         if isinstance(value, str) and not _encodes(value):
-            return f"a text with half a character: {value[:40]!r}"
+            return say.protocol.half_character(value[:40])
         if isinstance(value, float) and not math.isfinite(value):
             return str(value)
         if isinstance(value, int) and abs(value) > _NUMBER_LIMIT:
-            return "a number too large to be exact"
+            return say.protocol.inexact
     return ""
 
 
@@ -223,11 +219,18 @@ def _refusal(number: int, error: ErrorView) -> Reply:
     return Reply({"v": VERSION, "id": number, "ok": False, "err": error.to_json()})
 
 
+def _interrupted() -> ErrorView:
+    return ErrorView(
+        code="E-UI-INTERRUPTED", message=say.protocol.interrupted, fix=say.protocol.ask_again,
+        kept=say.protocol.as_they_were,
+    )  # fmt: skip
+
+
 def _internal(error: Exception) -> ErrorView:
     return ErrorView(
         code="E-INTERNAL",
-        message="the workbench itself failed at this command",
+        message=say.protocol.command_failed,
         found=f"{type(error).__name__}: {str(error)[:200]}",
-        fix="the log 'workbench.ui' has the traceback; please report it",
-        kept="the program and its history are unchanged",
+        fix=say.protocol.report_it,
+        kept=say.protocol.unchanged,
     )

@@ -19,6 +19,7 @@ from typing import Any, Final
 
 from workbench.ui.protocol import VERSION
 from workbench.ui.screen import Screen
+from workbench.views.strings.tables import say
 
 BUDGET: Final = 2_400_000
 """Bytes of answers, packed one by one; together they pack better."""
@@ -33,11 +34,6 @@ QUIET: Final = ("select", "pipeline.select")
 """Commands that only tell the kernel something."""
 TOGETHER: Final = {"pipeline.steps": {"args": "steps", "op": "pipeline.step", "arg": "step", "view": "steps"}}
 """Commands that answer several others at once: the page's player puts their answers together."""
-REFUSAL: Final = {
-    "code": "E-UI-RECORDED", "message": "this file is a recording: it has no kernel to ask", "where": "", "found": "",
-    "expected": "looking, selecting, stepping and opening groups", "kept": "what is shown", "nodes": [],
-    "fix": "open the model in a notebook: wb.open(...).show()",
-}  # fmt: skip
 
 
 @dataclass
@@ -60,7 +56,7 @@ class Recording:
         pool = _Pool()
         parts = {"replies": self.replies, "texts": self.texts, "rows": self.rows}
         document = {
-            "v": VERSION, "kind": self.kind, "quiet": QUIET, "together": TOGETHER, "refusal": REFUSAL,
+            "v": VERSION, "kind": self.kind, "quiet": QUIET, "together": TOGETHER, "refusal": refusal(),
             **{name: pool.shared(part) for name, part in parts.items()}, "pool": pool.entries,
         }  # fmt: skip
         return gzip.compress(json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode(), 9, mtime=0)
@@ -69,6 +65,15 @@ class Recording:
 def key_of(op: str, args: dict[str, Any]) -> str:
     """What was asked, as the player writes it too: JSON with sorted keys."""
     return json.dumps([op, args], ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+
+
+def refusal() -> dict[str, Any]:
+    """What a page is told that asks for what was not recorded."""
+    told = say.protocol
+    return {
+        "code": "E-UI-RECORDED", "message": told.recording, "where": "", "found": "", "expected": told.recording_can,
+        "kept": told.recording_keeps, "nodes": [], "fix": told.open_in_notebook,
+    }  # fmt: skip
 
 
 def record(screen: Screen, budget: int = BUDGET) -> Recording:
@@ -154,37 +159,37 @@ def _asked(ask: _Recorder) -> Iterator[str]:
         _graph(ask, layer, ())
         ask.ask("calls", layer=layer, step="")
         ask.ask("tree", layer=layer, step="")
-        yield "graphs"
+        yield say.snapshot.graphs
     for layer in (one for one in ("onnx", *_GRAPHS) if one in layers):
         _pane(ask, layer, kernels[0] if kernels else "", True)
-    yield "texts of the graph"
-    yield from _kernels(ask, kernels[:1], layers, "the first kernel")
+    yield say.snapshot.graph_texts
+    yield from _kernels(ask, kernels[:1], layers, say.snapshot.first_kernel, True)
     steps = (ask.ask("pipeline.open") or {"steps": ()})["steps"]
     ask.ask("python")
     if "relay" in layers:
         ask.ask("checks.state")
     for step in steps:
         _step(ask, step)
-        yield "steps"
+        yield say.snapshot.steps
     for step in steps:
         for index in range(min(step["rewrite_count"], _REWRITES)):
             ask.ask("pipeline.rewrite", step=step["id"], index=index)
-        yield "rewrites"
+        yield say.snapshot.rewrites
     for layer in (one for one in _GRAPHS if one in layers):
         _groups(ask, layer)
-        yield "opened groups"
-    yield from _kernels(ask, kernels[1:], layers, "kernels")
+        yield say.snapshot.opened_groups
+    yield from _kernels(ask, kernels[1:], layers, say.snapshot.kernels, False)
     for kernel in kernels:
         _editor(ask, kernel, kernel == kernels[0])
-        yield "schedules"
+        yield say.snapshot.schedules
 
 
-def _kernels(ask: _Recorder, kernels: list[str], layers: list[str], what: str) -> Iterator[str]:
+def _kernels(ask: _Recorder, kernels: list[str], layers: list[str], what: str, closely: bool) -> Iterator[str]:
     for kernel in kernels:
         ask.ask("links", kernel=kernel)
         ask.ask("formulas", kernel=kernel)
         for layer in (one for one in _OF_A_KERNEL if one in layers):
-            _pane(ask, layer, kernel, what == "the first kernel")
+            _pane(ask, layer, kernel, closely)
             if layer in _PLACED:
                 ask.rows("place", "places", layer=layer, kernel=kernel)
         yield what

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.driver.history import identities
 from workbench.driver.intermediates import TOLERANCE, Intermediates, graph_steps, intermediates, outputs, runnable_steps
 from workbench.ui.protocol import Answer, argument, items
+from workbench.views.strings.tables import say
 from workbench.views.tensors import outputs_view, tensor_picture, tensors_view
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ class TensorCommands:
     def _tensors(self, session: Session, step: str) -> tuple[Intermediates, str]:
         inputs, told = self._inputs()
         key = (identities(session.actions)[-1], step, told, tuple((name, id(array)) for name, array in inputs.items()))
-        if told == "random inputs":  # drawn anew each time, and always the same
+        if told == say.checks.random_inputs:  # drawn anew each time, and always the same
             key = (*key[:3], ())
         if self._known is None or self._known[0] != key:
             self._known = None  # not both at once

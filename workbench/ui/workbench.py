@@ -46,6 +46,7 @@ from workbench.ui.why_not import why_not_commands
 from workbench.views.layers import LayersModel
 from workbench.views.pipeline import SessionModel
 from workbench.views.snapshot import Snapshot, schedule_snapshot, snapshot_of
+from workbench.views.strings.tables import say
 
 if TYPE_CHECKING:
     from workbench.schedule.schedule import Schedule
@@ -136,7 +137,7 @@ class Workbench(Screen):
         self._editors.part()
         self._given = ""
         self._journal.restart(session)
-        self._steps.edits.go(known, "# another session, from a cell")
+        self._steps.edits.go(known, say.pipeline.another_session)
         self._changes.begin()
         self._changes.start()
 
@@ -239,7 +240,7 @@ class Workbench(Screen):
         if self.inputs is not None:
             return self.inputs, "screen.inputs"
         session = self._model.session
-        return drawn_inputs(session.history.step(session.actions, 0).stage.module), "random inputs"
+        return drawn_inputs(session.history.step(session.actions, 0).stage.module), say.checks.random_inputs
 
     # --- the whole ---
 
@@ -272,8 +273,9 @@ class Workbench(Screen):
         schedule = self._editors.editor(kernel).schedule
         moves = schedule.moves.done
         if not 0 < number <= len(moves):
-            expected = f"1 to {len(moves)}"
-            raise WorkbenchError("E-UI-ARGUMENT", "there is no such move", found=str(number)[:40], expected=expected)
+            raise WorkbenchError(
+                "E-UI-ARGUMENT", "there is no such move", found=str(number)[:40], expected=f"1 to {len(moves)}"
+            )
         if moves[number - 1].code != code:
             raise WorkbenchError(
                 "E-UI-STALE", "the schedule has changed since this was drawn", found=code[:200],

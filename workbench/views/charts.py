@@ -18,6 +18,7 @@ from ..analysis.reuse import Reuse
 from ..analysis.rooflines import Roofline
 from ..core.errors import WorkbenchError
 from ..driver.sweep import Sweep
+from .strings.tables import say
 from .svg import BLUE, GREEN, GREY, ORANGE, PALETTE, RED, SKY, box, label, line, picture, text_width
 
 _SERVED: Final = (SKY, BLUE, ORANGE, RED)
@@ -70,9 +71,11 @@ def heat_map(
     for i, row in enumerate(rows):
         parts.append(label(left - 8, top + i * 30 + 19, row, anchor="end"))
         for j, value in enumerate(values[i]):
-            reason = (reasons or {}).get((i, j), "refused")
+            reason = (reasons or {}).get((i, j), say.charts.refused)
             parts += _cell(left + j * wide, top + i * 30, wide, value, known, value == best, reason)
-    return picture(max(left + len(columns) * wide + 8, 200), top + len(rows) * 30 + 8, parts, title or "heat map")
+    return picture(
+        max(left + len(columns) * wide + 8, 200), top + len(rows) * 30 + 8, parts, title or say.charts.heat_map
+    )
 
 
 def _cell(
@@ -114,7 +117,7 @@ def sweep_svg(sweep: Sweep) -> str:
 def footprint_svg(footprints: Footprints) -> str:
     """A bar for each loop: what one run of it touches, on a scale of powers of two, against the caches."""
     levels = footprints.levels
-    names = [("\u00a0\u00a0" * level.depth) + (level.loop or "everything") for level in levels]
+    names = [("\u00a0\u00a0" * level.depth) + (level.loop or say.charts.everything) for level in levels]
     left = max(text_width(name) for name in names) + 24
     greatest = max([level.bytes for level in levels] + [cache.size for cache in footprints.caches] + [2])
     unit = 440 / log2(greatest * 2)
@@ -123,12 +126,12 @@ def footprint_svg(footprints: Footprints) -> str:
         return left + log2(max(size, 1)) * unit
 
     height = 40 + len(levels) * 24
-    parts = [label(8, 12, "what is touched while a loop runs once", bold=True, size=12)]
+    parts = [label(8, 12, say.charts.touched_by_loops, bold=True, size=12)]
     for number, (name, level) in enumerate(zip(names, levels, strict=True)):
         y = 40 + number * 24
         colour = _SERVED[_rank(level.fits, [cache.name for cache in footprints.caches])]
-        text = f"{bytes_text(level.bytes)}{'' if level.exact else ' at most'}, fits {level.fits}"
-        title = "; ".join(f"{b.buffer}: {b.elements:,} elements, {bytes_text(b.bytes)}" for b in level.buffers)
+        text = say.charts.fits(bytes_text(level.bytes), level.fits, level.exact)
+        title = "; ".join(say.charts.touched(b.buffer, b.elements, bytes_text(b.bytes)) for b in level.buffers)
         parts.append(label(8, y + 13, name))
         parts.append(box(left, y, max(at(level.bytes) - left, 1), 18, colour, opacity=0.35, title=title))
         parts.append(label(left + 6, y + 13, text, size=10))
@@ -136,7 +139,7 @@ def footprint_svg(footprints: Footprints) -> str:
         x, y = at(cache.size), 34 - 11 * (number % 2)
         parts.append(line(x, y + 3, x, height, dashed=True, opacity=0.7))
         parts.append(label(x, y, f"{cache.name} {bytes_text(cache.size)}", anchor="middle", size=10, faint=True))
-    return picture(left + 490, height + 8, parts, "footprints of loops against cache sizes")
+    return picture(left + 490, height + 8, parts, say.charts.footprints)
 
 
 def _rank(fits: str, names: Sequence[str]) -> int:
@@ -148,9 +151,9 @@ def cache_svg(report: CacheReport) -> str:
     names = [f"{site.name}  ({' '.join(site.loops)})" for site in report.sites]
     left = max((text_width(name) for name in names), default=60) + 20
     levels = [count.cache.name for count in report.levels]
-    parts = [label(8, 14, "what served each access", bold=True, size=12)]
+    parts = [label(8, 14, say.charts.what_served, bold=True, size=12)]
     x = left
-    for number, name in enumerate([*levels, "memory"]):
+    for number, name in enumerate([*levels, say.charts.memory]):
         parts.append(box(x, 20, 10, 10, _colour(number, len(levels)), opacity=0.6))
         parts.append(label(x + 14, 29, name, size=10))
         x += 24 + text_width(name)
@@ -162,18 +165,19 @@ def cache_svg(report: CacheReport) -> str:
         for level in range(len(levels) + 1):
             share = (served[level] - served[level + 1]) / site.accesses if site.accesses else 0
             if share:
-                title = f"{served[level] - served[level + 1]:,} by {[*levels, 'memory'][level]}"
+                by = [*levels, say.charts.memory][level]
+                title = say.charts.served_by(served[level] - served[level + 1], by)
                 parts.append(
                     box(x, y, share * 320, 16, _colour(level, len(levels)), opacity=0.6, title=title, corner=0)
                 )
                 x += share * 320
         rate = 100 * site.misses[0] / site.accesses if site.accesses else 0
-        parts.append(label(left + 326, y + 12, f"{short(site.accesses)} accesses, {rate:.1f} % miss", size=10))
+        parts.append(label(left + 326, y + 12, say.charts.miss_rate(short(site.accesses), rate), size=10))
     y = 52 + len(names) * 22
     drawn, height = _sets(report, y)
     parts += drawn
     parts.append(label(8, y + height + 14, str(report.cycles), size=10))
-    return picture(left + 520, y + height + 24, parts, f"{report.misses:,} misses of {report.accesses:,} accesses")
+    return picture(left + 520, y + height + 24, parts, say.charts.misses(report.misses, report.accesses))
 
 
 def _colour(level: int, levels: int) -> str:
@@ -187,11 +191,10 @@ def _sets(report: CacheReport, y: float) -> tuple[list[str], float]:
     groups = [sum(counts[i : i + joined]) for i in range(0, len(counts), joined)]
     most = max(groups, default=0) or 1
     cache = report.levels[0].cache
-    each = "" if joined == 1 else f", {joined} to a cell"
-    parts = [label(8, y + 4, f"misses by set of {cache.name} ({cache.sets} sets of {cache.ways} ways{each})", size=10)]
+    parts = [label(8, y + 4, say.charts.misses_by_set(cache.name, cache.sets, cache.ways, joined), size=10)]
     wide = min(14.0, 640 / len(groups))
     for number, count in enumerate(groups):
-        title = f"set {number * joined}: {count:,} misses"
+        title = say.charts.set_misses(number * joined, count)
         parts.append(
             box(8 + number * wide, y + 10, wide - 0.5, 16, RED, opacity=round(0.05 + 0.8 * count / most, 2),
                 border=False, title=title, corner=0)
@@ -201,7 +204,7 @@ def _sets(report: CacheReport, y: float) -> tuple[list[str], float]:
 
 def roofline_svg(point: Roofline, trail: Sequence[tuple[str, Roofline]] = ()) -> str:
     """The roof of a target with the program's point under it; `trail` are earlier points by name."""
-    points = [*trail, ("now", point)]
+    points = [*trail, (say.charts.now, point)]
     lowest = min([p.intensity for _, p in points if p.intensity > 0] + [point.ridge]) / 4
     highest = max([p.intensity for _, p in points] + [point.ridge]) * 4
     x_unit = 380 / log10(highest / lowest)
@@ -214,11 +217,11 @@ def roofline_svg(point: Roofline, trail: Sequence[tuple[str, Roofline]] = ()) ->
 
     ridge = at(point.ridge, point.peak)
     start, end = at(lowest, lowest * point.bandwidth), at(highest, point.peak)
-    parts = [label(8, 14, "roofline (nominal figures)", bold=True, size=12)]
+    parts = [label(8, 14, say.charts.roofline, bold=True, size=12)]
     parts.append(line(*start, *ridge, width=2))
     parts.append(line(*ridge, *end, width=2))
-    parts.append(label(end[0], end[1] - 5, f"{point.peak / 1e9:.0f} GFLOP/s", anchor="end", size=10))
-    parts.append(label(start[0] + 4, start[1] - 8, f"{point.bandwidth / 1e9:.0f} GB/s", size=10))
+    parts.append(label(end[0], end[1] - 5, say.charts.peak(point.peak), anchor="end", size=10))
+    parts.append(label(start[0] + 4, start[1] - 8, say.charts.bandwidth(point.bandwidth), size=10))
     before: tuple[float, float] | None = None
     for number, (name, item) in enumerate(points):
         x, y = at(item.intensity, item.attainable)
@@ -228,10 +231,10 @@ def roofline_svg(point: Roofline, trail: Sequence[tuple[str, Roofline]] = ()) ->
             parts.append(line(*before, x, y, arrow=True))
         before = (x, y)
     x, _ = at(point.intensity, point.attainable)
-    text = f"{point.intensity:.2f} operations a byte: {point.attainable / 1e9:.1f} GFLOP/s at best"
+    told = say.charts.attainable_limited(point.intensity, point.attainable, point.bound)
     parts.append(line(60, 210, 450, 210))
-    parts.append(label(60, 226, text + f", limited by {point.bound}", size=10))
-    return picture(470, 236, parts, text)
+    parts.append(label(60, 226, told, size=10))
+    return picture(470, 236, parts, say.charts.attainable(point.intensity, point.attainable))
 
 
 def reuse_svg(reuse: Reuse) -> str:
@@ -240,13 +243,13 @@ def reuse_svg(reuse: Reuse) -> str:
         f"{low:,}" if low + 1 >= high else f"{low:,}\u2013{high - 1:,}"
         for low, high in zip(reuse.edges, reuse.edges[1:], strict=False)
     ]
-    bars = [*zip(names, reuse.counts, strict=False), ("first touch", reuse.cold)]
+    bars = [*zip(names, reuse.counts, strict=False), (say.charts.first_touch, reuse.cold)]
     most = max((count for _, count in bars), default=1) or 1
-    parts = [label(8, 14, f"other lines touched in between ({reuse.line}-byte lines)", bold=True, size=12)]
+    parts = [label(8, 14, say.charts.touched_between(reuse.line), bold=True, size=12)]
     for number, (name, count) in enumerate(bars):
         y = 26 + number * 20
         parts.append(label(108, y + 12, name, anchor="end", size=10))
         colour = RED if number == len(bars) - 1 else BLUE
         parts.append(box(114, y, 300 * count / most, 15, colour, opacity=0.5, corner=0))
         parts.append(label(120 + 300 * count / most, y + 12, f"{count:,}", size=10))
-    return picture(480, 34 + len(bars) * 20, parts, f"reuse distances of {reuse.accesses:,} accesses")
+    return picture(480, 34 + len(bars) * 20, parts, say.charts.reuse_distances(reuse.accesses))

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from .html import visible
 from .schema import ErrorView, View
+from .strings.tables import say
 
 GLYPHS: Final = {
     "waiting": "◌", "running": "…", "right": "✓", "same": "=", "carried": "↓", "covered": "✓", "wrong": "✗",
@@ -121,7 +122,7 @@ def nothing_checked(labels: tuple[str, ...], title: str) -> ChecksView:
 def _badge(badge: Any, level: str) -> BadgeView:
     group = {"relay": "graph", "native": "native"}.get(level, "loops")
     told = badge.verdict in ("right", "wrong", "carried")
-    text = f"max error {badge.absolute:.2e}" if told else ""
+    text = say.checks.greatest_error(badge.absolute) if told else ""
     return BadgeView(
         badge.step, group, badge.verdict, GLYPHS[badge.verdict], text, badge.note[:_LONG],
         round(badge.milliseconds, 1), _tensor(badge.tensor),
@@ -141,9 +142,9 @@ def _tensor(tensor: Any) -> TensorView | None:
 
 def _narrowed(found: Any) -> NarrowedView:
     sentence = {
-        "rewrite": f"rewrite {found.number + 1} of {found.count} is the first wrong one",
-        "pass": f"wrong before any of its {found.count} rewrites: the pass itself",
-        "step": "the first wrong step, found by halving",
+        "rewrite": say.checks.first_wrong_rewrite(found.number + 1, found.count),
+        "pass": say.checks.wrong_before_rewrites(found.count),
+        "step": say.checks.first_wrong_step_found,
     }[found.kind]
     return NarrowedView(
         found.step, found.kind, found.rule, found.source, found.number, found.count, f"{found.error:.3g}", found.why,
@@ -157,7 +158,7 @@ def _narrowed(found: Any) -> NarrowedView:
 def checks_html(view: ChecksView) -> str:
     """A table: a line a step; below it what is wrong."""
     rows = "".join(_row(badge) for badge in view.badges)
-    said = [f"{view.title}: {view.state}, {view.known} of {len(view.badges)} steps are known"]
+    said = [say.checks.known(view.title, say.checks.states[view.state], view.known, len(view.badges))]
     said += [f"{one.step}: {one.text}: {one.rule} {one.source}" for one in view.narrowed]
     said += [f"{view.error.code} {view.error.message}"] if view.error is not None else []
     lines = "".join(f'<div style="font:12px system-ui;padding:2px 10px">{escape(visible(line))}</div>' for line in said)
@@ -167,8 +168,10 @@ def checks_html(view: ChecksView) -> str:
 def _row(badge: BadgeView) -> str:
     colour = _COLOURS.get(badge.verdict, _QUIET)
     tensor = badge.tensor
-    wrong = f"{tensor.place}: {tensor.element} is {tensor.found}, expected {tensor.expected}" if tensor else badge.note
-    cells = (badge.step, f"{badge.glyph} {badge.verdict}", badge.text, wrong)
+    wrong = badge.note
+    if tensor is not None:
+        wrong = say.checks.wrong_element(tensor.place, tensor.element, tensor.found, tensor.expected)
+    cells = (badge.step, f"{badge.glyph} {say.checks.verdicts[badge.verdict]}", badge.text, wrong)
     made = "".join(
         f'<td style="text-align:left{f";color:{colour}" if place == 1 else ""}">{escape(visible(cell))}</td>'
         for place, cell in enumerate(cells)

@@ -14,6 +14,7 @@ from ..schedule.schedule import Schedule
 from ..tir import nodes as t
 from ..tir.script import text
 from .schema import TreeNode
+from .strings.tables import say
 
 _KINDS: Final[dict[t.ForKind, Any]] = {
     t.ForKind.SERIAL: "serial",
@@ -105,19 +106,19 @@ def _block(realize: t.BlockRealize, boxes: Mapping[int, str]) -> tuple[TreeNode,
             id=f"b:{block.name}",
             kind="block",
             name=block.name,
-            detail=f"{reads or 'nothing'} → {writes}{_guarded(realize)}",
+            detail=_guarded(realize, f"{reads or say.schedule.nothing} → {writes}"),
             reduction=any(item.kind is t.IterKind.REDUCE for item in block.iter_vars),
             children=inside,
         ),
     )
 
 
-def _guarded(realize: t.BlockRealize) -> str:
-    """The guard of a block whose loops run past its domain: of 5 x 23 iterations for 112, the last three do nothing."""
+def _guarded(realize: t.BlockRealize, touched: str) -> str:
+    """With the guard of a block whose loops run past its domain: of 5 x 23 iterations for 112, three do nothing."""
     predicate = realize.predicate
     if getattr(predicate, "value", None):
-        return ""
-    return f", only where {text(predicate).text}"
+        return touched
+    return say.schedule.guarded(touched, text(predicate).text)
 
 
 def boxes_of(nodes: Sequence[Any], references: Mapping[str, Reference]) -> Iterator[str]:

@@ -18,6 +18,7 @@ from ..schedule.registry import PRIMITIVES
 from ..schedule.schedule import Schedule
 from .editor_boxes import meant, referenced, tree_of
 from .editor_forms import chain_of, reason_of
+from .strings.tables import say
 
 _CODE_LIMIT: Final = 100_000
 PATIENCE: Final = 0.05
@@ -102,7 +103,7 @@ def targets_of(schedule: Schedule, selection: str) -> dict[str, str | None]:
         if box != selection and box.startswith("l:"):
             order = _order(made, references, selection, box)
             if not order:
-                found[box] = "the two loops do not stand directly in one another"
+                found[box] = say.schedule.not_nested
                 continue
             refusal = made.why_not("reorder", *(references[one] for one in order))
             found[box] = None if refusal is None else reason_of(refusal)
@@ -158,7 +159,7 @@ def history_of(schedule: Schedule, rates: Mapping[str, float]) -> dict[str, Any]
     for number, parent, move in schedule.moves.tree:
         state = schedule.moves.state(number)
         entries.append({
-            "number": number, "parent": parent, "name": move.name if move else "as it began",
+            "number": number, "parent": parent, "name": move.name if move else say.schedule.as_it_began,
             "code": move.code if move else "", "rate": rates.get(state.fingerprint, 0.0),
         })  # fmt: skip
     return {"states": entries, "here": schedule.moves.here}
@@ -178,10 +179,10 @@ def replay(schedule: Schedule, code: str) -> Schedule:
     try:
         lines = ast.parse(code).body
     except (SyntaxError, ValueError, RecursionError) as error:
-        line = f"line {getattr(error, 'lineno', 0) or 1}"
         raise WorkbenchError(
-            "E-SCHEDULE-CODE", "this is not Python", where=line, found=str(error)[:80], kept="the schedule is unchanged"
-        ) from None
+            "E-SCHEDULE-CODE", "this is not Python", where=f"line {getattr(error, 'lineno', 0) or 1}",
+            found=str(error)[:80], kept="the schedule is unchanged",
+        ) from None  # fmt: skip
     made = schedule.copy()
     made.restart()
     names: dict[str, Any] = {}
@@ -224,8 +225,9 @@ def _assign(target: ast.expr, results: Any, names: dict[str, Any]) -> None:
     items = target.elts if isinstance(target, (ast.Tuple, ast.List)) else []
     given = list(results) if isinstance(results, (list, tuple)) else [results]
     if len(items) != len(given) or not all(isinstance(item, ast.Name) for item in items):
-        expected = f"{len(given)} names on the left"
-        raise WorkbenchError("E-SCHEDULE-CODE", "the names do not fit what the call gives", expected=expected)
+        raise WorkbenchError(
+            "E-SCHEDULE-CODE", "the names do not fit what the call gives", expected=f"{len(given)} names on the left"
+        )
     names.update({item.id: value for item, value in zip(items, given, strict=True) if isinstance(item, ast.Name)})
 
 

@@ -16,6 +16,7 @@ from ..target.target import Target
 from ..tir import nodes as t
 from .editor_boxes import key_of
 from .schema import Parameter, ParameterKind
+from .strings.tables import say
 
 _TRIES: Final = 24
 """Combinations of arguments that are tried for one primitive at one box."""
@@ -39,7 +40,7 @@ def _rank(order: tuple[str, ...], name: str) -> int:
 
 def unfit(entry: Primitive, target: Target) -> str:
     """Why a primitive is of no use for a target; empty where it is."""
-    return "needs the threads of a device" if entry.name == "bind" and not target.thread_axes else ""
+    return say.schedule.needs_threads if entry.name == "bind" and not target.thread_axes else ""
 
 
 def first_working(
@@ -89,8 +90,7 @@ def chain_of(schedule: Schedule, reference: Reference, boxes: Mapping[Any, str])
 
 
 def reason_of(refusal: ScheduleError) -> str:
-    fix = f" Fix: {refusal.hint}." if refusal.hint else ""
-    return f"{refusal.message}.{fix}"
+    return say.schedule.refusal(refusal.message, refusal.hint)
 
 
 def option_form(primitive: str) -> tuple[Parameter, ...]:

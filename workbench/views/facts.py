@@ -23,6 +23,7 @@ from .html import visible
 from .iterations import iterations_svg
 from .loop_tree import dataflow_svg, tree_svg
 from .relations import Relations, relations, relations_svg
+from .strings.tables import say
 
 _DRAWN: Final[dict[type, Callable[[Any], str]]] = {
     CacheReport: cache_svg,
@@ -59,15 +60,16 @@ def _table(fact: Any) -> str:
 
 def _facts_html(facts: Facts) -> str:
     sections: list[tuple[str, Any, bool]] = [
-        ("loops", facts.tree, True),
-        ("work", facts.roofline, False),
-        ("footprints", facts.footprints, True),
-        ("steps of accesses", facts.patterns, False),
-        ("vectors", facts.vectors, False),
-        ("registers (estimate)", facts.registers, False),
-        ("caches (simulated)", facts.cache or "too many accesses, or data that decide what is touched", False),
+        (say.charts.loops, facts.tree, True),
+        (say.charts.work, facts.roofline, False),
+        (say.charts.footprint_table, facts.footprints, True),
+        (say.charts.access_steps, facts.patterns, False),
+        (say.charts.vectors, facts.vectors, False),
+        (say.charts.registers, facts.registers, False),
+        (say.charts.caches, facts.cache or say.charts.not_simulated, False),
     ]
-    made = [f'<div style="font:600 12px system-ui;padding:2px 8px">facts for {escape(facts.target)}</div>']
+    heading = escape(say.charts.facts_for(facts.target))
+    made = [f'<div style="font:600 12px system-ui;padding:2px 8px">{heading}</div>']
     for title, fact, opened in sections:
         made.append(
             f'<details{" open" if opened else ""}><summary style="font:600 12px system-ui;cursor:pointer">'

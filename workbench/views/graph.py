@@ -24,6 +24,7 @@ from ..relay.ir.operator import Fusion, Operator
 from .graph_calls import changed_in
 from .graph_groups import MOST, Box, boxes_of, operands, operators
 from .graph_view import GraphView, view_of
+from .strings.tables import say
 
 _SHAPES: Final = {
     Fusion.OUT_ELEMWISE_FUSABLE: "box",
@@ -112,7 +113,7 @@ def _draw_inputs(graph: graphviz.Digraph, function: r.Function, place: dict[int,
     """The parameters; those of a network with its weights as parameters are one node."""
     one = len(function.params) > MOST
     if one:
-        graph.node("inputs", f"{len(function.params)} parameters", shape="ellipse", fillcolor=_INPUT)
+        graph.node("inputs", say.graph.parameters(len(function.params)), shape="ellipse", fillcolor=_INPUT)
     for number, parameter in enumerate(function.params):
         place[id(parameter)] = "inputs" if one else f"p{number}"
         if not one:
@@ -127,7 +128,8 @@ def _draw_edges(graph: graphviz.Digraph, visible: Sequence[Box], place: dict[int
         kinds = {place[id(source)]: _type(source) for source in passing}
         distinct = Counter(place[identity] for identity in {id(source) for source in passing})
         for source, kind in kinds.items():
-            graph.edge(source, here, "  " + _plain(kind if distinct[source] == 1 else f"{distinct[source]} tensors"))
+            several = distinct[source]
+            graph.edge(source, here, "  " + _plain(kind if several == 1 else say.graph.tensors(several)))
 
 
 def _group(box: Box) -> str:
@@ -138,7 +140,7 @@ def _group(box: Box) -> str:
 def _label(call: r.Call) -> str:
     """The operators of a call, one below the other; the first ones when there are many."""
     names = [_plain(name) for name in operators(call)]
-    shown = names if len(names) <= _LINES else [*names[: _LINES - 1], f"and {len(names) - _LINES + 1} more"]
+    shown = names if len(names) <= _LINES else [*names[: _LINES - 1], say.graph.more_operators(len(names) - _LINES + 1)]
     return graphviz.escape("\n".join(shown))
 
 

@@ -23,6 +23,7 @@ import numpy as np
 from ..core.node import post_order
 from ..relay.ir import expr as r
 from ..relay.ir.operator import Operator
+from .strings.tables import say
 
 MOST: Final = 48
 """Boxes on one level."""
@@ -87,8 +88,8 @@ def operators(call: r.Call) -> tuple[str, ...]:
         return (call.op.name,)
     if isinstance(call.op, r.Function):
         called = [one.op for one in post_order(call.op.body) if isinstance(one, r.Call)]
-        return tuple(op.name for op in called if isinstance(op, Operator)) or ("function",)
-    return (str(getattr(call.op, "name_hint", "call")),)
+        return tuple(op.name for op in called if isinstance(op, Operator)) or (say.graph.function,)
+    return (str(getattr(call.op, "name_hint", say.graph.call)),)
 
 
 # --- grouping -----------------------------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ from ..relay.ir.types import TensorType, TupleType
 from .graph_calls import changed_calls
 from .graph_groups import Box, boxes_of, operands, operators
 from .schema import SCHEMA_VERSION, View
+from .strings.tables import say
 
 if TYPE_CHECKING:
     from ..driver.history import Step
@@ -99,9 +100,9 @@ class _Words:
 
 def _shape(kind: Any) -> str:
     if isinstance(kind, TensorType):
-        return f"{'×'.join(map(str, kind.shape)) or 'scalar'} {kind.dtype}"
+        return f"{'×'.join(map(str, kind.shape)) or say.graph.scalar} {kind.dtype}"
     if isinstance(kind, TupleType):
-        return f"{len(kind.fields)} tensors"
+        return say.graph.tensors(len(kind.fields))
     return ""
 
 

@@ -16,6 +16,7 @@ from typing import Final
 
 from ..core.errors import PICTURES
 from ..driver.text import short_constants
+from .strings.tables import say
 
 _COLOURS: Final = {
     "comment": "#6a737d",
@@ -76,7 +77,7 @@ def plain(text: str) -> str:
     if len(shown) <= _PLAIN_LIMIT:
         return shown
     cut = max(shown.rfind("\n", 0, _PLAIN_LIMIT), 0) or _PLAIN_LIMIT
-    return f"{shown[:cut]}\n# ... {shown.count(chr(10), cut)} more lines; script() gives all of them"
+    return f"{shown[:cut]}\n{say.snapshot.more_lines_in_script(shown.count(chr(10), cut))}"
 
 
 def text_html(text: str, title: str = "", budget: int = 0) -> str:
@@ -99,7 +100,8 @@ def _block(lines: Iterable[str], total: int, budget: int) -> str:
     for line in lines:
         budget -= len(line.encode()) + 1
         if budget < 0:
-            written.append(f'<span style="opacity:.6"># ... {total - len(written)} more lines; look at a part</span>')
+            more = html.escape(say.snapshot.more_lines_in_part(total - len(written)))
+            written.append(f'<span style="opacity:.6">{more}</span>')
             break
         written.append(line)
     return f'<pre style="{_PRE}">' + "\n".join(written) + "</pre>"
@@ -111,13 +113,14 @@ def program_html(texts: Mapping[str, str], opened: str | None = None) -> str:
     budget = _LIMIT
     parts: list[str] = []
     for name, text in texts.items():
-        lines = text.count("\n") + 1
+        lines = html.escape(say.snapshot.lines(text.count("\n") + 1))
         part = (
             f'<details{" open" if name == first else ""}><summary style="{_TITLE}cursor:pointer">'
-            f'{html.escape(visible(name))} <span style="opacity:.6;font-weight:400">{lines} lines</span></summary>'
+            f'{html.escape(visible(name))} <span style="opacity:.6;font-weight:400">{lines}</span></summary>'
         )
         if budget < len(part) + 1_000:
-            parts.append(f'<div style="{_TITLE}opacity:.6">... {len(texts) - len(parts)} more functions</div>')
+            more = html.escape(say.snapshot.more_functions(len(texts) - len(parts)))
+            parts.append(f'<div style="{_TITLE}opacity:.6">{more}</div>')
             break
         part += text_html(text, budget=min(budget, _FUNCTION) if len(texts) > 2 else budget) + "</details>"
         budget -= len(part.encode())
@@ -135,7 +138,8 @@ def changes_html(title: str, kinds: Iterable[tuple[str, Sequence[tuple[str, str]
         part += _block(lines, len(lines), min(budget, _FUNCTION)) if lines else ""
         budget -= len(part.encode())
         if budget < 0:
-            parts.append(f'<div style="{_TITLE}opacity:.6;padding:2px 10px">... further kinds</div>')
+            more = html.escape(say.snapshot.further_kinds)
+            parts.append(f'<div style="{_TITLE}opacity:.6;padding:2px 10px">{more}</div>')
             break
         parts.append(part)
     return "".join(parts)

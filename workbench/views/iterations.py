@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from ..analysis.iterations import Arrow, IterationPoints
+from .strings.tables import say
 from .svg import PALETTE, RED, box, label, line, picture
 
 _CELL: Final = 34
@@ -19,7 +20,6 @@ _ARROWS: Final = 400
 _STYLES: Final[Mapping[str, tuple[str, bool]]] = {
     "flow": ("#0072b2", False), "anti": ("#e69f00", True), "output": ("#777777", True)
 }  # fmt: skip
-_MEANINGS: Final = {"flow": "write, then read", "anti": "read, then write", "output": "write, then write"}
 
 
 def iterations_svg(points: IterationPoints) -> str:
@@ -43,11 +43,11 @@ def iterations_svg(points: IterationPoints) -> str:
     bottom = _TOP + len(ys) * _CELL + 8
     parts += _legend(points, bottom)
     width = max(_LEFT + len(xs) * _CELL + 12, 430)
-    return picture(width, bottom + 40, parts, f"iterations of {points.block} over {' and '.join(points.axes)}")
+    return picture(width, bottom + 40, parts, say.lens.iterations(points.block, points.axes))
 
 
 def _frame(points: IterationPoints, across: Mapping[int, float], down: Mapping[int, float]) -> list[str]:
-    parts = [label(8, 14, f"{points.block}: the order of visits", bold=True, size=12)]
+    parts = [label(8, 14, say.lens.order_of_visits(points.block), bold=True, size=12)]
     parts.append(label(_LEFT, 30, f"{points.axes[0]} \u2192", faint=True))
     parts.append(label(8, _TOP + 4, f"{points.axes[1]} \u2193", faint=True))
     for value, x in across.items():
@@ -69,20 +69,20 @@ def _arrow(arrow: Arrow, across: Mapping[int, float], down: Mapping[int, float])
 
 def _legend(points: IterationPoints, y: float) -> list[str]:
     kinds = list(dict.fromkeys(arrow.kind for arrow in points.arrows))
-    words = [f"{kind}: {_MEANINGS[kind]}" for kind in kinds]
+    words = [say.lens.dependences[kind] for kind in kinds]
     tiles = len({point.tile for point in points.points})
     if tiles > 1:
-        words.append(f"{tiles} tiles by colour")
+        words.append(say.lens.tiles(tiles))
     if points.lit:
-        words.append("framed: the two iterations in conflict")
+        words.append(say.lens.in_conflict)
     if points.fixed:
-        words.append("still: " + ", ".join(f"{name}={value}" for name, value in points.fixed.items()))
+        words.append(say.lens.still(", ".join(f"{name}={value}" for name, value in points.fixed.items())))
     parts = [label(8, y + 12, "; ".join(words), size=10, faint=True)]
     left_out = []
     if points.clipped:
-        left_out.append("more iterations than are drawn")
+        left_out.append(say.lens.more_iterations)
     if len(points.arrows) > _ARROWS:
-        left_out.append(f"{len(points.arrows) - _ARROWS} more arrows")
+        left_out.append(say.lens.more_arrows(len(points.arrows) - _ARROWS))
     if left_out:
         parts.append(label(8, y + 28, "; ".join(left_out), size=10, faint=True))
     return parts

@@ -23,6 +23,7 @@ from ..tir import nodes as t
 from ..tir.script import text
 from .lens_nest import Nest, nest_of, refused
 from .schema import SCHEMA_VERSION, View
+from .strings.tables import say
 
 _ELEMENTS_LIMIT: Final = 4_000_000
 """Elements of all arrays that a page draws at most."""
@@ -263,7 +264,7 @@ class _Read:
     def _notes(self, schedule: Schedule) -> list[str]:
         found: list[str] = []
         if self.site.block.init is not None:
-            found.append("the stores of the start value are not drawn")
+            found.append(say.lens.start_value_left_out)
         around = {id(loop) for loop in self.site.loops}
         beside = [
             site.name
@@ -271,14 +272,14 @@ class _Read:
             if site is not self.site and any(id(loop) in around for loop in site.loops)
         ]
         if beside:
-            found.append(f"the same loops also run {', '.join(beside)}, not drawn here")
+            found.append(say.lens.blocks_left_out(", ".join(beside)))
         given = {id(one) for one in schedule.func.params}
         for array in self.arrays:
             if id(array) not in given:
-                found.append(f"{array.name} lies inside the function: the program may keep less of it than is drawn")
+                found.append(say.lens.inside_function(array.name))
         parallel = [loop.var.name for loop in self.site.loops if loop.kind is t.ForKind.PARALLEL]
         if parallel:
-            found.append(f"{parallel[0]} is parallel: this is the order of one thread")
+            found.append(say.lens.one_thread(parallel[0]))
         return found
 
 

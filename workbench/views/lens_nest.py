@@ -175,7 +175,7 @@ class _Reader:
         ranges = Ranges.of({var: (0, self.extents[id(var)] - 1) for var in leaves})
         used: set[int] = set()
         for iterator, value in self.site.bindings:
-            form = self._form(value, values, ranges, f"iterator {iterator.var.name}")
+            form = self._form(value, values, ranges, iterator.var.name)
             if not used.isdisjoint(form.variables):
                 raise refused(
                     f"one loop moves two iterators of {self.site.name}", text(value).text,
@@ -217,12 +217,12 @@ class _Reader:
             form = form.times(self.extents[id(part)]).plus(Affine.variable(part))
         return form
 
-    def _form(self, value: PrimExpr, values: Mapping[int, Affine], ranges: Ranges, what: str) -> Affine:
+    def _form(self, value: PrimExpr, values: Mapping[int, Affine], ranges: Ranges, iterator: str) -> Affine:
         """A binding over the loops, or the refusal."""
         form = Affine.of(value, ranges).substituted(values, ranges)
         if any(not atom.is_var for atom in form.terms):
             raise refused(
-                f"{what} of block {self.site.name} is no affine function of the loops", text(value).text,
+                f"iterator {iterator} of block {self.site.name} is no affine function of the loops", text(value).text,
                 "split loops before they are fused, or look at another block", (self.site.block,),
             )  # fmt: skip
         return form

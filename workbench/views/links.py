@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from ..relay.ir.expr import Call
 from .schema import SCHEMA_VERSION, View
+from .strings.tables import say
 
 if TYPE_CHECKING:
     from ..driver.links import Links
@@ -59,5 +60,5 @@ def runs(values: Iterable[int]) -> Runs:
 def _named(thing: object) -> str:
     """An operator, a stage of tensor expressions, or a kind of statement."""
     if isinstance(thing, Call):
-        return str(getattr(thing.op, "name", "") or getattr(thing.op, "name_hint", "") or "call")
+        return str(getattr(thing.op, "name", "") or getattr(thing.op, "name_hint", "") or say.graph.call)
     return str(getattr(thing, "name", "") or type(thing).__name__)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from ..core.errors import WorkbenchError
 from ..core.line_diff import line_hunks
 from .pipeline import near
 from .schema import Chunk, PipelineView, RewriteView, StepSummary, StepView
+from .strings.tables import say
 
 if TYPE_CHECKING:
     from ..driver.llvm_passes import LlvmPass, LlvmPasses
-
-_GROUPS: Final = {"ir": "LLVM IR", "machine": "machine code"}
 
 
 class LlvmPassesModel:
@@ -24,7 +23,7 @@ class LlvmPassesModel:
     def view(self) -> PipelineView:
         """The list of passes."""
         steps = tuple(self._summary(step) for step in self.passes.changed)
-        title = f"LLVM's passes on {self.passes.kernel}: {self.passes.label}"
+        title = say.pipeline.llvm_passes(self.passes.kernel, self.passes.label)
         return PipelineView(f"llvm-{self.passes.kernel}", steps, title)
 
     @staticmethod
@@ -38,7 +37,7 @@ class LlvmPassesModel:
             milliseconds=0.0,
             ops_before=before,
             ops_after=after,
-            group=_GROUPS[step.phase],
+            group=say.pipeline.llvm_groups[step.phase],
             note=step.where,
         )
 

@@ -14,6 +14,7 @@ from ..analysis.tree import Tree
 from ..core.errors import WorkbenchError
 from ..tir import nodes as t
 from ..tir.script import script
+from .strings.tables import say
 from .svg import BLUE, GREEN, GREY, ORANGE, PINK, SKY, YELLOW, box, label, line, number, picture, text_width
 
 _ROW: Final = 24
@@ -40,20 +41,20 @@ def tree_svg(tree: LoopTree) -> str:
     y = 26.0
     for root in tree.roots:
         y = _node(root, 8, y, width - 16, chips_at, parts) + 6
-    return picture(width, y + 4, parts, f"loop tree of {tree.name}: {len(rows)} loops and blocks")
+    return picture(width, y + 4, parts, say.schedule.loop_tree(tree.name, len(rows)))
 
 
 def loop_line(node: TreeFact) -> str:
     """A loop's sign, name, extent and kind, or a block's name, in a line."""
     if node.kind != "loop":
-        return f"{node.name}{' (sum)' if node.reduction else ''}"
+        return say.schedule.summing(node.name) if node.reduction else node.name
     kind = node.loop_kind.split(" ")
     word = kind[1] if len(kind) > 1 else kind[0]
     return f"{_STYLES.get(kind[0], _STYLES['serial'])[0]} {node.name}  {node.extent}  {word}"
 
 
 def _touches(node: TreeFact) -> str:
-    return f"{', '.join(node.reads) or 'nothing'} \u2192 {', '.join(node.writes)}"
+    return f"{', '.join(node.reads) or say.schedule.nothing} \u2192 {', '.join(node.writes)}"
 
 
 def _node(node: TreeFact, x: float, y: float, width: float, chips_at: float, parts: list[str]) -> float:
@@ -115,15 +116,16 @@ def stages(program: Any) -> tuple[Stage, ...]:
         is_sum = any(item.kind is t.IterKind.REDUCE for item in site.block.iter_vars)
         ends = any(id(region.buffer) in parameters for region in site.block.writes)
         detail = ", ".join(dict.fromkeys(f"{r.buffer.name} {_shape(r.buffer)}" for r in site.block.writes))
-        name = site.name if site.name not in {stage.name for stage in made} else f"{site.name} (block)"
+        name = site.name if site.name not in {stage.name for stage in made} else say.schedule.block_of_name(site.name)
         kind = "output" if ends else "sum" if is_sum else "block"
-        made.append(Stage(name, detail + (" (sum)" if is_sum else ""), kind, tuple(dict.fromkeys(sources))))
+        told = say.schedule.summing(detail) if is_sum else detail
+        made.append(Stage(name, told, kind, tuple(dict.fromkeys(sources))))
         makers.update({id(region.buffer): name for region in site.block.writes})
     return tuple(made)
 
 
 def _shape(buffer: t.Buffer) -> str:
-    return "x".join(script(extent) for extent in buffer.shape) or "scalar"
+    return "x".join(script(extent) for extent in buffer.shape) or say.schedule.scalar
 
 
 _COLOURS: Final = {"input": YELLOW, "block": SKY, "sum": ORANGE, "output": GREEN}
@@ -169,7 +171,7 @@ def dataflow_svg(program: Any) -> str:
             x += sizes[stage.name] + 24
     arrows = [_edge(places[name], places[stage.name]) for stage in made for name in stage.inputs if name != stage.name]
     height = 10 + (max(rows) + 1) * 76 - 26
-    return picture(width, height, [*arrows, *drawn], f"{len(made)} stages: " + ", ".join(s.name for s in made))
+    return picture(width, height, [*arrows, *drawn], say.schedule.stages(len(made), ", ".join(s.name for s in made)))
 
 
 def _edge(start: tuple[float, float], end: tuple[float, float]) -> str:

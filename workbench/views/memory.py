@@ -12,6 +12,7 @@ from ..core.errors import WorkbenchError
 from ..schedule.schedule import Schedule
 from ..target.memory import CacheLevel
 from ..tir import nodes as t
+from .strings.tables import say
 
 ACCESSES_LIMIT: Final = 1_200_000
 """Accesses that are followed one by one while a person waits."""
@@ -24,7 +25,8 @@ def simulated(schedule: Schedule, size: int, line: int, ways: int) -> dict[str, 
     report = simulate_cache(schedule, schedule.func.attrs.get("target"), caches=[level], limit=ACCESSES_LIMIT)
     count = report.levels[0]
     rows = [[name, counts[0], counts[1]] for name, counts in report.by_buffer().items()]
-    return {"rows": [*rows, ["all", count.accesses, count.misses]], "cold": count.cold, "sets": level.sets}
+    rows.append([say.lens.all_buffers, count.accesses, count.misses])
+    return {"rows": rows, "cold": count.cold, "sets": level.sets}
 
 
 def reused(schedule: Schedule, line: int) -> dict[str, Any]:
@@ -32,8 +34,8 @@ def reused(schedule: Schedule, line: int) -> dict[str, Any]:
     found = reuse_distance(schedule, line=line, limit=ACCESSES_LIMIT)
     rows: list[list[Any]] = []
     for low, high, count in zip(found.edges, found.edges[1:], found.counts, strict=False):
-        rows.append([f"{low:,}" if low + 1 >= high else f"{low:,} to {high - 1:,}", count])
-    return {"rows": [*rows, ["first touch", found.cold]], "accesses": found.accesses, "line": line}
+        rows.append([f"{low:,}" if low + 1 >= high else say.lens.distances(low, high - 1), count])
+    return {"rows": [*rows, [say.lens.first_touch, found.cold]], "accesses": found.accesses, "line": line}
 
 
 def lifetimes(schedule: Schedule) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from html import escape
 from typing import Any, Final
 
 from .html import plain, visible
+from .strings.tables import say
 
 _COLOURS: Final = {
     "right": "#00794f", "wrong": "#c0392b", "failed": "#c0392b", "crashed": "#c0392b", "hangs": "#c0392b",
@@ -19,7 +20,10 @@ _LEFT: Final = "text-align:left"
 
 def numerics_bundle(report: Any) -> dict[str, str]:
     """The report as plain text and as HTML."""
-    heads = ("step", "verdict", "kernels", "max abs", "max rel", "of tolerance", "")
+    told = say.checks
+    heads = (
+        told.step, told.verdict, told.kernels, told.greatest_absolute, told.greatest_relative, told.of_tolerance, "",
+    )  # fmt: skip
     head = "".join(f'<th style="{_LEFT}">{name}</th>' for name in heads)
     rows = "".join(_row(check) for check in report.checks)
     return {
@@ -30,13 +34,14 @@ def numerics_bundle(report: Any) -> dict[str, str]:
 
 def _row(check: Any) -> str:
     colour = _COLOURS.get(check.verdict, _QUIET)
+    verdict = say.checks.verdicts.get(check.verdict, str(check.verdict))
     ran = sum(kernel.verdict not in ("same", "not run") for kernel in check.kernels)
     known = check.verdict in ("right", "wrong")
     numbers = (f"{check.absolute:.2e}", f"{check.relative:.2e}", f"{100 * check.part:.1f} %") if known else ("", "", "")
     cells = "".join(f"<td>{number}</td>" for number in (str(ran) if check.kernels else "", *numbers))
     return (
         f'<tr><td style="{_LEFT}">{escape(visible(check.step))}</td>'
-        f'<td style="{_LEFT};color:{colour}">{escape(check.verdict)}</td>{cells}'
+        f'<td style="{_LEFT};color:{colour}">{escape(verdict)}</td>{cells}'
         f'<td style="{_LEFT}">{escape(visible(check.note[:300]))}</td></tr>'
     )
 
@@ -44,12 +49,12 @@ def _row(check: Any) -> str:
 def _below(report: Any) -> str:
     if report.first_wrong is None:
         left = any(check.verdict == "not run" for check in report.checks)
-        said = ["right as far as it was run" if left else "every step computes the same"]
+        said = [say.checks.right_so_far if left else say.checks.all_the_same]
     else:
-        said = [f"first wrong step: {report.first_wrong}"]
+        said = [say.checks.first_wrong_step(report.first_wrong)]
         if report.tensor is not None:
-            said.append(f"first wrong tensor: {report.tensor}")
+            said.append(say.checks.first_wrong_tensor(report.tensor))
         if report.writer is not None:
-            said.append('report.save_test("test_it.py") writes the smallest piece that fails')
-    said += [f"note: {note}" for note in report.notes]
+            said.append(say.checks.test_writer)
+    said += [say.checks.note(note) for note in report.notes]
     return "".join(f'<div style="font:12px system-ui;padding:2px 10px">{escape(visible(line))}</div>' for line in said)

@@ -14,6 +14,7 @@ from typing import Any, Final
 from ..core.errors import WorkbenchError, nearest
 from ..core.transform import PASSES, Pass, with_options
 from .schema import Parameter, ParameterKind, PrimitiveView
+from .strings.tables import say
 
 _KINDS: Final[tuple[tuple[str, ParameterKind], ...]] = (
     ("bool", "boolean"), ("int", "integer"), ("float", "number"), ("str", "text")
@@ -91,7 +92,7 @@ def _default(parameter: inspect.Parameter) -> Any:
 
 
 def _told(parameter: inspect.Parameter) -> str:
-    return "names, with commas between them" if _LIST.search(str(parameter.annotation)) else ""
+    return say.pipeline.list_of_names if _LIST.search(str(parameter.annotation)) else ""
 
 
 def _shown(value: Any) -> Any:

@@ -36,6 +36,7 @@ from .schema import (
     StepView,
     TextView,
 )
+from .strings.tables import say
 
 if TYPE_CHECKING:
     from ..driver.history import Step
@@ -101,7 +102,7 @@ class SessionModel:
                 milliseconds=0.0,
                 ops_before=0,
                 ops_after=0,
-                note="not run yet",
+                note=say.pipeline.not_run,
                 pending=True,
             )
         return StepSummary(

@@ -16,6 +16,7 @@ from ..core.origin import ImportedFrom
 from ..relay.ir.brief import brief
 from ..relay.ir.expr import Expr
 from .schema import SCHEMA_VERSION, View
+from .strings.tables import say
 
 if TYPE_CHECKING:
     from ..driver.trails import Place, Provenance, Trail
@@ -122,13 +123,13 @@ def steps_shown(steps: Mapping[str, tuple[Any, ...]]) -> tuple[tuple[str, tuple[
 
 def listing_text(view: ListingView) -> str:
     """A listing for reading: the line of tir, how it is known, the nodes of the file, then the code."""
-    rows = [f"{view.kernel}.{view.form}, with lines of its tir"]
+    rows = [say.session.listing(view.kernel, view.form)]
     signs = {"line": " ", "flow": "~", "loop": "o", "function": "f", "": " "}
     for line in view.lines:
         names = ", ".join(view.names[number] for number in line.onnx)
         names = names if len(names) <= 40 else f"{names[:37]}..."
         rows.append(f"{line.line or '':>5}{signs[line.how]} {names:40} {line.text}")
-    rows.append("kept by LLVM; ~ from what the value is used for; o only the loop; f outside of all loops")
+    rows.append(say.session.listing_legend)
     return "\n".join(rows)
 
 

@@ -19,6 +19,7 @@ from ..schedule.schedule import Schedule
 from ..schedule.trace import Step
 from ..tir import nodes as t
 from ..tir.script import script
+from .strings.tables import say
 from .svg import BLUE, GREY, ORANGE, SKY, box, label, line, picture, text_width
 
 _ASKING: Final = frozenset({"get_loops", "get_block", "get_child_blocks", "get_producers", "get_consumers"})
@@ -78,14 +79,14 @@ def _add_steps(schedule: Schedule, nodes: dict[str, RelationNode], edges: list[t
                 nodes.setdefault(_key(target), RelationNode(_key(target), "gone", target.name, ""))
         if step.primitive in _ASKING or not fresh:
             continue
-        key = f"step {number}"
+        key = f"step:{number}"
         nodes[key] = RelationNode(key, "step", step.primitive, _shown_arguments(step))
         edges.extend((_key(target), key) for target in taken if isinstance(target, Var))
         edges.extend((key, _key(target)) for target in fresh)
 
 
 def _key(target: Var) -> str:
-    return f"loop {id(target)}"
+    return f"loop:{id(target)}"
 
 
 def _loops_taken(step: Step) -> list[str]:
@@ -113,7 +114,7 @@ def _add_program(func: t.PrimFunc, nodes: dict[str, RelationNode], edges: list[t
         nodes[_key(loop.var)] = RelationNode(_key(loop.var), "loop", loop.var.name, detail)
     for block in tree.leaves:
         for iter_var, value in block.bindings:
-            key = f"iterator {block.name} {iter_var.var.name}"
+            key = f"iterator:{block.name}:{iter_var.var.name}"
             nodes[key] = RelationNode(key, "iterator", f"{block.name}.{iter_var.var.name}", script(value))
             used = variables_in(value)
             edges.extend((_key(loop.var), key) for loop in block.loops if id(loop.var) in used)
@@ -161,8 +162,8 @@ def relations_svg(found: Relations) -> str:
         for one, other in found.edges
     ]
     height = 40 + (max(rows.values(), default=0) + 1) * 42
-    title = label(8, 16, "where loops come from, and what they move", bold=True, size=12)
-    return picture(max(x - 30, 300), height, [title, *arrows, *drawn], "relations of loops and iterators")
+    title = label(8, 16, say.schedule.where_loops_come_from, bold=True, size=12)
+    return picture(max(x - 30, 300), height, [title, *arrows, *drawn], say.schedule.relations)
 
 
 def _columns(found: Relations) -> dict[str, int]:

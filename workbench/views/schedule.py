@@ -38,9 +38,8 @@ from .schema import (
     SuggestionView,
     TextView,
 )
+from .strings.tables import say
 from .witness import witness_of
-
-_LEGAL = "legal after all, as a longer look at the values shows"
 
 
 class EditorModel:
@@ -103,7 +102,8 @@ class EditorModel:
         state = self.schedule.fingerprint()
         if error is None:
             code = made.moves.done[-1].code
-            return SuggestionsView(state, selection, primitive, None, (SuggestionView(_LEGAL, code),), False)
+            legal = SuggestionView(say.schedule.legal_after_all, code)
+            return SuggestionsView(state, selection, primitive, None, (legal,), False)
         found = tuple(
             SuggestionView(one.suggestion.text, "\n".join(one.suggestion.steps), one.rank, one.gains)
             for one in ranked(made, error)

@@ -21,6 +21,7 @@ from .html import changes_html, plain, program_html, text_html
 from .numerics import numerics_bundle
 from .provenance import listing, listing_text
 from .snapshot import Snapshot, schedule_snapshot, snapshot_of
+from .strings.tables import say
 from .summary import summary_html, summary_text
 from .witness import witness_of, witness_svg
 
@@ -53,7 +54,7 @@ def graph_bundle(function: Function, title: str = "main", opened: Iterable[str] 
     drawn = graph_svg(function, title, opened)
     text = function_text(title, function).text
     if drawn is None:
-        return text_bundle(f"# no picture: no Graphviz answers (pip install graphviz-pure)\n{text}", "script")
+        return text_bundle(f"{say.snapshot.no_picture}\n{text}", "script")
     bundle = {"text/plain": plain(text), "text/html": f'<div style="max-height:560px;overflow:auto">{drawn}</div>'}
     if len(drawn.encode()) > _DRAWN:
         return bundle
@@ -76,7 +77,7 @@ def difference_bundle(difference: Difference) -> Bundle:
 def schedule_bundle(schedule: Schedule) -> Bundle:
     """A schedule: the Python that leads to it, and the function as it is now."""
     name, code, text = schedule.func_working_on, schedule.code(), schedule.script()
-    folds = program_html({"schedule": code or "# nothing done yet", name: text}, opened=name)
+    folds = program_html({say.snapshot.schedule: code or say.snapshot.nothing_done, name: text}, opened=name)
     return {"text/plain": plain(f"{code}\n\n{text}".lstrip("\n")), "text/html": folds}
 
 

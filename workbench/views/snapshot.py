@@ -10,7 +10,7 @@ what is cheap to find out: the graph passes are run for it, kernels are lowered 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from html import escape
 from typing import TYPE_CHECKING, Any, Final
@@ -25,6 +25,7 @@ from .graph_view import GraphView
 from .html import changes_html, plain, program_html, text_html, visible
 from .loop_tree import dataflow_svg, loop_line
 from .snapshot_picture import picture_of
+from .strings.tables import say
 from .summary import summary_html, summary_text
 from .svg import embedded
 
@@ -64,14 +65,15 @@ class Snapshot:
         JupyterLab draws no SVG of a notebook that it does not trust (one that was run elsewhere), but images in cleaned
         HTML: so the fold holds the picture once more, where there is room, and its title stands for it elsewhere.
         """
-        told = f"Saved view of {visible(self.title)}"
+        title = visible(self.title)
+        told = say.snapshot.saved_view(title)
         body = self.html or f"<pre>{escape(self.text)}</pre>"
         if not self.svg:
             return [{"text/html": _fold(told, body, True), "text/plain": self.text}]
         drawn = {"image/svg+xml": self.svg, "text/plain": self.text}
         image = embedded(self.svg, told)
-        for inside, what in ((image + body, "as picture and text"), (body, "as text")):
-            told_so = f"{told}, {what}"
+        with_picture = image + body, say.snapshot.saved_view_with_picture(title)
+        for inside, told_so in (with_picture, (body, say.snapshot.saved_view_as_text(title))):
             folded = {"text/html": _fold(told_so, inside), "text/plain": told_so}
             if sum(len(text.encode()) for bundle in (drawn, folded) for text in bundle.values()) <= BYTES:
                 break
@@ -120,14 +122,15 @@ def snapshot_of(session: Session, step: str = "", kernel: str = "") -> Snapshot:
 def schedule_snapshot(schedule: Schedule) -> Snapshot:
     """Of a schedule alone: the Python that leads to it, its stages and its loops."""
     name, code = schedule.func_working_on, schedule.code()
-    lines = tuple(f"schedule of {name}\n{code or '# nothing done yet'}".split("\n"))
+    lines = tuple(f"{say.snapshot.schedule_of(name)}\n{code or say.snapshot.nothing_done}".split("\n"))
     try:
         flow = dataflow_svg(schedule)
     except WorkbenchError:  # no blocks
         flow = ""
     tree = loop_tree(schedule)
     found = Contents(name, lines[:_CODE], (), None, flow, None, tree)
-    folds = program_html({"schedule": code or "# nothing done yet", name: schedule.script()}, opened=name)
+    texts = {say.snapshot.schedule: code or say.snapshot.nothing_done, name: schedule.script()}
+    folds = program_html(texts, opened=name)
     made = Snapshot(name, text_of(replace(found, summary=lines)), _tree_html(tree) + folds, picture_of(found))
     return made if size_of(made) <= BYTES else replace(made, svg="")
 
@@ -167,7 +170,7 @@ def _lowered(session: Session) -> bool:
 def _slowest(session: Session, kernel: str, now: bool) -> tuple[LoopTree | None, str]:
     """The loops of a kernel as they are scheduled; by default of the one with the most arithmetic."""
     if not now:
-        return None, "loops: drawn when the kernels have been lowered (look at a kernel on the screen)"
+        return None, say.snapshot.loops_when_lowered
     try:
         index, row = session.plan.schedule_row()
         before = session.step(index - 1)
@@ -175,7 +178,7 @@ def _slowest(session: Session, kernel: str, now: bool) -> tuple[LoopTree | None,
             raise before.error
         kernels = before.stage.kernels(session.target)
         if not kernels:
-            return None, "loops: the program has no kernels"
+            return None, say.snapshot.no_kernels
         name = kernel if kernel in kernels else max(kernels, key=lambda one: (_operations(kernels[one].func), one))
         made = session.history.peek(session.actions, index)
         touched = row is not None and any(tail.at.name == name for tail in row.tails)
@@ -183,7 +186,7 @@ def _slowest(session: Session, kernel: str, now: bool) -> tuple[LoopTree | None,
             return loop_tree(session.schedule(name)), ""
         return loop_tree(before.stage.default_schedule(kernels[name])), ""
     except WorkbenchError as error:
-        return None, f"loops: {error.code}: {error.message}"
+        return None, say.snapshot.no_loops(error.code, error.message)
 
 
 def _operations(function: Any) -> int:
@@ -228,13 +231,12 @@ def text_of(found: Contents) -> str:
     """Everything in lines."""
     parts = ["\n".join(found.summary)]
     if found.boxes:
-        parts.append(
-            "\n".join(["graph, operands first:", *(f"  {box}" for box in _first(found.boxes, _BOXES, "boxes"))])
-        )
+        boxes = _first(found.boxes, _BOXES, say.snapshot.more_boxes)
+        parts.append("\n".join([say.snapshot.graph, *(f"  {box}" for box in boxes)]))
     if found.difference:
         parts.append(str(found.difference))
     if found.tree is not None:
-        parts.append(f"loops of {found.tree.name}:\n{tree_text(found.tree)}")
+        parts.append(f"{say.snapshot.loops_of(found.tree.name)}\n{tree_text(found.tree)}")
     if found.later:
         parts.append(found.later)
     return plain("\n\n".join(parts))
@@ -246,21 +248,21 @@ def tree_text(tree: LoopTree) -> str:
     lines = [
         ("  " + "│ " * depth + ("┌ " if node.children else "■ ") + loop_line(node))[:_LINE] for depth, node in rows
     ]
-    return "\n".join(_first(lines, _ROWS, "loops and blocks"))
+    return "\n".join(_first(lines, _ROWS, say.snapshot.more_loops))
 
 
-def _first(lines: tuple[str, ...] | list[str], most: int, what: str) -> Iterator[str]:
+def _first(lines: tuple[str, ...] | list[str], most: int, more: Callable[[int], str]) -> Iterator[str]:
     yield from lines[:most]
     if len(lines) > most:
-        yield f"... {len(lines) - most} more {what}"
+        yield more(len(lines) - most)
 
 
 def html_of(found: Contents, session: Session) -> str:
     """The same as HTML that needs no style: headings, lists and fixed-width text."""
     parts = [summary_html(session)]
     if found.boxes:
-        listed = "\n".join(escape(visible(box)) for box in _first(found.boxes, _BOXES, "boxes"))
-        parts.append(f"<h4>The graph, operands first</h4><pre>{listed}</pre>")
+        listed = "\n".join(escape(visible(box)) for box in _first(found.boxes, _BOXES, say.snapshot.more_boxes))
+        parts.append(f"<h4>{escape(say.snapshot.graph_heading)}</h4><pre>{listed}</pre>")
     if found.difference:
         kinds = [(kind.heading, rows) for kind, rows in found.difference.opened()]
         parts.append(changes_html(found.difference.summary, kinds, budget=24_000))
@@ -272,4 +274,5 @@ def html_of(found: Contents, session: Session) -> str:
 
 
 def _tree_html(tree: LoopTree) -> str:
-    return f"<h4>Loops of {escape(visible(tree.name))}</h4><pre>{escape(visible(tree_text(tree)))}</pre>"
+    heading = say.snapshot.loops_heading(visible(tree.name))
+    return f"<h4>{escape(heading)}</h4><pre>{escape(visible(tree_text(tree)))}</pre>"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from .graph_view import GraphBox, GraphEdge, GraphView
 from .html import visible
 from .loop_tree import tree_svg
+from .strings.tables import say
 from .svg import BLUE, GREEN, ORANGE, PINK, RED, box, escaped, label, number, text_width
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def picture_of(found: Contents) -> str:
         f'viewBox="0 0 {number(total)} {number(deep)}" role="img" aria-label="{escaped(found.title)}" '
         'style="max-width:100%;height:auto" '
         'font-family="system-ui, sans-serif" color="#1b1f24" fill="currentColor">'
-        f"<title>{escaped(f'Saved view of {found.title}')}</title>"
+        f"<title>{escaped(say.snapshot.saved_view(found.title))}</title>"
         f'<rect width="100%" height="100%" fill="#ffffff"/>{left}{right}</svg>'
     )
 
@@ -82,7 +83,7 @@ def _difference(found: Contents) -> list[tuple[str, str, bool]]:
         rows.append((f"@ {kind.heading}", "", True))
         rows += [(f"{sign} {line}", _SIGNS.get(sign, ""), False) for sign, line in changed]
     if len(rows) > _DIFFERENCE:
-        rows = [*rows[:_DIFFERENCE], (f"... {len(rows) - _DIFFERENCE} more lines", "", False)]
+        rows = [*rows[:_DIFFERENCE], (say.snapshot.more_lines(len(rows) - _DIFFERENCE), "", False)]
     return [(_cut(line), colour, bold) for line, colour, bold in rows]
 
 

@@ -8,6 +8,7 @@ from ..driver.difference import text_difference
 from .html import changes_html, plain, text_html
 from .schema import PipelineView, StepView, TextView
 from .snapshot import Snapshot
+from .strings.tables import say
 
 _STEPS: Final = 120
 
@@ -15,16 +16,16 @@ _STEPS: Final = 120
 def steps_snapshot(view: PipelineView, chosen: StepView | None = None) -> Snapshot:
     """See the module's header; nothing is run for it."""
     changed = sum(step.changed for step in view.steps)
-    lines = [f"{view.title or 'pipeline'}: {len(view.steps)} steps, {changed} changed the program"]
+    title = view.title or say.pipeline.pipeline
+    lines = [say.pipeline.steps(title, len(view.steps), changed)]
     for step in view.steps[:_STEPS]:
         sign = "✗" if step.error else "◌" if step.pending else "✎" if step.changed else "·"
-        rewrites = f"  {step.rewrite_count} rewrites" if step.rewrite_count else ""
-        lines.append(
-            f"  {sign} {step.name:<32} {'' if step.pending else f'{step.milliseconds:8.2f} ms'}{rewrites}".rstrip()
-        )
+        time = "" if step.pending else say.pipeline.milliseconds(step.milliseconds)
+        rewrites = f"  {say.pipeline.rewrites(step.rewrite_count)}" if step.rewrite_count else ""
+        lines.append(f"  {sign} {step.name:<32} {time}{rewrites}".rstrip())
     if len(view.steps) > _STEPS:
-        lines.append(f"  ... {len(view.steps) - _STEPS} more steps")
-    text, title = "\n".join(lines), view.title or "pipeline"
+        lines.append(f"  {say.pipeline.more_steps(len(view.steps) - _STEPS)}")
+    text = "\n".join(lines)
     if chosen is None:
         return Snapshot(title, plain(text), text_html(text, budget=40_000))
     name = next((step.name for step in view.steps if step.id == chosen.id), chosen.id)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from ..driver.layers import GLYPHS, SessionLayer
 from .html import visible
+from .strings.tables import say
 
 if TYPE_CHECKING:
     from ..driver.history import Step
@@ -49,25 +50,25 @@ def _ran(session: Session) -> list[SessionLayer]:
 def _later(session: Session) -> str:
     waiting = [layer for layer in session.layers if layer.state == "not run"]
     titles = [f"{layer.title} {GLYPHS['changed']}" if layer.by_hand else layer.title for layer in waiting]
-    return f"{GLYPHS['not run']} not run yet: {', '.join(titles)}" if waiting else ""
+    return f"{GLYPHS['not run']} {say.session.not_run(', '.join(titles))}" if waiting else ""
 
 
 def _told(layer: SessionLayer) -> tuple[str, str]:
     """How many things a layer counts, and what became of its steps."""
-    unit = layer.unit[:-1] if layer.count == 1 else layer.unit
-    counted = "" if layer.count is None else f"{layer.count} {unit}"
+    counted = "" if layer.count is None else say.session.counted(layer.count, layer.unit)
     if layer.failed:
-        return counted, f"failed at {layer.failed}"
+        return counted, say.session.failed_at(layer.failed)
     if not layer.steps:
-        return counted, "nothing done yet"
-    changed = f"{layer.changing} changed the program, " if layer.unit == "passes" else ""
-    return counted, f"{changed}{layer.milliseconds:.1f} ms{', changed by hand' if layer.by_hand else ''}"
+        return counted, say.session.nothing_done
+    changed = layer.changing if layer.unit == "passes" else None
+    return counted, say.session.outcome(changed, layer.milliseconds, layer.by_hand)
 
 
 def _layer_html(layer: SessionLayer, steps: Sequence[Step]) -> str:
     counted, note = _told(layer)
     listed = "".join(
-        f'<tr><td style="text-align:left">{escape(visible(step.label))}</td><td>{step.milliseconds:.1f} ms</td>'
+        f'<tr><td style="text-align:left">{escape(visible(step.label))}</td>'
+        f"<td>{escape(say.session.milliseconds(step.milliseconds))}</td>"
         f'<td style="text-align:left">{escape(_outcome(step))}</td></tr>'
         for step in steps
     )
@@ -77,5 +78,5 @@ def _layer_html(layer: SessionLayer, steps: Sequence[Step]) -> str:
 
 def _outcome(step: Step) -> str:
     if step.error is not None:
-        return f"failed: {step.error.code}"
-    return "changed the program" if step.changed else "changed nothing"
+        return say.session.failed(step.error.code)
+    return say.session.changed if step.changed else say.session.unchanged

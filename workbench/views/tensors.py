@@ -15,6 +15,7 @@ from ..core.errors import WorkbenchError
 from ..driver.numerics.compare import Gap, compare
 from .graph_groups import Box, boxes_of, operators
 from .schema import SCHEMA_VERSION, View
+from .strings.tables import say
 
 if TYPE_CHECKING:
     from ..driver.intermediates import Intermediates
@@ -191,13 +192,14 @@ def _ulps(one: np.ndarray, other: np.ndarray) -> float | None:
 def _facts(value: np.ndarray) -> tuple[tuple[str, str], ...]:
     wide = value.astype(np.float64)
     good = wide[np.isfinite(wide)]
-    found = [("elements", f"{value.size:,}"), ("bytes", f"{value.nbytes:,}")]
+    told = say.checks
+    found = [(told.elements, f"{value.size:,}"), (told.size, f"{value.nbytes:,}")]
     if good.size:
-        named = (("least", np.min), ("greatest", np.max), ("mean", np.mean), ("standard deviation", np.std))
+        named = ((told.least, np.min), (told.greatest, np.max), (told.mean, np.mean), (told.deviation, np.std))
         found += [(name, f"{float(work(good)):.6g}") for name, work in named]
-    found.append(("zeros", f"{100 * float(np.mean(value == 0)) if value.size else 0:.1f} %"))
-    found.append(("NaN", f"{int(np.isnan(wide).sum()):,}"))
-    found.append(("infinite", f"{int(np.isinf(wide).sum()):,}"))
+    found.append((told.zeros, f"{100 * float(np.mean(value == 0)) if value.size else 0:.1f} %"))
+    found.append((told.nans, f"{int(np.isnan(wide).sum()):,}"))
+    found.append((told.infinite, f"{int(np.isinf(wide).sum()):,}"))
     return tuple(found)
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ..core.errors import WorkbenchError, shorten
 from .html import changes_html, plain, text_html, visible
 from .provenance import TrailView, steps_shown, trail_view
+from .strings.tables import say
 
 if TYPE_CHECKING:
     from ..driver.compare import Comparison
@@ -27,7 +28,6 @@ Bundle = dict[str, str]
 _FONT: Final = "font:13px/1.5 system-ui,sans-serif"
 _BOX: Final = f"{_FONT};border-left:4px solid #b3400f;padding:4px 12px;margin:4px 0;max-width:72em"
 _CELL: Final = "text-align:left;vertical-align:top;padding:1px 12px 1px 0"
-_FIELDS: Final = ("where", "found", "expected", "fix", "kept")
 _ROWS: Final = 60
 _STOPS: Final = 20
 _TEXT: Final = 240
@@ -48,14 +48,15 @@ def table_html(rows: Iterable[Sequence[Any]], heads: Sequence[str] = ()) -> str:
         + "</tr>"
         for row in listed[:_ROWS]
     )
-    more = f'<div style="{_FONT};opacity:.7">... further rows</div>' if len(listed) > _ROWS else ""
+    further = escape(say.session.further_rows)
+    more = f'<div style="{_FONT};opacity:.7">{further}</div>' if len(listed) > _ROWS else ""
     top = f"<thead><tr>{head}</tr></thead>" if heads else ""
     return f'<table style="{_FONT};border-collapse:collapse">{top}<tbody>{body}</tbody></table>{more}'
 
 
 def problem_html(error: WorkbenchError) -> str:
     """An error as a card: its code and message, then each field that it has."""
-    fields = [(name, getattr(error, name)) for name in _FIELDS if getattr(error, name)]
+    fields = [(told, getattr(error, name)) for name, told in say.session.error_fields.items() if getattr(error, name)]
     head = f"<b>{_text(error.message, 400)}</b> <code>{_text(error.code)}</code>"
     return f'<div style="{_BOX}">{head}{table_html(fields)}</div>'
 
@@ -66,7 +67,7 @@ def problem_bundle(error: WorkbenchError) -> Bundle:
 
 def trace_bundle(trace: Trace) -> Bundle:
     """The steps of a schedule as the Python that repeats them."""
-    code = trace.as_python() or "# nothing done yet"
+    code = trace.as_python() or say.snapshot.nothing_done
     return {"text/plain": plain(code), "text/html": text_html(code)}
 
 
@@ -81,7 +82,7 @@ def stops_bundle(stops: Stops | Sequence[StopView], title: str = "") -> Bundle:
     """Rewrites at which a breakpoint stopped: what each pattern met, and what it made of it."""
     kinds = [_stop_rows(stop) for stop in islice(stops, _STOPS)]
     if len(stops) > _STOPS:
-        kinds.append((f"{len(stops) - _STOPS} more stops", []))
+        kinds.append((say.session.more_stops(len(stops) - _STOPS), []))
     text = "\n".join(str(stop) for stop in stops) if stops else str(stops)
     return {"text/plain": plain(text), "text/html": changes_html(title, kinds) if kinds else text_html(text)}
 
@@ -99,8 +100,8 @@ def comparison_bundle(found: Comparison) -> Bundle:
     """Two sessions side by side as a table, and where they part."""
     one, other = found.names
     figures = (
-        ("kernels", *(f"{count}" for count in found.kernels)),
-        ("milliseconds", *(f"{time:.3f}" for time in found.milliseconds)),
+        (say.session.kernels, *(f"{count}" for count in found.kernels)),
+        (say.session.time, *(f"{time:.3f}" for time in found.milliseconds)),
     )
     told = str(found).split("\n")[3:]
     rows = [tuple(part.strip() for part in line.split(": ", 1)) for line in told]
@@ -119,8 +120,8 @@ def trail_bundle(trail: Trail) -> Bundle:
 
 
 def _trail_rows(view: TrailView) -> list[tuple[str, str]]:
-    rows = [("file", ", ".join(view.onnx) or "nothing of the file")]
-    rows += [(label, ", ".join(things) or "nothing") for label, things in view.steps]
+    rows = [(say.session.file, ", ".join(view.onnx) or say.session.nothing_of_file)]
+    rows += [(label, ", ".join(things) or say.session.nothing) for label, things in view.steps]
     for kernel in view.kernels:
         rows += [(f"{kernel.kernel}, {form}", _lines(lines)) for form, lines in kernel.lines.items()]
     return rows
@@ -135,11 +136,11 @@ def _lines(lines: Sequence[int]) -> str:
         else:
             runs.append([line, line])
     shown = [f"{first}-{last}" if last > first else f"{first}" for first, last in runs[:_ROWS]]
-    return ("lines " if len(lines) > 1 else "line ") + ", ".join(shown) if shown else "no line of its own"
+    return say.session.lines(", ".join(shown), len(lines)) if shown else say.session.no_line
 
 
 def became_bundle(steps: Mapping[str, tuple[Any, ...]]) -> Bundle:
     """What a thing became by step, its nodes as brief texts."""
-    rows = [(label, ", ".join(things) or "nothing") for label, things in steps_shown(steps)]
+    rows = [(label, ", ".join(things) or say.session.nothing) for label, things in steps_shown(steps)]
     text = "\n".join(f"{label:<26}{what}" for label, what in rows)
-    return {"text/plain": plain(text), "text/html": table_html(rows, ("step", "what it is there"))}
+    return {"text/plain": plain(text), "text/html": table_html(rows, (say.session.step, say.session.what_it_is))}

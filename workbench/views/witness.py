@@ -21,6 +21,7 @@ from ..schedule.errors import ScheduleError
 from ..schedule.references import LoopRV, Reference
 from ..tir import nodes as t
 from .schema import View
+from .strings.tables import say
 from .svg import BLUE, GREY, RED, box, escaped, label, line, number, picture, text_width
 
 _TICKS: Final = 8
@@ -121,8 +122,8 @@ def _loops_in(given: Any) -> list[LoopRV]:
 
 def _why(primitive: str) -> str:
     if primitive in _AT_ONCE:
-        return "both would run at the same time"
-    return "2 runs after 1 now; it would run before 1"
+        return say.schedule.at_the_same_time
+    return say.schedule.other_way_round
 
 
 def _axes(loops: Sequence[t.For], asked: Sequence[Any], conflict: Conflict) -> list[t.For]:
@@ -165,8 +166,7 @@ def _point(
     printed: Any,
     boxes: Mapping[Any, str],
 ) -> WitnessPoint:
-    element = ", ".join(map(str, conflict.element))
-    verb = "writes" if touch.writes else "reads"
+    element = f"{touch.region.buffer.name}[{', '.join(map(str, conflict.element))}]"
     here = [at[loop.var.name] for loop in axes]
     found = printed.line_of(conflict.statements()[0 if touch is conflict.first else -1]) or 0
     code = printed.lines[found - 1].strip() if found else ""
@@ -174,7 +174,7 @@ def _point(
         here[0] if here else 0,
         here[1] if len(here) > 1 else 0,
         ", ".join(f"{name}={value}" for name, value in at.items()),
-        f"{verb} {touch.region.buffer.name}[{element}]",
+        say.schedule.writes(element) if touch.writes else say.schedule.reads(element),
         found,
         code,
         boxes.get(touch.site.name, ""),
@@ -194,7 +194,7 @@ def witness_svg(found: WitnessView) -> str:
     """The iterations as dots, the two as shapes with numbers, an arrow from the earlier to the later."""
     across = _spread(found.axes[0].ticks, _LEFT) if found.axes else {0: _LEFT}
     down = _spread(found.axes[1].ticks, _TOP) if len(found.axes) > 1 else {0: _TOP}
-    parts = [label(8, 16, "two iterations that collide", bold=True, size=12), *_scales(found, across, down)]
+    parts = [label(8, 16, say.schedule.colliding, bold=True, size=12), *_scales(found, across, down)]
     for y in down.values():
         parts += [box(x - 2.5, y - 2.5, 5, 5, GREY, opacity=0.5, border=False, corner=3) for x in across.values()]
     one, two = ((across[point.x], down[point.y]) for point in found.points)
@@ -211,17 +211,17 @@ def witness_svg(found: WitnessView) -> str:
 
 def _rows(found: WitnessView) -> list[str]:
     rows = [
-        f"{sign}  {point.does} at {point.at}{_line_of(point)}" for sign, point in zip("12", found.points, strict=True)
+        say.schedule.iteration(sign, point.does, point.at, point.line)
+        for sign, point in zip("12", found.points, strict=True)
     ]
     rows.append(found.why)
-    cut = [f"{axis.name} has {axis.extent or 'unknown'}" for axis in found.axes if axis.clipped]
+    cut = [
+        say.schedule.axis_extent(axis.name, str(axis.extent or say.schedule.unknown_extent))
+        for axis in found.axes if axis.clipped
+    ]  # fmt: skip
     if cut:
-        rows.append(f"only part of the iterations is drawn: {', '.join(cut)}")
+        rows.append(say.schedule.partly_drawn(", ".join(cut)))
     return rows
-
-
-def _line_of(point: WitnessPoint) -> str:
-    return f" (line {point.line})" if point.line else ""
 
 
 def _spread(ticks: Sequence[int], begin: float) -> dict[int, float]:

@@ -2,6 +2,8 @@
 
     word_doc("R.nn.conv2d", "python")        # the operator's own documentation
     word_doc("vfmadd231ps", "asm")           # "multiplies and adds, rounding once; 32-bit floats, a whole register"
+
+This module is a table of texts by key itself, as those of `views.strings` are; the keys are the words.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ from ..relay.ir import expr as r
 from ..relay.ir.listing import Listing
 from ..relay.ir.types import TensorType
 from .schema import SCHEMA_VERSION, View
+from .strings.tables import say
 from .word_docs import word_doc
 
 _WORD: Final = re.compile(r"[%@]?[A-Za-z_][\w.]*")
@@ -29,9 +30,6 @@ _LABEL: Final = re.compile(r"^[\w.$]+:")
 _MOST: Final = 200_000
 """Lines whose words are looked at."""
 _CASTS: Final = frozenset("sext zext trunc fpext fptrunc sitofp fptosi bitcast uitofp".split())
-_KINDS: Final = {
-    "serial": "serial loop", "parallel": "parallel loop", "vectorized": "vectorized loop", "unroll": "unrolled loop",
-}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +83,7 @@ def _graph_names(listing: Listing) -> tuple[tuple[int, str, str, int], ...]:
 def _type(kind: Any) -> str:
     if not isinstance(kind, TensorType):
         return "" if kind is None else str(kind)
-    shape = " × ".join(map(str, kind.shape)) or "scalar"
+    shape = " × ".join(map(str, kind.shape)) or say.graph.scalar
     count = 1
     for extent in kind.shape:
         if not isinstance(extent, int):
@@ -128,22 +126,22 @@ def _of_loops(line: str) -> Iterable[tuple[str, str]]:
         names = [name.strip() for name in loop["names"].split(",")]
         extents = [extent.strip() for extent in loop["extents"].split(",")]
         for name, extent in zip(names, extents, strict=False):
-            yield name, f"{_KINDS.get(loop['kind'], 'serial loop')} of {extent} iterations, int32"
+            yield name, say.words.loop(loop["kind"], extent)
         return
     buffer = _BUFFER.match(line)
     if buffer:
-        where = f", in {buffer[5]}" if buffer[5] else ""
-        yield buffer[1], f"buffer {buffer[3]} of {buffer[4]}{where}"
+        shape, dtype, scope = buffer[3], buffer[4], buffer[5]
+        yield buffer[1], say.words.buffer_in(shape, dtype, scope) if scope else say.words.buffer(shape, dtype)
     axis = _AXIS.match(line)
     if axis:
-        yield axis[1], f"{'spatial' if axis[2] == 'spatial' else 'reduction'} axis of {axis[3]}, int32"
+        yield axis[1], say.words.axis_of(axis[2] == "spatial", axis[3])
     remap = _REMAP.match(line)
     if remap:
         for name, kind in zip(remap[1].split(","), remap[2], strict=False):
-            yield name.strip(), f"{'spatial' if kind == 'S' else 'reduction'} axis, int32"
+            yield name.strip(), say.words.axis(kind == "S")
     if line.lstrip().startswith("def "):
         for name, shape, dtype in _PARAMETER.findall(line):
-            yield name, f"buffer {shape} of {dtype}, a parameter"
+            yield name, say.words.parameter(shape, dtype)
 
 
 def _llvm_type(opcode: str, rest: str) -> str:

@@ -1,0 +1,27 @@
+"""Texts of saved changes: what is offered, what is wrong, what came of doing them again."""
+
+from __future__ import annotations
+
+
+class Changes:
+    """See the module's header."""
+
+    other_passes = "they were made on other passes or another target"
+    no_change = "it changes nothing here"
+    of_another_user = "it is owned by another user, or others may write to it"
+
+    def other_version(self, source: str) -> str:
+        return f"they were made on another version of {source}"
+
+    def too_many(self, most: int) -> str:
+        return f"there are more than {most:,}"
+
+    def too_large(self, size: int, most: int) -> str:
+        return f"they take {size:,} bytes, more than {most:,}"
+
+    def command(self, what: str, at: object, kernel: object) -> str:
+        """A command; `at` and `kernel` may be empty: "split of l:C:2 in main"."""
+        return f"{what}{f' of {at}' if at else ''}{f' in {kernel}' if kernel else ''}"
+
+    def refused(self, command: str, why: str) -> str:
+        return f"{command}: {why}"
