@@ -18,7 +18,7 @@ class Session:
 
     def counted(self, count: int, units: str) -> str:
         """So many of what a layer counts: "nodes", "passes", "functions", "kernels" or "steps"."""
-        return f"{count} {plural(count, units[:-1], units)}"
+        return f"{count} {plural(count, 'pass' if units == 'passes' else units[:-1], units)}"
 
     def failed_at(self, step: str) -> str:
         return f"failed at {step}"
