@@ -218,7 +218,7 @@ def test_in_the_one_screen_the_lens_shares_the_schedule_with_the_editor(harness:
         expect(measure).to_be_enabled()
         figure = result(harness).locator("strong").inner_text()
         assert "GFLOP/s" in figure
-        expect(measure).to_have_attribute("title", figure)
+        expect(measure).to_have_attribute("title", f"The kernel {schedule.func_working_on}: {figure}")
         expect(measure).to_contain_text(figure.split(",")[0])
     assert "factors=[None, 16]" in screen.session.schedule(schedule.func_working_on).code()
     harness.push()

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from onnx import TensorProto, helper, numpy_helper
 
 import workbench as wb
 from tests.driver.programs import small_session
@@ -169,3 +170,21 @@ def test_what_is_not_there_is_refused(links: Links, ask: Any, code: str) -> None
 
 def test_a_line_outside_of_a_text_has_no_classes(links: Links) -> None:
     assert links.onnx.on(0) == links.onnx.on(10_000) == frozenset()
+
+
+def test_nodes_that_compute_on_weights_alone_are_told_apart() -> None:
+    """A convolution whose weight the file widens is no cast: it was called one."""
+    weight = numpy_helper.from_array(np.ones((4, 3, 3, 3), np.float16), "w")
+    nodes = [
+        helper.make_node("Cast", ["w"], ["wide"], to=TensorProto.FLOAT),
+        helper.make_node("Conv", ["x", "wide"], ["c"]),
+        helper.make_node("Relu", ["c"], ["y"]),
+    ]
+    sides = [
+        [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)]
+        for name, shape in (("x", [1, 3, 8, 8]), ("y", [1, 4, 6, 6]))
+    ]
+    model = helper.make_model(helper.make_graph(nodes, "g", *sides, [weight]))
+    links = wb.open(model).provenance.links
+    assert links.onnx.text.split("\n") == ["Cast#0", "Conv#1", "Relu#2"]
+    assert links.onnx_of_constants == (0,)

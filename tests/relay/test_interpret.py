@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -122,3 +124,36 @@ def test_a_function_of_another_ir() -> None:
 
     with pytest.raises(WorkbenchError, match="only relay programs"):
         interpret(IRModule({"main": t.TensorType(())}))
+
+
+def test_a_value_is_forgotten_when_it_was_read_for_the_last_time() -> None:
+    """A network held all that it computed until its end."""
+    x = relay.var("x", shape=(256, 1024))
+    body = kept = relay.nn.relu(x)
+    for _ in range(40):
+        body = relay.negative(body)
+    function = relay.Function([x], relay.Tuple([relay.add(body, kept), kept]))
+    given = np.ones((256, 1024), np.float32)
+    tracemalloc.start()
+    try:
+        total, first = interpret(function, given)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert np.array_equal(total, 2 * given) and np.array_equal(first, given)
+    assert peak < 8 * given.nbytes
+
+
+def test_what_blocks_inside_read_stays() -> None:
+    """A branch, a function and what is given to it again may read a value at any time."""
+    x, y, condition = relay.var("x", shape=(3,)), relay.var("y", shape=(3,)), relay.var("c", shape=(), dtype="bool")
+    outer = relay.exp(x)
+    twice = relay.Function([y], relay.add(y, outer))
+    chosen = relay.If(condition, relay.negative(outer), relay.multiply(outer, outer))
+    body = relay.Tuple([relay.Call(twice, [relay.Call(twice, [x])]), chosen, relay.tanh(outer)])
+    function, given = relay.Function([x, condition], body), np.array([0.5, 1.0, 2.0], np.float32)
+    for flag in (True, False):
+        sums, branch, last = interpret(function, given, np.array(flag))
+        wide = np.exp(given)
+        assert np.allclose(sums, given + 2 * wide) and np.allclose(last, np.tanh(wide))
+        assert np.allclose(branch, -wide if flag else wide * wide)

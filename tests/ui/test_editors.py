@@ -321,3 +321,13 @@ def test_what_is_measured_is_what_is_shown(monkeypatch: pytest.MonkeyPatch) -> N
     assert found[0] == 2 * found[1] == 4 * 8**3
     error = refused(screen, "measure", kernel="main", number=-1)
     assert error["code"] == "E-UI-ARGUMENT"
+
+
+def test_the_subject_tells_programs_apart_and_stays_when_one_is_changed() -> None:
+    """What was measured of one program is not another's, though branches and kernels are called the same."""
+    screen, _ = of_matmul()
+    subject = ask(screen, "open")["subject"]
+    click(screen, "parallel", "l:C:0")
+    assert ask(screen, "open")["subject"] == subject
+    screen.session = session_of(Schedule(plain_matmul(4, 4, 4)))
+    assert ask(screen, "open")["subject"] != subject
