@@ -21,7 +21,9 @@ from tests.ui.test_changes import of_matmul, restarted, split
 from workbench.schedule import Schedule
 from workbench.ui.workbench import Workbench
 
-pytestmark = [pytest.mark.timeout(120), pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])]
+DARK = pytest.param(True, id="dark", marks=pytest.mark.nightly)
+"""The dark colours of panels are looked at at night; the screen's are in every run."""
+pytestmark = [pytest.mark.timeout(120), pytest.mark.parametrize("dark", [pytest.param(False, id="light"), DARK])]
 
 
 def test_what_is_below_the_lens(browser: Browser, dark: bool) -> None:

@@ -112,6 +112,7 @@ def test_footprints_are_the_exact_ones(page: Page, name: str) -> None:
     assert by_loop(computed(page, view, [], every=False)) == exact_by_loop(view, sch)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", CASES)
 def test_the_last_visit_of_each_line_gives_the_exact_reuse_distances(page: Page, name: str) -> None:
     """Before an access, the lines touched after its own line are as many as the trace's reuse distance says."""

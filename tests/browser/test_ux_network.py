@@ -1,7 +1,4 @@
-"""Rows 43 to 75 of the feature matrix that speak of one loop nest, on a fused convolution of EfficientNet-lite0.
-
-What the screen says is compared with what follows from the kernel's default schedule: extents, bytes, trip counts.
-"""
+"""Rows 43 to 75 on a fused convolution of EfficientNet-lite0: what is told against what its schedule says."""
 
 from __future__ import annotations
 
@@ -26,7 +23,7 @@ from tests.browser.network_kernel import (
     touched,
     touched_told,
     visited,
-)
+)  # fmt: skip
 from tests.browser.shown import Shown
 from workbench.analysis.cache import simulate_cache
 from workbench.analysis.quick_cycles import quick_cycles
@@ -36,6 +33,9 @@ from workbench.schedule.state import Change, ScheduleState
 from workbench.target.memory import CacheLevel
 from workbench.target.target import as_target
 from workbench.tir import ForKind
+
+# At night: each row is shown on a matrix product in every run (test_ux_schedule, _legality, _memory, _performance).
+pytestmark = pytest.mark.nightly
 
 
 @pytest.fixture

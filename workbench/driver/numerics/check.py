@@ -125,7 +125,6 @@ class Checker:
         self._runs.clear()
         self._first_outputs.clear()
         self.yardstick = Yardstick(self.root, self.given, self.tolerance, self.memory)
-        gc.collect()  # programs point at their types and these at programs: tensors in them would stay for a while
         give_back_memory()
 
     def resume(self, child: Contained, seconds: float) -> None:
@@ -473,6 +472,7 @@ def check_numerics(
                 checker.resume(again, seconds)
                 return piece.write(piece.find(checker, len(checks) - 1, what), path)
         finally:
+            gc.collect()  # pieces of programs that were tried hold each other, and tensors
             checker.release()
 
     return replace(report, writer=write)
