@@ -143,7 +143,10 @@ class Links:
     def onnx_of_constants(self) -> tuple[int, ...]:
         """The lines (from 0) of `onnx` whose nodes compute on weights alone: casts, transposes, shapes of them."""
         constant: set[int] = set()
+        expressions: set[int] = set()  # operators and types come from nodes of the file too
         for node in post_order(self._session.step(0).stage.module["main"]):
+            if isinstance(node, r.Expr):
+                expressions.add(id(node))
             if isinstance(node, r.Constant) or (
                 isinstance(node, (r.Call, r.Tuple, r.TupleGetItem))
                 and (operands := plain_operands(node)) and all(id(operand) in constant for operand in operands)
@@ -151,7 +154,7 @@ class Links:
                 constant.add(id(node))
         computing: set[ImportedFrom] = set()
         for identity, sources in self._known(0).sources.items():
-            if identity not in constant:
+            if identity in expressions and identity not in constant:
                 computing.update(label for label in sources if isinstance(label, ImportedFrom))
         return tuple(number for number, label in enumerate(self._onnx_labels) if label not in computing)
 
