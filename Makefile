@@ -6,10 +6,10 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 # A clone compiles the thread pool with the system's C compiler, else with ziglang from the extra `export`.
 EXTRAS := lab,test$(shell command -v cc >/dev/null 2>&1 || echo ,export)
-# Two workers; everything of one module, and everything that drives a browser, stays on one of them.
+# Two workers; the tests of one module stay on one of them (tests/conftest.py tells the exceptions).
 WORKERS ?= 2
 PYTEST := $(BIN)/python -m pytest
-PARALLEL := -n $(WORKERS) --dist loadgroup
+PARALLEL := -n $(WORKERS) --dist loadscope
 NATIVE := $(wildcard workbench/runtime/native/*.c workbench/runtime/native/*.h)
 # Whole folders of the core, and of every other stage what is quick.
 SMOKE_FOLDERS := core arith target te tir relay schedule

@@ -13,15 +13,18 @@ import re
 import shutil
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+from xdist.scheduler import LoadScopeScheduling
 
 from tests.nightly import PROFILE, Night
 
 TESTS = Path(__file__).resolve().parent
 GOLDEN = TESTS / "golden"
-ONE_WORKER_FOLDERS = ("browser", "notebooks")
+SINGLE_TESTS = ("property", "notebooks", "integration")
+"""Folders whose tests share nothing costly: each goes to the next free worker."""
 
 settings.register_profile(
     "ci", derandomize=True, deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
@@ -56,13 +59,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--night", action="store_true", help="keep results by commit and print one table: `make nightly`")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep a module on one worker (its fixtures are costly), and all browser and notebook tests too."""
-    for item in items:
-        folder = item.path.relative_to(TESTS).parts[0] if item.path.is_relative_to(TESTS) else ""
-        group = "browser" if folder in ONE_WORKER_FOLDERS else item.nodeid.split("::")[0]
-        if item.get_closest_marker("xdist_group") is None:
-            item.add_marker(pytest.mark.xdist_group(group))
+class ByModule(LoadScopeScheduling):
+    """The tests of one module go to one worker: its fixtures are costly, and its tests are tried in their order."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        module = nodeid.split("::")[0]
+        return nodeid if module.split("/")[1] in SINGLE_TESTS else module
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByModule:
+    """In place of `--dist loadgroup`, which pytest 9.2 made a plain `load`: it no longer reads a changed node name."""
+    return ByModule(config, log)
 
 
 class Golden:
@@ -70,7 +77,7 @@ class Golden:
 
     def __init__(self, request: pytest.FixtureRequest) -> None:
         module = request.path.relative_to(TESTS).with_suffix("")
-        test = re.sub(r"[^\w.=+-]+", "_", request.node.name.split("@")[0]).strip("_")
+        test = re.sub(r"[^\w.=+-]+", "_", request.node.name).strip("_")
         self._folder = GOLDEN / module.parent / module.name.removeprefix("test_")
         self._test = test.removeprefix("test_")
         self._update = bool(request.config.getoption("--update-golden"))

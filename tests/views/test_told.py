@@ -38,7 +38,9 @@ def session() -> Any:
     x = relay.var(NAME, shape=(4, 8), dtype="float32")
     two = relay.const(np.float32(2))
     opened = wb.open(relay.Function([x], relay.exp(relay.multiply(relay.multiply(x, two), two))))
-    return opened.rerun(insert={"InferType": doubling})
+    session = opened.rerun(insert={"InferType": doubling})
+    session.step(-1)  # `became` and trails tell of the steps that have been computed
+    return session
 
 
 def _call(session: Any) -> Any:
