@@ -98,9 +98,7 @@ class Golden:
         expected = path.read_text(encoding="utf-8")
         if text == expected:
             return
-        difference = difflib.unified_diff(
-            expected.splitlines(), text.splitlines(), "golden", "found", lineterm="", n=4
-        )
+        difference = difflib.unified_diff(expected.splitlines(), text.splitlines(), "golden", "found", lineterm="", n=4)
         pytest.fail(
             f"differs from {path.relative_to(TESTS)} (wanted? --update-golden):\n" + "\n".join(difference),
             pytrace=False,
