@@ -11,6 +11,7 @@ from typing import Any
 
 from workbench.core.errors import WorkbenchError
 from workbench.core.line_diff import line_hunks
+from workbench.driver.difference import Difference, text_difference
 from workbench.ui.models import Side
 from workbench.views.schema import (
     Chunk,
@@ -221,6 +222,11 @@ class FakePipeline:
             len(summaries),
             call=f'session["{one.name}"]',
         )
+
+    def difference(self, step: str) -> Difference:
+        self.asked.append(("difference", step))
+        number = self._index(step)
+        return text_difference(step, self.texts[number], self.texts[number + 1])
 
     def rewrite(self, step: str, index: int) -> RewriteView:
         self.asked.append(("rewrite", (step, index)))

@@ -6,6 +6,7 @@ import json
 import shutil
 from collections.abc import Iterator
 
+import onnx
 import pytest
 from playwright.sync_api import BrowserContext, expect
 
@@ -22,6 +23,9 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabServer]:
     folder = tmp_path_factory.mktemp("documents")
     (folder / "models").mkdir()
     shutil.copy(NETWORK, folder / "models" / "net.onnx")
+    x, y = (onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, ["N", 4]) for name in "xy")
+    graph = onnx.helper.make_graph([onnx.helper.make_node("Relu", ["x"], ["y"])], "open", [x], [y])
+    onnx.save(onnx.helper.make_model(graph), folder / "models" / "open.onnx")
     (folder / "lesson.ipynb").write_text(json.dumps(notebook(CELL)))
     data = folder / ".share"
     (data / "labextensions").mkdir(parents=True)
@@ -44,6 +48,19 @@ def test_a_model_is_a_document_that_shows_the_screen(lab: LabServer, context: Br
     page.keyboard.type("print('STATE', screen.session.source, wb.__name__)")
     page.keyboard.press("Shift+Enter")
     expect(document.locator(".jp-OutputArea-output", has_text="STATE")).to_contain_text("net.onnx workbench")
+
+
+def test_a_model_of_open_shapes_offers_the_call_that_gives_them(lab: LabServer, context: BrowserContext) -> None:
+    page = context.new_page()
+    page.set_default_timeout(60_000)
+    page.goto(lab.url("models/open.onnx"))
+    document = page.locator(".jp-compilerWorkbench-document")
+    expect(document.locator(".jp-OutputArea-output", has_text="E-ONNX-DYNAMIC")).to_be_visible(timeout=60_000)
+    prompt = document.locator(".jp-CodeConsole-input .cm-content")
+    expect(prompt).to_contain_text("screen = wb.open('open.onnx', shape={'x': (1, 4)}).show()")
+    prompt.click()
+    page.keyboard.press("Shift+Enter")
+    expect(document.get_by_role("group", name="Workbench")).to_be_visible(timeout=60_000)
 
 
 def test_the_side_panel_lists_the_kernels_sessions_and_shows_one(lab: LabServer, context: BrowserContext) -> None:

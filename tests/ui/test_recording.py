@@ -54,7 +54,7 @@ def test_answers_come_back_as_they_were_given(screen: Workbench, recording: Reco
     assert {op for op, _ in asked} == {
         "open", "kernels", "graph", "pane", "links", "pipeline.open", "pipeline.step", "pipeline.rewrite",
         "schedule.open", "schedule.reasons", "checks.state", "formulas", "calls", "words", "python",
-        "pipeline.verify", "tree", "spoken",
+        "pipeline.verify", "pipeline.kinds", "tree", "spoken",
     }  # fmt: skip
     chosen = random.Random(3).sample([one for one in asked if one[0] in ("pane", "links", "graph")], 12)
     for op, args in chosen:
@@ -73,6 +73,12 @@ def test_texts_are_whole(recording: Recording) -> None:
         args = json.loads(key)[1]
         form = {"llvm": "ll", "asm": "asm"}[args["layer"]]
         assert len(texts[key]) == len(provenance.text(args["kernel"], form).rstrip("\n").split("\n"))
+
+
+def test_each_step_that_changed_something_has_its_kinds(screen: Workbench, recording: Recording) -> None:
+    steps = screen.ask("pipeline.open").content["view"]["steps"]
+    changed = [one["id"] for one in steps if one["changed"] and one["kind"] != "codegen"]
+    assert changed and all(key_of("pipeline.kinds", {"step": one}) in recording.replies for one in changed)
 
 
 @pytest.mark.parametrize("layer", ["tir", "llvm", "asm"])

@@ -7,6 +7,7 @@ reason, never anything else; a screen shows it and stays where it was.
     class OneStep:                       # the least pipeline
         def view(self): return PipelineView("s0", (StepSummary("a", "Import", "import", True, 1.0, 0, 3),))
         def step(self, step): ...
+        def difference(self, step): ...
         def rewrite(self, step, index): ...
         def text(self, step, side, start, count): ...
 """
@@ -16,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal, Protocol, runtime_checkable
 
+from workbench.driver.difference import Difference
 from workbench.views.schema import (
     Chunk,
     PipelineView,
@@ -38,6 +40,10 @@ class PipelineModel(Protocol):
 
     def step(self, step: str) -> StepView:
         """A step closely.  Text far from every hunk may be left out of the chunks when it is long."""
+        ...
+
+    def difference(self, step: str) -> Difference:
+        """What a step changed, by kinds of changes."""
         ...
 
     def rewrite(self, step: str, index: int) -> RewriteView:

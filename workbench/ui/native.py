@@ -16,7 +16,7 @@ from workbench.views.llvm_passes import LlvmPassesModel
 if TYPE_CHECKING:
     from workbench.driver.session import Session
 
-_LOOKING: Final = ("open", "step", "steps", "text", "select")
+_LOOKING: Final = ("open", "step", "steps", "kinds", "text", "select")
 """Commands of the stepper that change nothing: LLVM's passes can be looked at, not rearranged."""
 
 

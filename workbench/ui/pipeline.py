@@ -20,6 +20,7 @@ from workbench.ui.models import PipelineModel
 from workbench.ui.pipeline_edits import Edits
 from workbench.ui.protocol import JSON_LIMIT, Answer, argument, items
 from workbench.ui.screen import Screen
+from workbench.views.kinds import kinds_view
 from workbench.views.schema import PipelineView
 from workbench.views.snapshot import Snapshot
 from workbench.views.snapshot_steps import steps_snapshot
@@ -47,6 +48,7 @@ class PipelineCommands:
             "open": self._open,
             "step": self._step,
             "steps": self._steps,
+            "kinds": self._kinds,
             "rewrite": self._rewrite,
             "text": self._text,
             "select": self._select,
@@ -128,6 +130,10 @@ class PipelineCommands:
                 break
             views.append(view)
         return Answer(self.view.state, {"steps": views})
+
+    def _kinds(self, args: dict[str, Any]) -> Answer:
+        step = argument(args, "step", str)
+        return Answer(self.view.state, kinds_view(step, self._model.difference(step)))
 
     def _rewrite(self, args: dict[str, Any]) -> Answer:
         view = self._model.rewrite(argument(args, "step", str), argument(args, "index", int))

@@ -206,6 +206,8 @@ def _pane(ask: _Recorder, layer: str, kernel: str, aids: bool) -> None:
 
 def _step(ask: _Recorder, summary: dict[str, Any]) -> None:
     view = ask.ask("pipeline.step", step=summary["id"])
+    if summary["changed"] and summary["kind"] != "codegen":
+        ask.ask("pipeline.kinds", step=summary["id"])
     ask.ask("spoken", step=summary["name"])
     ask.ask("pipeline.verify", step=summary["id"])
     for side in ("before", "after"):

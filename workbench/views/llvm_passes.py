@@ -11,6 +11,7 @@ from .schema import Chunk, PipelineView, RewriteView, StepSummary, StepView
 from .strings.tables import say
 
 if TYPE_CHECKING:
+    from ..driver.difference import Difference
     from ..driver.llvm_passes import LlvmPass, LlvmPasses
 
 
@@ -61,6 +62,10 @@ class LlvmPassesModel:
             language="llvm" if found.phase == "ir" else "text",
             call=f"s.llvm_passes({self.passes.kernel!r})[{found.index}].diff()",
         )
+
+    def difference(self, step: str) -> Difference:
+        """What a pass changed, by kinds of changes."""
+        return self._find(step).diff()
 
     def rewrite(self, step: str, index: int) -> RewriteView:
         """LLVM tells of no rewrites inside a pass."""

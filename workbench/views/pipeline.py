@@ -14,6 +14,7 @@ from ..core.line_diff import line_hunks
 from ..core.module import IRModule
 from ..core.node import Node, pre_order
 from ..core.transform import PASSES, Pass, defined_in
+from ..driver.difference import Difference, step_difference
 from ..driver.history import identities
 from ..driver.plan import PassRow
 from ..driver.rewrites import Names, rewrite_shown
@@ -142,6 +143,10 @@ class SessionModel:
             rewrite_count=len(found.firings),
             call=f"s[{label!r}].diff()",
         )
+
+    def difference(self, step: str) -> Difference:
+        """What a step changed, by kinds of changes."""
+        return step_difference(self._find(step)[1])
 
     def _native(self, found: Step) -> StepView:
         """Machine code has no program before it in its own language: the first kernel's assembly."""

@@ -55,6 +55,18 @@ export class WorkbenchFactory extends ABCWidgetFactory<DocumentWidget<StackedPan
     widget.disposed.connect(() => panel.dispose());
     await panel.sessionContext.ready;
     const file = JSON.stringify(path.split("/").pop()); // the kernel starts in the file's folder
-    await panel.console.inject(`import workbench as wb\nscreen = wb.open(${file}).show()\nscreen`);
+    const code = `import workbench as wb\nfrom workbench.ui.document import open_document\nscreen = open_document(${file})\nscreen`;
+    await panel.console.inject(code);
+    offerNext(panel, code);
   }
+}
+
+/** A call that the kernel offers as the next input goes to the prompt: JupyterLab's console puts it over what was run. */
+function offerNext(panel: ConsolePanel, code: string): void {
+  const cells = panel.console.cells;
+  const run = cells.length ? cells.get(cells.length - 1).model.sharedModel : undefined;
+  const prompt = panel.console.promptCell?.model.sharedModel;
+  if (!run || !prompt || run.source === code) return;
+  prompt.setSource(run.source);
+  run.setSource(code);
 }

@@ -7,7 +7,9 @@ export const PAGE = 200; // lines that opening a fold shows at a time
 
 export type Row =
   | { kind: "same" | "add" | "del"; before: number; after: number; text: string | undefined; pair?: string }
-  | { kind: "fold"; before: number; after: number; count: number };
+  | { kind: "fold"; before: number; after: number; count: number }
+  | { kind: "kind"; index: number; title: string; size: number; open: boolean }
+  | { kind: "more"; index: number; count: number; here: boolean };
 
 /** Lines by number, of which some are here. */
 export class Lines {
@@ -62,7 +64,7 @@ export class Shown {
   missing(wanted: Row[]): ["before" | "after", Lines, number][] {
     const found: ["before" | "after", Lines, number][] = [];
     for (const row of wanted) {
-      if (row.kind === "fold" || row.text !== undefined) continue;
+      if (!("text" in row) || row.text !== undefined) continue;
       const side = row.kind === "del" ? "before" : "after";
       const start = Math.floor(row[side] / PAGE) * PAGE;
       if (this.asked.has(`${side} ${start}`)) continue;

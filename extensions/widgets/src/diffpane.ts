@@ -6,11 +6,12 @@ import { say } from "./strings";
 import { changedPart, marked } from "./text";
 import { Window, type Range } from "./window";
 
-interface Shape { rows: Row[]; split: boolean; language: string; open(row: Row & { kind: "fold" }): void; seen(rows: Row[]): void }
+interface Shape { rows: Row[]; split: boolean; language: string; open(row: AcrossRow): void; seen(rows: Row[]): void }
 type TextRow = Row & { kind: "same" | "add" | "del" };
-type FoldRow = Row & { kind: "fold" };
-/** Two columns: what stands at the left and at the right; a fold goes across. */
-type Pair = FoldRow | [TextRow | undefined, TextRow | undefined];
+/** What opens or closes something, across both columns. */
+export type AcrossRow = Row & { kind: "fold" | "kind" | "more" };
+/** Two columns: what stands at the left and at the right. */
+type Pair = AcrossRow | [TextRow | undefined, TextRow | undefined];
 
 export function DiffPane({ rows, split, language, open, seen }: Shape) {
   const pairs = useMemo(() => (split ? paired(rows) : []), [rows, split]);
@@ -25,13 +26,15 @@ export function DiffPane({ rows, split, language, open, seen }: Shape) {
 }
 
 function one(row: Row, language: string, open: Shape["open"]) {
-  if (row.kind === "fold") return fold(row, open);
+  if (!isText(row)) return across(row, open);
   return html`<div class=${`wb-row wb-${row.kind}`}>
     <span class="wb-no">${row.before >= 0 ? row.before + 1 : ""}</span>
     <span class="wb-no">${row.after >= 0 ? row.after + 1 : ""}</span>
     <span class="wb-sign">${SIGNS[row.kind]}</span>${line(row, language)}
   </div>`;
 }
+
+const isText = (row: Row): row is TextRow => "text" in row;
 
 const SIGNS = { add: "+", del: "−", same: "" };
 
@@ -40,9 +43,9 @@ function paired(rows: Row[]): Pair[] {
   const found: Pair[] = [];
   for (let i = 0; i < rows.length; ) {
     const row = rows[i]!;
-    if (row.kind === "fold") found.push(row);
+    if (!isText(row)) found.push(row);
     else if (row.kind === "same") found.push([row, row]);
-    if (row.kind === "fold" || row.kind === "same") {
+    if (!isText(row) || row.kind === "same") {
       i++;
       continue;
     }
@@ -56,12 +59,12 @@ function paired(rows: Row[]): Pair[] {
 
 function run(all: Row[], start: number, kind: "add" | "del"): TextRow[] {
   let stop = start;
-  while (stop < all.length && all[stop]!.kind === kind) stop++;
+  while (all[stop]?.kind === kind) stop++;
   return all.slice(start, stop) as TextRow[];
 }
 
 function two(pair: Pair, language: string, open: Shape["open"]) {
-  if (!Array.isArray(pair)) return fold(pair, open);
+  if (!Array.isArray(pair)) return across(pair, open);
   const [old, now] = pair;
   return html`<div class="wb-row">${half(old, old?.before ?? -1, language)}${half(now, now?.after ?? -1, language)}</div>`;
 }
@@ -69,7 +72,7 @@ function two(pair: Pair, language: string, open: Shape["open"]) {
 function half(row: TextRow | undefined, number: number, language: string) {
   if (!row) return html`<span class="wb-half wb-none"></span>`;
   return html`<span class=${`wb-half wb-${row.kind}`} title=${row.text}>
-    <span class="wb-no">${number + 1}</span><span class="wb-sign">${SIGNS[row.kind]}</span>${line(row, language)}</span>`;
+    <span class="wb-no">${number >= 0 ? number + 1 : ""}</span><span class="wb-sign">${SIGNS[row.kind]}</span>${line(row, language)}</span>`;
 }
 
 function line(row: TextRow, language: string) {
@@ -82,6 +85,13 @@ function line(row: TextRow, language: string) {
   return html`<span class="wb-line">${words}</span>`;
 }
 
-function fold(row: FoldRow, open: Shape["open"]) {
-  return html`<button class="wb-fold" onClick=${() => open(row)}>⋯ ${say.changes.unchanged(row.count)}</button>`;
+function across(row: AcrossRow, open: Shape["open"]) {
+  if (row.kind === "fold") return html`<button class="wb-fold" onClick=${() => open(row)}>⋯ ${say.changes.unchanged(row.count)}</button>`;
+  if (row.kind === "more") {
+    const text = row.index < 0 ? say.changes.kindsLeftOut(row.count) : row.here ? say.changes.moreLines(row.count) : say.changes.linesInWhole(row.count);
+    return html`<button class="wb-fold" disabled=${!row.here} onClick=${() => open(row)}>⋯ ${text}</button>`;
+  }
+  return html`<button class="wb-kind" aria-expanded=${row.open} title=${row.title} onClick=${() => open(row)}>
+    <span aria-hidden="true">${row.open ? "▾" : "▸"}</span> <span class="wb-kind-title">${row.title}</span>
+    <span class="wb-muted">${say.changes.lines(row.size)}</span></button>`;
 }

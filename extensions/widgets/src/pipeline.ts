@@ -1,8 +1,10 @@
 // The state of the stepper: which steps there are, what each changed, and the rewrites inside it.
 import type { BadgeView } from "./checks";
 import { PAGE, Shown, type Row } from "./diff";
+import type { AcrossRow } from "./diffpane";
 import type { Draft, Editing } from "./edits";
 import { startValues } from "./form";
+import { Kinds, MANY, type DifferenceView } from "./kinds";
 import { BaseStore } from "./store";
 import type { Chunk, ErrorView, Host, PipelineView, PrimitiveView, RewriteView, SourceView, StepSummary, StepView, VerdictView } from "./types";
 
@@ -15,6 +17,8 @@ export class PipelineStore extends BaseStore {
   /** What the list is searched for: a part of a step's name or of the name of a rule that fired in it. */
   sought = "";
   split = false;
+  /** Whether changes are shown by kind; null: where they are many. */
+  private byKind: boolean | null = null;
   /** A step that was not known is being computed. */
   computing = false;
   /** What is known of steps by a check, by name. */
@@ -31,6 +35,7 @@ export class PipelineStore extends BaseStore {
   private generation = 0;
   private steps = new Map<string, StepView & { shown: Shown }>();
   private rewrites = new Map<string, RewriteView & { shown: Shown }>();
+  private kindsOf = new Map<string, Kinds>();
 
   /** Called when a person has chosen a step. */
   onChosen: () => void = () => {};
@@ -74,6 +79,26 @@ export class PipelineStore extends BaseStore {
     return this.steps.get(this.selected);
   }
 
+  /** Whether the selected step's changes can be told by kind: it changed a program of the same language. */
+  get hasKinds(): boolean {
+    const step = this.step;
+    return this.rewriteIndex === null && step !== undefined && step.hunks.length > 0 && step.before.total > 0;
+  }
+
+  /** The kinds of changes of the selected step where they are what is shown; undefined while they are on their way. */
+  get kinds(): Kinds | null | undefined {
+    if (!this.hasKinds) return null;
+    const size = this.step!.hunks.reduce((sum, hunk) => sum + hunk.before_count + hunk.after_count, 0);
+    return this.byKind ?? size > MANY ? this.kindsOf.get(this.selected) : null;
+  }
+
+  /** By kind, or the whole text. */
+  turnKinds = (): void => {
+    if (!this.hasKinds) return;
+    this.set(() => (this.byKind = this.kinds === null));
+    void this.load();
+  };
+
   get rewrite(): (RewriteView & { shown: Shown }) | undefined {
     return this.rewriteIndex === null ? undefined : this.rewrites.get(`${this.selected}/${this.rewriteIndex}`);
   }
@@ -85,6 +110,7 @@ export class PipelineStore extends BaseStore {
     this.generation++;
     this.steps.clear();
     this.rewrites.clear();
+    this.kindsOf.clear();
     this.verdicts?.clear();
     this.set(() => (this.view = view));
     const wished = [this.selected, view.selected.step].find((id) => known.has(id));
@@ -125,6 +151,10 @@ export class PipelineStore extends BaseStore {
         const view = (await this.connection.request("open", {}, "open")).view as PipelineView;
         if (generation === this.generation) this.set(() => (this.view = view));
       }
+    }
+    if (this.kinds === undefined) {
+      const view = (await this.connection.request("kinds", { step: id }, "kinds")).view as DifferenceView;
+      if (generation === this.generation) this.set(() => this.kindsOf.set(id, new Kinds(view)));
     }
     void this.verify([id]);
     const index = this.rewriteIndex;
@@ -293,8 +323,9 @@ export class PipelineStore extends BaseStore {
     await this.open();
   }
 
-  /** Open a fold: show its next lines. */
-  unfold = (row: Row & { kind: "fold" }): void => {
+  /** Open a fold: show its next lines; open or close a kind of changes. */
+  unfold = (row: AcrossRow): void => {
+    if (row.kind !== "fold") return this.set(() => this.kindsOf.get(this.selected)?.turn(row.index, row.kind === "more"));
     const target = this.rewrite?.shown ?? this.step?.shown;
     if (target) this.set(() => target.open(row.after, Math.min(row.count, PAGE)));
   };
@@ -302,7 +333,7 @@ export class PipelineStore extends BaseStore {
   /** Rows came into sight: fetch the lines that are not here. */
   seen = (rows: Row[]): void => {
     const target = this.rewrite?.shown ?? this.step?.shown;
-    if (!target || this.rewriteIndex !== null) return;
+    if (!target || this.rewriteIndex !== null || this.kinds) return;
     for (const [side, lines, start] of target.missing(rows)) {
       void this.attempt(async () => {
         const chunk = (await this.connection.request("text", { step: this.selected, side, start, count: PAGE })).view as Chunk;

@@ -25,6 +25,7 @@ export function PipelineScreen({ store }: { store: PipelineStore }) {
     "mod+shift+z": () => store.turn("redo"),
     c: () => store.set(() => (store.onlyChanged = !store.onlyChanged)),
     d: () => store.set(() => (store.split = !store.split)),
+    k: store.turnKinds,
     "?": () => store.set(() => (store.help = !store.help)),
   });
   return html`<div class="wb wb-pipeline" data-lm-suppress-shortcuts="true" role="group" aria-label=${say.steps.stepper}
@@ -131,11 +132,14 @@ function Item({ step, store, share }: { step: StepSummary; store: PipelineStore;
 
 export function Detail({ store }: { store: PipelineStore }) {
   const { summary, step, rewrite } = store;
-  const target = store.rewriteIndex === null ? step?.shown : rewrite?.shown;
+  const kinds = store.kinds;
+  const target = kinds === undefined ? undefined : kinds ?? (store.rewriteIndex === null ? step?.shown : rewrite?.shown);
   return html`<section class="wb-detail" aria-label=${say.steps.selected}>
     ${summary && html`<div class="wb-step-head">
       <span class="wb-step-name">${summary.name}</span>
       <span class="wb-muted">${facts(summary)}</span>
+      ${store.hasKinds && !store.editing && html`<button class="wb-button" aria-pressed=${kinds !== null} title=${say.changes.byKindHelp}
+        onClick=${store.turnKinds}>${say.changes.byKind}</button>`}
       <${StepButtons} store=${store} />
       <${Verdict} store=${store} id=${summary.id} />
       ${step?.call && html`<code class="wb-call" title=${say.common.samePython}>${step.call}</code>`}
@@ -147,7 +151,7 @@ export function Detail({ store }: { store: PipelineStore }) {
     ${store.editing
       ? html`<${EditPane} store=${store} editing=${store.editing} />`
       : target
-      ? html`<${DiffPane} key=${`${store.selected}/${store.rewriteIndex}`} rows=${target.rows} split=${store.split} language=${step?.language ?? "python"} seen=${store.seen}
+      ? html`<${DiffPane} key=${`${store.selected}/${store.rewriteIndex}/${kinds !== null}`} rows=${target.rows} split=${store.split} language=${step?.language ?? "python"} seen=${store.seen}
           open=${store.unfold} />`
       : html`<div class="wb-wait">${store.view && !summary ? say.steps.none : store.computing ? say.steps.computing : "…"}</div>`}
   </section>`;

@@ -35,6 +35,7 @@ export function WorkbenchScreen({ store }: { store: WorkbenchStore }) {
     a: () => { if (changing(store)) void steps.choosePass(); },
     c: () => steps.set(() => (steps.onlyChanged = !steps.onlyChanged)),
     s: () => steps.set(() => (steps.split = !steps.split)),
+    k: () => steps.turnKinds(),
     ".": () => store.set(() => (store.everyLine = !store.everyLine)),
     "[": () => steps.move(-1),
     "]": () => steps.move(1),

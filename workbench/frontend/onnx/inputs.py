@@ -130,9 +130,8 @@ def _dtype(claim: ValueClaim, dtype: Any) -> DataType:
 def _open_error(claims: Sequence[ValueClaim], name: str) -> WorkbenchError:
     listed = ", ".join(f"{shorten(claim.name, 40)}: {claim.shape_text}" for claim in claims[:8])
     named = sorted({extent for claim in claims for extent in claim.shape or () if isinstance(extent, str)})
-    guesses = [tuple(extent if isinstance(extent, int) else 1 for extent in claim.shape or ()) for claim in claims[:4]]
-    pairs = zip(claims, guesses, strict=False)
-    example = ", ".join(f"{shorten(claim.name, 40)!r}: {guess}" for claim, guess in pairs)
+    ones = {claim.name: tuple(at if isinstance(at, int) else 1 for at in claim.shape or ()) for claim in claims}
+    example = ", ".join(f"{shorten(name, 40)!r}: {shape}" for name, shape in list(ones.items())[:4])
     by_name = f"; or by name: {dict.fromkeys(named[:4], 1)}" if named else ""
     return WorkbenchError(
         "E-ONNX-DYNAMIC",
@@ -141,4 +140,5 @@ def _open_error(claims: Sequence[ValueClaim], name: str) -> WorkbenchError:
         found=listed,
         expected="a number for every dimension",
         fix=f"shape={{{example}}} (with your numbers){by_name}",
+        partial=ones,
     )

@@ -59,6 +59,7 @@ export const frame = {
     ["e", "edit: the schedule, or the program after the step"],
     ["x a", "run without this step, add a pass after it"],
     ["c s", "only steps that changed the program; one column or two"],
+    ["k", "changes by kind, or the whole text"],
     ["z", "fold or open what the line holds"],
     ["+ − f", "a graph larger, smaller, whole"],
     ["Ctrl-F", "find in the text or the graph"],

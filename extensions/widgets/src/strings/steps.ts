@@ -30,6 +30,7 @@ export const steps = {
     ["Ctrl-Z Ctrl-Shift-Z", "undo, redo a change"],
     ["c", "only steps that changed the program"],
     ["d", "one column or two"],
+    ["k", "changes by kind, or the whole text"],
     ["?", "this sheet"],
     ["Esc", "back to the notebook"],
   ] as [string, string][],
