@@ -93,7 +93,7 @@ class Shown:
 def opened(browser: Browser, session: Any) -> Iterator[Shown]:
     """The screen in a page of its own."""
     context = browser.new_context(viewport={"width": 1500, "height": 900}, device_scale_factor=1)
-    context.set_default_timeout(10_000)
+    context.set_default_timeout(20_000)
     shown = Shown(context.new_page(), session)
     yield shown
     shown.settled()

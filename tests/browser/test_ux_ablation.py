@@ -28,7 +28,7 @@ def test_first_6_one_click_shows_what_each_pass_does(shown: Shown) -> None:
     expect(row(pane, "InferType")).to_be_visible(timeout=30_000)
     expect(pane.get_by_role("button", name="Cancel")).to_be_visible()  # answers are shown while others are on their way
     passes = graph_passes(shown.session)
-    expect(pane.get_by_role("status")).to_have_text(f"{len(passes)} of {len(passes)} passes", timeout=60_000)
+    expect(pane.get_by_role("status")).to_have_text(f"{len(passes)} of {len(passes)} passes", timeout=150_000)
     fused = without(shown.session, "FuseOps").figures
     base = shown.session.ablation().base
     assert fused is not None and fused.bytes is not None and base.bytes is not None
@@ -47,7 +47,7 @@ def test_first_6_one_click_shows_what_each_pass_does(shown: Shown) -> None:
 def test_first_6_measuring_is_cancelled_and_the_screen_answers(shown: Shown) -> None:
     pane = opened(shown)
     pane.get_by_role("button", name="Measure it too").click()
-    expect(row(pane, "nothing")).to_contain_text(re.compile(r"[\d.]+ ms"), timeout=60_000)
+    expect(row(pane, "nothing")).to_contain_text(re.compile(r"[\d.]+ ms"), timeout=150_000)
     pane.get_by_role("button", name="Cancel").click()
     expect(pane.get_by_role("button", name="What does each pass do?")).to_be_visible()
     told = pane.get_by_role("status").text_content() or ""
