@@ -128,6 +128,7 @@ def test_the_loop_program_of_a_network_is_windowed(harness: Harness) -> None:
     opened(harness, wb.open(str(NETWORK)))
     page = harness.page
     page.get_by_role("listbox", name="Steps").get_by_role("option", name="Lower (").click()
+    page.get_by_role("button", name="By kind").click(timeout=30_000)  # the whole text
     rows = page.locator(".wb-diff .wb-row")
     expect(rows.first).to_be_visible(timeout=30_000)
     assert rows.count() <= ROWS

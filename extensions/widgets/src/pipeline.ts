@@ -81,15 +81,26 @@ export class PipelineStore extends BaseStore {
 
   /** Whether the selected step's changes can be told by kind: it changed a program of the same language. */
   get hasKinds(): boolean {
-    const step = this.step;
-    return this.rewriteIndex === null && step !== undefined && step.hunks.length > 0 && step.before.total > 0;
+    return this.rewriteIndex === null && this.step !== undefined && this.step.hunks.length > 0 && this.step.before.total > 0;
   }
 
   /** The kinds of changes of the selected step where they are what is shown; undefined while they are on their way. */
   get kinds(): Kinds | null | undefined {
-    if (!this.hasKinds) return null;
-    const size = this.step!.hunks.reduce((sum, hunk) => sum + hunk.before_count + hunk.after_count, 0);
-    return this.byKind ?? size > MANY ? this.kindsOf.get(this.selected) : null;
+    return this.hasKinds && this.toldByKind(this.selected) ? this.kindsOf.get(this.selected) : null;
+  }
+
+  /** Whether a step that is here is shown by kind: its changes are many, or a person wished it. */
+  private toldByKind(id: string): boolean {
+    const step = this.steps.get(id);
+    if (!step || step.before.total === 0) return false;
+    return this.byKind ?? step.hunks.reduce((sum, hunk) => sum + hunk.before_count + hunk.after_count, 0) > MANY;
+  }
+
+  private async askKinds(id: string, channel: string): Promise<void> {
+    if (this.kindsOf.has(id) || !this.toldByKind(id)) return;
+    const generation = this.generation;
+    const view = (await this.connection.request("kinds", { step: id }, channel)).view as DifferenceView;
+    if (generation === this.generation) this.set(() => this.kindsOf.set(id, new Kinds(view)));
   }
 
   /** By kind, or the whole text. */
@@ -152,10 +163,7 @@ export class PipelineStore extends BaseStore {
         if (generation === this.generation) this.set(() => (this.view = view));
       }
     }
-    if (this.kinds === undefined) {
-      const view = (await this.connection.request("kinds", { step: id }, "kinds")).view as DifferenceView;
-      if (generation === this.generation) this.set(() => this.kindsOf.set(id, new Kinds(view)));
-    }
+    if (this.rewriteIndex === null) await this.askKinds(id, "kinds");
     void this.verify([id]);
     const index = this.rewriteIndex;
     if (index !== null && !this.rewrites.has(`${id}/${index}`)) {
@@ -190,10 +198,12 @@ export class PipelineStore extends BaseStore {
       .filter(({ id, far }) => far <= AHEAD && !this.steps.has(id))
       .sort((one, other) => one.far - other.far)
       .map(({ id }) => id);
-    if (near.length === 0) return;
     const generation = this.generation;
-    const reply = await this.connection.request("steps", { steps: near }, "prefetch");
-    for (const view of (reply.view as { steps: StepView[] }).steps) this.keep(view, generation);
+    if (near.length) {
+      const reply = await this.connection.request("steps", { steps: near }, "prefetch");
+      for (const view of (reply.view as { steps: StepView[] }).steps) this.keep(view, generation);
+    }
+    for (const id of [list[here + 1], list[here - 1]]) if (id) await this.askKinds(id, "prefetch kinds");
   }
 
   move(by: number): void {
