@@ -150,6 +150,14 @@ def test_a_program_too_large_says_how_to_shrink_it() -> None:
     assert "smaller" in caught.value.fix and "537,133,056" in caught.value.message
 
 
+def test_the_limit_is_what_it_says() -> None:
+    count = len(trace_of(p.plain_matmul(8, 8, 8)))
+    simulate_cache(p.plain_matmul(8, 8, 8), limit=count)
+    with pytest.raises(WorkbenchError, match=f"about {count:,} accesses") as caught:
+        simulate_cache(p.plain_matmul(8, 8, 8), limit=count - 1)
+    assert caught.value.expected == f"at most {count - 1:,}"
+
+
 @pytest.mark.parametrize("level", [CacheLevel("L1", 32, 2, 64), CacheLevel("L1", 64, 0, 64)])
 def test_a_cache_that_cannot_be(level: CacheLevel) -> None:
     with pytest.raises(WorkbenchError) as caught:

@@ -97,6 +97,8 @@ def trace_of(
     refuse_large(func, limit)
     runner = _Runner(func, line, dict(inputs or {}), limit)
     events = runner.run(func.body, 1, {}, None, ())
+    if len(events.address) > limit:
+        raise _too_many(len(events.address), limit)
     return AccessTrace(
         func, events.address, events.site, tuple(runner.sites.values()), tuple(runner.statements),
         runner.places, runner.executed, runner.entered, runner.iterations,
@@ -119,8 +121,8 @@ def estimated_accesses(func: t.PrimFunc) -> int:
 
 
 def refuse_large(func: t.PrimFunc, limit: int) -> None:
-    """Raises `WorkbenchError` E-ANALYSIS-SIZE if `func` makes more than `limit` accesses."""
-    # Both arms of a condition are counted, hence the factor.
+    """Raises `WorkbenchError` E-ANALYSIS-SIZE if `func` surely makes more than `limit` accesses: before any is made."""
+    # Both arms of a condition are counted, hence the factor; `trace_of` counts what was made.
     count = estimated_accesses(func)
     if count > 2 * limit:
         raise _too_many(count, limit)
