@@ -32,6 +32,7 @@ from workbench.core.errors import WorkbenchError
 from workbench.core.node import pre_order
 from workbench.schedule import Schedule
 from workbench.target import Target
+from workbench.tir.script import parse
 
 HASWELL = "llvm -mcpu=haswell"
 
@@ -79,6 +80,19 @@ def test_operations_of_known_programs() -> None:
     assert flops(p.matmul(8, 9, 10)) == 2 * 8 * 9 * 10 + 8 * 9
     assert estimate_tir_flops(p.plain_matmul(1024, 1024, 1024)) == 2.0 * 1024**3
     assert wb.tir.analysis.estimate_tir_flops(wb.IRModule({"main": p.plain_matmul(2, 2, 2)})) == 16.0
+
+
+@pytest.mark.parametrize("stored", ["3", "i"])
+def test_an_index_without_axes_is_followed(stored: str) -> None:
+    """A buffer of one element that a loop writes each time: silero's kernels were an error of the screen."""
+    func = parse(f"""@T.prim_func
+def main(A: T.Buffer((8,), "float32"), B: T.Buffer((4,), "float32")):
+    chosen = T.alloc_buffer((), "int32")
+    for i in T.serial(4):
+        chosen[()] = {stored}
+        B[i] = A[chosen[()]] + T.float32(1)
+""")
+    assert flops(func) == 4
 
 
 def test_a_schedule_computes_as_much_as_its_program() -> None:

@@ -92,6 +92,8 @@ def _contents(group: list[Instances], load: Loader) -> np.ndarray | None:
         if made is None:
             return None
         where, value = made
+        if not np.size(value):
+            continue
         if np.any(written[where] & (table[where] != value)):
             return None
         table[where] = value
@@ -113,7 +115,10 @@ def _stored(item: Instances, stmt: t.BufferStore, load: Loader) -> tuple[tuple[n
     for condition, wanted in item.guards:
         holds &= _spread(values(condition, known, load), shape) == wanted
     where = tuple(_spread(values(index, known, load), shape)[holds] for index in stmt.indices)
-    return where, _spread(values(stmt.value, known, load), shape)[holds]
+    value = _spread(values(stmt.value, known, load), shape)[holds]
+    if where or not value.size:
+        return where, value
+    return (where, value[0]) if np.all(value == value[0]) else None  # the one element of a buffer without axes
 
 
 def _spread(found: Values, shape: tuple[int, ...]) -> np.ndarray:
