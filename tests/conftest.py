@@ -23,7 +23,7 @@ from tests.nightly import PROFILE, Night
 
 TESTS = Path(__file__).resolve().parent
 GOLDEN = TESTS / "golden"
-SINGLE_TESTS = ("property", "notebooks", "integration")
+SINGLE_TESTS = ("property", "notebooks")
 """Folders whose tests share nothing costly: each goes to the next free worker."""
 
 settings.register_profile(
