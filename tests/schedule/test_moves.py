@@ -168,3 +168,14 @@ def test_a_state_is_found_by_its_fingerprint() -> None:
         sch.moves.go(number)
         assert sch.fingerprint() == wanted
     assert sch.moves.find("no such") is None
+
+
+def test_moves_that_were_told_are_forgotten_with_the_states_they_led_to() -> None:
+    sch = Schedule(plain_matmul())
+    i, _, k = sch.get_loops("C")
+    mark = sch.moves.mark()
+    sch.unroll(k)
+    assert names(sch) == (["unroll"], [])
+    sch.moves.back_to(mark)
+    sch.parallel(i)  # a state of the same number
+    assert names(sch) == (["parallel"], []) and names(sch.copy()) == (["parallel"], [])

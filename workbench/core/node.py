@@ -22,6 +22,7 @@ import dataclasses
 from collections.abc import Callable, Hashable, ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
 from operator import attrgetter
 from typing import Any, ClassVar, TypeAlias, TypeVar, cast, dataclass_transform
+from weakref import WeakKeyDictionary
 
 from . import origin
 
@@ -317,6 +318,20 @@ def traced_nodes(root: Node | Iterable[Node]) -> Iterator[Node]:
         seen.add(id(current))
         yield current
         stack.extend(children(current))
+
+
+_below: WeakKeyDictionary[Node, tuple[Node, ...]] = WeakKeyDictionary()
+"""By function, what `traced_nodes` finds below it: most steps leave most functions as they are."""
+
+
+def traced_in(functions: Iterable[Node]) -> Iterator[Node]:
+    """The same of functions of a program, each looked through once in its life; what they share comes twice."""
+    for function in functions:
+        found = _below.get(function)
+        if found is None:
+            found = _below[function] = tuple(node for node in traced_nodes(function) if node is not function)
+        yield from (function,) if function.is_traced else ()
+        yield from found
 
 
 def rewrite(

@@ -62,8 +62,13 @@ class OriginTable:
 
     def join(self, other: OriginTable) -> None:
         """Take over all that another table knows."""
-        for node, origins in other.items():
-            self.add(node, origins)
+        mine = self._entries
+        for key, entry in other._entries.items():
+            known = mine.get(key)
+            if known is None:
+                mine[key] = entry
+            elif known[1] is not entry[1]:
+                mine[key] = (known[0], known[1] | entry[1])
 
     def of(self, node: Any) -> frozenset[Any]:
         """What `node` was directly derived from (empty if unknown or unchanged); itself too if it was there before."""

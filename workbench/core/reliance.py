@@ -99,6 +99,11 @@ def changed() -> None:
     _changes[0] += 1
 
 
+def moment() -> int:
+    """A number that is another one after each such change."""
+    return _changes[0]
+
+
 class Reliance:
     """What was read, and what was found there; see the module's header."""
 

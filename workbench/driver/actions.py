@@ -32,7 +32,7 @@ from .history import Action, Stage, key_of
 from .native import compile_stage
 from .plan import IMPORT, CompilePlan, EditRow, PassRow, ProgramRef, ScheduleRow
 from .rebase import Rebased, RebaseError, rebase_text, second_of
-from .tails import rebase_tail
+from .tails import rebase_tail, steps_of
 
 
 def import_action(module: IRModule, program: ProgramRef, origins: origin.OriginTable) -> Action:
@@ -254,7 +254,7 @@ def _by_name(parts: Iterable[tuple[str, str]]) -> dict[str, str]:
 
 def _code(trace: str) -> str:
     try:
-        return Trace.from_json(trace, allow_code=True).as_python()  # only shown
+        return Trace(steps_of(trace)).as_python()  # only shown
     except WorkbenchError:  # a damaged file: the step says so
         return json.loads(trace) if trace.startswith('"') else trace
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..core.errors import WorkbenchError
-from .history import Action, identities
+from .history import Action, History, identities
 
 if TYPE_CHECKING:
     from .session import Session
@@ -24,7 +24,6 @@ class Branches(Sequence["Session"]):
     def __init__(self, current: Session) -> None:
         self._current = current
         self._plans = current.history.plans
-        self._sessions = tuple(replace(current, plan=plan) for plan in self._plans)
 
     def __len__(self) -> int:
         return len(self._plans)
@@ -32,29 +31,37 @@ class Branches(Sequence["Session"]):
     def __getitem__(self, index: Any) -> Any:
         if not isinstance(index, int) or not -len(self) <= index < len(self):
             raise WorkbenchError("E-BRANCH-UNKNOWN", f"there is no branch {index!r}", expected=f"0 to {len(self) - 1}")
-        return self._sessions[index]
+        return replace(self._current, plan=self._plans[index])
 
     def __iter__(self) -> Iterator[Session]:
         return (self[index] for index in range(len(self)))
 
     def __str__(self) -> str:
         here = identities(self._current.actions)[-1]
-        plans = [session.actions for session in self._sessions]
-        return "\n".join(self._line(index, plans, here) for index in range(len(plans)))
+        return "\n".join(self._line(index, here) for index in range(len(self)))
 
     __repr__ = __str__
 
-    def _line(self, index: int, plans: Sequence[tuple[Action, ...]], here: str) -> str:
-        plan = plans[index]
+    def _line(self, index: int, here: str) -> str:
+        history = self._current.history
+        plan = history.branches[index]
         mark = "*" if identities(plan)[-1] == here else " "
-        known = len(self._current.history.computed(plan))
+        known = len(history.computed(plan))
         if index == 0:
             return f"{mark} {index}  {plan[0].name}, {len(plan)} steps ({known} computed)"
-        parent = max(range(index), key=lambda other: _nearness(plan, plans[other]))
-        shared = shared_steps(plan, plans[parent])
-        changes = _changes(plan, plans[parent])
-        where = f"from {parent} after {plan[shared - 1].name}"
-        return f"{mark} {index}  {where}: {changes} ({known} of {len(plan)} computed)"
+        return f"{mark} {index}  {_parting(history, index)} ({known} of {len(plan)} computed)"
+
+
+def _parting(history: History, index: int) -> str:
+    """Where a branch parts from an earlier one, and what it has that this one has not; kept, as it stays."""
+    known = history.parted
+    while len(known) < index:
+        number = len(known) + 1
+        plan, earlier = history.branches[number], history.branches[:number]
+        parent = max(range(number), key=lambda other: _nearness(plan, earlier[other]))
+        shared = shared_steps(plan, earlier[parent])
+        known.append(f"from {parent} after {plan[shared - 1].name}: {_changes(plan, earlier[parent])}")
+    return known[index - 1]
 
 
 def shared_steps(one: tuple[Action, ...], other: tuple[Action, ...]) -> int:

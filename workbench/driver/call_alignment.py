@@ -24,6 +24,8 @@ from ..core.node import pre_order
 from ..lower.entry import Lowered
 from ..tir.nodes import BufferLoad
 
+_ENTRY: Final = "entry calls"
+"""Where they stand in a lowered model's memo."""
 SHORT: Final = 16
 """Characters of a fingerprint that tell the kernels of one program apart."""
 _NUMBER = re.compile(r"(_\d+)+$")
@@ -57,6 +59,12 @@ def stem(name: str) -> str:
 
 def entry_calls(lowered: Lowered) -> tuple[EntryCall, ...]:
     """The calls of the entry in order, those in branches included."""
+    if _ENTRY not in lowered.memo:
+        lowered.memo[_ENTRY] = _entry_calls(lowered)
+    return lowered.memo[_ENTRY]
+
+
+def _entry_calls(lowered: Lowered) -> tuple[EntryCall, ...]:
     content = {kernel.name: kernel.fingerprint[:SHORT] for kernel in lowered.kernels}
     inputs = {name for name, _ in lowered.inputs}
     constants = {name for name, _ in lowered.constants}

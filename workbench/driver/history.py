@@ -12,13 +12,15 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
 from typing import Any, Final
 
 from ..core import origin, progress, reliance, rewrite
 from ..core.errors import WorkbenchError
 from ..core.module import IRModule
-from ..core.node import traced_nodes
+from ..core.node import traced_in
 from ..lower.entry import Lowered
+from ..lower.kept import kept
 from ..lower.kernel import Kernel
 from ..lower.provider import default_provider
 from ..schedule.schedule import Schedule
@@ -73,7 +75,7 @@ class Stage:
 
     def default_schedule(self, kernel: Kernel) -> Schedule:
         """The schedule that a kernel gets where nobody made one: the rules'; a function of a loop program has none."""
-        return default_provider(kernel) if self.lowered is not None else Schedule(kernel.func)
+        return kept(kernel).default(default_provider) if self.lowered is not None else kept(kernel).bare()
 
 
 @dataclass(frozen=True)
@@ -128,6 +130,11 @@ class Step:
             found.append(before)
         return tuple(reversed(found))
 
+    @cached_property
+    def existing(self) -> origin.OriginTable:
+        """A table that knows all nodes of the program after it, which a step on it begins with."""
+        return origin.OriginTable(traced_in(self.stage.module.functions.values()))
+
     @property
     def changed(self) -> bool:
         """Whether the program differs from the one before (identity of functions decides)."""
@@ -150,6 +157,10 @@ class History:
         self.contents = contents if contents is not None else Contents()
         self._steps: dict[str, Step] = {}
         self._plans: dict[str, CompilePlan] = {}
+        self.branches: list[tuple[Action, ...]] = []
+        """What the plans stand for, in their order."""
+        self.parted: list[str] = []
+        """How the branches after the first part from earlier ones, as far as that was told (`driver.branches`)."""
         self._running: dict[str, threading.RLock] = {}
         """Of the steps that are being computed: a second thread waits for the first one's."""
         self._lock = threading.Lock()
@@ -175,8 +186,9 @@ class History:
 
     def note(self, plan: CompilePlan, actions: Sequence[Action]) -> None:
         """Remember a session's plan as a branch."""
-        if actions:
-            self._plans.setdefault(identities(actions)[-1], plan)
+        if actions and (identity := identities(actions)[-1]) not in self._plans:
+            self._plans[identity] = plan
+            self.branches.append(tuple(actions))
 
     @property
     def plans(self) -> tuple[CompilePlan, ...]:
@@ -246,9 +258,10 @@ class History:
             table = origin.OriginTable()
             return Step(identity, label, action, previous, previous.stage, 0.0, table, (), previous.error)
         before = previous.stage if previous is not None else None
-        existing = traced_nodes(list(before.module.functions.values())) if before is not None else ()
         error: WorkbenchError | None = None
-        with origin.recording(existing) as origins, rewrite.logging() as log, reliance.recording() as recorded:
+        with origin.recording() as origins, rewrite.logging() as log, reliance.recording() as recorded:
+            if previous is not None:
+                origins.share_old(previous.existing)
             started = time.perf_counter()
             try:
                 stage = action.run(before)
@@ -276,11 +289,16 @@ def _marked(stage: Stage, guard: Guard) -> Stage:
 
 def identities(actions: Sequence[Action]) -> list[str]:
     """The ids of the steps of actions in order, computed or not."""
+    return list(_identities(tuple(action.key for action in actions)))
+
+
+@lru_cache(maxsize=1024)
+def _identities(keys: tuple[str, ...]) -> tuple[str, ...]:
     made: list[str] = []
-    for action in actions:
+    for key in keys:
         earlier = made[-1] if made else ""
-        made.append(hashlib.sha256(f"{earlier}/{action.key}".encode()).hexdigest()[:16])
-    return made
+        made.append(hashlib.sha256(f"{earlier}/{key}".encode()).hexdigest()[:16])
+    return tuple(made)
 
 
 def key_of(*parts: Any) -> str:

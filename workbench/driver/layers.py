@@ -10,11 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, Literal
 
 from ..core.origin import ImportedFrom
+from ..core.reliance import moment
 from ..relay.ir import expr as r
-from .plan import EditRow, PassRow, Row, ScheduleRow, default_rows
+from .plan import EditRow, PassRow, PassSettings, Row, ScheduleRow, default_rows
 
 if TYPE_CHECKING:
     from .history import Step
@@ -72,7 +74,7 @@ def layers_of(session: Session) -> tuple[SessionLayer, ...]:
     """The layers of a session, as far as it is computed."""
     plan = session.plan
     placed = _placed(plan.level, plan.program.from_onnx, plan.rows)
-    default = _placed(plan.level, plan.program.from_onnx, default_rows(plan.level, plan.settings))
+    default = _default(plan.level, plan.program.from_onnx, plan.settings, moment())
     known = session.history.computed(session.actions)
     names = [name for name in TITLES if name in placed or name in ("schedule", "asm")]
     return tuple(_layer(session, name, placed, default, known) for name in names)
@@ -80,6 +82,12 @@ def layers_of(session: Session) -> tuple[SessionLayer, ...]:
 
 Placed = dict[str, list[tuple[int, Row | None]]]
 """By layer: the steps in it, by position, with their rows (None: the import)."""
+
+
+@lru_cache(maxsize=8)
+def _default(level: str, from_onnx: bool, settings: PassSettings, moment: int) -> Placed:
+    """The same of the default pipeline; made once, as long as nobody changes the table of passes."""
+    return _placed(level, from_onnx, default_rows(level, settings))
 
 
 def _placed(level: str, from_onnx: bool, rows: Sequence[Row]) -> Placed:

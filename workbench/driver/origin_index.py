@@ -14,12 +14,13 @@ function) stems from all that is in it; an allocation from the stores into it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
-from ..core.node import Node, children, post_order, traced_nodes
+from ..core.node import Node, children, post_order, traced_in
 from ..core.origin import ImportedFrom, OriginTable
 from ..relay.ir import expr as r
 from ..tir import nodes as t
@@ -101,7 +102,7 @@ def index_of(session: Session, last: Step | None = None) -> list[Known]:
 
 def _known(step: Step, before: Known | None) -> Known:
     known = Known(step)
-    nodes = list(traced_nodes(list(step.stage.module.functions.values())))
+    nodes = list(traced_in(step.stage.module.functions.values()))
     lowered = step.stage.lowered
     if before is None:
         resolve = Resolver(step.origins, {})
@@ -117,11 +118,11 @@ def _known(step: Step, before: Known | None) -> Known:
         resolve = Resolver(step.origins, before.calls)
     else:
         assert step.previous is not None
-        expressions = traced_nodes(list(step.previous.stage.module.functions.values()))
+        expressions = traced_in(step.previous.stage.module.functions.values())
         known.sites, known._relay = sites(lowered), before.sources
         resolve = Resolver(step.origins, {id(node): frozenset((node,)) for node in expressions})
     known.calls = {id(node): resolve(node) for node in nodes}
-    known.entry = frozenset(id(node) for node in traced_nodes(step.stage.module["main"]))
+    known.entry = frozenset(map(id, traced_in((step.stage.module["main"],))))
     _gather(step, known.calls)
     return known
 
@@ -141,6 +142,10 @@ class Resolver:
         self._done: dict[int, Sources] = {}
 
     def __call__(self, node: Any) -> Sources:
+        return self._followed(node) if node in self._table else self._own(node)
+
+    def _followed(self, node: Any) -> Sources:
+        """Of a thing that the step has told of."""
         stack: list[tuple[Any, bool]] = [(node, False)]
         open_nodes: set[int] = set()
         while stack:
@@ -184,7 +189,7 @@ def _gather(step: Step, table: dict[int, Sources]) -> None:
         written: dict[int, Sources] = {}
         inside: dict[int, Sources] = {}
         allocations: list[t.AllocBuffer] = []
-        for node in _statements(function):
+        for node, inner in _statements(function):
             own = table.get(id(node), NONE)
             if isinstance(node, t.BufferStore):
                 written[id(node.buffer)] = written.get(id(node.buffer), NONE) | own
@@ -193,7 +198,6 @@ def _gather(step: Step, table: dict[int, Sources]) -> None:
                     written.setdefault(id(buffer), own)
             elif isinstance(node, t.AllocBuffer):
                 allocations.append(node)
-            inner = [child for child in children(node) if isinstance(child, t.Stmt)]
             held = NONE.union(*(inside[id(child)] for child in inner)) or own
             inside[id(node)] = held
             table[id(node)] = held if isinstance(node, _HOLDERS) or not own else own
@@ -201,20 +205,36 @@ def _gather(step: Step, table: dict[int, Sources]) -> None:
             table[id(node)] = written.get(id(node.buffer), NONE) or table[id(node)]
 
 
-def _statements(function: t.PrimFunc) -> list[Any]:
+Held = tuple[Any, tuple[Any, ...]]
+"""A statement and those directly in it."""
+_ordered: WeakKeyDictionary[t.PrimFunc, tuple[Held, ...]] = WeakKeyDictionary()
+"""By function, what is in it; most steps leave most functions as they are."""
+
+
+def _statements(function: t.PrimFunc) -> Iterator[Held]:
     """The statements of a function and the function itself, inner ones first, in the order of the text."""
-    order: list[Any] = []
-    seen: set[int] = set()
-    stack: list[tuple[Node, bool]] = [(function, False)]
+    found = _ordered.get(function)
+    if found is None:
+        found = _ordered[function] = tuple(_inside(function))
+    yield from found
+    yield function, _directly_in(function)
+
+
+def _inside(function: t.PrimFunc) -> Iterator[Held]:
+    seen: set[int] = {id(function)}
+    stack: list[tuple[Node, bool]] = [(child, False) for child in reversed(_directly_in(function))]
     while stack:
         node, expanded = stack.pop()
         if expanded:
-            order.append(node)
+            yield node, _directly_in(node)
         elif id(node) not in seen:
             seen.add(id(node))
             stack.append((node, True))
-            stack.extend((child, False) for child in reversed(children(node)) if isinstance(child, t.Stmt))
-    return order
+            stack.extend((child, False) for child in reversed(_directly_in(node)))
+
+
+def _directly_in(node: Node) -> tuple[Any, ...]:
+    return tuple(child for child in children(node) if isinstance(child, t.Stmt))
 
 
 def _addressed(stmt: t.Evaluate) -> Iterable[t.Buffer]:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from functools import lru_cache
+from typing import Any, Final
 
+from ..core import reliance
 from ..core.equal import structural_equal
 from ..core.errors import WorkbenchError
+from ..lower.kept import kept
 from ..lower.kernel import Kernel
 from ..lower.provider import Provider
 from ..schedule.rebase import replay_tail
 from ..schedule.schedule import Schedule
-from ..schedule.trace import Trace
+from ..schedule.trace import Step, Trace
 from ..schedule.trace_json import has_code
 from ..tir.calling import changed_parameters, parameter_texts
 from ..tir.nodes import PrimFunc
@@ -20,6 +23,19 @@ from .plan import Anchor, TraceTail
 from .rebase import Dropped, Rebased
 
 SHORT = 80
+_TRACES: Final = 64
+"""Traces whose steps are kept; most sessions of one history differ in one schedule."""
+
+
+def steps_of(trace: str) -> tuple[Step, ...]:
+    """The steps of a saved trace, native code included.  Raises `ScheduleError` for a damaged one."""
+    return _read(trace, reliance.moment())
+
+
+@lru_cache(maxsize=_TRACES)
+def _read(trace: str, moment: int) -> tuple[Step, ...]:
+    """Read once, as long as nobody changes the table of primitives."""
+    return Trace.from_json(trace, allow_code=True).steps
 
 
 def trace_tail(at: Anchor, schedule: Any, kernel: Kernel, default: Schedule) -> TraceTail:
@@ -39,7 +55,8 @@ def trace_tail(at: Anchor, schedule: Any, kernel: Kernel, default: Schedule) -> 
 
 def _require_same(schedule: Schedule, kernel: Kernel) -> None:
     begun = schedule.first_state.func
-    if structural_equal(_bare(begun), _bare(kernel.func)) and not schedule.first_state.steps:
+    alike = begun is kernel.func or structural_equal(_bare(begun), _bare(kernel.func))
+    if alike and not schedule.first_state.steps:
         return
     same_call = changed_parameters(kernel.func, begun) is None
     found, expected = parameter_texts(begun), parameter_texts(kernel.func)
@@ -67,24 +84,23 @@ def rebase_tail(tail: TraceTail, kernel: Kernel, provider: Provider, guard: Guar
     Else the whole trace, on the bare kernel, with a note.  Raises `WorkbenchError` (E-TRUST-EXTERN) for native code in
     a session from a file, where `guard` does not allow it.
     """
-    trace = Trace.from_json(tail.trace, allow_code=True)
-    if guard is not None and NATIVE_CODE not in guard.allowed and any(has_code(step.arguments) for step in trace.steps):
+    steps = steps_of(tail.trace)
+    if guard is not None and NATIVE_CODE not in guard.allowed and any(has_code(step.arguments) for step in steps):
         message = f"the schedule of kernel {kernel.name} brings native code into a session that came from a file"
         raise not_allowed(message, (NATIVE_CODE,))
     notes: tuple[str, ...] = ()
     if tail.shared:
         default = provider(kernel)
-        known, today = trace.steps[: tail.shared], default.trace.steps
+        known, today = steps[: tail.shared], default.trace.steps
         if [step.primitive for step in known] == [step.primitive for step in today] and [
             len(step.results) for step in known
         ] == [len(step.results) for step in today]:
-            return _report(kernel, replay_tail(trace.steps, tail.shared, default), ())
+            return _report(kernel, replay_tail(steps, tail.shared, default, kept(kernel).carry_out), ())
         notes = ("the default schedule is another one now: all steps are done on the bare kernel",)
-    return _report(kernel, replay_tail(trace.steps, 0, Schedule(kernel.func)), notes)
+    return _report(kernel, replay_tail(steps, 0, kept(kernel).bare(), kept(kernel).carry_out), notes)
 
 
 def _report(kernel: Kernel, found: Any, notes: tuple[str, ...]) -> Rebased:
-    dropped = tuple(
-        Dropped(f"step {item.number}, {item.step.line()[:SHORT]}", item.reason) for item in found.dropped
-    )
+    kept(kernel).tell(found.schedule.state)
+    dropped = tuple(Dropped(f"step {item.number}, {item.step.line()[:SHORT]}", item.reason) for item in found.dropped)
     return Rebased(kernel.name, found.schedule, tuple(map(str, found.applied)), dropped, notes)

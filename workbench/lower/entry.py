@@ -84,6 +84,8 @@ class Lowered:
     """Names from the model's file, where it has them."""
     guards: tuple[Guard, ...] = ()
     """Values of inputs that the program was specialised for."""
+    memo: dict[str, Any] = field(default_factory=dict[str, Any], init=False, compare=False, repr=False)
+    """What others have found out about it, kept as long as it is."""
 
 
 @dataclass

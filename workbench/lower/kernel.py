@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from .. import te
@@ -33,6 +33,8 @@ class Kernel:
     """Of the fused relay function: equal functions share a kernel."""
     constants: tuple[Tensor, ...] = ()
     """Data of the constants inside the fused function, as further inputs."""
+    memo: dict[str, Any] = field(default_factory=dict[str, Any], init=False, compare=False, repr=False)
+    """What others have found out about it, kept as long as it is."""
 
     @property
     def of_graph(self) -> bool:

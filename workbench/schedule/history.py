@@ -20,6 +20,7 @@ from weakref import WeakMethod
 from .errors import refuse
 
 if TYPE_CHECKING:
+    from .moves import Move
     from .state import ScheduleState
 
 
@@ -48,6 +49,8 @@ class History:
         self._watching: list[WeakMethod[Callable[[], None]]] = []
         self._copied: tuple[History, int, int] | None = None
         """Of a copy: the history that it was made of, its length, and the state that it looked at."""
+        self.moves: dict[int, tuple[Move, ...]] = {}
+        """The moves that lead to a state, by its number, where somebody has asked for them (`schedule.moves`)."""
 
     @property
     def state(self) -> ScheduleState:
@@ -66,13 +69,13 @@ class History:
     def copy(self) -> History:
         made = History(self.state)
         made._visited = [_Visited(item.state, item.parent, item.following) for item in self._visited]
-        made._here = self._here
+        made._here, made.moves = self._here, dict(self.moves)
         made._copied = self, len(self._visited), self._here
         return made
 
     def __getstate__(self) -> dict[str, Any]:
         """For copies and files: who watches this history watches no other."""
-        return {**self.__dict__, "_watching": [], "_copied": None}
+        return {**self.__dict__, "_watching": [], "_copied": None, "moves": {}}
 
     def watch(self, method: Callable[[], None]) -> None:
         """Call a bound method whenever another state is looked at, as long as its object is alive."""
@@ -144,6 +147,7 @@ class History:
     def back_to(self, mark: Mark) -> None:
         """Be as when `mark` was made: states that came since are forgotten, branches and redo are as they were."""
         del self._visited[len(mark.following) :]
+        self.moves = {number: moves for number, moves in self.moves.items() if number < len(self._visited)}
         for item, following in zip(self._visited, mark.following, strict=True):
             item.following = following
         self._move(mark.here)

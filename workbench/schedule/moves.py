@@ -108,15 +108,12 @@ class Moves:
     @property
     def stories(self) -> tuple[str, ...]:
         """For each branch its moves after it left the others: "vectorize, parallel"."""
-        paths = [[move.after for move in _moves(self._history, end)] for end in self._ends]
-        return tuple(self._story(number, paths) for number in range(len(paths)))
-
-    def _story(self, number: int, paths: Sequence[Sequence[int]]) -> str:
-        shared = max(
-            (shared_length(paths[number], other) for other in [*paths[:number], *paths[number + 1 :]]), default=0
+        moves = [_moves(self._history, end) for end in self._ends]
+        paths = [[move.after for move in one] for one in moves]
+        return tuple(
+            ", ".join(move.name for move in one[_shared(number, paths) :]) or "as it was"
+            for number, one in enumerate(moves)
         )
-        moves = _moves(self._history, self._ends[number])[shared:]
-        return ", ".join(move.name for move in moves) or "as it was"
 
     @property
     def here(self) -> int:
@@ -178,8 +175,19 @@ class Moves:
         return self._ends[branch]
 
 
+def _shared(number: int, paths: Sequence[Sequence[int]]) -> int:
+    """How many moves one path has in common with the one that it left last."""
+    return max((shared_length(paths[number], other) for at, other in enumerate(paths) if at != number), default=0)
+
+
 def _moves(history: History, number: int) -> tuple[Move, ...]:
     """The moves that lead from the first state to one."""
+    if number not in history.moves:
+        history.moves[number] = tuple(_found(history, number))
+    return history.moves[number]
+
+
+def _found(history: History, number: int) -> list[Move]:
     found: list[Move] = []
     asked: list[Step] = []
     for before, after in pairwise(history.chain(number)):
@@ -188,4 +196,4 @@ def _moves(history: History, number: int) -> tuple[Move, ...]:
             if not asks(step):
                 found.append(Move(tuple(asked), before, after))
                 asked = []
-    return tuple(found)
+    return found

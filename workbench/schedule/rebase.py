@@ -86,7 +86,7 @@ def rebased(tail_of: Schedule, onto: Schedule, replay: Replay) -> Rebased:
     return _tail(first.steps, shared, onto, names, replay)
 
 
-def replay_tail(steps: tuple[Step, ...], shared: int, onto: Schedule) -> Rebased:
+def replay_tail(steps: tuple[Step, ...], shared: int, onto: Schedule, replay: Replay = replayed) -> Rebased:
     """The steps after the first `shared` ones, which stand for those of `onto`, one by one; see the module's header.
 
     The first ones have the same primitives in the same order, so what they name is what `onto`'s steps have made.
@@ -98,12 +98,10 @@ def replay_tail(steps: tuple[Step, ...], shared: int, onto: Schedule) -> Rebased
         for old, new in zip(theirs.results, own.results, strict=True)
         if new in state.named
     }
-    return _tail(steps, shared, onto, names, replayed)
+    return _tail(steps, shared, onto, names, replay)
 
 
-def _tail(
-    steps: tuple[Step, ...], shared: int, onto: Schedule, names: dict[str, Reference], replay: Replay
-) -> Rebased:
+def _tail(steps: tuple[Step, ...], shared: int, onto: Schedule, names: dict[str, Reference], replay: Replay) -> Rebased:
     made = onto.copy()
     applied: list[int] = []
     dropped: list[Dropped] = []

@@ -7,10 +7,15 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from ..driver.session import Session
 
+_NODES: Final = "nodes"
+"""Where their number stands in a step's memo."""
 _CHEAP: Final = 4_000
 """Nodes of a graph whose passes take less than a second together."""
 
 
 def runs_graph_passes(session: Session) -> bool:
     """Whether a screen runs the graph passes of a session for its first picture."""
-    return sum(1 for _ in session.history.step(session.actions, 0).stage.module.nodes()) <= _CHEAP
+    imported = session.history.step(session.actions, 0)
+    if _NODES not in imported.memo:
+        imported.memo[_NODES] = sum(1 for _ in imported.stage.module.nodes())
+    return imported.memo[_NODES] <= _CHEAP

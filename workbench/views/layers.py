@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
+from weakref import WeakKeyDictionary
 
 from ..analysis.operations import flops
 from ..core.errors import WorkbenchError, nearest
@@ -349,8 +350,15 @@ def _shape(func: object) -> str:
     return " × ".join(written(extent).text for extent in given[-1].shape) if given else ""
 
 
+_counted: Final[WeakKeyDictionary[object, int]] = WeakKeyDictionary()
+"""Operations by function, which is a value: a change of one kernel leaves the others."""
+
+
 def _operations(function: object) -> int:
-    try:
-        return flops(function)  # type: ignore[arg-type]
-    except WorkbenchError:  # symbolic extents
-        return 0
+    found = _counted.get(function)
+    if found is None:
+        try:
+            found = _counted[function] = flops(function)  # type: ignore[arg-type]
+        except WorkbenchError:  # symbolic extents
+            return 0
+    return found

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
+from weakref import WeakKeyDictionary
 
 from ..core.errors import WorkbenchError
 from ..core.line_diff import line_hunks
@@ -62,11 +63,19 @@ _KINDS: Final = {
 
 def operation_count(module: IRModule) -> int:
     """Calls in relay functions and statements in loop functions."""
-    count = 0
-    for function in module.functions.values():
+    return sum(map(_operations, module.functions.values()))
+
+
+_counted: Final[WeakKeyDictionary[Any, int]] = WeakKeyDictionary()
+"""Operations by function, which is a value: most steps change few of them."""
+
+
+def _operations(function: Any) -> int:
+    found = _counted.get(function)
+    if found is None:
         kinds = (Stmt,) if isinstance(function, PrimFunc) else (Call,)
-        count += sum(isinstance(node, kinds) for node in pre_order(function))
-    return count
+        found = _counted[function] = sum(isinstance(node, kinds) for node in pre_order(function))
+    return found
 
 
 @dataclass(frozen=True)
@@ -78,7 +87,6 @@ class SessionModel:
     """
 
     session: Session
-    _counts: dict[str, int] = field(default_factory=dict[str, int], compare=False, repr=False)
     _lines: dict[str, tuple[str, ...]] = field(default_factory=dict[str, "tuple[str, ...]"], compare=False, repr=False)
     _names: dict[str, Names] = field(default_factory=dict[str, Names], compare=False, repr=False)
 
@@ -112,8 +120,8 @@ class SessionModel:
             kind=_KINDS.get(action.kind, action.level),  # type: ignore[arg-type]
             changed=step.changed or action.kind == "codegen",
             milliseconds=round(step.milliseconds, 3),
-            ops_before=self._count(step.previous) if step.previous is not None else 0,
-            ops_after=self._count(step),
+            ops_before=operation_count(step.previous.stage.module) if step.previous is not None else 0,
+            ops_after=operation_count(step.stage.module),
             rewrite_count=len(step.firings),
             error=ErrorView.of(step.error) if step.error is not None else None,
             rules=tuple(Counter(firing.rule.name for firing in step.firings).items()),
@@ -265,13 +273,6 @@ class SessionModel:
             return name, repr(name)
         given = ", ".join(f"{key}={value!r}" for key, value in options.items())
         return made(name, options), f"PASSES[{name!r}]({given})"
-
-    def _count(self, step: Step) -> int:
-        if not step.changed and step.previous is not None and step.previous.state in self._counts:
-            self._counts[step.state] = self._counts[step.previous.state]
-        if step.state not in self._counts:
-            self._counts[step.state] = operation_count(step.stage.module)
-        return self._counts[step.state]
 
     def _texts(self, step: Step) -> tuple[tuple[str, ...], tuple[str, ...]]:
         before = self._program(step.previous) if step.previous is not None else ()
