@@ -103,3 +103,9 @@ def test_what_the_screen_checks_on_is_the_cells_to_give(harness: Harness) -> Non
         page.get_by_role("button", name="Check", exact=True).click()
         expect(page.get_by_role("group", name="Checks")).to_contain_text("on screen.inputs")
         expect(page.get_by_role("option", name="Planted").last).to_contain_text("wrong", timeout=20_000)
+        screen.inputs = {"x": INPUTS["x"] + 1}
+        harness.push()
+        expect(page.get_by_role("group", name="Checks")).to_contain_text("not checked yet")
+        screen.inputs = INPUTS
+        harness.push()
+        expect(page.get_by_role("option", name="Planted").last).to_contain_text("wrong")

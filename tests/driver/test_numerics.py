@@ -24,6 +24,7 @@ from workbench.core.module import IRModule
 from workbench.core.node import substitute
 from workbench.core.transform import PASSES, PassContext, function_pass, module_pass
 from workbench.driver.history import History
+from workbench.driver.numerics import compare as comparing
 from workbench.driver.numerics.compare import compare
 from workbench.driver.numerics.forms import flat_form
 from workbench.driver.session import Session
@@ -109,6 +110,23 @@ def test_tolerances() -> None:
 
 
 # --- the report ---
+
+
+@pytest.mark.parametrize("with_narrow", [False, True])
+def test_tensors_are_compared_alike_in_parts_and_whole(monkeypatch: pytest.MonkeyPatch, with_narrow: bool) -> None:
+    rng = np.random.default_rng(5)
+    expected = rng.standard_normal((3, 7, 11))
+    found = (expected + 1e-3 * rng.standard_normal(expected.shape)).astype("float32")
+    found[1, 2, 3] = found[2, 6, 10] = 9.0
+    found[0, 0, 0] = expected[2, 0, 0] = np.nan
+    found[2, 1, 1] = expected[2, 1, 1] = -np.inf
+    narrow = (expected + 1e-4).astype("float32") if with_narrow else None
+    gaps = []
+    for elements in (1 << 16, 100, 7, 1):
+        monkeypatch.setattr(comparing, "CHUNK", elements)
+        gaps.append(compare(found, expected, 1e-3, narrow, "here", "x"))
+    assert gaps[0].tensor is not None and gaps[0].tensor.index == (0, 0, 0) and gaps[0].tensor.count > 3
+    assert {str(gap) for gap in gaps} == {str(gaps[0])}, "the same figures, to the last bit"
 
 
 def test_the_report_says_where_and_how_far() -> None:

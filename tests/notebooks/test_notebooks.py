@@ -40,7 +40,7 @@ SCREENS = {"00_tour": 2, "02_relay": 1, "03_write_a_pass": 1, "06_primitives": 1
            "08_memory_and_tiles": 1, "11_matmul_to_peak": 1, "13_reading_generated_code": 1}  # fmt: skip
 """How many live screens a notebook opens."""
 
-MEGABYTES = {"04_find_the_bug": 700}
+MEGABYTES = {"04_find_the_bug": 600}
 """Memory of the kernel and its children where it may be more than 500 MB: five sessions, checked in child processes."""
 
 LONGEST = "04_find_the_bug"

@@ -10,12 +10,15 @@ from typing import Any
 
 import pytest
 
+from tests.core.test_progress import Bars
 from tests.driver.programs import small_session
+from workbench.core import progress
 from workbench.core.errors import WorkbenchError
 from workbench.ui.page import page_of, save_page
 from workbench.ui.recording import Recording, key_of, record
 from workbench.ui.workbench import Workbench
 from workbench.views.snapshot import snapshot_of
+from workbench.views.strings.tables import say
 
 
 @pytest.fixture(scope="module")
@@ -121,3 +124,47 @@ def test_a_session_without_anywidget_says_what_is_missing(monkeypatch: pytest.Mo
     with pytest.raises(WorkbenchError) as caught:
         small_session().to_html(tmp_path / "page.html")
     assert caught.value.code == "E-UI-MISSING" and "pip install anywidget" in caught.value.fix
+
+
+@pytest.mark.parametrize("change", ["none", "pass", "edit"])
+def test_a_recorded_screen_shows_what_was_done_to_the_session(change: str) -> None:
+    session = small_session()
+    if change == "pass":
+        session = session.without("FuseOps")
+    elif change == "edit":
+        kernel = session.kernels[0]
+        text = session.tir[kernel].script()
+        session = session.edit(tir={kernel: text.replace("T.vectorized", "T.serial", 1)})
+    calls = record(Workbench(session), 1_000).replies[key_of("open", {})]["calls"]
+    code = session.to_python()
+    assert len(calls) == (change != "none")
+    assert all(call.removesuffix("…") in code for call in calls)
+    assert all(call.startswith("s = wb.open(" if change == "pass" else "s = s.edit(tir=") for call in calls)
+
+
+def test_recording_tells_how_far_it_is(tmp_path: Path) -> None:
+    heard = Bars()
+    with progress.listening(heard):
+        small_session().to_html(tmp_path / "page.html")
+    text = "\n".join(heard.lines)
+    assert "record of " in text and "record closed" in text and say.snapshot.schedules in text
+
+
+def test_an_interrupted_recording_leaves_the_file_as_it_was(tmp_path: Path) -> None:
+    class Interrupting(Bars):
+        """Ctrl-C in the middle of the recording."""
+
+        def __call__(self, title: str, total: int) -> Any:
+            bar = super().__call__(title, total)
+            if title == "record":
+                bar.advance = self.interrupt  # type: ignore[method-assign]
+            return bar
+
+        def interrupt(self, count: int) -> None:
+            raise KeyboardInterrupt
+
+    path = tmp_path / "page.html"
+    path.write_text("the one before")
+    with pytest.raises(KeyboardInterrupt), progress.listening(Interrupting()):
+        small_session().to_html(path)
+    assert path.read_text() == "the one before" and list(tmp_path.iterdir()) == [path]

@@ -30,24 +30,11 @@ def to_python(session: Session) -> str:
     Raises `WorkbenchError` E-PYTHON-CONFLICT where a change by hand does not apply to what is before it now: what
     it was made on is no step of this session, and made on what is there, it would lead to another program.
     """
-    plan = session.plan
+    plan, program = session.plan, session.plan.program
     _require_applied(session)
     passes = _Passes(session)
-    program = plan.program
-    graph = tuple(row for row in plan.rows if isinstance(row, PassRow) and row.level == "relay")
-    base = replace(plan, rows=default_rows(plan.level, plan.settings))
-    usual = tuple(row for row in base.rows if row.level == "relay")
-    arguments = [repr(program.source) if program.file else "program"]
-    if program.shape:
-        arguments.append(f"shape={dict(program.shape)!r}")
-    arguments.append(f"target={str(plan.target)!r}")
-    if plan.level == "relay" and list(map(_key, graph)) != list(map(_key, usual)):
-        arguments.append(f"passes=[{', '.join(map(passes.code, graph))}]")
-        base = base.with_graph(graph)
-    if program.assume:
-        arguments.append(f"assume={{{', '.join(f'{name!r}: {_variable(name)}' for name in program.assume)}}}")
-    opened = f"s = wb.open({', '.join(arguments)})"
-    body = [*_under(plan.settings, opened), *_changes(session, base, passes)]
+    opened, changes = _body(session, passes)
+    body = [*opened, *changes]
     lines = [*(line for line in passes.values.imports if line.startswith("import ")), "import workbench as wb"]
     lines += [line for line in passes.values.imports if not line.startswith("import ")]
     used = [name for name, sign in (("PASSES", "PASSES["), ("pass_named", "pass_named(")) if sign in "".join(body)]
@@ -63,6 +50,33 @@ def to_python(session: Session) -> str:
     lines += [_remark(text) for text in passes.values.remarks]
     lines += [_remark(f"{_variable(name)}: the value that {name} was specialised for") for name in program.assume]
     return "\n".join([*lines, "", *body]) + "\n"
+
+
+def changes_in_python(session: Session) -> list[str]:
+    """Of the lines of `to_python` those that do something to what was opened, the opening among them where it does."""
+    _require_applied(session)
+    opened, changes = _body(session, _Passes(session))
+    plain = len(opened) == 1 and ", passes=[" not in opened[0]
+    return [*(() if plain else opened), *changes]
+
+
+def _body(session: Session, passes: _Passes) -> tuple[list[str], list[str]]:
+    """The lines that open, and those that change what they opened."""
+    plan, program = session.plan, session.plan.program
+    graph = tuple(row for row in plan.rows if isinstance(row, PassRow) and row.level == "relay")
+    base = replace(plan, rows=default_rows(plan.level, plan.settings))
+    usual = tuple(row for row in base.rows if row.level == "relay")
+    arguments = [repr(program.source) if program.file else "program"]
+    if program.shape:
+        arguments.append(f"shape={dict(program.shape)!r}")
+    arguments.append(f"target={str(plan.target)!r}")
+    if plan.level == "relay" and list(map(_key, graph)) != list(map(_key, usual)):
+        arguments.append(f"passes=[{', '.join(map(passes.code, graph))}]")
+        base = base.with_graph(graph)
+    if program.assume:
+        arguments.append(f"assume={{{', '.join(f'{name!r}: {_variable(name)}' for name in program.assume)}}}")
+    opened = f"s = wb.open({', '.join(arguments)})"
+    return _under(plan.settings, opened), list(_changes(session, base, passes))
 
 
 def _require_applied(session: Session) -> None:

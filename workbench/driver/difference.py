@@ -27,7 +27,7 @@ from .graph_difference import Change, Row, graph_changes
 from .origin_index import Resolver
 from .step_listings import listings_of
 from .step_sources import Sources, by_likeness, nodes_of, origins_before, sources_in
-from .text import function_text
+from .text import function_script
 
 if TYPE_CHECKING:
     from .history import Step
@@ -192,10 +192,10 @@ def _changes(
             changes += graph_changes(name, written, other, sources_of(one, other), rules, exact)
         elif one is None or other is None:
             sign, what = ("+", "new") if one is None else ("-", "gone")
-            lines = _lines(function_text(name, other if one is None else one).text)
+            lines = _lines(function_script(name, other if one is None else one))
             changes.append(Change(name, f"functions {what}", tuple((sign, line) for line in lines)))
         else:
-            changes += text_changes(name, function_text(name, one).text, function_text(name, other).text, exact)
+            changes += text_changes(name, function_script(name, one), function_script(name, other), exact)
     return tuple(changes)
 
 

@@ -469,6 +469,7 @@ class Session(Value):
         """Write the session (program, plan, edits) to one JSON file that `wb.open` reads."""
         save(self, path)
 
+    @with_progress
     def to_html(self, path: str | os.PathLike[str]) -> Path:
         """Write its screen to one file that a browser plays from disk, offline: to look, select and step through.
 

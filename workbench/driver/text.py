@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from typing import Any, Final
+from weakref import WeakKeyDictionary
 
 from ..core.errors import WorkbenchError
 from ..core.module import IRModule
@@ -40,6 +41,20 @@ def function_text(name: str, function: Any) -> Text:
     raise WorkbenchError("E-SCRIPT-CLASS", "only relay and tir programs have text", found=type(function).__name__)
 
 
+_written: WeakKeyDictionary[PrimFunc, tuple[str, str]] = WeakKeyDictionary()
+"""Texts of loop programs, each with the name that it has there: a step shows again what an earlier one made."""
+
+
+def function_script(name: str, function: Any) -> str:
+    """The text of a function of a module; a loop program's is written once as long as the function lives."""
+    if not isinstance(function, PrimFunc):  # types of relay expressions, which are written too, are filled in later
+        return function_text(name, function).text
+    known = _written.get(function)
+    if known is None or known[0] != name:
+        known = _written[function] = name, function_text(name, function).text
+    return known[1]
+
+
 def script(program: Any) -> str:
     """The text of a module or of one function."""
     return module_script(program) if isinstance(program, IRModule) else function_text(_name_of(program), program).text
@@ -49,7 +64,7 @@ def module_script(module: IRModule, known: Mapping[str, str] | None = None) -> s
     """The text of a module; `known` are texts of its functions that are there already."""
     members = {**module.type_definitions, **module.functions}
     written = known or {}
-    texts = [written[name] if name in written else function_text(name, one).text for name, one in members.items()]
+    texts = [written[name] if name in written else function_script(name, one) for name, one in members.items()]
     if not texts:
         return _HEADER + "    pass\n"
     return _HEADER + "\n\n".join(_indented(text) for text in texts) + "\n"

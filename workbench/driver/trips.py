@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -39,7 +40,8 @@ class Nest:
         return count
 
 
-def nests(function: t.PrimFunc, name: str) -> dict[int, Nest]:
+@lru_cache(maxsize=4)
+def nests(function: t.PrimFunc, name: str) -> Mapping[int, Nest]:
     """The nest of each line of a printed function on which a statement begins, by line from 1."""
     _, places = printed(function, name)
     found: dict[int, Nest] = {}

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 APART_SECONDS: Final = 0.1
 """Between two announcements."""
 REMEMBERED: Final = 4
-"""Checks that are kept, each of another program."""
+"""Checks that are kept, each of another program or on other inputs."""
 _NAME_LIMIT: Final = 200
 _FILE_LIMIT: Final = 60
 """Characters of a step's name in that of a file."""
@@ -54,8 +54,8 @@ class _Checked:
 class ChecksCommands:
     """The commands of a pane of badges; `announce` tells the pages that there is something new.
 
-    What was found out about a program is shown whenever that program is: after a change there are no badges, and after
-    its undo the old ones are back.
+    What was found out about a program is shown whenever that program is, with the inputs of then: after a change there
+    are no badges, and after its undo the old ones are back.
     """
 
     def __init__(
@@ -63,12 +63,16 @@ class ChecksCommands:
         session: Callable[[], Session],
         inputs: Callable[[], tuple[Mapping[str, Any], str]],
         announce: Callable[[], None],
+        inputs_key: Callable[[], str] = str,
     ) -> None:
-        """`inputs` gives what a check that a page starts runs on, and what that is called."""
-        self._session, self._inputs = session, inputs
+        """`inputs` gives what a check that a page starts runs on, and what that is called; `inputs_key` tells which.
+
+        A check that a cell has started belongs to the inputs that the screen had then.
+        """
+        self._session, self._inputs, self._inputs_key = session, inputs, inputs_key
         self._teller = _Teller(announce)
-        self._checked: OrderedDict[str, _Checked] = OrderedDict()
-        """By the program checked, the last one last."""
+        self._checked: OrderedDict[tuple[str, str], _Checked] = OrderedDict()
+        """By the program checked and the screen's inputs, the last one last."""
 
     @property
     def check(self) -> BackgroundCheck | None:
@@ -84,7 +88,7 @@ class ChecksCommands:
         for checked in self._checked.values():
             if checked.check is not check and checked.check.state == "running":
                 checked.check.cancel()
-        key = _program(check.session)
+        key = _program(check.session), self._inputs_key()
         self._checked.pop(key, None)
         made = self._checked[key] = _Checked(check, inputs)
         while len(self._checked) > REMEMBERED:
@@ -94,7 +98,7 @@ class ChecksCommands:
         self._changed(made)
 
     def _shown(self) -> _Checked | None:
-        return self._checked.get(_program(self._session()))
+        return self._checked.get((_program(self._session()), self._inputs_key()))
 
     def table(self) -> dict[str, Callable[[dict[str, Any]], Answer]]:
         """The commands by name."""

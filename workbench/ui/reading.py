@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from workbench.core.errors import WorkbenchError
+from workbench.driver.as_python import changes_in_python
 from workbench.ui.protocol import Answer, argument
 from workbench.views.layers import LayersModel
 
@@ -29,8 +30,9 @@ class ReadingCommands:
         return {"words": self._words, "find": self._find, "whole": self._whole, "python": self._python}
 
     def _python(self, args: dict[str, Any]) -> Answer:
-        """The Python that makes the session shown, from what was opened."""
-        return Answer("", {"text": self._shown().session.to_python()})
+        """The Python that makes the session shown, from what was opened; apart, what was done to that."""
+        session = self._shown().session
+        return Answer("", {"text": session.to_python(), "changes": changes_in_python(session)})
 
     def _words(self, args: dict[str, Any]) -> Answer:
         return Answer("", self._shown().words(argument(args, "layer", str), argument(args, "kernel", str, "")))

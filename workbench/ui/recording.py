@@ -12,11 +12,13 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import combinations
 from typing import Any, Final
 
+from workbench.core import progress
 from workbench.ui.protocol import VERSION
 from workbench.ui.screen import Screen
 from workbench.views.strings.tables import say
@@ -79,9 +81,12 @@ def refusal() -> dict[str, Any]:
 def record(screen: Screen, budget: int = BUDGET) -> Recording:
     """Ask the screen what a page may ask, the most useful first, up to `budget` bytes."""
     recorder = _Recorder(screen, budget)
-    for what in _asked(recorder):
+    for what, ask in progress.track(_asked(recorder), "record", lambda part: part[0]):
+        ask()
         if recorder.made.size > budget and what not in recorder.made.left_out:
             recorder.made.left_out.append(what)
+    changes = (recorder.reply("python", {}) or {}).get("changes", [])
+    recorder.calls = [first + "…" * bool(rest) for first, _, rest in (call.partition("\n") for call in changes)]
     for op in ("open", "pipeline.open"):  # once more: by now all has run
         recorder.last(op)
     return recorder.made
@@ -93,6 +98,8 @@ class _Recorder:
     def __init__(self, screen: Screen, budget: int) -> None:
         self._screen, self._budget = screen, budget
         self.made = Recording(screen.kind)
+        self.calls: list[str] = []
+        """The Python of what was done to the session, here or elsewhere, a line each: pages show it as done."""
 
     @property
     def full(self) -> bool:
@@ -100,8 +107,10 @@ class _Recorder:
 
     def answer(self, op: str, **args: Any) -> Any:
         """The answer, not kept; None for a refusal, and over the budget."""
-        if self.full:
-            return None
+        return None if self.full else self.reply(op, args)
+
+    def reply(self, op: str, args: dict[str, Any]) -> Any:
+        """The answer, not kept, whatever the budget; None for a refusal."""
         reply = self._screen.ask(op, **args)
         if not reply.content["ok"]:
             return None
@@ -113,6 +122,7 @@ class _Recorder:
         if view is not None:
             if op == "open":
                 view.pop("changes", None)  # what this user's disk holds is nothing for a file that is sent around
+                view["calls"] = self.calls
             self.made.replies[key_of(op, args)] = view
             self._count(view)
         return view
@@ -151,48 +161,47 @@ _OF_A_KERNEL: Final = ("schedule", "tir", "asm", "llvm", "te")
 _PLACED: Final = ("tir", "asm", "llvm")
 
 
-def _asked(ask: _Recorder) -> Iterator[str]:
-    """Ask; after each part, its name."""
+_Part = tuple[str, Callable[[], object]]
+"""What is asked, in words, and asking it."""
+
+
+def _asked(ask: _Recorder) -> list[_Part]:
+    """What there is to ask, after what a page begins with."""
     layers = [layer["name"] for layer in (ask.ask("open") or {"layers": ()})["layers"]]
     kernels = [kernel["name"] for kernel in (ask.ask("kernels") or {"kernels": ()})["kernels"]]
-    for layer in (one for one in _GRAPHS if one in layers):
-        _graph(ask, layer, ())
-        ask.ask("calls", layer=layer, step="")
-        ask.ask("tree", layer=layer, step="")
-        yield say.snapshot.graphs
-    for layer in (one for one in ("onnx", *_GRAPHS) if one in layers):
-        _pane(ask, layer, kernels[0] if kernels else "", True)
-    yield say.snapshot.graph_texts
-    yield from _kernels(ask, kernels[:1], layers, say.snapshot.first_kernel, True)
     steps = (ask.ask("pipeline.open") or {"steps": ()})["steps"]
-    ask.ask("python")
-    if "relay" in layers:
-        ask.ask("checks.state")
-    for step in steps:
-        _step(ask, step)
-        yield say.snapshot.steps
-    for step in steps:
-        for index in range(min(step["rewrite_count"], _REWRITES)):
-            ask.ask("pipeline.rewrite", step=step["id"], index=index)
-        yield say.snapshot.rewrites
-    for layer in (one for one in _GRAPHS if one in layers):
-        _groups(ask, layer)
-        yield say.snapshot.opened_groups
-    yield from _kernels(ask, kernels[1:], layers, say.snapshot.kernels, False)
-    for kernel in kernels:
-        _editor(ask, kernel, kernel == kernels[0])
-        yield say.snapshot.schedules
+    graphs, told = [one for one in _GRAPHS if one in layers], say.snapshot
+    texts = [one for one in ("onnx", *graphs) if one in layers]
+    parts: list[_Part] = [(told.graphs, partial(_whole_graph, ask, layer)) for layer in graphs]
+    parts += [(told.graph_texts, partial(_pane, ask, one, kernels[0] if kernels else "", True)) for one in texts]
+    parts += [(told.first_kernel, partial(_kernel, ask, one, layers, True)) for one in kernels[:1]]
+    parts += [(told.steps, partial(ask.ask, "python"))]
+    parts += [(told.steps, partial(ask.ask, "checks.state"))] if "relay" in layers else []
+    parts += [(told.steps, partial(_step, ask, step)) for step in steps]
+    parts += [(told.rewrites, partial(_rewrites, ask, step)) for step in steps]
+    parts += [(told.opened_groups, partial(_groups, ask, layer)) for layer in graphs]
+    parts += [(told.kernels, partial(_kernel, ask, one, layers, False)) for one in kernels[1:]]
+    return [*parts, *((told.schedules, partial(_editor, ask, one, one == kernels[0])) for one in kernels)]
 
 
-def _kernels(ask: _Recorder, kernels: list[str], layers: list[str], what: str, closely: bool) -> Iterator[str]:
-    for kernel in kernels:
-        ask.ask("links", kernel=kernel)
-        ask.ask("formulas", kernel=kernel)
-        for layer in (one for one in _OF_A_KERNEL if one in layers):
-            _pane(ask, layer, kernel, closely)
-            if layer in _PLACED:
-                ask.rows("place", "places", layer=layer, kernel=kernel)
-        yield what
+def _whole_graph(ask: _Recorder, layer: str) -> None:
+    _graph(ask, layer, ())
+    ask.ask("calls", layer=layer, step="")
+    ask.ask("tree", layer=layer, step="")
+
+
+def _kernel(ask: _Recorder, kernel: str, layers: list[str], closely: bool) -> None:
+    ask.ask("links", kernel=kernel)
+    ask.ask("formulas", kernel=kernel)
+    for layer in (one for one in _OF_A_KERNEL if one in layers):
+        _pane(ask, layer, kernel, closely)
+        if layer in _PLACED:
+            ask.rows("place", "places", layer=layer, kernel=kernel)
+
+
+def _rewrites(ask: _Recorder, step: dict[str, Any]) -> None:
+    for index in range(min(step["rewrite_count"], _REWRITES)):
+        ask.ask("pipeline.rewrite", step=step["id"], index=index)
 
 
 def _pane(ask: _Recorder, layer: str, kernel: str, aids: bool) -> None:

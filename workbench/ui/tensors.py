@@ -1,6 +1,6 @@
 """Commands to run the program shown: tensors of a graph step with their errors, one looked into, two steps compared.
 
-commands = TensorCommands(lambda: session, lambda: ({"x": photo}, "screen.inputs"))
+commands = TensorCommands(lambda: session, lambda: ({"x": photo}, "screen.inputs"), lambda: "1f3a")
 commands.table()          # "tensors.steps", "tensors.list", "tensors.look", "tensors.outputs"
 """
 
@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from workbench.driver.history import identities
 from workbench.driver.intermediates import TOLERANCE, Intermediates, graph_steps, intermediates, outputs, runnable_steps
 from workbench.ui.protocol import Answer, argument, items
-from workbench.views.strings.tables import say
 from workbench.views.tensors import outputs_view, tensor_picture, tensors_view
 
 if TYPE_CHECKING:
@@ -22,8 +21,14 @@ if TYPE_CHECKING:
 class TensorCommands:
     """The commands; the tensors of the step that was looked at last are kept until the program is another one."""
 
-    def __init__(self, session: Callable[[], Session], inputs: Callable[[], tuple[Mapping[str, Any], str]]) -> None:
-        self._session, self._inputs = session, inputs
+    def __init__(
+        self,
+        session: Callable[[], Session],
+        inputs: Callable[[], tuple[Mapping[str, Any], str]],
+        inputs_key: Callable[[], str],
+    ) -> None:
+        """`inputs` gives what is run on, and what that is called; `inputs_key` tells which they are."""
+        self._session, self._inputs, self._inputs_key = session, inputs, inputs_key
         self._known: tuple[Any, Intermediates] | None = None
 
     def table(self) -> dict[str, Callable[[dict[str, Any]], Answer]]:
@@ -61,9 +66,7 @@ class TensorCommands:
 
     def _tensors(self, session: Session, step: str) -> tuple[Intermediates, str]:
         inputs, told = self._inputs()
-        key = (identities(session.actions)[-1], step, told, tuple((name, id(array)) for name, array in inputs.items()))
-        if told == say.checks.random_inputs:  # drawn anew each time, and always the same
-            key = (*key[:3], ())
+        key = (identities(session.actions)[-1], step, self._inputs_key())
         if self._known is None or self._known[0] != key:
             self._known = None  # not both at once
             self._known = key, intermediates(session, inputs, step)

@@ -27,6 +27,7 @@ from workbench.ui.changes_subject import SessionSubject
 from workbench.ui.checks import ChecksCommands
 from workbench.ui.editors import Editors
 from workbench.ui.exercise import ExerciseCommands, GivenTask
+from workbench.ui.given import GivenInputs
 from workbench.ui.journal import Journal
 from workbench.ui.kept import Kept
 from workbench.ui.layers import LayerCommands
@@ -69,10 +70,11 @@ class Workbench(Screen):
         self._model = LayersModel(session)
         self._looking = LayerCommands(lambda: self._model)
         self._branches = BranchCommands(lambda: self._model, self._go)
-        self.checks = ChecksCommands(lambda: self.session, self._inputs_of_checks, lambda: self.announce("checks"))
+        self.checks = ChecksCommands(
+            lambda: self.session, self._inputs_of_checks, lambda: self.announce("checks"), lambda: self._inputs.key
+        )
         """Badges of the program shown; `screen.checks.check = session.check(inputs)` shows those of a cell."""
-        self.inputs: Mapping[str, Any] | None = None
-        """What checks run on; None for random numbers."""
+        self._inputs = GivenInputs()
         self.selection: tuple[int, ...] = ()
         self._at = at
         """The place that a page begins with (`ui.places`)."""
@@ -100,7 +102,7 @@ class Workbench(Screen):
             **ReadingCommands(lambda: self._model).table(),
             **self._places.table(),
             **self._exercise.table(),
-            **TensorCommands(lambda: self.session, self._inputs_of_checks).table(),
+            **TensorCommands(lambda: self.session, self._inputs_of_checks, lambda: self._inputs.key).table(),
             **remark_commands(lambda: self._model),
             **why_not_commands(lambda: self._model),
             **ablation_commands(lambda: self.session, self._inputs_of_checks),
@@ -140,6 +142,21 @@ class Workbench(Screen):
         self._steps.edits.go(known, say.pipeline.another_session)
         self._changes.begin()
         self._changes.start()
+
+    @property
+    def inputs(self) -> Mapping[str, Any] | None:
+        """What checks and runs are done on; None for random numbers.
+
+        Assigned, arrays are copied.  What was found out with others is no longer shown, and is back with them.
+        """
+        return self._inputs.values
+
+    @inputs.setter
+    def inputs(self, inputs: Mapping[str, Any] | None) -> None:
+        given = GivenInputs.of(inputs)
+        if given.key != self._inputs.key:
+            self._inputs = given
+            self.announce("inputs")
 
     def _go(self, session: Session, call: str) -> None:
         self._steps.edits.go(SessionModel(session), call)
@@ -237,8 +254,8 @@ class Workbench(Screen):
         return (identities(session.actions)[-1], self._steps.selected_step, lowered, moved)
 
     def _inputs_of_checks(self) -> tuple[Mapping[str, Any], str]:
-        if self.inputs is not None:
-            return self.inputs, "screen.inputs"
+        if self._inputs.values is not None:
+            return self._inputs.values, "screen.inputs"
         session = self._model.session
         return drawn_inputs(session.history.step(session.actions, 0).stage.module), say.checks.random_inputs
 

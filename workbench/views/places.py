@@ -98,7 +98,7 @@ def places_of(session: Session, kernel: str, layer: str) -> PlacesView:
 class _Around:
     """What is the same for all lines of a kernel."""
 
-    nests: dict[int, Nest]
+    nests: Mapping[int, Nest]
     scheduled: tuple[Nest, ...]
     """Of the program that the schedule makes, whose vectorised loops code has no more."""
     made: Mapping[str, tuple[int, ...]]

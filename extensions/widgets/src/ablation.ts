@@ -21,7 +21,7 @@ export class AblationStore extends BaseStore {
 
   constructor(host: Host) {
     super(host);
-    this.connection.onEvent = (name) => { if (name === "changed") this.forget(); };
+    this.connection.onEvent = (name) => { if (name === "changed" || name === "inputs") this.forget(); };
   }
 
   private forget(): void {

@@ -16,7 +16,7 @@ export class ShareStore extends BaseStore {
 
   constructor(host: Host, readonly place: () => string, readonly go: (place: string) => void) {
     super(host);
-    this.connection.onEvent = (name) => { if (name === "changed") this.set(() => { this.python = ""; this.whole = null; }); };
+    this.connection.onEvent = (name) => { if (name === "changed" || name === "inputs") this.set(() => { this.python = ""; this.whole = null; }); };
   }
 
   private run(what: string, work: () => Promise<void>): Promise<void> {

@@ -35,10 +35,10 @@ export class TensorStore extends BaseStore {
 
   constructor(host: Host, private readonly onNews: () => void) {
     super(host);
-    this.connection.onEvent = (name) => { if (name === "changed") this.forget(); };
+    this.connection.onEvent = (name) => { if (name === "changed" || name === "inputs") this.forget(); };
   }
 
-  /** The program is another one: what was computed says nothing any more. */
+  /** The program is another one, or what it is run on: what was computed says nothing any more. */
   private forget(): void {
     this.known.clear();
     this.set(() => { this.graphs = []; this.list = null; this.picture = null; this.outputs = null; this.painted = false; });

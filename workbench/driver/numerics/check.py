@@ -127,10 +127,10 @@ class Checker:
         self.yardstick = Yardstick(self.root, self.given, self.tolerance, self.memory)
         give_back_memory()
 
-    def resume(self, child: Contained, seconds: float) -> None:
-        """Be ready for further questions."""
+    def resume(self, child: Contained, seconds: float, index: int) -> None:
+        """Be ready for further questions about a step."""
         self.child, self.deadline = child, time.monotonic() + seconds
-        if self.session.actions[0].level == "relay" and self.first_loop_step < len(self.labels):
+        if self.session.actions[0].level == "relay" and self.first_loop_step <= index:
             self._ready()
 
     # --- the two ways to go through the steps ---
@@ -143,6 +143,7 @@ class Checker:
                 self._sweep(index)
             checks.append(self.verdict(index))
             if checks[-1].bad:
+                checks[-1] = self._located(index)
                 break
         return checks
 
@@ -162,6 +163,7 @@ class Checker:
                 ran[middle] = self.verdict(middle, alone=True)
                 low, high = (low, middle) if ran[middle].bad else (middle + 1, high)
             ran[low] = self.verdict(low, alone=True)
+            ran[low] = self._located(low)
             last = low
         self.notes.append(f"by bisection: {len(ran)} of {len(self.labels)} steps were run")
         return [ran.get(index, StepCheck(self.labels[index], "not run")) for index in range(last + 1)]
@@ -208,6 +210,7 @@ class Checker:
                 return self._function_step(step, label)
             if step.action.level == "relay":
                 return self._graph_step(step, label)
+            give_back_memory()  # of the step that was just computed, and of the kernels at the step before
             return self._loop_step(step, index, label, alone)
         except WorkbenchError as error:
             return StepCheck(label, "failed", note=brief(error))
@@ -217,15 +220,26 @@ class Checker:
     def _graph_step(self, step: Step, label: str) -> StepCheck:
         module = step.stage.module
         gap = self.yardstick.gap_of(module)
-        if gap.right:
-            note = "in float64; float32 rounds more than the tolerance allows" if gap.rounds else ""
-            return replace(_step_check(label, gap), note=note)
-        tensor = gap.tensor
-        if step.previous is not None:
-            before = step.previous.stage.module
-            found = first_wrong(before, module, self.given, self.memory, self.tolerance, step.origins)[0]
-            tensor = found or tensor
-        return replace(_step_check(label, gap), tensor=tensor)
+        note = "in float64; float32 rounds more than the tolerance allows" if gap.right and gap.rounds else ""
+        return replace(_step_check(label, gap), note=note)
+
+    def _located(self, index: int) -> StepCheck:
+        """The verdict on a step; that on a wrong graph step names the tensor with which the wrong result begins.
+
+        All tensors of both programs are held for that, so it is asked of the first wrong step alone, and what loop
+        steps need is given up before (`_ready` makes it again).
+        """
+        found, step = self._known[index], self.step(index)
+        if found.verdict != "wrong" or index >= self.first_loop_step or step.previous is None:
+            return found
+        self.machine = self.kernels = None
+        before, after = step.previous.stage.module, step.stage.module
+        try:
+            tensor = first_wrong(before, after, self.given, self.memory, self.tolerance, step.origins)[0]
+            self._known[index] = replace(found, tensor=tensor or found.tensor)
+        except WorkbenchError as error:
+            self._known[index] = StepCheck(found.step, "failed", note=brief(error))
+        return self._known[index]
 
     # --- loop steps ---
 
@@ -246,6 +260,7 @@ class Checker:
         except WorkbenchError as error:  # running it natively would read and write where it should not
             self._entry_error = error
             return False
+        give_back_memory()
         self.kernels = KernelChecker(self.machine, self.child, self.tolerance, self.deadline)
         shared = sum(count - 1 for count in self.machine.calls.values())
         if shared:
@@ -384,6 +399,7 @@ class Checker:
         for name in self.machine.captured:
             if name in unit.functions and not (checks and checks[-1].verdict in BAD):
                 checks.append(self.kernels.run(name, "native", unit))
+        self.kernels.forget()
         joined = _joined(StepCheck(label, "right"), checks)
         return joined if joined.bad else _joined(self._whole_step(step, label), checks)
 
@@ -469,7 +485,7 @@ def check_numerics(
         what = f"{last.verdict}: {last.tensor}" if last.tensor is not None else f"{last.verdict}: {last.note}"
         try:
             with Contained() as again:
-                checker.resume(again, seconds)
+                checker.resume(again, seconds, len(checks) - 1)
                 return piece.write(piece.find(checker, len(checks) - 1, what), path)
         finally:
             gc.collect()  # pieces of programs that were tried hold each other, and tensors

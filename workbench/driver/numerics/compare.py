@@ -19,6 +19,8 @@ import numpy as np
 
 ABSOLUTE: Final = 1e-4
 """Absolute part of the tolerance, for values near zero."""
+CHUNK: Final = 1 << 16
+"""Elements that are compared at once: float64 copies and masks of a whole tensor took ten times its memory."""
 _ROUNDINGS: Final = 4.0
 _MOST_ROUNDING: Final = 10.0
 
@@ -94,66 +96,124 @@ def compare(
         return Gap(False, np.inf, np.inf, np.inf, wrong)
     if found.size == 0:
         return Gap()
-    x, y = found.astype(np.float64), expected.astype(np.float64)
+    x, y = found.reshape(-1), expected.reshape(-1)
+    z = None if narrow is None else np.broadcast_to(narrow, expected.shape).reshape(-1)
+    worst = _Worst()
     with np.errstate(all="ignore"):
-        same = np.asarray((x == y) | (np.isnan(x) & np.isnan(y)))  # (NumPy makes numbers of arrays without axes)
-        gap = np.asarray(np.abs(x - y))
+        allowed = _allowance(found.dtype, y, z, tolerance)
+        for start in range(0, x.size, CHUNK):
+            part = slice(start, start + CHUNK)
+            worst.see(start, x[part], y[part], None if z is None else z[part], allowed, tolerance)
+    right = worst.share <= 1.0
+    tensor = None if right else _wrong(found, expected, worst, place, buffer)
+    return Gap(right, worst.gap, worst.relative, worst.share, tensor)
+
+
+@dataclass
+class _Worst:
+    """What the elements seen so far differ by at most."""
+
+    share: float = -np.inf
+    at: int = 0
+    """Place of the first element with the greatest share of its tolerance."""
+    gap: float = 0.0
+    relative: float = 0.0
+    count: int = 0
+    """Elements that are wrong."""
+
+    def see(
+        self,
+        start: int,
+        found: np.ndarray,
+        expected: np.ndarray,
+        narrow: np.ndarray | None,
+        allowed: _Allowance,
+        tolerance: float,
+    ) -> None:
+        """Look at the elements from a place on."""
+        x, y = found.astype(np.float64), expected.astype(np.float64)
+        same = (x == y) | (np.isnan(x) & np.isnan(y))
+        gap = np.abs(x - y)
         gap[np.isnan(gap)] = np.inf
         gap[same] = 0.0
-        share = np.asarray(gap / _allowed(found.dtype, x, y, gap, tolerance, narrow))
+        share = gap / allowed.of(y)
         share[same] = 0.0
         share[np.isnan(share)] = np.inf
         # Both infinite and unequal, or one of them: no tolerance helps.
         share[~same & ~(np.isfinite(x) & np.isfinite(y))] = np.inf
-    if narrow is not None and bool((share > 1.0).any()):
-        share = np.asarray(np.minimum(share, _share_of_narrow(found, narrow, tolerance)))
-    worst = int(np.argmax(share))
-    largest = float(share.reshape(-1)[worst])
-    relative = float((gap / np.maximum(np.abs(y), ABSOLUTE)).max(initial=0.0, where=~same & np.isfinite(y)))
-    right = largest <= 1.0
-    tensor = None if right else _wrong(found, expected, share, worst, place, buffer)
-    return Gap(right, float(gap.max()), relative, largest, tensor)
+        if narrow is not None and bool((share > 1.0).any()):
+            share = np.minimum(share, _share_of_narrow(found, narrow, tolerance))
+        worst = int(np.argmax(share))
+        if share[worst] > self.share:
+            self.share, self.at = float(share[worst]), start + worst
+        self.gap = max(self.gap, float(gap.max()))
+        relative = gap / np.maximum(np.abs(y), ABSOLUTE)
+        self.relative = max(self.relative, float(relative.max(initial=0.0, where=~same & np.isfinite(y))))
+        self.count += int((share > 1.0).sum())
 
 
 def _share_of_narrow(found: np.ndarray, narrow: np.ndarray, tolerance: float) -> np.ndarray:
     """1 where an element is what float32 gives (a comparison at a tie, a sum that cancels), else infinity."""
-    with np.errstate(all="ignore"):
-        x, y = found.astype(np.float64), narrow.astype(np.float64)
-        allowed = 0.0 if _is_exact(found.dtype) else tolerance * np.abs(y)
-        near = (x == y) | (np.isnan(x) & np.isnan(y)) | (np.abs(x - y) <= allowed)
+    x, y = found.astype(np.float64), narrow.astype(np.float64)
+    allowed = 0.0 if _is_exact(found.dtype) else tolerance * np.abs(y)
+    near = (x == y) | (np.isnan(x) & np.isnan(y)) | (np.abs(x - y) <= allowed)
     return np.where(near, 1.0, np.inf)
 
 
-def _allowed(
-    dtype: np.dtype, x: np.ndarray, y: np.ndarray, gap: np.ndarray, tolerance: float, narrow: np.ndarray | None
-) -> Any:
+@dataclass(frozen=True)
+class _Allowance:
+    """How far an element of a tensor may be off: `tolerance` of its size, and what is added for all alike."""
+
+    tolerance: float
+    absolute: float
+    rounding: float | None
+    exact: bool = False
+
+    def of(self, y: np.ndarray) -> Any:
+        if self.exact:
+            return 0.5
+        allowed = self.tolerance * np.abs(y) + self.absolute
+        if self.rounding is not None:
+            allowed = allowed + self.rounding
+        return np.maximum(allowed, np.finfo(np.float32).tiny)
+
+
+def _allowance(dtype: np.dtype, y: np.ndarray, narrow: np.ndarray | None, tolerance: float) -> _Allowance:
+    """What the header says, for flat arrays."""
     if _is_exact(dtype):
-        return 0.5
-    sizes = np.abs(y[np.isfinite(y)])
-    scale = float(sizes.mean()) if sizes.size else 0.0
-    allowed = tolerance * np.abs(y) + ABSOLUTE * min(1.0, scale)
-    if narrow is not None:
-        rounding = np.abs(narrow.astype(np.float64) - y)
-        rounding = rounding[np.isfinite(rounding)]
-        noise = _ROUNDINGS * float(rounding.max()) if rounding.size else 0.0
-        allowed = allowed + min(noise, _MOST_ROUNDING * tolerance * scale)
-    return np.maximum(allowed, np.finfo(np.float32).tiny)
+        return _Allowance(0.0, 0.0, None, exact=True)
+    scale = _mean_size(y)
+    if narrow is None:
+        return _Allowance(tolerance, ABSOLUTE * min(1.0, scale), None)
+    noise = 0.0
+    for start in range(0, y.size, CHUNK):
+        part = slice(start, start + CHUNK)
+        rounding = np.abs(narrow[part].astype(np.float64) - y[part].astype(np.float64))
+        noise = max(noise, _ROUNDINGS * float(rounding.max(initial=0.0, where=np.isfinite(rounding))))
+    return _Allowance(tolerance, ABSOLUTE * min(1.0, scale), min(noise, _MOST_ROUNDING * tolerance * scale))
+
+
+def _mean_size(y: np.ndarray) -> float:
+    """Of the finite elements; summed in one go, for the order of a sum decides its last bits."""
+    sizes = np.abs(y.astype(np.float64))
+    finite = np.isfinite(sizes)
+    if not finite.all():
+        sizes = sizes[finite]
+    return float(sizes.mean()) if sizes.size else 0.0
 
 
 def _is_exact(dtype: np.dtype) -> bool:
     return dtype.kind in "biu" or dtype.name.startswith(("int", "uint"))
 
 
-def _wrong(
-    found: np.ndarray, expected: np.ndarray, share: np.ndarray, worst: int, place: str, buffer: str
-) -> WrongTensor:
-    index = tuple(int(axis) for axis in np.unravel_index(worst, found.shape))
+def _wrong(found: np.ndarray, expected: np.ndarray, worst: _Worst, place: str, buffer: str) -> WrongTensor:
+    index = tuple(int(axis) for axis in np.unravel_index(worst.at, found.shape))
     one, other = found[index], expected[index]
     note = ""
     if one != one and other == other:
         note = "NaN: never written, or computed from something that is not"
     return WrongTensor(
-        place, buffer, index, _plain(one), _plain(other), _ulp(one, other), int((share > 1.0).sum()), found.size, note
+        place, buffer, index, _plain(one), _plain(other), _ulp(one, other), worst.count, found.size, note
     )
 
 

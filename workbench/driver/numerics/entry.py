@@ -113,6 +113,8 @@ class EntryMachine:
         """The inputs of each kernel at its first call of the first run."""
         self.narrow: dict[str, list[np.ndarray]] = {}
         """What its meaning gives for them in float32."""
+        self._given: dict[bytes, np.ndarray] = {}
+        """What kernels gave while inputs are captured, by content: mostly the next kernel's inputs, kept once."""
         for call in lowered.calls:
             self.calls[call.kernel] = self.calls.get(call.kernel, 0) + 1
             if call.kernel not in self.meanings:
@@ -146,9 +148,13 @@ class EntryMachine:
         self._fixed = dict(zip(map(id, main.params), given[: len(given) - len(outputs)], strict=False))
         self._arena = np.full(int(main.attrs.get("arena_bytes", 0)), 0xFF, np.uint8)
         run = EntryRun(outputs)
-        for position, stmt in enumerate(self._statements(main.body)):
-            watched = run.watched.setdefault(position, []) if position in watch else None
-            run.records.append(self._call(stmt, capture, watched))
+        try:
+            for position, stmt in enumerate(self._statements(main.body)):
+                watched = run.watched.setdefault(position, []) if position in watch else None
+                run.records.append(self._call(stmt, capture, watched))
+        finally:  # the arena and all buffers of a network are no longer needed
+            self._memory, self._fixed, self._arena = {}, {}, np.empty(0, np.uint8)
+            self._given.clear()
         return run
 
     # --- statements ---
@@ -216,7 +222,10 @@ class EntryMachine:
         inputs, outputs = passed[: len(passed) - meaning.outputs], passed[len(passed) - meaning.outputs :]
         self._refuse_overlaps(name, inputs, outputs)
         tokens = tuple(self._token(buffer, view) for buffer, view in inputs)
-        held = [view if self._whole(buffer, view) is not None else view.copy() for buffer, view in inputs]
+        held = [
+            view if self._whole(buffer, view) is not None else self._copy(view, token)
+            for (buffer, view), token in zip(inputs, tokens, strict=True)
+        ]
         results = self._results(name, tokens, held)
         if capture and name not in self.captured:
             self.captured[name] = held
@@ -226,7 +235,16 @@ class EntryMachine:
         if watched is not None:
             watched.extend([*held, *(view.copy() for _, view in outputs)])
         written = tuple(content(view) for _, view in outputs)
+        if capture:
+            self._given.update(zip(written, results, strict=True))
         return CallRecord(name, tuple(buffer.name for buffer, _ in passed), tokens, written)
+
+    def _copy(self, view: np.ndarray, token: bytes) -> np.ndarray:
+        """What a view holds now; the result of an earlier kernel where that is the same, laid out alike."""
+        given = self._given.get(token)
+        if given is None or given.dtype != view.dtype or not given.flags.c_contiguous:
+            return view.copy()
+        return given.reshape(view.shape)
 
     @staticmethod
     def _refuse_overlaps(name: str, inputs: Sequence[_Passed], outputs: Sequence[_Passed]) -> None:

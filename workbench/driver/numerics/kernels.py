@@ -16,6 +16,7 @@ from ...codegen.llvm.contained import Answer, Contained, Unit, unit_of, written_
 from ...core.child import ChildFailure
 from ...core.equal import fingerprint
 from ...core.errors import WorkbenchError
+from ...core.host import give_back_memory
 from ...core.module import IRModule
 from ...tir import nodes as t
 from .compare import Gap, compare_all
@@ -100,6 +101,11 @@ class KernelChecker:
         _, wide, narrow = self._expected
         names = self.output_names(kernel)
         return compare_all(outputs, wide, self.tolerance, narrow, f"kernel {kernel}", names)
+
+    def forget(self) -> None:
+        """Give up what was kept for the kernel that was compared last."""
+        self._expected = ("", [], [])
+        give_back_memory()
 
     def output_names(self, kernel: str) -> tuple[str, ...]:
         found = next(each for each in self.machine.lowered.kernels if each.name == kernel)
