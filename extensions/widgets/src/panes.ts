@@ -16,7 +16,7 @@ import { useStore } from "./store";
 import { say } from "./strings";
 import { pieces, type Mark } from "./reading";
 import { FindBar, ReadingButtons } from "./reading_parts";
-import { Window, idOf } from "./window";
+import { Window, idOf, placeIn } from "./window";
 import { OF_THE_MODEL, modes, placeOf, type Mode, type Pane, type WorkbenchStore } from "./workbench";
 
 /** Modes that a recording does not hold. */
@@ -98,13 +98,14 @@ function TextPane({ store, at, pane, label }: { store: WorkbenchStore; at: 0 | 1
   const lines = store.visible(pane.layer);
   const numberOf = (place: number) => (lines ? lines[place]! : place);
   const place = (number: number) => (lines ? placeOf(lines, number) : number);
+  const total = lines?.length ?? shown.lines.total;
   const row = (at_: number) => {
     const number = numberOf(at_);
     const classes = links?.on(pane.layer, number) ?? NONE;
     const lit = meets(classes, store.selected);
     const near = meets(classes, store.hovered);
     const [text, folds, folded] = [shown.lines.at(number) ?? "", reading.folds(pane.layer, number), reading.isFolded(pane.layer, number)];
-    return html`<div key=${number} id=${`${idOf(label)}-${at_}`} role="option" aria-selected=${lit}
+    return html`<div key=${number} id=${`${idOf(label)}-${at_}`} role="option" aria-selected=${lit} ...${placeIn(total, at_)}
         class=${`wb-text-row ${lit ? "wb-lit" : ""} ${near ? "wb-near" : ""} ${number === pane.active && store.focused === at ? "wb-active" : ""}`}
         onMouseEnter=${() => store.hover(classes)} onMouseLeave=${() => { store.hover(NONE); reading.tips.show(null); }}
         onMouseMove=${(event: MouseEvent) => reading.hover(pane.layer, number, event)}
@@ -114,7 +115,7 @@ function TextPane({ store, at, pane, label }: { store: WorkbenchStore; at: 0 | 1
     </div>`;
   };
   const ticks = (links?.lit(pane.layer, store.selected) ?? []).map(([first, end]): [number, number] => [place(first), place(end)]);
-  return html`<${FindBar} store=${store} at=${at} /><${Window} total=${lines?.length ?? shown.lines.total} label=${label} goal=${goalOf(pane, place)} active=${place(pane.active)}
+  return html`<${FindBar} store=${store} at=${at} /><${Window} total=${total} label=${label} goal=${goalOf(pane, place)} active=${place(pane.active)}
     row=${row} ticks=${ticks} focused=${() => store.focused !== at && store.set(() => (store.focused = at))}
     seen=${(range: { first: number; end: number }) => {
       if (range.end > range.first) store.seen(pane.layer, { first: numberOf(range.first), end: numberOf(range.end - 1) + 1 });
