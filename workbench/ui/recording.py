@@ -168,7 +168,7 @@ def _asked(ask: _Recorder) -> Iterator[str]:
     ask.ask("python")
     if "relay" in layers:
         ask.ask("checks.state")
-    for step in steps:
+    for step in (one for one in steps if not one["left_out"]):  # of others there is nothing to be asked
         _step(ask, step)
         yield say.snapshot.steps
     for step in steps:

@@ -38,6 +38,8 @@ export function EditPane({ store, editing }: { store: PipelineStore; editing: Ed
 export function StepButtons({ store }: { store: PipelineStore }) {
   const { summary, view } = store;
   if (!view?.editable || !summary || summary.kind === "codegen" || store.editing) return null;
+  if (summary.left_out) return html`<span class="wb-group wb-step-buttons">
+    <button class="wb-button" ...${asking(store, say.changes.switchOnHelp, () => void store.leaveOut())}>${say.changes.switchOn}</button></span>`;
   const removable = !["import", "te", "schedule"].includes(summary.kind) || summary.kind === "edit";
   return html`<span class="wb-group wb-step-buttons">
     <button class="wb-button" ...${asking(store, say.changes.editHelp, () => void store.edit())}>${store.hasDraft(summary.name) ? say.changes.editDraft : say.changes.edit}</button>

@@ -57,7 +57,7 @@ export class PipelineStore extends BaseStore {
   get steps_shown(): StepSummary[] {
     const all = this.view?.steps ?? [];
     if (this.sought.trim()) return all.filter((step) => this.hits(step) > 0 || step.name.toLowerCase().includes(this.sought.trim().toLowerCase()));
-    return this.onlyChanged ? all.filter((step) => step.changed || step.error || step.pending || step.id === this.selected) : all;
+    return this.onlyChanged ? all.filter((step) => step.changed || step.error || step.pending || step.left_out || step.id === this.selected) : all;
   }
 
   /** The rewrites of a step whose rule has the sought word in its name. */
@@ -114,7 +114,7 @@ export class PipelineStore extends BaseStore {
   }
 
   private load = (): Promise<void> => this.attempt(async () => {
-    if (!this.awake || !this.selected) return;
+    if (!this.awake || !this.selected || this.summary?.left_out) return; // of what does not run nothing is known
     const [id, generation] = [this.selected, this.generation];
     if (!this.steps.has(id)) {
       this.set(() => (this.computing = this.summary?.pending ?? false));
@@ -137,7 +137,7 @@ export class PipelineStore extends BaseStore {
   });
 
   /** Ask the verifier of steps that have run, one after another. */
-  verify = (ids = this.view?.steps.filter((step) => !step.pending).map((step) => step.id) ?? []): Promise<void> => this.attempt(async () => {
+  verify = (ids = this.view?.steps.filter((step) => !step.pending && !step.left_out).map((step) => step.id) ?? []): Promise<void> => this.attempt(async () => {
     const generation = this.generation;
     for (const id of ids) {
       if (!this.verdicts || this.verdicts.has(id) || generation !== this.generation) continue;
@@ -153,7 +153,7 @@ export class PipelineStore extends BaseStore {
 
   /** The neighbours come quietly, so that stepping needs no round trip. */
   private async prefetch(): Promise<void> {
-    const list = this.steps_shown.filter((step) => !step.pending || step.id === this.selected).map((step) => step.id);
+    const list = this.steps_shown.filter((step) => (!step.pending && !step.left_out) || step.id === this.selected).map((step) => step.id);
     const here = list.indexOf(this.selected);
     const near = list
       .map((id, i) => ({ id, far: Math.abs(i - here) }))
@@ -182,7 +182,7 @@ export class PipelineStore extends BaseStore {
 
   /** Open the text of a function after the selected step; a text that was left unapplied goes on. */
   edit = (name = ""): Promise<void> => this.attempt(async () => {
-    if (!this.view?.editable) return;
+    if (!this.canChange) return;
     const source = (await this.connection.request("source", { step: this.selected, function: name }, "source")).view as SourceView;
     const draft = this.drafts.get(this.draftKey(source));
     const begun = draft?.text ?? source.text;
@@ -235,7 +235,14 @@ export class PipelineStore extends BaseStore {
     await this.moveTo(view.step ?? "");
   });
 
-  leaveOut = (): Promise<void> => this.change("without", { step: this.selected });
+  /** Whether the selected step has a text to edit and can be followed by another pass: what is left out does not run. */
+  private get canChange(): boolean {
+    return this.view?.editable === true && !this.summary?.left_out;
+  }
+
+  /** Run without the selected step; with it again where it is left out. */
+  leaveOut = (): Promise<void> => this.change(this.summary?.left_out ? "switch_on" : "without", { step: this.selected });
+
   /** Put a pass in after the selected step; one with options asks for them first. */
   addPass = (name: string): Promise<void> => this.attempt(async () => {
     if (await this.askOptions(name)) return;
@@ -264,7 +271,7 @@ export class PipelineStore extends BaseStore {
   }
 
   choosePass = (): Promise<void> => this.attempt(async () => {
-    if (!this.view?.editable) return;
+    if (!this.canChange) return;
     const source = (await this.connection.request("source", { step: this.selected }, "source")).view as SourceView;
     this.set(() => (this.adding = this.adding ? null : source.passes));
   });

@@ -14,6 +14,8 @@ export interface StepSummary {
   pending: boolean;
   /** Names of the rules that fired in it, each with how often. */
   rules?: [string, number][];
+  /** It was left out on the screen and does not run; it stands where it ran. */
+  left_out: boolean;
 }
 export interface PipelineView {
   version: number; state: string; title: string; steps: StepSummary[];

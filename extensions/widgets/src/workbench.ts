@@ -189,7 +189,7 @@ export class WorkbenchStore extends Selecting {
       const made = (this.checking = new ChecksStore(this.host));
       made.onNews = () => this.steps.set(() => (this.steps.badges = new Map(made.view?.state === "none" ? [] : made.view?.badges.map((badge) => [badge.step, badge]))));
       made.onShow = (label, rewrite) => {
-        const step = this.steps.view?.steps.find((one) => one.name === label);
+        const step = this.steps.view?.steps.find((one) => one.name === label && !one.left_out);
         if (step) this.steps.select(step.id, rewrite);
       };
     }
