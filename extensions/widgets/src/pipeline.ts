@@ -1,7 +1,7 @@
 // The state of the stepper: which steps there are, what each changed, and the rewrites inside it.
 import type { BadgeView } from "./checks";
 import { PAGE, Shown, type Row } from "./diff";
-import type { Draft, Editing } from "./edits";
+import type { Draft, Editing, TextPlace } from "./edits";
 import { startValues } from "./form";
 import { BaseStore } from "./store";
 import type { Chunk, ErrorView, Host, PipelineView, PrimitiveView, RewriteView, SourceView, StepSummary, StepView, VerdictView } from "./types";
@@ -99,7 +99,7 @@ export class PipelineStore extends BaseStore {
       this.selected = id;
       this.rewriteIndex = rewrite;
       this.problem = this.adding = this.form = null;
-      if (this.editing?.source.step !== id) this.editing = null; // what a cell does elsewhere closes no editor
+      if (this.editing?.source.step !== id && !this.editing?.place) this.editing = null; // what a cell does elsewhere closes no editor
     });
     void this.load();
     if (tell) this.onChosen();
@@ -182,23 +182,32 @@ export class PipelineStore extends BaseStore {
 
   /** Open the text of a function after the selected step; a text that was left unapplied goes on. */
   edit = (name = ""): Promise<void> => this.attempt(async () => {
-    if (!this.canChange) return;
-    const source = (await this.connection.request("source", { step: this.selected, function: name }, "source")).view as SourceView;
+    if (this.canChange) await this.openText(this.selected, name);
+  });
+
+  /** The same after a step that is not selected, in the place of the text that a pane shows. */
+  editAt = (label: string, name: string, place: TextPlace): Promise<void> => this.attempt(async () => {
+    const step = this.view?.steps.find((one) => one.name === label && !one.left_out);
+    if (step && this.view?.editable) await this.openText(step.id, name, place);
+  });
+
+  private async openText(step: string, name: string, place?: TextPlace): Promise<void> {
+    const source = (await this.connection.request("source", { step, function: name }, "source")).view as SourceView;
     const draft = this.drafts.get(this.draftKey(source));
     const begun = draft?.text ?? source.text;
     const base = draft?.base ?? source.text;
     const outdated = base !== source.text;
-    this.set(() => { this.editing = { source, begun, now: begun, base, outdated, refused: null }; this.adding = this.problem = null; });
-  });
+    this.set(() => { this.editing = { source, begun, now: begun, base, outdated, refused: null, place }; this.adding = this.problem = null; });
+  }
 
   private draftKey(source: SourceView): string {
     const name = this.view?.steps.find((step) => step.id === source.step)?.name ?? source.step;
     return JSON.stringify([name, source.function]);
   }
 
-  /** Whether a step has a text that was changed and not applied. */
-  hasDraft(step: string): boolean {
-    return [...this.drafts.keys()].some((key) => (JSON.parse(key) as string[])[0] === step);
+  /** Whether a step, or one function after it, has a text that was changed and not applied. */
+  hasDraft(step: string, name = ""): boolean {
+    return [...this.drafts.keys()].map((key) => JSON.parse(key) as string[]).some((key) => key[0] === step && (!name || key[1] === name));
   }
 
   /** What stands in the editor now. */

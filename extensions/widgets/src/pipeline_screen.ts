@@ -131,6 +131,7 @@ function Item({ step, store, share }: { step: StepSummary; store: PipelineStore;
 
 export function Detail({ store }: { store: PipelineStore }) {
   const { summary, step, rewrite } = store;
+  const editing = store.editing?.place ? null : store.editing;
   const target = store.rewriteIndex === null ? step?.shown : rewrite?.shown;
   return html`<section class="wb-detail" aria-label=${say.steps.selected}>
     ${summary && html`<div class="wb-step-head">
@@ -143,9 +144,9 @@ export function Detail({ store }: { store: PipelineStore }) {
     ${store.problem && html`<${Problem} error=${store.problem} close=${() => store.set(() => (store.problem = null))} />`}
     ${summary?.error && html`<${Problem} error=${summary.error} />`}
     <${PassChooser} store=${store} />
-    ${!store.editing && (summary?.rewrite_count ?? 0) > 0 && html`<${Rewrites} store=${store} count=${summary!.rewrite_count} />`}
-    ${store.editing
-      ? html`<${EditPane} store=${store} editing=${store.editing} />`
+    ${!editing && (summary?.rewrite_count ?? 0) > 0 && html`<${Rewrites} store=${store} count=${summary!.rewrite_count} />`}
+    ${editing
+      ? html`<${EditPane} store=${store} editing=${editing} />`
       : target
       ? html`<${DiffPane} key=${`${store.selected}/${store.rewriteIndex}`} rows=${target.rows} split=${store.split} language=${step?.language ?? "python"} seen=${store.seen}
           open=${store.unfold} />`
