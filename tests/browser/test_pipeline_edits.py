@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from playwright.sync_api import expect
@@ -164,7 +166,11 @@ def test_after_each_change_the_keys_work_on(harness: Harness, stepper: Workbench
     page.keyboard.press("ArrowDown")
     expect(page.locator(".wb-outline [role=option][aria-selected=true]")).to_contain_text("SimplifyInference")
     page.get_by_role("button", name="Leave out").click()
-    expect(page.get_by_role("listbox", name="Steps").get_by_role("option", name="SimplifyInference")).to_have_count(0)
+    expect(steps.get_by_role("option", name="SimplifyInference")).to_contain_text("left out")
+    harness.push()
+    expect(steps).to_be_focused()
+    page.keyboard.press("x")
+    expect(steps.get_by_role("option", name="SimplifyInference")).not_to_contain_text("left out")
     harness.push()
     expect(steps).to_be_focused()
 
@@ -185,21 +191,111 @@ def test_passes_are_left_out_and_added(harness: Harness, stepper: Workbench) -> 
     count = len(stepper.session)
     page.get_by_role("listbox", name="Steps").get_by_role("option", name="FuseOps").click()
     page.get_by_role("button", name="Leave out").click()
-    expect(page.get_by_role("listbox", name="Steps").get_by_role("option", name="FuseOps")).to_have_count(0)
+    fuse = page.get_by_role("listbox", name="Steps").get_by_role("option", name="FuseOps")
+    expect(fuse).to_contain_text("left out")
     assert len(stepper.session) == count - 1
     page.get_by_role("listbox", name="Steps").get_by_role("option", name="InferType").click()
     page.get_by_role("button", name="Add a pass").click()
     page.get_by_role("combobox", name="Pass to add").select_option("FuseOps")
     page.get_by_role("form", name="Arguments of FuseOps").get_by_role("button", name="Apply").click()
-    expect(page.get_by_role("listbox", name="Steps").get_by_role("option", name="FuseOps")).to_have_count(1)
+    expect(fuse).to_have_count(2)
     assert stepper.session.labels[:3] == ("Import", "InferType", "FuseOps")
     expect(page.locator(".wb-last-call")).to_have_text("s = s.rerun(insert={'InferType': 'FuseOps'})")
     page.get_by_role("listbox", name="Steps").focus()
     page.keyboard.press("Control+z")
-    expect(page.get_by_role("listbox", name="Steps").get_by_role("option", name="FuseOps")).to_have_count(0)
+    expect(fuse).to_have_count(1)
+    expect(fuse).to_contain_text("left out")
     page.keyboard.press("Control+z")
-    expect(page.get_by_role("listbox", name="Steps").get_by_role("option", name="FuseOps")).to_have_count(1)
+    expect(fuse).not_to_contain_text("left out")
     assert len(stepper.session) == count
+
+
+def listed(harness: Harness) -> list[str]:
+    """The names in the list of steps, those left out with a minus; the selected one in brackets."""
+    options = harness.page.get_by_role("listbox", name="Steps").get_by_role("option")
+    return options.evaluate_all("""all => all.map((one) => {
+      const [name, out] = [one.querySelector(".wb-name").textContent, one.textContent.includes("left out")];
+      const told = (out ? "-" : "") + name;
+      return one.getAttribute("aria-selected") === "true" ? `[${told}]` : told;
+    })""")
+
+
+def test_what_is_left_out_stays_where_it_was_and_is_switched_on_again(harness: Harness, stepper: Workbench) -> None:
+    """The selection stays on it, and a word says it, not only a line through its name."""
+    page = harness.page
+    steps = page.get_by_role("listbox", name="Steps")
+    names = [name.strip("[]") for name in listed(harness)]
+    place = names.index("FoldConstant")
+    steps.get_by_role("option", name="FoldConstant").first.click()
+    page.get_by_role("button", name="Leave out").click()
+    out = steps.get_by_role("option").nth(place)
+    expect(out).to_have_accessible_name(re.compile(r"FoldConstant \(left out\)"))
+    expect(out).to_have_attribute("aria-selected", "true")
+    expect(out.locator("s")).to_have_text("FoldConstant")
+    harness.push()
+    assert len(listed(harness)) == len(names) and listed(harness)[place] == "[-FoldConstant]"
+    detail = page.get_by_role("region", name="The selected step")
+    expect(detail).to_contain_text("left out: the program goes past it")
+    expect(detail.get_by_role("button", name="Edit")).to_have_count(0)
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowUp")
+    expect(out).to_have_attribute("aria-selected", "true")
+    for key in ("e", "a"):
+        page.keyboard.press(key)  # there is nothing of it to be edited
+    expect(page.get_by_role("alert")).to_have_count(0)
+    detail.get_by_role("button", name="Switch on").click()
+    expect(out).not_to_contain_text("left out")
+    harness.push()
+    expect(out).to_have_attribute("aria-selected", "true")
+    expect(steps).to_be_focused()
+    assert [name.strip("[]") for name in listed(harness)] == names
+    expect(page.locator(".wb-last-call")).to_have_text("s = s.rerun(insert={'SimplifyInference': 'FoldConstant'})")
+    expect(page.locator(".wb-diff")).to_be_visible()
+
+
+def test_several_left_out_ones_keep_their_places_through_undo_and_passes_put_in(
+    harness: Harness, stepper: Workbench
+) -> None:
+    page = harness.page
+    steps = page.get_by_role("listbox", name="Steps")
+    begin = [name.strip("[]") for name in listed(harness)]
+    first = begin.index("SimplifyInference")
+
+    def after(names: list[str]) -> None:
+        expect(steps.get_by_role("option", selected=True)).to_have_count(1)
+        harness.push()
+        harness.wait_until(lambda: listed(harness)[first - 1 : first - 1 + len(names)] == names, str(names))
+
+    steps.get_by_role("option", name="SimplifyInference").click()
+    page.keyboard.press("x")
+    after(["InferType", "[-SimplifyInference]", "FoldConstant"])
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("x")
+    after(["InferType", "-SimplifyInference", "[-FoldConstant]"])
+    steps.get_by_role("option", name="InferType").click()
+    page.get_by_role("button", name="Add a pass").click()
+    page.get_by_role("combobox", name="Pass to add").select_option("FastMath")
+    after(["InferType", "[FastMath]", "-SimplifyInference", "-FoldConstant"])
+    page.keyboard.press("x")
+    after(["InferType", "[-FastMath]", "-SimplifyInference", "-FoldConstant"])
+    assert stepper.session.labels[:2] == ("Import", "InferType") and "FastMath" not in stepper.session.labels
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("x")
+    after(["InferType", "-FastMath", "[SimplifyInference]", "-FoldConstant"])
+    page.keyboard.press("Control+z")
+    after(["InferType", "-FastMath", "[-SimplifyInference]", "-FoldConstant"])
+    page.keyboard.press("Control+z")
+    after(["InferType", "[FastMath]", "-SimplifyInference", "-FoldConstant"])
+    page.keyboard.press("Control+Shift+z")
+    after(["InferType", "[-FastMath]", "-SimplifyInference", "-FoldConstant"])
+    page.keyboard.press("Control+z")
+    after(["InferType", "[FastMath]", "-SimplifyInference", "-FoldConstant"])
+    page.keyboard.press("Control+z")
+    after(["[InferType]", "-SimplifyInference", "-FoldConstant"])
+    page.keyboard.press("Control+z")
+    after(["InferType", "-SimplifyInference", "[FoldConstant]"])
+    page.keyboard.press("Control+z")
+    after(["InferType", "[SimplifyInference]", "FoldConstant"])
 
 
 def test_a_step_that_cannot_be_left_out_says_why(harness: Harness, stepper: Workbench) -> None:

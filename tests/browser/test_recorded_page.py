@@ -16,6 +16,7 @@ from tests.driver.programs import small_session
 from tests.views.payloads import PAYLOADS
 from workbench import te
 from workbench.ui.page import save_page
+from workbench.ui.workbench import Workbench
 
 
 @pytest.fixture(scope="module")
@@ -102,6 +103,26 @@ def test_what_asks_a_kernel_says_why_it_cannot_be_used_and_refuses_nothing(saved
         page.keyboard.press(key)
     expect(page.locator(".wb-problem")).to_have_count(0)
     expect(schedule.locator(".wb-text-row").first).to_be_visible()
+
+
+def test_what_is_left_out_is_there_and_cannot_be_switched_on(tmp_path: Path, page: Page) -> None:
+    screen = Workbench(small_session())
+    for name in ("FuseOps", "FoldScaleAxis"):
+        step = next(one.id for one in screen._steps.view.steps if one.name == name)
+        assert screen.ask("pipeline.without", step=step).content["ok"]
+    opened(page, save_page(screen.session, tmp_path / "without.html", left_out=screen.left_out))
+    steps = page.get_by_role("listbox", name="Steps").get_by_role("option")
+    for name in ("FoldScaleAxis", "FuseOps"):
+        out = steps.filter(has_text=f"{name} (left out)")
+        out.click()
+        expect(out).to_have_attribute("aria-selected", "true")
+        detail = page.get_by_role("region", name="The selected step")
+        expect(detail).to_contain_text("left out: the program goes past it")
+        expect(detail.get_by_role("button", name="Switch on")).to_have_attribute("aria-disabled", "true")
+    page.keyboard.press("x")
+    page.keyboard.press("ArrowUp")
+    expect(page.locator(".wb-diff .wb-row").first).to_be_visible()
+    expect(page.locator(".wb-problem")).to_have_count(0)
 
 
 def test_what_was_not_recorded_is_said_in_one_sentence(saved: Path, page: Page) -> None:

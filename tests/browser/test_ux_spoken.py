@@ -33,11 +33,54 @@ def test_first_17_the_graph_is_a_tree_that_is_read_and_walked_by_keys(shown: Sho
     expect(words.get_by_role("treeitem", name=re.compile(call)).first).to_have_attribute("aria-expanded", "true")
     shown.page.keyboard.press("Home")
     shown.page.keyboard.press("End")
-    last = words.get_by_role("treeitem").last
-    assert words.get_attribute("aria-activedescendant") == last.get_attribute("id")
+    expect(words.get_by_role("treeitem").last).to_have_class(re.compile("wb-active"))
+    active_is_said(words)
     shown.page.keyboard.press("Home")
     shown.page.keyboard.press("ArrowLeft")
     expect(first).to_have_attribute("aria-expanded", "false")
+
+
+def active_is_said(words: Locator) -> None:
+    """The item that keys speak of is in the page, in sight, and the one that a reader is told of."""
+    active = words.locator(".wb-active")
+    expect(active).to_be_in_viewport()
+    expect(words).to_have_attribute("aria-activedescendant", str(active.get_attribute("id")))
+
+
+def test_first_17_of_a_tree_with_all_open_the_page_holds_what_is_in_sight(shown: Shown) -> None:
+    """More than 200 items: few of them in the page, each with its place, and the keys reach all."""
+    words = tree(shown)
+    words.focus()
+    items = words.get_by_role("treeitem")
+    shown.page.keyboard.press("Home")
+    seen = 0
+    while True:  # down the whole tree, opening what can be
+        active = words.locator(".wb-active")
+        at = str(active.get_attribute("id"))
+        expect(words).to_have_attribute("aria-activedescendant", at)
+        if active.get_attribute("aria-expanded") == "false":
+            shown.page.keyboard.press("ArrowRight")
+            expect(active).to_have_attribute("aria-expanded", "true")
+        seen += 1
+        shown.page.keyboard.press("ArrowDown")
+        if shown.page.evaluate("() => document.activeElement.getAttribute('aria-activedescendant')") == at:
+            break
+    assert seen > 200, "enough for the limit to be met"
+    assert 0 < items.count() < 100
+    active_is_said(words)
+    shown.page.keyboard.press("Home")
+    active_is_said(words)
+    assert items.count() < 100
+    first = items.first
+    outermost = int(str(first.get_attribute("aria-setsize")))
+    assert first.get_attribute("aria-posinset") == "1" and first.get_attribute("aria-level") == "1"
+    shown.page.keyboard.press("End")
+    active_is_said(words)
+    last = words.locator(".wb-active")
+    assert last.get_attribute("aria-posinset") == last.get_attribute("aria-setsize")
+    shown.page.keyboard.press("Home")
+    shown.page.keyboard.press("ArrowLeft")
+    assert 1 < outermost < seen, "of the items on its level, not of all"
 
 
 def test_first_17_a_call_of_the_tree_is_selected_in_every_layer(shown: Shown) -> None:

@@ -33,7 +33,7 @@ ALLOWED = {
                    "base-uri 'none'; form-action 'none'"): "a policy in HTTP's words",
 }  # fmt: skip
 
-ERRORS = {"WorkbenchError", "refused"}
+ERRORS = {"WorkbenchError", "refused", "by_name"}
 """Calls whose texts are messages of errors, which have codes."""
 OF_PROGRAMS = {"startswith", "endswith", "partition", "removeprefix", "removesuffix", "split", "replace", "count"}
 """Methods with which texts of programs are read."""

@@ -25,8 +25,8 @@ from workbench.ui.protocol import Answer
 from workbench.views.strings.tables import say
 
 Command = Callable[[dict[str, Any]], Answer]
-PIPELINE: Final = ("pipeline.edit", "pipeline.without", "pipeline.insert", "pipeline.options", "pipeline.undo",
-                   "pipeline.redo")  # fmt: skip
+PIPELINE: Final = ("pipeline.edit", "pipeline.without", "pipeline.switch_on", "pipeline.insert", "pipeline.options",
+                   "pipeline.undo", "pipeline.redo")  # fmt: skip
 SCHEDULE: Final = ("schedule.apply", "schedule.accept", "schedule.force", "schedule.undo", "schedule.redo",
                    "schedule.switch", "schedule.drop", "schedule.go", "schedule.replay", "lens.release",
                    "take_back")  # fmt: skip

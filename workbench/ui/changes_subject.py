@@ -50,9 +50,10 @@ class SessionSubject:
     def lasting(self, op: str, args: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments without the picture that was clicked on; steps with their names, branches with their ids."""
         kept = {name: value for name, value in args.items() if name not in ("seen", LASTING)}
-        session, names = self._session(), dict[str, str]()
-        if kept.get("step") in (known := identities(session.actions)):
-            names["label"] = session.labels[known.index(kept["step"])]
+        names = dict[str, str]()
+        label = next((label for step, label, _ in self._listed() if step == kept.get("step")), None)
+        if label is not None:
+            names["label"] = label
         if op == "branch":
             names["branch"] = next(
                 (known for number, known in enumerate(self._branches()) if number == kept.get("number")), ""
@@ -66,10 +67,11 @@ class SessionSubject:
         names = found.pop(LASTING, None)
         names = names if isinstance(names, dict) else {}  # a file may hold anything
         label, branch = names.get("label"), names.get("branch")
-        session = self._session()
-        known = identities(session.actions)
-        if label and found.get("step") not in known and label in session.labels:
-            found["step"] = known[session.labels.index(label)]
+        listed = self._listed()
+        if label and all(step != found.get("step") for step, _, _ in listed):
+            wanted = op == "pipeline.switch_on"  # only that is done to what is left out
+            meant = [step for step, name, out in listed if (name, out) == (label, wanted)]
+            found |= {"step": meant[0]} if meant else {}
         if branch and branch in (branches := self._branches()):
             found["number"] = branches.index(branch)
         if op in ("schedule.go", "schedule.switch"):
@@ -102,6 +104,11 @@ class SessionSubject:
         if number is None:
             raise WorkbenchError("E-UI-CHANGES", "the schedule has not been in the state that was gone to")
         args["branch" if op == "schedule.switch" else "number"] = number
+
+    def _listed(self) -> list[tuple[str, str, bool]]:
+        """Of every step in the list of steps its id, its name and whether it is left out."""
+        model: Any = self._steps.model
+        return model.names()
 
     def _branches(self) -> list[str]:
         return [identities(one.actions)[-1] for one in self._session().branches]

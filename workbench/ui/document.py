@@ -21,10 +21,10 @@ def open_document(path: str) -> Any:
     try:
         return workbench.open(path).show()
     except WorkbenchError as error:
-        ipython: Any = sys.modules.get("IPython")  # without it there is no prompt
-        shell = ipython.get_ipython() if ipython is not None else None
-        if error.code != "E-ONNX-DYNAMIC" or shell is None:
-            raise
+        ipython: Any = sys.modules.get("IPython")
+        if error.code != "E-ONNX-DYNAMIC" or ipython is None or ipython.get_ipython() is None:
+            raise  # without a prompt nothing can be offered
+        shell = ipython.get_ipython()
         shell.set_next_input(f"screen = wb.open({path!r}, shape={error.partial!r}).show()\nscreen")
         ipython.display.display(error)
         return None

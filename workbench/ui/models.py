@@ -68,12 +68,14 @@ class EditableModel(PipelineModel, Protocol):
         ...
 
     def without(self, step: str) -> tuple[EditableModel, str]:
-        """Without a pass or an edit."""
+        """Without a pass or an edit; the list of steps still has it, as left out."""
         ...
 
-    def inserted(
-        self, step: str, name: str, values: Mapping[str, Any] | None = None
-    ) -> tuple[EditableModel, str]:
+    def switched_on(self, step: str) -> tuple[EditableModel, str]:
+        """With a step again that was left out."""
+        ...
+
+    def inserted(self, step: str, name: str, values: Mapping[str, Any] | None = None) -> tuple[EditableModel, str]:
         """With a pass put in after a step; `values` are what the form of its options holds."""
         ...
 

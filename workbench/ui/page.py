@@ -25,6 +25,7 @@ from workbench.views.strings.tables import say
 
 if TYPE_CHECKING:
     from workbench.driver.session import Session
+    from workbench.views.left_out import LeftOut
 
 _STYLE: Final = (
     "html{color-scheme:light dark;font-family:system-ui,sans-serif}body{margin:12px}"
@@ -33,12 +34,17 @@ _STYLE: Final = (
 )
 
 
-def save_page(session: Session, path: str | os.PathLike[str], budget: int = BUDGET, at: str = "") -> Path:
+def save_page(
+    session: Session, path: str | os.PathLike[str], budget: int = BUDGET, at: str = "",
+    left_out: tuple[LeftOut, ...] = (),
+) -> Path:  # fmt: skip
     """Write the session's screen to a file that plays without a kernel; `budget` bounds the recorded answers.
 
-    The page opens at the place `at`, or at the one that stands behind "#" in its address.
+    The page opens at the place `at`, or at the one that stands behind "#" in its address.  `left_out` is what its list
+    of steps shows as left out.
     """
-    return write_whole(path, page_of(Workbench(session, at=at), snapshot_of(session), budget), code="E-UI-PAGE-WRITE")
+    screen = Workbench(session, at=at, left_out=left_out)
+    return write_whole(path, page_of(screen, snapshot_of(session), budget), code="E-UI-PAGE-WRITE")
 
 
 def page_of(screen: Screen, snapshot: Snapshot, budget: int = BUDGET) -> str:

@@ -69,7 +69,10 @@ class PipelineCommands:
         self._announce("changed", state=self.view.state)
 
     def _changed_to(self, model: PipelineModel) -> str:
-        """Show another state; select the step that was put in, or the one before what was taken out.  Gives its id."""
+        """Show another state; select what was put in, left out or switched on, or the step before what is gone.
+
+        Gives the id of the selected step.
+        """
         old = [step.id for step in self.view.steps]
         self.model = model
         new = [step.id for step in self.view.steps]
@@ -95,7 +98,8 @@ class PipelineCommands:
     def select(self, step: str, rewrite: int | None = None) -> None:
         """Show a step (by id, or by name: the first of that name) and perhaps one rewrite of it."""
         steps = self.view.steps
-        found = next((s for s in steps if step == s.id), None) or next((s for s in steps if step == s.name), None)
+        named = sorted((s for s in steps if step == s.name), key=lambda s: s.left_out)  # what runs goes before
+        found = next((s for s in steps if step == s.id), None) or next(iter(named), None)
         if found is None:
             raise WorkbenchError(
                 "E-UI-STEP",
@@ -119,8 +123,8 @@ class PipelineCommands:
 
     def _steps(self, args: dict[str, Any]) -> Answer:
         """As many of the wished steps, in their order, as fit into one reply; the first always."""
-        pending = {step.id for step in self.view.steps if step.pending}
-        wished = [name for name in items(args, "steps", str)[:_PREFETCH_LIMIT] if name not in pending]
+        without = {step.id for step in self.view.steps if step.pending or step.left_out}
+        wished = [name for name in items(args, "steps", str)[:_PREFETCH_LIMIT] if name not in without]
         views: list[dict[str, Any]] = []
         size = 0
         for name in wished:
@@ -178,8 +182,9 @@ class PipelineStepper(Screen):
 
     def _snapshot(self) -> Snapshot:
         """The steps, and the selected one's difference where it has run."""
-        chosen = next((one for one in self.view.steps if one.id == self.selected_step and not one.pending), None)
-        return steps_snapshot(self.view, self.model.step(chosen.id) if chosen is not None else None)
+        chosen = next((one for one in self.view.steps if one.id == self.selected_step), None)
+        told = chosen is not None and not (chosen.pending or chosen.left_out)
+        return steps_snapshot(self.view, self.model.step(self.selected_step) if told else None)
 
     @property
     def model(self) -> PipelineModel:

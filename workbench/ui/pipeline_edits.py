@@ -35,6 +35,7 @@ class Edits:
             "source": self._source,
             "edit": self._seen(self._edit),
             "without": self._seen(self._without),
+            "switch_on": self._seen(self._switch_on),
             "insert": self._seen(self._insert),
             "pass_form": self._pass_form,
             "options": self._seen(self._options),
@@ -61,6 +62,11 @@ class Edits:
         """What the page needs to draw its buttons."""
         editable = isinstance(self._current(), EditableModel)
         return {"editable": editable, "undo": len(self._past), "redo": len(self._future), "call": self.call}
+
+    @property
+    def models(self) -> tuple[PipelineModel, ...]:
+        """What undo and redo lead through, the one shown first, then backwards from it, then forwards."""
+        return (self._current(), *reversed(self._past), *reversed(self._future))
 
     @property
     def call(self) -> str:
@@ -95,6 +101,9 @@ class Edits:
 
     def _without(self, args: dict[str, Any]) -> Answer:
         return self._made(self._model().without(argument(args, "step", str)))
+
+    def _switch_on(self, args: dict[str, Any]) -> Answer:
+        return self._made(self._model().switched_on(argument(args, "step", str)))
 
     def _insert(self, args: dict[str, Any]) -> Answer:
         step, name = argument(args, "step", str), argument(args, "name", str)

@@ -23,6 +23,7 @@ from workbench.views.strings.tables import say
 
 if TYPE_CHECKING:
     from workbench.driver.session import Session
+    from workbench.views.left_out import LeftOut
 
 _PLACE: Final = 4_000
 """Characters of a place."""
@@ -40,8 +41,9 @@ class PlaceCommands:
         session: Callable[[], Session],
         inputs: Callable[[], tuple[Mapping[str, Any], str]],
         journal: Callable[[], str],
+        left_out: Callable[[], tuple[LeftOut, ...]],
     ) -> None:
-        self._session, self._inputs, self._journal = session, inputs, journal
+        self._session, self._inputs, self._journal, self._left_out = session, inputs, journal, left_out
         self.views: dict[str, str] = {}
 
     def table(self) -> dict[str, Callable[[dict[str, Any]], Answer]]:
@@ -86,7 +88,7 @@ class PlaceCommands:
         from workbench.ui.page import save_page
 
         path = _file(args, ".html")
-        return _written(save_page(self._session(), path, at=_place(args)))
+        return _written(save_page(self._session(), path, at=_place(args), left_out=self._left_out()))
 
     def _save_journal(self, args: dict[str, Any]) -> Answer:
         """What was asked of this screen so far, to be done again by `workbench replay`."""

@@ -170,18 +170,20 @@ def _asked(ask: _Recorder) -> list[_Part]:
     layers = [layer["name"] for layer in (ask.ask("open") or {"layers": ()})["layers"]]
     kernels = [kernel["name"] for kernel in (ask.ask("kernels") or {"kernels": ()})["kernels"]]
     steps = (ask.ask("pipeline.open") or {"steps": ()})["steps"]
-    graphs, told = [one for one in _GRAPHS if one in layers], say.snapshot
+    graphs = [one for one in _GRAPHS if one in layers]
     texts = [one for one in ("onnx", *graphs) if one in layers]
-    parts: list[_Part] = [(told.graphs, partial(_whole_graph, ask, layer)) for layer in graphs]
-    parts += [(told.graph_texts, partial(_pane, ask, one, kernels[0] if kernels else "", True)) for one in texts]
-    parts += [(told.first_kernel, partial(_kernel, ask, one, layers, True)) for one in kernels[:1]]
-    parts += [(told.steps, partial(ask.ask, "python"))]
-    parts += [(told.steps, partial(ask.ask, "checks.state"))] if "relay" in layers else []
-    parts += [(told.steps, partial(_step, ask, step)) for step in steps]
-    parts += [(told.rewrites, partial(_rewrites, ask, step)) for step in steps]
-    parts += [(told.opened_groups, partial(_groups, ask, layer)) for layer in graphs]
-    parts += [(told.kernels, partial(_kernel, ask, one, layers, False)) for one in kernels[1:]]
-    return [*parts, *((told.schedules, partial(_editor, ask, one, one == kernels[0])) for one in kernels)]
+    parts: list[_Part] = [(say.snapshot.graphs, partial(_whole_graph, ask, layer)) for layer in graphs]
+    parts += [
+        (say.snapshot.graph_texts, partial(_pane, ask, one, kernels[0] if kernels else "", True)) for one in texts
+    ]
+    parts += [(say.snapshot.first_kernel, partial(_kernel, ask, one, layers, True)) for one in kernels[:1]]
+    parts += [(say.snapshot.steps, partial(ask.ask, "python"))]
+    parts += [(say.snapshot.steps, partial(ask.ask, "checks.state"))] if "relay" in layers else []
+    parts += [(say.snapshot.steps, partial(_step, ask, step)) for step in steps if not step["left_out"]]
+    parts += [(say.snapshot.rewrites, partial(_rewrites, ask, step)) for step in steps]
+    parts += [(say.snapshot.opened_groups, partial(_groups, ask, layer)) for layer in graphs]
+    parts += [(say.snapshot.kernels, partial(_kernel, ask, one, layers, False)) for one in kernels[1:]]
+    return [*parts, *((say.snapshot.schedules, partial(_editor, ask, one, one == kernels[0])) for one in kernels)]
 
 
 def _whole_graph(ask: _Recorder, layer: str) -> None:

@@ -45,6 +45,7 @@ from workbench.ui.tensors import TensorCommands
 from workbench.ui.verifying import VerifyCommands
 from workbench.ui.why_not import why_not_commands
 from workbench.views.layers import LayersModel
+from workbench.views.left_out import LeftOut
 from workbench.views.pipeline import SessionModel
 from workbench.views.snapshot import Snapshot, schedule_snapshot, snapshot_of
 from workbench.views.strings.tables import say
@@ -63,10 +64,18 @@ class Workbench(Screen):
     """A screen on a session, perhaps with one kernel's schedule, which a cell holds too, opened in its editor."""
 
     def __init__(
-        self, session: Session, schedule: Schedule | None = None, at: str = "", task: GivenTask | None = None
+        self,
+        session: Session,
+        schedule: Schedule | None = None,
+        at: str = "",
+        task: GivenTask | None = None,
+        left_out: tuple[LeftOut, ...] = (),
     ) -> None:
-        """`at`: the place to begin with.  `task`: the exercise that the schedule is an answer to."""
-        self._steps = PipelineCommands(SessionModel(session), self._announced)
+        """`at`: the place to begin with.  `task`: the exercise that the schedule is an answer to.
+
+        `left_out`: what another screen on the session left out, and its list of steps shows.
+        """
+        self._steps = PipelineCommands(SessionModel(session, left_out), self._announced)
         self._model = LayersModel(session)
         self._looking = LayerCommands(lambda: self._model)
         self._branches = BranchCommands(lambda: self._model, self._go)
@@ -80,7 +89,10 @@ class Workbench(Screen):
         """The place that a page begins with (`ui.places`)."""
         self._journal = Journal(session)
         self._places = PlaceCommands(
-            lambda: self.session, self._inputs_of_checks, lambda: self._journal.to_json(self.session)
+            lambda: self.session,
+            self._inputs_of_checks,
+            lambda: self._journal.to_json(self.session),
+            lambda: self.left_out,
         )
         self._given = schedule.func_working_on if schedule is not None else ""
         self._editors = Editors(
@@ -134,7 +146,7 @@ class Workbench(Screen):
 
     @session.setter
     def session(self, session: Session) -> None:
-        known = SessionModel(_a_session(session))
+        known = self._model_of(_a_session(session))
         known.view()  # what can fail comes before anything changes
         self._editors.part()
         self._given = ""
@@ -159,7 +171,19 @@ class Workbench(Screen):
             self.announce("inputs")
 
     def _go(self, session: Session, call: str) -> None:
-        self._steps.edits.go(SessionModel(session), call)
+        self._steps.edits.go(self._model_of(session), call)
+
+    def _model_of(self, session: Session) -> SessionModel:
+        """A session for the list of steps: with what was left out on this screen when it was shown, or is left out."""
+        shown: Any = self._steps.edits.models
+        known = next((model for model in shown if model.session.plan == session.plan), None)
+        return SessionModel(session, known.left_out) if known is not None else shown[0].followed_by(session)
+
+    @property
+    def left_out(self) -> tuple[LeftOut, ...]:
+        """The passes and edits that were left out on this screen."""
+        model: Any = self._steps.model
+        return model.left_out
 
     @property
     def views(self) -> dict[str, str]:

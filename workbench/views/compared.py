@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from ..core.line_diff import line_hunks
 from .layers import LANGUAGES, LayersModel
-from .pipeline import near
 from .schema import SCHEMA_VERSION, Hunk, TextView, View
+from .step_parts import near
 
 
 @dataclass(frozen=True, slots=True)

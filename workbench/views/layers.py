@@ -107,6 +107,8 @@ class PaneView(View):
     """The line, from 1, of the statement that most instructions are run for; 0 where nothing is counted."""
     constant: tuple[int, ...] = ()
     """Of the file's nodes the lines (from 0) that compute on weights alone."""
+    step: str = ""
+    """The name of the step after which the kernel has this very text, so that it can be edited; empty for others."""
 
 
 @dataclass(frozen=True)
@@ -168,8 +170,9 @@ class LayersModel:
         hot = hottest(self.session.provenance, kernel, _NATIVE[layer]) if layer in _NATIVE else 0
         constant = self.session.provenance.links.onnx_of_constants if layer == "onnx" else ()
         return PaneView(
-            layer, named, language, text, self._call(layer, kernel), _noise(lines, language), counted, hot, constant
-        )
+            layer, named, language, text, self._call(layer, kernel), _noise(lines, language), counted, hot, constant,
+            self._loop_step(layer),
+        )  # fmt: skip
 
     def place(self, layer: str, kernel: str, line: int) -> PlaceView:
         """Where a line (from 1) of a kernel's loops, LLVM or assembly comes from."""
@@ -269,16 +272,23 @@ class LayersModel:
         label = self.session.labels[self.session.plan.kernel_step()]
         return FormulasView(kernel, formulas_of(self.session.step(label).stage.module[kernel], lines))
 
+    def _loop_step(self, layer: str) -> str:
+        """The label of the step whose loop program a layer shows; empty for layers that show none."""
+        plan, labels = self.session.plan, self.session.labels
+        if layer == "tir":  # what is handed to code generation
+            return labels[next(n for n, one in enumerate(self.session.actions) if one.level == "native") - 1]
+        return labels[plan.kernel_step() if layer == "te" else plan.loop_step()] if layer in ("te", "schedule") else ""
+
     def _layer(self, layer: str, kernel: str) -> Layer:
         self._require(layer, self.names())
-        links, plan, labels = self.session.provenance.links, self.session.plan, self.session.labels
+        links = self.session.provenance.links
         if layer == "onnx":
             return links.onnx
         if layer in GRAPHS:
             return links.graph(self._graph_step(layer))
         if layer in _NATIVE:
             return links.native(_NATIVE[layer], kernel)
-        return links.loops(labels[plan.kernel_step() if layer == "te" else plan.loop_step()], kernel)
+        return links.loops(self._loop_step(layer), kernel)
 
     def names(self) -> list[str]:
         """The layers that the session has: they follow from its steps."""
@@ -309,8 +319,7 @@ class LayersModel:
             return f"s[{self._graph_step(layer)!r}].script()"
         if layer in _NATIVE:
             return f"s.provenance.text({kernel!r}, {_NATIVE[layer]!r})"
-        step = self.session.plan.kernel_step() if layer == "te" else self.session.plan.loop_step()
-        return f"s[{self.session.labels[step]!r}].program[{kernel!r}].script()"
+        return f"s[{self._loop_step(layer)!r}].program[{kernel!r}].script()"
 
 
 def _noise(lines: tuple[str, ...], language: str) -> tuple[int, ...]:

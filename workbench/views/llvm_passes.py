@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..core.errors import WorkbenchError
 from ..core.line_diff import line_hunks
-from .pipeline import near
 from .schema import Chunk, PipelineView, RewriteView, StepSummary, StepView
+from .step_parts import near
 from .strings.tables import say
 
 if TYPE_CHECKING:

@@ -68,6 +68,12 @@ def made(name: str, options: Mapping[str, Any]) -> Pass:
     return with_options(_entry(name), name, options)
 
 
+def pass_code(name: str, options: Mapping[str, Any]) -> str:
+    """A pass in Python, as `rerun` takes it."""
+    given = ", ".join(f"{key}={value!r}" for key, value in options.items())
+    return f"PASSES[{name!r}]({given})" if options else repr(name)
+
+
 def _entry(name: str) -> Any:
     if name not in PASSES:
         raise WorkbenchError("E-PASS-UNKNOWN", f"there is no pass {name[:60]!r}", fix=nearest(name, PASSES))

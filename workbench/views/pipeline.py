@@ -2,50 +2,44 @@
 
 from __future__ import annotations
 
-import html
+import hashlib
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
-from weakref import WeakKeyDictionary
 
 from ..core.errors import WorkbenchError
 from ..core.line_diff import line_hunks
-from ..core.module import IRModule
-from ..core.node import Node, pre_order
 from ..core.transform import PASSES, Pass, defined_in
 from ..driver.difference import Difference, step_difference
 from ..driver.history import identities
 from ..driver.plan import PassRow
 from ..driver.rewrites import Names, rewrite_shown
 from ..driver.step_listings import lasting_script, listings_of
-from ..driver.text import script, short_constants
-from ..relay.ir.brief import brief
-from ..relay.ir.expr import Call, Expr
-from ..tir.nodes import PrimFunc, Stmt
+from ..driver.text import short_constants
+from . import left_out as lefts
 from .eager import runs_graph_passes
-from .pass_forms import made, options_from, pass_form
+from .left_out import LeftOut
+from .pass_forms import made, options_from, pass_code, pass_form
 from .schema import (
     Chunk,
     ErrorView,
     PipelineView,
     PrimitiveView,
-    RewriteSummary,
     RewriteView,
     SourceView,
     StepSummary,
     StepView,
     TextView,
 )
+from .step_parts import near, operation_count, rewrite_summary
 from .strings.tables import say
 
 if TYPE_CHECKING:
     from ..driver.history import Step
     from ..driver.session import Session
 
-_AROUND: Final = 40
-"""Lines sent around each hunk; the screen asks for others."""
 _REWRITES: Final = 200
 """Rewrites listed with a step."""
 _NATIVE: Final = 400
@@ -61,23 +55,6 @@ _KINDS: Final = {
 }
 
 
-def operation_count(module: IRModule) -> int:
-    """Calls in relay functions and statements in loop functions."""
-    return sum(map(_operations, module.functions.values()))
-
-
-_counted: Final[WeakKeyDictionary[Any, int]] = WeakKeyDictionary()
-"""Operations by function, which is a value: most steps change few of them."""
-
-
-def _operations(function: Any) -> int:
-    found = _counted.get(function)
-    if found is None:
-        kinds = (Stmt,) if isinstance(function, PrimFunc) else (Call,)
-        found = _counted[function] = sum(isinstance(node, kinds) for node in pre_order(function))
-    return found
-
-
 @dataclass(frozen=True)
 class SessionModel:
     """A `PipelineModel` on a session.
@@ -87,15 +64,35 @@ class SessionModel:
     """
 
     session: Session
+    left_out: tuple[LeftOut, ...] = ()
+    """What was left out on the screen, which its list of steps still holds."""
     _lines: dict[str, tuple[str, ...]] = field(default_factory=dict[str, "tuple[str, ...]"], compare=False, repr=False)
     _names: dict[str, Names] = field(default_factory=dict[str, Names], compare=False, repr=False)
 
     def view(self) -> PipelineView:
         """The list of steps."""
         eager = runs_graph_passes(self.session)
-        steps = tuple(self._summary(index, eager) for index in range(len(self.session)))
+        steps = tuple(
+            self._summary(entry, eager) if isinstance(entry, int) else _left_out_summary(identity, entry)
+            for identity, entry in self._outline()
+        )
         known = self.session.history.computed(self.session.actions)
-        return PipelineView(f"{steps[-1].id}-{known[-1].state}" if known else "", steps, self.session.heading)
+        state = f"{identities(self.session.actions)[-1]}-{known[-1].state}" if known else ""
+        if state and self.left_out:  # the same program has another list of steps
+            listed = ",".join(step.id + step.name for step in steps if step.left_out)
+            state += f"-{hashlib.sha256(listed.encode()).hexdigest()[:12]}"
+        return PipelineView(state, steps, self.session.heading)
+
+    def _outline(self) -> list[tuple[str, int | LeftOut]]:
+        return lefts.outline(self.left_out, identities(self.session.actions))
+
+    def names(self) -> list[tuple[str, str, bool]]:
+        """Of every step in the list its id, its name and whether it is left out; asking runs nothing."""
+        labels = self.session.labels
+        return [
+            (identity, labels[entry], False) if isinstance(entry, int) else (identity, entry.row.name, True)
+            for identity, entry in self._outline()
+        ]
 
     def _summary(self, index: int, eager: bool) -> StepSummary:
         action = self.session.actions[index]
@@ -128,10 +125,14 @@ class SessionModel:
         )
 
     def _find(self, identity: str) -> tuple[str, Step]:
-        known = identities(self.session.actions)
-        if identity in known:
-            index = known.index(identity)
-            return self.session.labels[index], self.session.step(index)
+        entry = dict(self._outline()).get(identity)
+        if isinstance(entry, int):
+            return self.session.labels[entry], self.session.step(entry)
+        if entry is not None:
+            raise WorkbenchError(
+                "E-STEP-LEFT-OUT", f"{entry.row.name} is left out", expected="a step that runs",
+                fix="switch it on again", kept="the session as it was",
+            )  # fmt: skip
         raise WorkbenchError("E-STEP-UNKNOWN", "there is no such step in this session", found=repr(identity)[:60])
 
     def step(self, step: str) -> StepView:
@@ -228,18 +229,40 @@ class SessionModel:
         """The session with a function's text changed after a step; errors name the line of the text."""
         label, _ = self._find(step)
         made = self.session.changed_at(label, {function: text})
-        return SessionModel(made), f"s = s[{label!r}].edit({{{function!r}: text}})"
+        return self._put_in(made, label), f"s = s[{label!r}].edit({{{function!r}: text}})"
+
+    def _put_in(self, made: Session, label: str) -> SessionModel:
+        """A session with a further step behind that of this label."""
+        return SessionModel(made, lefts.moved_on(self.left_out, self.session.labels.index(label)))
 
     def without(self, step: str) -> tuple[SessionModel, str]:
-        """The session without the pass of a step."""
+        """The session without the pass or the edit of a step, which stays in the list of steps."""
         label, _ = self._find(step)
-        return SessionModel(self.session.without(label)), f"s = s.without({label!r})"
+        made, index = self.session.without(label), self.session.labels.index(label)
+        row: Any = self.session.plan.rows[index - 1]
+        return SessionModel(made, lefts.taken_out(self.left_out, index, row)), f"s = s.without({label!r})"
+
+    def switched_on(self, step: str) -> tuple[SessionModel, str]:
+        """The session with a step again that was left out."""
+        entry = dict(self._outline()).get(step)
+        if not isinstance(entry, LeftOut):
+            label, _ = self._find(step)
+            raise WorkbenchError("E-STEP-RUNS", f"{label} is not left out", expected="a step that was left out")
+        made, call = lefts.running_again(self.session, entry)
+        return SessionModel(made, lefts.put_back(self.left_out, entry)), call
+
+    def followed_by(self, session: Session) -> SessionModel:
+        """Another session that something else has made of this one; what is left out of this one stays in the list."""
+        same = identities(session.actions)[0] == identities(self.session.actions)[0]
+        rows = self.session.plan.rows
+        return SessionModel(session, lefts.carried(self.left_out, rows, session.plan.rows) if same else ())
 
     def inserted(self, step: str, name: str, values: Mapping[str, Any] | None = None) -> tuple[SessionModel, str]:
         """The session with a pass put in after a step; `values` are what its form holds."""
         label, _ = self._find(step)
         chosen, code = self._chosen(name, values)
-        return SessionModel(self.session.rerun(insert={label: chosen})), f"s = s.rerun(insert={{{label!r}: {code}}})"
+        made = self.session.rerun(insert={label: chosen})
+        return self._put_in(made, label), f"s = s.rerun(insert={{{label!r}: {code}}})"
 
     def pass_form(self, step: str, name: str = "") -> PrimitiveView:
         """The form of a pass's options: of the step's own pass as it is, or of another one to be put in."""
@@ -254,7 +277,8 @@ class SessionModel:
         fields = {parameter.name for parameter in pass_form(row.name).parameters}
         kept = {name: one for name, one in self.session.history.contents.options(row).items() if name not in fields}
         chosen, code = self._chosen(row.name, values, kept)
-        return SessionModel(self.session.rerun(replace={label: chosen})), f"s = s.rerun(replace={{{label!r}: {code}}})"
+        made = SessionModel(self.session.rerun(replace={label: chosen}), self.left_out)
+        return made, f"s = s.rerun(replace={{{label!r}: {code}}})"
 
     def _pass_row(self, step: str) -> PassRow:
         label, _ = self._find(step)
@@ -269,10 +293,7 @@ class SessionModel:
     ) -> tuple[str | Pass, str]:
         """A pass as `rerun` takes it, and in Python; `kept` are options that a form has no field for."""
         options = {**kept, **(options_from(name, values) if values else {})}
-        if not options:
-            return name, repr(name)
-        given = ", ".join(f"{key}={value!r}" for key, value in options.items())
-        return made(name, options), f"PASSES[{name!r}]({given})"
+        return made(name, options) if options else name, pass_code(name, options)
 
     def _texts(self, step: Step) -> tuple[tuple[str, ...], tuple[str, ...]]:
         before = self._program(step.previous) if step.previous is not None else ()
@@ -287,38 +308,14 @@ class SessionModel:
         return self._lines[step.state]
 
 
+def _left_out_summary(identity: str, entry: LeftOut) -> StepSummary:
+    """A step that does not run."""
+    row = entry.row
+    kind: Any = _KINDS.get(row.kind, row.level)
+    return StepSummary(identity, row.name, kind, False, 0.0, 0, 0, note=say.pipeline.left_out, left_out=True)
+
+
 def passes_for(level: str) -> tuple[str, ...]:
     """Names of the passes that work on programs of a level ("relay", "tir"); one's own are among both."""
     other = "workbench.tir." if level == "relay" else "workbench.relay."
     return tuple(name for name in PASSES if not defined_in(PASSES[name]).startswith(other))
-
-
-def near(lines: tuple[str, ...], places: list[tuple[int, int]]) -> TextView:
-    """The lines near the changes as chunks; short texts whole."""
-    if len(lines) <= 400:
-        return TextView(len(lines), (Chunk(0, lines),) if lines else ())
-    chunks: list[Chunk] = []
-    shown_to = 0
-    for start, count in places or [(0, 200)]:
-        low, high = max(shown_to, start - _AROUND), min(len(lines), start + count + _AROUND)
-        if high <= low:
-            continue
-        if chunks and low == shown_to:
-            last = chunks.pop()
-            low = last.start
-        chunks.append(Chunk(low, lines[low:high]))
-        shown_to = high
-        if shown_to - chunks[0].start > 1200:
-            break
-    return TextView(len(lines), tuple(chunks))
-
-
-def rewrite_summary(firing: Any) -> RewriteSummary:
-    """A firing of a rule for the list."""
-    return RewriteSummary(firing.rule.name, firing.rule.where, _brief(firing.before), firing.nanoseconds / 1000)
-
-
-def _brief(node: Any) -> str:
-    if isinstance(node, Expr):
-        return brief(node)
-    return html.escape(script(node).strip().split("\n")[-1].strip()[:90] if isinstance(node, Node) else repr(node)[:90])

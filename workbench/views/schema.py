@@ -132,6 +132,8 @@ class StepSummary(View):
     """Not computed yet: looking at the step computes it."""
     rules: tuple[tuple[str, int], ...] = ()
     """Names of the rules that fired in it, each with how often: what a search of the steps looks through."""
+    left_out: bool = False
+    """It was left out on the screen and does not run; it stands where it ran."""
 
 
 @dataclass(frozen=True, slots=True)

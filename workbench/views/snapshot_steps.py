@@ -19,8 +19,8 @@ def steps_snapshot(view: PipelineView, chosen: StepView | None = None) -> Snapsh
     title = view.title or say.pipeline.pipeline
     lines = [say.pipeline.steps(title, len(view.steps), changed)]
     for step in view.steps[:_STEPS]:
-        sign = "✗" if step.error else "◌" if step.pending else "✎" if step.changed else "·"
-        time = "" if step.pending else say.pipeline.milliseconds(step.milliseconds)
+        sign = "–" if step.left_out else "✗" if step.error else "◌" if step.pending else "✎" if step.changed else "·"
+        time = step.note if step.left_out else "" if step.pending else say.pipeline.milliseconds(step.milliseconds)
         rewrites = f"  {say.pipeline.rewrites(step.rewrite_count)}" if step.rewrite_count else ""
         lines.append(f"  {sign} {step.name:<32} {time}{rewrites}".rstrip())
     if len(view.steps) > _STEPS:

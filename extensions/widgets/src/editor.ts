@@ -38,9 +38,9 @@ const refusal = StateField.define<DecorationSet>({
   provide: (field) => EditorView.decorations.from(field),
 });
 
-interface Shape { text: string; refused: ErrorView | null; apply(text: string): void; changed(text: string): void; close(): void }
+interface Shape { text: string; line: number; refused: ErrorView | null; apply(text: string): void; changed(text: string): void; close(): void }
 
-export function Editor({ text, refused, apply, changed, close }: Shape) {
+export function Editor({ text, line, refused, apply, changed, close }: Shape) {
   const place = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView | null>(null);
   const actions = useRef({ apply, changed, close });
@@ -50,6 +50,8 @@ export function Editor({ text, refused, apply, changed, close }: Shape) {
     view.current = made;
     made.scrollDOM.tabIndex = 0; // long lines are scrolled by keys too
     made.focus();
+    const from = made.state.doc.line(Math.min(line + 1, made.state.doc.lines)).from;
+    if (line > 0) made.dispatch({ selection: { anchor: from }, effects: EditorView.scrollIntoView(from, { y: "center" }) });
     return () => made.destroy();
   }, [text]);
   useEffect(() => { if (view.current) mark(view.current, refused); }, [refused]);

@@ -11,14 +11,19 @@ export interface Draft { base: string; text: string }
 
 /** What is being edited: the program's text, the text that editing began with and as it stands, and why the kernel
  * refused it.  A draft is outdated where the program has changed since it was begun (its `base`). */
-export interface Editing { source: SourceView; begun: string; now: string; base: string; outdated: boolean; refused: ErrorView | null }
+export interface Editing {
+  source: SourceView; begun: string; now: string; base: string; outdated: boolean; refused: ErrorView | null;
+  /** Where a pane's text is edited in its place, and not what a step changed: the pane, its layer, the line to begin at. */
+  place?: TextPlace;
+}
+export interface TextPlace { at: 0 | 1; layer: string; line: number }
 
 export function EditPane({ store, editing }: { store: PipelineStore; editing: Editing }) {
   const { source, refused } = editing;
   const dirty = editing.now !== source.text;
   return html`<div class="wb-edit" role="group" aria-label=${say.changes.editProgram}>
     <div class="wb-edit-head">
-      ${source.functions.length > 1 && html`<select class="wb-select" aria-label=${say.changes.function} value=${source.function}
+      ${source.functions.length > 1 && !editing.place && html`<select class="wb-select" aria-label=${say.changes.function} value=${source.function}
         onChange=${(event: Event) => store.edit((event.target as HTMLSelectElement).value)}>
         ${source.functions.map((name) => html`<option value=${name}>${name}</option>`)}</select>`}
       <button class="wb-button wb-primary" disabled=${!dirty} title=${say.changes.applyHelp}
@@ -29,7 +34,7 @@ export function EditPane({ store, editing }: { store: PipelineStore; editing: Ed
       ${editing.outdated && html`<span class="wb-chip wb-chip-bad" role="status">${say.changes.outdated}</span>`}
     </div>
     ${refused && html`<${Problem} error=${refused} />`}
-    <${Editor} text=${editing.begun} refused=${refused} apply=${store.apply} close=${store.closeEditor}
+    <${Editor} text=${editing.begun} line=${editing.place?.line ?? 0} refused=${refused} apply=${store.apply} close=${store.closeEditor}
       changed=${(text: string) => store.typed(text)} />
   </div>`;
 }
@@ -37,7 +42,9 @@ export function EditPane({ store, editing }: { store: PipelineStore; editing: Ed
 /** The buttons of a step that can be changed. */
 export function StepButtons({ store }: { store: PipelineStore }) {
   const { summary, view } = store;
-  if (!view?.editable || !summary || summary.kind === "codegen" || store.editing) return null;
+  if (!view?.editable || !summary || summary.kind === "codegen" || (store.editing && !store.editing.place)) return null;
+  if (summary.left_out) return html`<span class="wb-group wb-step-buttons">
+    <button class="wb-button" ...${asking(store, say.changes.switchOnHelp, () => void store.leaveOut())}>${say.changes.switchOn}</button></span>`;
   const removable = !["import", "te", "schedule"].includes(summary.kind) || summary.kind === "edit";
   return html`<span class="wb-group wb-step-buttons">
     <button class="wb-button" ...${asking(store, say.changes.editHelp, () => void store.edit())}>${store.hasDraft(summary.name) ? say.changes.editDraft : say.changes.edit}</button>

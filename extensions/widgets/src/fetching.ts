@@ -160,10 +160,10 @@ export abstract class Fetching extends BaseStore {
       const view = (await this.connection.request("pane", { layer, kernel: this.kernel })).view as PaneView;
       const trips = spread(view.trips);
       const most = trips.reduce((one, other) => Math.max(one, other), 0);
-      const { language, call, hidden, hottest } = view;
+      const { language, call, hidden, hottest, step } = view;
       const constant = view.constant;
       void this.attempt(() => this.reading.load(layer));
-      this.set(() => this.texts.set(key, { lines: new Lines(view.text), language, call, hidden, constant, visible: null, trips, most, hottest }));
+      this.set(() => this.texts.set(key, { lines: new Lines(view.text), language, call, hidden, constant, visible: null, trips, most, hottest, step }));
     });
   }
 

@@ -47,7 +47,7 @@ export class GraphTools {
   }
 
   steps(): string[] {
-    return (this.store.steps.view?.steps ?? []).filter((step) => ["import", "relay", "edit"].includes(step.kind)).map((step) => step.name);
+    return (this.store.steps.view?.steps ?? []).filter((step) => ["import", "relay", "edit"].includes(step.kind) && !step.left_out).map((step) => step.name);
   }
 
   step(layer: string): string {

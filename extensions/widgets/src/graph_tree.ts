@@ -1,8 +1,9 @@
 // A graph in words, as a tree of groups, calls and operators; what a step changed, as lists of statements.
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import { onKeys } from "./keys";
 import { html } from "./parts";
 import { say } from "./strings";
+import { Window, placeIn } from "./window";
 import type { WorkbenchStore } from "./workbench";
 
 export interface TreeItem {
@@ -16,18 +17,16 @@ export function words(item: TreeItem): string {
   return say.graph.itemWords(`${item.title} ${item.name}`.trim(), item.inputs, item.shape, item.changed.join(", "));
 }
 
-const itemId = (at: number, id: string) => `wb-tree-${at}-${id}`;
-
 export function TreePane({ store, at }: { store: WorkbenchStore; at: 0 | 1 }) {
   const { layer } = store.panes[at];
   const tools = store.tools;
-  const list = useRef<HTMLDivElement>(null);
   const [opened, open] = useState<ReadonlySet<string>>(new Set());
   const [active, setActive] = useState("");
   const all = tools.tree(layer) ?? [];
-  const items = visible(all, opened);
+  const items = useMemo(() => visible(all, opened), [all, opened]);
+  const places = useMemo(() => placesAmongSiblings(items), [items]);
   const here = Math.max(0, items.findIndex((item) => item.id === active));
-  useEffect(() => { list.current?.querySelector(".wb-active")?.scrollIntoView({ block: "nearest" }); }, [active]);
+  const goal = useMemo(() => (active ? { line: here } : null), [active]);
   if (all.length === 0) return html`<div class="wb-wait">…</div>`;
   const has = (item: TreeItem) => (all[all.indexOf(item) + 1]?.level ?? 0) > item.level;
   const turn = (item: TreeItem, on: boolean) => {
@@ -52,12 +51,29 @@ export function TreePane({ store, at }: { store: WorkbenchStore; at: 0 | 1 }) {
     },
     Enter: () => choose(items[here]!), " ": () => choose(items[here]!),
   }, false);
-  return html`<div class="wb-list wb-words" role="tree" aria-label=${say.graph.inWords} tabindex="0" ref=${list} onKeyDown=${keys}
-      aria-activedescendant=${itemId(at, items[here]!.id)}>
-    ${items.map((item, i) => html`<div key=${item.id} id=${itemId(at, item.id)} role="treeitem" aria-level=${item.level} aria-selected=${tools.chosen?.layer === layer && tools.chosen.id === item.id}
-      aria-expanded=${has(item) ? opened.has(item.id) : undefined} class=${`wb-word ${i === here ? "wb-active" : ""}`} style=${{ paddingLeft: `${12 * item.level}px` }}
-      onClick=${() => { choose(item); if (has(item)) turn(item, !opened.has(item.id)); }}><span aria-hidden="true">${has(item) ? (opened.has(item.id) ? "▾ " : "▸ ") : ""}</span>${words(item)}</div>`)}
-  </div>`;
+  const id = `wb-tree-${at}`;
+  const row = (number: number) => {
+    const item = items[number]!;
+    return html`<div key=${item.id} id=${`${id}-${number}`} role="treeitem" aria-level=${item.level} ...${placeIn(...places[number]!)} aria-selected=${tools.chosen?.layer === layer && tools.chosen.id === item.id}
+      aria-expanded=${has(item) ? opened.has(item.id) : undefined} class=${`wb-word ${number === here ? "wb-active" : ""}`} style=${{ paddingLeft: `${12 * item.level}px` }}
+      onClick=${() => { choose(item); if (has(item)) turn(item, !opened.has(item.id)); }}><span aria-hidden="true">${has(item) ? (opened.has(item.id) ? "▾ " : "▸ ") : ""}</span>${words(item)}</div>`;
+  };
+  return html`<div class="wb-words"><${Window} role="tree" label=${say.graph.inWords} id=${id} total=${items.length} goal=${goal} active=${here} row=${row} keys=${keys} /></div>`;
+}
+
+/** Of each item how many it has on its level under the same one, itself too, and which of them (from 0) it is. */
+function placesAmongSiblings(items: TreeItem[]): [total: number, number: number][] {
+  const found: [number, number][] = [];
+  const open: number[][] = []; // by level, the items under the one that is open now
+  const close = (level: number) => {
+    for (const siblings of open.splice(level)) siblings?.forEach((item, i) => (found[item] = [siblings.length, i]));
+  };
+  items.forEach((item, number) => {
+    close(item.level + 1);
+    (open[item.level] ??= []).push(number);
+  });
+  close(0);
+  return found;
 }
 
 /** The items of which everything around is open. */
@@ -77,7 +93,7 @@ const LISTS = ["added", "removed", "changed"] as const;
 /** What the selected step changed: said when it is selected, and as lists to walk through. */
 export function SpokenChanges({ store }: { store: WorkbenchStore }) {
   const step = store.steps.summary;
-  const wanted = step && !step.pending && !step.error ? step.name : "";
+  const wanted = step && !step.pending && !step.error && !step.left_out ? step.name : "";
   useEffect(() => { if (wanted) void store.speak(wanted); }, [wanted, store.view]);
   const found = store.tools.spoken?.step === wanted ? store.tools.spoken : null;
   const some = found ? LISTS.filter((list) => found[list].length > 0) : [];

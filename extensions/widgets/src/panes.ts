@@ -1,6 +1,7 @@
 // A pane: one layer, drawn, as text, as what a step changed, or in its editor.
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { ComparePane } from "./compare";
+import { EditPane } from "./edits";
 import { FormulaPane } from "./formulas";
 import { GraphPane } from "./graph_pane";
 import { SpokenChanges, TreePane } from "./graph_tree";
@@ -16,7 +17,7 @@ import { useStore } from "./store";
 import { say } from "./strings";
 import { pieces, type Mark } from "./reading";
 import { FindBar, ReadingButtons } from "./reading_parts";
-import { Window, idOf } from "./window";
+import { Window, idOf, placeIn } from "./window";
 import { OF_THE_MODEL, modes, placeOf, type Mode, type Pane, type WorkbenchStore } from "./workbench";
 
 /** Modes that a recording does not hold. */
@@ -28,11 +29,14 @@ export function PaneView({ store, at }: { store: WorkbenchStore; at: 0 | 1 }) {
   const label = say.frame.paneLabel(title, "AB"[at]!);
   const box = useRef<HTMLElement>(null);
   const seen = useRef(store.acted);
+  const held = box.current?.contains(document.activeElement);
+  const editing = store.editingIn(at);
   useLayoutEffect(() => { // after an action the keys are the focused pane's, also while it has nothing to show yet
     const root = box.current;
     const acted = store.acted !== seen.current;
     seen.current = store.acted;
-    if (store.focused !== at || !root || !(acted || document.activeElement === root)) return;
+    const lost = held && document.activeElement === document.body; // what had the focus is not in the page any more
+    if (store.focused !== at || !root || !(acted || lost || document.activeElement === root)) return;
     (root.querySelector<HTMLElement>("[role=listbox], [role=tree], .wb-graph") ?? root).focus({ preventScroll: true });
   });
   const focus = () => { if (store.focused !== at) store.set(() => (store.focused = at)); };
@@ -48,6 +52,7 @@ export function PaneView({ store, at }: { store: WorkbenchStore; at: 0 | 1 }) {
       : pane.mode === "compare" ? html`<${ComparePane} store=${store} layer=${pane.layer} />`
       : pane.mode === "cards" ? html`<${FormulaPane} store=${store} at=${at} />`
       : pane.mode === "graph" ? html`<${GraphPane} store=${store} at=${at} />`
+      : editing ? html`<${EditPane} store=${store.steps} editing=${editing} />`
       : html`<${TextPane} store=${store} at=${at} pane=${pane} label=${label} />`}
   </section>`;
 }
@@ -98,23 +103,25 @@ function TextPane({ store, at, pane, label }: { store: WorkbenchStore; at: 0 | 1
   const lines = store.visible(pane.layer);
   const numberOf = (place: number) => (lines ? lines[place]! : place);
   const place = (number: number) => (lines ? placeOf(lines, number) : number);
+  const total = lines?.length ?? shown.lines.total;
   const row = (at_: number) => {
     const number = numberOf(at_);
     const classes = links?.on(pane.layer, number) ?? NONE;
     const lit = meets(classes, store.selected);
     const near = meets(classes, store.hovered);
     const [text, folds, folded] = [shown.lines.at(number) ?? "", reading.folds(pane.layer, number), reading.isFolded(pane.layer, number)];
-    return html`<div key=${number} id=${`${idOf(label)}-${at_}`} role="option" aria-selected=${lit}
+    return html`<div key=${number} id=${`${idOf(label)}-${at_}`} role="option" aria-selected=${lit} ...${placeIn(total, at_)}
         class=${`wb-text-row ${lit ? "wb-lit" : ""} ${near ? "wb-near" : ""} ${number === pane.active && store.focused === at ? "wb-active" : ""}`}
         onMouseEnter=${() => store.hover(classes)} onMouseLeave=${() => { store.hover(NONE); reading.tips.show(null); }}
         onMouseMove=${(event: MouseEvent) => reading.hover(pane.layer, number, event)}
+        onDblClick=${() => store.editText(at, number)}
         onClick=${(event: MouseEvent) => { reading.follow(pane.layer, number, event); void store.selectLine(at, number); }}>
       ${shown.most > 0 && html`<${Heat} count=${shown.trips[number] ?? 0} most=${shown.most} />`}<span class="wb-no">${number + 1}</span><span class="wb-chevron" aria-hidden="true" title=${folds ? say.frame.foldedHelp(folds) : ""}
         onClick=${(event: Event) => { event.stopPropagation(); reading.turnFold(pane.layer, number); }}>${folds ? (folded ? "▸" : "▾") : ""}</span><span class="wb-line">${coloured(text, shown.language, reading.marks(at, number, text))}</span>${folded && html`<span class="wb-folded">⋯ ${say.frame.folded(folds)}</span>`}
     </div>`;
   };
   const ticks = (links?.lit(pane.layer, store.selected) ?? []).map(([first, end]): [number, number] => [place(first), place(end)]);
-  return html`<${FindBar} store=${store} at=${at} /><${Window} total=${lines?.length ?? shown.lines.total} label=${label} goal=${goalOf(pane, place)} active=${place(pane.active)}
+  return html`<${FindBar} store=${store} at=${at} /><${Window} total=${total} label=${label} goal=${goalOf(pane, place)} active=${place(pane.active)}
     row=${row} ticks=${ticks} focused=${() => store.focused !== at && store.set(() => (store.focused = at))}
     seen=${(range: { first: number; end: number }) => {
       if (range.end > range.first) store.seen(pane.layer, { first: numberOf(range.first), end: numberOf(range.end - 1) + 1 });

@@ -2,7 +2,7 @@
 import type { BadgeView } from "./checks";
 import { PAGE, Shown, type Row } from "./diff";
 import type { AcrossRow } from "./diffpane";
-import type { Draft, Editing } from "./edits";
+import type { Draft, Editing, TextPlace } from "./edits";
 import { startValues } from "./form";
 import { Kinds, MANY, type DifferenceView } from "./kinds";
 import { BaseStore } from "./store";
@@ -62,7 +62,7 @@ export class PipelineStore extends BaseStore {
   get steps_shown(): StepSummary[] {
     const all = this.view?.steps ?? [];
     if (this.sought.trim()) return all.filter((step) => this.hits(step) > 0 || step.name.toLowerCase().includes(this.sought.trim().toLowerCase()));
-    return this.onlyChanged ? all.filter((step) => step.changed || step.error || step.pending || step.id === this.selected) : all;
+    return this.onlyChanged ? all.filter((step) => step.changed || step.error || step.pending || step.left_out || step.id === this.selected) : all;
   }
 
   /** The rewrites of a step whose rule has the sought word in its name. */
@@ -136,7 +136,7 @@ export class PipelineStore extends BaseStore {
       this.selected = id;
       this.rewriteIndex = rewrite;
       this.problem = this.adding = this.form = null;
-      if (this.editing?.source.step !== id) this.editing = null; // what a cell does elsewhere closes no editor
+      if (this.editing?.source.step !== id && !this.editing?.place) this.editing = null; // what a cell does elsewhere closes no editor
     });
     void this.load();
     if (tell) this.onChosen();
@@ -151,7 +151,7 @@ export class PipelineStore extends BaseStore {
   }
 
   private load = (): Promise<void> => this.attempt(async () => {
-    if (!this.awake || !this.selected) return;
+    if (!this.awake || !this.selected || this.summary?.left_out) return; // of what does not run nothing is known
     const [id, generation] = [this.selected, this.generation];
     if (!this.steps.has(id)) {
       this.set(() => (this.computing = this.summary?.pending ?? false));
@@ -175,7 +175,7 @@ export class PipelineStore extends BaseStore {
   });
 
   /** Ask the verifier of steps that have run, one after another. */
-  verify = (ids = this.view?.steps.filter((step) => !step.pending).map((step) => step.id) ?? []): Promise<void> => this.attempt(async () => {
+  verify = (ids = this.view?.steps.filter((step) => !step.pending && !step.left_out).map((step) => step.id) ?? []): Promise<void> => this.attempt(async () => {
     const generation = this.generation;
     for (const id of ids) {
       if (!this.verdicts || this.verdicts.has(id) || generation !== this.generation) continue;
@@ -191,7 +191,7 @@ export class PipelineStore extends BaseStore {
 
   /** The neighbours come quietly, so that stepping needs no round trip. */
   private async prefetch(): Promise<void> {
-    const list = this.steps_shown.filter((step) => !step.pending || step.id === this.selected).map((step) => step.id);
+    const list = this.steps_shown.filter((step) => (!step.pending && !step.left_out) || step.id === this.selected).map((step) => step.id);
     const here = list.indexOf(this.selected);
     const near = list
       .map((id, i) => ({ id, far: Math.abs(i - here) }))
@@ -203,7 +203,7 @@ export class PipelineStore extends BaseStore {
       const reply = await this.connection.request("steps", { steps: near }, "prefetch");
       for (const view of (reply.view as { steps: StepView[] }).steps) this.keep(view, generation);
     }
-    for (const id of [list[here + 1], list[here - 1]]) if (id) await this.askKinds(id, "prefetch kinds");
+    for (const id of [list[here + 1], list[here - 1]]) if (id) await this.askKinds(id, "ahead");
   }
 
   move(by: number): void {
@@ -222,23 +222,32 @@ export class PipelineStore extends BaseStore {
 
   /** Open the text of a function after the selected step; a text that was left unapplied goes on. */
   edit = (name = ""): Promise<void> => this.attempt(async () => {
-    if (!this.view?.editable) return;
-    const source = (await this.connection.request("source", { step: this.selected, function: name }, "source")).view as SourceView;
+    if (this.canChange) await this.openText(this.selected, name);
+  });
+
+  /** The same after a step that is not selected, in the place of the text that a pane shows. */
+  editAt = (label: string, name: string, place: TextPlace): Promise<void> => this.attempt(async () => {
+    const step = this.view?.steps.find((one) => one.name === label && !one.left_out);
+    if (step && this.view?.editable) await this.openText(step.id, name, place);
+  });
+
+  private async openText(step: string, name: string, place?: TextPlace): Promise<void> {
+    const source = (await this.connection.request("source", { step, function: name }, "source")).view as SourceView;
     const draft = this.drafts.get(this.draftKey(source));
     const begun = draft?.text ?? source.text;
     const base = draft?.base ?? source.text;
     const outdated = base !== source.text;
-    this.set(() => { this.editing = { source, begun, now: begun, base, outdated, refused: null }; this.adding = this.problem = null; });
-  });
+    this.set(() => { this.editing = { source, begun, now: begun, base, outdated, refused: null, place }; this.adding = this.problem = null; });
+  }
 
   private draftKey(source: SourceView): string {
     const name = this.view?.steps.find((step) => step.id === source.step)?.name ?? source.step;
     return JSON.stringify([name, source.function]);
   }
 
-  /** Whether a step has a text that was changed and not applied. */
-  hasDraft(step: string): boolean {
-    return [...this.drafts.keys()].some((key) => (JSON.parse(key) as string[])[0] === step);
+  /** Whether a step, or one function after it, has a text that was changed and not applied. */
+  hasDraft(step: string, name = ""): boolean {
+    return [...this.drafts.keys()].map((key) => JSON.parse(key) as string[]).some((key) => key[0] === step && (!name || key[1] === name));
   }
 
   /** What stands in the editor now. */
@@ -275,7 +284,14 @@ export class PipelineStore extends BaseStore {
     await this.moveTo(view.step ?? "");
   });
 
-  leaveOut = (): Promise<void> => this.change("without", { step: this.selected });
+  /** Whether the selected step has a text to edit and can be followed by another pass: what is left out does not run. */
+  private get canChange(): boolean {
+    return this.view?.editable === true && !this.summary?.left_out;
+  }
+
+  /** Run without the selected step; with it again where it is left out. */
+  leaveOut = (): Promise<void> => this.change(this.summary?.left_out ? "switch_on" : "without", { step: this.selected });
+
   /** Put a pass in after the selected step; one with options asks for them first. */
   addPass = (name: string): Promise<void> => this.attempt(async () => {
     if (await this.askOptions(name)) return;
@@ -304,7 +320,7 @@ export class PipelineStore extends BaseStore {
   }
 
   choosePass = (): Promise<void> => this.attempt(async () => {
-    if (!this.view?.editable) return;
+    if (!this.canChange) return;
     const source = (await this.connection.request("source", { step: this.selected }, "source")).view as SourceView;
     this.set(() => (this.adding = this.adding ? null : source.passes));
   });

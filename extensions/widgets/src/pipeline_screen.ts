@@ -37,7 +37,7 @@ export function PipelineScreen({ store }: { store: PipelineStore }) {
 }
 
 function Header({ store }: { store: PipelineStore }) {
-  const steps = store.view?.steps ?? [];
+  const steps = (store.view?.steps ?? []).filter((step) => !step.left_out);
   const total = steps.reduce((sum, step) => sum + step.milliseconds, 0);
   const changed = steps.filter((step) => step.changed).length;
   const waiting = steps.filter((step) => step.pending).length;
@@ -113,20 +113,20 @@ const itemId = (id: string) => `wb-step-${id}`;
 
 function Item({ step, store, share }: { step: StepSummary; store: PipelineStore; share: number }) {
   const delta = step.ops_after - step.ops_before;
-  const badge = store.badges.get(step.name);
+  const badge = step.left_out ? undefined : store.badges.get(step.name);
   const verdict = store.verdicts?.get(step.id);
-  const state = step.pending ? "pending" : step.error ? "error" : step.changed ? "changed" : "same";
-  const words = { pending: say.steps.notRunYet, error: say.steps.failed, changed: say.steps.changedProgram, same: say.steps.changedNothing }[state];
+  const state = step.left_out ? "left-out" : step.pending ? "pending" : step.error ? "error" : step.changed ? "changed" : "same";
+  const words = { "left-out": say.steps.leftOut, pending: say.steps.notRunYet, error: say.steps.failed, changed: say.steps.changedProgram, same: say.steps.changedNothing }[state];
   return html`<div id=${itemId(step.id)} class=${`wb-item wb-is-${state}`} role="option" title=${step.note || step.name}
       aria-selected=${step.id === store.selected} onClick=${() => store.select(step.id)}>
     <span class="wb-dot" aria-hidden="true"></span>
-    <span class="wb-name">${step.name}</span><span class="wb-hidden"> (${words})</span>
-    ${store.hasDraft(step.name) && html`<span class="wb-draft" title=${say.steps.draftHelp}>●<span class="wb-hidden"> ${say.steps.draft}</span></span>`}
+    <span class="wb-name">${step.left_out ? html`<s>${step.name}</s>` : step.name}</span><span class="wb-hidden"> (${words})</span>
+    ${!step.left_out && store.hasDraft(step.name) && html`<span class="wb-draft" title=${say.steps.draftHelp}>●<span class="wb-hidden"> ${say.steps.draft}</span></span>`}
     ${badge && html`<span class=${`wb-check-mark wb-v-${badge.verdict.replace(" ", "-")}`} title=${say.steps.checkedHelp(badge.verdict)}><span class="wb-glyph" aria-hidden="true">${badge.glyph}</span><span class="wb-hidden"> ${say.steps.checked(badge.verdict)}</span></span>`}
     ${verdict && html`<span class=${verdict.count ? "wb-bad" : "wb-muted"} title=${verdict.count ? verdict.problems[0] : say.steps.wellFormed}><span aria-hidden="true">${verdict.count ? "✗" : "✓"}</span><span class="wb-hidden"> ${verdict.count ? say.steps.illFormed : say.steps.wellFormed}</span></span>`}
     ${delta !== 0 && html`<span class="wb-delta">${delta > 0 ? "+" : "−"}${Math.abs(delta)}<span class="wb-hidden"> ${say.steps.operations}</span></span>`}
-    <span class="wb-time">${step.pending || step.milliseconds === 0 ? "" : milliseconds(step.milliseconds)}</span>
-    <span class="wb-bar" aria-hidden="true" style=${{ width: `${Math.round(share * 52)}px` }}></span>
+    ${step.left_out ? html`<span class="wb-time" aria-hidden="true">${words}</span>` : html`<span class="wb-time">${step.pending || step.milliseconds === 0 ? "" : milliseconds(step.milliseconds)}</span>
+    <span class="wb-bar" aria-hidden="true" style=${{ width: `${Math.round(share * 52)}px` }}></span>`}
   </div>`;
 }
 
@@ -134,6 +134,7 @@ export function Detail({ store }: { store: PipelineStore }) {
   const { summary, step, rewrite } = store;
   const kinds = store.kinds;
   const target = kinds === undefined ? undefined : kinds ?? (store.rewriteIndex === null ? step?.shown : rewrite?.shown);
+  const editing = store.editing?.place ? null : store.editing;
   return html`<section class="wb-detail" aria-label=${say.steps.selected}>
     ${summary && html`<div class="wb-step-head">
       <span class="wb-step-name">${summary.name}</span>
@@ -147,18 +148,18 @@ export function Detail({ store }: { store: PipelineStore }) {
     ${store.problem && html`<${Problem} error=${store.problem} close=${() => store.set(() => (store.problem = null))} />`}
     ${summary?.error && html`<${Problem} error=${summary.error} />`}
     <${PassChooser} store=${store} />
-    ${!store.editing && (summary?.rewrite_count ?? 0) > 0 && html`<${Rewrites} store=${store} count=${summary!.rewrite_count} />`}
-    ${store.editing
-      ? html`<${EditPane} store=${store} editing=${store.editing} />`
+    ${!editing && (summary?.rewrite_count ?? 0) > 0 && html`<${Rewrites} store=${store} count=${summary!.rewrite_count} />`}
+    ${editing
+      ? html`<${EditPane} store=${store} editing=${editing} />`
       : target
       ? html`<${DiffPane} key=${`${store.selected}/${store.rewriteIndex}/${kinds !== null}`} rows=${target.rows} split=${store.split} language=${step?.language ?? "python"} seen=${store.seen}
           open=${store.unfold} />`
-      : html`<div class="wb-wait">${store.view && !summary ? say.steps.none : store.computing ? say.steps.computing : "…"}</div>`}
+      : html`<div class="wb-wait">${store.view && !summary ? say.steps.none : summary?.left_out ? say.steps.leftOutHere : store.computing ? say.steps.computing : "…"}</div>`}
   </section>`;
 }
 
 function facts(step: StepSummary): string {
-  if (step.pending) return step.note;
+  if (step.pending || step.left_out) return step.note;
   const ops = step.ops_before === step.ops_after ? say.steps.ops(step.ops_after) : say.steps.opsChanged(step.ops_before, step.ops_after);
   const parts = [ops, step.milliseconds === 0 ? "" : milliseconds(step.milliseconds)]; // of some steps no time is known
   if (step.rewrite_count) parts.splice(1, 0, say.steps.rewrites(step.rewrite_count));

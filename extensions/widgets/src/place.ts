@@ -84,7 +84,8 @@ export function goTo(store: WorkbenchStore, text: string): void {
     store.selected = classes;
     store.acted++;
   });
-  const step = place.step && store.steps.view?.steps.find((one) => one.name === place.step);
+  const named = place.step ? (store.steps.view?.steps ?? []).filter((one) => one.name === place.step) : [];
+  const step = named.find((one) => !one.left_out) ?? named[0];
   if (step) store.steps.select(step.id, place.rewrite, false);
   store.load();
 }

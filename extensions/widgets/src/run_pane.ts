@@ -3,6 +3,7 @@ import { Problem, html } from "./parts";
 import { BaseStore, useStore } from "./store";
 import { say } from "./strings";
 import type { Host } from "./types";
+import { ChoiceList } from "./window";
 
 export interface CallRow { number: number; kernel: string; label: string; gives: string; seconds: number; classes: number[] }
 interface RunView { rows: CallRow[]; seconds: number; runs: number; inputs: string }
@@ -32,16 +33,11 @@ export class RunStore extends BaseStore {
 
 export function RunPane({ store, select }: { store: RunStore; select: (row: CallRow) => void }) {
   useStore(store);
-  const most = Math.max(1e-12, ...store.rows.map((row) => row.seconds));
-  const choose = (row: CallRow | undefined) => { if (row) { store.set(() => (store.chosen = row.number)); select(row); } };
-  const walk = (event: KeyboardEvent) => {
-    const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (!by) return;
-    event.preventDefault();
-    event.stopPropagation();
-    const at = store.rows.findIndex((row) => row.number === store.chosen);
-    choose(store.rows[Math.min(Math.max(at + by, 0), store.rows.length - 1)]);
-  };
+  const rows = store.rows;
+  const most = Math.max(1e-12, ...rows.map((row) => row.seconds));
+  const choose = (row: CallRow) => { store.set(() => (store.chosen = row.number)); select(row); };
+  const draw = (row: CallRow) => html`<span class="wb-muted">${row.number}</span><span class="wb-name">${row.kernel}</span><span>${micro(row.seconds)}</span>
+    <span class="wb-bar" aria-hidden="true" style=${{ width: `${Math.round((110 * row.seconds) / most)}px` }}></span>`;
   return html`<div class="wb-values" role="group" aria-label=${say.values.runLabel} aria-busy=${store.running}>
     <div class="wb-values-head">
       <button class="wb-button" disabled=${store.running} onClick=${store.run}>${store.running ? say.values.running : say.values.run}</button>
@@ -49,13 +45,8 @@ export function RunPane({ store, select }: { store: RunStore; select: (row: Call
         <span role="status">${say.values.summary(store.found.rows.length, micro(store.found.seconds), store.found.runs, store.found.inputs)}</span>`}
     </div>
     ${store.problem && html`<${Problem} error=${store.problem} />`}
-    ${store.found ? html`<div class="wb-tensors wb-calls" role="listbox" aria-label=${say.values.calls} tabindex="0" onKeyDown=${walk}
-        aria-activedescendant=${store.chosen < 0 ? undefined : `wb-call-${store.chosen}`}>
-      ${store.rows.map((row) => html`<div class="wb-tensor" id=${`wb-call-${row.number}`} key=${row.number} role="option" aria-selected=${row.number === store.chosen}
-          title=${say.values.callHelp(row.kernel, row.gives)} onClick=${() => choose(row)}>
-        <span class="wb-muted">${row.number}</span><span class="wb-name">${row.kernel}</span><span>${micro(row.seconds)}</span>
-        <span class="wb-bar" aria-hidden="true" style=${{ width: `${Math.round((110 * row.seconds) / most)}px` }}></span></div>`)}
-    </div>` : html`<p class="wb-muted">${say.values.runEmpty}</p>`}
+    ${store.found ? html`<div class="wb-tensors wb-calls"><${ChoiceList} label=${say.values.calls} id="wb-call" items=${rows} chosen=${rows.findIndex((row) => row.number === store.chosen)}
+      choose=${choose} title=${(row: CallRow) => say.values.callHelp(row.kernel, row.gives)} draw=${draw} /></div>` : html`<p class="wb-muted">${say.values.runEmpty}</p>`}
   </div>`;
 }
 

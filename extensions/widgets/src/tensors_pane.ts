@@ -4,6 +4,7 @@ import { Problem, html } from "./parts";
 import { useStore } from "./store";
 import { say } from "./strings";
 import { shortly, type OutputsView, type TensorPicture, type TensorRow, type TensorStore } from "./tensors";
+import { ChoiceList } from "./window";
 
 export function TensorsPane({ store, select }: { store: TensorStore; select: (row: TensorRow) => void }) {
   useStore(store);
@@ -48,20 +49,10 @@ function Outputs({ view }: { view: OutputsView }) {
 function List({ store, select }: { store: TensorStore; select: (row: TensorRow) => void }) {
   const rows = store.list!.rows;
   const open = (row: TensorRow) => { select(row); void store.look(row.number); };
-  return html`<div class="wb-tensors" role="listbox" aria-label=${say.values.tensorsOf(store.list!.step)} tabindex="0"
-      aria-activedescendant=${store.picture ? `wb-tensor-${store.picture.number}` : undefined}
-      onKeyDown=${(event: KeyboardEvent) => {
-        const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-        if (!by) return;
-        event.preventDefault();
-        event.stopPropagation();
-        const next = rows[Math.min(Math.max((store.picture?.number ?? -1) + by, 0), rows.length - 1)];
-        if (next) open(next);
-      }}>
-    ${rows.map((row) => html`<div class=${`wb-tensor ${row.right ? "" : "wb-tensor-wrong"}`} id=${`wb-tensor-${row.number}`} role="option"
-      aria-selected=${store.picture?.number === row.number} onClick=${() => open(row)} title=${row.against ? say.values.standsFor(row.against) : say.values.newHelp}>
-      <span class="wb-no">${row.number}</span><span class="wb-name">${row.name}</span><span class="wb-muted">${row.shape.join("×")}</span>
-      <span class="wb-tensor-error">${row.part === null ? say.values.new : html`${mark(row.right)} ${shortly(row.absolute)}`}</span></div>`)}</div>`;
+  const draw = (row: TensorRow) => html`<span class="wb-no">${row.number}</span><span class="wb-name">${row.name}</span><span class="wb-muted">${row.shape.join("×")}</span>
+    <span>${row.part === null ? say.values.new : html`${mark(row.right)} ${shortly(row.absolute)}`}</span>`;
+  return html`<div class="wb-tensors"><${ChoiceList} label=${say.values.tensorsOf(store.list!.step)} id="wb-tensor" items=${rows} chosen=${store.picture?.number ?? -1}
+    choose=${open} title=${(row: TensorRow) => (row.against ? say.values.standsFor(row.against) : say.values.newHelp)} draw=${draw} /></div>`;
 }
 
 function Picture({ store, picture }: { store: TensorStore; picture: TensorPicture }) {

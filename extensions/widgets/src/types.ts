@@ -14,6 +14,8 @@ export interface StepSummary {
   pending: boolean;
   /** Names of the rules that fired in it, each with how often. */
   rules?: [string, number][];
+  /** It was left out on the screen and does not run; it stands where it ran. */
+  left_out: boolean;
 }
 export interface PipelineView {
   version: number; state: string; title: string; steps: StepSummary[];
@@ -96,7 +98,7 @@ export interface PlaceView {
   loops: { name: string; extent: string; kind: string; moves: number[] }[]; moves: { number: number; name: string; code: string }[];
 }
 export interface MeasureView { text: string; seconds: number; share: number; rate: number }
-export interface PaneView { layer: string; kernel: string; language: string; text: TextView; call: string; hidden: number[]; trips: number[]; hottest: number; constant: number[] }
+export interface PaneView { layer: string; kernel: string; language: string; text: TextView; call: string; hidden: number[]; trips: number[]; hottest: number; constant: number[]; step: string }
 export interface LinkView {
   version: number; kernel: string; sets: number[][]; layers: Record<string, number[]>; names: Record<string, string>;
   calls: number[][];

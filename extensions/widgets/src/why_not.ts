@@ -13,7 +13,7 @@ const MARKS = { holds: "✓", failed: "✗", "not reached": "·" };
 export const callKey = (call: CallView) => `${call.place} ${call.number}`;
 
 export function WhyNotRow({ store, call }: { store: WorkbenchStore; call: CallView }) {
-  const passes = (store.steps.view?.steps ?? []).filter((step) => step.kind === "relay").map((step) => step.name);
+  const passes = (store.steps.view?.steps ?? []).filter((step) => step.kind === "relay" && !step.left_out).map((step) => step.name);
   const found = store.tools.why?.call === callKey(call) ? store.tools.why : null;
   const near = found?.rules.filter((rule) => rule.near) ?? [];
   const others = found?.rules.filter((rule) => !rule.near) ?? [];

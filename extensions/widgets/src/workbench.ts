@@ -8,14 +8,14 @@ import { PipelineStore } from "./pipeline";
 import { Reading } from "./reading";
 import type { Remarks } from "./remarks";
 import { ScheduleStore } from "./schedule";
-import { Selecting } from "./selection";
+import { TextEditing } from "./text_edits";
 import { goTo } from "./place";
 import type { Host, MeasuredView, MeasureView, WorkbenchView } from "./types";
 import { GRAPHS, modes, pane, type Mode } from "./workbench_panes";
 
 export { GRAPHS, OF_THE_MODEL, modes, placeOf, type Mode, type Pane, type Shown } from "./workbench_panes";
 
-export class WorkbenchStore extends Selecting {
+export class WorkbenchStore extends TextEditing {
   /** What is open below the panes, and beside them where the screen is narrow. */
   strip: "" | "python" | "checks" | "problem" | ExtraName = "";
   drawer: "" | "outline" | "inspector" = "";
@@ -163,23 +163,25 @@ export class WorkbenchStore extends Selecting {
     this.set(() => { this.alone = !this.alone; this.acted++; });
   }
 
-  /** The schedule's editor; where a step's changes are shown, its text to edit. */
+  /** The schedule's editor; where a step's changes are shown, its text to edit, and so where loops are shown as text. */
   edit(ofStep = this.panes[this.focused].mode === "changes"): void {
     if (ofStep && this.recorded) return;
     if (ofStep) {
       this.showStep();
       return void this.steps.edit();
     }
+    if (this.loopText(this.focused)) return this.editText(this.focused);
     const at = this.panes[this.focused].layer === "schedule" ? this.focused : this.panes.findIndex((one) => one.layer === "schedule");
     if (at < 0 || !this.kernel) return;
     this.set(() => { this.focused = at as 0 | 1; });
     this.turn("editor");
   }
 
-  /** What the selected step changed, in the pane that shows changes already, or in the focused one. */
+  /** What the selected step changed, in the pane that shows changes already, or in the focused one; never over a text that is being edited. */
   private showStep(): void {
     const at = this.panes.findIndex((shown) => shown.mode === "changes");
-    this.set(() => { if (at < 0) this.panes[this.focused].mode = "changes"; });
+    const free = this.editingIn(this.focused) ? this.panes[1 - this.focused]! : this.panes[this.focused];
+    this.set(() => { if (at < 0) free.mode = "changes"; });
     this.steps.wake();
   }
 
@@ -189,7 +191,7 @@ export class WorkbenchStore extends Selecting {
       const made = (this.checking = new ChecksStore(this.host));
       made.onNews = () => this.steps.set(() => (this.steps.badges = new Map(made.view?.state === "none" ? [] : made.view?.badges.map((badge) => [badge.step, badge]))));
       made.onShow = (label, rewrite) => {
-        const step = this.steps.view?.steps.find((one) => one.name === label);
+        const step = this.steps.view?.steps.find((one) => one.name === label && !one.left_out);
         if (step) this.steps.select(step.id, rewrite);
       };
     }

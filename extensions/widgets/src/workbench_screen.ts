@@ -62,6 +62,7 @@ export function WorkbenchScreen({ store }: { store: WorkbenchStore }) {
     <${Spine} store=${store} />
     <${Changes} store=${store} />
     ${store.problem && html`<${Problem} error=${store.problem} close=${() => store.set(() => (store.problem = null))} />`}
+    ${steps.problem && store.panes.every((pane) => pane.mode !== "changes") && html`<${Problem} error=${steps.problem} close=${() => steps.set(() => (steps.problem = null))} />`}
     <div class="wb-columns">
       <${Outline} store=${store} /><${PaneView} store=${store} at=${0} /><${PaneView} store=${store} at=${1} /><${Ladder} store=${store} />
     </div>

@@ -59,6 +59,8 @@ export const changes = {
   restoredOtherwise: (count: number) => `${plural(count, "change")} restored. `
     + "What came out is another program than the last time: the model or a pass has changed.",
   restoring: "Restoring …",
+  switchOn: "Switch on",
+  switchOnHelp: "Run this step again, at its place (x)",
   takeIn: (loop: string) => `Take ${loop} in`,
   unchanged: (count: number) => `${plural(count, "unchanged line")}`,
   undo: "Undo",

@@ -1,0 +1,194 @@
+"""Passes that were left out on a screen stay in its list of steps, where they ran, until they are switched on again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import workbench as wb
+from tests.driver.programs import small_model
+from workbench.ui import changes
+from workbench.ui.recording import key_of, record
+from workbench.ui.workbench import Workbench
+
+
+@pytest.fixture
+def screen(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Workbench:
+    monkeypatch.setenv("WORKBENCH_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.delenv("WORKBENCH_CHANGES", raising=False)
+    return Workbench(wb.open(small_model()))
+
+
+def ask(screen: Workbench, op: str, **args: Any) -> Any:
+    reply = screen.ask(op, **args).content
+    assert reply["ok"], reply["err"]
+    return reply["view"]
+
+
+def refused(screen: Workbench, op: str, **args: Any) -> str:
+    return screen.ask(op, **args).content["err"]["code"]
+
+
+def listed(screen: Workbench) -> list[str]:
+    """The names of the steps, those left out with a minus."""
+    return ["-" * step["left_out"] + step["name"] for step in ask(screen, "pipeline.open")["steps"]]
+
+
+def step_id(screen: Workbench, name: str) -> str:
+    steps = ask(screen, "pipeline.open")["steps"]
+    return next(step["id"] for step in steps if "-" * step["left_out"] + step["name"] == name)
+
+
+def leave_out(screen: Workbench, *names: str) -> str:
+    step = ""
+    for name in names:
+        step = ask(screen, "pipeline.without", step=step_id(screen, name))["step"]
+    return step
+
+
+def marked(names: list[str], *out: str) -> list[str]:
+    return ["-" + name if name in out else name for name in names]
+
+
+def test_it_stands_where_it_ran_selected_and_the_session_is_without_it(screen: Workbench) -> None:
+    names, state = listed(screen), ask(screen, "pipeline.open")["state"]
+    step = leave_out(screen, "FuseOps")
+    assert listed(screen) == marked(names, "FuseOps")
+    assert step == step_id(screen, "-FuseOps") == screen._steps.selected_step
+    assert screen.session.labels == tuple(name for name in names if name != "FuseOps")
+    assert ask(screen, "pipeline.switch_on", step=step)["step"] == step_id(screen, "FuseOps")
+    assert listed(screen) == names and ask(screen, "pipeline.open")["state"] == state
+    assert (
+        ask(screen, "open")["calls"][-1] == f"s = s.rerun(insert={{{names[names.index('FuseOps') - 1]!r}: 'FuseOps'}})"
+    )
+
+
+def test_ids_and_states_tell_lists_of_steps_apart(screen: Workbench) -> None:
+    """Passes of one place have ids of their own; one program with and without what was left out are two states."""
+    names, before = listed(screen), ask(screen, "pipeline.open")["state"]
+    ask(screen, "pipeline.insert", step=step_id(screen, "InferType"), name="FastMath")
+    leave_out(screen, "FastMath", "SimplifyInference")
+    ids = [step["id"] for step in ask(screen, "pipeline.open")["steps"]]
+    assert len(set(ids)) == len(ids) == len(names) + 1
+    ask(screen, "pipeline.switch_on", step=step_id(screen, "-SimplifyInference"))
+    assert screen.session.plan == wb.open(small_model()).plan
+    assert ask(screen, "pipeline.open")["state"] != before
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 0, 2), (1, 2, 0)])
+def test_several_in_any_order_come_back_to_their_places(screen: Workbench, order: tuple[int, ...]) -> None:
+    """Three in a row, which have one place when all are out; switched on in the order of leaving out, and backwards."""
+    names, plan = listed(screen), screen.session.plan
+    chosen = [names[names.index("SimplifyInference") + number] for number in order]
+    for again in (chosen, chosen[::-1]):
+        for count, name in enumerate(chosen, 1):
+            # Of several passes of one name those that run are numbered anew: places, not names, are compared.
+            at = names.index(name)
+            step = ask(screen, "pipeline.open")["steps"][at]["id"]
+            ask(screen, "pipeline.without", step=step)
+            steps = ask(screen, "pipeline.open")["steps"]
+            assert [number for number, one in enumerate(steps) if one["left_out"]] == sorted(
+                names.index(one) for one in chosen[:count]
+            )
+        for name in again:
+            step = ask(screen, "pipeline.open")["steps"][names.index(name)]["id"]
+            assert ask(screen, "pipeline.switch_on", step=step)["step"]
+        assert listed(screen) == names and screen.session.plan == plan
+
+
+def test_passes_put_in_edits_options_and_schedules_leave_them_in_their_places(screen: Workbench) -> None:
+    names = listed(screen)
+    leave_out(screen, "SimplifyInference", "FuseOps")
+    ask(screen, "pipeline.insert", step=step_id(screen, "InferType"), name="FastMath")
+    at = names.index("SimplifyInference")
+    names = marked([*names[:at], "FastMath", *names[at:]], "SimplifyInference", "FuseOps")
+    assert listed(screen) == names, "directly behind its step, before what was left out there"
+    ask(screen, "pipeline.options", step=step_id(screen, "FoldConstant"), values={"fold_qnn": True})
+    assert listed(screen) == names
+    source = ask(screen, "pipeline.source", step=step_id(screen, "FastMath"), function="main")
+    text = source["text"].replace("nn.relu", "sigmoid")
+    assert text != source["text"]
+    edited = ask(screen, "pipeline.edit", step=source["step"], function="main", text=text)["step"]
+    names.insert(at + 1, "Edit")
+    assert listed(screen) == names
+    ask(screen, "pipeline.without", step=edited)
+    assert listed(screen) == marked(names, "Edit")
+    ask(screen, "pipeline.switch_on", step=step_id(screen, "-Edit"))
+    assert listed(screen) == names and "sigmoid" in screen.session["Edit"].program["main"].script()
+    kernel = ask(screen, "kernels")["kernels"][0]["name"]
+    loop = ask(screen, "schedule.open", kernel=kernel)["tree"][0]["id"]
+    moved = {"kernel": kernel, "selection": loop, "primitive": "annotate"}
+    ask(screen, "schedule.apply", **moved, arguments={"ann_key": "note", "ann_val": "1"})
+    assert listed(screen) == names
+
+
+def test_undo_redo_and_branches_show_what_was_left_out_there(screen: Workbench) -> None:
+    names = listed(screen)
+    leave_out(screen, "FuseOps", "FoldConstant")
+    both = marked(names, "FuseOps", "FoldConstant")
+    shown = listed(screen)
+    assert [name.startswith("-") for name in shown] == [name.startswith("-") for name in both]
+    ask(screen, "pipeline.undo")
+    assert listed(screen) == marked(names, "FuseOps")
+    ask(screen, "pipeline.redo")
+    assert listed(screen) == shown
+    ask(screen, "branch", number=0)
+    assert listed(screen) == names, "as it was opened, nothing is left out"
+    ask(screen, "branch", number=1)
+    assert listed(screen) == marked(names, "FuseOps")
+
+
+def test_what_a_cell_makes_of_the_session_keeps_them_until_it_runs_them(screen: Workbench) -> None:
+    names, given = listed(screen), screen.session
+    leave_out(screen, "FuseOps")
+    screen.session = screen.session.rerun(insert={"InferType": "FastMath"})
+    assert "-FuseOps" in listed(screen) and "FastMath" in listed(screen)
+    screen.session = screen.session.rerun(insert={names[names.index("FuseOps") - 1]: "FuseOps"})
+    assert "-FuseOps" not in listed(screen)
+    screen.session = given
+    assert listed(screen) == names
+    leave_out(screen, "FuseOps")
+    x = wb.relay.var("x", shape=(3, 4), dtype="float32")
+    screen.session = wb.open(wb.relay.Function([x], wb.relay.nn.relu(x)))
+    assert "-FuseOps" not in listed(screen), "another program"
+
+
+def test_of_what_is_left_out_nothing_else_can_be_asked(screen: Workbench) -> None:
+    names = listed(screen)
+    step = leave_out(screen, "FuseOps")
+    for op, args in {
+        "pipeline.step": {}, "pipeline.rewrite": {"index": 0}, "pipeline.source": {}, "pipeline.without": {},
+        "pipeline.insert": {"name": "FoldConstant"}, "pipeline.options": {"values": {}},
+        "pipeline.text": {"side": "after", "start": 0, "count": 1},
+        "pipeline.edit": {"function": "main", "text": "x"},
+    }.items():  # fmt: skip
+        reply = screen.ask(op, step=step, **args).content
+        code = reply["view"]["refused"]["code"] if op == "pipeline.edit" else reply["err"]["code"]
+        assert code == "E-STEP-LEFT-OUT", op
+    assert ask(screen, "pipeline.steps", steps=[step])["steps"] == []
+    assert refused(screen, "pipeline.switch_on", step=step_id(screen, "FoldConstant")) == "E-STEP-RUNS"
+    assert refused(screen, "pipeline.switch_on", step="nothing") == "E-STEP-UNKNOWN"
+    assert listed(screen) == marked(names, "FuseOps")
+    screen.select("FuseOps")
+    assert screen.selected == "FuseOps" and screen._steps.selected_step == step
+
+
+def test_switching_on_is_among_the_changes_that_come_back(screen: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
+    leave_out(screen, "FuseOps", "FoldScaleAxis")
+    ask(screen, "pipeline.switch_on", step=step_id(screen, "-FuseOps"))
+    monkeypatch.setattr(changes, "is_alive", lambda told: False)
+    again = Workbench(wb.open(small_model()))
+    assert ask(again, "open")["changes"]["offer"]["count"] == 3
+    told = ask(again, "changes.restore")
+    assert told["exact"] and told["restored"] == 3
+    assert listed(again) == listed(screen) and "-FoldScaleAxis" in listed(again)
+
+
+def test_a_recording_holds_them_and_asks_nothing_of_them(screen: Workbench) -> None:
+    step = leave_out(screen, "FuseOps")
+    replies = record(Workbench(screen.session, left_out=screen.left_out)).replies
+    steps = replies[key_of("pipeline.open", {})]["steps"]
+    assert [one["name"] for one in steps if one["left_out"]] == ["FuseOps"]
+    assert key_of("pipeline.step", {"step": step}) not in replies
