@@ -316,3 +316,18 @@ def test_markup_in_an_edited_text_stays_text(harness: Harness, stepper: Workbenc
     expect(page.get_by_role("alert")).to_be_visible()
     assert page.evaluate("window.hit") is None
     assert page.locator(".wb img").count() == 0
+
+
+def test_two_changes_are_undone_however_fast_it_is_asked_for(harness: Harness, stepper: Workbench) -> None:
+    page = harness.page
+    before = list(stepper.session.labels)
+    for _ in range(2):
+        page.get_by_role("listbox", name="Steps").get_by_role("option", name="InferType").click()
+        page.get_by_role("button", name="Add a pass").click()
+        page.get_by_role("combobox", name="Pass to add").select_option("FastMath")
+        expect(page.locator(".wb-outline [role=option][aria-selected=true]")).to_contain_text("FastMath")
+    assert len(stepper.session.labels) == len(before) + 2
+    for key in ("Control+z", "Control+z", "Control+Shift+z", "Control+z"):
+        page.keyboard.press(key)
+    harness.wait_until(lambda: list(stepper.session.labels) == before, "both are undone")
+    assert page.locator(".wb-problem").all_inner_texts() == []

@@ -84,7 +84,7 @@ export abstract class Fetching extends BaseStore {
   /** Fetch what the panes show; graphs first, since they are there already. */
   load(): void {
     for (const shown of this.panes) if (shown.mode === "graph") void this.loadGraph(shown.layer);
-    for (const shown of this.panes) if (shown.mode === "tree") void this.attempt(() => this.tools.loadTree(shown.layer));
+    for (const shown of this.panes) if (shown.mode === "tree") void this.once(`tree ${shown.layer}`, () => this.tools.loadTree(shown.layer));
     void this.loadKernels().then(() => {
       for (const shown of this.panes) if (shown.mode === "graph") void this.loadGraph(shown.layer);
       for (const shown of this.panes) if (shown.mode === "text") void this.loadText(shown.layer);
@@ -104,6 +104,7 @@ export abstract class Fetching extends BaseStore {
       try {
         await work();
       } catch (error) {
+        await this.opening; // the kernel told of a change before it refused what was asked of the program before
         if (shownNumber === this.shownNumber) throw error;
       }
     };

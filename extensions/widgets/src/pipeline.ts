@@ -1,5 +1,6 @@
 // The state of the stepper: which steps there are, what each changed, and the rewrites inside it.
 import type { BadgeView } from "./checks";
+import { Refusal } from "./connection";
 import { PAGE, Shown, type Row } from "./diff";
 import type { AcrossRow } from "./diffpane";
 import type { Draft, Editing, TextPlace } from "./edits";
@@ -33,6 +34,7 @@ export class PipelineStore extends BaseStore {
   /** What the verifier says of steps, by id; null: nobody asks it. */
   verdicts: Map<string, VerdictView> | null = null;
   private generation = 0;
+  private turns: Promise<void> = Promise.resolve();
   private steps = new Map<string, StepView & { shown: Shown }>();
   private rewrites = new Map<string, RewriteView & { shown: Shown }>();
   private kindsOf = new Map<string, Kinds>();
@@ -54,7 +56,7 @@ export class PipelineStore extends BaseStore {
 
   /** The list of steps as it is now: computing something has made further ones known. */
   refresh = (): Promise<void> => this.attempt(async () => {
-    const view = (await this.connection.request("open", {}, "open")).view as PipelineView;
+    const view = (await this.connection.request("open", {}, "list")).view as PipelineView;
     const known = new Set(view.steps.map((step) => step.id));
     if (known.has(this.selected)) this.set(() => (this.view = view));
   });
@@ -114,7 +116,7 @@ export class PipelineStore extends BaseStore {
     return this.rewriteIndex === null ? undefined : this.rewrites.get(`${this.selected}/${this.rewriteIndex}`);
   }
 
-  open = (): Promise<void> => this.attempt(async () => {
+  open = (): Promise<void> => this.newest(this.attempt(async () => {
     const reply = await this.connection.request("open", {}, "open");
     const view = reply.view as PipelineView;
     const known = new Set(view.steps.map((step) => step.id));
@@ -128,7 +130,7 @@ export class PipelineStore extends BaseStore {
     const first = view.steps.find((step) => step.changed) ?? view.steps[0];
     const rewrite = wished && wished === view.selected.step ? view.selected.rewrite : null;
     if (wished ?? first) this.select(wished ?? first!.id, rewrite, false);
-  });
+  }));
 
   select(id: string, rewrite: number | null = null, tell = true): void {
     if (!this.view?.steps.some((step) => step.id === id)) return;
@@ -150,7 +152,17 @@ export class PipelineStore extends BaseStore {
     void this.load();
   }
 
-  private load = (): Promise<void> => this.attempt(async () => {
+  /** Look at steps; that one is gone meanwhile is no refusal. */
+  private look(work: () => Promise<void>): Promise<void> {
+    const generation = this.generation;
+    return this.attempt(() => work().catch(async (error: unknown) => {
+      if (!(error instanceof Refusal) || error.view.code !== "E-STEP-UNKNOWN") throw error;
+      await this.opening; // the kernel told of the change before it refused
+      if (generation === this.generation) throw error;
+    }));
+  }
+
+  private load = (): Promise<void> => this.look(async () => {
     if (!this.awake || !this.selected || this.summary?.left_out) return; // of what does not run nothing is known
     const [id, generation] = [this.selected, this.generation];
     if (!this.steps.has(id)) {
@@ -159,7 +171,7 @@ export class PipelineStore extends BaseStore {
       this.keep(reply.view as StepView, generation);
       if (reply.state !== this.view?.state) {
         // Computing this step made others known too; what has been fetched stays true.
-        const view = (await this.connection.request("open", {}, "open")).view as PipelineView;
+        const view = (await this.connection.request("open", {}, "list")).view as PipelineView;
         if (generation === this.generation) this.set(() => (this.view = view));
       }
     }
@@ -175,14 +187,14 @@ export class PipelineStore extends BaseStore {
   });
 
   /** Ask the verifier of steps that have run, one after another. */
-  verify = (ids = this.view?.steps.filter((step) => !step.pending && !step.left_out).map((step) => step.id) ?? []): Promise<void> => this.attempt(async () => {
+  verify = async (ids = this.view?.steps.filter((step) => !step.pending && !step.left_out).map((step) => step.id) ?? []): Promise<void> => {
     const generation = this.generation;
-    for (const id of ids) {
-      if (!this.verdicts || this.verdicts.has(id) || generation !== this.generation) continue;
+    for (const id of ids) await this.look(async () => {
+      if (!this.verdicts || this.verdicts.has(id) || generation !== this.generation) return;
       const view = (await this.connection.request("verify", { step: id }, `verify ${id}`)).view as VerdictView;
       if (generation === this.generation) this.set(() => this.verdicts!.set(id, view));
-    }
-  });
+    });
+  };
 
   private keep(view: StepView, generation: number): void {
     if (generation !== this.generation) return; // an answer about a state that is no longer shown
@@ -315,8 +327,9 @@ export class PipelineStore extends BaseStore {
     return adds ? this.change("insert", { step: this.selected, name: form!.name, values }) : this.change("options", { step: this.selected, values });
   };
 
+  /** Undo or redo, one after another however fast they are asked for: each is refused that has not seen the last. */
   turn(what: "undo" | "redo"): void {
-    if (this.view?.[what]) void this.change(what, {});
+    this.turns = this.turns.then(() => this.view?.[what] ? this.change(what, {}) : undefined);
   }
 
   choosePass = (): Promise<void> => this.attempt(async () => {

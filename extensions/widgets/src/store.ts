@@ -44,6 +44,14 @@ export class BaseStore {
   /** Another view has moved what this one shows: draw it anew. */
   protected async catchUp(): Promise<void> {}
 
+  /** The newest drawing of what the kernel shows: what waits for one that was overtaken waits for the newest. */
+  protected opening: Promise<void> = Promise.resolve();
+
+  protected newest(work: Promise<void>): Promise<void> {
+    const mine: Promise<void> = work.then(() => (mine === this.opening ? undefined : this.opening));
+    return (this.opening = mine);
+  }
+
   /** Run a request; a refusal is shown, an overtaken one forgotten. */
   protected async attempt(work: () => Promise<void>): Promise<void> {
     try {

@@ -59,7 +59,7 @@ export class WorkbenchStore extends TextEditing {
     void this.open();
   }
 
-  open = (): Promise<void> => this.attempt(async () => {
+  open = (): Promise<void> => this.newest(this.attempt(async () => {
     const view = (await this.connection.request("open", {}, "open")).view as WorkbenchView;
     const names = view.layers.map((layer) => layer.name);
     this.forget();
@@ -88,7 +88,7 @@ export class WorkbenchStore extends TextEditing {
     if (this.at) goTo(this, this.at);
     else this.load();
     this.at = "";
-  });
+  }));
 
   /** Kernels that are not looked at ask for nothing when the program changes; looked at again, theirs opens anew. */
   private closeHidden(parts: Map<string, ScheduleStore | LensStore>): void {
@@ -134,7 +134,7 @@ export class WorkbenchStore extends TextEditing {
     await this.open();
   });
 
-  speak = (step: string): Promise<void> => this.attempt(() => this.tools.speak(step));
+  speak = (step: string): Promise<void> => this.once(`spoken ${step}`, () => this.tools.speak(step));
 
   askWhyNot = (call: CallView, pass: string): Promise<void> => this.attempt(() => this.tools.whyNot(call, pass));
 
@@ -206,7 +206,7 @@ export class WorkbenchStore extends TextEditing {
   }
 
   turnBack(what: "undo" | "redo"): void {
-    if (this.view?.[what]) this.steps.turn(what);
+    this.steps.turn(what);
   }
 
   /** One figure for the kernel, whoever measured it: the lens has. */
