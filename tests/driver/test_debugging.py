@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -213,3 +216,23 @@ def test_a_step_with_another_number_of_outputs_has_a_wrong_rewrite(own_passes: N
     session = wb.open(relay.Function([x], relay.nn.relu(relay.nn.relu(x)))).rerun(insert={"InferType": More})
     wrong = session["More"].first_wrong_rewrite({"x": np.ones(2, np.float32)})
     assert wrong is not None and "how many" in str(wrong)
+
+
+def test_branches_are_told_alike_whoever_asks_first() -> None:
+    session = small_session()
+    made = [session.without(name) for name in ("FoldConstant", "SimplifyExpr", "FuseOps", "PackWeights")]
+    alone = str(made[0].branches)
+    again = small_session()
+    many = [again.without(name) for name in ("FoldConstant", "SimplifyExpr", "FuseOps", "PackWeights")]
+    with ThreadPoolExecutor(6) as pool:
+        assert set(pool.map(lambda _: str(many[0].branches), range(12))) == {alone}
+    assert len(many[0].branches) == len(many[0].history.plans)
+
+
+def test_a_scheduled_kernel_is_copied_without_what_was_found_out_about_it() -> None:
+    session = small_session()
+    session.step(-1)
+    lowered = session.step("Schedule").stage.lowered
+    for copied in (copy.deepcopy(lowered), pickle.loads(pickle.dumps(lowered))):
+        assert [kernel.name for kernel in copied.kernels] == [kernel.name for kernel in lowered.kernels]
+        assert copied.memo == {} and all(kernel.memo == {} for kernel in copied.kernels)

@@ -105,6 +105,10 @@ def test_tolerances() -> None:
     assert compare(nan, nan, 1e-3).right
     assert not compare(np.array([1.0, 0.0, np.inf]), nan, 1e-3).right
     assert not compare(np.array([1, 2]), np.array([1, 3]), 1e-3).right
+    beyond = np.array([2**60 + 1, 5])
+    assert compare(beyond, beyond.copy(), 1e-3).right
+    far = compare(beyond + 100, beyond, 1e-3)
+    assert not far.right and far.tensor is not None and far.tensor.count == 2, "2**60 and 2**60 + 100"
     assert compare(np.array([1, 3]), np.array([1, 2]), 1e-3, narrow=np.array([1, 3])).right, "a tie in float32"
     assert not compare(np.zeros(3), np.zeros(4), 1e-3).right
 

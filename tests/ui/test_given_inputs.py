@@ -86,12 +86,14 @@ def test_an_array_that_is_written_later_changes_nothing(screen: Workbench) -> No
     for array in mine.values():
         array[...] = 7
     assert screen.inputs is not None
+    with pytest.raises(TypeError):  # it would change what runs and not what is shown
+        screen.inputs[next(iter(INPUTS))] = np.ones(1)  # type: ignore[index]
     for name, array in INPUTS.items():
         np.testing.assert_array_equal(screen.inputs[name], array)
     assert asked(screen, "checks.state")["badges"] == badges
 
 
-@pytest.mark.parametrize("inputs", [3, [1.0], {1: np.ones(2)}, {"x": object()}, {"x": [[1], [1, 2]]}])
+@pytest.mark.parametrize("inputs", [3, [1.0], {1: np.ones(2)}, {"x": object()}, {"x": [[1], [1, 2]]}, {"x": "one"}])
 def test_what_is_no_array_by_name_is_one_error(screen: Workbench, inputs: Any) -> None:
     screen.inputs = INPUTS
     with pytest.raises(WorkbenchError) as caught:

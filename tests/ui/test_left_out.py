@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import linecache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import onnx
 import pytest
 
 import workbench as wb
 from tests.driver.programs import small_model
+from workbench.driver.plan import PassRow
 from workbench.ui import changes
 from workbench.ui.recording import key_of, record
 from workbench.ui.workbench import Workbench
+from workbench.views.left_out import LeftOut, carried
 
 
 @pytest.fixture
@@ -140,19 +145,38 @@ def test_undo_redo_and_branches_show_what_was_left_out_there(screen: Workbench) 
     assert listed(screen) == marked(names, "FuseOps")
 
 
-def test_what_a_cell_makes_of_the_session_keeps_them_until_it_runs_them(screen: Workbench) -> None:
-    names, given = listed(screen), screen.session
+def test_a_session_that_a_cell_assigns_is_shown_as_it_is(screen: Workbench) -> None:
+    """What is saved of the screen begins with that session, which knows of nothing left out of it."""
+    names = listed(screen)
     leave_out(screen, "FuseOps")
     screen.session = screen.session.rerun(insert={"InferType": "FastMath"})
-    assert "-FuseOps" in listed(screen) and "FastMath" in listed(screen)
-    screen.session = screen.session.rerun(insert={names[names.index("FuseOps") - 1]: "FuseOps"})
-    assert "-FuseOps" not in listed(screen)
-    screen.session = given
-    assert listed(screen) == names
-    leave_out(screen, "FuseOps")
-    x = wb.relay.var("x", shape=(3, 4), dtype="float32")
-    screen.session = wb.open(wb.relay.Function([x], wb.relay.nn.relu(x)))
-    assert "-FuseOps" not in listed(screen), "another program"
+    assert "-FuseOps" not in listed(screen) and "FastMath" in listed(screen)
+    ask(screen, "pipeline.undo")
+    assert listed(screen) == marked(names, "FuseOps")
+
+
+def rows(names: str) -> tuple[PassRow, ...]:
+    return tuple(PassRow(name, "relay") for name in names)
+
+
+@pytest.mark.parametrize(
+    ("old", "left", "new", "kept"),
+    [
+        ("ABCDBE", [("B", 4)], "ABDBE", [("B", 3)]),  # C, which ran before it, is gone
+        ("ABCDBE", [("B", 4)], "ADBE", [("B", 2)]),  # another B is gone: this one does not run in its place
+        ("ABCDBE", [("B", 4)], "AXBCDBE", [("B", 5)]),
+        ("ABCDE", [("B", 4)], "ABCBDE", []),  # put in where it was
+        ("ABCDE", [("B", 4), ("F", 4)], "ABCFDE", [("B", 4)]),
+        ("ABC", [("D", 1)], "", [("D", 1)]),
+        ("", [("D", 1)], "AB", [("D", 1)]),
+    ],
+)
+def test_rows_keep_their_places_where_something_else_changes_the_plan(
+    old: str, left: list[tuple[str, int]], new: str, kept: list[tuple[str, int]]
+) -> None:
+    before = tuple(LeftOut(rows(name)[0], place) for name, place in left)
+    found = carried(before, rows(old), rows(new))
+    assert [(one.row.name, one.before) for one in found] == kept
 
 
 def test_of_what_is_left_out_nothing_else_can_be_asked(screen: Workbench) -> None:
@@ -192,3 +216,56 @@ def test_a_recording_holds_them_and_asks_nothing_of_them(screen: Workbench) -> N
     steps = replies[key_of("pipeline.open", {})]["steps"]
     assert [one["name"] for one in steps if one["left_out"]] == ["FuseOps"]
     assert key_of("pipeline.step", {"step": step}) not in replies
+
+
+def test_the_one_that_was_meant_is_switched_on_where_the_model_is_another(
+    tmp_path: Path, screen: Workbench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three passes of one name are left out and the second is switched on: so it is on other weights, restored."""
+    path, alike = tmp_path / "m.onnx", []
+    for scale in (1.0, 2.0):
+        weight = onnx.numpy_helper.from_array(np.full((3, 3, 3, 3), scale, np.float32), "w")
+        x, y = (
+            onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, shape)
+            for name, shape in (("x", (1, 3, 8, 8)), ("y", (1, 3, 6, 6)))
+        )
+        node = onnx.helper.make_node("Conv", ["x", "w"], ["y"])
+        onnx.save(onnx.helper.make_model(onnx.helper.make_graph([node], "g", [x], [y], [weight])), path)
+        if alike:
+            monkeypatch.setattr(changes, "is_alive", lambda told: False)
+        opened = Workbench(wb.open(str(path)))
+        if not alike:
+            folds = [name for name in listed(opened) if name.startswith("FoldConstant")]
+            ids = [step_id(opened, name) for name in folds]
+            for number in range(len(folds)):
+                steps = [one["id"] for one in ask(opened, "pipeline.open")["steps"] if one["name"].startswith("FoldC")]
+                ask(opened, "pipeline.without", step=steps[number])
+            out = [one["id"] for one in ask(opened, "pipeline.open")["steps"] if one["left_out"]]
+            assert len(out) == len(ids) == 3
+            ask(opened, "pipeline.switch_on", step=out[1])
+        else:
+            assert ask(opened, "open")["changes"]["offer"]["count"] == 4
+            ask(opened, "changes.restore")
+        alike.append(listed(opened))
+    assert alike[0] == alike[1] and sum(name == "-FoldConstant" for name in alike[0]) == 2
+
+
+def test_a_pass_whose_cell_was_run_again_comes_back_as_its_python_says(screen: Workbench) -> None:
+    def cell(operator: str) -> Any:
+        names: dict[str, Any] = {}
+        code = (
+            "from workbench import relay\n\n@relay.transform.function_pass(opt_level=1, name='Mine')\n"
+            "def mine(function, mod, ctx):\n"
+            f"    return relay.Function(function.params, relay.{operator}(function.body))\n"
+        )
+        linecache.cache[f"<cell {operator}>"] = (len(code), None, code.splitlines(True), f"<cell {operator}>")
+        exec(compile(code, f"<cell {operator}>", "exec"), names)
+        return names["mine"]
+
+    screen.session = screen.session.rerun(insert={"InferType": cell("sigmoid")})
+    step = leave_out(screen, "Mine")
+    cell("tanh")
+    ask(screen, "pipeline.switch_on", step=step)
+    text = screen.session["Mine"].program["main"].script()
+    assert "R.tanh" in text and "R.sigmoid" not in text
+    assert ask(screen, "open")["calls"][-1] == "s = s.rerun(insert={'InferType': 'Mine'})"

@@ -122,3 +122,18 @@ def test_a_graph_of_a_loop_program_is_refused() -> None:
     model = LayersModel(wb.open([a, te.compute((8,), lambda i: a[i] * 2.0, name="B")]))
     with pytest.raises(WorkbenchError):
         model.graph("fused")
+
+
+def test_an_edit_behind_the_loop_passes_leaves_the_schedules_as_they_were() -> None:
+    """The edit of one kernel's flat code made every kernel's Schedule layer, and `s.tir`, the flat code."""
+    session = small_session()
+    one, other = list(session.kernels)[:2]
+    scheduled, last = session["Schedule"].program[other].script(), session.labels[-2]
+    text = session[last].program[one].script()
+    edited = session[last].edit({one: text.replace("T.float32(0)", "T.float32(0) + T.float32(0)", 1)})
+    assert edited.tir[other].script() == scheduled
+    model = LayersModel(edited)
+    assert [line for chunk in model.pane("schedule", other).text.chunks for line in chunk.lines] == scheduled.split(
+        "\n"
+    )
+    assert "Edit" in edited.labels and model.pane("schedule", other).call.startswith("s['Schedule']")

@@ -54,14 +54,12 @@ class Branches(Sequence["Session"]):
 
 def _parting(history: History, index: int) -> str:
     """Where a branch parts from an earlier one, and what it has that this one has not; kept, as it stays."""
-    known = history.parted
-    while len(known) < index:
-        number = len(known) + 1
-        plan, earlier = history.branches[number], history.branches[:number]
-        parent = max(range(number), key=lambda other: _nearness(plan, earlier[other]))
+    if index not in history.parted:
+        *earlier, plan = history.branches[: index + 1]
+        parent = max(range(index), key=lambda other: _nearness(plan, earlier[other]))
         shared = shared_steps(plan, earlier[parent])
-        known.append(f"from {parent} after {plan[shared - 1].name}: {_changes(plan, earlier[parent])}")
-    return known[index - 1]
+        history.parted[index] = f"from {parent} after {plan[shared - 1].name}: {_changes(plan, earlier[parent])}"
+    return history.parted[index]
 
 
 def shared_steps(one: tuple[Action, ...], other: tuple[Action, ...]) -> int:

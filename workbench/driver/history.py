@@ -156,10 +156,9 @@ class History:
         self._root = root
         self.contents = contents if contents is not None else Contents()
         self._steps: dict[str, Step] = {}
-        self._plans: dict[str, CompilePlan] = {}
-        self.branches: list[tuple[Action, ...]] = []
-        """What the plans stand for, in their order."""
-        self.parted: list[str] = []
+        self._plans: dict[str, tuple[CompilePlan, tuple[Action, ...]]] = {}
+        """By the id of their last step, with what they stand for."""
+        self.parted: dict[int, str] = {}
         """How the branches after the first part from earlier ones, as far as that was told (`driver.branches`)."""
         self._running: dict[str, threading.RLock] = {}
         """Of the steps that are being computed: a second thread waits for the first one's."""
@@ -186,14 +185,18 @@ class History:
 
     def note(self, plan: CompilePlan, actions: Sequence[Action]) -> None:
         """Remember a session's plan as a branch."""
-        if actions and (identity := identities(actions)[-1]) not in self._plans:
-            self._plans[identity] = plan
-            self.branches.append(tuple(actions))
+        if actions:
+            self._plans.setdefault(identities(actions)[-1], (plan, tuple(actions)))
 
     @property
     def plans(self) -> tuple[CompilePlan, ...]:
         """The plans of all sessions on this history, in the order in which they were made."""
-        return tuple(self._plans.values())
+        return tuple(plan for plan, _ in tuple(self._plans.values()))
+
+    @property
+    def branches(self) -> tuple[tuple[Action, ...], ...]:
+        """What the plans stand for, in their order."""
+        return tuple(actions for _, actions in tuple(self._plans.values()))
 
     def step(self, actions: Sequence[Action], index: int) -> Step:
         """The step of `actions[index]`; it and those before it are computed if need be."""

@@ -408,11 +408,13 @@ class CompilePlan:
         return self.schedule_row()[0] - 1
 
     def loop_step(self) -> int:
-        """The last step before the pipeline's loop passes, or the last edit of loops where that is later."""
+        """The last step before the pipeline's loop passes: what schedules, and edits of loops made there, come to."""
         first = self._first_pass()
+        if first:
+            return first - 1
         edits = [i for i, row in enumerate(self.rows, 1) if row.kind == "edit" and row.level == "tir"]
         schedule = [i for i, row in enumerate(self.rows, 1) if row.kind == "schedule"]
-        return max([first - 1 if first else 0, *schedule, *edits], default=0)
+        return max([*schedule, *edits], default=0)
 
     def _first_pass(self) -> int:
         """The step of the pipeline's first loop pass; 0 where there is none.  A user's pass of such a name is none."""

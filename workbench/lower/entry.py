@@ -87,6 +87,10 @@ class Lowered:
     memo: dict[str, Any] = field(default_factory=dict[str, Any], init=False, compare=False, repr=False)
     """What others have found out about it, kept as long as it is."""
 
+    def __getstate__(self) -> dict[str, Any]:
+        """For copies and files: what was found out about this one names its own parts."""
+        return {**self.__dict__, "memo": {}}
+
 
 @dataclass
 class _Entry:

@@ -36,6 +36,10 @@ class Kernel:
     memo: dict[str, Any] = field(default_factory=dict[str, Any], init=False, compare=False, repr=False)
     """What others have found out about it, kept as long as it is."""
 
+    def __getstate__(self) -> dict[str, Any]:
+        """For copies and files: what was found out about this one names its own parts."""
+        return {**self.__dict__, "memo": {}}
+
     @property
     def of_graph(self) -> bool:
         """Whether it was lowered from a graph, whose entry and executors call it; else it is a loop program's own."""

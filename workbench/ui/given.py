@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -37,16 +38,16 @@ class GivenInputs:
         for name, array in sorted(values.items()):
             digest.update(f"{name!r}{array.dtype}{array.shape}".encode())
             digest.update(array.tobytes())
-        return GivenInputs(values, digest.hexdigest())
+        return GivenInputs(MappingProxyType(values), digest.hexdigest())
 
 
 def _frozen(name: str, value: Any) -> np.ndarray:
     numpy = getattr(value, "numpy", None)
     try:
         array = np.array(numpy() if callable(numpy) else value, order="C")
-    except (TypeError, ValueError):  # lists that are no array
+    except (TypeError, ValueError, RuntimeError):  # lists that are no array; a tensor of torch that wants gradients
         array = np.array(None)
-    if array.dtype == object:
+    if array.dtype.kind in "OUSMm":
         raise WorkbenchError(
             "E-UI-ARGUMENT", f"input {name!r} is no array of numbers", found=type(value).__name__,
             expected="an array", fix='screen.inputs = {"x": array}', kept="the screen is unchanged",

@@ -85,7 +85,8 @@ def record(screen: Screen, budget: int = BUDGET) -> Recording:
         ask()
         if recorder.made.size > budget and what not in recorder.made.left_out:
             recorder.made.left_out.append(what)
-    changes = (recorder.reply("python", {}) or {}).get("changes", [])
+    told = screen.ask("python").content
+    changes = recorder.reply("python", {})["changes"] if told["ok"] else [f"# {told['err']['message']}"]
     recorder.calls = [first + "…" * bool(rest) for first, _, rest in (call.partition("\n") for call in changes)]
     for op in ("open", "pipeline.open"):  # once more: by now all has run
         recorder.last(op)

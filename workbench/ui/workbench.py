@@ -146,7 +146,7 @@ class Workbench(Screen):
 
     @session.setter
     def session(self, session: Session) -> None:
-        known = self._model_of(_a_session(session))
+        known = SessionModel(_a_session(session))  # with nothing left out: the journal begins with the session alone
         known.view()  # what can fail comes before anything changes
         self._editors.part()
         self._given = ""

@@ -63,8 +63,13 @@ def put_back(left_out: Rows, which: LeftOut) -> Rows:
 
 
 def running_again(session: Session, which: LeftOut) -> tuple[Session, str]:
-    """The session with the very row that was left out, and the Python that does the same."""
+    """The session with the row that was left out, and the Python that does the same.
+
+    A pass whose cell was run again meanwhile comes back as it is defined now: the Python names it.
+    """
     label, row = session.labels[which.before - 1], which.row
+    if isinstance(row, PassRow):
+        row = session.history.contents.reloaded(row, (*session.plan.rows, row))
     made = replace(session, plan=session.plan.after(which.before - 1, row))
     if isinstance(row, EditRow):
         names = [delta.at.name for delta in row.deltas]
@@ -74,18 +79,33 @@ def running_again(session: Session, which: LeftOut) -> tuple[Session, str]:
 
 
 def carried(left_out: Rows, old: Sequence[Row], new: Sequence[Row]) -> Rows:
-    """What is still left out where something else has changed the plan's rows from `old` to `new`: each near what it
-    stood beside; one that is among the new rows at its place runs again."""
-    if not left_out:
-        return ()
-    entries = outline(left_out, [""] * (len(old) + 1))[1:]
-    lined_up: list[Row] = [old[entry - 1] if isinstance(entry, int) else entry.row for _, entry in entries]
+    """What is still left out where something else has changed the plan's rows from `old` to `new`.
+
+    Each stays behind the step that it stood behind, or what stands there now; one of which an equal row was put in at
+    its place runs again.
+    """
+    places, taken = _places(old, new), set[int]()
     found: list[LeftOut] = []
-    for kind, start, stop, first, end in SequenceMatcher(None, lined_up, new, autojunk=False).get_opcodes():
-        ran = 0
-        for _, entry in entries[start:stop] if kind != "equal" else ():
-            if isinstance(entry, int):
-                ran += 1
-            else:
-                found.append(replace(entry, before=min(first + ran, end) + 1))
+    for one in left_out:
+        start, stop = places[one.before - 1]
+        again = next((at for at in range(start, stop) if new[at] == one.row and at not in taken), None)
+        if again is None:
+            found.append(replace(one, before=start + 1))
+        else:
+            taken.add(again)
     return tuple(found)
+
+
+def _places(old: Sequence[Row], new: Sequence[Row]) -> list[tuple[int, int]]:
+    """For each place between rows of `old`, the first before all: from which row of `new` to which it is now."""
+    pairs = [(-1, -1)]
+    for kind, start, stop, first, _ in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        pairs += [(start + at, first + at) for at in range(stop - start)] if kind == "equal" else []
+    pairs.append((len(old), len(new)))
+    above = {mine: theirs for mine, theirs in pairs}
+    places: list[tuple[int, int]] = []
+    for place in range(len(old) + 1):
+        last = max(mine for mine, _ in pairs if mine < place)
+        following = min(mine for mine, _ in pairs if mine >= place)
+        places.append((above[last] + 1, above[following]))
+    return places

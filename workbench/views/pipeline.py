@@ -87,12 +87,19 @@ class SessionModel:
         return lefts.outline(self.left_out, identities(self.session.actions))
 
     def names(self) -> list[tuple[str, str, bool]]:
-        """Of every step in the list its id, its name and whether it is left out; asking runs nothing."""
-        labels = self.session.labels
-        return [
-            (identity, labels[entry], False) if isinstance(entry, int) else (identity, entry.row.name, True)
-            for identity, entry in self._outline()
-        ]
+        """Of every step in the list its id, its name and whether it is left out; asking runs nothing.
+
+        What runs is counted by name, and so is what is left out: "FoldConstant#2" is the second of these.
+        """
+        labels, counts, found = self.session.labels, Counter[str](), list[tuple[str, str, bool]]()
+        for identity, entry in self._outline():
+            if isinstance(entry, int):
+                found.append((identity, labels[entry], False))
+                continue
+            counts[entry.row.name] += 1
+            count = counts[entry.row.name]
+            found.append((identity, entry.row.name if count == 1 else f"{entry.row.name}#{count}", True))
+        return found
 
     def _summary(self, index: int, eager: bool) -> StepSummary:
         action = self.session.actions[index]

@@ -37,7 +37,8 @@ export class PipelineStore extends BaseStore {
   private turns: Promise<void> = Promise.resolve();
   private steps = new Map<string, StepView & { shown: Shown }>();
   private rewrites = new Map<string, RewriteView & { shown: Shown }>();
-  private kindsOf = new Map<string, Kinds>();
+  /** The kinds of changes of steps; null: none were recorded with the step. */
+  private kindsOf = new Map<string, Kinds | null>();
 
   /** Called when a person has chosen a step. */
   onChosen: () => void = () => {};
@@ -101,8 +102,9 @@ export class PipelineStore extends BaseStore {
   private async askKinds(id: string, channel: string): Promise<void> {
     if (this.kindsOf.has(id) || !this.toldByKind(id)) return;
     const generation = this.generation;
-    const view = (await this.connection.request("kinds", { step: id }, channel)).view as DifferenceView;
-    if (generation === this.generation) this.set(() => this.kindsOf.set(id, new Kinds(view)));
+    const kinds = await this.connection.request("kinds", { step: id }, channel).then(({ view }) => new Kinds(view as DifferenceView))
+      .catch((error: unknown) => { if (!this.recorded) throw error; return null; });
+    if (generation === this.generation) this.set(() => this.kindsOf.set(id, kinds));
   }
 
   /** By kind, or the whole text. */
@@ -329,7 +331,7 @@ export class PipelineStore extends BaseStore {
 
   /** Undo or redo, one after another however fast they are asked for: each is refused that has not seen the last. */
   turn(what: "undo" | "redo"): void {
-    this.turns = this.turns.then(() => this.view?.[what] ? this.change(what, {}) : undefined);
+    this.turns = this.turns.then(() => this.opening).then(() => this.view?.[what] ? this.change(what, {}) : undefined);
   }
 
   choosePass = (): Promise<void> => this.attempt(async () => {
