@@ -82,6 +82,15 @@ def test_operations_of_known_programs() -> None:
     assert wb.tir.analysis.estimate_tir_flops(wb.IRModule({"main": p.plain_matmul(2, 2, 2)})) == 16.0
 
 
+def test_a_masked_vector_without_loops_around_it_is_counted() -> None:
+    """8 of 16 lanes hold: facts of small dense layers were a ValueError."""
+    a = te.placeholder((4, 8), name="A")
+    sch = Schedule(te.create_prim_func([a, te.compute((4, 8), lambda i, j: a[i, j] + 1.0, name="B")]))
+    _, j = sch.get_loops("B")
+    sch.vectorize(sch.split(j, factors=[None, 16])[1])
+    assert 4 * 8 <= flops(sch.func) <= 4 * 16 and "loops" in str(sch.facts())
+
+
 @pytest.mark.parametrize("stored", ["3", "i"])
 def test_an_index_without_axes_is_followed(stored: str) -> None:
     """A buffer of one element that a loop writes each time: silero's kernels were an error of the screen."""

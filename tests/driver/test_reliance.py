@@ -362,8 +362,10 @@ def test_provenance_is_of_the_program_of_now() -> None:
     session = Intrinsic.opened()
     assert answer(session) == 3
     before = session.provenance
+    text = before.text(before.kernels[0], "ll")
     assert before is session.provenance
     Intrinsic.define(7)
+    assert session.provenance.text(before.kernels[0], "ll") != text, "whether or not something else has run since"
     assert answer(session) == 7
     assert session.provenance is not before and session.provenance is session.provenance
 

@@ -46,6 +46,12 @@ def session() -> Any:
     return wb.open(IRModule.from_expr(relay.Function([data], relay.nn.relu(data))))
 
 
+def pair_parameter() -> Any:
+    tensor = relay.TensorType((2,), "float32")
+    pair = relay.Var("pair", relay.TupleType([tensor, tensor]))
+    return relay.Function([pair], relay.TupleGetItem(pair, 0))
+
+
 def kernel(body: str = "        B[i] = A[i]\n", head: str = "    for i in T.serial(0, 8):\n") -> Any:
     buffers = "A: T.Buffer((8,), 'float32'), B: T.Buffer((8,), 'float32')"
     return parse(f"@T.prim_func\ndef main({buffers}):\n{head}{body}")
@@ -103,6 +109,7 @@ CASES: dict[str, Callable[[], Any]] = {
     "E-LIMIT-NAME": lambda: limit("tensors", 3),
     "E-LIMIT-VALUE": lambda: limit("nodes", -1),
     "E-LOWER-MAIN": lambda: relay.build(IRModule({"main": kernel()})),
+    "E-LOWER-PARAMETER": lambda: relay.build(IRModule.from_expr(pair_parameter())),
     "E-MODULE-KEY": lambda: IRModule.from_expr(relay.Function([], relay.const(1.0)))[3.5],
     "E-NOT-EQUAL": lambda: wb.ir.assert_structural_equal(x(2), x(3)),
     "E-ONNX-SPARSE": lambda: relay.frontend.from_onnx(sparse_model()),

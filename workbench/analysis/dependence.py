@@ -19,6 +19,7 @@ from typing import Any
 from ..arith import nodes as a
 from ..core.equal import same
 from ..core.node import Node, post_order
+from ..core.whole_import import import_whole
 from ..tir import nodes as t
 from .conditions import conjuncts
 from .isl_text import NotAffine, Writer, bounds, relation, tuple_of
@@ -97,9 +98,7 @@ def library() -> Any:
     """The module islpy, for the analyses that ask it questions of their own.  Raises `NotAffine` without it."""
     if not available():
         raise NotAffine("islpy is not installed")
-    import islpy
-
-    return islpy
+    return import_whole("islpy")
 
 
 # --- relations ----------------------------------------------------------------------------------------------------

@@ -92,7 +92,8 @@ def counted(loops: tuple[t.For, ...], guards: tuple[Guard, ...], load: Loader = 
 
 def _known(guard: Guard, load: Loader) -> bool:
     try:
-        return bool(values(guard[0], {}, load)) == guard[1]
+        found = np.asarray(values(guard[0], {}, load)) == guard[1]
+        return bool(found.any())  # a masked vector runs if one of its lanes does
     except WorkbenchError:
         return False
 

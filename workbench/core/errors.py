@@ -85,8 +85,10 @@ class InternalError(WorkbenchError):
     """A bug of the workbench itself, caught at the boundary; nothing of the user's is lost."""
 
 
-def shorten(text: str, limit: int = _FIELD_LIMIT) -> str:
+def shorten(text: str | bytes, limit: int = _FIELD_LIMIT) -> str:
     """`text` on one line, control characters made visible, at most `limit` characters."""
+    if isinstance(text, bytes):  # protobuf's, where a text is no UTF-8
+        text = text[: limit + 1].decode(errors="replace")
     clean = text[: limit + 1].translate(_ON_ONE_LINE)
     return clean if len(clean) <= limit else clean[: limit - 1] + "…"
 

@@ -443,16 +443,14 @@ class Session(Value):
     @property
     def provenance(self) -> Provenance:
         """The whole chain, down to lines of assembly and back: ``s.provenance.line("fused_nn_dense", 41).onnx``."""
-        readers = [step for step in self.history.computed(self.actions) if step.relied.users]
-        made, known = self._provenance.get("made", (None, []))
-        if made is None or len(known) != len(readers) or any(a is not b for a, b in zip(known, readers, strict=True)):
-            made = Provenance(self)  # what users' operators and rules made may be another program by now
-            self._provenance["made"] = made, readers
+        made = self._provenance.get("made")
+        if made is None or not made.holds():  # what users' operators and rules made may be another program by now
+            made = self._provenance["made"] = Provenance(self)
         return made
 
     @cached_property
-    def _provenance(self) -> dict[str, tuple[Provenance, list[Step]]]:
-        """What has been asked of `provenance`, with the steps that depend on code of users."""
+    def _provenance(self) -> dict[str, Provenance]:
+        """What has been asked of `provenance`."""
         return {}
 
     def llvm_passes(self, kernel: str) -> LlvmPasses:

@@ -23,6 +23,7 @@ from ..codegen.backend import backend_of
 from ..codegen.llvm.lines import FUNCTION, KEPT, Spot
 from ..codegen.llvm.places import MOST_COLUMNS, SourcePlace, printed
 from ..codegen.llvm.tracing import FORMS, NativeForm, trace
+from ..core import reliance
 from ..core.errors import WorkbenchError, nearest
 from ..core.node import children, pre_order
 from ..core.origin import ImportedFrom
@@ -129,6 +130,11 @@ class Provenance:
     def compiled(self) -> Step:
         """The last loop step: one for all questions, also where a user's rule makes it another at each run."""
         return self._session.step(self._last)
+
+    def holds(self) -> bool:
+        """Whether the program that it tells of, if one was asked about, would be the same again."""
+        compiled, now = self.__dict__.get("compiled"), reliance.Now()
+        return compiled is None or all(step.relied.holds(now) for step in compiled.path)
 
     @cached_property
     def _artefact(self) -> Artefact:

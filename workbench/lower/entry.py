@@ -124,7 +124,14 @@ def lower_module(mod: IRModule, target: Target) -> Lowered:
     entry = _Entry(target, shared=shared_by_branches(main))
     inputs: list[tuple[str, TensorType]] = []
     for parameter, name in zip(main.params, input_names(main), strict=True):
-        (tensor,) = tensor_types(parameter.checked_type, f"parameter {parameter.name_hint}")
+        tensors = tensor_types(parameter.checked_type, f"parameter {parameter.name_hint}")
+        if not isinstance(parameter.checked_type, TensorType):
+            raise WorkbenchError(
+                "E-LOWER-PARAMETER", f"parameter {parameter.name_hint} of main is a tuple of {len(tensors)} tensors",
+                expected="one tensor for each parameter", fix="give main a parameter for each of them",
+                nodes=(parameter,),
+            )  # fmt: skip
+        (tensor,) = tensors
         _require_static(tensor, f"parameter {parameter.name_hint} of main")
         buffer = decl_buffer(tensor.concrete_shape, tensor.dtype, entry.unique(parameter.name_hint))
         entry.values[id(parameter)] = (buffer,)

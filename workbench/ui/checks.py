@@ -22,6 +22,7 @@ from workbench.driver.checking import BackgroundCheck
 from workbench.driver.history import identities
 from workbench.ui.protocol import Answer, argument
 from workbench.ui.screen import Screen
+from workbench.ui.worked_out import Steady
 from workbench.views.checks import ChecksView, checks_view, nothing_checked
 from workbench.views.schema import ErrorView
 from workbench.views.strings.tables import say
@@ -49,6 +50,8 @@ class _Checked:
     saved: str = ""
     problem: ErrorView | None = None
     number: int = 0
+    steady: Steady | None = None
+    """How long the verdicts hold, once they are there."""
 
 
 class ChecksCommands:
@@ -98,7 +101,12 @@ class ChecksCommands:
         self._changed(made)
 
     def _shown(self) -> _Checked | None:
-        return self._checked.get((_program(self._session()), self._inputs_key()))
+        key = _program(self._session()), self._inputs_key()
+        found = self._checked.get(key)
+        if found is not None and found.steady is not None and not found.steady.holds():
+            del self._checked[key]  # a user's operator or rule is another one now
+            return None
+        return found
 
     def table(self) -> dict[str, Callable[[dict[str, Any]], Answer]]:
         """The commands by name."""
@@ -129,6 +137,8 @@ class ChecksCommands:
     def _changed(self, checked: _Checked) -> None:
         """Something became known; called from any thread."""
         checked.number += 1
+        if checked.check.state != "running" and checked.steady is None:
+            checked.steady = Steady(checked.check.session)
         self._teller.tell()
 
     # --- commands ---

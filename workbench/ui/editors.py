@@ -21,6 +21,7 @@ from workbench.driver.measure import Measurement, measure_kernel
 from workbench.ui.lens import PATIENCE, LensCommands
 from workbench.ui.protocol import Answer
 from workbench.ui.schedule import ScheduleCommands
+from workbench.ui.worked_out import Steady
 from workbench.views.schema import ErrorView
 
 if TYPE_CHECKING:
@@ -51,6 +52,8 @@ class Editors:
         self._lenses: dict[str, LensCommands] = {}
         self._agreed: dict[int, Any] = {}
         """For each schedule, by identity, the state that the session has too."""
+        self._steady: tuple[Session, Steady] | None = None
+        """How long the session's schedules are what they were when they were last looked at."""
         self.trouble: ErrorView | None = None
         """Why the session could not follow a cell; None once it can."""
         if given is not None:
@@ -61,13 +64,15 @@ class Editors:
     def editor(self, kernel: str) -> ScheduleCommands:
         """The editor of a kernel, on the schedule that the session has.  Raises `WorkbenchError` for unknown ones."""
         if kernel not in self._open:
-            schedule = self._session().schedule(kernel)
+            session = self._session()
+            schedule = session.schedule(kernel)
             given = self._given
             if given is not None and given.func_working_on == kernel and _brought(given, schedule.fingerprint()):
                 schedule = given
             told = self._announce if schedule is given else _nothing
             self._open[kernel] = ScheduleCommands(schedule, told, self._target)
             self._agree(schedule)
+            self._steady = session, Steady(session)  # by now the steps up to it are known
         return self._open[kernel]
 
     def lens(self, kernel: str) -> LensCommands:
@@ -93,7 +98,15 @@ class Editors:
     # --- the session and the schedules ---
 
     def follow(self) -> None:
-        """Make the session of what was moved outside of `carry_out`; `trouble` says why that was refused."""
+        """Make the session of what was moved outside of `carry_out`; `trouble` says why that was refused.
+
+        Where users have entered something else (an operator, an intrinsic), schedules may be of other programs now.
+        """
+        session = self._session()
+        if self._open and self._steady is not None and self._steady[0] is session and not self._steady[1].holds():
+            self._close_outdated(session)
+        if self._open and (self._steady is None or self._steady[0] is not session or not self._steady[1].holds()):
+            self._steady = session, Steady(session)
         for schedule in self._schedules():
             state = schedule.state
             if self._agreed.get(id(schedule)) is state:
@@ -127,13 +140,25 @@ class Editors:
     def shown(self, session: Session) -> None:
         """Another session is shown: schedules go where it has them; editors without such a state are closed."""
         for kernel, commands in list(self._open.items()):
-            if not _has(session, kernel) or not _brought(commands.schedule, session.schedule(kernel).fingerprint()):
-                del self._open[kernel]
-                self._lenses.pop(kernel, None)
-                if commands.schedule is not self._given:
-                    self._agreed.pop(id(commands.schedule), None)
+            fingerprint = _fingerprint(session, kernel)
+            if fingerprint is None or not _brought(commands.schedule, fingerprint):
+                self._close(kernel)
             else:
                 self._agree(commands.schedule)
+
+    def _close_outdated(self, session: Session) -> None:
+        """Close the editors of kernels that have become others, though nobody moved their schedules."""
+        for kernel, commands in list(self._open.items()):
+            schedule = commands.schedule
+            moved = self._agreed.get(id(schedule)) is not schedule.state
+            if not moved and _fingerprint(session, kernel) != schedule.fingerprint():
+                self._close(kernel)
+
+    def _close(self, kernel: str) -> None:
+        schedule = self._open.pop(kernel).schedule
+        self._lenses.pop(kernel, None)
+        if schedule is not self._given:
+            self._agreed.pop(id(schedule), None)
 
     def part(self) -> None:
         """Close all editors; what cells hold goes its own way from now on."""
@@ -177,6 +202,14 @@ def _has(session: Session, kernel: str) -> bool:
         return kernel in session.kernels
     except WorkbenchError:  # what makes kernels has failed
         return False
+
+
+def _fingerprint(session: Session, kernel: str) -> str | None:
+    """The state of a kernel's schedule in a session; None where it has none."""
+    try:
+        return session.schedule(kernel).fingerprint()
+    except WorkbenchError:  # no such kernel, or what makes kernels or schedules them has failed
+        return None
 
 
 def _told(schedule: Schedule, before: int | None) -> str:

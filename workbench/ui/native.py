@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from workbench.driver.history import identities
 from workbench.ui.pipeline import PipelineCommands
 from workbench.ui.protocol import Answer, argument
+from workbench.ui.worked_out import Steady, worked_out
 from workbench.views.llvm_passes import LlvmPassesModel
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ class NativeCommands:
 
     def __init__(self, session: Callable[[], Session]) -> None:
         self._session = session
-        self._kept: tuple[tuple[str, str], PipelineCommands] | None = None
+        self._kept: tuple[tuple[str, str], PipelineCommands, Steady] | None = None
 
     def table(self) -> dict[str, Callable[[dict[str, Any]], Answer]]:
         """The commands by name."""
@@ -40,7 +41,7 @@ class NativeCommands:
     def _of(self, kernel: str) -> PipelineCommands:
         session = self._session()
         key = (identities(session.actions)[-1], kernel)
-        if self._kept is None or self._kept[0] != key:
-            model = LlvmPassesModel(session.llvm_passes(kernel))
-            self._kept = key, PipelineCommands(model, lambda name, **args: None)
+        if self._kept is None or self._kept[0] != key or not self._kept[2].holds():
+            passes, steady = worked_out(session, lambda: session.llvm_passes(kernel))
+            self._kept = key, PipelineCommands(LlvmPassesModel(passes), lambda name, **args: None), steady
         return self._kept[1]

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from workbench.core.errors import WorkbenchError
+from workbench.core.reliance import moment
 from workbench.schedule.schedule import Schedule
 from workbench.target.target import Target
 from workbench.ui.protocol import Answer, argument
@@ -35,7 +36,8 @@ class ScheduleExtras:
         target: Callable[[], Target | None],
     ) -> None:
         self._model, self._do, self._target = model, do, target
-        self._rates: dict[str, float] = {}
+        self._rates: dict[tuple[str, str, int], float] = {}
+        """By what was measured: the schedule's state, the target, and what users had entered by then."""
         """Operations a second by the fingerprint of what was measured."""
 
     def table(self) -> dict[str, _Command]:
@@ -94,11 +96,16 @@ class ScheduleExtras:
     def _timed(self, schedule: Schedule) -> dict[str, Any]:
         found = time_of(schedule, self._target())
         if found["seconds"] is not None:
-            self._rates[schedule.fingerprint()] = found["rate"]
+            self._rates[schedule.fingerprint(), *self._measured_on()] = found["rate"]
         return found
 
     def _tree(self) -> Answer:
-        return Answer(self._schedule.fingerprint(), history_of(self._schedule, self._rates))
+        here = self._measured_on()
+        rates = {state: rate for (state, *on), rate in self._rates.items() if tuple(on) == here}
+        return Answer(self._schedule.fingerprint(), history_of(self._schedule, rates))
+
+    def _measured_on(self) -> tuple[str, int]:
+        return str(self._target()), moment()
 
     def _go(self, args: dict[str, Any]) -> Answer:
         number = argument(args, "number", int)

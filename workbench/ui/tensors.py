@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.driver.history import identities
 from workbench.driver.intermediates import TOLERANCE, Intermediates, graph_steps, intermediates, outputs, runnable_steps
 from workbench.ui.protocol import Answer, argument, items
+from workbench.ui.worked_out import Steady, worked_out
 from workbench.views.tensors import outputs_view, tensor_picture, tensors_view
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ class TensorCommands:
     ) -> None:
         """`inputs` gives what is run on, and what that is called; `inputs_key` tells which they are."""
         self._session, self._inputs, self._inputs_key = session, inputs, inputs_key
-        self._known: tuple[Any, Intermediates] | None = None
+        self._known: tuple[Any, Intermediates, Steady] | None = None
 
     def table(self) -> dict[str, Callable[[dict[str, Any]], Answer]]:
         """The commands by name."""
@@ -67,7 +68,7 @@ class TensorCommands:
     def _tensors(self, session: Session, step: str) -> tuple[Intermediates, str]:
         inputs, told = self._inputs()
         key = (identities(session.actions)[-1], step, self._inputs_key())
-        if self._known is None or self._known[0] != key:
+        if self._known is None or self._known[0] != key or not self._known[2].holds():
             self._known = None  # not both at once
-            self._known = key, intermediates(session, inputs, step)
+            self._known = key, *worked_out(session, lambda: intermediates(session, inputs, step))
         return self._known[1], told

@@ -7,12 +7,14 @@ parser and verifier here cannot trip an assertion of the optimiser, as far as kn
 from __future__ import annotations
 
 import threading
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
 from ...core.child import Child, ChildFailure
 from ...core.errors import WorkbenchError, shorten
+from ...core.interrupts import interrupts_held
 from ...target.host import processor as host
 from ...target.tables import PROCESSORS
 from ...target.target import Target
@@ -156,12 +158,16 @@ def target_machine(job: Job, jit: bool = False) -> Any:
 
 
 def compile_job(job: Job) -> bytes:
-    """Do one job.  Raises `WorkbenchError` (E-CODEGEN-IR) when the text is not valid IR."""
+    """Do one job.  Raises `WorkbenchError` (E-CODEGEN-IR) when the text is not valid IR.
+
+    An interrupt waits for its end: what LLVM holds is freed in this order, and not when the garbage collector finds
+    the frames of an error, in which a context went before its module and the process with it.
+    """
     llvm = _binding()
-    with _LOCK:
-        context = llvm.create_context()
-        machine = target_machine(job)
-        module = _optimised(llvm, job, context, machine)
+    with _LOCK, interrupts_held(), ExitStack() as opened:
+        context = opened.enter_context(closing(llvm.create_context()))
+        machine = opened.enter_context(closing(target_machine(job)))
+        module = opened.enter_context(closing(_optimised(llvm, job, context, machine)))
         if job.form == "ll":
             return str(module).encode()
         if job.form == "asm":

@@ -48,9 +48,13 @@ def optimised(llvm: Any, text: str, context: Any, machine: Any, level: int) -> A
 
 def _parsed(llvm: Any, text: str, context: Any, machine: Any) -> Any:
     module = llvm.parse_assembly(text, context)
-    module.verify()
-    module.triple = machine.triple
-    module.data_layout = str(machine.target_data)
+    try:
+        module.verify()
+        module.triple = machine.triple
+        module.data_layout = str(machine.target_data)
+    except BaseException:
+        module.close()  # before its context, whoever keeps the error
+        raise
     return module
 
 
