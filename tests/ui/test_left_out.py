@@ -12,6 +12,7 @@ import pytest
 
 import workbench as wb
 from tests.driver.programs import small_model
+from workbench.core.transform import PASSES
 from workbench.driver.plan import PassRow
 from workbench.ui import changes
 from workbench.ui.recording import key_of, record
@@ -252,7 +253,7 @@ def test_the_one_that_was_meant_is_switched_on_where_the_model_is_another(
 
 def test_a_pass_whose_cell_was_run_again_comes_back_as_its_python_says(screen: Workbench) -> None:
     def cell(operator: str) -> Any:
-        names: dict[str, Any] = {}
+        names: dict[str, Any] = {"__name__": "__main__"}
         code = (
             "from workbench import relay\n\n@relay.transform.function_pass(opt_level=1, name='Mine')\n"
             "def mine(function, mod, ctx):\n"
@@ -265,7 +266,10 @@ def test_a_pass_whose_cell_was_run_again_comes_back_as_its_python_says(screen: W
     screen.session = screen.session.rerun(insert={"InferType": cell("sigmoid")})
     step = leave_out(screen, "Mine")
     cell("tanh")
-    ask(screen, "pipeline.switch_on", step=step)
+    try:
+        ask(screen, "pipeline.switch_on", step=step)
+    finally:
+        PASSES.remove("Mine")
     text = screen.session["Mine"].program["main"].script()
     assert "R.tanh" in text and "R.sigmoid" not in text
     assert ask(screen, "open")["calls"][-1] == "s = s.rerun(insert={'InferType': 'Mine'})"
