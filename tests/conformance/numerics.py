@@ -29,7 +29,7 @@ REAL = {
 }
 """Real models by their short names."""
 MODELS = (*LIGHT, *REAL)
-SMALL = ("ppocr_cls", "magika")
+SMALL = ("magika",)
 """Those that every run of the tests checks."""
 
 

@@ -33,3 +33,11 @@ def test_an_extent_that_is_not_known_is_refused_by_name() -> None:
     with pytest.raises(WorkbenchError, match="'x'") as caught:
         drawn_inputs(module)
     assert caught.value.code == "E-RUN-DRAWN"
+
+
+def test_arrays_beyond_the_limit_are_refused_before_they_are_drawn() -> None:
+    x = relay.var("x", shape=(1 << 20, 1 << 12), dtype="float32")
+    module = relay.transform.InferType()(wb.IRModule.from_expr(relay.Function([x], relay.nn.relu(x))))
+    with pytest.raises(WorkbenchError, match="4,294,967,296 elements") as caught:
+        drawn_inputs(module)
+    assert caught.value.code == "E-RUN-DRAWN"

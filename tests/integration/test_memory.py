@@ -9,7 +9,7 @@ import pytest
 from benchmarks.memory import compile_peak
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.timeout(300)
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads the high-water mark from /proc")
 def test_vgg19_compiles_within_two_and_a_half_times_its_weights() -> None:

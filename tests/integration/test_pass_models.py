@@ -57,7 +57,11 @@ CONVERSIONS: dict[str, Callable[[], list[Any]]] = {
 
 
 @pytest.mark.parametrize(
-    ("name", "layout"), [("efficientnet_lite0", "NHWC"), ("efficientnet_lite0", "NCHW8c"), ("resnet50", "NHWC")]
+    ("name", "layout"), [
+        ("efficientnet_lite0", "NHWC"),
+        ("efficientnet_lite0", "NCHW8c"),
+        pytest.param("resnet50", "NHWC", marks=pytest.mark.nightly),
+    ],
 )
 def test_convert_layout(name: str, layout: str) -> None:
     before, after = operators_after(*network(name), *CONVERSIONS[layout]())

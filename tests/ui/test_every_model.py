@@ -14,7 +14,7 @@ from workbench.ui.workbench import Workbench
 
 ENOUGH = 1_000_000
 """Bytes of answers: graphs, steps, rewrites, and the layers of one kernel at least."""
-EVERY_RUN = ("silero_vad_16k_op15",)
+EVERY_RUN = ("magika_standard_v3_3",)
 
 
 class Noting(Workbench):

@@ -23,6 +23,16 @@ def crash(args: dict[str, Any]) -> Answer:
     raise KeyError("a bug")
 
 
+def too_large(args: dict[str, Any]) -> Answer:
+    raise MemoryError("32.0 GiB")
+
+
+def half_character(args: dict[str, Any]) -> Answer:
+    if args.get("refused"):
+        raise WorkbenchError("E-TEST", "no", found="B\ud800")
+    return Answer("s", {"B\ud800": ["\udfff", "whole"]})
+
+
 def noise(args: dict[str, Any]) -> Answer:
     """Text of a given size that does not compress."""
     value, words = 12345, []
@@ -38,6 +48,8 @@ DISPATCHER = Dispatcher(
         "refuse": refuse,
         "crash": crash,
         "noise": noise,
+        "too_large": too_large,
+        "half_character": half_character,
     }
 )
 
@@ -70,6 +82,13 @@ def test_a_bug_is_one_located_error_and_a_log_entry(caplog: pytest.LogCaptureFix
     assert "a bug" in caplog.text
 
 
+def test_half_a_character_is_replaced_since_no_message_can_hold_it() -> None:
+    content = ask("half_character")
+    assert content["view"] == {"B\ufffd": ["\ufffd", "whole"]}
+    assert ask("half_character", refused=True)["err"]["found"] == "B\ufffd"
+    json.dumps(content, ensure_ascii=False).encode()
+
+
 @pytest.mark.parametrize(
     ("op", "args", "code"),
     [
@@ -77,6 +96,7 @@ def test_a_bug_is_one_located_error_and_a_log_entry(caplog: pytest.LogCaptureFix
         ("echo", {}, "E-UI-ARGUMENT"),
         ("echo", {"text": 5}, "E-UI-ARGUMENT"),
         ("noise", {"size": 5_000_000}, "E-UI-SIZE"),
+        ("too_large", {}, "E-UI-MEMORY"),
     ],
 )
 def test_refusals(op: str, args: dict[str, Any], code: str) -> None:

@@ -8,8 +8,9 @@ What a compiled model would refuse at run is refused here: unknown and missing n
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
 
 import numpy as np
 
@@ -22,6 +23,9 @@ from ..relay.ir.types import TensorType
 from ..runtime.model import TensorSpec, conform
 from ..tir.nodes import PrimFunc
 from ..tir.transforms.flatten_buffer import written_names
+
+_MOST_DRAWN: Final = 1 << 29
+"""Elements of random inputs together."""
 
 
 def entry_name(module: IRModule) -> str:
@@ -75,7 +79,11 @@ def drawn_inputs(module: IRModule, seed: int = 0) -> dict[str, np.ndarray]:
 
 
 def random_inputs(specs: Sequence[Any], seed: int = 0) -> dict[str, np.ndarray]:
-    """Inputs by name: normally distributed floats, integers and truth values of 0 and 1."""
+    """Inputs by name: normally distributed floats, integers and truth values of 0 and 1.
+
+    Raises `WorkbenchError` as `require_drawable` does.
+    """
+    require_drawable([spec.concrete_shape for spec in specs])
     source = np.random.default_rng(seed)
     made: dict[str, np.ndarray] = {}
     for spec in specs:
@@ -84,6 +92,16 @@ def random_inputs(specs: Sequence[Any], seed: int = 0) -> dict[str, np.ndarray]:
         drawn = source.integers(0, 2, spec.concrete_shape) if kind.is_integer or kind.is_bool else None
         made[spec.name] = (drawn if drawn is not None else source.standard_normal(spec.concrete_shape)).astype(dtype)
     return made
+
+
+def require_drawable(shapes: Iterable[Sequence[int]]) -> None:
+    """Raise `WorkbenchError` (E-RUN-DRAWN) for more than 2^29 elements together: 4 GiB of what is drawn."""
+    elements = sum(math.prod(shape) for shape in shapes)
+    if elements > _MOST_DRAWN:
+        raise WorkbenchError(
+            "E-RUN-DRAWN", "numbers for arrays of this size are not drawn", found=f"{elements:,} elements",
+            expected=f"at most {_MOST_DRAWN:,}", fix="give arrays of your own, or take smaller extents",
+        )  # fmt: skip
 
 
 def arranged(module: IRModule, given: Mapping[str, np.ndarray]) -> list[np.ndarray]:

@@ -27,6 +27,7 @@ from ..schedule.schedule import Schedule
 from ..target.target import Target
 from ..tir.nodes import Buffer, For, ForKind, PrimFunc
 from .build import build
+from .given_inputs import require_drawable
 from .peak import peak_timer
 
 if TYPE_CHECKING:
@@ -155,9 +156,8 @@ def _means(
 
 
 def _arguments(function: PrimFunc) -> list[np.ndarray]:
-    """Arrays for the parameters, small numbers in them.  Raises `WorkbenchError` for symbolic shapes and scalars."""
-    made: list[np.ndarray] = []
-    rng = np.random.default_rng(0)
+    """Arrays for the parameters, small numbers in them.  Raises `WorkbenchError` for symbolic shapes, scalars and too many elements."""
+    shapes: list[list[int]] = []
     for parameter in function.params:
         extents = (
             [getattr(extent, "value", None) for extent in parameter.shape] if isinstance(parameter, Buffer) else [None]
@@ -167,6 +167,7 @@ def _arguments(function: PrimFunc) -> list[np.ndarray]:
                 "E-MEASURE-SHAPE", f"{parameter.name} has no constant shape", where=f"parameter {parameter.name}",
                 expected="arrays of known shapes", fix='ask the cache model instead: sch.facts(), or measure="cycles"',
             )  # fmt: skip
-        shape = tuple(int(extent) for extent in extents if extent is not None)
-        made.append(rng.integers(1, 4, shape).astype(parameter.dtype.to_numpy()))
-    return made
+        shapes.append([int(extent) for extent in extents if extent is not None])
+    require_drawable(shapes)
+    rng, kinds = np.random.default_rng(0), [parameter.dtype.to_numpy() for parameter in function.params]
+    return [rng.integers(1, 4, shape).astype(kind) for shape, kind in zip(shapes, kinds, strict=True)]

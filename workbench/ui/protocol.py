@@ -105,6 +105,8 @@ class Dispatcher:
                 reply = _packed(request.id, self._answer(request))
             except WorkbenchError as error:
                 reply = _refusal(request.id, ErrorView.of(error))
+            except MemoryError as error:
+                reply = _refusal(request.id, _too_large(error))
             except Exception as error:
                 log.exception("the command %r failed", request.op)
                 reply = _refusal(request.id, _internal(error))
@@ -199,7 +201,11 @@ def _encodes(text: str) -> bool:
 def _packed(number: int, answer: Answer) -> Reply:
     view = answer.view.to_json() if isinstance(answer.view, View) else answer.view
     content: dict[str, Any] = {"v": VERSION, "id": number, "ok": True, "state": answer.state, "view": view}
-    text = json.dumps(view, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+    written = json.dumps(view, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    if not _encodes(written):  # a name that a program was given in Python
+        written = _whole_characters(written)
+        content["view"] = json.loads(written)
+    text = written.encode()
     if len(text) <= JSON_LIMIT:
         return Reply(content, list(answer.buffers))
     packed = gzip.compress(text, compresslevel=3, mtime=0)
@@ -215,13 +221,27 @@ def _packed(number: int, answer: Answer) -> Reply:
     return Reply(content, [packed])
 
 
+def _whole_characters(text: str) -> str:
+    """`text` with U+FFFD for each half of a pair of UTF-16 that stands alone: no message can hold one."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
 def _refusal(number: int, error: ErrorView) -> Reply:
-    return Reply({"v": VERSION, "id": number, "ok": False, "err": error.to_json()})
+    told = error.to_json()
+    content = {name: _whole_characters(value) if isinstance(value, str) else value for name, value in told.items()}
+    return Reply({"v": VERSION, "id": number, "ok": False, "err": content})
 
 
 def _interrupted() -> ErrorView:
     return ErrorView(
         code="E-UI-INTERRUPTED", message=say.protocol.interrupted, fix=say.protocol.ask_again,
+        kept=say.protocol.as_they_were,
+    )  # fmt: skip
+
+
+def _too_large(error: MemoryError) -> ErrorView:
+    return ErrorView(
+        code="E-UI-MEMORY", message=say.protocol.no_memory, found=str(error)[:200], fix=say.protocol.smaller,
         kept=say.protocol.as_they_were,
     )  # fmt: skip
 

@@ -15,6 +15,9 @@ class Protocol:
     report_it = "the log 'workbench.ui' has the traceback; please report it"
     unchanged = "the program and its history are unchanged"
 
+    no_memory = "this takes more memory than there is"
+    smaller = "ask it of a program of smaller extents"
+
     # arguments
     too_deep = "lists or objects deep inside each other"
     inexact = "a number too large to be exact"
