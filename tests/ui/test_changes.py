@@ -98,6 +98,38 @@ def test_what_a_cell_moved_in_between_comes_back_too(monkeypatch: pytest.MonkeyP
     assert second.schedule.fingerprint() == first.schedule.fingerprint()
 
 
+def test_what_only_a_cell_did_is_not_kept_and_is_told_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The cell does it again.  The offer stood beside the same schedule, and named the last of its moves."""
+    first = of_matmul()
+    ask(first, "schedule.open", kernel="main")
+    i, j, k = first.schedule.get_loops("C")
+    first.schedule.reorder(k, i, j)
+    first.schedule.vectorize(first.schedule.get_loops("C")[2])
+    (call,) = ask(first, "open")["calls"]
+    assert "sch.reorder(" in call and "sch.vectorize(" in call
+    assert facts(first)["count"] == 0
+    restarted(monkeypatch)
+    assert facts(of_matmul())["offer"] is None
+
+
+def test_a_cell_that_ran_again_before_the_restore_is_no_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
+    def cell(screen: Workbench) -> None:
+        screen.schedule.parallel(screen.schedule.get_loops("C")[0])
+        ask(screen, "open")
+
+    first = of_matmul()
+    ask(first, "schedule.open", kernel="main")
+    cell(first)
+    split(first)
+    restarted(monkeypatch)
+    second = of_matmul()
+    ask(second, "schedule.open", kernel="main")
+    cell(second)
+    assert facts(second)["offer"]["count"] == 2
+    told = ask(second, "changes.restore")
+    assert (told["refused"], told["exact"]) == ([], True) and second.code == first.code
+
+
 def test_going_to_another_story_of_a_schedule_comes_back(monkeypatch: pytest.MonkeyPatch) -> None:
     first = of_matmul()
     split(first)
@@ -294,11 +326,11 @@ def test_a_kernel_that_is_killed_loses_nothing(tmp_path: Path) -> None:
 
 def test_a_view_that_is_behind_is_refused_and_nothing_is_done_twice() -> None:
     screen = Workbench(fresh())
-    seen = ask(screen, "pipeline.open")["steps"][-1]["id"]
+    seen = ask(screen, "pipeline.open")["plan"]
     ask(screen, "pipeline.without", step=step_id(screen, "FuseOps"), seen=seen)
     reply = screen.ask("pipeline.undo", seen=seen).content
     assert reply["err"]["code"] == "E-UI-STALE" and len(ask(screen, "open")["calls"]) == 1
-    assert "refused" not in ask(screen, "pipeline.undo", seen=ask(screen, "pipeline.open")["steps"][-1]["id"])
+    assert "refused" not in ask(screen, "pipeline.undo", seen=ask(screen, "pipeline.open")["plan"])
 
 
 def test_a_model_of_the_same_name_and_other_content_is_offered_them_with_a_word(
@@ -344,3 +376,23 @@ def test_a_recorded_page_holds_no_offer(monkeypatch: pytest.MonkeyPatch) -> None
     screen = of_matmul()
     assert facts(screen)["offer"]
     assert "changes" not in record(screen, budget=1).replies[key_of("open", {})]
+
+
+def test_a_list_of_steps_with_something_left_out_is_another_one_though_the_same_steps_run(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Left out and put in again by another page: an undo that has not seen it is refused, and a restore is exact."""
+    screen = Workbench(fresh())
+    seen = ask(screen, "pipeline.open")["plan"]
+    before = [step["name"] for step in ask(screen, "pipeline.open")["steps"]]
+    behind = before[before.index("FuseOps") - 1]
+    ask(screen, "pipeline.without", step=step_id(screen, "FuseOps"), seen=seen)
+    ask(screen, "pipeline.insert", step=step_id(screen, behind), name="FuseOps")
+    view = ask(screen, "pipeline.open")
+    assert [step["name"] for step in view["steps"] if not step["left_out"]] == before and view["plan"] != seen
+    assert screen.ask("pipeline.undo", seen=seen).content["err"]["code"] == "E-UI-STALE"
+    assert len(ask(screen, "open")["calls"]) == 2
+    restarted(monkeypatch)
+    other = Workbench(fresh())
+    assert facts(other)["offer"]["count"] == 2
+    assert ask(other, "changes.restore")["exact"] and ask(other, "pipeline.open")["plan"] == view["plan"]

@@ -66,7 +66,7 @@ def _body(session: Session, passes: _Passes) -> tuple[list[str], list[str]]:
     graph = tuple(row for row in plan.rows if isinstance(row, PassRow) and row.level == "relay")
     base = replace(plan, rows=default_rows(plan.level, plan.settings))
     usual = tuple(row for row in base.rows if row.level == "relay")
-    arguments = [repr(program.source) if program.file else "program"]
+    arguments = [repr(program.path) if program.file else "program"]
     if program.shape:
         arguments.append(f"shape={dict(program.shape)!r}")
     arguments.append(f"target={str(plan.target)!r}")

@@ -156,7 +156,7 @@ def _means(
 
 
 def _arguments(function: PrimFunc) -> list[np.ndarray]:
-    """Arrays for the parameters, small numbers in them.  Raises `WorkbenchError` for symbolic shapes, scalars and too many elements."""
+    """Arrays for the parameters, small numbers in them.  Raises `WorkbenchError` (E-MEASURE-SHAPE, E-RUN-DRAWN)."""
     shapes: list[list[int]] = []
     for parameter in function.params:
         extents = (

@@ -79,9 +79,8 @@ def open_session(
     with origin.recording() as origins:
         module, source = _imported(x if schedule is None else schedule, shape, params, assume)
     given = {name: extents if isinstance(extents, int) else tuple(extents) for name, extents in (shape or {}).items()}
-    program = ProgramRef(
-        source, module.fingerprint(), isinstance(x, (str, os.PathLike)), tuple(given.items()), tuple(assume or ())
-    )
+    path = str(x) if isinstance(x, (str, os.PathLike)) else ""
+    program = ProgramRef(source, module.fingerprint(), path, tuple(given.items()), tuple(assume or ()))
     contents = Contents()
     listed = items(passes, "open(passes=...)", "E-PASS-KIND", '["InferType", "FuseOps"]')
     graph = None if passes is None else [contents.row_of(chosen, "relay") for chosen in listed]

@@ -104,11 +104,17 @@ class ProgramRef:
     """A file's name or the class of the object."""
     digest: str = ""
     """The fingerprint of the imported module."""
-    file: bool = False
+    path: str = field(default="", compare=False)
+    """A file's path as it was given; of what was opened as an object, nothing."""
     shape: tuple[tuple[str, Any], ...] = ()
     """Extents by input or dimension."""
     assume: tuple[str, ...] = ()
     """Inputs whose values the program is specialised for."""
+
+    @property
+    def file(self) -> bool:
+        """Whether it was opened from a file."""
+        return bool(self.path)
 
     @property
     def from_onnx(self) -> bool:

@@ -126,6 +126,8 @@ class Changes:
         self._place: dict[str, str] | None = None
         self._before = 0
         """Calls that are not of this screen's journal."""
+        self._any_here = False
+        """Whether a command of the screen made a change: what only cells did, the cells do again."""
         self._offer: Saved | None = None
         self._looked = self._replaying = False
         self._trouble = ""
@@ -139,6 +141,7 @@ class Changes:
     def begin(self) -> None:
         """What is worked on is another thing now: what is done from here on is kept for that."""
         self._entries, self._place, self._looked, self._offer = [], None, False, None
+        self._any_here = False
         self._token, self._before = uuid4().hex, len(self._subject.calls())
 
     def start(self) -> None:
@@ -160,7 +163,7 @@ class Changes:
     def moved_by_cell(self, kernel: str, code: str) -> None:
         """A cell has moved a schedule, which the screen follows: kept as the Python that leads to where it is.
 
-        What a person does after it builds on it.
+        What a person does after it builds on it; until then there is nothing that the cell would not do again.
         """
         self._entries.append({"op": "schedule.replay", "args": {"kernel": kernel, "code": code}})
         if not self._replaying:
@@ -176,14 +179,15 @@ class Changes:
         if moved:
             hold_interrupts()  # it is done: what keeps and tells it follows whole
             self._entries.append({"op": op, "args": lasting})
+            self._any_here = True
             if not self._replaying:
                 self._save()
         return answer, moved
 
     @property
     def count(self) -> int:
-        """Changes in force."""
-        return max(0, len(self._subject.calls()) - self._before)
+        """Changes in force, those of cells among them; none where only cells made any."""
+        return max(0, len(self._subject.calls()) - self._before) if self._any_here else 0
 
     def facts(self) -> dict[str, Any]:
         """What the page needs: what is offered, how many changes are kept, what is wrong, what a replay came to."""
@@ -277,7 +281,8 @@ class Changes:
         try:
             answer, moved = self._run(op, self._subject.current(op, args))
             view = answer.view if isinstance(answer.view, Mapping) else {}
-            wrong = "" if moved else str(view.get("refused", {}).get("message", say.changes.no_change))
+            done = moved or (op == "schedule.replay" and "refused" not in view)  # the cell has run again before this
+            wrong = "" if done else str(view.get("refused", {}).get("message", say.changes.no_change))
         except WorkbenchError as error:
             wrong = error.message
         except Exception as error:

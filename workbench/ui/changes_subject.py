@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from workbench.core.errors import WorkbenchError
 from workbench.driver.history import identities
 from workbench.ui.pipeline import PipelineCommands
+from workbench.ui.pipeline_edits import plan
 
 if TYPE_CHECKING:
     from workbench.driver.session import Session
@@ -39,7 +40,7 @@ class SessionSubject:
         }  # fmt: skip
 
     def state(self) -> str:
-        return identities(self._session().actions)[-1]
+        return plan(self._listed())
 
     def mark(self) -> object:
         return self._steps.model

@@ -113,7 +113,7 @@ class Editors:
                 continue
             self.trouble = None
             try:
-                if self._take_over(schedule):
+                if self._take_over(schedule, _told(schedule, self._before(schedule))):
                     self._moved_by_cell(schedule.func_working_on, schedule.code())
             except WorkbenchError as error:
                 self.trouble = ErrorView.of(error)
@@ -173,16 +173,23 @@ class Editors:
             found.append(self._given)
         return found
 
+    def _before(self, schedule: Schedule) -> int | None:
+        """The number of the state that the session has; -1 where what was done since does not build on it."""
+        known, moves = self._agreed.get(id(schedule)), schedule.moves
+        if known is None:
+            return None
+        return next((number for number in (0, *(one.after for one in moves.done)) if moves.state(number) is known), -1)
+
     def _agree(self, schedule: Schedule) -> None:
         self._agreed[id(schedule)] = schedule.state
 
-    def _take_over(self, schedule: Schedule, call: str = "") -> bool:
-        """Make the session of a schedule's state; False where the session has it already."""
+    def _take_over(self, schedule: Schedule, call: str) -> bool:
+        """Make the session of a schedule's state, told as `call`; False where the session has it already."""
         kernel, session = schedule.func_working_on, self._session()
         if _has(session, kernel) and session.schedule(kernel).fingerprint() == schedule.fingerprint():
             return False
         made = session.edit(schedule={kernel: schedule.copy()})
-        self._go(made, call or _told(schedule, None))
+        self._go(made, call)
         self.trouble = None
         return True
 

@@ -59,6 +59,10 @@ class PipelineModel(Protocol):
 class EditableModel(PipelineModel, Protocol):
     """A history of steps that can be changed; each change gives another model and the Python that does the same."""
 
+    def names(self) -> list[tuple[str, str, bool]]:
+        """Of every step in the list its id, its name and whether it is left out; asking runs nothing."""
+        ...
+
     def source(self, step: str, function: str = "") -> SourceView:
         """The text of a function after a step, as it may be edited; the first function without a name."""
         ...

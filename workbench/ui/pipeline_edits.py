@@ -5,7 +5,7 @@ Each change makes another model and moves the screen to it; the models before st
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any, Final
 
@@ -17,6 +17,17 @@ from workbench.views.schema import ErrorView
 
 TEXT_LIMIT: Final = 2_000_000
 """Characters of an edited text that the screen takes."""
+
+
+def plan(steps: Iterable[tuple[str, str, bool]]) -> str:
+    """A list of steps by content, with those that were left out; of each its id, its name, whether it is left out."""
+    last, left_out = "", list[str]()
+    for identity, name, out in steps:
+        if out:
+            left_out.append(f"{identity} {name}")
+        else:
+            last = identity
+    return ", ".join([last, *left_out])
 
 
 class Edits:
@@ -48,10 +59,10 @@ class Edits:
 
         def run(args: dict[str, Any]) -> Answer:
             seen = argument(args, "seen", str, "")
-            if seen and seen != (shown := self._current().view().steps[-1].id):
+            if seen and seen != (shown := self._plan()):
                 raise WorkbenchError(
                     "E-UI-STALE", "another view has changed the program since this was drawn",
-                    found=f"state {seen[:16]}", expected=f"state {shown[:16]}",
+                    found=f"steps {seen[:80]}", expected=f"steps {shown[:80]}",
                     fix="look at the new state, which is drawn now, and choose again", kept="the program is unchanged",
                 )  # fmt: skip
             return command(args)
@@ -59,9 +70,17 @@ class Edits:
         return run
 
     def facts(self) -> dict[str, Any]:
-        """What the page needs to draw its buttons."""
+        """What the page needs to draw its buttons, and `plan`, which a change is asked with as `seen`."""
         editable = isinstance(self._current(), EditableModel)
-        return {"editable": editable, "undo": len(self._past), "redo": len(self._future), "call": self.call}
+        return {
+            "editable": editable, "undo": len(self._past), "redo": len(self._future), "call": self.call,
+            "plan": self._plan(),
+        }  # fmt: skip
+
+    def _plan(self) -> str:
+        """Of what is only for looking at, nothing."""
+        model = self._current()
+        return plan(model.names()) if isinstance(model, EditableModel) else ""
 
     @property
     def models(self) -> tuple[PipelineModel, ...]:

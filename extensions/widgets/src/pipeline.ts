@@ -342,7 +342,7 @@ export class PipelineStore extends BaseStore {
 
   /** The plan that this page shows: a change of another one is refused. */
   private get seenPlan(): string {
-    return this.view?.steps.at(-1)?.id ?? "";
+    return this.view?.plan ?? "";
   }
 
   protected override async catchUp(): Promise<void> {

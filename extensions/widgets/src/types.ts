@@ -20,8 +20,8 @@ export interface StepSummary {
 export interface PipelineView {
   version: number; state: string; title: string; steps: StepSummary[];
   selected: { step: string; rewrite: number | null };
-  /** Whether texts and passes can be changed here, how much can be undone, the Python of the last change. */
-  editable: boolean; undo: number; redo: number; call: string;
+  /** Whether texts and passes can be changed here, how much can be undone, the Python of the last change, the list of steps. */
+  editable: boolean; undo: number; redo: number; call: string; plan: string;
 }
 export interface SourceView { step: string; functions: string[]; function: string; text: string; passes: string[] }
 export interface RewriteSummary { rule: string; source: string; where: string; microseconds: number }
