@@ -46,3 +46,21 @@ def test_shapes_and_signs_tell_the_two_apart_in_the_dark_too(harness: Harness) -
     expect(picture.locator("rect.wb-w-one")).to_have_count(1)
     expect(picture.locator("polygon.wb-w-two")).to_have_count(1)
     expect(picture.locator(".wb-w-sign")).to_have_text(["1", "2"])
+
+
+def test_the_drawing_keeps_its_size_in_a_narrow_pane(harness: Harness) -> None:
+    """It was drawn smaller, down to letters of six pixels; now it is moved in its frame."""
+    from tests.schedule.programs import plain_matmul
+    from workbench.schedule import Schedule
+    from workbench.ui.schedule import ScheduleEditor
+
+    harness.page.set_viewport_size({"width": 640, "height": 800})
+    harness.show(ScheduleEditor(Schedule(plain_matmul(512, 512, 256))))
+    box(harness, "k").click()
+    harness.page.get_by_role("button", name="What instead of parallel?").click()
+    picture = harness.page.locator(".wb-w-picture")
+    expect(picture).to_be_visible()
+    drawn = picture.bounding_box()
+    assert drawn is not None and drawn["width"] == float(picture.get_attribute("width") or 0)
+    tall = picture.locator(".wb-w-tick").first.bounding_box()
+    assert tall is not None and tall["height"] >= 9

@@ -188,6 +188,20 @@ def test_a_step_of_a_cell_and_a_move_of_its_schedule_are_seen(harness: Harness) 
     )
 
 
+def test_a_step_that_a_cell_selects_opens_where_its_layers_are(harness: Harness) -> None:
+    """It opened in the pane that was clicked last: what a pass of the graph changed stood under "Schedule"."""
+    screen = Workbench(small_session())
+    harness.show(screen)
+    shown = {which: pane(harness, which) for which in "AB"}
+    for step, here, there in (("FuseOps", "A", "B"), ("Simplify", "B", "A")):
+        shown[there].locator(".wb-text-row, .wb-box").first.click()
+        screen.select(step)
+        harness.push()
+        expect(shown[here].locator(".wb-step-name")).to_have_text(step)
+        expect(shown[there].locator(".wb-step-name")).to_have_count(0)
+        shown[here].get_by_role("button", name="Text", exact=True).click()
+
+
 def test_the_kernel_is_measured_and_the_python_is_there(harness: Harness) -> None:
     screen = opened(harness)
     page = harness.page

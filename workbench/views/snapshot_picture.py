@@ -54,8 +54,8 @@ def picture_of(found: Contents) -> str:
 
 def _column(found: Contents, x: float) -> tuple[str, float, float]:
     """The parts below each other: their SVG, width and lower edge."""
-    parts: list[str] = []
-    y, width = 14.0, 0.0
+    parts = [label(x, 14, say.snapshot.as_saved, faint=True)]  # JupyterLab says above it that a model was not found
+    y, width = 14.0 + _ROW, 0.0
     for line in found.summary:
         parts.append(_code(x, y, line, bold=line is found.summary[0]))
         width, y = max(width, _code_width(line)), y + _ROW

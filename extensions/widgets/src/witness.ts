@@ -4,7 +4,9 @@ import { html } from "./parts";
 import { say } from "./strings";
 import type { AxisView, ScheduleView, SuggestionView, WitnessView } from "./types";
 
-const ACROSS = 40, DOWN = 28, GAP = 18, TOP = 40;
+const DOWN = 28, GAP = 18, TOP = 40;
+/** How far apart the points of a row are at most and at least, and how wide a picture may get by more than the least. */
+const [MOST, LEAST, WIDE] = [40, 24, 300];
 /** Pixels of a letter of an axis' name, at most. */
 const LETTER = 8;
 
@@ -42,7 +44,8 @@ function scale(axis: AxisView, places: Map<number, number>, across: boolean, lef
 function Picture({ found }: { found: WitnessView }) {
   const [horizontal, vertical] = found.axes;
   const left = leftOf(found.axes);
-  const across = horizontal ? spread(horizontal.ticks, left, ACROSS) : new Map([[0, left]]);
+  const apart = Math.max(LEAST, Math.min(MOST, Math.floor((WIDE - left) / (horizontal?.ticks.length || 1))));
+  const across = horizontal ? spread(horizontal.ticks, left, apart) : new Map([[0, left]]);
   const down = vertical ? spread(vertical.ticks, TOP, DOWN) : new Map([[0, TOP]]);
   const [one, two] = found.points.map((point) => ({ x: across.get(point.x) ?? left, y: down.get(point.y) ?? TOP }));
   if (!one || !two) return null;
@@ -79,7 +82,7 @@ export function Witness({ found, view }: { found: WitnessView; view: ScheduleVie
   const marks = (line: number) => found.points.map((point, i) => (point.line === line ? (i ? "◆2" : "■1") : "")).filter(Boolean).join(" ");
   const lit = litLines(found);
   return html`<div class="wb-witness" ref=${place} role="group" aria-label=${say.schedule.collide}>
-    <${Picture} found=${found} />
+    <div class="wb-w-frame"><${Picture} found=${found} /></div>
     <div class="wb-w-words">
       <ol>${found.points.map((point, i) => html`<li class=${i ? "wb-w-second" : "wb-w-first"}>
         <span aria-hidden="true">${i ? "◆" : "■"}</span> <b>${i + 1}</b> <code>${point.does}</code> ${say.schedule.at} <code>${point.at}</code>${point.line > 0 && ` · ${say.schedule.atLine(point.line)}`}</li>`)}</ol>

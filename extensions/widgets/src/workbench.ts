@@ -11,7 +11,7 @@ import { ScheduleStore } from "./schedule";
 import { TextEditing } from "./text_edits";
 import { goTo } from "./place";
 import type { Host, MeasuredView, MeasureView, WorkbenchView } from "./types";
-import { GRAPHS, modes, pane, type Mode } from "./workbench_panes";
+import { GRAPHS, OF_THE_MODEL, modes, pane, type Mode, type Pane } from "./workbench_panes";
 
 export { GRAPHS, OF_THE_MODEL, modes, placeOf, type Mode, type Pane, type Shown } from "./workbench_panes";
 
@@ -51,9 +51,9 @@ export class WorkbenchStore extends TextEditing {
     this.steps.onChosen = () => this.showStep();
     this.steps.onMoved = () => void this.open();
     this.steps.subscribe(() => this.set(() => {}));
-    this.connection.onEvent = (name) => {
+    this.connection.onEvent = (name, args) => {
       if (name === "changed") void this.open();
-      if (name === "select") this.showStep();
+      if (name === "select") this.showStep(String(args["step"]));
       if (name === "checks") void this.checks; // a cell has begun one: its badges are wanted
     };
     void this.open();
@@ -177,12 +177,29 @@ export class WorkbenchStore extends TextEditing {
     this.turn("editor");
   }
 
-  /** What the selected step changed, in the pane that shows changes already, or in the focused one; never over a text that is being edited. */
-  private showStep(): void {
-    const at = this.panes.findIndex((shown) => shown.mode === "changes");
-    const free = this.editingIn(this.focused) ? this.panes[1 - this.focused]! : this.panes[this.focused];
-    this.set(() => { if (at < 0) free.mode = "changes"; });
+  /**
+   * What the selected step changed: in the pane that shows changes already, else in one of the layers that the step is
+   * of, best the focused one; never over a text that is being edited.
+   */
+  private showStep(step = this.steps.selected): void {
+    if (this.panes.every((shown) => shown.mode !== "changes")) {
+      const ofTheModel = this.ofTheModel(step);
+      const fits = ({ layer }: Pane) => OF_THE_MODEL.includes(layer) === ofTheModel;
+      const free = ([this.focused, 1 - this.focused] as (0 | 1)[]).filter((at) => !this.editingIn(at)).map((at) => this.panes[at]);
+      const shown = free.find(fits) ?? free[0] ?? this.panes[this.focused];
+      this.set(() => {
+        if (!fits(shown)) shown.layer = ofTheModel ? "relay" : "schedule";
+        shown.mode = "changes";
+      });
+    }
     this.steps.wake();
+  }
+
+  /** Whether a step is one of the graph: before its kernels are made. */
+  private ofTheModel(step: string): boolean {
+    const steps = this.steps.view?.steps ?? [], lower = steps.findIndex(({ name }) => name === "Lower");
+    if (lower < 0) return this.layer("relay") !== undefined;
+    return steps.findIndex(({ id }) => id === step) < lower;
   }
 
   /** The check of every step; asked for from the first look on. */

@@ -36,6 +36,8 @@ class Snapshot:
     loops_when_lowered = "loops: drawn when the kernels have been lowered (look at a kernel on the screen)"
     no_kernels = "loops: the program has no kernels"
 
+    as_saved = "As it was when the notebook was saved.  Run the cell to open the live screen."
+
     def saved_view(self, title: str) -> str:
         return f"Saved view of {title}"
 
