@@ -94,6 +94,14 @@ def test_ux_107_screens_work_in_jupyterlab(lab: LabServer, context) -> None:
     assert page.evaluate("!document.activeElement.closest('.wb')")
     assert page.evaluate("!!document.activeElement.closest('.jp-Notebook')")
 
+    # In a cell JupyterLab takes Enter away from fields, and with it the sending of their form.
+    loop.click()
+    page.get_by_role("button", name="split", exact=True).click()
+    factors = page.locator(".wb-form input[type=text], .wb-form input:not([type])").first
+    factors.fill("auto, 8")
+    factors.press("Enter")
+    expect(page.locator('[id="wb-node-l:C:2"] > .wb-box-head')).to_contain_text("8")
+    page.get_by_role("button", name="Undo", exact=True).click()
     loop.click()
     page.get_by_role("button", name="parallel", exact=True).click()
     expect(loop).to_contain_text("parallel")

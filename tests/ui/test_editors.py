@@ -19,6 +19,7 @@ from workbench.core.errors import WorkbenchError
 from workbench.driver.session import Session
 from workbench.schedule import Schedule
 from workbench.ui import changes
+from workbench.ui.pipeline_edits import Edits
 from workbench.ui.workbench import Workbench
 
 
@@ -49,9 +50,9 @@ def click(screen: Workbench, primitive: str, selection: str, kernel: str = "main
 
 
 def agreed(screen: Workbench, schedule: Schedule) -> None:
-    """The session, the editor and the cell's object are in one state."""
+    """The session, the editor and the cell's object are in one state; what was only asked since is no part of it."""
     name = schedule.func_working_on
-    assert screen.session.schedule(name).fingerprint() == schedule.fingerprint()
+    assert screen.session.schedule(name).fingerprint() == schedule.moves.state(schedule.moves.here).fingerprint
     assert ask(screen, "schedule.open", kernel=name)["state"] == schedule.fingerprint()
     steps = [screen.session.step(number) for number, label in enumerate(screen.session.labels) if label == "Schedule"]
     if steps:
@@ -254,6 +255,7 @@ def test_what_the_session_refuses_leaves_the_schedule_and_its_history(
 
     with monkeypatch.context() as patched:
         patched.setattr(type(screen.session), "edit", no)
+        patched.setattr(Edits, "turn", no)
         try:
             assert not screen.ask(op, kernel="main", **args).content["ok"]
         except KeyboardInterrupt:

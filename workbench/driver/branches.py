@@ -6,16 +6,23 @@ s.branches[2]         # the second one, as a session
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from ..core.errors import WorkbenchError
 from .history import Action, History, identities
+from .pipeline import SCHEDULE
 
 if TYPE_CHECKING:
     from .session import Session
+
+
+_PRIMITIVE: Final = re.compile(r"\bsch\.(\w+)\(")
+_TOLD: Final = 3
+"""Moves of a schedule that a branch's line names."""
 
 
 class Branches(Sequence["Session"]):
@@ -81,4 +88,19 @@ def _changes(plan: tuple[Action, ...], parent: tuple[Action, ...]) -> str:
     less = Counter(name for name, _ in (known - held).elements())
     changed = more & less
     signs = (("~", changed), ("+", more - changed), ("-", less - changed))
-    return " ".join(sign + name for sign, names in signs for name in names.elements()) or "other order"
+    moves = _moves(plan, parent)
+    told = [sign + name for sign, names in signs for name in names.elements()]
+    scheduled = (f"~{SCHEDULE}", f"+{SCHEDULE}")
+    return " ".join(word + moves if word in scheduled else word for word in told) or "other order"
+
+
+def _moves(plan: tuple[Action, ...], parent: tuple[Action, ...]) -> str:
+    """The last moves of the schedule that a plan has and its parent has not: " (..., split, vectorize)"."""
+    one, other = (
+        next((action.arguments for action in actions if action.kind == "schedule"), {}) for actions in (plan, parent)
+    )
+    different = [name for name, code in one.items() if other.get(name) != code]
+    if len(different) != 1:
+        return f" ({len(different)} kernels)" if different else ""
+    moves = [name for name in _PRIMITIVE.findall(one[different[0]]) if not name.startswith(("get_", "sample_"))]
+    return f" ({', '.join([*(['...'] if len(moves) > _TOLD else []), *moves[-_TOLD:]])})" if moves else ""

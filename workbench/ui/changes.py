@@ -56,6 +56,10 @@ class Subject(Protocol):
         """The Python of what was done."""
         ...
 
+    def turned(self) -> str:
+        """Whether the last change was an "undo" of one, or a "redo"; else empty."""
+        ...
+
     def lasting(self, op: str, args: Mapping[str, Any]) -> dict[str, Any]:
         """Arguments in words that hold in another process; before the command is done."""
         ...
@@ -93,23 +97,29 @@ class _Replay:
     schedules: dict[str, _Stack] = field(default_factory=dict[str, _Stack])
     refused: list[str] = field(default_factory=list[str])
 
-    def skips(self, op: str, args: Mapping[str, Any]) -> bool:
-        """Whether the command speaks of one that was refused."""
+    def skips(self, op: str, args: Mapping[str, Any], turned: str) -> bool:
+        """Whether the command speaks of one that was refused; `turned`: of the screen's own history too."""
         if op in ("pipeline.undo", "pipeline.redo"):
             return self.session.skips(op == "pipeline.undo")
-        if op in ("schedule.undo", "schedule.redo"):
-            skipped = self._of(args).skips(op == "schedule.undo")
-            if skipped:
-                self.session.push(False)
-            return skipped
-        return False
+        if op not in ("schedule.undo", "schedule.redo"):
+            return False
+        skipped = self._of(args).skips(op == "schedule.undo")
+        if skipped:
+            self._turned(turned, False)
+        return skipped
 
-    def note(self, op: str, args: Mapping[str, Any], done: bool) -> None:
+    def note(self, op: str, args: Mapping[str, Any], done: bool, turned: str) -> None:
         """A command was done or refused."""
         if op not in ("pipeline.undo", "pipeline.redo"):
-            self.session.push(done)
+            self._turned(turned if done else "", done)
         if op in SCHEDULE and op not in ("schedule.undo", "schedule.redo"):
             self._of(args).push(done)
+
+    def _turned(self, turned: str, done: bool) -> None:
+        if turned:
+            self.session.skips(turned == "undo")
+        else:
+            self.session.push(done)
 
     def _of(self, args: Mapping[str, Any]) -> _Stack:
         return self.schedules.setdefault(str(args.get("kernel")), _Stack())
@@ -165,7 +175,8 @@ class Changes:
 
         What a person does after it builds on it; until then there is nothing that the cell would not do again.
         """
-        self._entries.append({"op": "schedule.replay", "args": {"kernel": kernel, "code": code}})
+        args = {"kernel": kernel, "code": code}
+        self._entries.append({"op": "schedule.replay", "args": args, "turned": self._subject.turned()})
         if not self._replaying:
             self._save()
 
@@ -178,7 +189,7 @@ class Changes:
         moved = self._subject.mark() is not mark
         if moved:
             hold_interrupts()  # it is done: what keeps and tells it follows whole
-            self._entries.append({"op": op, "args": lasting})
+            self._entries.append({"op": op, "args": lasting, "turned": self._subject.turned()})
             self._any_here = True
             if not self._replaying:
                 self._save()
@@ -276,8 +287,9 @@ class Changes:
 
     def _again(self, entry: Mapping[str, Any], replay: _Replay) -> None:
         op, args = entry["op"], entry["args"]
-        if replay.skips(op, args):
+        if replay.skips(op, args, str(entry.get("turned", ""))):
             return
+        moved = False
         try:
             answer, moved = self._run(op, self._subject.current(op, args))
             view = answer.view if isinstance(answer.view, Mapping) else {}
@@ -287,7 +299,7 @@ class Changes:
             wrong = error.message
         except Exception as error:
             wrong = f"{type(error).__name__}: {error}"[:200]
-        replay.note(op, args, not wrong)
+        replay.note(op, args, not wrong, self._subject.turned() if moved else "")
         if wrong:
             replay.refused.append(say.changes.refused(_said(op, args), wrong))
 

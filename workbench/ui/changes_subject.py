@@ -48,6 +48,9 @@ class SessionSubject:
     def calls(self) -> Sequence[str]:
         return self._steps.edits.calls
 
+    def turned(self) -> str:
+        return self._steps.edits.turned
+
     def lasting(self, op: str, args: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments without the picture that was clicked on; steps with their names, branches with their ids."""
         kept = {name: value for name, value in args.items() if name not in ("seen", LASTING)}

@@ -8,6 +8,7 @@
 Invariant: what was agreed on last is kept for each schedule as its state.  A schedule in another state than that was
 moved (by a cell, or by a command that was interrupted): the session takes it over.  A session that shows another
 schedule was moved: the schedule goes to that state, if it has ever been in it, else an editor is made anew.
+Questions (`get_loops`) behind the last move are no part of a state: the session has a schedule without them.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.core.errors import WorkbenchError
 from workbench.driver.measure import Measurement, measure_kernel
+from workbench.driver.plan import ScheduleRow
 from workbench.ui.lens import PATIENCE, LensCommands
 from workbench.ui.protocol import Answer
 from workbench.ui.schedule import ScheduleCommands
@@ -37,15 +39,18 @@ class Editors:
         self,
         session: Callable[[], Session],
         go: Callable[[Session, str], None],
+        turn: Callable[[Callable[[Session], bool]], bool],
         announce: Callable[[], None],
         given: Schedule | None = None,
         moved_by_cell: Callable[[str, str], None] = lambda kernel, code: None,
     ) -> None:
         """`given`: a schedule that cells hold too; `announce` is called when they have moved it.
 
+        `turn(fits)` undoes or redoes a change of the screen where that leads to a session that fits.
+
         `moved_by_cell(kernel, code)` is called when the session has followed them; `code` leads to the state.
         """
-        self._session, self._go, self._announce = session, go, announce
+        self._session, self._go, self._turn, self._announce = session, go, turn, announce
         self._moved_by_cell = moved_by_cell
         self._given = given
         self._open: dict[str, ScheduleCommands] = {}
@@ -67,7 +72,7 @@ class Editors:
             session = self._session()
             schedule = session.schedule(kernel)
             given = self._given
-            if given is not None and given.func_working_on == kernel and _brought(given, schedule.fingerprint()):
+            if given is not None and given.func_working_on == kernel and _brought(given, _known(schedule)):
                 schedule = given
             told = self._announce if schedule is given else _nothing
             self._open[kernel] = ScheduleCommands(schedule, told, self._target)
@@ -151,7 +156,7 @@ class Editors:
         for kernel, commands in list(self._open.items()):
             schedule = commands.schedule
             moved = self._agreed.get(id(schedule)) is not schedule.state
-            if not moved and _fingerprint(session, kernel) != schedule.fingerprint():
+            if not moved and _fingerprint(session, kernel) != _known(schedule):
                 self._close(kernel)
 
     def _close(self, kernel: str) -> None:
@@ -184,19 +189,25 @@ class Editors:
         self._agreed[id(schedule)] = schedule.state
 
     def _take_over(self, schedule: Schedule, call: str) -> bool:
-        """Make the session of a schedule's state, told as `call`; False where the session has it already."""
-        kernel, session = schedule.func_working_on, self._session()
-        if _has(session, kernel) and session.schedule(kernel).fingerprint() == schedule.fingerprint():
+        """Make the session of a schedule's state, told as `call`; False where the session has it already.
+
+        A move that is taken back or done again is that change of the screen undone or redone: there is one history.
+        """
+        kernel, session, known = schedule.func_working_on, self._session(), _known(schedule)
+        if _has(session, kernel) and _fingerprint(session, kernel) == known:
             return False
-        made = session.edit(schedule={kernel: schedule.copy()})
-        self._go(made, call)
+        rest = _but_for(session, kernel)
+        if not self._turn(lambda other: _but_for(other, kernel) == rest and _fingerprint(other, kernel) == known):
+            moved = schedule.copy()
+            moved.moves.go(moved.moves.here)
+            self._go(session.edit(schedule={kernel: moved}), call)
         self.trouble = None
         return True
 
 
 def _brought(schedule: Schedule, fingerprint: str) -> bool:
     """Whether a schedule is, or could be brought, where it has this fingerprint."""
-    if schedule.fingerprint() == fingerprint:
+    if _known(schedule) == fingerprint:
         return True
     number = schedule.moves.find(fingerprint)
     if number is not None:
@@ -214,9 +225,25 @@ def _has(session: Session, kernel: str) -> bool:
 def _fingerprint(session: Session, kernel: str) -> str | None:
     """The state of a kernel's schedule in a session; None where it has none."""
     try:
-        return session.schedule(kernel).fingerprint()
+        return _known(session.schedule(kernel))
     except WorkbenchError:  # no such kernel, or what makes kernels or schedules them has failed
         return None
+
+
+def _known(schedule: Schedule) -> str:
+    """What a schedule is after its last move: what was asked since then is no change."""
+    return schedule.moves.state(schedule.moves.here).fingerprint
+
+
+def _but_for(session: Session, kernel: str) -> tuple[Any, ...]:
+    """A session's plan without what was done by hand to the schedule of a kernel."""
+    rows: list[Any] = []
+    for row in session.plan.rows:
+        if not isinstance(row, ScheduleRow):
+            rows.append(row)
+        elif others := tuple(tail for tail in row.tails if tail.at.name != kernel):
+            rows.append(others)
+    return (session.plan.target, session.plan.settings, *rows)
 
 
 def _told(schedule: Schedule, before: int | None) -> str:

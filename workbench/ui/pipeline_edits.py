@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from workbench.core.errors import WorkbenchError
 from workbench.driver.edit_check import place
@@ -40,6 +40,8 @@ class Edits:
         self.calls: list[str] = []
         """The lines of Python that do what was done, oldest first; of what was taken back, none."""
         self._undone: list[str] = []
+        self.turned: Literal["", "undo", "redo"] = ""
+        """Whether the last change took one back, or did one again."""
 
     def commands(self) -> dict[str, Callable[[dict[str, Any]], Answer]]:
         return {
@@ -147,7 +149,16 @@ class Edits:
         self._future.clear()
         self._undone.clear()
         self.calls.append(call)
+        self.turned = ""
         return step
+
+    def turn(self, fits: Callable[[PipelineModel], bool]) -> bool:
+        """Undo the last change, or redo the next one, where that leads to a state that fits; whether one did."""
+        for there, turned in ((self._past, self._undo), (self._future, self._redo)):
+            if there and fits(there[-1]):
+                turned({})
+                return True
+        return False
 
     def _moved(self, model: PipelineModel) -> str:
         """Show a state; refused or interrupted, the one before stays, with its history."""
@@ -167,6 +178,7 @@ class Edits:
         self._past.pop()
         self._future.append(before)
         self._undone.append(self.calls.pop())
+        self.turned = "undo"
         return Answer("", {"step": step})
 
     def _redo(self, args: dict[str, Any]) -> Answer:
@@ -177,4 +189,5 @@ class Edits:
         self._future.pop()
         self._past.append(before)
         self.calls.append(self._undone.pop())
+        self.turned = "redo"
         return Answer("", {"step": step})

@@ -96,7 +96,7 @@ class Workbench(Screen):
         )
         self._given = schedule.func_working_on if schedule is not None else ""
         self._editors = Editors(
-            lambda: self._model.session, self._go, lambda: self.announce("changed"), schedule,
+            lambda: self._model.session, self._go, self._turn, lambda: self.announce("changed"), schedule,
             lambda kernel, code: self._changes.moved_by_cell(kernel, code),
         )  # fmt: skip
         self._exercise = ExerciseCommands(task, lambda: self.schedule)
@@ -172,6 +172,14 @@ class Workbench(Screen):
 
     def _go(self, session: Session, call: str) -> None:
         self._steps.edits.go(self._model_of(session), call)
+
+    def _turn(self, fits: Callable[[Session], bool]) -> bool:
+        rows = [one.row for one in self.left_out]
+
+        def model_fits(model: Any) -> bool:
+            return [one.row for one in model.left_out] == rows and fits(model.session)
+
+        return self._steps.edits.turn(model_fits)
 
     def _model_of(self, session: Session) -> SessionModel:
         """A session for the list of steps: with what was left out on this screen when it was shown, or is left out."""

@@ -42,6 +42,14 @@ function addStyle(): void {
   if (!old) document.head.append(element);
 }
 
+/**
+ * Enter in a field sends its form.  JupyterLab takes it away in cells: at each key it puts a listener on the field itself
+ * that prevents line breaks, for a shortcut of its own.
+ */
+function keepEnter(event: InputEvent): void {
+  if (event.inputType === "insertLineBreak" && event.target instanceof HTMLInputElement) event.stopImmediatePropagation();
+}
+
 export function render({ model, el }: { model: Host; el: HTMLElement }): () => void {
   addStyle();
   const store = storeOf(model);
@@ -50,5 +58,9 @@ export function render({ model, el }: { model: Host; el: HTMLElement }): () => v
     : store instanceof LensStore ? LensScreen : store instanceof ChecksStore ? ChecksPane : PipelineScreen;
   if (model.get("kept")) el.classList.add("wb-kept");
   draw(html`<${Screen} store=${store} />`, el);
-  return () => draw(null, el);
+  el.addEventListener("beforeinput", keepEnter, true);
+  return () => {
+    el.removeEventListener("beforeinput", keepEnter, true);
+    draw(null, el);
+  };
 }
