@@ -108,7 +108,7 @@ def bytes_told(count: int) -> str:
     """As the screen writes them."""
     if count < 1024:
         return f"{count} B"
-    return f"{round(count / 1024, 1):g} KB" if count < 1 << 20 else f"{round(count / (1 << 20), 1):g} MB"
+    return f"{round(count / 1024, 1):g} KiB" if count < 1 << 20 else f"{round(count / (1 << 20), 1):g} MiB"
 
 
 def touched(e: dict[str, int], loop: str) -> list[int]:

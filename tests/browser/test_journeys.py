@@ -215,7 +215,7 @@ def test_journey_3_an_engineer_takes_a_step_back_and_keeps_the_better_branch(vis
     line = page.get_by_role("region", name="The line")
     expect(line.get_by_role("list", name="Moves").get_by_role("listitem").first).to_be_visible(timeout=LONG)
     expect(page.get_by_role("complementary", name="The selection")).to_contain_text(re.compile(r"Conv#\d"))
-    visitor.click(line.get_by_role("button", name=re.compile("^Take (vectorize|unroll|parallel) ")).last)
+    visitor.click(line.get_by_role("button", name=re.compile("^Take (vectorize|parallel) ")).last)
     comparison = visitor.pane("B")
     expect(comparison.get_by_role("combobox", name="Branch to compare with")).to_be_visible(timeout=LONG)
     expect(comparison.locator("del.wb-line, ins.wb-line").first).to_be_visible(timeout=LONG)

@@ -64,9 +64,9 @@ def test_ux_67_a_tiles_slider_moves_the_picture_at_once(screen: OneScreen) -> No
 def test_ux_68_each_loops_working_set_stands_beside_the_caches(screen: OneScreen) -> None:
     rows = screen.page.locator(".wb-lens-loops tbody tr")
     expect(rows).to_have_count(4)
-    expect(rows.first).to_contain_text("A 4 KB + B 4 KB + C 4 KB")
+    expect(rows.first).to_contain_text("A 4 KiB + B 4 KiB + C 4 KiB")
     for row in rows.all():
-        expect(row.locator("td").last).to_have_text(re.compile(r"^(L1|L2|L3|memory), [\d.]+ [KM]?B$"))
+        expect(row.locator("td").last).to_have_text(re.compile(r"^(L1|L2|L3|memory), [\d.]+ (?:[KM]i)?B$"))
 
 
 def test_first_9_the_tile_lens_changes_the_real_schedule_and_measures_it(screen: OneScreen) -> None:
@@ -92,12 +92,12 @@ def test_ux_63_reuse_distances_and_what_each_line_of_a_cache_holds(screen: OneSc
 def test_ux_64_a_cache_of_chosen_size_line_and_ways_is_simulated(screen: OneScreen) -> None:
     screen.page.get_by_role("button", name="Simulate a cache").click()
     form = screen.page.get_by_role("form", name="A cache")
-    form.get_by_role("spinbutton", name="KB").fill("64")
+    form.get_by_role("spinbutton", name="KiB").fill("64")
     form.get_by_role("spinbutton", name="ways").fill("16")
     form.get_by_role("button", name="Run").click()
     found = screen.page.get_by_role("table", name="Simulated misses")
     expect(found.get_by_role("row", name=re.compile("^all"))).to_contain_text("192")
-    form.get_by_role("spinbutton", name="KB").fill("1")
+    form.get_by_role("spinbutton", name="KiB").fill("1")
     form.get_by_role("spinbutton", name="ways").fill("1")
     form.get_by_role("button", name="Run").click()
     expect(found.get_by_role("row", name=re.compile("^all"))).not_to_contain_text("192")
@@ -111,7 +111,7 @@ def test_ux_65_buffers_live_from_their_first_write_to_their_last_use(screen: One
     table = screen.page.get_by_role("table", name="Lifetimes")
     row = table.get_by_role("row", name=re.compile("^C_global"))
     expect(row).to_contain_text("C to C_global_copy")
-    expect(row).to_contain_text("4 KB")
+    expect(row).to_contain_text("4 KiB")
     expect(table.get_by_role("row", name=re.compile("^A "))).to_contain_text("parameter")
 
 

@@ -181,9 +181,9 @@ def test_a_step_of_a_cell_and_a_move_of_its_schedule_are_seen(harness: Harness) 
     editor.get_by_role("button", name="Undo").click()
     expect(editor.get_by_role("treeitem")).to_have_count(4)
     assert not sch.moves.done and screen.schedule is sch
-    screen.select("Schedule")
+    screen.select("Simplify")
     harness.push()
-    expect(page.get_by_role("listbox", name="Steps").get_by_role("option", name="Schedule")).to_have_attribute(
+    expect(page.get_by_role("listbox", name="Steps").get_by_role("option", name="Simplify")).to_have_attribute(
         "aria-selected", "true"
     )
 

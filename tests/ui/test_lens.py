@@ -6,12 +6,15 @@ from typing import Any
 
 import pytest
 
+import workbench as wb
 from tests.browser.lens_programs import matmul_tiled
+from tests.schedule.programs import plain_matmul
 from workbench.analysis.cache import simulate_cache
 from workbench.core.errors import WorkbenchError
 from workbench.schedule import Schedule
 from workbench.ui.lens import LensCommands, TileLens
 from workbench.ui.protocol import Answer
+from workbench.ui.workbench import Workbench
 
 
 def asked(commands: LensCommands, name: str, **args: Any) -> Answer:
@@ -91,3 +94,12 @@ def test_a_cell_that_moves_the_schedule_is_told_once_to_the_pages() -> None:
 def test_the_screen_holds_the_schedule() -> None:
     sch = matmul_tiled("IJKikj", 4, 4, 4)
     assert TileLens(sch).schedule is sch
+
+
+def test_caches_are_those_of_the_sessions_target() -> None:
+    """Loops of one's own name no target; the lens then spoke of this machine, whatever the session was opened for."""
+    screen = Workbench(wb.open(Schedule(plain_matmul(32, 32, 32)), target="llvm -l1-cache=2048"))
+    view = screen.ask("lens.open", kernel="main").content["view"]
+    assert view["caches"][0]["size"] == 2048
+    (first, *_) = screen.ask("lens.exact", kernel="main").content["view"]["misses"]
+    assert first[0] == "L1" and first[1] > 192

@@ -1,4 +1,4 @@
-"""The instructions of the statement that a loop program runs most often, for reading and for checks.
+"""The instructions of the statements that a loop program runs most often, for reading and for checks.
 
 code = hot_code(sch)                     # compiled for a processor that is always the same; nothing is run
 print(code)                              # the instructions, each with what it does
@@ -11,6 +11,7 @@ import math
 import re
 from collections import Counter
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Final
 
 from ..driver.open import open_session
@@ -36,13 +37,15 @@ _MEANS: Final = (
 
 @dataclass(frozen=True)
 class HotCode:
-    """Instructions of one statement, in the order of the assembly; `spills` are those of the whole function."""
+    """Instructions of the innermost statements, in the order of the assembly; `spills`: of the whole function."""
 
     source: str
-    """The line of the loop program."""
+    """The lines of the loop program: one statement, or those that stand beside each other in its loop."""
     lines: tuple[str, ...]
     spills: int
     """Vectors that are put on the stack or fetched from there since the registers do not suffice."""
+    gaps: frozenset[int] = frozenset()
+    """Places in `lines` before which instructions of other statements stand in the assembly."""
 
     @property
     def names(self) -> Counter[str]:
@@ -66,9 +69,12 @@ class HotCode:
         return sum(count for name, count in self.names.items() if _PUT_TOGETHER.fullmatch(name))
 
     def __str__(self) -> str:
-        rows = [f"{line.split('#')[0].rstrip():<52}{_meaning(line)}".rstrip() for line in self.lines[:_SHOWN]]
-        more = [f"... {len(self.lines) - _SHOWN} more"] if len(self.lines) > _SHOWN else []
-        return "\n".join([self.source, *(f"    {row}" for row in [*rows, *more])])
+        rows: list[str] = []
+        for place, line in enumerate(self.lines[:_SHOWN]):
+            rows += ["..."] if place in self.gaps else []
+            rows.append(f"{line.split('#')[0].rstrip():<52}{_meaning(line)}".rstrip())
+        rows += [f"... {len(self.lines) - _SHOWN} more"] if len(self.lines) > _SHOWN else []
+        return "\n".join([self.source, *(f"    {row}" for row in rows)])
 
     __repr__ = __str__
 
@@ -98,15 +104,34 @@ def _iterations(nest: Nest) -> int:
 
 
 def hot_code(program: Any, target: Any = TARGET) -> HotCode:
-    """The instructions of the statement that is run most often in a schedule or a function, compiled for `target`."""
+    """The instructions of what is run most often in a schedule or a function, compiled for `target`.
+
+    That is the statement with the most iterations, and those that stand beside it in the same loop.
+    """
     func = program.func if isinstance(program, Schedule) else program
     known = open_session(func, target=target).provenance
     (name, *_) = known.kernels
-    text = known.text(name, "asm").splitlines()
-    trips = {line: _iterations(nest) for line, nest in nests(known.function(name), name).items()}
-    line = max(trips, key=lambda line: (trips[line], line), default=0)  # the later one is inside of the other
-    spots = [spot for spot in known.native(name, "asm").spots if spot.line == line and spot.how == "line"]
-    found = dict.fromkeys(spot.text_line for spot in spots)
-    lines = tuple(" ".join(text[number - 1].split()) for number in sorted(found))
-    source = known.text(name, "tir").splitlines()[line - 1].strip() if line else ""
-    return HotCode(source, lines, sum(bool(_SPILL.search(row)) for row in text))
+    text, printed = known.text(name, "asm").splitlines(), known.text(name, "tir").splitlines()
+    around = {
+        line: nest
+        for line, nest in nests(known.function(name), name).items()
+        if not printed[line - 1].lstrip().startswith("for ")
+    }
+    hottest = max(around.values(), key=_iterations, default=None)
+    inside = [id(loop) for loop in hottest.loops] if hottest is not None else None
+    lines = [line for line, nest in around.items() if [id(loop) for loop in nest.loops] == inside]
+    spots = [spot for spot in known.native(name, "asm").spots if spot.line in lines and spot.how == "line"]
+    found = sorted({spot.text_line for spot in spots})
+    gaps = {
+        place
+        for place, (before, after) in enumerate(pairwise(found), 1)
+        if any(_is_instruction(row) for row in text[before : after - 1])
+    }
+    source = "\n".join(printed[line - 1].strip() for line in lines)
+    spills = sum(bool(_SPILL.search(row)) for row in text)
+    return HotCode(source, tuple(" ".join(text[number - 1].split()) for number in found), spills, frozenset(gaps))
+
+
+def _is_instruction(row: str) -> bool:
+    """Whether a row of assembly is none of a label, a directive, a remark."""
+    return bool(row.strip()) and not row.rstrip().endswith(":") and row.strip()[0] not in ".#"

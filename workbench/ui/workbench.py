@@ -244,7 +244,8 @@ class Workbench(Screen):
     def _following(self, command: Callable[[dict[str, Any]], Answer]) -> Callable[[dict[str, Any]], Answer]:
         def run(args: dict[str, Any]) -> Answer:
             self._editors.follow()
-            return command(args)
+            with self._model.session.target:  # loops of one's own name none: what is said of them is for it too
+                return command(args)
 
         return run
 

@@ -106,13 +106,23 @@ def _facts(call: r.Call) -> dict[str, Value]:
         facts |= {"shape": "x".join(map(str, kind.shape)), "dtype": str(kind.dtype)}
         if all(isinstance(extent, int) for extent in kind.shape):
             facts["out"] = kind.size * max(1, DataType(str(kind.dtype)).bits // 8)
-    kinds = [argument.type_or_none for argument in call.args]
-    if None not in kinds:
-        try:
-            facts["flops"] = int(_operator(call).flops(*kinds))
-        except (WorkbenchError, TypeError, ValueError):  # symbolic extents
-            facts.pop("flops", None)
+    work = work_of(call)
+    if work is not None:
+        facts["flops"] = work
     return facts
+
+
+def work_of(call: object) -> int | None:
+    """The arithmetic of one operator's call; None for anything else, and where types or extents are not known."""
+    if not isinstance(call, r.Call) or not isinstance(call.op, Operator):
+        return None
+    kinds = [argument.type_or_none for argument in call.args]
+    if None in kinds:
+        return None
+    try:
+        return int(call.op.flops(*kinds))
+    except (WorkbenchError, TypeError, ValueError):  # symbolic extents
+        return None
 
 
 def _plain(value: Any) -> Value:

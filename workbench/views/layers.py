@@ -5,6 +5,8 @@ The model is a value and computes when it is looked at: opening it runs the grap
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 from weakref import WeakKeyDictionary
@@ -12,7 +14,7 @@ from weakref import WeakKeyDictionary
 from ..analysis.operations import flops
 from ..core.errors import WorkbenchError, nearest
 from ..driver.layers import GLYPHS
-from ..driver.links import Layer
+from ..driver.links import Layer, Links
 from ..driver.step_listings import listings_of
 from ..driver.trips import hottest, trips
 from ..tir.nodes import Buffer, PrimFunc
@@ -20,7 +22,7 @@ from ..tir.script import text as written
 from .eager import runs_graph_passes
 from .formulas import FormulasView, formulas_of
 from .graph import graph_view
-from .graph_calls import CallsView, call_at, calls_of, changed_calls, with_attribute
+from .graph_calls import CallsView, call_at, calls_of, changed_calls, with_attribute, work_of
 from .graph_groups import Box, boxes_of
 from .graph_tree import TreeView, graph_tree
 from .graph_view import GraphView
@@ -67,9 +69,11 @@ class KernelView(View):
     operations: int
     """Arithmetic of one call; 0 where that is not known."""
     share: float = 0.0
-    """Its part of the arithmetic of all kernels, 0 to 1."""
+    """The part of the model's arithmetic that all its calls do, 0 to 1."""
     classes: tuple[int, ...] = ()
     """Which parts of the model it carries out, in all its calls (`driver.links`)."""
+    parts: tuple[float, ...] = ()
+    """How much of its work each of these is, 0 to 1: by the arithmetic of the operators."""
     calls: int = 1
     """How often one run of the model calls it."""
     shape: str = ""
@@ -135,29 +139,31 @@ class LayersModel:
         return LayersView(known[-1].state if known else "", session.heading, layers, tuple(self._kernels))
 
     def kernels(self) -> tuple[KernelView, ...]:
-        """The kernels, computed now: those with the most arithmetic first."""
+        """The kernels, computed now: those whose calls do most of the arithmetic first."""
         if not self._kernels:
             module = self.session.step(self.session.plan.kernel_step()).stage.module
             links = self.session.provenance.links
-            held: dict[str, set[int]] = {}
-            times: dict[str, int] = {}
+            held: dict[str, dict[int, float]] = {}
+            times = Counter(site.kernel for site in links.sites)
             for site in links.sites:
-                times[site.kernel] = times.get(site.kernel, 0) + 1
-                held.setdefault(site.kernel, set()).update(links.at(site.number))
+                parts = held.setdefault(site.kernel, {})
+                for number, part in _parts(links, links.at(site.number)).items():
+                    parts[number] = parts.get(number, 0.0) + part / times[site.kernel]
             work = {name: _operations(module[name]) for name in self.session.kernels}
-            total = sum(work.values()) or 1
+            total = sum(count * times.get(name, 1) for name, count in work.items()) or 1
             found = [
                 KernelView(
                     name,
                     count,
-                    count / total,
+                    count * times.get(name, 1) / total,
                     tuple(sorted(held.get(name, ()))),
+                    tuple(part for _, part in sorted(held.get(name, {}).items())),
                     times.get(name, 1),
                     _shape(module[name]),
                 )
                 for name, count in work.items()
             ]
-            self._kernels.extend(sorted(found, key=lambda kernel: -kernel.operations))
+            self._kernels.extend(sorted(found, key=lambda kernel: -kernel.share))
         return tuple(self._kernels)
 
     def pane(self, layer: str, kernel: str = "") -> PaneView:
@@ -357,6 +363,15 @@ def _shape(func: object) -> str:
     """The extents of what a kernel writes: kernels of one name differ by them."""
     given = [one for one in func.params if isinstance(one, Buffer)] if isinstance(func, PrimFunc) else []
     return " × ".join(written(extent).text for extent in given[-1].shape) if given else ""
+
+
+def _parts(links: Links, classes: Iterable[int]) -> dict[int, float]:
+    """How much of a call's work each of its operators is; all alike where none does any."""
+    numbers = sorted(set(classes))
+    work = [work_of(thing) or 0 for thing in links.things(numbers)]
+    if not any(work):
+        work = [1] * len(numbers)
+    return {number: count / sum(work) for number, count in zip(numbers, work, strict=True)}
 
 
 _counted: Final[WeakKeyDictionary[object, int]] = WeakKeyDictionary()

@@ -29,11 +29,12 @@ export function GraphBar({ store, at, graph, found }: Shape) {
   const told = typeof found === "string" ? found : tools.query[at] ? say.graph.foundIn(count, boxes.length) : "";
   const changed = graph.boxes.reduce((sum, box) => sum + box.changed, 0);
   const step = tools.step(layer);
+  const nothing = tools.overlay === "time" && store.kernels.every(({ name }) => !store.time(name));
   return html`<div class="wb-find wb-graph-bar">
     <input class="wb-field" type="text" aria-label=${say.graph.find} placeholder=${say.graph.findExample} value=${tools.query[at]}
       title=${say.graph.findHelp}
       onInput=${(event: Event) => { setPlace(-1); store.set(() => (tools.query[at] = (event.target as HTMLInputElement).value)); }} onKeyDown=${go} />
-    <span class="wb-muted" role="status">${told || (step ? say.graph.changedCalls(changed) : "")}</span>
+    <span class="wb-muted" role="status">${told || (nothing ? say.graph.notMeasured : "") || (step ? say.graph.changedCalls(changed) : "")}</span>
     <select class="wb-select" aria-label=${say.graph.whichStep} title=${say.graph.whichStepHelp} value=${step}
       onChange=${(event: Event) => tools.showStep(layer, (event.target as HTMLSelectElement).value)}>
       <option value="">${layer === "fused" ? say.graph.afterAll : say.graph.asImported}</option>

@@ -23,8 +23,8 @@ export abstract class Selecting extends Fetching {
     for (const kernel of this.kernels) {
       const measured = this.time(kernel.name);
       if (!measured || kernel.classes.length === 0) continue;
-      const held = kernel.classes.filter((one) => classes.has(one)).length;
-      sum += (measured.seconds * kernel.calls * held) / kernel.classes.length;
+      const held = kernel.parts.reduce((part, of, i) => part + (classes.has(kernel.classes[i]!) ? of : 0), 0);
+      sum += measured.seconds * kernel.calls * held;
     }
     return sum;
   }
@@ -87,7 +87,7 @@ export abstract class Selecting extends Fetching {
   share(classes: Classes): number {
     if (this.weights.size === 0) {
       for (const kernel of this.kernels) {
-        for (const one of kernel.classes) this.weights.set(one, (this.weights.get(one) ?? 0) + kernel.share / kernel.classes.length);
+        kernel.classes.forEach((one, i) => this.weights.set(one, (this.weights.get(one) ?? 0) + kernel.share * kernel.parts[i]!));
       }
     }
     let sum = 0;

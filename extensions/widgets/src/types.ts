@@ -66,7 +66,7 @@ export interface ReasonsView {
 export interface LayerView {
   name: string; title: string; state: string; glyph: string; count: number | null; unit: string; note: string;
 }
-export interface KernelView { name: string; operations: number; share: number; classes: number[]; calls: number; shape: string }
+export interface KernelView { name: string; operations: number; share: number; classes: number[]; parts: number[]; calls: number; shape: string }
 /** What the verifier says of a step: how many functions it looked at, the first problems, how many there are. */
 export interface VerdictView { functions: number; problems: string[]; count: number }
 export interface WorkbenchView {

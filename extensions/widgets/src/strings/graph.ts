@@ -40,6 +40,7 @@ export const graph = {
   more: (count: number) => `and ${count} more`,
   noNumber: (text: string) => `no number: ${text}`,
   noPattern: (text: string) => `no regular expression: ${text}`,
+  notMeasured: "No kernel was measured yet: Measure times the one that is chosen.",
   numbers: "Numbers on boxes",
   operators: "Operators",
   overlays: {

@@ -7,7 +7,7 @@ function trimmed(value: number): string {
 
 function bytes(count: number): string {
   if (count < 1024) return `${count} B`;
-  return count < 1024 * 1024 ? `${trimmed(count / 1024)} KB` : `${trimmed(count / 1024 / 1024)} MB`;
+  return count < 1024 * 1024 ? `${trimmed(count / 1024)} KiB` : `${trimmed(count / 1024 / 1024)} MiB`;
 }
 
 export const lens = {
@@ -25,7 +25,7 @@ export const lens = {
   bytes,
   bytesColumn: "bytes",
   cache: "A cache",
-  cacheFields: { KB: "KB", line: "line", ways: "ways" },
+  cacheFields: { KB: "KiB", line: "line", ways: "ways" },
   cacheFieldsHelp: { KB: "Size", line: "Bytes of a line", ways: "Lines of a set" },
   clipped: (columns: number, rows: number) => `The first ${columns} × ${rows} iterations.`,
   colours: "What the colours say",
