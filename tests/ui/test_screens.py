@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
+import workbench as wb
 from tests.browser.fakes import FakePipeline, Pass
-from tests.driver.programs import small_session
+from tests.driver.programs import small_model, small_session
 from tests.schedule.programs import plain_matmul
 from workbench._lazy import session_of
 from workbench.core.errors import WorkbenchError
@@ -233,3 +234,14 @@ def test_importing_the_package_loads_no_jupyter() -> None:
 def test_the_bundle_is_committed_and_small() -> None:
     assert (STATIC / "stub.js").stat().st_size <= 4096
     assert 10_000 < len(bundle()[1]) <= 188_000, "as it travels, once a page; CodeMirror is 100 kB of it, texts 8"
+
+
+def test_the_list_of_steps_knows_what_other_questions_have_computed() -> None:
+    screen = Workbench(wb.open(small_model()))
+
+    def pending() -> set[str]:
+        return {step["name"] for step in ask(screen, "pipeline.open")["view"]["steps"] if step["pending"]}
+
+    assert "Lower" in pending()
+    ask(screen, "kernels")
+    assert "Lower" not in pending()

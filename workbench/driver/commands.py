@@ -380,7 +380,8 @@ def _difference(ours: Sequence[np.ndarray], theirs: Sequence[np.ndarray]) -> flo
 def _report_lines(report: Mapping[str, Any]) -> list[str]:
     lines = [
         f"{'model':<13}{report['model']}",
-        f"{'machine':<13}{report['processor']} ({', '.join(report['cpu_features'])}), {report['threads']} threads",
+        f"{'machine':<13}{report['processor']} ({', '.join(report['cpu_features'])}), {report['threads']} "
+        f"{'thread' if report['threads'] == 1 else 'threads'}",
         f"{'build':<13}{report['build_seconds']} s",
         _times_line("workbench", report),
     ]

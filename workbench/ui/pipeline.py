@@ -112,6 +112,8 @@ class PipelineCommands:
         self._announce("select", step=found.id, rewrite=rewrite)
 
     def _open(self, args: dict[str, Any]) -> Answer:
+        if any(step.pending for step in self.view.steps):
+            self._view = None  # other questions may have computed them
         view = self.view
         selected = {"step": self.selected_step, "rewrite": self.selected_rewrite}
         return Answer(view.state, {**view.to_json(), "selected": selected, **self.edits.facts()})

@@ -90,8 +90,17 @@ def _check_keys(given: Mapping[str, Any], claims: Sequence[ValueClaim], name: st
                 where="shape=",
                 found=f"{key!r}: {shorten(repr(value), 60)}",
                 expected=shorten(f"inputs {sorted(inputs)}, dimensions {sorted(dimensions)}", 300),
-                fix=nearest(str(key), inputs | dimensions) or 'for example shape={"x": (1, 3, 224, 224)}',
+                fix=nearest(str(key), inputs | dimensions) or _example(claims),
             )
+
+
+def _example(claims: Sequence[ValueClaim]) -> str:
+    """How the shape of the first input that has one is stated."""
+    first = next((claim for claim in claims if claim.shape), None)
+    if first is None:
+        return "leave shape= out"
+    extents = tuple(extent if isinstance(extent, int) and extent > 0 else 1 for extent in first.shape or ())
+    return f"for example shape={{{first.name!r}: {extents}}}"
 
 
 def _complete(claim: ValueClaim, dimensions: Mapping[str, int]) -> tuple[int, ...] | None:
