@@ -58,9 +58,13 @@ def test_a_model_of_open_shapes_offers_the_call_that_gives_them(lab: LabServer, 
     expect(document.locator(".jp-OutputArea-output", has_text="E-ONNX-DYNAMIC")).to_be_visible(timeout=60_000)
     prompt = document.locator(".jp-CodeConsole-input .cm-content")
     expect(prompt).to_contain_text("screen = wb.open('open.onnx', shape={'x': (1, 4)}).show()")
+    page.evaluate("void window.jupyterapp.commands.execute('compiler-workbench:sessions')")
+    panel = page.locator("#compiler-workbench-sessions")
+    expect(panel).to_contain_text("No variable holds a session")
     prompt.click()
     page.keyboard.press("Shift+Enter")
     expect(document.get_by_role("group", name="Workbench")).to_be_visible(timeout=60_000)
+    expect(panel.get_by_role("button", name="screen")).to_be_visible(timeout=60_000)
 
 
 def test_the_side_panel_lists_the_kernels_sessions_and_shows_one(lab: LabServer, context: BrowserContext) -> None:

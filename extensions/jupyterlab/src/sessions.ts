@@ -1,5 +1,5 @@
 // The side panel: sessions and schedules that variables of the current kernel hold; a click shows one.
-import type { IConsoleTracker } from "@jupyterlab/console";
+import type { ConsolePanel, IConsoleTracker } from "@jupyterlab/console";
 import { type INotebookTracker, NotebookActions } from "@jupyterlab/notebook";
 import type { Kernel } from "@jupyterlab/services";
 import type { CommandRegistry } from "@lumino/commands";
@@ -14,6 +14,8 @@ const QUESTION = '__import__("workbench.ui.named", fromlist=["named"]).named(glo
 export class SessionsPanel extends Widget {
   private list = document.createElement("ul");
   private told = document.createElement("p");
+  /** Whether a console was used last, and not a notebook. */
+  private ofConsole = false;
 
   constructor(private notebooks: INotebookTracker | null, private consoles: IConsoleTracker | null, private commands: CommandRegistry) {
     super();
@@ -32,8 +34,14 @@ export class SessionsPanel extends Widget {
     this.told.setAttribute("role", "status");
     this.list.setAttribute("aria-label", say.sessions);
     this.node.append(head, this.told, this.list);
-    notebooks?.currentChanged.connect(() => this.isVisible && void this.refresh());
-    NotebookActions.executed.connect(() => this.isVisible && void this.refresh());
+    const look = () => { if (this.isVisible) void this.refresh(); };
+    const used = (console: boolean) => () => { this.ofConsole = console; look(); };
+    notebooks?.currentChanged.connect(used(false));
+    NotebookActions.executed.connect(used(false));
+    consoles?.currentChanged.connect(used(true));
+    const follow = (panel: ConsolePanel) => panel.console.executed.connect(used(true));
+    consoles?.forEach(follow);
+    consoles?.widgetAdded.connect((_, panel) => follow(panel));
   }
 
   protected override onAfterShow(): void {
@@ -55,7 +63,8 @@ export class SessionsPanel extends Widget {
   }
 
   private kernel(): Kernel.IKernelConnection | null | undefined {
-    return this.notebooks?.currentWidget?.sessionContext.session?.kernel ?? this.consoles?.currentWidget?.sessionContext.session?.kernel;
+    const found = [this.notebooks, this.consoles].map((all) => all?.currentWidget?.sessionContext.session?.kernel);
+    return this.ofConsole ? found[1] ?? found[0] : found[0] ?? found[1];
   }
 
   private draw(found: Named[], told: string): void {
@@ -78,7 +87,7 @@ export class SessionsPanel extends Widget {
   /** Show it in a new cell at the end of the notebook, or at the console's prompt. */
   private async open(one: Named): Promise<void> {
     const code = `${one.name}.show()`;
-    const notebook = this.notebooks?.currentWidget;
+    const notebook = this.ofConsole && this.consoles?.currentWidget ? null : this.notebooks?.currentWidget;
     if (!notebook) return void (await this.consoles?.currentWidget?.console.inject(code));
     notebook.content.activeCellIndex = notebook.content.widgets.length - 1;
     NotebookActions.insertBelow(notebook.content);
