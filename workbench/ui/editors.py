@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from workbench.core.errors import WorkbenchError
 from workbench.driver.measure import Measurement, measure_kernel
@@ -30,6 +30,10 @@ if TYPE_CHECKING:
     from workbench.driver.session import Session
     from workbench.schedule.schedule import Schedule
     from workbench.target.target import Target
+
+
+_BACK: Final = 3
+"""Moves that are taken back one by one, as Python tells it."""
 
 
 class Editors:
@@ -179,11 +183,9 @@ class Editors:
         return found
 
     def _before(self, schedule: Schedule) -> int | None:
-        """The number of the state that the session has; -1 where what was done since does not build on it."""
+        """The number of the state that the session has, in `moves.tree`; None where the schedule forgot it."""
         known, moves = self._agreed.get(id(schedule)), schedule.moves
-        if known is None:
-            return None
-        return next((number for number in (0, *(one.after for one in moves.done)) if moves.state(number) is known), -1)
+        return next((number for number, _, _ in moves.tree if moves.state(number) is known), None)
 
     def _agree(self, schedule: Schedule) -> None:
         self._agreed[id(schedule)] = schedule.state
@@ -248,13 +250,20 @@ def _but_for(session: Session, kernel: str) -> tuple[Any, ...]:
 
 def _told(schedule: Schedule, before: int | None) -> str:
     """The Python that led to the state looked at, from the one of that number in `moves.tree` (None: the last move)."""
-    done = schedule.moves.done
-    path = [0, *(move.after for move in done)]
-    if before is None:
-        before = path[-2] if done else 0
-    if before in path[:-1]:
-        return "\n".join(move.code for move in done[path.index(before) :])
-    return f"sch.moves.go({path[-1]})" if done else "sch.restart()"
+    moves = schedule.moves
+    done = [move.code for move in moves.done]
+    began = done[:-1]
+    if before is not None:
+        way = {number: (parent, move) for number, parent, move in moves.tree}
+        began = []
+        while before in way and (move := way[before][1]) is not None:  # a branch that is dropped is in no tree
+            began.insert(0, move.code)
+            before = way[before][0]
+    if done[: len(began)] == began and len(done) > len(began):
+        return "\n".join(done[len(began) :])
+    if began[: len(done)] == done and len(began) - len(done) <= _BACK:
+        return "\n".join(["sch.moves.back()"] * (len(began) - len(done)))
+    return f"sch.moves.go({moves.here})" if done else "sch.restart()"
 
 
 def _nothing() -> None:
