@@ -90,6 +90,19 @@ def test_ux_107_screens_work_in_jupyterlab(lab: LabServer, context) -> None:
     page.keyboard.press("d")
     expect(page.locator(".jp-CodeCell")).to_have_count(3)
 
+    # Shift and a click is the screen's own gesture, and saving is the notebook's.
+    run(page, 2)
+    page.locator(".wb-count").click(modifiers=["Shift"])
+    content = "window.jupyterapp.shell.currentWidget.content"
+    assert page.evaluate(f"{content}.selectedCells.length") == 1
+    page.evaluate("window.jupyterapp.shell.currentWidget.context.model.dirty = true")
+    page.get_by_role("listbox", name="Steps").focus()
+    page.keyboard.press("Control+s")
+    page.wait_for_function("!window.jupyterapp.shell.currentWidget.context.model.dirty")
+    page.keyboard.press("d")
+    page.keyboard.press("d")
+    expect(page.locator(".jp-CodeCell")).to_have_count(3)
+
     page.keyboard.press("Escape")
     assert page.evaluate("!document.activeElement.closest('.wb')")
     assert page.evaluate("!!document.activeElement.closest('.jp-Notebook')")

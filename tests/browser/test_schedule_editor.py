@@ -10,8 +10,10 @@ import workbench as wb
 from tests.browser.harness import Harness
 from tests.schedule.programs import plain_matmul
 from tests.views.test_static import small
+from workbench._lazy import session_of
 from workbench.schedule import Schedule
 from workbench.ui.schedule import ScheduleEditor
+from workbench.ui.workbench import Workbench
 
 
 def opened(harness: Harness) -> ScheduleEditor:
@@ -253,3 +255,34 @@ def test_a_refused_primitive_can_be_forced_and_stands_red(harness: Harness) -> N
     assert editor.schedule.func.attrs["unsafe"] and "unsafe=True" in editor.code
     page.get_by_role("button", name="Undo").click()
     expect(page.get_by_role("status").filter(has_text="unsafe")).to_have_count(0)
+
+
+def test_what_is_wrong_with_a_move_stays_when_the_refused_move_was_tried_on_a_cells_schedule(harness: Harness) -> None:
+    """Trying it tells the page that the schedule has moved: it looked again, and took the error and the form away."""
+    sch = Schedule(plain_matmul())
+    harness.show(Workbench(session_of(sch), sch))
+    page = harness.page
+    page.locator('[id="wb-node-l:C:1"] > .wb-box-head').click()
+    page.get_by_label("Find a primitive").fill("spl")
+    page.get_by_label("Find a primitive").press("Enter")  # one is left
+    field = page.locator(".wb-form input").first
+    field.fill("auto, 0")
+    page.get_by_role("button", name="Apply").click()
+    expect(page.locator(".wb-problem")).to_contain_text("E-SCHEDULE-ARGUMENT")
+    harness.asked_so_far()
+    expect(page.locator(".wb-problem")).to_contain_text("E-SCHEDULE-ARGUMENT")
+    expect(field).to_have_value("auto, 0")
+
+
+def test_undo_pressed_twice_at_once_takes_two_moves_back(harness: Harness) -> None:
+    editor = ScheduleEditor(Schedule(plain_matmul()))
+    first, second, _ = editor.schedule.get_loops("C")
+    editor.schedule.parallel(first)
+    editor.schedule.unroll(second)
+    harness.show(editor)
+    harness.page.get_by_role("tree").focus()
+    harness.page.evaluate(
+        """() => { for (let time = 0; time < 2; time++) document.activeElement.dispatchEvent(
+            new KeyboardEvent("keydown", { key: "z", ctrlKey: true, bubbles: true, cancelable: true })); }"""
+    )
+    harness.wait_until(lambda: not editor.schedule.moves.done, "both are taken back")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from ..core.line_diff import line_hunks
 from .layers import LANGUAGES, LayersModel
@@ -26,6 +29,19 @@ class ComparedView(View):
     version: int = SCHEMA_VERSION
 
 
+_NUMBERED: Final = {
+    "asm": re.compile(r"(?<=\.L)[A-Za-z_]*\d[\w$.]*|(?<=\.loc)[ \t].*|\s*#.*"),
+    "llvm": re.compile(r"!\d+"),
+}
+"""What compilers number anew with every change: labels, lines of debug information, remarks on addresses."""
+
+
+def _alike(lines: Sequence[str], layer: str) -> list[str]:
+    """Lines that differ in such numbers only are equal."""
+    pattern = _NUMBERED.get(layer)
+    return [pattern.sub("", line) for line in lines] if pattern is not None else list(lines)
+
+
 def compared(one: LayersModel, other: LayersModel, layer: str, kernel: str) -> ComparedView:
     """A layer of `one` beside the same of `other`; a kernel that `one` has not is empty there.
 
@@ -34,7 +50,7 @@ def compared(one: LayersModel, other: LayersModel, layer: str, kernel: str) -> C
     after = other.text(layer, kernel)
     there = layer in one.names() and (not kernel or kernel in one.session.kernels)
     before = one.text(layer, kernel) if there else ()
-    hunks = line_hunks(before, after)
+    hunks = line_hunks(_alike(before, layer), _alike(after, layer))
     return ComparedView(
         layer, kernel, LANGUAGES.get(layer, "python"),
         near(before, [(hunk.before_start, hunk.before_count) for hunk in hunks]),

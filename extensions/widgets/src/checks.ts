@@ -93,7 +93,7 @@ export class ChecksStore extends BaseStore {
   }
 
   select(step: string): void {
-    this.set(() => (this.selected = this.selected === step ? "" : step));
+    this.set(() => (this.selected = step));
   }
 
   walk(by: number): void {

@@ -50,6 +50,22 @@ function keepEnter(event: InputEvent): void {
   if (event.inputType === "insertLineBreak" && event.target instanceof HTMLInputElement) event.stopImmediatePropagation();
 }
 
+/** Keys that go on to JupyterLab, which takes none from a screen: saving, and its command palette. */
+const PASSED = new Set(["s", "shift+s", "shift+c"]);
+
+function letThrough(event: KeyboardEvent): void {
+  const key = `${event.shiftKey ? "shift+" : ""}${event.key.toLowerCase()}`;
+  if (!(event.ctrlKey || event.metaKey) || event.altKey || !PASSED.has(key) || !(event.target instanceof Element)) return;
+  const own = [...(event.target.closest(".wb-host")?.querySelectorAll("[data-lm-suppress-shortcuts]") ?? [])];
+  for (const element of own) element.removeAttribute("data-lm-suppress-shortcuts");
+  setTimeout(() => own.forEach((element) => element.setAttribute("data-lm-suppress-shortcuts", "true")));
+}
+
+/** Shift and a click chooses the other pane; a notebook would select all cells up to this one. */
+function keepShift(event: MouseEvent): void {
+  if (event.shiftKey) event.stopPropagation();
+}
+
 export function render({ model, el }: { model: Host; el: HTMLElement }): () => void {
   addStyle();
   const store = storeOf(model);
@@ -59,8 +75,11 @@ export function render({ model, el }: { model: Host; el: HTMLElement }): () => v
   if (model.get("kept")) el.classList.add("wb-kept");
   draw(html`<${Screen} store=${store} />`, el);
   el.addEventListener("beforeinput", keepEnter, true);
+  el.addEventListener("mousedown", keepShift);
+  window.addEventListener("keydown", letThrough, true); // before JupyterLab's own, which is the document's
   return () => {
     el.removeEventListener("beforeinput", keepEnter, true);
+    el.removeEventListener("mousedown", keepShift);
     draw(null, el);
   };
 }

@@ -23,6 +23,7 @@ export class ScheduleStore extends BaseStore {
   readonly more = new More(this);
   /** Whether the schedule has moved while a command was under way. */
   private behind = false;
+  private turns: Promise<void> = Promise.resolve();
   /** Reasons and arguments by node, asked for when a node is selected; void with the next state. */
   private judged = new Map<string, ReasonsView>();
 
@@ -50,7 +51,13 @@ export class ScheduleStore extends BaseStore {
     return this.nodes.find((node) => node.id === this.selected);
   }
 
-  open = (): Promise<void> => this.attempt(async () => this.show((await this.connection.request("open", {}, "open")).view));
+  /** Look again.  In the state that is drawn already, forms, answers and what is wrong stay: a refused move was tried. */
+  open = (): Promise<void> => this.attempt(async () => {
+    const view = (await this.connection.request("open", {}, "open")).view as ScheduleView;
+    if (view.state !== this.view?.state) return this.show(view);
+    this.set(() => { this.view = view; this.judged.clear(); });
+    await this.judge();
+  });
 
   private show(view: unknown): void {
     this.set(() => {
@@ -110,8 +117,13 @@ export class ScheduleStore extends BaseStore {
 
   apply = (primitive: PrimitiveView): Promise<void> =>
     this.command("apply", { primitive: primitive.name, selection: this.selected, arguments: this.values });
-  undo = (): Promise<void> => this.view?.can_undo ? this.command("undo", {}) : Promise.resolve();
-  redo = (): Promise<void> => this.view?.can_redo ? this.command("redo", {}) : Promise.resolve();
+  undo = (): Promise<void> => this.turn("undo", "can_undo");
+  redo = (): Promise<void> => this.turn("redo", "can_redo");
+
+  /** One after another, however fast they are asked for. */
+  private turn(what: "undo" | "redo", can: "can_undo" | "can_redo"): Promise<void> {
+    return (this.turns = this.turns.then(() => this.view?.[can] ? this.command(what, {}) : undefined));
+  }
 
   /** Why a primitive is refused at the selected node, at length, and what is legal instead; again, and it closes. */
   ask = (primitive: string): Promise<void> => {
@@ -184,6 +196,7 @@ export function ScheduleScreen({ store }: { store: ScheduleStore }) {
   return html`<div class="wb wb-schedule" data-lm-suppress-shortcuts="true" role="group" aria-label=${say.schedule.editor}
       aria-busy=${store.working} onKeyDown=${keys} ref=${root}>
     <${Header} store=${store} />
+    ${store.problem && html`<${Problem} error=${store.problem} close=${() => store.set(() => (store.problem = null))} />`}
     <div class="wb-columns"><${Tree} store=${store} /><${Primitives} store=${store} /></div>
     <${HistoryTree} store=${store} />
     <${Code} store=${store} />
@@ -272,9 +285,9 @@ function Primitives({ store }: { store: ScheduleStore }) {
     <div class="wb-panel-head">
       <span>${node ? html`${say.schedule.forKind(node.kind)} <code class="wb-iter">${node.name}</code>` : say.schedule.select}</span>
       <input class="wb-filter" type="search" placeholder=${say.schedule.filterExample} aria-label=${say.schedule.filter} value=${store.filter}
+        onKeyDown=${(event: KeyboardEvent) => { if (event.key === "Enter" && enabled.length === 1) store.choose(enabled[0]!.primitive); }}
         onInput=${(event: Event) => store.set(() => (store.filter = (event.target as HTMLInputElement).value))} />
     </div>
-    ${store.problem && html`<${Problem} error=${store.problem} close=${() => store.set(() => (store.problem = null))} />`}
     <${OptionButtons} store=${store} names=${enabled.map(({ primitive }) => primitive.name)} />
     <div class="wb-primitives" aria-busy=${asking}>
       ${asking && html`<div class="wb-wait">${store.lost ? say.schedule.lostBefore : say.schedule.looking}</div>`}
@@ -338,8 +351,9 @@ function Code({ store }: { store: ScheduleStore }) {
   return html`<div class="wb-bottom">
     <section aria-label=${say.schedule.pythonLabel}><div class="wb-heading">${say.schedule.python} <button class="wb-link" aria-label=${say.schedule.editLabel} title=${say.schedule.editHelp}
         onClick=${() => store.set(() => (store.more.draft = view.code))}>${say.schedule.edit}</button></div>
-      ${store.more.draft !== null && html`<${CodeDraft} store=${store} text=${view.code} />`}
-      <pre class="wb-code" tabindex="0">${lines.map((line, i) => html`<${CodeLine} text=${line} last=${i === lines.length - 1 && view.position > 0} />`)}</pre></section>
+      ${store.more.draft !== null
+        ? html`<${CodeDraft} store=${store} text=${view.code} />`
+        : html`<pre class="wb-code" tabindex="0">${lines.map((line, i) => html`<${CodeLine} text=${line} last=${i === lines.length - 1 && view.position > 0} />`)}</pre>`}</section>
     <section aria-label=${say.schedule.programLabel}><div class="wb-heading">${say.schedule.program}</div>
       <pre class="wb-code" tabindex="0">${script.map((line) => html`<${CodeLine} text=${line} last=${false} />`)}</pre></section>
   </div>`;

@@ -1,5 +1,5 @@
 // What is told of the thing under the pointer, beside it.  Moving the pointer redraws this and nothing else.
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { html } from "./parts";
 
 export interface Told { x: number; y: number; title: string; lines: string[] }
@@ -25,8 +25,13 @@ export function TipBox({ tips }: { tips: Tips }) {
   const [, draw] = useState(0);
   useEffect(() => tips.watch(() => draw((count) => count + 1)), [tips]);
   const told = tips.told;
+  const box = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => { // how tall it is, is known now
+    const root = box.current?.closest(".wb");
+    if (box.current && root && told) box.current.style.top = `${Math.max(4, Math.min(told.y, root.clientHeight - box.current.offsetHeight - 4))}px`;
+  });
   if (!told) return null;
-  return html`<div class="wb-tip-box" role="tooltip" style=${{ left: `${told.x}px`, top: `${told.y}px` }}>
+  return html`<div class="wb-tip-box" role="tooltip" ref=${box} style=${{ left: `${told.x}px`, top: `${told.y}px` }}>
     <code>${told.title}</code>${told.lines.filter(Boolean).map((line) => html`<div>${line}</div>`)}</div>`;
 }
 

@@ -182,16 +182,14 @@ export class WorkbenchStore extends TextEditing {
    * of, best the focused one; never over a text that is being edited.
    */
   private showStep(step = this.steps.selected): void {
-    if (this.panes.every((shown) => shown.mode !== "changes")) {
-      const ofTheModel = this.ofTheModel(step);
-      const fits = ({ layer }: Pane) => OF_THE_MODEL.includes(layer) === ofTheModel;
-      const free = ([this.focused, 1 - this.focused] as (0 | 1)[]).filter((at) => !this.editingIn(at)).map((at) => this.panes[at]);
-      const shown = free.find(fits) ?? free[0] ?? this.panes[this.focused];
-      this.set(() => {
-        if (!fits(shown)) shown.layer = ofTheModel ? "relay" : "schedule";
-        shown.mode = "changes";
-      });
-    }
+    const ofTheModel = this.ofTheModel(step);
+    const fits = ({ layer }: Pane) => OF_THE_MODEL.includes(layer) === ofTheModel;
+    const free = ([this.focused, 1 - this.focused] as (0 | 1)[]).filter((at) => !this.editingIn(at)).map((at) => this.panes[at]);
+    const shown = this.panes.find(({ mode }) => mode === "changes") ?? free.find(fits) ?? free[0] ?? this.panes[this.focused];
+    this.set(() => {
+      if (!fits(shown)) shown.layer = ofTheModel ? "relay" : "schedule";
+      shown.mode = "changes";
+    });
     this.steps.wake();
   }
 
