@@ -121,8 +121,11 @@ def nothing_checked(labels: tuple[str, ...], title: str) -> ChecksView:
 
 def _badge(badge: Any, level: str) -> BadgeView:
     group = {"relay": "graph", "native": "native"}.get(level, "loops")
-    told = badge.verdict in ("right", "wrong", "carried")
-    text = say.checks.greatest_error(badge.absolute) if told else ""
+    text = ""
+    if badge.verdict in ("right", "wrong"):
+        text = say.checks.greatest_error(badge.absolute)
+    elif badge.verdict == "carried":
+        text = say.checks.added_error(badge.absolute)
     return BadgeView(
         badge.step, group, badge.verdict, GLYPHS[badge.verdict], text, badge.note[:_LONG],
         round(badge.milliseconds, 1), _tensor(badge.tensor),

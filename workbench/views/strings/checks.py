@@ -25,6 +25,9 @@ class Checks:
     def greatest_error(self, error: float) -> str:
         return f"max error {error:.2e}"
 
+    def added_error(self, error: float) -> str:
+        return f"adds at most {error:.2e}"
+
     def first_wrong_rewrite(self, number: int, count: int) -> str:
         return f"rewrite {number} of {count} is the first wrong one"
 
