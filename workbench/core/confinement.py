@@ -26,7 +26,7 @@ _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _PATH_BENEATH, _VERSION = 1, 1
 _READS: Final = 1 << 2 | 1 << 3
 """Landlock's rights to read files and folders."""
-_WRITES: Final = (0x1FF2, 0x1FF2, 0x3FF2, 0x7FF2)
+_WRITES: Final[tuple[int, ...]] = (0x1FF2, 0x1FF2, 0x3FF2, 0x7FF2)
 """Its rights to write, make and remove, by version of the interface; the last holds for later ones."""
 _SCOPES: Final = 0b11
 """Abstract sockets and signals stay among those that are confined alike (from version 6 on)."""
@@ -81,7 +81,7 @@ def confined(folder: Path, reading: Iterable[str | Path] = ()) -> frozenset[str]
 
 
 def _files(library: Any, folder: Path, reading: Iterable[str | Path]) -> bool:
-    version = library.syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), ctypes.c_uint32(_VERSION))
+    version = int(library.syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), ctypes.c_uint32(_VERSION)))
     if version < 1:
         return False
     writes = _WRITES[min(version, len(_WRITES)) - 1]

@@ -13,6 +13,7 @@ import os
 import platform
 from functools import lru_cache
 from pathlib import Path
+from typing import cast
 
 
 @lru_cache(maxsize=1)
@@ -70,9 +71,10 @@ def this_process() -> dict[str, str]:
     return {"host": platform.node(), "number": str(os.getpid()), "began": _began(os.getpid())}
 
 
-def is_alive(told: object) -> bool:
+def is_alive(said: object) -> bool:
     """Whether a process that told of itself runs on this machine; False for what is not known."""
-    if not isinstance(told, dict) or told.get("host") != platform.node():
+    told = cast("dict[str, object]", said) if isinstance(said, dict) else {}
+    if told.get("host") != platform.node():
         return False
     number = str(told.get("number"))
     if number == str(os.getpid()):

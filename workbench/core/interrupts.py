@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any
@@ -68,7 +68,7 @@ def hold_interrupts() -> None:
 
 
 @contextmanager
-def interrupts_held() -> Iterator[None]:
+def interrupts_held() -> Generator[None]:
     """A block that is done whole; an interrupt meanwhile is raised when it is done."""
     block = Interruptible()
     try:
