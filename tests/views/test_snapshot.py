@@ -10,6 +10,7 @@ from html.parser import HTMLParser
 from typing import Any
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 
 import workbench as wb
@@ -18,9 +19,10 @@ from tests.driver.programs import small_model, small_session
 from tests.schedule.programs import plain_matmul
 from tests.views.github import cleaned, words
 from tests.views.payloads import PAYLOADS
-from workbench import te
+from workbench import relay, te
 from workbench.schedule import Schedule
 from workbench.views import snapshot as module
+from workbench.views.layers import LayersModel
 from workbench.views.snapshot import BYTES, Snapshot, contents_of, schedule_snapshot, size_of, snapshot_of
 from workbench.views.snapshot_steps import steps_snapshot
 
@@ -206,3 +208,16 @@ def test_a_list_of_steps_is_kept_with_the_chosen_ones_difference() -> None:
     chosen = steps_snapshot(model.view(), model.step("s2"))
     assert re.search(r"\+ .*scale", chosen.text) and "scale" in read(chosen.html)
     assert [bundle["text/plain"] for bundle in chosen.outputs()] == [chosen.text]
+
+
+def test_the_picture_has_the_kernel_that_the_screen_begins_with() -> None:
+    """That whose calls do most of the arithmetic, not that which does most in one call."""
+    x = relay.var("x", shape=(1, 8))
+    small, large = (relay.const(np.ones((8, 8), np.float32)), relay.const(np.ones((12, 8), np.float32)))
+    value = x
+    for _ in range(3):
+        value = relay.nn.softmax(relay.nn.dense(value, small))
+    session = wb.open(relay.Function([x], relay.nn.dense(value, large)))
+    found = contents_of(session, "", "")
+    (first, *_) = LayersModel(session).kernels()
+    assert first.calls == 3 and found.tree is not None and found.tree.name == first.name

@@ -88,7 +88,7 @@ class LayersView(View):
     title: str
     layers: tuple[LayerView, ...]
     kernels: tuple[KernelView, ...]
-    """The one with the most arithmetic first."""
+    """The one whose calls do most of the arithmetic first."""
     version: int = SCHEMA_VERSION
 
 

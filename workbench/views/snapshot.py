@@ -10,6 +10,7 @@ what is cheap to find out: the graph passes are run for it, kernels are lowered 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from html import escape
@@ -168,7 +169,7 @@ def _lowered(session: Session) -> bool:
 
 
 def _slowest(session: Session, kernel: str, now: bool) -> tuple[LoopTree | None, str]:
-    """The loops of a kernel as they are scheduled; by default of the one with the most arithmetic."""
+    """The loops of a kernel as they are scheduled; by default of the one whose calls do most of the arithmetic."""
     if not now:
         return None, say.snapshot.loops_when_lowered
     try:
@@ -179,7 +180,10 @@ def _slowest(session: Session, kernel: str, now: bool) -> tuple[LoopTree | None,
         kernels = before.stage.kernels(session.target)
         if not kernels:
             return None, say.snapshot.no_kernels
-        name = kernel if kernel in kernels else max(kernels, key=lambda one: (_operations(kernels[one].func), one))
+        lowered = before.stage.lowered
+        times = Counter(call.kernel for call in lowered.calls) if lowered is not None else Counter[str]()
+        work = {one: _operations(found.func) * max(times[one], 1) for one, found in kernels.items()}
+        name = kernel if kernel in kernels else max(work, key=lambda one: work[one])
         made = session.history.peek(session.actions, index)
         touched = row is not None and any(tail.at.name == name for tail in row.tails)
         if made is not None or touched:
