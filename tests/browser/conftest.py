@@ -12,6 +12,7 @@ from playwright.sync_api import Browser, BrowserContext, Playwright, expect, syn
 
 import workbench as wb
 from tests.browser.harness import Harness
+from tests.browser.pages import ARGUMENTS, new_page
 from tests.browser.shown import Shown, opened
 
 HERE = Path(__file__).parent
@@ -40,7 +41,7 @@ def browser(playwright: Playwright) -> Iterator[Browser]:
     path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if path is None:
         pytest.fail(HOW_TO_INSTALL, pytrace=False)
-    arguments = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
+    arguments = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", *ARGUMENTS]
     browser = playwright.chromium.launch(executable_path=path, args=arguments, timeout=40_000)
     yield browser
     browser.close()
@@ -55,9 +56,10 @@ def context(browser: Browser) -> Iterator[BrowserContext]:
 
 
 @pytest.fixture
-def harness(context: BrowserContext) -> Iterator[Harness]:
-    harness = Harness(context.new_page())
+def harness(browser: Browser) -> Iterator[Harness]:
+    harness = Harness(new_page(browser, patience=PATIENCE))
     yield harness
+    harness.page.close()
     assert harness.foreign == [], "the page asked for something elsewhere"
     assert harness.errors == []
 

@@ -10,6 +10,7 @@ from playwright.sync_api import Browser, expect
 import workbench as wb
 from tests.browser.editor_parts import EditorParts
 from tests.browser.harness import Harness
+from tests.browser.pages import new_page
 from tests.schedule.programs import plain_matmul
 from workbench.schedule import Schedule
 from workbench.ui.workbench import Workbench
@@ -35,9 +36,7 @@ class OneScreen(EditorParts):
 
 @contextmanager
 def one_screen(browser: Browser, schedule: Schedule | None = None) -> Iterator[OneScreen]:
-    context = browser.new_context(viewport={"width": 1500, "height": 900}, device_scale_factor=1)
-    context.set_default_timeout(10_000)
-    harness = Harness(context.new_page())
+    harness = Harness(new_page(browser, 1500, 900, 10_000))
     yield OneScreen(harness, schedule or Schedule(plain_matmul(512, 512, 512)))
     assert harness.foreign == [] and harness.errors == []
-    context.close()
+    harness.page.close()

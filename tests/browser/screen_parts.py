@@ -11,6 +11,7 @@ from typing import Any
 from playwright.sync_api import Browser, Locator, expect
 
 from tests.browser.harness import Harness
+from tests.browser.pages import new_page
 from workbench.ui.workbench import Workbench
 
 NETWORK = Path(__file__).parents[2] / "notebooks" / "data" / "efficientnet_lite0.onnx"
@@ -53,11 +54,9 @@ class OneScreen:
 @contextmanager
 def one_screen(browser: Browser, screen: Workbench, dark: bool = False, width: int = 1500) -> Iterator[OneScreen]:
     """The screen in a page in which nothing goes wrong, and which asks for nothing elsewhere."""
-    context = browser.new_context(viewport={"width": width, "height": 900}, device_scale_factor=1)
-    context.set_default_timeout(10_000)
-    harness = Harness(context.new_page())
+    harness = Harness(new_page(browser, width, 900, 10_000))
     harness.show(screen, dark)
     yield OneScreen(harness, screen)
-    context.close()
+    harness.page.close()
     assert harness.foreign == [], "the page asked for something elsewhere"
     assert harness.errors == []

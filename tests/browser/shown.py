@@ -10,6 +10,7 @@ from typing import Any
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.harness import Harness
+from tests.browser.pages import new_page
 from workbench.ui.workbench import Workbench
 
 
@@ -92,9 +93,7 @@ class Shown:
 @contextmanager
 def opened(browser: Browser, session: Any) -> Iterator[Shown]:
     """The screen in a page of its own."""
-    context = browser.new_context(viewport={"width": 1500, "height": 900}, device_scale_factor=1)
-    context.set_default_timeout(20_000)
-    shown = Shown(context.new_page(), session)
+    shown = Shown(new_page(browser, 1500, 900), session)
     yield shown
     shown.settled()
-    context.close()
+    shown.page.close()

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from playwright.sync_api import expect
+import pytest
+from playwright.sync_api import BrowserContext, expect
 
 from tests.browser.fakes import FakePipeline
 from tests.browser.harness import Harness
 from workbench.ui.pipeline import PipelineStepper
+
+
+@pytest.fixture
+def harness(context: BrowserContext) -> Harness:
+    """In a context of its own, which has a clock of its own."""
+    return Harness(context.new_page())
+
 
 WAITING = "Waiting for the kernel"
 

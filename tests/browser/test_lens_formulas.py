@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import pytest
-from playwright.sync_api import BrowserContext, Page
+from playwright.sync_api import Browser, Page
 
 from tests.browser.harness import Harness
 from tests.browser.lens_programs import CASES, convolution, followed, matmul_tiled
+from tests.browser.pages import new_page
 from workbench.analysis.footprint import footprints
 from workbench.analysis.reuse import distances
 from workbench.analysis.trace import AccessTrace, trace_of
@@ -35,12 +36,13 @@ IN_PAGE = """async ([view, draft, asked, every]) => {
 }"""
 
 
-@pytest.fixture
-def page(context: BrowserContext) -> Page:
+@pytest.fixture(scope="module")
+def page(browser: Browser) -> Iterator[Page]:
     """A page that the bundle can be imported from."""
-    page = Harness(context.new_page()).page
+    page = Harness(new_page(browser)).page
     page.goto("http://workbench.test/")
-    return page
+    yield page
+    page.close()
 
 
 def computed(
