@@ -178,7 +178,7 @@ def test_without_script_the_snapshot_is_there(saved: Path, browser: Any) -> None
     context.close()
 
 
-@pytest.mark.slow
+@pytest.mark.nightly  # journey 5 makes such a file in every run
 @pytest.mark.timeout(200)
 def test_a_network_is_one_file_in_which_groups_open(page: Page, efficientnet: Any, tmp_path: Path) -> None:
     path = efficientnet.to_html(tmp_path / "network.html")

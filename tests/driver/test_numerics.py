@@ -183,7 +183,11 @@ def outcome(path: Path) -> str:
 
 
 @pytest.mark.parametrize(
-    "bug", [GRAPH[4], GRAPH[6], LOOPS[0], LOOPS[6], CODEGEN[2], CODEGEN[6]], ids=lambda bug: bug.what
+    "bug",
+    [
+        pytest.param(bug, id=bug.what, marks=pytest.mark.nightly if bug in (GRAPH[4], LOOPS[0], CODEGEN[2]) else ())
+        for bug in (GRAPH[4], GRAPH[6], LOOPS[0], LOOPS[6], CODEGEN[2], CODEGEN[6])
+    ],
 )
 def test_the_saved_piece_fails_while_the_bug_is_there(bug: Any, tmp_path: Path) -> None:
     with pytest.MonkeyPatch.context() as monkeypatch:
