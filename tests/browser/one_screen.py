@@ -37,6 +37,8 @@ class OneScreen(EditorParts):
 @contextmanager
 def one_screen(browser: Browser, schedule: Schedule | None = None) -> Iterator[OneScreen]:
     harness = Harness(new_page(browser, 1500, 900, 10_000))
-    yield OneScreen(harness, schedule or Schedule(plain_matmul(512, 512, 512)))
+    try:
+        yield OneScreen(harness, schedule or Schedule(plain_matmul(512, 512, 512)))
+    finally:
+        harness.page.close()
     assert harness.foreign == [] and harness.errors == []
-    harness.page.close()

@@ -55,8 +55,10 @@ class OneScreen:
 def one_screen(browser: Browser, screen: Workbench, dark: bool = False, width: int = 1500) -> Iterator[OneScreen]:
     """The screen in a page in which nothing goes wrong, and which asks for nothing elsewhere."""
     harness = Harness(new_page(browser, width, 900, 10_000))
-    harness.show(screen, dark)
-    yield OneScreen(harness, screen)
-    harness.page.close()
+    try:
+        harness.show(screen, dark)
+        yield OneScreen(harness, screen)
+    finally:
+        harness.page.close()
     assert harness.foreign == [], "the page asked for something elsewhere"
     assert harness.errors == []

@@ -94,6 +94,8 @@ class Shown:
 def opened(browser: Browser, session: Any) -> Iterator[Shown]:
     """The screen in a page of its own."""
     shown = Shown(new_page(browser, 1500, 900), session)
-    yield shown
-    shown.settled()
-    shown.page.close()
+    try:
+        yield shown
+        shown.settled()
+    finally:
+        shown.page.close()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 from playwright.sync_api import BrowserContext, expect
 
@@ -11,9 +13,11 @@ from workbench.ui.pipeline import PipelineStepper
 
 
 @pytest.fixture
-def harness(context: BrowserContext) -> Harness:
+def harness(context: BrowserContext) -> Iterator[Harness]:
     """In a context of its own, which has a clock of its own."""
-    return Harness(context.new_page())
+    harness = Harness(context.new_page())
+    yield harness
+    assert harness.foreign == [] and harness.errors == []
 
 
 WAITING = "Waiting for the kernel"

@@ -20,3 +20,18 @@ def test_what_a_compiler_numbers_anew_is_no_difference() -> None:
     schedule.parallel(schedule.get_loops("C")[0])
     parallel = plain.edit(schedule={"main": schedule})
     assert compared(LayersModel(plain), LayersModel(parallel), "asm", "main").added > 0
+
+
+def test_what_code_loads_and_jumps_to_and_the_numbers_of_arm_are_differences() -> None:
+    """Numbers of labels and of metadata stand for something; on ARM "#" begins a number and no remark."""
+    from workbench.views.compared import _alike
+
+    pairs = (
+        ("asm", "vmovaps .LCPI0_0(%rip), %ymm0", "vmovaps .LCPI0_1(%rip), %ymm0"),
+        ("asm", "jne .LBB0_3", "jne .LBB0_5"),
+        ("asm", "add x0, x0, #4", "add x0, x0, #8"),
+        ("llvm", "load float, ptr %1, !tbaa !4", "load float, ptr %1, !tbaa !5"),
+    )
+    for layer, one, other in pairs:
+        assert _alike([one], layer) != _alike([other], layer)
+    assert _alike(["subq $8, %rsp  # imm = 0x8", ".Ltmp3:"], "asm") == _alike(["subq $8, %rsp", ".Ltmp9:"], "asm")

@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from ..core.errors import WorkbenchError
+from ..schedule.registry import PRIMITIVES
 from .history import Action, History, identities
 from .pipeline import SCHEDULE
 
@@ -102,5 +103,6 @@ def _moves(plan: tuple[Action, ...], parent: tuple[Action, ...]) -> str:
     different = [name for name, code in one.items() if other.get(name) != code]
     if len(different) != 1:
         return f" ({len(different)} kernels)" if different else ""
-    moves = [name for name in _PRIMITIVE.findall(one[different[0]]) if not name.startswith(("get_", "sample_"))]
+    called = _PRIMITIVE.findall(one[different[0]])
+    moves = [name for name in called if name in PRIMITIVES and PRIMITIVES[name].category not in ("get", "sample")]
     return f" ({', '.join([*(['...'] if len(moves) > _TOLD else []), *moves[-_TOLD:]])})" if moves else ""

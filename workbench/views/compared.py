@@ -30,10 +30,10 @@ class ComparedView(View):
 
 
 _NUMBERED: Final = {
-    "asm": re.compile(r"(?<=\.L)[A-Za-z_]*\d[\w$.]*|(?<=\.loc)[ \t].*|\s*#.*"),
-    "llvm": re.compile(r"!\d+"),
+    "asm": re.compile(r"(?<=\.Ltmp)\d+|(?<=\.loc)[ \t].*|\s*(?:#|//) .*"),
+    "llvm": re.compile(r"(?<=!dbg !)\d+"),
 }
-"""What compilers number anew with every change: labels, lines of debug information, remarks on addresses."""
+"""Debug information and remarks, which compilers number anew; where code jumps to and what it loads stays in."""
 
 
 def _alike(lines: Sequence[str], layer: str) -> list[str]:
