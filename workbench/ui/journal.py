@@ -13,7 +13,7 @@ import hashlib
 import json
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -67,8 +67,12 @@ class Journal:
             except WorkbenchError as error:
                 self._add(Entry(op, args, error.code))
                 raise
-            self._add(Entry(op, args, _digest(answer.view) if op in SAME else "ok"))
-            return answer
+            if op not in SAME:
+                self._add(Entry(op, args, "ok"))
+                return answer
+            plain = answer.view.to_json() if isinstance(answer.view, View) else answer.view
+            self._add(Entry(op, args, _digest(plain)))
+            return replace(answer, view=plain)
 
         return run
 
@@ -147,8 +151,7 @@ def _outcome(op: str, reply: Reply) -> str:
     return _digest(reply.content["view"])
 
 
-def _digest(view: View | Mapping[str, Any] | None) -> str:
-    plain = view.to_json() if isinstance(view, View) else view
+def _digest(plain: Mapping[str, Any] | None) -> str:
     text = json.dumps(plain, sort_keys=True, separators=(",", ":"))
     return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 

@@ -22,7 +22,7 @@ from ..core.errors import WorkbenchError, nearest
 from ..relay.ir import expr as r
 from ..relay.ir.operator import Fusion, Operator
 from .graph_calls import changed_in
-from .graph_groups import MOST, Box, boxes_of, operands, operators
+from .graph_groups import MOST, Box, boxes_of, operators
 from .graph_view import GraphView, view_of
 from .strings.tables import say
 
@@ -124,7 +124,7 @@ def _draw_edges(graph: graphviz.Digraph, visible: Sequence[Box], place: dict[int
     """What passes between boxes: one tensor by its type, several by their number."""
     for box in visible:
         here = f"n{box.id}"
-        passing = [source for node in box.nodes for source in operands(node) if place.get(id(source), here) != here]
+        passing = [source for source in box.reads if place.get(id(source), here) != here]
         kinds = {place[id(source)]: _type(source) for source in passing}
         distinct = Counter(place[identity] for identity in {id(source) for source in passing})
         for source, kind in kinds.items():

@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, Final
 
@@ -47,6 +48,12 @@ class Box:
     """Empty for a call."""
     times: int = 1
     """How many equal blocks it holds, if they are its children."""
+
+    @cached_property
+    def reads(self) -> tuple[r.Expr, ...]:
+        """What its calls read from outside of it, each time that one reads it."""
+        own = {id(node) for node in self.nodes}
+        return tuple(source for node in self.nodes for source in operands(node) if id(source) not in own)
 
 
 def boxes_of(function: r.Function) -> tuple[Box, ...]:
@@ -227,4 +234,3 @@ def _title(nodes: Sequence[r.Call], names: Mapping[int, tuple[str, ...]]) -> str
     """The operators, each once; of many the first ones."""
     distinct = list(dict.fromkeys(name.removeprefix("nn.") for node in nodes for name in names[id(node)]))
     return ", ".join(distinct[:_SHOWN]) + (", …" if len(distinct) > _SHOWN else "")
-
