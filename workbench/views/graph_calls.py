@@ -16,6 +16,7 @@ from ..core.dtype import DataType
 from ..core.errors import WorkbenchError, nearest
 from ..core.node import map_children, post_order
 from ..core.origin import OriginTable
+from ..core.per_node import per_node
 from ..relay.ir import expr as r
 from ..relay.ir.operator import Operator
 from ..relay.ir.types import TensorType
@@ -112,6 +113,7 @@ def _facts(call: r.Call) -> dict[str, Value]:
     return facts
 
 
+@per_node
 def work_of(call: object) -> int | None:
     """The arithmetic of one operator's call; None for anything else, and where types or extents are not known."""
     if not isinstance(call, r.Call) or not isinstance(call.op, Operator):

@@ -9,9 +9,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
-from weakref import WeakKeyDictionary
 
-from ..analysis.operations import flops
 from ..core.errors import WorkbenchError, nearest
 from ..driver.layers import GLYPHS
 from ..driver.links import Layer, Links
@@ -26,6 +24,7 @@ from .graph_calls import CallsView, call_at, calls_of, changed_calls, with_attri
 from .graph_groups import Box, boxes_of
 from .graph_tree import TreeView, graph_tree
 from .graph_view import GraphView
+from .kernel_work import operations_of, work_of_kernels
 from .links import LinkView, link_table, runs
 from .places import PlacesView, PlaceView, place_of, places_of
 from .schema import SCHEMA_VERSION, Chunk, TextView, View
@@ -149,13 +148,13 @@ class LayersModel:
                 parts = held.setdefault(site.kernel, {})
                 for number, part in _parts(links, links.at(site.number)).items():
                     parts[number] = parts.get(number, 0.0) + part / times[site.kernel]
-            work = {name: _operations(module[name]) for name in self.session.kernels}
-            total = sum(count * times.get(name, 1) for name, count in work.items()) or 1
+            work = work_of_kernels({name: module[name] for name in self.session.kernels}, times)
+            total = sum(work.values()) or 1
             found = [
                 KernelView(
                     name,
-                    count,
-                    count * times.get(name, 1) / total,
+                    operations_of(module[name]),
+                    count / total,
                     tuple(sorted(held.get(name, ()))),
                     tuple(part for _, part in sorted(held.get(name, {}).items())),
                     times.get(name, 1),
@@ -372,17 +371,3 @@ def _parts(links: Links, classes: Iterable[int]) -> dict[int, float]:
     if not any(work):
         work = [1] * len(numbers)
     return {number: count / sum(work) for number, count in zip(numbers, work, strict=True)}
-
-
-_counted: Final[WeakKeyDictionary[object, int]] = WeakKeyDictionary()
-"""Operations by function, which is a value: a change of one kernel leaves the others."""
-
-
-def _operations(function: object) -> int:
-    found = _counted.get(function)
-    if found is None:
-        try:
-            found = _counted[function] = flops(function)  # type: ignore[arg-type]
-        except WorkbenchError:  # symbolic extents
-            return 0
-    return found

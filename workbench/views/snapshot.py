@@ -17,13 +17,13 @@ from html import escape
 from typing import TYPE_CHECKING, Any, Final
 
 from ..analysis.loop_trees import LoopTree, loop_tree
-from ..analysis.operations import flops
 from ..core.errors import WorkbenchError
 from ..driver.difference import Difference
 from .graph import graph_view
 from .graph_groups import boxes_of, drawn
 from .graph_view import GraphView
 from .html import changes_html, plain, program_html, text_html, visible
+from .kernel_work import work_of_kernels
 from .loop_tree import dataflow_svg, loop_line
 from .snapshot_picture import picture_of
 from .strings.tables import say
@@ -182,7 +182,7 @@ def _slowest(session: Session, kernel: str, now: bool) -> tuple[LoopTree | None,
             return None, say.snapshot.no_kernels
         lowered = before.stage.lowered
         times = Counter(call.kernel for call in lowered.calls) if lowered is not None else Counter[str]()
-        work = {one: _operations(found.func) * max(times[one], 1) for one, found in kernels.items()}
+        work = work_of_kernels({one: found.func for one, found in kernels.items()}, times)
         name = kernel if kernel in kernels else max(work, key=lambda one: work[one])
         made = session.history.peek(session.actions, index)
         touched = row is not None and any(tail.at.name == name for tail in row.tails)
@@ -191,13 +191,6 @@ def _slowest(session: Session, kernel: str, now: bool) -> tuple[LoopTree | None,
         return loop_tree(before.stage.default_schedule(kernels[name])), ""
     except WorkbenchError as error:
         return None, say.snapshot.no_loops(error.code, error.message)
-
-
-def _operations(function: Any) -> int:
-    try:
-        return flops(function)
-    except WorkbenchError:  # symbolic extents
-        return 0
 
 
 def _laid_out(main: Any) -> GraphView | None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import html
 from typing import Any, Final
-from weakref import WeakKeyDictionary
 
 from ..core.module import IRModule
 from ..core.node import Node, pre_order
+from ..core.per_node import per_node
 from ..driver.text import script
 from ..relay.ir.brief import brief
 from ..relay.ir.expr import Call, Expr
@@ -23,16 +23,10 @@ def operation_count(module: IRModule) -> int:
     return sum(map(_operations, module.functions.values()))
 
 
-_counted: Final[WeakKeyDictionary[Any, int]] = WeakKeyDictionary()
-"""Operations by function, which is a value: most steps change few of them."""
-
-
+@per_node
 def _operations(function: Any) -> int:
-    found = _counted.get(function)
-    if found is None:
-        kinds = (Stmt,) if isinstance(function, PrimFunc) else (Call,)
-        found = _counted[function] = sum(isinstance(node, kinds) for node in pre_order(function))
-    return found
+    kinds = (Stmt,) if isinstance(function, PrimFunc) else (Call,)
+    return sum(isinstance(node, kinds) for node in pre_order(function))
 
 
 def near(lines: tuple[str, ...], places: list[tuple[int, int]]) -> TextView:

@@ -14,6 +14,7 @@ from ...arith import nodes as n
 from ...core.dtype import DataType
 from ...core.errors import WorkbenchError
 from ...core.node import pre_order
+from ...core.per_node import per_node
 from ...tir import nodes as t
 from .intrinsics import refusal
 from .signature import dlpack_code
@@ -41,11 +42,12 @@ def name_argument(node: n.Call) -> str:
     return first.value
 
 
-def extern_names(func: t.PrimFunc) -> set[str]:
+@per_node
+def extern_names(func: t.PrimFunc) -> frozenset[str]:
     """The C functions that a function calls by symbol."""
     calls = (node for node in pre_order(func.body) if isinstance(node, n.Call))
     found = {name_argument(node) for node in calls if node.op in ("call_extern", "call_pure_extern")}
-    return found - {"wb_report"}
+    return frozenset(found - {"wb_report"})
 
 
 def _body(self: ExpressionEmitter) -> BodyEmitter:

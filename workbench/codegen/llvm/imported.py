@@ -12,6 +12,7 @@ from typing import Any
 from ...core.errors import WorkbenchError
 from ...core.module import IRModule
 from ...core.node import pre_order
+from ...core.per_node import per_node
 from ...runtime.symbols import OBJECT_MARK
 from ...target.host import architecture
 from ...target.target import Target
@@ -31,10 +32,15 @@ def texts(mod: IRModule) -> tuple[str, ...]:
         if not isinstance(function, t.PrimFunc):
             continue
         require_allowed(function, name)
-        for node in pre_order(function.body):
-            if isinstance(node, (t.For, t.Block)) and isinstance(node.annotations.get(IMPORT_LLVM), str):
-                found[node.annotations[IMPORT_LLVM]] = None
+        found |= dict.fromkeys(_imports(function))
     return tuple(found)
+
+
+@per_node
+def _imports(function: t.PrimFunc) -> tuple[str, ...]:
+    nodes = (node for node in pre_order(function.body) if isinstance(node, (t.For, t.Block)))
+    texts = (node.annotations.get(IMPORT_LLVM) for node in nodes)
+    return tuple(text for text in texts if isinstance(text, str))
 
 
 def object_code(text: str, target: Target) -> bytes:
