@@ -194,7 +194,7 @@ class Clicks:
         self.ask("schedule.reasons", "reasons", kernel=KERNEL, selection=box)
         self.ask("kernels", "panes")
         self.ask("pane", "panes", layer="tir", kernel=KERNEL)
-        self.ask("links", "panes", kernel=KERNEL)
+        self.ask("links", "panes", kernel=KERNEL, native=False)  # machine code's are asked for when moves are over
         for name, first in zip(ASKED, begun, strict=True):
             self.times[name][first:] = [sum(self.times[name][first:])]
 

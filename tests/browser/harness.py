@@ -102,11 +102,16 @@ class Harness:
     def asked_so_far(self, quiet: float = 0.4, seconds: float = 15.0) -> int:
         """How many requests there were, once none has come for `quiet` seconds: later ones are what the test does."""
         count, left = -1, int(seconds / quiet)
-        while count != len(self.asked) and left:
+        while (count != len(self.asked) or self._links_to_come()) and left:
             count, left = len(self.asked), left - 1
             self.page.wait_for_timeout(quiet * 1000)
         assert left, f"the page asks on and on: {self.operations()[-8:]}"
         return count
+
+    def _links_to_come(self) -> bool:
+        """Whether the page will ask for the links of machine code, since nothing changes any more."""
+        links = [message["args"] for message in self.asked if message["op"] == "links"]
+        return bool(links) and links[-1].get("native") is False
 
     def wait_until(self, condition: Callable[[], bool], what: str, seconds: float = 10.0) -> None:
         for _ in range(int(seconds / 0.02)):

@@ -41,3 +41,21 @@ def test_stages_have_their_own_names() -> None:
     b = te.compute((8,), lambda i: a[i] * 2.0, name="twice")
     view = link_table(wb.open([a, b]).provenance.links, "main")
     assert list(view.names.values()) == ["twice"] and view.calls == ()
+
+
+def test_without_machine_code_it_says_the_same_of_the_rest_and_compiles_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    import workbench as wb
+    from workbench.codegen.llvm import machine
+
+    compiled: list[machine.Job] = []
+    really = machine.compile_job
+    monkeypatch.setattr(machine, "compile_job", lambda job: (compiled.append(job), really(job))[1])
+    a = te.placeholder((8,), name="A")
+    links = wb.open([a, te.compute((8,), lambda i: a[i] * 3.0, name="thrice")]).provenance.links
+    view = link_table(links, "main", native=False)
+    assert compiled == [] and "asm" not in view.layers and "ll" not in view.layers
+    whole = link_table(links, "main")
+    assert [opened(view, name) for name in view.layers] == [opened(whole, name) for name in view.layers]
+    assert compiled != [] and "asm" in whole.layers

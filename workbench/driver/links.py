@@ -109,8 +109,9 @@ class Links:
 
     # --- layers ---
 
-    def layers(self, kernel: str) -> dict[str, Layer]:
-        """All layers by name, from the file's nodes down to the assembly of one kernel."""
+    def layers(self, kernel: str, native: bool = True) -> dict[str, Layer]:
+        """All layers by name, from the file's nodes down to the assembly of one kernel; without `native`, down to its
+        loops."""
         plan, labels = self._session.plan, self._session.labels
         made: dict[str, Layer] = {}
         if self._lower is not None:
@@ -119,7 +120,7 @@ class Links:
             made |= {"relay": self.graph(labels[0]), "fused": self.graph(labels[self._lower - 1])}
         for name, index in (("te", plan.kernel_step()), ("schedule", plan.loop_step())):
             made[name] = self.loops(labels[index], kernel)
-        return made | {name: self.native(name, kernel) for name in ("tir", "ll", "asm")}
+        return made | {name: self.native(name, kernel) for name in ("tir", "ll", "asm")[: 3 if native else 1]}
 
     @cached_property
     def onnx(self) -> Layer:

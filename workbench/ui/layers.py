@@ -53,7 +53,7 @@ class LayerCommands:
         return Answer("", self._shown().lines(layer, kernel, start, count))
 
     def _links(self, args: dict[str, Any]) -> Answer:
-        return Answer("", self._shown().links(argument(args, "kernel", str)))
+        return Answer("", self._shown().links(argument(args, "kernel", str), argument(args, "native", bool, True)))
 
     def _graph(self, args: dict[str, Any]) -> Answer:
         opened = tuple(items(args, "opened", str, [])[:_OPENED_LIMIT])

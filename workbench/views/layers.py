@@ -204,9 +204,10 @@ class LayersModel:
         """Further lines of a layer."""
         return Chunk(start, self.text(layer, kernel)[start : start + count])
 
-    def links(self, kernel: str) -> LinkView:
-        """What links the lines of all layers, for one kernel."""
-        return link_table(self.session.provenance.links, kernel)
+    def links(self, kernel: str, native: bool = True) -> LinkView:
+        """What links the lines of all layers, for one kernel; without `native`, of those that nothing is compiled
+        for."""
+        return link_table(self.session.provenance.links, kernel, native)
 
     def graph(self, layer: str, opened: tuple[str, ...] = (), step: str = "") -> GraphView:
         """The imported or the fused graph, laid out, with the classes of its boxes.

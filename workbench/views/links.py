@@ -38,9 +38,12 @@ class LinkView(View):
     version: int = SCHEMA_VERSION
 
 
-def link_table(links: Links, kernel: str) -> LinkView:
-    """The table of a kernel.  Raises `WorkbenchError` for one that is not there."""
-    layers = links.layers(kernel)
+def link_table(links: Links, kernel: str, native: bool = True) -> LinkView:
+    """The table of a kernel; without `native` nothing is compiled for it, and LLVM and assembly are not in it.
+
+    Raises `WorkbenchError` for a kernel that is not there.
+    """
+    layers = links.layers(kernel, native)
     numbers: dict[frozenset[int], int] = {frozenset(): 0}
     linked = {
         name: runs(numbers.setdefault(held, len(numbers)) for held in layer.lines) for name, layer in layers.items()

@@ -12,6 +12,9 @@ import type { Range } from "./window";
 import { OF_THE_MODEL, others, pane, spread, type Pane, type Shown } from "./workbench_panes";
 
 const PAGE = 400;
+const COMPILED = ["llvm", "asm"];
+/** Milliseconds without a change after which a kernel is compiled for its links. */
+const REST = 700;
 
 export abstract class Fetching extends BaseStore {
   view: WorkbenchView | null = null;
@@ -40,10 +43,15 @@ export abstract class Fetching extends BaseStore {
   /** Counts the programs shown: a refusal of what was asked of an earlier one says nothing of this one. */
   private shownNumber = 0;
   protected stages = new Map<string, FormulaView[]>();
+  /** The program was changed a moment ago: compiling it for the links of machine code would hold up the next move. */
+  private moving = false;
+  private rest: ReturnType<typeof setTimeout> | undefined;
 
   /** The program has changed: what was fetched is not its any more. */
   protected forget(): void {
     this.shownNumber++;
+    this.moving = this.view !== null;
+    clearTimeout(this.rest);
     this.asked = new Set();
     this.texts.clear();
     this.graphs.clear();
@@ -51,6 +59,11 @@ export abstract class Fetching extends BaseStore {
     this.compared.clear();
     this.stages.clear();
     this.kernels = [];
+  }
+
+  override close(): void {
+    clearTimeout(this.rest);
+    super.close();
   }
 
   layer(name: string): LayerView | undefined {
@@ -184,11 +197,20 @@ export abstract class Fetching extends BaseStore {
 
   protected loadLinks(): Promise<void> {
     const kernel = this.kernel;
-    if (!kernel || this.tables.has(kernel)) return Promise.resolve();
-    return this.once(`links ${kernel}`, async () => {
-      const view = (await this.connection.request("links", { kernel })).view as LinkView;
-      this.set(() => this.tables.set(kernel, new Links(view)));
+    const native = !this.moving || this.panes.some((shown) => COMPILED.includes(shown.layer));
+    const known = this.tables.get(kernel);
+    if (!kernel || known?.native || (known && !native)) return Promise.resolve();
+    return this.once(`links ${kernel} ${native}`, async () => {
+      const view = (await this.connection.request("links", native ? { kernel } : { kernel, native })).view as LinkView;
+      this.set(() => { if (native || !this.tables.has(kernel)) this.tables.set(kernel, new Links(view)); });
+      if (!native) this.linkAtRest();
     });
+  }
+
+  /** Link machine code too, once nothing has changed for a while. */
+  private linkAtRest(): void {
+    clearTimeout(this.rest);
+    this.rest = setTimeout(() => { this.moving = false; void this.loadLinks(); }, REST);
   }
 
   /** Lines came into sight: fetch those that are not here. */

@@ -24,6 +24,16 @@ export class Links {
     }
   }
 
+  /** Whether machine code is linked: not while a program is being changed. */
+  get native(): boolean {
+    return this.lines.has("asm");
+  }
+
+  /** Whether the lines of a layer are linked. */
+  has(layer: string): boolean {
+    return this.lines.has(linked(layer));
+  }
+
   /** The classes of a line, from 0. */
   on(layer: string, line: number): Classes {
     const number = this.lines.get(linked(layer))?.[line];
