@@ -83,3 +83,23 @@ def test_the_side_panel_lists_the_kernels_sessions_and_shows_one(lab: LabServer,
     expect(page.get_by_role("group", name="Workbench")).to_be_visible(timeout=60_000)
     expect(page.locator(".jp-CodeCell").last).to_contain_text("its.show()")
     assert foreign == []
+
+
+def test_the_side_panel_follows_the_tab_that_is_looked_at(lab: LabServer, context: BrowserContext) -> None:
+    """The notebook is its tracker's current one all the time, which tells nothing of a return to it."""
+    page = context.new_page()
+    page.set_default_timeout(60_000)
+    opened(page, lab, [], "lesson.ipynb")
+    page.evaluate("void window.jupyterapp.commands.execute('compiler-workbench:sessions')")
+    panel = page.locator("#compiler-workbench-sessions")
+    run(page, 0)
+    entry = panel.get_by_role("button", name="its")
+    expect(entry).to_be_visible(timeout=60_000)
+    page.evaluate(
+        "void window.jupyterapp.commands.execute('console:create',"
+        " {kernelPreference: {name: 'python3', shouldStart: true, canStart: true}})"
+    )
+    expect(page.locator(".jp-ConsolePanel")).to_be_visible(timeout=60_000)
+    expect(entry).to_have_count(0, timeout=60_000)
+    page.locator(".lm-DockPanel-tabBar .lm-TabBar-tab", has_text="lesson.ipynb").click()
+    expect(entry).to_be_visible()

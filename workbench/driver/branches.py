@@ -6,22 +6,22 @@ s.branches[2]         # the second one, as a session
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from ..core.errors import WorkbenchError
-from ..schedule.registry import PRIMITIVES
+from ..schedule.moves import asks
 from .history import Action, History, identities
 from .pipeline import SCHEDULE
+from .plan import CompilePlan, ScheduleRow
+from .tails import steps_of
 
 if TYPE_CHECKING:
     from .session import Session
 
 
-_PRIMITIVE: Final = re.compile(r"\bsch\.(\w+)\(")
 _TOLD: Final = 3
 """Moves of a schedule that a branch's line names."""
 
@@ -66,7 +66,9 @@ def _parting(history: History, index: int) -> str:
         *earlier, plan = history.branches[: index + 1]
         parent = max(range(index), key=lambda other: _nearness(plan, earlier[other]))
         shared = shared_steps(plan, earlier[parent])
-        history.parted[index] = f"from {parent} after {plan[shared - 1].name}: {_changes(plan, earlier[parent])}"
+        moves = _moves(history.plans[index], history.plans[parent])
+        said = _changes(plan, earlier[parent], moves)
+        history.parted[index] = f"from {parent} after {plan[shared - 1].name}: {said}"
     return history.parted[index]
 
 
@@ -81,28 +83,35 @@ def _nearness(plan: tuple[Action, ...], other: tuple[Action, ...]) -> tuple[int,
     return shared_steps(plan, other), -len({action.key for action in plan} ^ {action.key for action in other})
 
 
-def _changes(plan: tuple[Action, ...], parent: tuple[Action, ...]) -> str:
-    """What a plan has that its parent has not (+), what it lacks (-), and what is another one of that name (~)."""
+def _changes(plan: tuple[Action, ...], parent: tuple[Action, ...], moves: str) -> str:
+    """What a plan has that its parent has not (+), what it lacks (-), and what is another one of that name (~); after
+    a schedule its `moves`."""
     held = Counter((action.name, action.key) for action in plan)
     known = Counter((action.name, action.key) for action in parent)
     more = Counter(name for name, _ in (held - known).elements())
     less = Counter(name for name, _ in (known - held).elements())
     changed = more & less
     signs = (("~", changed), ("+", more - changed), ("-", less - changed))
-    moves = _moves(plan, parent)
     told = [sign + name for sign, names in signs for name in names.elements()]
     scheduled = (f"~{SCHEDULE}", f"+{SCHEDULE}")
     return " ".join(word + moves if word in scheduled else word for word in told) or "other order"
 
 
-def _moves(plan: tuple[Action, ...], parent: tuple[Action, ...]) -> str:
-    """The last moves of the schedule that a plan has and its parent has not: " (..., split, vectorize)"."""
+def _moves(plan: CompilePlan, parent: CompilePlan) -> str:
+    """The last moves of a schedule that a plan has and its parent has not: " (..., split, vectorize)"."""
     one, other = (
-        next((action.arguments for action in actions if action.kind == "schedule"), {}) for actions in (plan, parent)
+        {tail.at: tail for row in which.rows if isinstance(row, ScheduleRow) for tail in row.tails}
+        for which in (plan, parent)
     )
-    different = [name for name, code in one.items() if other.get(name) != code]
+    different = [tail for at, tail in one.items() if other.get(at) != tail]
     if len(different) != 1:
         return f" ({len(different)} kernels)" if different else ""
-    called = _PRIMITIVE.findall(one[different[0]])
-    moves = [name for name in called if name in PRIMITIVES and PRIMITIVES[name].category not in ("get", "sample")]
+    (tail,) = different
+    try:
+        steps = steps_of(tail.trace)
+        known = steps_of(other[tail.at].trace) if tail.at in other else steps[: tail.shared]
+    except WorkbenchError:  # a damaged file: the step says so
+        return ""
+    common = next((at for at, pair in enumerate(zip(steps, known, strict=False)) if pair[0] != pair[1]), len(known))
+    moves = [step.primitive for step in steps[common:] if not asks(step)]
     return f" ({', '.join([*(['...'] if len(moves) > _TOLD else []), *moves[-_TOLD:]])})" if moves else ""

@@ -21,6 +21,7 @@ from workbench.core.errors import WorkbenchError
 from workbench.core.host import is_alive, this_process
 from workbench.core.interrupts import hold_interrupts
 from workbench.ui.changes_store import ChangesStore, Saved
+from workbench.ui.pipeline_edits import Call
 from workbench.ui.protocol import Answer
 from workbench.views.strings.tables import say
 
@@ -52,8 +53,8 @@ class Subject(Protocol):
         """Another object, whenever a command has moved the screen."""
         ...
 
-    def calls(self) -> Sequence[str]:
-        """The Python of what was done."""
+    def calls(self) -> Sequence[Call]:
+        """What was done, oldest first, without what was taken back."""
         ...
 
     def turned(self) -> str:
@@ -136,8 +137,6 @@ class Changes:
         self._place: dict[str, str] | None = None
         self._before = 0
         """Calls that are not of this screen's journal."""
-        self._any_here = False
-        """Whether a command of the screen made a change: what only cells did, the cells do again."""
         self._offer: Saved | None = None
         self._looked = self._replaying = False
         self._trouble = ""
@@ -151,7 +150,6 @@ class Changes:
     def begin(self) -> None:
         """What is worked on is another thing now: what is done from here on is kept for that."""
         self._entries, self._place, self._looked, self._offer = [], None, False, None
-        self._any_here = False
         self._token, self._before = uuid4().hex, len(self._subject.calls())
 
     def start(self) -> None:
@@ -175,8 +173,7 @@ class Changes:
 
         What a person does after it builds on it; until then there is nothing that the cell would not do again.
         """
-        args = {"kernel": kernel, "code": code}
-        self._entries.append({"op": "schedule.replay", "args": args, "turned": self._subject.turned()})
+        self._add("schedule.replay", {"kernel": kernel, "code": code})
         if not self._replaying:
             self._save()
 
@@ -189,16 +186,21 @@ class Changes:
         moved = self._subject.mark() is not mark
         if moved:
             hold_interrupts()  # it is done: what keeps and tells it follows whole
-            self._entries.append({"op": op, "args": lasting, "turned": self._subject.turned()})
-            self._any_here = True
+            self._add(op, lasting)
             if not self._replaying:
                 self._save()
         return answer, moved
 
+    def _add(self, op: str, args: Mapping[str, Any]) -> None:
+        """A command has moved the screen."""
+        self._before = min(self._before, len(self._subject.calls()))  # undone beyond where the journal began
+        self._entries.append({"op": op, "args": args, "turned": self._subject.turned()})
+
     @property
     def count(self) -> int:
-        """Changes in force, those of cells among them; none where only cells made any."""
-        return max(0, len(self._subject.calls()) - self._before) if self._any_here else 0
+        """Changes in force, those of cells among them; none where all are of cells, which do them again."""
+        made = self._subject.calls()[self._before :]
+        return 0 if all(call.by_cell for call in made) else len(made)
 
     def facts(self) -> dict[str, Any]:
         """What the page needs: what is offered, how many changes are kept, what is wrong, what a replay came to."""
@@ -215,7 +217,7 @@ class Changes:
         if not self.count:
             self._store.forget(key, self._token)
             return
-        calls = list(self._subject.calls()[self._before :])
+        calls = [call.code for call in self._subject.calls()[self._before :]]
         document = {**self._place, "process": this_process(), "entries": self._entries, "calls": calls,
                     "state": self._subject.state()}  # fmt: skip
         wrong = say.changes.too_many(_MOST) if len(self._entries) > _MOST else ""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from workbench.core.errors import WorkbenchError
 from workbench.driver.history import identities
 from workbench.ui.pipeline import PipelineCommands
-from workbench.ui.pipeline_edits import plan
+from workbench.ui.pipeline_edits import Call, plan
 
 if TYPE_CHECKING:
     from workbench.driver.session import Session
@@ -45,8 +45,8 @@ class SessionSubject:
     def mark(self) -> object:
         return self._steps.model
 
-    def calls(self) -> Sequence[str]:
-        return self._steps.edits.calls
+    def calls(self) -> Sequence[Call]:
+        return self._steps.edits.done
 
     def turned(self) -> str:
         return self._steps.edits.turned

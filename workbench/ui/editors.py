@@ -42,7 +42,7 @@ class Editors:
     def __init__(
         self,
         session: Callable[[], Session],
-        go: Callable[[Session, str], None],
+        go: Callable[[Session, str, bool], None],
         turn: Callable[[Callable[[Session], bool]], bool],
         announce: Callable[[], None],
         given: Schedule | None = None,
@@ -122,7 +122,7 @@ class Editors:
                 continue
             self.trouble = None
             try:
-                if self._take_over(schedule, _told(schedule, self._before(schedule))):
+                if self._take_over(schedule, _told(schedule, self._before(schedule)), by_cell=True):
                     self._moved_by_cell(schedule.func_working_on, schedule.code())
             except WorkbenchError as error:
                 self.trouble = ErrorView.of(error)
@@ -185,12 +185,14 @@ class Editors:
     def _before(self, schedule: Schedule) -> int | None:
         """The number of the state that the session has, in `moves.tree`; None where the schedule forgot it."""
         known, moves = self._agreed.get(id(schedule)), schedule.moves
+        if known is None:
+            return moves.find(_fingerprint(self._session(), schedule.func_working_on) or "")
         return next((number for number, _, _ in moves.tree if moves.state(number) is known), None)
 
     def _agree(self, schedule: Schedule) -> None:
         self._agreed[id(schedule)] = schedule.state
 
-    def _take_over(self, schedule: Schedule, call: str) -> bool:
+    def _take_over(self, schedule: Schedule, call: str, by_cell: bool = False) -> bool:
         """Make the session of a schedule's state, told as `call`; False where the session has it already.
 
         A move that is taken back or done again is that change of the screen undone or redone: there is one history.
@@ -202,7 +204,7 @@ class Editors:
         if not self._turn(lambda other: _but_for(other, kernel) == rest and _fingerprint(other, kernel) == known):
             moved = schedule.copy()
             moved.moves.go(moved.moves.here)
-            self._go(session.edit(schedule={kernel: moved}), call)
+            self._go(session.edit(schedule={kernel: moved}), call, by_cell)
         self.trouble = None
         return True
 
@@ -245,7 +247,7 @@ def _but_for(session: Session, kernel: str) -> tuple[Any, ...]:
             rows.append(row)
         elif others := tuple(tail for tail in row.tails if tail.at.name != kernel):
             rows.append(others)
-    return (session.plan.target, session.plan.settings, *rows)
+    return (session.plan.program, session.plan.target, session.plan.settings, *rows)
 
 
 def _told(schedule: Schedule, before: int | None) -> str:
@@ -261,7 +263,7 @@ def _told(schedule: Schedule, before: int | None) -> str:
             before = way[before][0]
     if done[: len(began)] == began and len(done) > len(began):
         return "\n".join(done[len(began) :])
-    if began[: len(done)] == done and len(began) - len(done) <= _BACK:
+    if began[: len(done)] == done and 0 < len(began) - len(done) <= _BACK:
         return "\n".join(["sch.moves.back()"] * (len(began) - len(done)))
     return f"sch.moves.go({moves.here})" if done else "sch.restart()"
 

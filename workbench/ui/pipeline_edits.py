@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 from workbench.core.errors import WorkbenchError
 from workbench.driver.edit_check import place
@@ -30,6 +30,13 @@ def plan(steps: Iterable[tuple[str, str, bool]]) -> str:
     return ", ".join([last, *left_out])
 
 
+class Call(NamedTuple):
+    """A line of Python that does what was done, and whether a cell did it rather than the screen."""
+
+    code: str
+    by_cell: bool
+
+
 class Edits:
     """The changes made on one screen.  `show(model)` draws another state."""
 
@@ -37,9 +44,9 @@ class Edits:
         self._current, self._show = current, show
         self._past: list[PipelineModel] = []
         self._future: list[PipelineModel] = []
-        self.calls: list[str] = []
-        """The lines of Python that do what was done, oldest first; of what was taken back, none."""
-        self._undone: list[str] = []
+        self.done: list[Call] = []
+        """What was done, oldest first, without what was taken back."""
+        self._undone: list[Call] = []
         self.turned: Literal["", "undo", "redo"] = ""
         """Whether the last change took one back, or did one again."""
 
@@ -90,9 +97,14 @@ class Edits:
         return (self._current(), *reversed(self._past), *reversed(self._future))
 
     @property
+    def calls(self) -> list[str]:
+        """The lines of Python that do what was done, oldest first."""
+        return [call.code for call in self.done]
+
+    @property
     def call(self) -> str:
         """The line of Python that does what was done last."""
-        return self.calls[-1] if self.calls else ""
+        return self.done[-1].code if self.done else ""
 
     def _model(self) -> EditableModel:
         model = self._current()
@@ -141,14 +153,14 @@ class Edits:
     def _made(self, made: tuple[PipelineModel, str]) -> Answer:
         return Answer("", {"step": self.go(*made)})
 
-    def go(self, model: PipelineModel, call: str) -> str:
+    def go(self, model: PipelineModel, call: str, by_cell: bool = False) -> str:
         """Show another state, which a line of Python leads to; undo leads back.  Gives the id of the selected step."""
         before = self._current()
         step = self._moved(model)
         self._past.append(before)
         self._future.clear()
         self._undone.clear()
-        self.calls.append(call)
+        self.done.append(Call(call, by_cell))
         self.turned = ""
         return step
 
@@ -177,7 +189,7 @@ class Edits:
         step = self._moved(self._past[-1])
         self._past.pop()
         self._future.append(before)
-        self._undone.append(self.calls.pop())
+        self._undone.append(self.done.pop())
         self.turned = "undo"
         return Answer("", {"step": step})
 
@@ -188,6 +200,6 @@ class Edits:
         step = self._moved(self._future[-1])
         self._future.pop()
         self._past.append(before)
-        self.calls.append(self._undone.pop())
+        self.done.append(self._undone.pop())
         self.turned = "redo"
         return Answer("", {"step": step})

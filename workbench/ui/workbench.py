@@ -170,8 +170,8 @@ class Workbench(Screen):
             self._inputs = given
             self.announce("inputs")
 
-    def _go(self, session: Session, call: str) -> None:
-        self._steps.edits.go(self._model_of(session), call)
+    def _go(self, session: Session, call: str, by_cell: bool = False) -> None:
+        self._steps.edits.go(self._model_of(session), call, by_cell)
 
     def _turn(self, fits: Callable[[Session], bool]) -> bool:
         rows = [one.row for one in self.left_out]

@@ -1,5 +1,5 @@
 // The workbench in JupyterLab: models and saved sessions open as documents, a side panel lists the kernel's sessions.
-import type { JupyterFrontEnd, JupyterFrontEndPlugin } from "@jupyterlab/application";
+import { ILabShell, type JupyterFrontEnd, type JupyterFrontEndPlugin } from "@jupyterlab/application";
 import { ICommandPalette } from "@jupyterlab/apputils";
 import { IEditorLanguageRegistry } from "@jupyterlab/codemirror";
 import { IConsoleTracker } from "@jupyterlab/console";
@@ -46,9 +46,12 @@ const sessions: JupyterFrontEndPlugin<void> = {
   id: `${ID}:sessions`,
   description: say.sessionsDescription,
   autoStart: true,
-  optional: [ICommandPalette, INotebookTracker, IConsoleTracker],
-  activate: (app: JupyterFrontEnd, palette: ICommandPalette | null, notebooks: INotebookTracker | null, consoles: IConsoleTracker | null) => {
-    const panel = new SessionsPanel(notebooks, consoles, app.commands);
+  optional: [ICommandPalette, INotebookTracker, IConsoleTracker, ILabShell],
+  activate: (
+    app: JupyterFrontEnd, palette: ICommandPalette | null, notebooks: INotebookTracker | null, consoles: IConsoleTracker | null,
+    shell: ILabShell | null,
+  ) => {
+    const panel = new SessionsPanel(notebooks, consoles, shell, app.commands);
     app.shell.add(panel, "left", { rank: 700, type: "Workbench" });
     app.commands.addCommand(`${ID}:sessions`, {
       label: say.showSessions,

@@ -1,4 +1,5 @@
 // The side panel: sessions and schedules that variables of the current kernel hold; a click shows one.
+import type { ILabShell } from "@jupyterlab/application";
 import type { ConsolePanel, IConsoleTracker } from "@jupyterlab/console";
 import { type INotebookTracker, NotebookActions } from "@jupyterlab/notebook";
 import type { Kernel } from "@jupyterlab/services";
@@ -17,7 +18,7 @@ export class SessionsPanel extends Widget {
   /** Whether a console was used last, and not a notebook. */
   private ofConsole = false;
 
-  constructor(private notebooks: INotebookTracker | null, private consoles: IConsoleTracker | null, private commands: CommandRegistry) {
+  constructor(private notebooks: INotebookTracker | null, private consoles: IConsoleTracker | null, shell: ILabShell | null, private commands: CommandRegistry) {
     super();
     this.id = "compiler-workbench-sessions";
     this.title.label = say.workbench;
@@ -36,10 +37,16 @@ export class SessionsPanel extends Widget {
     this.node.append(head, this.told, this.list);
     const look = () => { if (this.isVisible) void this.refresh(); };
     const used = (console: boolean) => () => { this.ofConsole = console; look(); };
-    notebooks?.currentChanged.connect(used(false));
+    // A tracker tells nothing of a return to what was its current widget all the time.
+    shell?.currentChanged.connect((_, { newValue }) => {
+      if (newValue && notebooks?.has(newValue)) used(false)();
+      else if (newValue && consoles?.has(newValue)) used(true)();
+    });
     NotebookActions.executed.connect(used(false));
-    consoles?.currentChanged.connect(used(true));
-    const follow = (panel: ConsolePanel) => panel.console.executed.connect(used(true));
+    const follow = (panel: ConsolePanel) => {
+      panel.console.executed.connect(used(true));
+      void panel.sessionContext.ready.then(look); // a new console comes before its kernel
+    };
     consoles?.forEach(follow);
     consoles?.widgetAdded.connect((_, panel) => follow(panel));
   }
@@ -64,7 +71,8 @@ export class SessionsPanel extends Widget {
 
   private kernel(): Kernel.IKernelConnection | null | undefined {
     const found = [this.notebooks, this.consoles].map((all) => all?.currentWidget?.sessionContext.session?.kernel);
-    return this.ofConsole ? found[1] ?? found[0] : found[0] ?? found[1];
+    const used = this.ofConsole ? this.consoles?.currentWidget : this.notebooks?.currentWidget;
+    return used ? used.sessionContext.session?.kernel : found[0] ?? found[1];
   }
 
   private draw(found: Named[], told: string): void {

@@ -50,7 +50,7 @@ export class PipelineStore extends BaseStore {
     super(host);
     if (follows) this.connection.onEvent = (name, args) => {
       if (name === "changed") void this.open();
-      if (name === "select") this.select(String(args["step"]), (args["rewrite"] as number | null) ?? null, false);
+      if (name === "select") void this.settled.then(() => this.select(String(args["step"]), (args["rewrite"] as number | null) ?? null, false));
     };
     void this.open();
   }

@@ -46,6 +46,10 @@ export class BaseStore {
 
   /** The newest drawing of what the kernel shows: what waits for one that was overtaken waits for the newest. */
   protected opening: Promise<void> = Promise.resolve();
+  /** Fulfilled once what the kernel told of last is here: a page may hear of several things before it was answered. */
+  get settled(): Promise<void> {
+    return this.opening;
+  }
 
   protected newest(work: Promise<void>): Promise<void> {
     const mine: Promise<void> = work.then(() => (mine === this.opening ? undefined : this.opening));

@@ -53,7 +53,7 @@ export class WorkbenchStore extends TextEditing {
     this.steps.subscribe(() => this.set(() => {}));
     this.connection.onEvent = (name, args) => {
       if (name === "changed") void this.open();
-      if (name === "select") this.showStep(String(args["step"]));
+      if (name === "select") void this.steps.settled.then(() => this.showStep(String(args["step"])));
       if (name === "checks") void this.checks; // a cell has begun one: its badges are wanted
     };
     void this.open();
