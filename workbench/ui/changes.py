@@ -19,7 +19,6 @@ from uuid import uuid4
 
 from workbench.core.errors import WorkbenchError
 from workbench.core.host import is_alive, this_process
-from workbench.core.interrupts import hold_interrupts
 from workbench.ui.changes_store import ChangesStore, Saved
 from workbench.ui.pipeline_edits import Call
 from workbench.ui.protocol import Answer
@@ -47,6 +46,10 @@ class Subject(Protocol):
 
     def state(self) -> str:
         """The state shown, by content."""
+        ...
+
+    def is_in(self, state: str) -> bool:
+        """Whether the state shown is that one, which may be another process's."""
         ...
 
     def mark(self) -> object:
@@ -126,17 +129,27 @@ class _Replay:
         return self.schedules.setdefault(str(args.get("kernel")), _Stack())
 
 
+@dataclass
+class _Journal:
+    """What was done on one thing that the screen was given; undo may lead back to one before."""
+
+    before: int
+    """Calls that are not of this journal, but of those before it."""
+    place: dict[str, str] | None = None
+    token: str = field(default_factory=lambda: uuid4().hex)
+    entries: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+
+
 class Changes:
     """See the module's header."""
 
     def __init__(self, subject: Subject, store: ChangesStore) -> None:
         self._subject, self._store = subject, store
         self._commands: dict[str, Command] = {}
-        self._token = uuid4().hex
-        self._entries: list[dict[str, Any]] = []
-        self._place: dict[str, str] | None = None
-        self._before = 0
-        """Calls that are not of this screen's journal."""
+        self._journals = [_Journal(0)]
+        """One for each session that the screen was given, up to where redo leads."""
+        self._at = 0
+        """The one in which changes are written now."""
         self._offer: Saved | None = None
         self._looked = self._replaying = False
         self._trouble = ""
@@ -149,13 +162,24 @@ class Changes:
 
     def begin(self) -> None:
         """What is worked on is another thing now: what is done from here on is kept for that."""
-        self._entries, self._place, self._looked, self._offer = [], None, False, None
-        self._token, self._before = uuid4().hex, len(self._subject.calls())
+        self._looked, self._offer = False, None
+        self._journals[self._at + 1 :] = [_Journal(len(self._subject.calls()))]
+        self._at += 1
+
+    @property
+    def _journal(self) -> _Journal:
+        return self._journals[self._at]
+
+    @property
+    def _place(self) -> dict[str, str]:
+        """What is worked on, as it was before the first change."""
+        if self._journal.place is None:
+            self._journal.place = self._subject.place()
+        return self._journal.place
 
     def start(self) -> None:
         """Know where the screen began: before the first change."""
-        if self._place is None:
-            self._place = self._subject.place()
+        assert self._place
 
     def recording(self, op: str, command: Command) -> Command:
         """The command, kept where it moves the screen."""
@@ -185,21 +209,27 @@ class Changes:
         answer = self._commands[op](args)
         moved = self._subject.mark() is not mark
         if moved:
-            hold_interrupts()  # it is done: what keeps and tells it follows whole
             self._add(op, lasting)
             if not self._replaying:
                 self._save()
         return answer, moved
 
     def _add(self, op: str, args: Mapping[str, Any]) -> None:
-        """A command has moved the screen."""
-        self._before = min(self._before, len(self._subject.calls()))  # undone beyond where the journal began
-        self._entries.append({"op": op, "args": args, "turned": self._subject.turned()})
+        """A command has moved the screen: within a journal, or from one to another, which has all it needs."""
+        turned, calls, at = self._subject.turned(), len(self._subject.calls()), self._at
+        if calls < self._journal.before:
+            self._at -= 1
+        elif turned == "redo" and at + 1 < len(self._journals) and calls >= self._journals[at + 1].before:
+            self._at += 1
+        elif not turned:
+            del self._journals[at + 1 :]
+        if self._at == at:
+            self._journal.entries.append({"op": op, "args": args, "turned": turned})
 
     @property
     def count(self) -> int:
         """Changes in force, those of cells among them; none where all are of cells, which do them again."""
-        made = self._subject.calls()[self._before :]
+        made = self._subject.calls()[self._journal.before :]
         return 0 if all(call.by_cell for call in made) else len(made)
 
     def facts(self) -> dict[str, Any]:
@@ -212,16 +242,15 @@ class Changes:
     # --- saving ---
 
     def _save(self) -> None:
-        assert self._place is not None
-        key = _key(self._place)
+        kept, key = self._journal, _key(self._place)
         if not self.count:
-            self._store.forget(key, self._token)
+            self._store.forget(key, kept.token)
             return
-        calls = [call.code for call in self._subject.calls()[self._before :]]
-        document = {**self._place, "process": this_process(), "entries": self._entries, "calls": calls,
+        calls = [call.code for call in self._subject.calls()[kept.before :]]
+        document = {**self._place, "process": this_process(), "entries": kept.entries, "calls": calls,
                     "state": self._subject.state()}  # fmt: skip
-        wrong = say.changes.too_many(_MOST) if len(self._entries) > _MOST else ""
-        self._trouble = wrong or self._store.save(key, self._token, document)
+        wrong = say.changes.too_many(_MOST) if len(kept.entries) > _MOST else ""
+        self._trouble = wrong or self._store.save(key, kept.token, document)
 
     # --- the offer ---
 
@@ -238,14 +267,12 @@ class Changes:
                 "note": self._note(document)}  # fmt: skip
 
     def _note(self, document: Mapping[str, Any]) -> str:
-        assert self._place is not None
         if document["digest"] != self._place["digest"]:
             return say.changes.other_version(self._place["source"])
         return "" if document["start"] == self._place["start"] else say.changes.other_passes
 
     def _find(self) -> Saved | None:
         """The newest changes of an ended process: of this very plan, else of the model, else of the file's name."""
-        assert self._place is not None
         place = self._place
         fit = [one for one in self._store.found(_key(place)) if _whole(one.document, place)]
         fit = [one for one in fit if not is_alive(one.document.get("process"))]  # else its screen has them still
@@ -280,7 +307,7 @@ class Changes:
         finally:
             self._replaying = False
             self._save()
-        exact = self._subject.state() == offer.document["state"]
+        exact = self._subject.is_in(offer.document["state"])
         if exact and not replay.refused and not self._trouble:
             self._store.drop(offer.path)
         self._told = {"restored": self.count, "refused": replay.refused[:_SHOWN], "left": len(replay.refused),

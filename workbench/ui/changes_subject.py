@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
+from operator import eq
 from typing import TYPE_CHECKING, Any, Final
 
 from workbench.core.errors import WorkbenchError
@@ -40,7 +42,18 @@ class SessionSubject:
         }  # fmt: skip
 
     def state(self) -> str:
-        return plan(self._listed())
+        """The list of steps, and what each step that is known read of a user's operators, rules and intrinsics."""
+        session = self._session()
+        return json.dumps([plan(self._listed()), session.history.users_keys(session.actions)])
+
+    def is_in(self, state: str) -> bool:
+        """Steps that only one of the two knows say nothing: what they read follows from the plan."""
+        try:
+            listed, read = json.loads(state)
+        except (ValueError, TypeError):  # of a file that holds anything
+            return False
+        ours_listed, ours_read = json.loads(self.state())
+        return listed == ours_listed and all(map(eq, read, ours_read))
 
     def mark(self) -> object:
         return self._steps.model

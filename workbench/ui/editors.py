@@ -18,6 +18,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from workbench.core.errors import WorkbenchError
+from workbench.core.interrupts import Interruptible
 from workbench.driver.measure import Measurement, measure_kernel
 from workbench.driver.plan import ScheduleRow
 from workbench.ui.lens import PATIENCE, LensCommands
@@ -65,6 +66,8 @@ class Editors:
         """How long the session's schedules are what they were when they were last looked at."""
         self.trouble: ErrorView | None = None
         """Why the session could not follow a cell; None once it can."""
+        self._refused: tuple[Any, Session] | None = None
+        """The state that was refused, and by which session."""
         if given is not None:
             self._open[given.func_working_on] = ScheduleCommands(given, announce, self._target)
 
@@ -117,16 +120,32 @@ class Editors:
         if self._open and (self._steady is None or self._steady[0] is not session or not self._steady[1].holds()):
             self._steady = session, Steady(session)
         for schedule in self._schedules():
-            state = schedule.state
-            if self._agreed.get(id(schedule)) is state:
+            if self._agreed.get(id(schedule)) is schedule.state and not self._to_be_tried_again(schedule):
                 continue
-            self.trouble = None
-            try:
-                if self._take_over(schedule, _told(schedule, self._before(schedule)), by_cell=True):
-                    self._moved_by_cell(schedule.func_working_on, schedule.code())
-            except WorkbenchError as error:
-                self.trouble = ErrorView.of(error)
-            self._agreed[id(schedule)] = state  # not before: interrupted, it is tried again at the next look
+            with Interruptible() as block:
+                self._follow(schedule)
+            block.deliver()
+
+    def _follow(self, schedule: Schedule) -> None:
+        """Make the session of what a cell did to a schedule; interrupted, the next look tries again."""
+        state, session, mark = schedule.state, self._session(), schedule.moves.mark()
+        self.trouble, self._refused = None, None
+        try:
+            if self._take_over(schedule, _told(schedule, self._before(schedule)), by_cell=True):
+                self._moved_by_cell(schedule.func_working_on, schedule.code())
+        except WorkbenchError as error:
+            self.trouble, self._refused = ErrorView.of(error), (state, session)
+        except BaseException:
+            schedule.moves.back_to(mark)  # where the cell left it, whatever was shown meanwhile
+            self._agreed.pop(id(schedule), None)
+            raise
+        self._agreed[id(schedule)] = state
+
+    def _to_be_tried_again(self, schedule: Schedule) -> bool:
+        """Whether another session refused the state: this one may take it."""
+        if self._refused is None or self._refused[0] is not schedule.state:
+            return False
+        return self._refused[1] is not self._session()
 
     def carry_out(self, kernel: str, work: Callable[[], Answer], call: Callable[[], str] | None = None) -> Answer:
         """Do something with the schedule of a kernel; a session that refuses it undoes it, and so does an interrupt.
@@ -154,6 +173,7 @@ class Editors:
                 self._close(kernel)
             else:
                 self._agree(commands.schedule)
+                self.trouble = self._refused = None  # the schedule is where the session has it
 
     def _close_outdated(self, session: Session) -> None:
         """Close the editors of kernels that have become others, though nobody moved their schedules."""
@@ -171,7 +191,7 @@ class Editors:
 
     def part(self) -> None:
         """Close all editors; what cells hold goes its own way from now on."""
-        self._given = self.trouble = None
+        self._given = self.trouble = self._refused = None
         self._open.clear()
         self._lenses.clear()
         self._agreed.clear()
@@ -200,8 +220,11 @@ class Editors:
         kernel, session, known = schedule.func_working_on, self._session(), _known(schedule)
         if _has(session, kernel) and _fingerprint(session, kernel) == known:
             return False
-        rest = _but_for(session, kernel)
-        if not self._turn(lambda other: _but_for(other, kernel) == rest and _fingerprint(other, kernel) == known):
+
+        def fits(other: Session) -> bool:
+            return _fingerprint(other, kernel) == known and _alike_but_for(kernel, other, session)
+
+        if not self._turn(fits):
             moved = schedule.copy()
             moved.moves.go(moved.moves.here)
             self._go(session.edit(schedule={kernel: moved}), call, by_cell)
@@ -239,15 +262,24 @@ def _known(schedule: Schedule) -> str:
     return schedule.moves.state(schedule.moves.here).fingerprint
 
 
-def _but_for(session: Session, kernel: str) -> tuple[Any, ...]:
-    """A session's plan without what was done by hand to the schedule of a kernel."""
-    rows: list[Any] = []
-    for row in session.plan.rows:
-        if not isinstance(row, ScheduleRow):
-            rows.append(row)
-        elif others := tuple(tail for tail in row.tails if tail.at.name != kernel):
-            rows.append(others)
-    return (session.plan.program, session.plan.target, session.plan.settings, *rows)
+def _alike_but_for(kernel: str, one: Session, other: Session) -> bool:
+    """Whether two sessions are of one program and plan, and differ in nothing but the schedule of a kernel.
+
+    Schedules are compared as they are now: what was moved under a kernel's name may have become another one's.
+    """
+    if one.history is not other.history or one.deciders != other.deciders:
+        return False
+    plans = [
+        (plan.program, plan.target, plan.settings, [row for row in plan.rows if not isinstance(row, ScheduleRow)])
+        for plan in (one.plan, other.plan)
+    ]
+    if plans[0] != plans[1]:
+        return False
+    try:
+        rest = {*one.kernels, *other.kernels} - {kernel}
+    except WorkbenchError:  # what makes kernels has failed
+        return False
+    return all(_fingerprint(one, name) == _fingerprint(other, name) for name in rest)
 
 
 def _told(schedule: Schedule, before: int | None) -> str:

@@ -6,10 +6,11 @@ Each change makes another model and moves the screen to it; the models before st
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, NamedTuple
 
 from workbench.core.errors import WorkbenchError
+from workbench.core.interrupts import hold_interrupts
 from workbench.driver.edit_check import place
 from workbench.ui.models import EditableModel, PipelineModel
 from workbench.ui.protocol import Answer, argument
@@ -37,18 +38,24 @@ class Call(NamedTuple):
     by_cell: bool
 
 
+@dataclass(frozen=True)
+class _Trail:
+    """The states that undo and redo lead to, and the calls that led from one to the next: never one without the other,
+    whenever an interrupt comes."""
+
+    past: tuple[tuple[PipelineModel, Call], ...] = ()
+    """Oldest first: a state, and what was done to it."""
+    future: tuple[tuple[PipelineModel, Call], ...] = ()
+    """The next one last: a state, and what leads to it."""
+    turned: Literal["", "undo", "redo"] = ""
+
+
 class Edits:
     """The changes made on one screen.  `show(model)` draws another state."""
 
     def __init__(self, current: Callable[[], PipelineModel], show: Callable[[PipelineModel], str]) -> None:
         self._current, self._show = current, show
-        self._past: list[PipelineModel] = []
-        self._future: list[PipelineModel] = []
-        self.done: list[Call] = []
-        """What was done, oldest first, without what was taken back."""
-        self._undone: list[Call] = []
-        self.turned: Literal["", "undo", "redo"] = ""
-        """Whether the last change took one back, or did one again."""
+        self._trail = _Trail()
 
     def commands(self) -> dict[str, Callable[[dict[str, Any]], Answer]]:
         return {
@@ -82,7 +89,7 @@ class Edits:
         """What the page needs to draw its buttons, and `plan`, which a change is asked with as `seen`."""
         editable = isinstance(self._current(), EditableModel)
         return {
-            "editable": editable, "undo": len(self._past), "redo": len(self._future), "call": self.call,
+            "editable": editable, "undo": len(self._trail.past), "redo": len(self._trail.future), "call": self.call,
             "plan": self._plan(),
         }  # fmt: skip
 
@@ -94,7 +101,13 @@ class Edits:
     @property
     def models(self) -> tuple[PipelineModel, ...]:
         """What undo and redo lead through, the one shown first, then backwards from it, then forwards."""
-        return (self._current(), *reversed(self._past), *reversed(self._future))
+        past, future = ([model for model, _ in reversed(side)] for side in (self._trail.past, self._trail.future))
+        return (self._current(), *past, *future)
+
+    @property
+    def done(self) -> list[Call]:
+        """What was done, oldest first, without what was taken back."""
+        return [call for _, call in self._trail.past]
 
     @property
     def calls(self) -> list[str]:
@@ -104,7 +117,12 @@ class Edits:
     @property
     def call(self) -> str:
         """The line of Python that does what was done last."""
-        return self.done[-1].code if self.done else ""
+        return self._trail.past[-1][1].code if self._trail.past else ""
+
+    @property
+    def turned(self) -> Literal["", "undo", "redo"]:
+        """Whether the last change took one back, or did one again."""
+        return self._trail.turned
 
     def _model(self) -> EditableModel:
         model = self._current()
@@ -155,51 +173,43 @@ class Edits:
 
     def go(self, model: PipelineModel, call: str, by_cell: bool = False) -> str:
         """Show another state, which a line of Python leads to; undo leads back.  Gives the id of the selected step."""
-        before = self._current()
-        step = self._moved(model)
-        self._past.append(before)
-        self._future.clear()
-        self._undone.clear()
-        self.done.append(Call(call, by_cell))
-        self.turned = ""
-        return step
+        return self._to(model, _Trail((*self._trail.past, (self._current(), Call(call, by_cell)))))
 
     def turn(self, fits: Callable[[PipelineModel], bool]) -> bool:
         """Undo the last change, or redo the next one, where that leads to a state that fits; whether one did."""
-        for there, turned in ((self._past, self._undo), (self._future, self._redo)):
-            if there and fits(there[-1]):
+        for there, turned in ((self._trail.past, self._undo), (self._trail.future, self._redo)):
+            if there and fits(there[-1][0]):
                 turned({})
                 return True
         return False
 
-    def _moved(self, model: PipelineModel) -> str:
-        """Show a state; refused or interrupted, the one before stays, with its history."""
-        before = self._current()
+    def _undo(self, args: dict[str, Any]) -> Answer:
+        past, future = self._trail.past, self._trail.future
+        if not past:
+            raise WorkbenchError("E-UI-UNDO", "there is nothing to undo")
+        model, call = past[-1]
+        return Answer("", {"step": self._to(model, _Trail(past[:-1], (*future, (self._current(), call)), "undo"))})
+
+    def _redo(self, args: dict[str, Any]) -> Answer:
+        past, future = self._trail.past, self._trail.future
+        if not future:
+            raise WorkbenchError("E-UI-UNDO", "there is nothing to redo")
+        model, call = future[-1]
+        return Answer("", {"step": self._to(model, _Trail((*past, (self._current(), call)), future[:-1], "redo"))})
+
+    def _to(self, model: PipelineModel, trail: _Trail) -> str:
+        """Show a state, with its trail; refused or interrupted, the one before stays.
+
+        Once it is shown, interrupts wait: what keeps and tells it follows whole.
+        """
+        before, was = self._current(), self._trail
         try:
-            return self._show(model)
+            self._trail = trail
+            step = self._show(model)
+            hold_interrupts()
         except BaseException:
+            self._trail = was
             if self._current() is not before:
                 self._show(before)
             raise
-
-    def _undo(self, args: dict[str, Any]) -> Answer:
-        if not self._past:
-            raise WorkbenchError("E-UI-UNDO", "there is nothing to undo")
-        before = self._current()
-        step = self._moved(self._past[-1])
-        self._past.pop()
-        self._future.append(before)
-        self._undone.append(self.done.pop())
-        self.turned = "undo"
-        return Answer("", {"step": step})
-
-    def _redo(self, args: dict[str, Any]) -> Answer:
-        if not self._future:
-            raise WorkbenchError("E-UI-UNDO", "there is nothing to redo")
-        before = self._current()
-        step = self._moved(self._future[-1])
-        self._future.pop()
-        self._past.append(before)
-        self.done.append(self._undone.pop())
-        self.turned = "redo"
-        return Answer("", {"step": step})
+        return step

@@ -90,8 +90,8 @@ class Dispatcher:
 
     def __init__(self, commands: Mapping[str, Callable[[dict[str, Any]], Answer]]) -> None:
         self._commands = dict(commands)
-        self._one_at_a_time = RLock()
-        """Cells may ask from threads of their own."""
+        self.one_at_a_time: Final = RLock()
+        """Held by a command, and by what cells do with the screen: they may have threads of their own."""
 
     def handle(self, message: object) -> Reply | None:
         """The reply to a message, or None for junk.  An interrupt is refused to the page and kept in the reply."""
@@ -133,7 +133,7 @@ class Dispatcher:
                 expected=", ".join(sorted(self._commands)),
                 fix="reload the page: it may hold an older version of the screen",
             )
-        with self._one_at_a_time:
+        with self.one_at_a_time:
             return command(request.args)
 
 

@@ -113,4 +113,12 @@ class ScheduleExtras:
 
     def _replay(self, args: dict[str, Any]) -> Answer:
         code = argument(args, "code", str)
-        return self._do(args, lambda: self._schedule.follow(replay(self._schedule, code)))
+        return self._do(args, lambda: self._replayed(replay(self._schedule, code)))
+
+    def _replayed(self, made: Schedule) -> None:
+        """Where the schedule has been already, it goes there, with what can be redone from there."""
+        number = self._schedule.moves.find(made.moves.state(made.moves.here).fingerprint)
+        if number is None:
+            self._schedule.follow(made)
+        else:
+            self._schedule.moves.go(number)

@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from workbench.core.errors import WorkbenchError
+from workbench.core.interrupts import interrupts_held
 from workbench.driver.given_inputs import drawn_inputs
 from workbench.driver.history import identities
 from workbench.driver.measure import measure_kernel
@@ -141,19 +142,21 @@ class Workbench(Screen):
     @property
     def session(self) -> Session:
         """The session shown, with all that was changed on the screen; assigning another one shows it in every view."""
-        self._editors.follow()
-        return self._model.session
+        with self._dispatcher.one_at_a_time:
+            self._editors.follow()
+            return self._model.session
 
     @session.setter
     def session(self, session: Session) -> None:
         known = SessionModel(_a_session(session))  # with nothing left out: the journal begins with the session alone
-        known.view()  # what can fail comes before anything changes
-        self._editors.part()
-        self._given = ""
-        self._journal.restart(session)
-        self._steps.edits.go(known, say.pipeline.another_session)
-        self._changes.begin()
-        self._changes.start()
+        known.view()  # what can fail, and what takes long, comes before anything changes
+        with self._dispatcher.one_at_a_time, interrupts_held():
+            self._editors.part()
+            self._given = ""
+            self._journal.restart(session)
+            self._steps.edits.go(known, say.pipeline.another_session)
+            self._changes.begin()
+            self._changes.start()
 
     @property
     def inputs(self) -> Mapping[str, Any] | None:
@@ -200,7 +203,8 @@ class Workbench(Screen):
 
     def journal(self) -> str:
         """What was asked of this screen, as the text of a file that `workbench replay` does again."""
-        return self._journal.to_json(self.session)
+        with self._dispatcher.one_at_a_time:
+            return self._journal.to_json(self.session)
 
     @property
     def schedule(self) -> Schedule:
@@ -209,7 +213,8 @@ class Workbench(Screen):
             raise WorkbenchError(
                 "E-UI-ARGUMENT", "this screen was opened for a session", fix="screen.session.schedule(kernel)"
             )
-        return self._editors.editor(self._given).schedule
+        with self._dispatcher.one_at_a_time:
+            return self._editors.editor(self._given).schedule
 
     @property
     def code(self) -> str:
@@ -228,7 +233,8 @@ class Workbench(Screen):
 
     def select(self, step: str, rewrite: int | None = None) -> None:
         """Show what a step (by id, or by name: the first of that name) changed, and perhaps one rewrite of it."""
-        self._steps.select(step, rewrite)
+        with self._dispatcher.one_at_a_time:
+            self._steps.select(step, rewrite)
 
     # --- one truth for the parts of the screen ---
 

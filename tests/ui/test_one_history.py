@@ -1,0 +1,274 @@
+"""One history for the screen, its editors and cells: what is an undo, what an interrupt leaves, what is kept of it."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import workbench as wb
+from tests.driver.programs import small_inputs, small_model
+from tests.driver.test_reliance import CASES
+from tests.schedule.programs import plain_matmul
+from workbench import relay
+from workbench._lazy import session_of
+from workbench.schedule import Schedule
+from workbench.ui import changes, editors
+from workbench.ui.pipeline_edits import Edits
+from workbench.ui.workbench import Workbench
+
+DENSE = "fused_nn_dense_nn_bias_add"
+
+
+@pytest.fixture(autouse=True)
+def _kept_here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("WORKBENCH_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.delenv("WORKBENCH_CHANGES", raising=False)
+
+
+def ask(screen: Workbench, op: str, **args: Any) -> Any:
+    reply = screen.ask(op, **args).content
+    assert reply["ok"], reply["err"]
+    return reply["view"]
+
+
+def unroll(screen: Workbench, kernel: str, selection: str = "l:dense_init:0") -> None:
+    ask(screen, "schedule.apply", kernel=kernel, primitive="unroll", selection=selection, arguments={})
+
+
+def of_matmul() -> tuple[Workbench, Schedule]:
+    schedule = Schedule(plain_matmul(8, 8, 8))
+    return Workbench(session_of(schedule), schedule), schedule
+
+
+def names(schedule: Schedule) -> list[str]:
+    return [move.name for move in schedule.moves.done]
+
+
+# --- what is an undo ----------------------------------------------------------------------------------------------
+
+
+def test_a_move_in_a_model_with_other_weights_is_no_undo() -> None:
+    """The same click had been done on the model before: it brought that one back, with its weights."""
+    one, two = wb.open(small_model(seed=0)), wb.open(small_model(seed=5))
+    screen = Workbench(one)
+    unroll(screen, DENSE)
+    screen.session = two
+    unroll(screen, DENSE)
+    found = screen.session.run(small_inputs())["y"]
+    np.testing.assert_allclose(found, two.run(small_inputs())["y"], atol=1e-5)
+    assert not np.allclose(found, one.run(small_inputs())["y"], atol=1e-3)
+    assert ask(screen, "open")["undo"] == 3
+
+
+def test_a_move_is_an_undo_only_where_the_other_kernels_stay() -> None:
+    """Swapped results swap the names of the two kernels; schedules go with the kernels, not with the names."""
+    x, y = relay.var("x", shape=(4, 8)), relay.var("y", shape=(4, 16))
+    a, b = relay.var("a", shape=(16, 8)), relay.var("b", shape=(16, 16))
+    results = relay.Tuple([relay.nn.dense(x, a), relay.nn.dense(y, b)])
+    screen = Workbench(wb.open(wb.IRModule.from_expr(relay.Function([x, y, a, b], results))))
+
+    def unrolled() -> dict[int, int]:
+        """By the length of the sums: how many loops are unrolled by hand and by default."""
+        found = {}
+        for kernel in screen.session.kernels:
+            schedule = screen.session.schedule(kernel)
+            found[int(schedule.func.params[0].shape[1].value)] = names(schedule).count("unroll")
+        return found
+
+    def swap() -> None:
+        step = ask(screen, "pipeline.open")["steps"][0]["id"]
+        text = ask(screen, "pipeline.source", step=step, function="main")["text"].replace("(v0, v1)", "(v1, v0)")
+        assert "refused" not in ask(screen, "pipeline.edit", step=step, function="main", text=text)
+
+    begun = unrolled()
+    swap()
+    ask(screen, "pipeline.undo")
+    unroll(screen, "fused_nn_dense")
+    swap()
+    unroll(screen, "fused_nn_dense")
+    ask(screen, "branch", number=1)
+    assert unrolled() == begun
+    unroll(screen, "fused_nn_dense")
+    assert unrolled() == {8: begun[8], 16: begun[16] + 1}
+
+
+# --- interrupts and threads ---------------------------------------------------------------------------------------
+
+
+def test_an_interrupt_while_the_screen_follows_leaves_the_cells_move(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen, schedule = of_matmul()
+    ask(screen, "schedule.apply", kernel="main", primitive="parallel", selection="l:C:0", arguments={})
+    schedule.unroll(schedule.get_loops("C")[2])
+    really = editors.Editors.shown
+
+    def interrupted(self: editors.Editors, session: Any) -> None:
+        monkeypatch.setattr(editors.Editors, "shown", really)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(editors.Editors, "shown", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        assert screen.session
+    assert names(schedule) == ["parallel", "unroll"]
+    assert names(screen.session.schedule("main")) == ["parallel", "unroll"]
+    assert ask(screen, "open")["undo"] == 2 and ask(screen, "open")["trouble"] is None
+
+
+@pytest.mark.parametrize("line", range(1, 14))
+def test_an_interrupt_at_any_line_leaves_undo_and_its_python_together(line: int) -> None:
+    """Each line of `Edits._to`, and what follows it in `go`."""
+    screen, schedule = of_matmul()
+    inside, left = (Edits.go.__code__, Edits._to.__code__), [line]  # type: ignore[attr-defined]
+
+    def trace(frame: Any, event: str, argument: object) -> Any:
+        if event == "line" and frame.f_code in inside:
+            left[0] -= 1
+            if left[0] == 0:
+                sys.settrace(None)
+                signal.raise_signal(signal.SIGINT)
+        return trace
+
+    schedule.unroll(schedule.get_loops("C")[2])
+    known = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        assert screen.session
+    except KeyboardInterrupt:
+        pass
+    finally:
+        sys.settrace(known)
+    told = ask(screen, "open")
+    assert told["undo"] == len(told["calls"]) == 1, told["calls"]
+    assert names(schedule) == names(screen.session.schedule("main")) == ["unroll"]
+    ask(screen, "pipeline.undo")
+    assert ask(screen, "open")["redo"] == 1 and names(screen.session.schedule("main")) == []
+
+
+def test_a_cell_that_looks_while_a_page_undoes_and_redoes_is_right() -> None:
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        for _ in range(10):
+            screen, _ = of_matmul()
+            ask(screen, "schedule.apply", kernel="main", primitive="parallel", selection="l:C:0", arguments={})
+            wrong: list[object] = []
+
+            def page(screen: Workbench = screen, wrong: list[object] = wrong) -> None:
+                for op in ("schedule.undo", "schedule.redo") * 2:
+                    reply = screen.ask(op, kernel="main").content
+                    wrong.extend([] if reply["ok"] else [reply["err"]])
+
+            def cell(screen: Workbench = screen, wrong: list[object] = wrong) -> None:
+                for _ in range(100):
+                    try:
+                        assert screen.session
+                    except Exception as error:
+                        wrong.append(error)
+
+            threads = [threading.Thread(target=work) for work in (page, cell)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            told = ask(screen, "open")
+            assert wrong == [] and (told["undo"], told["redo"], len(told["calls"])) == (1, 0, 1)
+    finally:
+        sys.setswitchinterval(interval)
+
+
+# --- what is kept -------------------------------------------------------------------------------------------------
+
+
+def restarted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(changes, "is_alive", lambda told: False)
+
+
+def test_changes_after_an_undo_past_another_session_are_kept_for_the_program_shown(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    screen = Workbench(wb.open(small_model(seed=0)))
+    screen.session = wb.open(small_model(seed=5))
+    ask(screen, "pipeline.undo")
+    unroll(screen, DENSE)
+    assert ask(screen, "open")["changes"]["count"] == 1
+    restarted(monkeypatch)
+    assert ask(Workbench(wb.open(small_model(seed=5))), "open")["changes"]["offer"] is None
+    again = Workbench(wb.open(small_model(seed=0)))
+    assert ask(again, "open")["changes"]["offer"]["count"] == 1
+    assert ask(again, "changes.restore")["exact"]
+    assert again.session.plan == screen.session.plan
+
+
+def test_undo_and_redo_past_another_session_go_on_in_the_journal_of_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = Workbench(wb.open(small_model(seed=0)))
+    unroll(screen, DENSE)
+    screen.session = wb.open(small_model(seed=5))
+    unroll(screen, DENSE)
+    for op in ("undo", "undo", "redo", "redo"):
+        ask(screen, f"pipeline.{op}")
+    ask(screen, "schedule.apply", kernel=DENSE, primitive="annotate", selection="l:dense_init:0",
+        arguments={"ann_key": "a", "ann_val": 1})  # fmt: skip
+    restarted(monkeypatch)
+    for seed, count in ((0, 1), (5, 2)):
+        again = Workbench(wb.open(small_model(seed=seed)))
+        assert ask(again, "open")["changes"]["offer"]["count"] == count
+        assert ask(again, "changes.restore")["exact"], seed
+
+
+def test_a_redo_after_a_cells_undo_comes_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen, schedule = of_matmul()
+    ask(screen, "schedule.apply", kernel="main", primitive="unroll", selection="l:C:1", arguments={})
+    schedule.undo()
+    ask(screen, "open")
+    ask(screen, "schedule.redo", kernel="main")
+    ask(screen, "schedule.apply", kernel="main", primitive="parallel", selection="l:C:0", arguments={})
+    assert names(schedule) == ["unroll", "parallel"]
+    restarted(monkeypatch)
+    screen, schedule = of_matmul()
+    told = ask(screen, "changes.restore") if ask(screen, "open")["changes"]["offer"] else None
+    assert told is not None and told["exact"] and told["refused"] == []
+    assert names(schedule) == ["unroll", "parallel"]
+
+
+def test_a_restore_is_not_exact_where_a_users_intrinsic_is_another_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    case = CASES["tensor intrinsic"]
+    case.thing.define(3.0)
+    screen = Workbench(case.thing.opened())
+    kernel = screen.session.kernels[0]
+    pending = list(ask(screen, "schedule.open", kernel=kernel)["tree"])
+    while pending:
+        box = pending.pop()
+        pending += box["children"]
+        if screen.ask("schedule.apply", kernel=kernel, primitive="annotate", selection=box["id"],
+                      arguments={"ann_key": "a", "ann_val": 1}).content["ok"]:  # fmt: skip
+            break
+    restarted(monkeypatch)
+    for value, exact in ((3.0, True), (7.0, False)):
+        case.thing.define(value)
+        again = Workbench(case.thing.opened())
+        assert ask(again, "open")["changes"]["offer"] is not None
+        assert ask(again, "changes.restore")["exact"] is exact
+
+
+def test_a_cells_move_that_was_refused_is_taken_over_once_it_fits() -> None:
+    x = relay.var("x", shape=(4, 8))
+    body = relay.nn.leaky_relu(relay.exp(x), alpha=0.5)
+    session = wb.open(wb.IRModule.from_expr(relay.Function([x], body)))
+    schedule = session.schedule(session.kernels[0])
+    screen = Workbench(session, schedule)
+    loop = schedule.get_loops(schedule.get_block("leaky_relu"))[0]
+    schedule.annotate(loop, "a", 1)
+    assert screen.session
+    call = next(one for one in ask(screen, "calls", layer="relay")["calls"] if "leaky" in one["op"])
+    place = {"layer": "relay", "step": "", "place": call["place"], "number": call["number"]}
+    ask(screen, "set_attribute", **place, name="alpha", text="0.25")
+    schedule.parallel(loop)
+    assert ask(screen, "open")["trouble"]["code"] == "E-EDIT-SCHEDULE"
+    ask(screen, "pipeline.undo")
+    assert ask(screen, "open")["trouble"] is None and "T.parallel" in schedule.script()
+    assert names(screen.session.schedule(session.kernels[0])) == names(schedule)
