@@ -78,7 +78,8 @@ def test_a_move_is_an_undo_only_where_the_other_kernels_stay() -> None:
         found = {}
         for kernel in screen.session.kernels:
             schedule = screen.session.schedule(kernel)
-            found[int(schedule.func.params[0].shape[1].value)] = names(schedule).count("unroll")
+            buffer: Any = schedule.func.params[0]
+            found[int(buffer.shape[1].value)] = names(schedule).count("unroll")
         return found
 
     def swap() -> None:
