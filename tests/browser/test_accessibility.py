@@ -109,6 +109,19 @@ def test_a_schedule_its_forms_and_a_refusal(harness: Harness, dark: bool) -> Non
     assert grave(harness) == []
 
 
+@pytest.mark.parametrize("width", [1500, 640])
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_the_form_of_the_target_and_a_refusal(harness: Harness, dark: bool, width: int) -> None:
+    harness.page.set_viewport_size({"width": width, "height": 800})
+    harness.show(Workbench(small_session()), dark)
+    harness.page.get_by_role("button", name="Target llvm").click()
+    field = harness.page.get_by_role("textbox", name="What to make code for")
+    field.fill("cuda")
+    field.press("Enter")
+    expect(harness.page.get_by_role("alert")).to_contain_text("no code is generated")
+    assert grave(harness) == []
+
+
 @pytest.mark.parametrize("width", [1000, 640])
 def test_narrow_cells(harness: Harness, width: int) -> None:
     harness.page.set_viewport_size({"width": width, "height": 800})

@@ -91,6 +91,7 @@ def test_what_asks_a_kernel_says_why_it_cannot_be_used_and_refuses_nothing(saved
     steps, strip = page.locator(".wb-step-buttons"), page.locator(".wb-strip")
     inert = [
         page.locator(".wb-run"),
+        page.get_by_role("button", name="Target llvm"),
         *(schedule.get_by_role("button", name=name, exact=True) for name in ("Lens", "Compare", "Copy")),
         *(steps.get_by_role("button", name=name) for name in ("Edit", "Leave out", "Add a pass")),
         *(strip.get_by_role("button", name=name) for name in ("Checks", "Values", "Views", "Share")),

@@ -63,6 +63,7 @@ def of_the_graph(screen: Workbench) -> dict[str, dict[str, Any]]:
         "tensors.outputs": {"before": "Import", "after": "FuseOps"}, "select": {"classes": [1]},
         "set_attribute": {"layer": "relay", "step": "", "place": call, "number": 0, "name": "alpha", "text": "1"},
         "checks.narrow": {"step": "FuseOps"}, "checks.save_test": {"step": "FuseOps"},
+        "target.set": {"text": "llvm", "seen": "s"},
         "branch": {"number": 0}, "branches.whole": {"number": 0}, "measure": {"kernel": KERNEL, "number": 0},
         "views.keep": {"name": "v", "place": "A=tir"}, "views.remove": {"name": "v"},
         "share.python": {"place": "A=tir"},
@@ -95,6 +96,6 @@ def of_the_schedule(screen: Workbench) -> dict[str, dict[str, Any]]:
 WITHOUT = frozenset({
     "bundle", "open", "kernels", "python", "pipeline.open", "changes.discard", "changes.read", "changes.restore",
     "checks.start", "checks.state", "checks.cancel", "tensors.steps", "views.list", "run.profile", "exercise.open",
-    "exercise.hint", "exercise.submit",
+    "exercise.hint", "exercise.submit", "target.open",
 })  # fmt: skip
 """Commands that take no arguments."""

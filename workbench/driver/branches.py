@@ -66,8 +66,12 @@ def _parting(history: History, index: int) -> str:
         *earlier, plan = history.branches[: index + 1]
         parent = max(range(index), key=lambda other: _nearness(plan, earlier[other]))
         shared = shared_steps(plan, earlier[parent])
-        moves = _moves(history.plans[index], history.plans[parent])
-        said = _changes(plan, earlier[parent], moves)
+        made, began = history.plans[index], history.plans[parent]
+        moves = _moves(made, began)
+        if made.target == began.target:
+            said = _changes(plan, earlier[parent], moves)
+        else:
+            said = _under_target(made, began, moves)
         history.parted[index] = f"from {parent} after {plan[shared - 1].name}: {said}"
     return history.parted[index]
 
@@ -95,6 +99,14 @@ def _changes(plan: tuple[Action, ...], parent: tuple[Action, ...], moves: str) -
     told = [sign + name for sign, names in signs for name in names.elements()]
     scheduled = (f"~{SCHEDULE}", f"+{SCHEDULE}")
     return " ".join(word + moves if word in scheduled else word for word in told) or "other order"
+
+
+def _under_target(plan: CompilePlan, parent: CompilePlan, moves: str) -> str:
+    """The target that a plan has and its parent has not, under which every step is another one; and the steps that
+    one has and the other has not."""
+    held, known = (Counter(row.name for row in which.rows) for which in (plan, parent))
+    told = [sign + name for sign, names in (("+", held - known), ("-", known - held)) for name in names.elements()]
+    return " ".join([f"target {plan.target}", *([f"~{SCHEDULE}{moves}"] if moves else []), *told])
 
 
 def _moves(plan: CompilePlan, parent: CompilePlan) -> str:

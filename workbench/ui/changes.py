@@ -30,7 +30,7 @@ PIPELINE: Final = ("pipeline.edit", "pipeline.without", "pipeline.switch_on", "p
 SCHEDULE: Final = ("schedule.apply", "schedule.accept", "schedule.force", "schedule.undo", "schedule.redo",
                    "schedule.switch", "schedule.drop", "schedule.go", "schedule.replay", "lens.release",
                    "take_back")  # fmt: skip
-RECORDED: Final = frozenset({*PIPELINE, *SCHEDULE, "branch", "set_attribute"})
+RECORDED: Final = frozenset({*PIPELINE, *SCHEDULE, "branch", "set_attribute", "target.set"})
 _MOST: Final = 1_000
 """Commands of one screen that are kept."""
 _SHOWN: Final = 12

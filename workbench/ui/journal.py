@@ -165,4 +165,10 @@ def _python(session: Session) -> str:
 
 
 def _changes(code: str) -> list[str]:
-    return [line for line in code.split("\n") if line.startswith(("s = s.", "sch", "    "))]
+    """The lines that say what was done; of the one that opens, from the target on: not from where."""
+    told: list[str] = []
+    for line in code.split("\n"):
+        opening = line.strip().startswith("s = wb.open(")
+        if opening or line.startswith(("s = s.", "sch", "    ")):
+            told.append(line.partition(", target=")[2] if opening else line)
+    return told

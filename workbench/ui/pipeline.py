@@ -73,9 +73,13 @@ class PipelineCommands:
 
         Gives the id of the selected step.
         """
-        old = [step.id for step in self.view.steps]
+        before, selected = self.view, self.selected_step
+        old = [step.id for step in before.steps]
         self.model = model
         new = [step.id for step in self.view.steps]
+        if before.target != self.view.target and _named_alike(before, self.view):
+            self.selected_step = dict(zip(old, new, strict=True)).get(selected, "")  # all are others: the place stays
+            return self.selected_step
         differing = next((n for n, pair in enumerate(zip(old, new, strict=False)) if pair[0] != pair[1]), None)
         differing = min(len(old), len(new)) if differing is None else differing
         if new != old:
@@ -168,6 +172,10 @@ class PipelineCommands:
             raise WorkbenchError("E-UI-ARGUMENT", "there is no such rewrite", found=str(rewrite), expected="0 or more")
         self.selected_step, self.selected_rewrite = step, rewrite
         return Answer(self.view.state)
+
+
+def _named_alike(one: PipelineView, other: PipelineView) -> bool:
+    return [step.name for step in one.steps] == [step.name for step in other.steps]
 
 
 class PipelineStepper(Screen):

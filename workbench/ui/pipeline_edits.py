@@ -70,6 +70,10 @@ class Edits:
             "redo": self._seen(self._redo),
         }
 
+    def seeing(self, table: dict[str, Callable[[dict[str, Any]], Answer]], *names: str) -> dict[str, Any]:
+        """A table of commands, those of these `names` refused to a page that shows another list of steps."""
+        return {name: self._seen(command) if name in names else command for name, command in table.items()}
+
     def _seen(self, command: Callable[[dict[str, Any]], Answer]) -> Callable[[dict[str, Any]], Answer]:
         """The command, refused to a page that shows another list of steps: another view has changed it."""
 

@@ -42,6 +42,7 @@ from workbench.ui.remarks import remark_commands
 from workbench.ui.runs import run_commands
 from workbench.ui.schedule_extras import NAMES as EXTRAS
 from workbench.ui.screen import Screen
+from workbench.ui.target_commands import TargetCommands
 from workbench.ui.tensors import TensorCommands
 from workbench.ui.verifying import VerifyCommands
 from workbench.ui.why_not import why_not_commands
@@ -115,6 +116,7 @@ class Workbench(Screen):
             **ReadingCommands(lambda: self._model).table(),
             **self._places.table(),
             **self._exercise.table(),
+            **self._steps.edits.seeing(TargetCommands(lambda: self._model.session, self._go).table(), "target.set"),
             **TensorCommands(lambda: self.session, self._inputs_of_checks, lambda: self._inputs.key).table(),
             **remark_commands(lambda: self._model),
             **why_not_commands(lambda: self._model),

@@ -81,7 +81,7 @@ class SessionModel:
         if state and self.left_out:  # the same program has another list of steps
             listed = ",".join(step.id + step.name for step in steps if step.left_out)
             state += f"-{hashlib.sha256(listed.encode()).hexdigest()[:12]}"
-        return PipelineView(state, steps, self.session.heading)
+        return PipelineView(state, steps, self.session.heading, str(self.session.target))
 
     def _outline(self) -> list[tuple[str, int | LeftOut]]:
         return lefts.outline(self.left_out, identities(self.session.actions))

@@ -148,6 +148,8 @@ class PipelineView(View):
     state: str
     steps: tuple[StepSummary, ...]
     title: str = ""
+    target: str = ""
+    """What code is made for; empty where nothing else could be chosen."""
     version: int = SCHEMA_VERSION
 
 

@@ -9,10 +9,9 @@ import { BaseStore } from "./store";
 import { say } from "./strings";
 import type { Chunk, ComparedView, FormulaView, GraphView, KernelView, LayerView, LinkView, PaneView, WorkbenchView } from "./types";
 import type { Range } from "./window";
-import { OF_THE_MODEL, others, pane, spread, type Pane, type Shown } from "./workbench_panes";
+import { COMPILED, OF_THE_MODEL, others, pane, spread, type Pane, type Shown } from "./workbench_panes";
 
 const PAGE = 400;
-const COMPILED = ["llvm", "asm"];
 /** Milliseconds without a change after which a kernel is compiled for its links. */
 const REST = 700;
 
@@ -94,13 +93,20 @@ export abstract class Fetching extends BaseStore {
     return OF_THE_MODEL.includes(layer) ? layer : `${layer} ${this.kernel}`;
   }
 
+  /** Whether a pane shows its layer's text: as such, or as what code generation made of the kernel. */
+  reads({ layer, mode }: Pane): boolean {
+    const step = this.steps.summary;
+    if (mode !== "changes" || step?.kind !== "codegen") return mode === "text";
+    return COMPILED.includes(layer) && !step.error && !step.left_out;
+  }
+
   /** Fetch what the panes show; graphs first, since they are there already. */
   load(): void {
     for (const shown of this.panes) if (shown.mode === "graph") void this.loadGraph(shown.layer);
     for (const shown of this.panes) if (shown.mode === "tree") void this.once(`tree ${shown.layer}`, () => this.tools.loadTree(shown.layer));
     void this.loadKernels().then(() => {
       for (const shown of this.panes) if (shown.mode === "graph") void this.loadGraph(shown.layer);
-      for (const shown of this.panes) if (shown.mode === "text") void this.loadText(shown.layer);
+      for (const shown of this.panes) if (this.reads(shown)) void this.loadText(shown.layer);
       if (this.panes.some((shown) => shown.mode === "cards")) void this.loadFormulas();
       if (this.panes.some((shown) => shown.mode === "changes")) this.steps.wake();
       for (const shown of this.panes) if (shown.mode === "compare") void this.loadCompared(shown.layer);

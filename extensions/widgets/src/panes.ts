@@ -18,7 +18,7 @@ import { say } from "./strings";
 import { pieces, type Mark } from "./reading";
 import { FindBar, ReadingButtons } from "./reading_parts";
 import { Window, idOf, placeIn } from "./window";
-import { OF_THE_MODEL, modes, placeOf, type Mode, type Pane, type WorkbenchStore } from "./workbench";
+import { COMPILED, OF_THE_MODEL, modes, placeOf, type Mode, type Pane, type WorkbenchStore } from "./workbench";
 
 /** Modes that a recording does not hold. */
 const ASKING: Mode[] = ["lens", "passes", "compare"];
@@ -31,6 +31,7 @@ export function PaneView({ store, at }: { store: WorkbenchStore; at: 0 | 1 }) {
   const seen = useRef(store.acted);
   const held = box.current?.contains(document.activeElement);
   const editing = store.editingIn(at);
+  const reads = store.reads(pane);
   useLayoutEffect(() => { // after an action the keys are the focused pane's, also while it has nothing to show yet
     const root = box.current;
     const acted = store.acted !== seen.current;
@@ -43,11 +44,12 @@ export function PaneView({ store, at }: { store: WorkbenchStore; at: 0 | 1 }) {
   return html`<section class=${`wb-pane ${store.focused === at ? "wb-focused" : ""}`} aria-label=${label} tabindex="-1" ref=${box}
       onFocusIn=${focus} onMouseDown=${focus}>
     <${PaneHead} store=${store} at=${at} pane=${pane} title=${title} />
-    ${pane.mode === "text" && (pane.layer === "llvm" || pane.layer === "asm") && html`<${RemarksPanel} store=${store} />`}
+    ${pane.mode === "text" && COMPILED.includes(pane.layer) && html`<${RemarksPanel} store=${store} />`}
     ${pane.mode === "editor" ? html`<${ScheduleScreen} key=${store.kernel} store=${store.editor} />`
       : pane.mode === "lens" ? html`<${LensScreen} key=${store.kernel} store=${store.lens} />`
       : pane.mode === "passes" ? html`<${NativePasses} key=${store.kernel} store=${store.native} />`
-      : pane.mode === "changes" ? html`<${Detail} store=${store.steps} /><${SpokenChanges} store=${store} />`
+      : pane.mode === "changes" ? html`<${Detail} store=${store.steps} call=${reads ? store.text(pane.layer)?.call : undefined}
+          made=${reads && html`<${TextPane} store=${store} at=${at} pane=${pane} label=${label} />`} /><${SpokenChanges} store=${store} />`
       : pane.mode === "tree" ? html`<${TreePane} key=${store.tools.key(pane.layer)} store=${store} at=${at} />`
       : pane.mode === "compare" ? html`<${ComparePane} store=${store} layer=${pane.layer} />`
       : pane.mode === "cards" ? html`<${FormulaPane} store=${store} at=${at} />`
@@ -80,18 +82,18 @@ function PaneHead({ store, at, pane, title }: { store: WorkbenchStore; at: 0 | 1
     <strong>${title}</strong>
     <button class="wb-icon wb-alone-button" aria-pressed=${store.alone} aria-label=${say.frame.wholeWidth} title=${say.frame.aloneHelp}
       onClick=${() => { store.focused = at; store.turnAlone(); }}>⤢</button>
-    ${!OF_THE_MODEL.includes(pane.layer) && pane.mode !== "changes" && html`<select class="wb-select wb-kernel" aria-label=${say.frame.kernel} value=${store.kernel}
+    ${!OF_THE_MODEL.includes(pane.layer) && (pane.mode !== "changes" || store.reads(pane)) && html`<select class="wb-select wb-kernel" aria-label=${say.frame.kernel} value=${store.kernel}
       disabled=${store.kernels.length === 0} onChange=${(event: Event) => store.choose((event.target as HTMLSelectElement).value)}>
       ${store.kernels.map((kernel) => html`<option value=${kernel.name}>${kernel.name} ${kernel.shape}</option>`)}</select>`}
     ${here.length > 1 && html`<span class="wb-group" role="group" aria-label=${say.frame.howToShow(title)}>${here.map((mode) => html`
       <button class="wb-button" aria-pressed=${pane.mode === mode} disabled=${(mode === "editor" || mode === "lens") && !store.kernel}
         ...${ASKING.includes(mode) ? asking(store, say.frame.modesHelp[mode], () => turn(mode)) : { title: say.frame.modesHelp[mode], onClick: () => turn(mode) }}>${say.frame.modes[mode]}</button>`)}</span>`}
-    ${noise && pane.mode === "text" && html`<button class="wb-button" aria-pressed=${store.everyLine} title=${say.frame.everyLineHelp}
+    ${noise && store.reads(pane) && html`<button class="wb-button" aria-pressed=${store.everyLine} title=${say.frame.everyLineHelp}
       onClick=${() => store.set(() => (store.everyLine = !store.everyLine))}>${say.frame.everyLine}</button>`}
     ${pane.mode === "text" && (store.text(pane.layer)?.hottest ?? 0) > 0 && html`<button class="wb-button" title=${say.frame.hottestHelp}
       onClick=${() => { store.set(() => (store.focused = at)); store.hottest(); }}>${say.frame.hottest}</button>`}
     ${pane.mode === "text" && store.text(pane.layer) && html`<${ReadingButtons} store=${store} at=${at} />`}
-    ${pane.mode === "text" && (pane.layer === "llvm" || pane.layer === "asm") && html`<${RemarksButton} store=${store} />`}
+    ${pane.mode === "text" && COMPILED.includes(pane.layer) && html`<${RemarksButton} store=${store} />`}
     ${pane.mode === "text" && html`<code class="wb-call" title=${say.common.samePython}>${store.text(pane.layer)?.call ?? ""}</code>`}
   </div>`;
 }

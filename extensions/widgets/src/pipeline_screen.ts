@@ -130,7 +130,8 @@ function Item({ step, store, share }: { step: StepSummary; store: PipelineStore;
   </div>`;
 }
 
-export function Detail({ store }: { store: PipelineStore }) {
+/** The selected step and what it changed; `made`: what is shown in the place of a difference, with its Python. */
+export function Detail({ store, made, call }: { store: PipelineStore; made?: unknown; call?: string }) {
   const { summary, step, rewrite } = store;
   const kinds = store.kinds;
   const target = kinds === undefined ? undefined : kinds ?? (store.rewriteIndex === null ? step?.shown : rewrite?.shown);
@@ -143,7 +144,7 @@ export function Detail({ store }: { store: PipelineStore }) {
         onClick=${store.turnKinds}>${say.changes.byKind}</button>`}
       <${StepButtons} store=${store} />
       <${Verdict} store=${store} id=${summary.id} />
-      ${step?.call && html`<code class="wb-call" title=${say.common.samePython}>${step.call}</code>`}
+      ${(made ? call : step?.call) && html`<code class="wb-call" title=${say.common.samePython}>${made ? call : step!.call}</code>`}
     </div>`}
     ${store.problem && html`<${Problem} error=${store.problem} close=${() => store.set(() => (store.problem = null))} />`}
     ${summary?.error && html`<${Problem} error=${summary.error} />`}
@@ -151,6 +152,7 @@ export function Detail({ store }: { store: PipelineStore }) {
     ${!editing && (summary?.rewrite_count ?? 0) > 0 && html`<${Rewrites} store=${store} count=${summary!.rewrite_count} />`}
     ${editing
       ? html`<${EditPane} store=${store} editing=${editing} />`
+      : made ? made
       : target
       ? html`<${DiffPane} key=${`${store.selected}/${store.rewriteIndex}/${kinds !== null}`} rows=${target.rows} split=${store.split} language=${step?.language ?? "python"} seen=${store.seen}
           open=${store.unfold} />`

@@ -18,7 +18,7 @@ export interface StepSummary {
   left_out: boolean;
 }
 export interface PipelineView {
-  version: number; state: string; title: string; steps: StepSummary[];
+  version: number; state: string; title: string; steps: StepSummary[]; target: string;
   selected: { step: string; rewrite: number | null };
   /** Whether texts and passes can be changed here, how much can be undone, the Python of the last change, the list of steps. */
   editable: boolean; undo: number; redo: number; call: string; plan: string;
@@ -97,6 +97,8 @@ export interface PlaceView {
   layer: string; line: number; tir_line: number; how: string; trips: number; sources: string[];
   loops: { name: string; extent: string; kind: string; moves: number[] }[]; moves: { number: number; name: string; code: string }[];
 }
+/** What code can be made for, each with a word: what it is made for now, this machine's own, those that have names. */
+export interface TargetsView { text: string; own: [text: string, word: string][]; named: [text: string, word: string][] }
 export interface MeasureView { text: string; seconds: number; share: number; rate: number }
 export interface PaneView { layer: string; kernel: string; language: string; text: TextView; call: string; hidden: number[]; trips: number[]; hottest: number; constant: number[]; step: string }
 export interface LinkView {

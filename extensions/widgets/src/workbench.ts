@@ -8,12 +8,13 @@ import { PipelineStore } from "./pipeline";
 import { Reading } from "./reading";
 import type { Remarks } from "./remarks";
 import { ScheduleStore } from "./schedule";
+import { TargetStore } from "./target";
 import { TextEditing } from "./text_edits";
 import { goTo } from "./place";
 import type { Host, MeasuredView, MeasureView, WorkbenchView } from "./types";
-import { GRAPHS, OF_THE_MODEL, modes, pane, type Mode, type Pane } from "./workbench_panes";
+import { COMPILED, GRAPHS, LOOPS, modes, pane, type Mode, type Pane } from "./workbench_panes";
 
-export { GRAPHS, OF_THE_MODEL, modes, placeOf, type Mode, type Pane, type Shown } from "./workbench_panes";
+export { COMPILED, GRAPHS, OF_THE_MODEL, modes, placeOf, type Mode, type Pane, type Shown } from "./workbench_panes";
 
 export class WorkbenchStore extends TextEditing {
   /** What is open below the panes, and beside them where the screen is narrow. */
@@ -26,6 +27,7 @@ export class WorkbenchStore extends TextEditing {
   readonly reading = new Reading(this, (op, args, channel) => this.connection.request(op, args, channel));
   readonly tools = new GraphTools(this, (op, args, channel) => this.connection.request(op, args, channel));
   readonly extras: Extras;
+  readonly target: TargetStore;
   private checking: ChecksStore | null = null;
   private begun = false;
   /** The place to go to first. */
@@ -50,7 +52,8 @@ export class WorkbenchStore extends TextEditing {
     this.extras = new Extras(host, this);
     this.steps.onChosen = () => this.showStep();
     this.steps.onMoved = () => void this.open();
-    this.steps.subscribe(() => this.set(() => {}));
+    this.target = new TargetStore(host, () => this.steps.view?.plan ?? "", () => this.open());
+    this.steps.subscribe(() => this.set(() => this.fitLayers()));
     this.connection.onEvent = (name, args) => {
       if (name === "changed") void this.open();
       if (name === "select") void this.steps.settled.then(() => this.showStep(String(args["step"])));
@@ -154,7 +157,7 @@ export class WorkbenchStore extends TextEditing {
   turn(mode: Mode): void {
     const shown = this.panes[this.focused];
     if (!modes(shown.layer).includes(mode)) return;
-    this.set(() => { shown.mode = shown.mode === mode ? modes(shown.layer)[0]! : mode; this.acted++; });
+    this.set(() => { shown.mode = shown.mode === mode ? modes(shown.layer)[0]! : mode; this.fitLayers(); this.acted++; });
     this.load();
   }
 
@@ -182,22 +185,31 @@ export class WorkbenchStore extends TextEditing {
    * of, best the focused one; never over a text that is being edited.
    */
   private showStep(step = this.steps.selected): void {
-    const ofTheModel = this.ofTheModel(step);
-    const fits = ({ layer }: Pane) => OF_THE_MODEL.includes(layer) === ofTheModel;
+    const layers = this.layersOf(step);
+    const fits = ({ layer }: Pane) => layers.includes(layer);
     const free = ([this.focused, 1 - this.focused] as (0 | 1)[]).filter((at) => !this.editingIn(at)).map((at) => this.panes[at]);
     const shown = this.panes.find(({ mode }) => mode === "changes") ?? free.find(fits) ?? free[0] ?? this.panes[this.focused];
-    this.set(() => {
-      if (!fits(shown)) shown.layer = ofTheModel ? "relay" : "schedule";
-      shown.mode = "changes";
-    });
+    this.set(() => { shown.mode = "changes"; this.fitLayers(step); });
     this.steps.wake();
   }
 
-  /** Whether a step is one of the graph: before its kernels are made. */
-  private ofTheModel(step: string): boolean {
+  /** A pane that shows changes shows them as a layer that the step is of; machine code, as the text of the pane's kernel. */
+  private fitLayers(step = this.steps.selected): void {
+    if (!this.view || !this.steps.view?.steps.some(({ id }) => id === step)) return;
+    const layers = this.layersOf(step);
+    for (const shown of this.panes) {
+      if (shown.mode !== "changes") continue;
+      if (!layers.includes(shown.layer) || !modes(shown.layer).includes("changes")) Object.assign(shown, pane(layers[0]!, "changes"));
+      if (this.reads(shown)) void this.loadText(shown.layer);
+    }
+  }
+
+  /** The layers as which a step's changes are shown, the usual one first: before kernels are made, of the graph. */
+  private layersOf(step: string): string[] {
     const steps = this.steps.view?.steps ?? [], lower = steps.findIndex(({ name }) => name === "Lower");
-    if (lower < 0) return this.layer("relay") !== undefined;
-    return steps.findIndex(({ id }) => id === step) < lower;
+    const at = steps.findIndex(({ id }) => id === step);
+    if (steps[at]?.kind === "codegen") return COMPILED;
+    return (lower < 0 ? this.layer("relay") !== undefined : at < lower) ? [...GRAPHS, "onnx"] : LOOPS;
   }
 
   /** The check of every step; asked for from the first look on. */

@@ -3,6 +3,8 @@ import type { Lines } from "./diff";
 
 export const GRAPHS = ["relay", "fused"];
 export const NATIVE = ["tir", "llvm", "asm"]; // layers of code that runs
+export const COMPILED = ["asm", "llvm"]; // layers of what code generation makes
+export const LOOPS = ["schedule", "te", "tir"];
 export const OF_THE_MODEL = ["onnx", ...GRAPHS];
 
 /**

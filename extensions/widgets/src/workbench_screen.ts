@@ -8,6 +8,7 @@ import { Keys, Problem, asking, html } from "./parts";
 import { useStore } from "./store";
 import { say } from "./strings";
 import { Strip } from "./strip";
+import { TargetButton } from "./target";
 import { TipBox } from "./tip";
 import type { LayerView } from "./types";
 import { type WorkbenchStore } from "./workbench";
@@ -102,6 +103,7 @@ function Spine({ store }: { store: WorkbenchStore }) {
   return html`<header class="wb-head wb-spine">
     <button class="wb-button wb-narrow" aria-expanded=${store.drawer === "outline"} aria-label=${say.frame.outline} title=${say.frame.outline} onClick=${() => drawer("outline")}>☰</button>
     <span class="wb-title" title=${view?.title}>${view?.title ?? ""}</span>
+    ${store.steps.view && html`<${TargetButton} store=${store.target} target=${store.steps.view.target} />`}
     <nav class="wb-chips" aria-label=${say.frame.layers}>
       ${view?.layers.map((layer, i) => html`<${Chip} store=${store} layer=${layer} number=${i + 1} />`)}
     </nav>

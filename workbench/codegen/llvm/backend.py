@@ -138,6 +138,10 @@ class LlvmBackend:
             return f"llvmlite cannot be loaded: {error}"
         return ""
 
+    def require_known(self, target: Target) -> None:
+        """Refuse a target whose triple, processor, features or ABI LLVM does not know, before anything is compiled."""
+        machine.target_machine(machine.job_of("", target))
+
     def compile_module(self, mod: IRModule, target: Target | str = "llvm", debug: bool = True) -> Artefact:
         """Compile every loop function of `mod`.
 

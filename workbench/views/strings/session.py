@@ -86,6 +86,21 @@ class Session:
     def some(self, count: int, names: str, left_out: int) -> str:
         return f"{count}: {names} and {left_out} more" if left_out else f"{count}: {names}"
 
+    # targets
+    def this_machine(self, bits: int) -> str:
+        return f"this machine, {bits}-bit vectors"
+
+    def this_machine_without(self, extension: str) -> str:
+        """The machine with an extension of its instructions switched off: "AVX2"."""
+        return f"this machine without {extension}"
+
+    def schedules_for_vectors(self, bits: int) -> str:
+        return f"this machine, default schedules for {bits}-bit vectors"
+
+    def vectors_of(self, name: str, bits: int) -> str:
+        """A processor or a board."""
+        return f"{name}, {bits}-bit vectors"
+
     # a journal done again
     another_end = "the program at the end is another one"
 
