@@ -229,6 +229,23 @@ def test_ux_11_an_attribute_of_an_operator_is_changed_in_the_graph(shown: Shown)
     shown.harness.push()
     expect(shown.step("Edit")).to_be_visible()
     assert shown.screen.session["FuseOps"].program["main"].script().count("a_max=5.5") == 1
+    shown.pane("A").locator(".wb-box-call").filter(has=shown.page.get_by_text("clip", exact=True)).first.click()
+    operators.locator("summary").click()
+    expect(field).to_have_value("5.5")  # the graph is the one that was changed
+    field.fill("abc")
+    field.press("Enter")
+    banner = shown.page.locator(".wb-problem", has_text="a_max")
+    expect(banner.first).to_be_visible()
+    field.fill("4.5")
+    field.press("Enter")
+    expect(shown.page.locator(".wb-last-call")).to_contain_text("a_max=4.5")
+    expect(banner).to_have_count(0)  # it was about what is done now
+    shown.harness.push()
+    assert shown.screen.session["FuseOps"].program["main"].script().count("a_max=4.5") == 1
+    shown.button("Undo", exact=True).click()
+    expect(shown.page.locator(".wb-last-call")).to_contain_text("a_max=5.5")
+    shown.harness.push()
+    assert shown.screen.session["FuseOps"].program["main"].script().count("a_max=5.5") == 1
     shown.button("Undo", exact=True).click()
     expect(shown.step("Edit")).to_have_count(0)
     shown.back()

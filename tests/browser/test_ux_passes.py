@@ -133,6 +133,11 @@ def test_ux_31_the_options_of_a_pass_are_a_form(shown: Shown) -> None:
     shown.step("InferType").click()
     shown.button("Options").click()
     expect(shown.pane("A").locator(".wb-pass-form")).to_contain_text("InferType has no options.")
+    shown.button("Add a pass").click()  # one form at a time
+    expect(shown.page.get_by_role("combobox", name="Pass to add")).to_be_visible()
+    expect(shown.pane("A").get_by_text("InferType has no options.")).to_have_count(0)
+    shown.button("Options").click()
+    expect(shown.page.get_by_role("combobox", name="Pass to add")).to_have_count(0)
     shown.back()
 
 

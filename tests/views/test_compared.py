@@ -31,6 +31,8 @@ def test_what_code_loads_and_jumps_to_and_the_numbers_of_arm_are_differences() -
         ("asm", "jne .LBB0_3", "jne .LBB0_5"),
         ("asm", "add x0, x0, #4", "add x0, x0, #8"),
         ("llvm", "load float, ptr %1, !tbaa !4", "load float, ptr %1, !tbaa !5"),
+        ("asm", '.asciz "unit # 1"', '.asciz "unit # 2"'),
+        ("llvm", 'c"!dbg !1\\00"', 'c"!dbg !2\\00"'),
     )
     for layer, one, other in pairs:
         assert _alike([one], layer) != _alike([other], layer)

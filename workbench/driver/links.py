@@ -117,7 +117,7 @@ class Links:
         if self._lower is not None:
             if self.onnx.lines:
                 made["onnx"] = self.onnx
-            made |= {"relay": self.graph(labels[0]), "fused": self.graph(labels[self._lower - 1])}
+            made |= {"relay": self.graph(labels[plan.relay_step()]), "fused": self.graph(labels[self._lower - 1])}
         for name, index in (("te", plan.kernel_step()), ("schedule", plan.loop_step())):
             made[name] = self.loops(labels[index], kernel)
         return made | {name: self.native(name, kernel) for name in ("tir", "ll", "asm")[: 3 if native else 1]}

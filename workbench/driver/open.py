@@ -79,7 +79,7 @@ def open_session(
     with origin.recording() as origins:
         module, source = _imported(x if schedule is None else schedule, shape, params, assume)
     given = {name: extents if isinstance(extents, int) else tuple(extents) for name, extents in (shape or {}).items()}
-    path = str(x) if isinstance(x, (str, os.PathLike)) else ""
+    path = os.fsdecode(x) if isinstance(x, (str, os.PathLike)) else ""
     program = ProgramRef(source, module.fingerprint(), path, tuple(given.items()), tuple(assume or ()))
     contents = Contents()
     listed = items(passes, "open(passes=...)", "E-PASS-KIND", '["InferType", "FuseOps"]')

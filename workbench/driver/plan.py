@@ -409,6 +409,12 @@ class CompilePlan:
             )  # fmt: skip
         return self._first_pass() or max(1, len(self.rows)), None
 
+    def relay_step(self) -> int:
+        """The step whose graph is the imported one as a person left it: the last of the edits directly behind the
+        import; without any, the import."""
+        rows = enumerate(self.rows)
+        return next((step for step, row in rows if row.kind != "edit" or row.level != "relay"), len(self.rows))
+
     def kernel_step(self) -> int:
         """The last step at which kernels are not scheduled yet."""
         return self.schedule_row()[0] - 1

@@ -30,16 +30,17 @@ class ComparedView(View):
 
 
 _NUMBERED: Final = {
-    "asm": re.compile(r"(?<=\.Ltmp)\d+|(?<=\.loc)[ \t].*|\s*(?:#|//) .*"),
-    "llvm": re.compile(r"(?<=!dbg !)\d+"),
+    "asm": re.compile(r'("(?:[^"\\]|\\.)*")|(?<=\.Ltmp)\d+|(?<=\.loc)[ \t].*|\s*(?:#|//) .*'),
+    "llvm": re.compile(r'("[^"]*")|(?<=!dbg !)\d+'),
 }
-"""Debug information and remarks, which compilers number anew; where code jumps to and what it loads stays in."""
+"""Debug information and remarks, which compilers number anew; where code jumps to, what it loads and quoted texts (the
+group, which is kept) stay in."""
 
 
 def _alike(lines: Sequence[str], layer: str) -> list[str]:
     """Lines that differ in such numbers only are equal."""
     pattern = _NUMBERED.get(layer)
-    return [pattern.sub("", line) for line in lines] if pattern is not None else list(lines)
+    return [pattern.sub(r"\1", line) for line in lines] if pattern is not None else list(lines)
 
 
 def compared(one: LayersModel, other: LayersModel, layer: str, kernel: str) -> ComparedView:

@@ -64,11 +64,16 @@ def calls_of(main: r.Function) -> Iterator[CallView]:
 
 def call_at(main: r.Function, place: str, number: int) -> r.Call:
     """The call that a `CallView` tells of.  Raises `WorkbenchError` where there is none like that."""
+    return _call_in_box(main, place, number)[1]
+
+
+def _call_in_box(main: r.Function, place: str, number: int) -> tuple[r.Call, r.Call]:
+    """The same, behind the call that its box is: another one where that calls a fused function."""
     boxes = {box.id: box for box in _leaves(boxes_of(main))}
     calls = _operator_calls(boxes[place].nodes[0]) if place in boxes else []
     if not 0 <= number < len(calls):
         raise WorkbenchError("E-UI-ARGUMENT", "the graph has no such call", found=f"{place[:20]}, {number}")
-    return calls[number]
+    return boxes[place].nodes[0], calls[number]
 
 
 def _leaves(boxes: Sequence[Box]) -> Iterator[Box]:
@@ -175,8 +180,11 @@ def changed_in(box: Box, changed: Iterable[int]) -> int:
 
 
 def with_attribute(main: r.Function, place: str, number: int, name: str, text: str) -> r.Function:
-    """The function with one attribute of one call changed.  Raises `WorkbenchError` where there is none like that."""
-    target = call_at(main, place, number)
+    """The function with one attribute of one call changed.  Raises `WorkbenchError` where there is none like that.
+
+    Where several calls share the fused function that holds it, the one of the box gets a function of its own.
+    """
+    box, target = _call_in_box(main, place, number)
     op = _operator(target)
     if name not in op.attributes:
         raise WorkbenchError(
@@ -187,11 +195,18 @@ def with_attribute(main: r.Function, place: str, number: int, name: str, text: s
         value: Any = ast.literal_eval(text)
     except (ValueError, SyntaxError):
         value = text
-    changed = type(op)(**{**op.attributes, name: value})
+    changed: Any = type(op)(**{**op.attributes, name: value})
+    if box is not target:
+        changed = _calling(box.op, target, changed)
+    return _calling(main, box, changed)
+
+
+def _calling(function: Any, target: r.Call, op: Any) -> Any:
+    """The function in which one call calls something else."""
     done: dict[int, Any] = {}
-    for node in post_order(main):
+    for node in post_order(function):
         if node is target:
-            done[id(node)] = r.Call(changed, tuple(done[id(argument)] for argument in target.args))
+            done[id(node)] = r.Call(op, tuple(done[id(argument)] for argument in target.args))
         else:
             done[id(node)] = map_children(node, lambda child: done.get(id(child), child))
-    return done[id(main)]
+    return done[id(function)]

@@ -315,8 +315,10 @@ class LayersModel:
         return step or self._graph_step(layer)
 
     def _graph_step(self, layer: str) -> str:
+        if layer == "relay":
+            return self.session.labels[self.session.plan.relay_step()]
         last = [number for number, action in enumerate(self.session.actions) if action.level == "relay"][-1]
-        return self.session.labels[0 if layer == "relay" else last]
+        return self.session.labels[last]
 
     def _call(self, layer: str, kernel: str) -> str:
         if layer == "onnx":

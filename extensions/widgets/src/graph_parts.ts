@@ -37,7 +37,7 @@ export function GraphBar({ store, at, graph, found }: Shape) {
     <span class="wb-muted" role="status">${told || (nothing ? say.graph.notMeasured : "") || (step ? say.graph.changedCalls(changed) : "")}</span>
     <select class="wb-select" aria-label=${say.graph.whichStep} title=${say.graph.whichStepHelp} value=${step}
       onChange=${(event: Event) => tools.showStep(layer, (event.target as HTMLSelectElement).value)}>
-      <option value="">${layer === "fused" ? say.graph.afterAll : say.graph.asImported}</option>
+      <option value="">${layer === "fused" ? say.graph.afterAll : say.graph.beforeAll}</option>
       ${tools.steps().map((name) => html`<option value=${name}>${say.graph.after(name)}</option>`)}</select>
     <select class="wb-select" aria-label=${say.graph.numbers} value=${tools.overlay} onChange=${(event: Event) => store.set(() => (tools.overlay = (event.target as HTMLSelectElement).value as Overlay))}>
       ${OVERLAYS.map((name) => html`<option value=${name}>${say.graph.overlays[name]}</option>`)}</select>

@@ -320,7 +320,7 @@ export class PipelineStore extends BaseStore {
   };
 
   showOptions = (): Promise<void> => this.attempt(async () => {
-    if (!(await this.askOptions())) this.set(() => (this.form = { form: null, adds: false, values: {} }));
+    if (!(await this.askOptions())) this.set(() => { this.form = { form: null, adds: false, values: {} }; this.adding = null; });
   });
 
   /** Do what the form says. */
@@ -337,7 +337,7 @@ export class PipelineStore extends BaseStore {
   choosePass = (): Promise<void> => this.attempt(async () => {
     if (!this.canChange) return;
     const source = (await this.connection.request("source", { step: this.selected }, "source")).view as SourceView;
-    this.set(() => (this.adding = this.adding ? null : source.passes));
+    this.set(() => { this.adding = this.adding ? null : source.passes; this.form = null; });
   });
 
   /** The plan that this page shows: a change of another one is refused. */

@@ -76,6 +76,8 @@ export interface WorkbenchView {
   start: { kernel: string; editing: boolean; step: string; at: string };
   /** The program as it was opened, by content: of what branches and kernels are. */
   subject: string;
+  /** The list of steps, by content. */
+  plan: string;
   changes: ChangesView;
   /** The exercise's title, where there is one. */
   exercise: string;

@@ -82,6 +82,8 @@ export class WorkbenchStore extends TextEditing {
     void this.checking?.ask();
     this.extras.exercise.follow();
     this.set(() => {
+      const another = this.view !== null && this.view.plan !== view.plan;
+      if (another && this.problem?.code !== "E-UI-STALE") this.problem = null; // it was of the program before; that one says why another is shown
       this.view = view;
       if (view.trouble) this.problem = view.trouble; // a cell's move that the session could not follow
       if (!this.begun) this.begin(view, names);

@@ -9,7 +9,7 @@ export const graph = {
   afterAll: "after all passes",
   argument: (name: string, operator: string) => `${name} of ${operator}`,
   argumentHelp: "A Python value; Enter applies it and runs what follows again",
-  asImported: "as imported",
+  beforeAll: "before all passes",
   asLists: (counts: string) => `As lists: ${counts}`,
   boxChanged: (count: number) => `${count} changed`,
   boxError: (error: string) => `error ${error}`,

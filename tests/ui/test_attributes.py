@@ -1,0 +1,60 @@
+"""Attributes of calls changed on a graph: again, taken back, and of one call among several that share a function."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import workbench as wb
+from workbench import relay
+from workbench.ui.workbench import Workbench
+
+
+def ask(screen: Workbench, op: str, **args: Any) -> Any:
+    reply = screen.ask(op, **args).content
+    assert reply["ok"], reply["err"]
+    return reply["view"]
+
+
+def leaky(screen: Workbench) -> list[Any]:
+    return [call for call in ask(screen, "calls", layer="relay")["calls"] if call["op"] == "nn.leaky_relu"]
+
+
+def change(screen: Workbench, call: Any, text: str) -> None:
+    ask(screen, "set_attribute", layer="relay", step="", place=call["place"], number=call["number"], name="alpha",
+        text=text)  # fmt: skip
+
+
+def test_an_attribute_changed_twice_is_what_it_was_given_last() -> None:
+    """The second change went before the first, which did not apply any more; the form showed the imported value."""
+    x = relay.var("x", shape=(2, 2))
+    program = wb.IRModule.from_expr(relay.Function([x], relay.nn.leaky_relu(relay.exp(x), alpha=0.5)))
+    screen, given = Workbench(wb.open(program)), np.full((2, 2), -1.0, "float32")
+    for text in ("0.25", "0.125"):
+        change(screen, *leaky(screen), text)
+        assert leaky(screen)[0]["facts"]["alpha"] == float(text)
+        assert not any(layer["note"] for layer in ask(screen, "open")["layers"])
+    assert "alpha=0.125" in "\n".join(ask(screen, "pane", layer="relay")["text"]["chunks"][0]["lines"])
+    lines = screen.session.provenance.links.layers(screen.session.kernels[0])["relay"]
+    assert "alpha=0.125" in lines.text and any(lines.lines)
+    names = {"program": program}
+    exec(screen.session.to_python(), names)
+    rebuilt: Any = names["s"]
+    assert rebuilt.tir.script() == screen.session.tir.script()
+    np.testing.assert_array_equal(rebuilt.run({"x": given})["output_0"], screen.session.run({"x": given})["output_0"])
+    ask(screen, "pipeline.undo")
+    assert leaky(screen)[0]["facts"]["alpha"] == 0.25
+
+
+def test_only_the_call_that_was_clicked_is_changed() -> None:
+    """Two calls share one function: the other one keeps it."""
+    p, x = relay.var("p", shape=(4,)), relay.var("x", shape=(4,))
+    shared = relay.Function([p], relay.nn.leaky_relu(p, alpha=0.5)).with_attr("Primitive", 1)
+    body = relay.Call(shared, [relay.negative(relay.Call(shared, [x]))])
+    session = wb.open(wb.IRModule.from_expr(relay.Function([x], body)), passes=["InferType", "FuseOps"])
+    screen = Workbench(session)
+    change(screen, leaky(screen)[0], "0.25")
+    assert [call["facts"]["alpha"] for call in leaky(screen)] == [0.25, 0.5]
+    found = screen.session.run({"x": np.array([-8.0, 4.0], "float32").repeat(2)})["output_0"]
+    np.testing.assert_array_equal(found, np.array([2.0, 2.0, -2.0, -2.0], "float32"))
