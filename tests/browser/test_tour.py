@@ -127,7 +127,8 @@ def drive_stepper(page: Page, steps: Locator) -> None:
     expect(pending).to_be_visible()
     pending.click()
     expect(steps.get_by_role("option", name="Codegen (not run yet)")).to_have_count(0, timeout=90_000)
-    expect(page.locator(".wb-diff")).to_be_visible()
+    code = page.locator('[aria-label="The selected step"] .wb-text-row')
+    expect(code.first).to_be_visible()
     shot(page, page.locator(".wb-workbench"), "screen-codegen")
 
 

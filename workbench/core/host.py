@@ -11,9 +11,10 @@ from __future__ import annotations
 import ctypes
 import os
 import platform
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
-from typing import cast
+from typing import Final, cast
 
 
 @lru_cache(maxsize=1)
@@ -58,12 +59,21 @@ def read_text(path: Path) -> str:
         return ""
 
 
+def _malloc_trim() -> Callable[[int], int] | None:
+    try:
+        return ctypes.CDLL(None).malloc_trim
+    except (OSError, AttributeError, TypeError):
+        return None
+
+
+_give_back: Final = _malloc_trim()
+"""Looked up here: compiling a model loads no library, which its tests watch."""
+
+
 def give_back_memory() -> None:
     """Hand freed memory back to the system, where the C library can (glibc keeps it otherwise, for itself)."""
-    try:
-        ctypes.CDLL(None).malloc_trim(0)
-    except (OSError, AttributeError, TypeError):
-        return
+    if _give_back is not None:
+        _give_back(0)
 
 
 def this_process() -> dict[str, str]:

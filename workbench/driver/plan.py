@@ -410,10 +410,8 @@ class CompilePlan:
         return self._first_pass() or max(1, len(self.rows)), None
 
     def relay_step(self) -> int:
-        """The step whose graph is the imported one as a person left it: the last of the edits directly behind the
-        import; without any, the import."""
-        rows = enumerate(self.rows)
-        return next((step for step, row in rows if row.kind != "edit" or row.level != "relay"), len(self.rows))
+        """The import, or the last of the edits of the graph directly behind it."""
+        return next((i for i, r in enumerate(self.rows) if r.kind != "edit" or r.level != "relay"), len(self.rows))
 
     def kernel_step(self) -> int:
         """The last step at which kernels are not scheduled yet."""
