@@ -17,7 +17,8 @@ from tests.browser.test_ux_text import word
 from tests.driver.planted_rule import planted_rule
 from tests.driver.programs import small_session
 from tests.schedule.programs import plain_matmul
-from tests.ui.test_changes import of_matmul, restarted, split
+from tests.ui.asking import restarted
+from tests.ui.test_changes import of_matmul, split
 from workbench.schedule import Schedule
 from workbench.ui.workbench import Workbench
 

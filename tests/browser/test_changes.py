@@ -12,7 +12,8 @@ from playwright.sync_api import BrowserContext, Page, expect
 from tests.browser.harness import Harness
 from tests.browser.lab import LabServer, notebook
 from tests.browser.test_lab import opened, run
-from tests.ui.test_changes import of_matmul, restarted, split
+from tests.ui.asking import restarted
+from tests.ui.test_changes import of_matmul, split
 
 
 @pytest.fixture(autouse=True)

@@ -7,14 +7,9 @@ from typing import Any
 import numpy as np
 
 import workbench as wb
+from tests.ui.asking import ask
 from workbench import relay
 from workbench.ui.workbench import Workbench
-
-
-def ask(screen: Workbench, op: str, **args: Any) -> Any:
-    reply = screen.ask(op, **args).content
-    assert reply["ok"], reply["err"]
-    return reply["view"]
 
 
 def leaky(screen: Workbench) -> list[Any]:

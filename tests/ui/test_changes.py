@@ -13,6 +13,7 @@ import pytest
 import workbench as wb
 from tests.driver.programs import small_model
 from tests.schedule.programs import plain_matmul
+from tests.ui.asking import ask, restarted
 from workbench._lazy import session_of
 from workbench.schedule import Schedule
 from workbench.ui import changes
@@ -20,26 +21,11 @@ from workbench.ui.changes_store import ChangesStore, packed, unpacked
 from workbench.ui.recording import key_of, record
 from workbench.ui.workbench import Workbench
 
-
-@pytest.fixture(autouse=True)
-def _kept_here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("WORKBENCH_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.delenv("WORKBENCH_CHANGES", raising=False)
-
-
-def ask(screen: Workbench, op: str, **args: Any) -> Any:
-    reply = screen.ask(op, **args).content
-    assert reply["ok"], reply["err"]
-    return reply["view"]
+pytestmark = pytest.mark.usefixtures("kept_here")
 
 
 def facts(screen: Workbench) -> dict[str, Any]:
     return ask(screen, "open")["changes"]
-
-
-def restarted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The kernel that did what was done so far is gone."""
-    monkeypatch.setattr(changes, "is_alive", lambda told: False)
 
 
 def step_id(screen: Workbench, label: str) -> str:

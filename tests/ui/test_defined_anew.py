@@ -10,16 +10,11 @@ import pytest
 import workbench as wb
 from tests.driver.test_reliance import CASES, forget  # noqa: F401  (it takes back what the cases define)
 from tests.schedule.programs import plain_matmul
+from tests.ui.asking import ask
 from workbench import relay
 from workbench.ui.workbench import Workbench
 
 FOLLOWED = [name for name in CASES if name != "operator"]  # of an operator the program holds the object
-
-
-def ask(screen: Workbench, op: str, **args: Any) -> Any:
-    reply = screen.ask(op, **args).content
-    assert reply["ok"], reply["err"]
-    return reply["view"]
 
 
 def looked_at(screen: Workbench, kernel: str) -> dict[str, Any]:

@@ -13,6 +13,7 @@ import pytest
 import workbench as wb
 from tests.driver.programs import small_model
 from tests.schedule.programs import plain_matmul
+from tests.ui.asking import ask, refused
 from workbench._lazy import session_of
 from workbench.core.equal import fingerprint
 from workbench.core.errors import WorkbenchError
@@ -31,18 +32,6 @@ def _kept_here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def of_matmul() -> tuple[Workbench, Schedule]:
     schedule = Schedule(plain_matmul(8, 8, 8))
     return Workbench(session_of(schedule), schedule), schedule
-
-
-def ask(screen: Workbench, op: str, **args: Any) -> Any:
-    reply = screen.ask(op, **args).content
-    assert reply["ok"], reply["err"]
-    return reply["view"]
-
-
-def refused(screen: Workbench, op: str, **args: Any) -> dict[str, Any]:
-    reply = screen.ask(op, **args).content
-    assert not reply["ok"], reply
-    return reply["err"]
 
 
 def click(screen: Workbench, primitive: str, selection: str, kernel: str = "main", **arguments: Any) -> None:

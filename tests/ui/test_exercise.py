@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from tests.ui.asking import ask
 from workbench import teach
 from workbench.core.errors import WorkbenchError
 from workbench.schedule import Schedule
@@ -19,12 +19,6 @@ def task(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> teach.Task:
     monkeypatch.setenv("WORKBENCH_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
     return teach.Task(teach.task("09_3").exercise, "ada")
-
-
-def ask(screen: Workbench, op: str, **args: Any) -> Any:
-    reply = screen.ask(op, **args).content
-    assert reply["ok"], reply["err"]
-    return reply["view"]
 
 
 def solve(screen: Workbench) -> None:

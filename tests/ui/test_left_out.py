@@ -12,6 +12,7 @@ import pytest
 
 import workbench as wb
 from tests.driver.programs import small_model
+from tests.ui.asking import ask
 from workbench.core.transform import PASSES
 from workbench.driver.plan import PassRow
 from workbench.ui import changes
@@ -25,12 +26,6 @@ def screen(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Workbench:
     monkeypatch.setenv("WORKBENCH_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.delenv("WORKBENCH_CHANGES", raising=False)
     return Workbench(wb.open(small_model()))
-
-
-def ask(screen: Workbench, op: str, **args: Any) -> Any:
-    reply = screen.ask(op, **args).content
-    assert reply["ok"], reply["err"]
-    return reply["view"]
 
 
 def refused(screen: Workbench, op: str, **args: Any) -> str:

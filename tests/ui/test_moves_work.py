@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import workbench as wb
+from tests.ui.asking import ask
 from tests.work import calls
 from workbench import relay
 from workbench.analysis.operations import flops
@@ -33,12 +34,6 @@ def network() -> Any:
     body = relay.nn.softmax(body)
     body = relay.nn.dense(body, relay.var("v", shape=(8, 16)))
     return relay.Function(relay.analysis.free_vars(body), relay.nn.softmax(body))
-
-
-def ask(screen: Workbench, op: str, **args: Any) -> Any:
-    reply = screen.ask(op, **args).content
-    assert reply["ok"], reply["err"]
-    return reply["view"]
 
 
 def opened() -> Workbench:

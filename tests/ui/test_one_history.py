@@ -5,7 +5,6 @@ from __future__ import annotations
 import signal
 import sys
 import threading
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,26 +14,18 @@ import workbench as wb
 from tests.driver.programs import small_inputs, small_model
 from tests.driver.test_reliance import CASES
 from tests.schedule.programs import plain_matmul
+from tests.ui.asking import ask, restarted
 from workbench import relay
 from workbench._lazy import session_of
 from workbench.schedule import Schedule
-from workbench.ui import changes, editors
+from workbench.ui import editors
 from workbench.ui.pipeline_edits import Edits
 from workbench.ui.workbench import Workbench
 
 DENSE = "fused_nn_dense_nn_bias_add"
 
 
-@pytest.fixture(autouse=True)
-def _kept_here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("WORKBENCH_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.delenv("WORKBENCH_CHANGES", raising=False)
-
-
-def ask(screen: Workbench, op: str, **args: Any) -> Any:
-    reply = screen.ask(op, **args).content
-    assert reply["ok"], reply["err"]
-    return reply["view"]
+pytestmark = pytest.mark.usefixtures("kept_here")
 
 
 def unroll(screen: Workbench, kernel: str, selection: str = "l:dense_init:0") -> None:
@@ -183,10 +174,6 @@ def test_a_cell_that_looks_while_a_page_undoes_and_redoes_is_right() -> None:
 
 
 # --- what is kept -------------------------------------------------------------------------------------------------
-
-
-def restarted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(changes, "is_alive", lambda told: False)
 
 
 def test_changes_after_an_undo_past_another_session_are_kept_for_the_program_shown(

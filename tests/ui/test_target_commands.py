@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +9,7 @@ import pytest
 import workbench as wb
 from tests.driver.programs import small_model
 from tests.schedule.programs import plain_matmul
+from tests.ui.asking import ask, refused
 from workbench.schedule import Schedule
 from workbench.ui import changes
 from workbench.ui.journal import replay
@@ -19,22 +19,7 @@ PLAIN = "llvm -mcpu=x86-64"
 KERNEL = "fused_nn_conv2d_subtract"
 
 
-@pytest.fixture(autouse=True)
-def _kept_here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("WORKBENCH_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.delenv("WORKBENCH_CHANGES", raising=False)
-
-
-def ask(screen: Workbench, op: str, **args: Any) -> Any:
-    reply = screen.ask(op, **args).content
-    assert reply["ok"], reply["err"]
-    return reply["view"]
-
-
-def refused(screen: Workbench, op: str, **args: Any) -> dict[str, Any]:
-    reply = screen.ask(op, **args).content
-    assert not reply["ok"]
-    return reply["err"]
+pytestmark = pytest.mark.usefixtures("kept_here")
 
 
 def on_a_model(target: str = "llvm -mcpu=x86-64-v3") -> Workbench:
