@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 import pytest
 
 import workbench as wb
@@ -67,3 +69,18 @@ def test_a_line_leads_to_its_loops_their_moves_and_the_nodes_of_the_file() -> No
         for at in range(1, last, 20)
         if place_of(small, kernel, "asm", at).sources
     )
+
+
+def test_a_line_is_run_as_often_as_its_loops_say() -> None:
+    """A line outside of `k` was told as inside of it, where a vectorised loop is in `k`."""
+    outside, small = Schedule(plain_matmul(64, 64, 256)), small_session()
+    i, j, k = outside.get_loops("C")
+    outside.reorder(i, k, j)
+    outside.decompose_reduction("C", k)
+    outside.vectorize(j)
+    kernels = [(wb.open(outside), "main"), (product(), "main"), *((small, kernel) for kernel in small.kernels)]
+    for session, kernel in kernels:
+        for line in range(1, session.provenance.text(kernel, "tir").count("\n") + 1):
+            place = place_of(session, kernel, "tir", line)
+            counted = [int(loop.extent) for loop in place.loops if loop.kind not in ("vectorized", "unroll")]
+            assert place.trips in (0, prod(counted)), (kernel, line, place.loops)

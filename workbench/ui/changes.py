@@ -19,6 +19,7 @@ from uuid import uuid4
 
 from workbench.core.errors import WorkbenchError
 from workbench.core.host import is_alive, this_process
+from workbench.ui.changes_replay import SCHEDULE, Replay
 from workbench.ui.changes_store import ChangesStore, Saved
 from workbench.ui.pipeline_edits import Call
 from workbench.ui.protocol import Answer
@@ -27,9 +28,6 @@ from workbench.views.strings.tables import say
 Command = Callable[[dict[str, Any]], Answer]
 PIPELINE: Final = ("pipeline.edit", "pipeline.without", "pipeline.switch_on", "pipeline.insert", "pipeline.options",
                    "pipeline.undo", "pipeline.redo")  # fmt: skip
-SCHEDULE: Final = ("schedule.apply", "schedule.accept", "schedule.force", "schedule.undo", "schedule.redo",
-                   "schedule.switch", "schedule.drop", "schedule.go", "schedule.replay", "lens.release",
-                   "take_back")  # fmt: skip
 RECORDED: Final = frozenset({*PIPELINE, *SCHEDULE, "branch", "set_attribute", "target.set"})
 _MOST: Final = 1_000
 """Commands of one screen that are kept."""
@@ -74,67 +72,11 @@ class Subject(Protocol):
 
 
 @dataclass
-class _Stack:
-    """Commands that undo would take back and redo would do again: whether each was done here, or refused."""
-
-    done: list[bool] = field(default_factory=list[bool])
-    undone: list[bool] = field(default_factory=list[bool])
-
-    def push(self, done: bool) -> None:
-        self.done.append(done)
-        self.undone.clear()
-
-    def skips(self, undo: bool) -> bool:
-        """Whether an undo or redo speaks of a command that was refused here."""
-        source, sink = (self.done, self.undone) if undo else (self.undone, self.done)
-        if not source:
-            return False
-        sink.append(source.pop())
-        return not sink[-1]
-
-
-@dataclass
-class _Replay:
-    """What a replay has done: the screen's own history, those of schedules by kernel, and what was refused."""
-
-    session: _Stack = field(default_factory=_Stack)
-    schedules: dict[str, _Stack] = field(default_factory=dict[str, _Stack])
-    refused: list[str] = field(default_factory=list[str])
-
-    def skips(self, op: str, args: Mapping[str, Any], turned: str) -> bool:
-        """Whether the command speaks of one that was refused; `turned`: of the screen's own history too."""
-        if op in ("pipeline.undo", "pipeline.redo"):
-            return self.session.skips(op == "pipeline.undo")
-        if op not in ("schedule.undo", "schedule.redo"):
-            return False
-        skipped = self._of(args).skips(op == "schedule.undo")
-        if skipped:
-            self._turned(turned, False)
-        return skipped
-
-    def note(self, op: str, args: Mapping[str, Any], done: bool, turned: str) -> None:
-        """A command was done or refused."""
-        if op not in ("pipeline.undo", "pipeline.redo"):
-            self._turned(turned if done else "", done)
-        if op in SCHEDULE and op not in ("schedule.undo", "schedule.redo"):
-            self._of(args).push(done)
-
-    def _turned(self, turned: str, done: bool) -> None:
-        if turned:
-            self.session.skips(turned == "undo")
-        else:
-            self.session.push(done)
-
-    def _of(self, args: Mapping[str, Any]) -> _Stack:
-        return self.schedules.setdefault(str(args.get("kernel")), _Stack())
-
-
-@dataclass
-class _Journal:
+class _Record:
     """What was done on one thing that the screen was given; undo may lead back to one before."""
 
     before: int
-    """Calls that are not of this journal, but of those before it."""
+    """Calls that are not of this record, but of those before it."""
     place: dict[str, str] | None = None
     token: str = field(default_factory=lambda: uuid4().hex)
     entries: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
@@ -146,7 +88,7 @@ class Changes:
     def __init__(self, subject: Subject, store: ChangesStore) -> None:
         self._subject, self._store = subject, store
         self._commands: dict[str, Command] = {}
-        self._journals = [_Journal(0)]
+        self._records = [_Record(0)]
         """One for each session that the screen was given, up to where redo leads."""
         self._at = 0
         """The one in which changes are written now."""
@@ -163,19 +105,19 @@ class Changes:
     def begin(self) -> None:
         """What is worked on is another thing now: what is done from here on is kept for that."""
         self._looked, self._offer = False, None
-        self._journals[self._at + 1 :] = [_Journal(len(self._subject.calls()))]
+        self._records[self._at + 1 :] = [_Record(len(self._subject.calls()))]
         self._at += 1
 
     @property
-    def _journal(self) -> _Journal:
-        return self._journals[self._at]
+    def _record(self) -> _Record:
+        return self._records[self._at]
 
     @property
     def _place(self) -> dict[str, str]:
         """What is worked on, as it was before the first change."""
-        if self._journal.place is None:
-            self._journal.place = self._subject.place()
-        return self._journal.place
+        if self._record.place is None:
+            self._record.place = self._subject.place()
+        return self._record.place
 
     def start(self) -> None:
         """Know where the screen began: before the first change."""
@@ -215,21 +157,21 @@ class Changes:
         return answer, moved
 
     def _add(self, op: str, args: Mapping[str, Any]) -> None:
-        """A command has moved the screen: within a journal, or from one to another, which has all it needs."""
+        """A command has moved the screen: within a record, or from one to another, which has all it needs."""
         turned, calls, at = self._subject.turned(), len(self._subject.calls()), self._at
-        if calls < self._journal.before:
+        if calls < self._record.before:
             self._at -= 1
-        elif turned == "redo" and at + 1 < len(self._journals) and calls >= self._journals[at + 1].before:
+        elif turned == "redo" and at + 1 < len(self._records) and calls >= self._records[at + 1].before:
             self._at += 1
         elif not turned:
-            del self._journals[at + 1 :]
+            del self._records[at + 1 :]
         if self._at == at:
-            self._journal.entries.append({"op": op, "args": args, "turned": turned})
+            self._record.entries.append({"op": op, "args": args, "turned": turned})
 
     @property
     def count(self) -> int:
         """Changes in force, those of cells among them; none where all are of cells, which do them again."""
-        made = self._subject.calls()[self._journal.before :]
+        made = self._subject.calls()[self._record.before :]
         return 0 if all(call.by_cell for call in made) else len(made)
 
     def facts(self) -> dict[str, Any]:
@@ -242,7 +184,7 @@ class Changes:
     # --- saving ---
 
     def _save(self) -> None:
-        kept, key = self._journal, _key(self._place)
+        kept, key = self._record, _key(self._place)
         if not self.count:
             self._store.forget(key, kept.token)
             return
@@ -296,7 +238,7 @@ class Changes:
         offer, self._offer = self._offer, None
         if offer is None:
             raise WorkbenchError("E-UI-CHANGES", "there are no changes to restore", kept="the program is unchanged")
-        replay = _Replay()
+        replay = Replay()
         self._replaying = True
         try:
             for entry in offer.document["entries"]:
@@ -314,7 +256,7 @@ class Changes:
                       "exact": exact}  # fmt: skip
         return Answer("", self._told)
 
-    def _again(self, entry: Mapping[str, Any], replay: _Replay) -> None:
+    def _again(self, entry: Mapping[str, Any], replay: Replay) -> None:
         op, args = entry["op"], entry["args"]
         if replay.skips(op, args, str(entry.get("turned", ""))):
             return

@@ -111,13 +111,22 @@ class _Around:
         return _Around(code, tuple(nests(schedule.func, kernel).values()), makers(schedule), schedule.moves.done)
 
     def loops(self, nest: Nest) -> tuple[For, ...]:
-        """The longest nest of the schedule's program that holds the loops of a nest of code, by name and in order."""
-        found = nest.loops
+        """The longest nest of the schedule's program that holds the loops of a nest of code, by name and extent and in
+        order, and no other loop that code has: a statement that stands outside of that one is not in it."""
+        found, own = nest.loops, [_told(loop) for loop in nest.loops]
+        others = {_told(loop) for one in self.nests.values() for loop in one.loops}.difference(own)
         for one in self.scheduled:
-            names = iter(loop.var.name for loop in one.loops)
-            if all(loop.var.name in names for loop in nest.loops) and len(one.loops) > len(found):
+            held = [_told(loop) for loop in one.loops]
+            rest = iter(held)
+            holds = all(loop in rest for loop in own) and others.isdisjoint(held)
+            if holds and len(one.loops) > len(found):
                 found = one.loops
         return found
+
+
+def _told(loop: For) -> tuple[str, str]:
+    """A loop's name and its extent, where that is a number."""
+    return loop.var.name, str(getattr(loop.extent, "value", "…"))
 
 
 def _place(session: Session, kernel: str, layer: str, line: int, around: _Around) -> PlaceView:
@@ -125,9 +134,7 @@ def _place(session: Session, kernel: str, layer: str, line: int, around: _Around
     nest = around.nests.get(found.line)
     made, moves = around.made, around.moves
     loops = tuple(
-        LoopPlaceView(
-            loop.var.name, str(getattr(loop.extent, "value", "…")), loop.kind.value, made.get(loop.var.name, ())
-        )
+        LoopPlaceView(*_told(loop), loop.kind.value, made.get(loop.var.name, ()))
         for loop in (around.loops(nest) if nest else ())
     )
     named = sorted({number for loop in loops for number in loop.moves})
