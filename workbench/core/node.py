@@ -22,9 +22,9 @@ import dataclasses
 from collections.abc import Callable, Hashable, ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
 from operator import attrgetter
 from typing import Any, ClassVar, TypeAlias, TypeVar, cast, dataclass_transform
-from weakref import WeakKeyDictionary
 
 from . import origin
+from .per_node import per_node
 
 N = TypeVar("N", bound="Node")
 FieldValue: TypeAlias = "Node | tuple[FieldValue, ...] | FrozenMap | Hashable"
@@ -320,18 +320,16 @@ def traced_nodes(root: Node | Iterable[Node]) -> Iterator[Node]:
         stack.extend(children(current))
 
 
-_below: WeakKeyDictionary[Node, tuple[Node, ...]] = WeakKeyDictionary()
-"""By function, what `traced_nodes` finds below it: most steps leave most functions as they are."""
+@per_node
+def _traced_below(function: Node) -> tuple[Node, ...]:
+    return tuple(node for node in traced_nodes(function) if node is not function)
 
 
 def traced_in(functions: Iterable[Node]) -> Iterator[Node]:
     """The same of functions of a program, each looked through once in its life; what they share comes twice."""
     for function in functions:
-        found = _below.get(function)
-        if found is None:
-            found = _below[function] = tuple(node for node in traced_nodes(function) if node is not function)
         yield from (function,) if function.is_traced else ()
-        yield from found
+        yield from _traced_below(function)
 
 
 def rewrite(

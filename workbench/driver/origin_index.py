@@ -18,10 +18,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
 from ..core.node import Node, children, post_order, traced_in
 from ..core.origin import ImportedFrom, OriginTable
+from ..core.per_node import per_node
 from ..relay.ir import expr as r
 from ..tir import nodes as t
 
@@ -207,20 +207,20 @@ def _gather(step: Step, table: dict[int, Sources]) -> None:
 
 Held = tuple[Any, tuple[Any, ...]]
 """A statement and those directly in it."""
-_ordered: WeakKeyDictionary[t.PrimFunc, tuple[Held, ...]] = WeakKeyDictionary()
-"""By function, what is in it; most steps leave most functions as they are."""
 
 
 def _statements(function: t.PrimFunc) -> Iterator[Held]:
     """The statements of a function and the function itself, inner ones first, in the order of the text."""
-    found = _ordered.get(function)
-    if found is None:
-        found = _ordered[function] = tuple(_inside(function))
-    yield from found
+    yield from _inside(function)
     yield function, _directly_in(function)
 
 
-def _inside(function: t.PrimFunc) -> Iterator[Held]:
+@per_node
+def _inside(function: t.PrimFunc) -> tuple[Held, ...]:
+    return tuple(_walked(function))
+
+
+def _walked(function: t.PrimFunc) -> Iterator[Held]:
     seen: set[int] = {id(function)}
     stack: list[tuple[Node, bool]] = [(child, False) for child in reversed(_directly_in(function))]
     while stack:
