@@ -21,7 +21,7 @@ from workbench.driver import cli
 from workbench.driver.measure import seconds
 from workbench.runtime.artifact import runs_here
 from workbench.target.host import architecture
-from workbench.target.tables import KINDS
+from workbench.target.tables import KINDS, PROCESSORS
 
 ABSENT = sorted(set(KINDS) - {"llvm"})
 
@@ -206,3 +206,19 @@ def test_a_session_for_another_machine_shows_its_code_and_does_not_run_it() -> N
         with pytest.raises(WorkbenchError, match="E-RUN-FOREIGN"):
             run()
     assert "wb_fused_nn_relu" in session.codegen["fused_nn_relu"].source("asm")
+
+
+@pytest.mark.parametrize("cpu", sorted(name for name, one in PROCESSORS.items() if one.architecture != architecture()))
+def test_a_processor_of_another_machine_asks_for_that_machine(cpu: str) -> None:
+    """LLVM ended the process: "64-bit code requested on a subtarget that doesn't support it"."""
+    with pytest.raises(WorkbenchError, match="-mtriple=") as caught:
+        wb.build(loops(), target=f"llvm -mcpu={cpu}")
+    assert caught.value.code == "E-CODEGEN-PROCESSOR"
+
+
+@pytest.mark.parametrize("text", ["llvm -mattr=+soft-float", "llvm -mtriple=bpf", "llvm -mtriple=nvptx64-nvidia-cuda"])
+def test_what_ends_llvm_is_refused_before_it_does(text: str) -> None:
+    """LLVM knows these words; its assertions fail, or it exits, at the code of kernels."""
+    with pytest.raises(WorkbenchError) as caught:
+        wb.build(loops(), target=text)
+    assert caught.value.code == "E-CODEGEN-PROCESSOR"

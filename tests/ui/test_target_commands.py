@@ -61,6 +61,9 @@ def test_the_python_of_it_makes_the_same_code() -> None:
         ("", "E-TARGET-FORM"), ("fast", "E-TARGET-KIND"), ("llvm -fast=1", "E-TARGET-OPTION"),
         ("cuda", "E-BUILD-TARGET"), ("c", "E-BUILD-TARGET"), ("llvm -mcpu=fast", "E-CODEGEN-PROCESSOR"),
         ("llvm -mattr=+fast", "E-CODEGEN-PROCESSOR"), ("llvm -mtriple=fast", "E-CODEGEN-TRIPLE"),
+        # LLVM knows these words, and ends the process over code made for them, or makes code that cannot be linked.
+        ("llvm -mattr=+soft-float", "E-CODEGEN-PROCESSOR"), ("llvm -mtriple=bpf", "E-CODEGEN-PROCESSOR"),
+        ("llvm -opt-level=9", "E-TARGET-VALUE"),
     ],
 )  # fmt: skip
 def test_what_no_code_can_be_made_for_is_refused_and_changes_nothing(text: str, code: str) -> None:

@@ -39,6 +39,8 @@ _entered: ContextVar[tuple[Target, ...]] = ContextVar("workbench_target", defaul
 """The targets entered with `with`, the innermost last.  It holds no token: threads may enter one target at once."""
 
 
+_BOUNDS = {"opt-level": (0, 3), "num-cores": (1, 65_536), "vector-width": (0, 2_048)}
+"""The least and the greatest of options that are whole numbers; others are 0 or more."""
 _LONGEST = 4096
 """Characters of a target's text."""
 
@@ -392,8 +394,15 @@ def _whole(name: str, raw: Any) -> int:
         value = int(raw)
     except (TypeError, ValueError):
         value = -1
-    if value < 0 or (value == 0 and name == "num-cores"):
-        raise WorkbenchError("E-TARGET-VALUE", f"-{name} takes a positive number", found=repr(raw)[:80])
+    least, most = _BOUNDS.get(name, (0, 2**63 - 1))
+    if not least <= value <= most:
+        raise WorkbenchError(
+            "E-TARGET-VALUE",
+            f"-{name} takes a whole number in its bounds",
+            where=f"the option -{name} of a target",
+            found=repr(raw)[:80],
+            expected=f"{least} to {most:,}" if most < 2**63 - 1 else f"{least} or more",
+        )
     return value
 
 

@@ -15,6 +15,7 @@ from typing import Any, Final
 from ...core.child import Child, ChildFailure
 from ...core.errors import WorkbenchError, shorten
 from ...core.interrupts import interrupts_held
+from ...target.host import architecture
 from ...target.host import processor as host
 from ...target.tables import PROCESSORS
 from ...target.target import Target
@@ -29,6 +30,8 @@ CHECKED_FEATURES: Final = (
     *("avx2", "fma", "avx"),
 )
 """Features by which the processors that one meets differ; the native runtime knows how to look for each."""
+_REFUSALS: Final = ("not a recognized", "LLVM ERROR", "Assertion", "Symbols not found", "is not supported")
+"""Words of the lines in which LLVM says that it cannot."""
 
 
 @dataclass(frozen=True)
@@ -52,8 +55,12 @@ def job_of(text: str, target: Target, form: str = "object") -> Job:
     """The job for `target`; its defaults are the host's processor and features."""
     require_known(target)
     cpu, features = processor_of(target)
-    level = int(target.options.get("opt-level", LEAN))
-    return Job(text, target.triple, cpu, features, str(target.options.get("mabi", "")), level, form)
+    return Job(text, target.triple, cpu, features, str(target.options.get("mabi", "")), level_of(target), form)
+
+
+def level_of(target: Target) -> int:
+    """LLVM's level for what runs, or `pipelines.LEAN`."""
+    return int(target.options.get("opt-level", LEAN))
 
 
 @lru_cache(maxsize=1)
@@ -93,37 +100,45 @@ def processor_of(target: Target) -> tuple[str, str]:
 
 
 def require_known(target: Target) -> None:
-    """Refuse a processor, feature or ABI that LLVM does not know: it would end the process when it meets them."""
+    """Refuse a machine, processor, feature or ABI for which LLVM makes no code: it would end the process over it."""
     abi = str(target.options.get("mabi", ""))
-    if target.cpu in PROCESSORS and not (target.triple or target.features or abi):
+    known = target.cpu in PROCESSORS and PROCESSORS[target.cpu].architecture == architecture()
+    if (known or not target.cpu) and not (target.triple or target.features or abi):
         return
-    if not (target.cpu or target.features or abi):
-        return
-    reason = _judged(target.triple, target.cpu, ",".join(target.features), abi)
+    cpu, features = processor_of(target)
+    reason = _judged(target.triple, cpu, features, abi, target.lanes, level_of(target))
     if reason:
+        elsewhere = target.cpu in PROCESSORS and not target.triple and not known
         raise WorkbenchError(
             "E-CODEGEN-PROCESSOR",
-            "LLVM does not know this processor, feature or ABI",
+            "LLVM makes no code for this machine, processor, feature or ABI",
             where=shorten(str(target), 200),
             found=reason,
             expected="names as LLVM spells them: -mcpu=x86-64-v3, -mattr=+avx2",
-            fix="leave the option out to compile for this machine",
+            fix=f"name the machine as well: -mtriple={target.architecture}-linux-gnu"
+            if elsewhere
+            else "leave the option out to compile for this machine",
         )
 
 
 @lru_cache(maxsize=256)
-def _judged(triple: str, cpu: str, features: str, abi: str) -> str:
+def _judged(triple: str, cpu: str, features: str, abi: str, lanes: int, level: int) -> str:
     """Why LLVM cannot compile for this, found out in a process of its own; empty if it can."""
     if "\0" in f"{triple}{cpu}{features}{abi}" or len(f"{triple}{cpu}{features}{abi}") > 8192:
         return "a name that no processor has"
+    asked = {"triple": triple, "cpu": cpu, "features": features, "abi": abi, "lanes": lanes, "level": level}
     with Child("workbench.codegen.llvm.service", seconds=120.0) as child:
         try:
-            child.ask("trial", {"triple": triple, "cpu": cpu, "features": features, "abi": abi})
+            child.ask("trial", asked)
             failure = None
         except ChildFailure as found:
             failure = found
+        except WorkbenchError as error:
+            if error.code == "E-CODEGEN-TRIPLE":  # told where it is used
+                return ""
+            return shorten(error.found or error.message, 200)
         said = failure.said if failure is not None else child.printed().read().decode(errors="replace")
-    told = next((line for line in said.splitlines() if "not a recognized" in line or "LLVM ERROR" in line), "")
+    told = next((line for line in said.splitlines() if any(words in line for words in _REFUSALS)), "")
     if told:
         return shorten(told, 200)
     if failure is not None and failure.kind == "absent":

@@ -7,12 +7,42 @@ process at any of these; `core.child` tells the caller.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from ...core.serving import Action
+from .jit import link
 from .machine import Job, compile_job
 
 NAME: Final = "workbench.codegen.llvm.service"
+_KERNEL: Final = """
+declare float @llvm.exp.f32(float)
+define i32 @trial(ptr noalias %x, ptr noalias %y, i64 %n) {{
+entry:
+  br label %loop
+loop:
+  %i = phi i64 [0, %entry], [%next, %loop]
+  %from = getelementptr <{lanes} x float>, ptr %x, i64 %i
+  %to = getelementptr <{lanes} x float>, ptr %y, i64 %i
+  %a = load <{lanes} x float>, ptr %from, align 4
+  %b = load <{lanes} x float>, ptr %to, align 4
+  %product = fmul contract <{lanes} x float> %a, %b
+  %sum = fadd contract <{lanes} x float> %product, %b
+  store <{lanes} x float> %sum, ptr %to, align 4
+  %first = extractelement <{lanes} x float> %sum, i32 0
+  %raised = call float @llvm.exp.f32(float %first)
+  %wide = fpext float %raised to double
+  %whole = fptosi double %wide to i64
+  %rest = sdiv i64 %whole, 3
+  store i64 %rest, ptr %x, align 8
+  %next = add i64 %i, 1
+  %more = icmp slt i64 %next, %n
+  br i1 %more, label %loop, label %done
+done:
+  ret i32 0
+}}
+"""
+"""Vectors of numbers in a loop, a function of mathematics, conversions, a division."""
 _PASS_OPTIONS: Final = ("-print-changed", "-print-module-scope")
 
 
@@ -46,12 +76,11 @@ def _talking(request: Mapping[str, Any], options: Sequence[str]) -> tuple[Mappin
 
 
 def _trial(request: Mapping[str, Any], frames: Sequence[bytearray]) -> tuple[Mapping[str, Any], Sequence[bytes]]:
-    """Compile nothing for a processor: LLVM prints, or ends the process, when it does not know it."""
-    import llvmlite.binding as llvm
-
-    llvm.initialize_all_targets()
-    llvm.initialize_all_asmprinters()
-    found = llvm.Target.from_triple(request["triple"] or llvm.get_process_triple())
-    machine = found.create_target_machine(cpu=request["cpu"], features=request["features"], abiname=request["abi"])
-    machine.emit_object(llvm.parse_assembly("define void @f() { ret void }"))
+    """Compile what kernels are made of for a target: LLVM prints, or ends the process, when it cannot."""
+    text = _KERNEL.format(lanes=request["lanes"])
+    job = Job(text, request["triple"], request["cpu"], request["features"], request["abi"], optimise=request["level"])
+    compile_job(replace(job, form="asm"))
+    code = compile_job(job)
+    if not job.triple:  # this machine's: what the code calls must be here
+        link([code], ["trial"], {})
     return {}, []
