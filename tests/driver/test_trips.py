@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import prod
 
 import pytest
 
 import workbench as wb
-from tests.driver.programs import small_session
+from tests.driver.programs import small_model, small_session
 from tests.schedule.programs import plain_matmul
+from workbench import te
 from workbench.driver.trips import hottest, nests, trips
 from workbench.schedule import Schedule
+from workbench.tir import nodes as t
 from workbench.views.places import place_of
 
 
@@ -71,16 +74,60 @@ def test_a_line_leads_to_its_loops_their_moves_and_the_nodes_of_the_file() -> No
     )
 
 
-def test_a_line_is_run_as_often_as_its_loops_say() -> None:
-    """A line outside of `k` was told as inside of it, where a vectorised loop is in `k`."""
-    outside, small = Schedule(plain_matmul(64, 64, 256)), small_session()
-    i, j, k = outside.get_loops("C")
-    outside.reorder(i, k, j)
-    outside.decompose_reduction("C", k)
-    outside.vectorize(j)
-    kernels = [(wb.open(outside), "main"), (product(), "main"), *((small, kernel) for kernel in small.kernels)]
-    for session, kernel in kernels:
-        for line in range(1, session.provenance.text(kernel, "tir").count("\n") + 1):
+def elementwise(vectorized: str) -> wb.Session:
+    """Two stages whose loops have the same names and extents; the inner loop of one is vectorised."""
+    a = te.placeholder((8, 16), name="A")
+    b = te.compute((8, 16), lambda i, j: a[i, j] + 1.0, name="B")
+    session = wb.open([a, te.compute((8, 16), lambda i, j: b[i, j] * 2.0, name="C")])
+    schedule = session.schedule("main")
+    schedule.vectorize(schedule.get_loops(vectorized)[1])
+    return session.edit(schedule={"main": schedule})
+
+
+def outside_of_k() -> wb.Session:
+    schedule = Schedule(plain_matmul(64, 64, 256))
+    i, j, k = schedule.get_loops("C")
+    schedule.reorder(i, k, j)
+    schedule.decompose_reduction("C", k)
+    schedule.vectorize(j)
+    return wb.open(schedule)
+
+
+def unrolled_reduction() -> wb.Session:
+    """What the sums begin with stands in the block, in the loop that is unrolled, and is done once."""
+    schedule = Schedule(plain_matmul(8, 16, 4))
+    i, j, k = schedule.get_loops("C")
+    schedule.reorder(i, k, j)
+    schedule.unroll(k)
+    schedule.vectorize(j)
+    return wb.open(schedule)
+
+
+SESSIONS: dict[str, Callable[[], wb.Session]] = {
+    "product": product, "first stage in lanes": lambda: elementwise("B"), "second stage in lanes":
+    lambda: elementwise("C"), "outside of k": outside_of_k, "reduction unrolled": unrolled_reduction,
+    "network": small_session, "network, 8 lanes": lambda: wb.open(small_model(), target="llvm -mcpu=x86-64-v3"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SESSIONS)
+def test_a_line_stands_in_the_loops_that_it_runs_in(name: str) -> None:
+    """Lines outside of a loop were told as inside it, and a line in lanes lost its loop, by the loops' names."""
+    session = SESSIONS[name]()
+    for kernel in session.kernels:
+        for line, nest in nests(session.provenance.function(kernel), kernel).items():
             place = place_of(session, kernel, "tir", line)
             counted = [int(loop.extent) for loop in place.loops if loop.kind not in ("vectorized", "unroll")]
-            assert place.trips in (0, prod(counted)), (kernel, line, place.loops)
+            assert place.trips == prod(counted) > 0, (kernel, line, place.loops)
+            if isinstance(nest.statement, t.BufferStore):
+                lanes = prod(int(loop.extent) for loop in place.loops if loop.kind == "vectorized")
+                assert nest.statement.value.dtype.lanes == lanes, (kernel, line, place.loops)
+
+
+def test_what_an_unrolled_reduction_begins_with_is_not_in_it() -> None:
+    session = unrolled_reduction()
+    text = session.provenance.text("main", "tir").split("\n")
+    begins = next(line for line, words in enumerate(text, 1) if "T.broadcast(T.float32(0" in words)
+    assert [loop.name for loop in place_of(session, "main", "tir", begins).loops] == ["i", "j"]
+    adds = next(line for line, words in enumerate(text, 1) if "+" in words.partition("=")[2])
+    assert [loop.name for loop in place_of(session, "main", "tir", adds).loops] == ["i", "k", "j"]

@@ -21,7 +21,8 @@ from ..tir import nodes as t
 if TYPE_CHECKING:
     from .trails import Provenance
 
-_SPREAD = (t.ForKind.UNROLLED, t.ForKind.VECTORIZED)
+SPREAD = (t.ForKind.UNROLLED, t.ForKind.VECTORIZED)
+"""Kinds of loops that code has no more: their iterations are lanes and copies."""
 
 
 @dataclass(frozen=True)
@@ -29,13 +30,15 @@ class Nest:
     """The loops around a line of a printed function, outermost first, with those that begin on it."""
 
     loops: tuple[t.For, ...]
+    statement: t.Stmt
+    """The innermost that begins on the line."""
 
     @property
     def trips(self) -> int:
         """How often the line is run in one call; 0 where an extent is not a number."""
         count = 1
         for loop in self.loops:
-            if loop.kind not in _SPREAD:
+            if loop.kind not in SPREAD:
                 count *= int(getattr(loop.extent, "value", 0))
         return count
 
@@ -45,13 +48,13 @@ def nests(function: t.PrimFunc, name: str) -> Mapping[int, Nest]:
     """The nest of each line of a printed function on which a statement begins, by line from 1."""
     _, places = printed(function, name)
     found: dict[int, Nest] = {}
-    for node, around in _walk(function, ()):
+    for node, around in with_loops(function):
         place = places.get(id(node), SourcePlace(0))
         if place.line < 1 or not isinstance(node, t.Stmt):
             continue
         loops = (*around, node) if isinstance(node, t.For) else around
-        if place.line not in found or len(loops) > len(found[place.line].loops):
-            found[place.line] = Nest(loops)
+        if place.line not in found or len(loops) >= len(found[place.line].loops):
+            found[place.line] = Nest(loops, node)
     return found
 
 
@@ -83,12 +86,13 @@ def hottest(provenance: Provenance, kernel: str, form: str = "asm") -> int:
     return found[len(found) // 2]
 
 
-def _walk(node: Node, around: tuple[t.For, ...]) -> Iterator[tuple[Node, tuple[t.For, ...]]]:
+def with_loops(node: Node, around: tuple[t.For, ...] = ()) -> Iterator[tuple[Node, tuple[t.For, ...]]]:
+    """A node and the statements in it, outer ones first, each with the loops around it."""
     yield node, around
     inside = (*around, node) if isinstance(node, t.For) else around
     for child in children(node):
         if isinstance(child, (t.Stmt, t.PrimFunc)):
-            yield from _walk(child, inside)
+            yield from with_loops(child, inside)
 
 
 def _along(places: list[tuple[int, int]], counts: Mapping[int, int], total: int) -> tuple[int, ...]:

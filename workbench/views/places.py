@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from ..driver.scheduled_loops import ScheduledLoops, scheduled_loops, told
 from ..driver.trips import Nest, nests
 from ..schedule.makers import makers
 from .schema import SCHEMA_VERSION, View
 
 if TYPE_CHECKING:
     from ..driver.session import Session
-    from ..tir.nodes import For
 
 FORMS: Final = {"tir": "tir", "llvm": "ll", "asm": "asm"}
 """The form of a kernel's text that a layer shows."""
@@ -99,8 +99,7 @@ class _Around:
     """What is the same for all lines of a kernel."""
 
     nests: Mapping[int, Nest]
-    scheduled: tuple[Nest, ...]
-    """Of the program that the schedule makes, whose vectorised loops code has no more."""
+    scheduled: ScheduledLoops
     made: Mapping[str, tuple[int, ...]]
     moves: Sequence[Any]
 
@@ -108,25 +107,7 @@ class _Around:
     def of(session: Session, kernel: str) -> _Around:
         schedule = session.schedule(kernel)
         code = nests(session.provenance.function(kernel), kernel)
-        return _Around(code, tuple(nests(schedule.func, kernel).values()), makers(schedule), schedule.moves.done)
-
-    def loops(self, nest: Nest) -> tuple[For, ...]:
-        """The longest nest of the schedule's program that holds the loops of a nest of code, by name and extent and in
-        order, and no other loop that code has: a statement that stands outside of that one is not in it."""
-        found, own = nest.loops, [_told(loop) for loop in nest.loops]
-        others = {_told(loop) for one in self.nests.values() for loop in one.loops}.difference(own)
-        for one in self.scheduled:
-            held = [_told(loop) for loop in one.loops]
-            rest = iter(held)
-            holds = all(loop in rest for loop in own) and others.isdisjoint(held)
-            if holds and len(one.loops) > len(found):
-                found = one.loops
-        return found
-
-
-def _told(loop: For) -> tuple[str, str]:
-    """A loop's name and its extent, where that is a number."""
-    return loop.var.name, str(getattr(loop.extent, "value", "…"))
+        return _Around(code, scheduled_loops(session, kernel), makers(schedule), schedule.moves.done)
 
 
 def _place(session: Session, kernel: str, layer: str, line: int, around: _Around) -> PlaceView:
@@ -134,8 +115,8 @@ def _place(session: Session, kernel: str, layer: str, line: int, around: _Around
     nest = around.nests.get(found.line)
     made, moves = around.made, around.moves
     loops = tuple(
-        LoopPlaceView(*_told(loop), loop.kind.value, made.get(loop.var.name, ()))
-        for loop in (around.loops(nest) if nest else ())
+        LoopPlaceView(*told(loop), loop.kind.value, made.get(loop.var.name, ()))
+        for loop in (around.scheduled.of(nest) if nest else ())
     )
     named = sorted({number for loop in loops for number in loop.moves})
     return PlaceView(
