@@ -169,6 +169,7 @@ def _value(
                 fix="give its class a compute() or a decompose()",
             ) from None
         tensors = list(made) if isinstance(made, (list, tuple)) else [made]
+        _require_typed(current, tensors, kernel)
         for tensor in [*tensors, *_stages(tensors, arguments)]:
             origin.derived(tensor, current)
         return tensors
@@ -177,6 +178,22 @@ def _value(
         f"{type(current).__name__} cannot stand inside a kernel",
         where=f"kernel {kernel}",
     )
+
+
+def _require_typed(call: r.Call, tensors: list[te.Tensor], kernel: str) -> None:
+    """Refuse tensors of other dtypes than the call's type: whoever reads them would read other bytes."""
+    kind = call.type_or_none
+    kinds = [one for one in (kind.fields if isinstance(kind, TupleType) else (kind,)) if isinstance(one, TensorType)]
+    made, wanted = [str(tensor.dtype) for tensor in tensors], [str(one.dtype) for one in kinds]
+    if kind is not None and made != wanted:
+        raise WorkbenchError(
+            "E-LOWER-TYPE",
+            f"the tensor expression of operator {call.op.name} is of another type than the operator",
+            where=f"kernel {kernel}",
+            found=", ".join(made),
+            expected=", ".join(wanted),
+            fix="compute() gives the dtypes that infer() says",
+        )
 
 
 def _stages(tensors: list[te.Tensor], arguments: list[Any]) -> list[Any]:

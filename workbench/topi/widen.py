@@ -33,6 +33,8 @@ def tensor_expression(op: Operator, operands: list[Any]) -> Any:
     if not type(op).accumulates or narrow is None:
         return op.compute(*operands)
     made = op.compute(*(_cast(item, "float32") if _takes_part(item) else item for item in operands))
+    if str(getattr(op, "out_dtype", "")) == "float32":  # the wide sums themselves are asked for
+        return made
     if isinstance(made, (list, tuple)):
         return [_cast(item, narrow) if item.dtype == "float32" else item for item in made]
     return _cast(made, narrow) if made.dtype == "float32" else made
