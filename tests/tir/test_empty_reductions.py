@@ -10,11 +10,13 @@ import pytest
 
 import workbench as wb
 from workbench import te
+from workbench.schedule import Schedule
 from workbench.tir.interpret import interpret
 
 REDUCERS: dict[str, tuple[Callable[..., Any], float]] = {
     "sum": (te.sum, 0.0), "prod": (te.prod, 1.0), "max": (te.max, -np.inf), "min": (te.min, np.inf),
 }  # fmt: skip
+JUDGES: dict[str, Callable[..., Any]] = {"sum": np.sum, "prod": np.prod, "max": np.max, "min": np.min}
 ARRANGED: dict[str, Callable[[Any, Any], None]] = {
     "as written": lambda s, c: None,
     "reduction outside": lambda s, c: s[c].reorder(c.op.reduce_axis[0], c.op.axis[0]),
@@ -50,6 +52,50 @@ def test_identity_of_nothing(known: bool, name: str, arranged: str) -> None:
     found[...] = 77
     wb.build(func)["main"](empty, found)
     np.testing.assert_array_equal(found, wanted)
+
+
+def _first(schedule: Schedule, primitive: str) -> None:
+    """The primitive on the loop of the reduction."""
+    row, over = schedule.get_loops("C")
+    match primitive:
+        case "fuse":
+            schedule.fuse(row, over)
+        case "fuse and split":
+            schedule.split(schedule.fuse(row, over), [None, 2])
+        case "split and fuse":
+            outer, inner = schedule.split(over, [None, 4])
+            schedule.reorder(outer, row, inner)
+            schedule.fuse(row, inner)
+        case "read_at":
+            schedule.read_at(over, schedule.get_block("C"), 0, "local")
+        case "write_at":
+            schedule.write_at(row, schedule.get_block("C"), 0, "local")
+        case "rfactor":
+            schedule.rfactor(schedule.split(over, [None, 4])[1], 0)
+        case _:
+            getattr(schedule, primitive)(over)
+
+
+@pytest.mark.parametrize(
+    ("primitive", "known"),
+    [(name, known) for name in ("fuse", "fuse and split", "split and fuse", "read_at", "write_at", "rfactor")
+     for known in (True, False)] + [("parallel", True), ("vectorize", True), ("unroll", True)],
+)  # fmt: skip
+@pytest.mark.parametrize("name", REDUCERS)
+def test_identity_of_nothing_after_a_primitive(name: str, primitive: str, known: bool) -> None:
+    """The init stood in a loop that never runs: what was in memory came out."""
+    reducer, identity = REDUCERS[name]
+    extent = te.var("n")
+    schedule = Schedule(te.create_prim_func(list(reduction(0 if known else extent, reducer))))
+    _first(schedule, primitive)
+    run = wb.build(schedule.func)["main"]
+    for count in (0,) if known else (0, 1, 5, 8):
+        values = np.random.default_rng(1).uniform(1, 2, (3, count)).astype(np.float32)
+        wanted = np.full(3, identity, np.float64) if count == 0 else JUDGES[name](values.astype(np.float64), axis=1)
+        for execute in (run, lambda *given: interpret(schedule.func, *given)):
+            found = np.full(3, 77, np.float32)
+            execute(values, found)
+            np.testing.assert_allclose(found, wanted, rtol=1e-6)
 
 
 @pytest.mark.parametrize("arranged", ARRANGED)

@@ -7,59 +7,100 @@
                 with T.init(): C[vi] = 0
                 C[vi] = C[vi] + A[vi, vk]
 
-The init belongs to the element of C, not to an iteration of k: where k has none, it runs all the same.  Natively it
-stands in front of the loops (`LowerBlocks`); an executor that runs it in the first iteration asks here what is left.
+The init belongs to the element of C, not to an iteration of k: where k has none, it runs all the same.  Where
+`LowerBlocks` puts it in front of the loops, it does; where the first iteration runs it, what is left is asked for here.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 from ..arith import nodes as n
 from ..arith.build import all_of, any_of, conjuncts, const, less_equal
-from ..core.node import EMPTY, pre_order
+from ..core.node import EMPTY, pre_order, substitute
 from . import nodes as t
 
+Path = tuple[t.For, ...]
+_NOTHING = t.Evaluate(const(0))
 
-def empty_reduction(loop: t.For) -> tuple[n.PrimExpr, t.Stmt] | None:
-    """(when nothing of a reduction runs, the nest of its inits), for the outermost loop of one that may be empty.
 
-    The loops from `loop` to the block must stand directly in each other, and the block's other iterators must not
-    move with those of the reduction.
+def empty_reductions(loop: t.For) -> Iterator[tuple[n.PrimExpr, t.Stmt, t.Block]]:
+    """(when nothing of a reduction runs, the nest of its inits, its block), for each whose outermost loop this is.
+
+    From `loop` to the block there may be loops and statements beside each other, and nothing else.
     """
-    chain: list[t.For] = []
-    inner: t.Stmt = loop
-    while isinstance(inner, t.For):
-        chain.append(inner)
-        inner = inner.body
-    if not isinstance(inner, t.BlockRealize) or inner.block.init is None:
-        return None
-    pairs = list(zip(inner.block.iter_vars, inner.iter_values, strict=True))
-    reduced = [value for iterator, value in pairs if iterator.kind is t.IterKind.REDUCE]
-    kept = [(iterator, value) for iterator, value in pairs if iterator.kind is not t.IterKind.REDUCE]
-    driving = [step for step in chain if any(_uses(value, step) for value in reduced)]
-    others = [step for step in chain if step not in driving]
-    if loop not in driving or all(_surely_runs(step) for step in driving):
-        return None
-    if any(_uses(value, step) for _, value in kept for step in driving):
-        return None
-    if any(_uses(step.extent, around) for step in chain for around in (driving if step in others else chain)):
-        return None
-    return any_of(*(less_equal(step.extent, const(0)) for step in driving)), _inits(inner, kept, driving, others)
+    for chain, realize in _reductions(loop, ()):
+        reduced = [(one, value) for one, value in _bound(realize) if one.kind is t.IterKind.REDUCE]
+        empty = any(isinstance(one.dom.extent, n.IntImm) and one.dom.extent.value <= 0 for one, _ in reduced)
+        driving = [
+            step
+            for step in chain
+            if any(_uses(value, step) for _, value in reduced) or (empty and not _surely_runs(step))
+        ]
+        if loop not in driving or all(_surely_runs(step) for step in driving):
+            continue
+        if any(_uses(step.extent, around) for step in driving for around in chain):
+            continue
+        never = any_of(*(less_equal(step.extent, const(0)) for step in driving))
+        yield never, _inits(realize, chain, driving), realize.block
 
 
-def _inits(
-    realize: t.BlockRealize, kept: list[tuple[t.IterVar, n.PrimExpr]], driving: list[t.For], others: list[t.For]
-) -> t.Stmt:
-    """The init alone, over the loops that are no reduction's."""
+def _reductions(stmt: t.Stmt, around: Path) -> Iterator[tuple[Path, t.BlockRealize]]:
+    """The blocks with an init that stand in loops and sequences alone, with these loops."""
+    if isinstance(stmt, t.For):
+        yield from _reductions(stmt.body, (*around, stmt))
+    elif isinstance(stmt, t.SeqStmt):
+        for part in stmt.stmts:
+            yield from _reductions(part, around)
+    elif isinstance(stmt, t.BlockRealize) and stmt.block.init is not None:
+        yield around, stmt
+
+
+def _inits(realize: t.BlockRealize, chain: Path, driving: list[t.For]) -> t.Stmt:
+    """The init alone: over the loops that are no reduction's, and over all of an iterator that a reduction's loops move
+    as well (loops that were fused)."""
     block = realize.block
-    conditions = [part for part in conjuncts(realize.predicate) if not any(_uses(part, step) for step in driving)]
+    kept = [(one, value) for one, value in _bound(realize) if one.kind is not t.IterKind.REDUCE]
+    fresh = {step.var: n.Var(step.var.name, step.var.dtype) for step in chain if step not in driving}
+    loops = [
+        step.replace(var=fresh[step.var], min=substitute(step.min, fresh), extent=substitute(step.extent, fresh))
+        for step in chain
+        if step not in driving
+    ]
+    values: list[n.PrimExpr] = []
+    for one, value in kept:
+        if any(_uses(value, step) for step in driving):
+            var = n.Var(one.var.name, one.var.dtype)
+            loops.append(t.For(var, one.dom.min, one.dom.extent, t.ForKind.SERIAL, _NOTHING))
+            values.append(var)
+        else:
+            values.append(substitute(value, fresh))
+    conditions = init_conditions(realize.predicate, chain, driving)
+    own = {one.var: n.Var(one.var.name, one.var.dtype) for one, _ in kept}
     assert block.init is not None
-    alone = t.Block(
-        f"{block.name}_init", tuple(iterator for iterator, _ in kept), (), block.writes, (), None, block.init, EMPTY
-    )
-    made: t.Stmt = t.BlockRealize(tuple(value for _, value in kept), all_of(*conditions), alone)
-    for step in reversed(others):
+    iterators = tuple(one.replace(var=own[one.var]) for one, _ in kept)
+    writes = tuple(substitute(region, own) for region in block.writes)
+    alone = t.Block(f"{block.name}_init", iterators, (), writes, (), None, substitute(block.init, own), EMPTY)
+    made: t.Stmt = t.BlockRealize(tuple(values), substitute(all_of(*conditions), fresh), alone)
+    for step in reversed(loops):
         made = step.replace(body=made)
     return made
+
+
+def init_conditions(predicate: n.PrimExpr, chain: Sequence[t.For], driving: Sequence[t.For]) -> list[n.PrimExpr]:
+    """What of a block's predicate its init asks for, with the reduction's loops at their beginnings: what speaks of
+    these loops alone says which iterations there are, and not which elements."""
+    begin = {step.var: step.min for step in driving}
+    return [
+        substitute(part, begin)
+        for part in conjuncts(predicate)
+        if not any(_uses(part, step) for step in driving)
+        or any(_uses(part, step) for step in chain if step not in driving)
+    ]
+
+
+def _bound(realize: t.BlockRealize) -> list[tuple[t.IterVar, n.PrimExpr]]:
+    return list(zip(realize.block.iter_vars, realize.iter_values, strict=True))
 
 
 def _surely_runs(loop: t.For) -> bool:

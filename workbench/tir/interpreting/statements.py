@@ -15,7 +15,7 @@ from ...core.errors import WorkbenchError, shorten
 from ...core.node import pre_order
 from ...core.trampoline import Task, run
 from .. import nodes as t
-from ..empty_reductions import empty_reduction
+from ..empty_reductions import empty_reductions
 from ..verify import HIDDEN
 from .code import ExprCompiler, Lines, Place, Value
 from .expressions import COMPILERS
@@ -291,9 +291,7 @@ def _for(c: Compiler, node: t.For) -> Task:
 
 
 def _plain_for(c: Compiler, node: t.For) -> Task:
-    empty = empty_reduction(node)
-    if empty is not None:
-        condition, inits = empty
+    for condition, inits, _ in empty_reductions(node):
         lines = c.begin(node, condition)
         never = c.value(condition)
         c.flush(lines)

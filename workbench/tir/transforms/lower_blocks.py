@@ -22,6 +22,7 @@ from ...core.trampoline import Task, run
 from ...core.transform import function_pass
 from .. import nodes as t
 from ..build import seq
+from ..empty_reductions import empty_reductions, init_conditions
 from .align_storage import KEY as ALIGN
 from .align_storage import block_rows
 from .carried import carries
@@ -73,6 +74,11 @@ def _lower(stmt: t.Stmt, placed: _Placement) -> Task:
         made = seq(*parts)
     elif isinstance(stmt, t.For):
         before = _decomposed_init(stmt, placed)
+        for condition, inits, block in empty_reductions(stmt):
+            if id(block) not in placed.initialised:
+                alone = yield _lower(inits, placed)
+                condition = fold(condition)
+                before = seq(before, alone if _is_true(condition) else t.IfThenElse(condition, alone))
         body = yield _lower(stmt.body, placed)
         made = seq(before, _hoist_init(stmt.replace(body=body)))
     else:
@@ -150,7 +156,7 @@ def _decomposed_init(loop: t.For, placed: _Placement) -> t.Stmt | None:
     values = {iterator.var: cast(iterator.var.dtype, value) for iterator, value in pairs}
     init: t.Stmt = inner.block.init
     made = substitute(init, values)
-    predicate = fold(substitute(substitute(inner.predicate, values), first))
+    predicate = fold(all_of(*init_conditions(substitute(inner.predicate, values), chain, driving)))
     made = made if _is_true(predicate) else t.IfThenElse(predicate, made)
     for step in reversed(spatial):
         made = step.replace(body=made)
