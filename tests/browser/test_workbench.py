@@ -455,3 +455,19 @@ def test_kernels_are_told_apart_by_the_shape_of_their_output(harness: Harness) -
     expect(kernels.filter(has_text="conv2d").first).to_contain_text("1 × 6 × 7 × 7")
     expect(kernel_shown(harness).locator("option").first).to_have_text(re.compile(r"conv2d.* 1 × 6 × 7 × 7$"))
     harness.page.screenshot(path="/tmp/e_shape.png")
+
+
+def test_shares_of_the_arithmetic_are_of_the_graph_that_is_drawn(harness: Harness) -> None:
+    """A convolution, its bias and its batch norm become one operator: each was told to do all of that one's work."""
+    opened(harness)
+    chip(harness, "Relay").click()
+    boxes = pane(harness, "A").locator(".wb-box:not(.wb-box-input)")
+    expect(boxes.filter(has_text="batch_norm").first).to_be_visible()
+    for group in range(pane(harness, "A").locator(".wb-box-group").count()):
+        pane(harness, "A").locator(".wb-box-group").nth(group).dblclick()
+    shares = boxes.locator(".wb-number")
+    expect(shares.first).to_have_text(re.compile("%$"))
+    numbers = [float(text.rstrip(" %")) for text in shares.all_text_contents()]
+    assert sum(numbers) == pytest.approx(100, abs=2), numbers
+    norm = boxes.filter(has_text="batch_norm").first.locator(".wb-number").text_content() or ""
+    assert float(norm.rstrip(" %")) < 5, "a batch norm is a multiplication and an addition for each element"

@@ -37,7 +37,6 @@ export abstract class Fetching extends BaseStore {
   protected graphs = new Map<string, GraphView>();
   protected tables = new Map<string, Links>();
   protected compared = new Map<string, Compared>();
-  protected weights = new Map<number, number>();
   protected asked = new Set<string>();
   /** Counts the programs shown: a refusal of what was asked of an earlier one says nothing of this one. */
   private shownNumber = 0;
@@ -137,7 +136,6 @@ export abstract class Fetching extends BaseStore {
       const view = (await this.connection.request("kernels").finally(() => this.set(() => (this.waiting = "")))).view as { kernels: KernelView[] };
       this.set(() => {
         this.kernels = view.kernels;
-        this.weights.clear();
         if (!view.kernels.some((kernel) => kernel.name === this.kernel)) this.kernel = view.kernels[0]?.name ?? "";
       });
       await this.look();

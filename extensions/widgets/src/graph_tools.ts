@@ -33,12 +33,15 @@ export class GraphTools {
   private drawn = new Map<string, GraphView>();
   private openDrawn = new Map<string, string[]>();
   private calls = new Map<string, CallView[]>();
+  /** By graph and box, what its calls do: arithmetic, and bytes written; "" is the whole graph. */
+  private work = new Map<string, Map<string, { flops: number; out: number }>>();
   private tests = new Map<string, Test[] | string>();
 
   constructor(private store: WorkbenchStore, private ask: Ask) {}
 
   clear(): void {
     this.calls.clear();
+    this.work.clear();
     this.drawn.clear();
     this.trees.clear();
     this.chosen = this.why = this.spoken = null;
@@ -67,7 +70,7 @@ export class GraphTools {
     const key = this.key(layer);
     if (this.calls.has(key)) return;
     const view = (await this.ask("calls", { layer, step: this.step(layer) })).view as { calls: CallView[] };
-    this.store.set(() => this.calls.set(key, view.calls));
+    this.store.set(() => { this.calls.set(key, view.calls); this.work.set(key, workOf(view.calls)); });
   }
 
   /** The graph to draw: the one asked for, else the one before it. */
@@ -176,11 +179,11 @@ export class GraphTools {
 
   value(box: GraphBox, layer: string): number {
     if (box.kind === "input") return 0;
-    if (this.overlay === "share") return this.store.share(new Set(box.classes));
     if (this.overlay === "time") return this.store.secondsOf(new Set(box.classes));
     if (this.overlay === "none") return 0;
-    const name = this.overlay === "flops" ? "flops" : "out";
-    return this.callsIn(layer, box.id).reduce((sum, call) => sum + Number(call.facts[name] ?? 0), 0);
+    const work = this.work.get(this.key(layer));
+    const value = work?.get(box.id)?.[this.overlay === "bytes" ? "out" : "flops"] ?? 0;
+    return this.overlay === "share" ? value / Math.max(1, work?.get("")?.flops ?? 1) : value;
   }
 
   told(value: number): string {
@@ -188,6 +191,20 @@ export class GraphTools {
     if (this.overlay === "time") return value >= 1e-3 ? say.graph.milliseconds((1e3 * value).toFixed(2)) : say.graph.microseconds((1e6 * value).toFixed(0));
     return this.overlay === "bytes" ? say.graph.bytes(short(value)) : short(value);
   }
+}
+
+/** The work of each box: of its own calls, and of those in the boxes within it. */
+function workOf(calls: CallView[]): Map<string, { flops: number; out: number }> {
+  const found = new Map([["", { flops: 0, out: 0 }]]);
+  for (const { place, facts } of calls) {
+    const parts = place.split(".");
+    for (let length = 0; length <= parts.length; length++) {
+      const box = parts.slice(0, length).join(".");
+      const sum = found.get(box) ?? { flops: 0, out: 0 };
+      found.set(box, { flops: sum.flops + Number(facts["flops"] ?? 0), out: sum.out + Number(facts["out"] ?? 0) });
+    }
+  }
+  return found;
 }
 
 export function short(value: number): string {

@@ -1,7 +1,7 @@
 // What is selected on the screen, what it weighs, and the lines that are its.
 import { Fetching } from "./fetching";
 import { NONE, lineCount, meets, type Classes } from "./links";
-import type { GraphView, MeasureView, PlaceView } from "./types";
+import type { MeasureView, PlaceView } from "./types";
 import { NATIVE, placeOf, type Pane } from "./workbench_panes";
 
 export abstract class Selecting extends Fetching {
@@ -81,23 +81,6 @@ export abstract class Selecting extends Fetching {
     const hot = shown.hottest - 1;
     this.set(() => { this.focused = at as 0 | 1; this.panes[at]!.goal = { line: hot }; this.acted++; });
     void this.selectLine(at as 0 | 1, hot);
-  }
-
-  /** How much of the arithmetic parts of the model are, 0 to 1. */
-  share(classes: Classes): number {
-    if (this.weights.size === 0) {
-      for (const kernel of this.kernels) {
-        kernel.classes.forEach((one, i) => this.weights.set(one, (this.weights.get(one) ?? 0) + kernel.share * kernel.parts[i]!));
-      }
-    }
-    let sum = 0;
-    for (const one of classes) sum += this.weights.get(one) ?? 0;
-    return sum;
-  }
-
-  /** The greatest share among the boxes of a graph. */
-  mostShare(graph: GraphView): number {
-    return Math.max(1e-9, ...graph.boxes.map((box) => (box.kind === "input" ? 0 : this.share(new Set(box.classes)))));
   }
 
   /** Bring the first selected line into sight. */
