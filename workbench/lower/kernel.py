@@ -169,7 +169,7 @@ def _value(
                 fix="give its class a compute() or a decompose()",
             ) from None
         tensors = list(made) if isinstance(made, (list, tuple)) else [made]
-        _require_typed(current, tensors, kernel)
+        _require_typed(current, current.op, tensors, kernel)
         for tensor in [*tensors, *_stages(tensors, arguments)]:
             origin.derived(tensor, current)
         return tensors
@@ -180,7 +180,7 @@ def _value(
     )
 
 
-def _require_typed(call: r.Call, tensors: list[te.Tensor], kernel: str) -> None:
+def _require_typed(call: r.Call, op: Operator, tensors: list[te.Tensor], kernel: str) -> None:
     """Refuse tensors of other dtypes than the call's type: whoever reads them would read other bytes."""
     kind = call.type_or_none
     kinds = [one for one in (kind.fields if isinstance(kind, TupleType) else (kind,)) if isinstance(one, TensorType)]
@@ -188,7 +188,7 @@ def _require_typed(call: r.Call, tensors: list[te.Tensor], kernel: str) -> None:
     if kind is not None and made != wanted:
         raise WorkbenchError(
             "E-LOWER-TYPE",
-            f"the tensor expression of operator {call.op.name} is of another type than the operator",
+            f"the tensor expression of operator {op.name} is of another type than the operator",
             where=f"kernel {kernel}",
             found=", ".join(made),
             expected=", ".join(wanted),
