@@ -138,6 +138,23 @@ def test_what_cannot_be_interpreted_is_said_and_no_test_promised(
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("fault", ["an input more", "a variable without value"])
+def test_a_graph_that_cannot_be_run_any_more_has_a_test(fault: str, tmp_path: Path) -> None:
+    """It was promised, and saving it raised what the program raises."""
+
+    @relay.transform.function_pass(opt_level=0, name="Breaks")
+    def breaks(func: Any, mod: Any, ctx: Any) -> Any:
+        y = relay.var("y", shape=(2, 3))
+        return relay.Function([*func.params, *([y] if fault == "an input more" else [])], relay.add(func.body, y))
+
+    x = relay.var("x", shape=(2, 3))
+    session = wb.open(relay.Function([x], relay.exp(relay.tanh(x)))).rerun(insert={"InferType": breaks})
+    report = session.check_numerics({"x": np.ones((2, 3), "float32")})
+    assert report.first_wrong == "Breaks" and report.checks[-1].verdict == "failed" and "save_test" in str(report)
+    path = report.save_test(tmp_path / "test_breaks.py")
+    assert "y" in outcome(path)
+
+
 def test_a_loop_program_is_not_cut_and_a_step_that_stops_has_no_test(tmp_path: Path) -> None:
     loops = wb.open(function(HEAD + "    for i in T.serial(16):\n        B[i] = A[i] * 2.0\n"))
     name = loops.tir.module.names()[0]

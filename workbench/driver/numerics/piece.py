@@ -173,7 +173,10 @@ def _graph_piece(checker: Checker, step: Step, index: int, what: str) -> Piece:
     assert step.previous is not None
     before = step.previous.stage.module
     memory, tolerance = checker.memory, checker.tolerance
-    _, wrong = first_wrong(before, step.stage.module, checker.given, memory, tolerance, step.origins)
+    try:
+        _, wrong = first_wrong(before, step.stage.module, checker.given, memory, tolerance, step.origins)
+    except WorkbenchError:  # what the step made cannot be run: the program as a whole shows that
+        wrong = None
     seen: list[Seen] = []
     evaluate(before, arranged(before, checker.given), memory, seen=seen)
     end = old_call(wrong, seen, step.origins) if wrong is not None else None
