@@ -13,11 +13,13 @@ from hypothesis import strategies as st
 
 import workbench as wb
 from tests.analysis.naive_cache import naive_accesses
+from tests.driver.programs import small_model
 from tests.nightly import examples
 from tests.property.drawing import scheduled
 from tests.schedule import programs as p
 from workbench import te, tir
 from workbench.analysis.cache import CacheLevel, simulate_cache
+from workbench.analysis.footprint import footprints
 from workbench.analysis.instances import instances
 from workbench.analysis.iterations import iteration_points
 from workbench.analysis.loop_trees import loop_tree
@@ -311,3 +313,36 @@ def test_te_schedules_and_tensors_have_facts() -> None:
 def test_allocated_bytes() -> None:
     assert tir.analysis.calculate_allocated_bytes(p.matmul(4, 6, 5)) == {"main": {"global": 96}}
     assert tir.analysis.calculate_allocated_bytes(wb.IRModule({"f": p.plain_matmul()})) == {"f": {}}
+
+
+@pytest.mark.parametrize("program", ["model", "loops"])
+@pytest.mark.parametrize("default", [True, False])
+def test_a_schedule_of_a_session_speaks_of_what_the_session_compiles_for(program: str, default: bool) -> None:
+    """It spoke of this machine; what is asked for by name still is, and a schedule of its own has none."""
+    session = wb.open(small_model() if program == "model" else p.plain_matmul(), target=HASWELL)
+    sch = session.schedule(session.kernels[0], default=default)
+    assert sch.target == sch.copy().target == Target(HASWELL)
+    found, other = sch.facts(), sch.facts("llvm -mcpu=znver4")
+    assert found.target == HASWELL == facts(sch).target and other.target == "llvm -mcpu=znver4"
+    assert str(simulate_cache(sch)) == str(simulate_cache(sch, HASWELL))
+    assert found.footprints.caches == footprints(sch).caches != footprints(sch, "llvm -mcpu=znver4").caches
+    assert roofline(sch) == roofline(sch, HASWELL) != roofline(sch, "llvm -mcpu=znver4")
+    with Target("llvm -mcpu=znver4"):
+        assert sch.facts().target == HASWELL and Schedule(p.plain_matmul()).facts().target == "llvm -mcpu=znver4"
+    assert Schedule(p.plain_matmul()).target is None
+
+
+def test_a_sweep_of_a_sessions_schedule_models_the_caches_of_its_target() -> None:
+    session = wb.open(p.plain_matmul(), target=HASWELL)
+    sch = session.schedule(session.kernels[0])
+    _, inner = sch.split(sch.get_loops(sch.get_block("C"))[2], factors=[None, 8])
+    targets: list[str] = []
+
+    def asked(made: Schedule) -> float:
+        targets.append(made.facts().target)
+        return 1.0
+
+    sch.sweep({inner: [2, 4]}, measure=asked)
+    assert targets == [HASWELL, HASWELL]
+    cycles = [trial.result for trial in sch.sweep({inner: [2, 4]}).trials]
+    assert cycles == [trial.result for trial in sch.sweep({inner: [2, 4]}, target=HASWELL).trials]

@@ -8,7 +8,7 @@ import pytest
 import workbench as wb
 from tests.driver.programs import small_session
 from workbench import WorkbenchError, relay
-from workbench.driver.given_inputs import drawn_inputs
+from workbench.driver.given_inputs import drawn_inputs, require_drawable
 
 
 def test_drawn_inputs_are_those_of_the_model_and_the_same_each_time() -> None:
@@ -32,7 +32,8 @@ def test_an_extent_that_is_not_known_is_refused_by_name() -> None:
     module = relay.transform.InferType()(wb.IRModule.from_expr(relay.Function([x], relay.nn.relu(x))))
     with pytest.raises(WorkbenchError, match="'x'") as caught:
         drawn_inputs(module)
-    assert caught.value.code == "E-RUN-DRAWN"
+    error = caught.value
+    assert error.code == "E-RUN-DRAWN" and error.where == "input 'x'" and error.found and error.expected and error.fix
 
 
 def test_arrays_beyond_the_limit_are_refused_before_they_are_drawn() -> None:
@@ -40,4 +41,12 @@ def test_arrays_beyond_the_limit_are_refused_before_they_are_drawn() -> None:
     module = relay.transform.InferType()(wb.IRModule.from_expr(relay.Function([x], relay.nn.relu(x))))
     with pytest.raises(WorkbenchError, match="4,294,967,296 elements") as caught:
         drawn_inputs(module)
-    assert caught.value.code == "E-RUN-DRAWN"
+    error = caught.value
+    assert error.code == "E-RUN-DRAWN" and error.where == "input 'x'" and error.expected and error.fix
+
+
+def test_of_several_arrays_beyond_the_limit_the_largest_is_named() -> None:
+    with pytest.raises(WorkbenchError, match="E-RUN-DRAWN") as caught:
+        require_drawable({"parameter A": (1 << 28,), "parameter B": (1 << 29,)})
+    assert caught.value.where == "parameter B, the largest of 2"
+    require_drawable({"parameter A": (1 << 28,), "parameter B": (1 << 28,)})

@@ -9,6 +9,7 @@ import pytest
 import workbench as wb
 from workbench import te, tir
 from workbench.core.errors import WorkbenchError
+from workbench.driver import given_inputs
 from workbench.driver.measure import Measurement, measure, measure_kernel
 from workbench.target.target import as_target
 
@@ -74,6 +75,18 @@ def test_what_has_no_peak_has_no_share(dtype: str, unit: str) -> None:
 )
 def test_its_text(made: Measurement, text: str) -> None:
     assert str(made) == text
+
+
+def test_arrays_of_more_elements_than_are_drawn_are_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many as the memory holds were drawn."""
+    monkeypatch.setattr(given_inputs, "_MOST_DRAWN", 3 * 32**2 - 1)
+    with pytest.raises(WorkbenchError, match="E-RUN-DRAWN") as caught:
+        product().measure()
+    error = caught.value
+    assert error.where == "parameter A, the largest of 3" and error.found == "3,072 elements"
+    assert error.expected and error.fix
+    monkeypatch.setattr(given_inputs, "_MOST_DRAWN", 3 * 32**2)
+    assert product().measure().seconds > 0
 
 
 def _symbolic() -> Any:

@@ -23,7 +23,7 @@ SAYS = {
     "01_import": ("newshape=(3, 20)", "E-ONNX-DYNAMIC", "E-ONNX-UNSUPPORTED", "a git-LFS pointer", "E-ONNX-CYCLE"),
     "02_relay": ("read back, the same: True", "back again, the same program: True", "did you mean 'exp'?"),
     "03_write_a_pass": ("rewrite 1 of MergeScales", "E-REWRITE-TYPE", "every step computes the same", "no difference"),
-    "04_find_the_bug": ("first wrong step: EvenPadding", "even-padding", "'node_Conv", "E-RUN-BOUNDS", "index 7"),
+    "04_find_the_bug": ("first wrong step: EvenPadding", "even-padding", "'node_Conv", "E-TIR-BOUNDS", "index 7"),
     "05_te_topi": ("E-TIR-BOUNDS", "E-TYPE-SHAPE", "05_3: 1 of 2 checks hold", "from NumPy: 0"),
     "06_primitives": ("replayed: True", "E-SCHEDULE-DEPENDENCE", "E-SCHEDULE-INLINE-FORM", "0 of 10 points"),
     "07_legality": ("i=0 writes B[4], which iteration i=4", "if reassociated", "legal on loop", "E-TIR-RACE", "0 of 8"),

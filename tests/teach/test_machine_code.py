@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import pytest
 
+import workbench as wb
 from workbench.schedule import Schedule
 from workbench.teach.course.lesson_06 import matmul
 from workbench.teach.course.lesson_13 import dot_products, row_by_row
-from workbench.teach.machine_code import HotCode, hot_code
+from workbench.teach.machine_code import TARGET, HotCode, hot_code
 
 
 def test_a_carried_sum_is_a_chain_of_single_multiply_adds() -> None:
@@ -57,6 +60,23 @@ def test_vectors_of_numbers_that_lie_apart_are_put_together() -> None:
 def test_what_an_instruction_is_said_to_do(line: str, means: str) -> None:
     _, row = str(HotCode("C[i] = 0", (line,), 0)).split("\n")
     assert row[56:].strip() == means
+
+
+@pytest.mark.parametrize("program", [matmul(16, 64, 256), row_by_row(16, 64, 256)], ids=["carried", "rows"])
+def test_instructions_of_other_statements_between_them_are_marked(program: Any) -> None:
+    """Between two gaps the lines stand beside each other in the assembly; across a gap they do not."""
+    code = hot_code(program)
+    bounds = [0, *sorted(code.gaps), len(code.lines)]
+    runs = [code.lines[begin:end] for begin, end in pairwise(bounds)]
+    assembly = wb.open(program, target=TARGET).provenance.text("main", "asm").splitlines()
+    rows = [" ".join(row.split()) for row in assembly if row.startswith("\t") and not row.lstrip().startswith(".")]
+
+    def beside(lines: Sequence[str]) -> bool:
+        return any(rows[place : place + len(lines)] == list(lines) for place in range(len(rows)))
+
+    assert code.gaps and all(map(beside, runs)) and not any(beside([*one, *two]) for one, two in pairwise(runs))
+    shown = [row.strip() for row in str(code).splitlines()[1:]]
+    assert [place for place, row in enumerate(shown) if row == "..."] == sorted(code.gaps)
 
 
 def test_a_program_without_arithmetic_has_no_lanes() -> None:

@@ -354,7 +354,9 @@ def test_a_view_that_is_behind_is_refused_and_nothing_is_done_twice() -> None:
     seen = ask(screen, "pipeline.open")["plan"]
     ask(screen, "pipeline.without", step=step_id(screen, "FuseOps"), seen=seen)
     reply = screen.ask("pipeline.undo", seen=seen).content
-    assert reply["err"]["code"] == "E-UI-STALE" and len(ask(screen, "open")["calls"]) == 1
+    error = reply["err"]
+    assert error["code"] == "E-UI-STALE" and len(ask(screen, "open")["calls"]) == 1
+    assert error["where"] == "the list of steps" and error["found"] != error["expected"] and error["fix"]
     assert "refused" not in ask(screen, "pipeline.undo", seen=ask(screen, "pipeline.open")["plan"])
 
 

@@ -43,9 +43,11 @@ def test_a_picture_that_is_behind_is_refused() -> None:
     state = asked(commands, "open").state
     sch.unroll(sch.get_loops("C")[-1])
     before = sch.fingerprint()
-    with pytest.raises(WorkbenchError, match="E-UI-STALE"):
+    with pytest.raises(WorkbenchError, match="E-UI-STALE") as caught:
         asked(commands, "release", step=4, factors=[None, 6], seen=state)
+    error = caught.value
     assert sch.fingerprint() == before
+    assert error.where == "schedule of main" and error.found != error.expected and error.fix and error.kept
 
 
 def test_a_move_that_stands_in_the_way_is_named() -> None:

@@ -24,7 +24,7 @@ def crash(args: dict[str, Any]) -> Answer:
 
 
 def too_large(args: dict[str, Any]) -> Answer:
-    raise MemoryError("32.0 GiB")
+    raise MemoryError(*args.get("said", ["32.0 GiB"]))
 
 
 def half_character(args: dict[str, Any]) -> Answer:
@@ -101,6 +101,13 @@ def test_half_a_character_is_replaced_since_no_message_can_hold_it() -> None:
 )
 def test_refusals(op: str, args: dict[str, Any], code: str) -> None:
     assert ask(op, **args)["err"]["code"] == code
+
+
+def test_what_takes_too_much_memory_says_of_which_command_and_what_would_do() -> None:
+    error = ask("too_large")["err"]
+    assert error["where"] == "command too_large" and error["found"] == "32.0 GiB"
+    assert all(error[part] for part in ("expected", "fix", "kept"))
+    assert ask("too_large", said=[])["err"]["found"], "an error without words"
 
 
 JUNK = [

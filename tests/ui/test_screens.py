@@ -135,7 +135,9 @@ def test_a_click_on_an_old_picture_is_refused_and_the_pages_are_told(monkeypatch
     assert ask(editor, "apply", primitive="parallel", selection="l:C:0", seen=seen)["ok"]
     told.clear()
     reply = ask(editor, "apply", primitive="unroll", selection="l:C:1", seen=seen)
-    assert reply["err"]["code"] == "E-UI-STALE" and told == ["changed"]
+    error = reply["err"]
+    assert error["code"] == "E-UI-STALE" and told == ["changed"]
+    assert error["where"] == "schedule of main" and error["found"] != error["expected"] and error["fix"]
 
 
 def test_the_pages_are_told_once_however_many_steps_a_cell_does(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 import workbench as wb
 from tests.driver.programs import small_model, small_session
-from workbench import te
+from workbench import relay, te
 from workbench.core.errors import WorkbenchError
 from workbench.driver.layers import TITLES
 from workbench.ui.workbench import Workbench
@@ -39,6 +39,24 @@ def test_kernels_come_with_their_parts_of_the_model_the_most_work_first(model: L
     links = model.session.provenance.links
     for kernel in kernels:
         assert set(kernel.classes) == set(links.layers(kernel.name)["te"].every)
+
+
+def test_a_kernel_has_its_share_of_the_arithmetic_and_each_operator_its_part() -> None:
+    """The arithmetic by hand: one kernel, called twice, of 2 * 4 * 8 * 8 for the product and twice 4 * 8 behind it."""
+    x, w, b = (relay.var(name, shape=shape) for name, shape in (("x", (4, 8)), ("w", (8, 8)), ("b", (8,))))
+    y = x
+    for _ in range(2):
+        y = relay.nn.relu(relay.nn.bias_add(relay.nn.dense(y, w), b))
+    session = wb.open(relay.Function([x, w, b], relay.nn.softmax(y)))
+    dense, softmax = LayersModel(session).kernels()
+    assert (dense.calls, dense.operations, softmax.operations) == (2, 512 + 32 + 32, 160)
+    assert dense.share == pytest.approx(2 * 576 / (2 * 576 + 160)) and dense.share + softmax.share == pytest.approx(1)
+    parts = dict(zip(dense.classes, dense.parts, strict=True))
+    names = {number: thing.op.name for number, thing in zip(parts, session.provenance.links.things(parts), strict=True)}
+    assert sorted(names.values()) == ["nn.bias_add", "nn.bias_add", "nn.dense", "nn.dense", "nn.relu", "nn.relu"]
+    for number, name in names.items():
+        assert parts[number] == pytest.approx((512 if name == "nn.dense" else 32) / 576 / 2), name
+    assert softmax.parts == (1.0,)
 
 
 @pytest.mark.parametrize("layer", TITLES)

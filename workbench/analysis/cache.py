@@ -20,9 +20,9 @@ import numpy as np
 
 from ..core.errors import WorkbenchError
 from ..target.memory import CacheLevel
-from ..target.target import as_target
 from .cycles import Counts, Cycles, estimate
 from .fact import Fact, bytes_text, table
+from .programs import target_of
 from .trace import LIMIT, AccessTrace, trace_of
 
 
@@ -129,7 +129,7 @@ def simulate_cache(
     program that is too large, E-ANALYSIS-DATA for one whose accesses depend on data that is not in `inputs`,
     E-ANALYSIS-CACHE for a cache that cannot be.
     """
-    chosen = as_target(target)
+    chosen = target_of(program, target)
     levels = tuple(caches) if caches is not None else chosen.cache_levels
     _check(levels)
     trace = trace_of(program, line=levels[0].line, sizes=sizes, inputs=inputs, limit=limit)

@@ -17,14 +17,13 @@ from typing import Any
 
 from ..core.errors import WorkbenchError
 from ..target.memory import CacheLevel
-from ..target.target import as_target
 from ..tir import nodes as t
 from ..tir.array_values import Loader, values
 from .element_sets import Around, Touched, split_guards, touched, union_count
 from .fact import Fact, bytes_text, table
 from .index_tables import loader
 from .instances import Instances, instances
-from .programs import plain
+from .programs import plain, target_of
 from .sites import ordered
 
 
@@ -110,7 +109,7 @@ def footprints(
     Raises `WorkbenchError` E-ANALYSIS-SIZE for extents without a value.
     """
     func = plain(program, sizes)
-    chosen = tuple(caches) if caches is not None else as_target(target).cache_levels
+    chosen = tuple(caches) if caches is not None else target_of(program, target).cache_levels
     load = loader(func)
     found = instances(func, load)
     levels = [_level(None, 0, (), found, chosen, load)]

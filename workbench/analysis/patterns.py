@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..target.target import Target, as_target
+from ..target.target import Target
 from ..tir import nodes as t
 from ..tir.script import script
 from .affine import Affine, Ranges
@@ -18,7 +18,7 @@ from .element_sets import row_major
 from .fact import Fact, table
 from .footprint import loops_of
 from .instances import instances, variables_in
-from .programs import plain
+from .programs import plain, target_of
 from .regions import accesses
 from .sites import GuardedAccess, ordered
 
@@ -149,7 +149,7 @@ class VectorUses(Fact):
 
 def vector_widths(program: Any, target: Any = None, sizes: Mapping[str, int] | None = None) -> VectorUses:
     """The vectorised loops of a schedule or function against the registers of `target`."""
-    func, chosen = plain(program, sizes), as_target(target)
+    func, chosen = plain(program, sizes), target_of(program, target)
     found = instances(func)
     made: list[VectorUse] = []
     for loop, _ in loops_of(func):

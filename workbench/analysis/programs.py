@@ -21,6 +21,7 @@ from ..core.errors import WorkbenchError
 from ..core.module import IRModule
 from ..core.node import pre_order, substitute
 from ..core.transform import PASSES
+from ..target.target import Target, as_target
 from ..tir import nodes as t
 
 _PLAIN: Final = ("LowerBlocks", "CompactBuffers", "Simplify")
@@ -35,6 +36,17 @@ def function_of(program: Any, sizes: Mapping[str, int] | None = None) -> t.PrimF
     `WorkbenchError` E-ANALYSIS-PROGRAM for anything else, E-ANALYSIS-SIZE for an unknown or left-over extent.
     """
     return _sized(loop_function(program), sizes)
+
+
+def target_of(program: Any, target: Any = None) -> Target:
+    """What facts are for: `target`; left out, what the program is for, as a session's kernels and schedules say.
+
+    Else the current target, else this machine.
+    """
+    if target is None:
+        own = program.attrs.get("target") if isinstance(program, t.PrimFunc) else getattr(program, "target", None)
+        target = own if isinstance(own, Target) else None
+    return as_target(target)
 
 
 def loop_function(program: Any) -> t.PrimFunc:

@@ -20,13 +20,12 @@ import numpy as np
 from ..arith import nodes as a
 from ..core.errors import WorkbenchError
 from ..target.memory import CacheLevel
-from ..target.target import as_target
 from ..tir import nodes as t
 from ..tir.array_values import values
 from .cycles import Counts, Cycles, estimate
 from .index_tables import loader
 from .instances import variables_in
-from .programs import constant, flat
+from .programs import constant, flat, target_of
 from .sites import GuardedAccess, ordered
 from .trace import Site
 
@@ -36,7 +35,7 @@ def quick_cycles(program: Any, target: Any = None, sizes: Mapping[str, int] | No
 
     Raises `WorkbenchError` E-ANALYSIS-SIZE for extents without a value, E-ANALYSIS-DATA for loops that depend on data.
     """
-    chosen = as_target(target)
+    chosen = target_of(program, target)
     func = flat(program, sizes)
     reader = _Reader(func)
     levels = chosen.cache_levels

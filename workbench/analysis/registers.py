@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-from ..target.target import Target, as_target
+from ..target.target import Target
 from ..tir import nodes as t
 from .cycles import innermost, kept_in_registers
 from .fact import Fact, table
 from .instances import Instances, instances, variables_in
-from .programs import plain
+from .programs import plain, target_of
 from .sites import GuardedAccess, ordered
 
 
@@ -72,7 +72,7 @@ class RegisterUses(Fact):
 
 def register_use(program: Any, target: Any = None, sizes: Mapping[str, int] | None = None) -> RegisterUses:
     """An estimate for each innermost loop of a schedule or function."""
-    func, chosen = plain(program, sizes), as_target(target)
+    func, chosen = plain(program, sizes), target_of(program, target)
     groups: dict[int, tuple[t.For, list[Instances]]] = {}
     for item in instances(func):
         loop = innermost(item.loops)

@@ -14,12 +14,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..core.node import pre_order
-from ..target.target import as_target
 from ..tir import nodes as t
 from .fact import Fact, bytes_text
 from .footprint import footprints
 from .operations import flops
-from .programs import function_of
+from .programs import function_of, target_of
 
 
 @dataclass(frozen=True)
@@ -73,7 +72,7 @@ class Roofline(Fact):
 
 def roofline(program: Any, target: Any = None, sizes: Mapping[str, int] | None = None) -> Roofline:
     """Where a schedule or function stands; with a parallel loop the target's threads count."""
-    func, chosen = function_of(program, sizes), as_target(target)
+    func, chosen = function_of(program, sizes), target_of(program, target)
     names = {parameter.name for parameter in func.params if isinstance(parameter, t.Buffer)}
     touched = [item for item in footprints(func, chosen)[""].buffers if item.buffer in names]
     parallel = any(isinstance(node, t.For) and node.kind is t.ForKind.PARALLEL for node in pre_order(func))

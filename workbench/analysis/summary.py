@@ -11,13 +11,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..core.errors import WorkbenchError
-from ..target.target import as_target
 from .cache import CacheReport, simulate_cache
 from .fact import Fact
 from .footprint import Footprints, footprints
 from .loop_trees import LoopTree, loop_tree
 from .patterns import Patterns, VectorUses, access_patterns, vector_widths
-from .programs import flat, function_of
+from .programs import flat, function_of, target_of
 from .registers import RegisterUses, register_use
 from .rooflines import Roofline, roofline
 from .trace import estimated_accesses
@@ -57,7 +56,7 @@ def facts(program: Any, target: Any = None, sizes: Mapping[str, int] | None = No
 
     Raises `WorkbenchError` for symbolic extents that `sizes` does not give.
     """
-    func, chosen = function_of(program, sizes), as_target(target)
+    func, chosen = function_of(program, sizes), target_of(program, target)
     small = estimated_accesses(flat(func)) <= _SIMULATED
     return Facts(
         str(chosen),

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 def to_python(session: Session) -> str:
     """The lines of Python that make this session again from its source.
 
-    They can be read as Python whatever the session holds; what they cannot make themselves (the program, values of
-    options that have no text) are variables, each with a remark at the top.
+    They can be read as Python whatever the session holds; what they cannot make themselves (the program, arrays bound
+    to parameters, values of options that have no text) are variables, each with a remark at the top.
 
     Raises `WorkbenchError` E-PYTHON-CONFLICT where a change by hand does not apply to what is before it now: what
     it was made on is no step of this session, and made on what is there, it would lead to another program.
@@ -49,6 +49,7 @@ def to_python(session: Session) -> str:
         lines.append(_remark(f"program: what was opened, of kind {program.source}"))
     lines += [_remark(text) for text in passes.values.remarks]
     lines += [_remark(f"{_variable(name)}: the value that {name} was specialised for") for name in program.assume]
+    lines += [_remark(f"{_variable(name, 'bound')}: the array bound to parameter {name}") for name in program.params]
     return "\n".join([*lines, "", *body]) + "\n"
 
 
@@ -73,8 +74,9 @@ def _body(session: Session, passes: _Passes) -> tuple[list[str], list[str]]:
     if plan.level == "relay" and list(map(_key, graph)) != list(map(_key, usual)):
         arguments.append(f"passes=[{', '.join(map(passes.code, graph))}]")
         base = base.with_graph(graph)
-    if program.assume:
-        arguments.append(f"assume={{{', '.join(f'{name!r}: {_variable(name)}' for name in program.assume)}}}")
+    for option, names, others in (("assume", program.assume, "assumed"), ("params", program.params, "bound")):
+        if names:
+            arguments.append(f"{option}={{{', '.join(f'{name!r}: {_variable(name, others)}' for name in names)}}}")
     opened = f"s = wb.open({', '.join(arguments)})"
     return _under(plan.settings, opened), list(_changes(session, base, passes))
 
@@ -101,10 +103,10 @@ def _remark(text: str) -> str:
     return "# " + "".join(character if character.isprintable() else " " for character in text)
 
 
-def _variable(name: str) -> str:
-    """What a value is called in the lines: its name where that is one in Python, and free."""
+def _variable(name: str, others: str = "assumed") -> str:
+    """What a value is called in the lines: its name where that is one in Python, and free; else one of `others`."""
     free = name.isidentifier() and not iskeyword(name) and name not in RESERVED
-    return name if free else f"assumed[{name!r}]"
+    return name if free else f"{others}[{name!r}]"
 
 
 def _under(settings: PassSettings, opened: str) -> list[str]:
@@ -128,7 +130,7 @@ class _Passes:
 
     def __init__(self, session: Session) -> None:
         self._contents = session.history.contents
-        self.values = OptionCode(session.plan.program.assume)
+        self.values = OptionCode((*session.plan.program.assume, *session.plan.program.params))
 
     def code(self, row: PassRow) -> str:
         """The pass of a row."""
@@ -183,7 +185,10 @@ def _schedules_ahead(row: Row, coming: Sequence[Row], made: CompilePlan) -> Sche
 
 
 def _edit(session: Session, row: EditRow, index: int, at: str) -> Iterator[str]:
-    """The edit as it came out, so that it is made on the very program that it is shown on."""
+    """The edit as it came out, so that it is made on the very program that it is shown on.
+
+    One that changes nothing is made too: it is a step, after which further ones are put and numbered.
+    """
     step = session.step(index)
     texts = {delta.at.name: _marked(session, delta) for delta in row.deltas}
     if step.error is not None:
@@ -192,9 +197,8 @@ def _edit(session: Session, row: EditRow, index: int, at: str) -> Iterator[str]:
         before, after = step.previous.stage.module, step.stage.module
         changed = [name for name in after.names() if before.functions.get(name) is not after[name]]
         texts = {name: function_text(name, after[name]).text for name in changed}
-    if texts:
-        functions = ", ".join(f"{name!r}: {_quoted(text)}" for name, text in texts.items())
-        yield f"s = s.edit({row.level}={{{functions}}}, at={at!r})"
+    functions = ", ".join(f"{name!r}: {_quoted(text)}" for name, text in texts.items())
+    yield f"s = s.edit({row.level}={{{functions}}}, at={at!r})"
 
 
 def _marked(session: Session, delta: TextDelta) -> str:

@@ -9,7 +9,7 @@ What a compiled model would refuse at run is refused here: unknown and missing n
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -72,8 +72,9 @@ def drawn_inputs(module: IRModule, seed: int = 0) -> dict[str, np.ndarray]:
     for name, spec in specs.items():
         if spec is None or any(isinstance(extent, str) for extent in spec.shape):
             raise WorkbenchError(
-                "E-RUN-DRAWN", f"nothing can be drawn for input {name!r}",
+                "E-RUN-DRAWN", f"nothing can be drawn for input {name!r}", where=f"input {name!r}",
                 found="no tensor" if spec is None else str(spec), expected="a tensor whose extents are known",
+                fix="give an array of your own, or open the model with shape={...}",
             )  # fmt: skip
     return random_inputs([spec for spec in specs.values() if spec is not None], seed)
 
@@ -83,7 +84,7 @@ def random_inputs(specs: Sequence[Any], seed: int = 0) -> dict[str, np.ndarray]:
 
     Raises `WorkbenchError` as `require_drawable` does.
     """
-    require_drawable([spec.concrete_shape for spec in specs])
+    require_drawable({f"input {spec.name!r}": spec.concrete_shape for spec in specs})
     source = np.random.default_rng(seed)
     made: dict[str, np.ndarray] = {}
     for spec in specs:
@@ -94,13 +95,20 @@ def random_inputs(specs: Sequence[Any], seed: int = 0) -> dict[str, np.ndarray]:
     return made
 
 
-def require_drawable(shapes: Iterable[Sequence[int]]) -> None:
-    """Raise `WorkbenchError` (E-RUN-DRAWN) for more than 2^29 elements together: 4 GiB of what is drawn."""
-    elements = sum(math.prod(shape) for shape in shapes)
+def require_drawable(shapes: Mapping[str, Sequence[int]]) -> None:
+    """Raise `WorkbenchError` (E-RUN-DRAWN) for more than 2^29 elements together: 4 GiB of what is drawn.
+
+    `shapes` are by what has them, as an error names it.
+    """
+    sizes = {place: math.prod(shape) for place, shape in shapes.items()}
+    elements = sum(sizes.values())
     if elements > _MOST_DRAWN:
+        largest = max(sizes, key=lambda place: sizes[place])
         raise WorkbenchError(
-            "E-RUN-DRAWN", "numbers for arrays of this size are not drawn", found=f"{elements:,} elements",
-            expected=f"at most {_MOST_DRAWN:,}", fix="give arrays of your own, or take smaller extents",
+            "E-RUN-DRAWN", "numbers for arrays of this size are not drawn",
+            where=largest if len(sizes) == 1 else f"{largest}, the largest of {len(sizes)}",
+            found=f"{elements:,} elements", expected=f"at most {_MOST_DRAWN:,}",
+            fix="give arrays of your own, or take smaller extents",
         )  # fmt: skip
 
 

@@ -168,6 +168,7 @@ def _arguments(function: PrimFunc) -> list[np.ndarray]:
                 expected="arrays of known shapes", fix='ask the cache model instead: sch.facts(), or measure="cycles"',
             )  # fmt: skip
         shapes.append([int(extent) for extent in extents if extent is not None])
-    require_drawable(shapes)
+    places = [f"parameter {parameter.name}" for parameter in function.params]
+    require_drawable(dict(zip(places, shapes, strict=True)))
     rng, kinds = np.random.default_rng(0), [parameter.dtype.to_numpy() for parameter in function.params]
     return [rng.integers(1, 4, shape).astype(kind) for shape, kind in zip(shapes, kinds, strict=True)]

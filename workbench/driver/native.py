@@ -16,7 +16,7 @@ from ..core.module import IRModule
 from ..core.tensor import Tensor
 from ..core.transform import PASSES
 from ..lower.entry import Lowered
-from ..runtime.model import CompiledModel, KernelCall, TensorSpec
+from ..runtime.model import CompiledModel, KernelCall, TensorSpec, output_values
 from ..runtime.module import Module
 from ..target.target import Target
 from ..tir.nodes import Buffer, PrimFunc
@@ -41,7 +41,10 @@ def compiled_model(module: IRModule, lowered: Lowered, target: Target) -> Compil
         )
         for kernel in lowered.kernels
     }
-    renamed = {f"output_{index}": name for index, name in enumerate(names)}
+    others = [name for part in (lowered.inputs, lowered.constants) for name, _ in part]
+    called = output_values(names, [*others, *(buffer.name for buffer in lowered.temporaries)])
+    params = cast("tuple[Buffer, ...]", cast(PrimFunc, lowered.module["main"]).params)
+    renamed = {id(buffer): name for buffer, name in zip(params[len(params) - len(called) :], called, strict=True)}
     compiled = backend_of(target).compile_module(module, target).module()
     give_back_memory()  # what LLVM's and the loop passes' programs took: a third of what a session keeps, in 1 ms
     return CompiledModel(
@@ -59,7 +62,7 @@ def compiled_model(module: IRModule, lowered: Lowered, target: Target) -> Compil
             KernelCall(
                 call.kernel,
                 call.label,
-                tuple(renamed.get(buffer.name, buffer.name) for buffer in call.buffers),
+                tuple(renamed.get(id(buffer), buffer.name) for buffer in call.buffers),
                 shapes[call.kernel],
             )
             for call in lowered.calls

@@ -80,7 +80,8 @@ def open_session(
         module, source = _imported(x if schedule is None else schedule, shape, params, assume)
     given = {name: extents if isinstance(extents, int) else tuple(extents) for name, extents in (shape or {}).items()}
     path = os.fsdecode(x) if isinstance(x, (str, os.PathLike)) else ""
-    program = ProgramRef(source, module.fingerprint(), path, tuple(given.items()), tuple(assume or ()))
+    named = tuple(assume or ()), tuple(params or ())
+    program = ProgramRef(source, module.fingerprint(), path, tuple(given.items()), *named)
     contents = Contents()
     listed = items(passes, "open(passes=...)", "E-PASS-KIND", '["InferType", "FuseOps"]')
     graph = None if passes is None else [contents.row_of(chosen, "relay") for chosen in listed]

@@ -34,7 +34,7 @@ MOST_ELEMENTS: Final = 64
 """Of an array that is written out."""
 RESERVED: Final = frozenset(
     (
-        *("wb", "np", "s", "sch", "program", "assumed", "PASSES", "pass_named", "DataType", "parse_function"),
+        *("wb", "np", "s", "sch", "program", "assumed", "bound", "PASSES", "pass_named", "DataType", "parse_function"),
         *("float", "set", "frozenset"),
     )
 )

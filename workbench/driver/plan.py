@@ -74,9 +74,7 @@ class PassSettings:
         level, config = saved["level"], saved["config"]
         if type(level) is not int or not isinstance(config, dict):
             raise ValueError(f"level {level!r:.40}, config of kind {type(config).__name__}")
-        return PassSettings(
-            level, _names(saved["required"]), _names(saved["disabled"]), _json(config, "settings")
-        )
+        return PassSettings(level, _names(saved["required"]), _names(saved["disabled"]), _json(config, "settings"))
 
 
 def _json(value: Any, where: str) -> str:
@@ -110,6 +108,8 @@ class ProgramRef:
     """Extents by input or dimension."""
     assume: tuple[str, ...] = ()
     """Inputs whose values the program is specialised for."""
+    params: tuple[str, ...] = ()
+    """Parameters to which arrays were bound as it was opened."""
 
     @property
     def file(self) -> bool:

@@ -183,9 +183,8 @@ class Session(Value):
                 "E-SCHEDULE-ARGUMENT", "`default` asks for the default schedule or for none", expected="True or False",
                 where="schedule(default=...)", found=repr(default)[:80],
             )  # fmt: skip
-        if default and kernel in schedules:
-            return schedules[kernel].copy()
-        return Schedule(kernels[kernel].func)
+        made = schedules[kernel].copy() if default and kernel in schedules else Schedule(kernels[kernel].func)
+        return made.of_session(self.target)
 
     def _before_schedule(self) -> Stage:
         """What is scheduled."""

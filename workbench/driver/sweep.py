@@ -19,6 +19,7 @@ from typing import Any, Final, NamedTuple
 
 from ..analysis.cache import simulate_cache
 from ..analysis.fact import Fact, table
+from ..analysis.programs import target_of
 from ..core.errors import WorkbenchError, nearest
 from ..schedule.errors import ScheduleError
 from ..schedule.references import LoopRV
@@ -119,7 +120,8 @@ def sweep(
             fix='for example sweep({"ji": [8, 16, 32]})',
         )  # fmt: skip
     places = [_place(schedule, steps, key, names or {}) for key in parameters]
-    run = _measuring(measure, as_target(target))
+    # Time is that of this machine; the cache model speaks of what the schedule is for.
+    run = _measuring(measure, as_target(target) if measure == "time" else target_of(schedule, target))
     trials = [
         _trial(base, _with(steps, places, values), values, run) for values in itertools.product(*choices.values())
     ]
@@ -135,7 +137,8 @@ def _replayable(schedule: Schedule) -> tuple[Schedule, tuple[Step, ...]]:
     """A fresh schedule of the unscheduled program, and the steps that lead from it to `schedule`."""
     first = schedule.first_state
     steps = schedule.trace.steps[len(first.steps) :]
-    return Schedule(first), steps
+    fresh = Schedule(first)
+    return fresh if schedule.target is None else fresh.of_session(schedule.target), steps
 
 
 # --- what a parameter stands for ----------------------------------------------------------------------------------

@@ -195,7 +195,7 @@ class DebugExecutor(GraphExecutor):
         self.dump_root = Path(dump_root) if dump_root is not None else None
         self._values: dict[str, np.ndarray] = {}
         self._bind(model.inputs, self._inputs)
-        self._bind(model.outputs, self._outputs)
+        self._values.update(zip(model.output_values, self._outputs, strict=True))
         self._bind([spec for spec, _ in model.constants], [array for _, array in model.constants])
         self._bind(model.temporaries, [np.empty(s.concrete_shape, s.dtype.to_numpy()) for s in model.temporaries])
 

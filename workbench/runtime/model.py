@@ -11,7 +11,7 @@ each takes, for the debug executor; the entry itself does not need it.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -81,6 +81,12 @@ class CompiledModel:
     entry: str = "main"
     guards: tuple[Guard, ...] = ()
     """Values of inputs that the code was specialised for; checked at each run."""
+
+    @property
+    def output_values(self) -> tuple[str, ...]:
+        """What the outputs are called among the values that calls name."""
+        others = (*self.inputs, *(spec for spec, _ in self.constants), *self.temporaries)
+        return output_values([spec.name for spec in self.outputs], [spec.name for spec in others])
 
     # --- classic factory ---
 
@@ -201,6 +207,21 @@ class CompiledModel:
 
     def __repr__(self) -> str:
         return f"CompiledModel({self.name}, {len(self.inputs)} inputs, {len(self.calls)} kernel calls)"
+
+
+def output_values(outputs: Sequence[str], others: Iterable[str]) -> tuple[str, ...]:
+    """What outputs are called among the values of a model: by their names, where no other value has them.
+
+    A model that gives an input on as its output has two values of one name, in memory of their own.
+    """
+    found, taken = list[str](), set(others)
+    for index, name in enumerate(outputs):
+        made = name if name not in taken else f"output_{index}"
+        while made in taken:
+            made += "_"
+        taken.add(made)
+        found.append(made)
+    return tuple(found)
 
 
 def conform(spec: TensorSpec, value: Any) -> np.ndarray:

@@ -22,6 +22,7 @@ from ..analysis.summary import facts
 from ..core.errors import nearest
 from ..core.module import IRModule, key_name
 from ..core.node import FrozenMap
+from ..target.target import Target
 from ..tir import nodes as t
 from ..tir.script import script
 from .arguments import Factor, checked
@@ -70,6 +71,7 @@ class Schedule(ClassicSchedule):
         """
         self._settings = Settings.of(debug_mask, error_render_level)
         self._history = History(mod if isinstance(mod, ScheduleState) else _first_state(mod))
+        self._target: Target | None = None
         if seed is not None:
             self.seed(seed)
 
@@ -83,6 +85,17 @@ class Schedule(ClassicSchedule):
     @property
     def func_working_on(self) -> str:
         return self.state.working
+
+    @property
+    def target(self) -> Target | None:
+        """What it is compiled for, where it is of a session; None for a schedule of its own."""
+        own = self.func.attrs.get("target")
+        return self._target or (own if isinstance(own, Target) else None)
+
+    def of_session(self, target: Target) -> Schedule:
+        """This handle, as that of a session which compiles for `target`."""
+        self._target = target
+        return self
 
     @property
     def mod(self) -> IRModule:
@@ -133,7 +146,11 @@ class Schedule(ClassicSchedule):
         return views().show_picture(self, picture) if picture else views().show_schedule(self)
 
     def facts(self, target: Any = None, sizes: Mapping[str, int] | None = None) -> Any:
-        """What the program touches, computes and needs, for `target`: see `workbench.analysis.facts`."""
+        """What the program touches, computes and needs, for `target`: see `workbench.analysis.facts`.
+
+        Left out, `target` is what the session compiles for that the schedule is of; else the current one, else this
+        machine.
+        """
         return facts(self, target, sizes)
 
     def sweep(
@@ -173,7 +190,7 @@ class Schedule(ClassicSchedule):
     def copy(self) -> Schedule:
         """Another handle on the same state and history; references serve both."""
         made = Schedule(self.state)
-        made._settings = self._settings
+        made._settings, made._target = self._settings, self._target
         made._history = self._history.copy()
         return made
 

@@ -82,7 +82,7 @@ class Edits:
             if seen and seen != (shown := self._plan()):
                 raise WorkbenchError(
                     "E-UI-STALE", "another view has changed the program since this was drawn",
-                    found=f"steps {seen[:80]}", expected=f"steps {shown[:80]}",
+                    where="the list of steps", found=f"steps {seen[:80]}", expected=f"steps {shown[:80]}",
                     fix="look at the new state, which is drawn now, and choose again", kept="the program is unchanged",
                 )  # fmt: skip
             return command(args)

@@ -106,7 +106,7 @@ class Dispatcher:
             except WorkbenchError as error:
                 reply = _refusal(request.id, ErrorView.of(error))
             except MemoryError as error:
-                reply = _refusal(request.id, _too_large(error))
+                reply = _refusal(request.id, _too_large(error, request.op))
             except Exception as error:
                 log.exception("the command %r failed", request.op)
                 reply = _refusal(request.id, _internal(error))
@@ -239,9 +239,10 @@ def _interrupted() -> ErrorView:
     )  # fmt: skip
 
 
-def _too_large(error: MemoryError) -> ErrorView:
+def _too_large(error: MemoryError, op: str) -> ErrorView:
     return ErrorView(
-        code="E-UI-MEMORY", message=say.protocol.no_memory, found=str(error)[:200], fix=say.protocol.smaller,
+        code="E-UI-MEMORY", message=say.protocol.no_memory, where=say.protocol.command(op[:80]),
+        found=str(error)[:200] or say.protocol.not_said, expected=say.protocol.fits, fix=say.protocol.smaller,
         kept=say.protocol.as_they_were,
     )  # fmt: skip
 

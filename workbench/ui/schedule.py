@@ -109,6 +109,7 @@ class ScheduleCommands:
             raise WorkbenchError(
                 "E-UI-STALE",
                 "the schedule has changed since this was drawn",
+                where=f"schedule of {self.schedule.func_working_on}",
                 found=f"state {seen[:16]}",
                 expected=f"state {state[:16]}",
                 fix="look at the new state, which is drawn now, and choose again",

@@ -336,7 +336,8 @@ class Workbench(Screen):
             )
         if moves[number - 1].code != code:
             raise WorkbenchError(
-                "E-UI-STALE", "the schedule has changed since this was drawn", found=code[:200],
+                "E-UI-STALE", "the schedule has changed since this was drawn",
+                where=f"schedule of kernel {kernel[:60]}", found=code[:200],
                 expected=f"move {number}: {moves[number - 1].code}"[:300],
                 fix="look at the new state, which is drawn now, and choose again", kept="the schedule is unchanged",
             )  # fmt: skip

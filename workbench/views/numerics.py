@@ -56,5 +56,7 @@ def _below(report: Any) -> str:
             said.append(say.checks.first_wrong_tensor(report.tensor))
         if report.writer is not None:
             said.append(say.checks.test_writer)
+        if report.no_test:
+            said.append(say.checks.no_test(report.no_test))
     said += [say.checks.note(note) for note in report.notes]
     return "".join(f'<div style="font:12px system-ui;padding:2px 10px">{escape(visible(line))}</div>' for line in said)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -91,6 +93,26 @@ def test_the_pickle_is_never_loaded(tmp_path: Path) -> None:
 )
 def test_shape_argument(shape: dict, name: str, golden) -> None:
     golden(str(refusal(hostile.good(), shape=shape)), name)
+
+
+@pytest.mark.parametrize(
+    ("extents", "fix"),
+    [
+        ([2, 3], "for example shape={'x': (2, 3)}"),
+        (["batch", 3], "for example shape={'x': (1, 3)}"),
+        ([], "leave shape= out"),
+    ],
+)
+def test_a_name_like_no_other_is_answered_with_an_example_that_works(extents: list[Any], fix: str) -> None:
+    """No name is near: how the first input's shape is stated."""
+    from onnx import TensorProto, helper
+
+    ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, extents) for name in "xy"]
+    graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "g", ends[:1], ends[1:])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    assert refusal(model, shape={"quite_another": (2, 3)}).fix == fix
+    stated = {"x": ast.literal_eval(fix.partition(": ")[2].rstrip("}"))} if extents else {}
+    assert import_model(model, shape=stated).output_names == ("y",)
 
 
 def test_other_arguments(tmp_path: Path, golden) -> None:

@@ -28,7 +28,7 @@ from .forms import INTRINSICS, LEAST, is_flat, iterations, lacks_lowering
 from .graph import Memory
 from .kernels import KernelChecker, brief
 from .report import BAD, KernelCheck
-from .shrink import SmallKernel, small_kernels
+from .shrink import SmallKernel, is_edited, small_kernels
 from .whole import INTERPRETED_ITERATIONS
 
 if TYPE_CHECKING:
@@ -62,7 +62,8 @@ def culprit(checker: Checker, index: int, found: KernelCheck) -> Culprit:
         for small in islice((small for small in problems if _fits(small, index)), ATTEMPTS):
             if time.monotonic() > checker.deadline:
                 break
-            native = native_check(small, index, child, checker)
+            # At its own shapes it is the very problem that was found wrong: asked again it would fill another child.
+            native = native_check(small, index, child, checker) if small.shrunk else found
             if native.verdict not in BAD:
                 continue
             interpreted = interpreted_check(small, small.function(index), checker.tolerance)
@@ -70,6 +71,27 @@ def culprit(checker: Checker, index: int, found: KernelCheck) -> Culprit:
                 return Culprit(index, small, interpreted, True, index)
             return Culprit(_later(checker, small, index), small, native, True, index)
     return Culprit(index, None, found, False, index)
+
+
+def reason(checker: Checker, index: int, kernel: str) -> str:
+    """Why no small problem shows that a kernel is wrong after step `index`."""
+    if time.monotonic() > checker.deadline:
+        return "the time is spent"
+    if not is_edited(checker.session, kernel):
+        return "no smaller problem shows it when interpreted"
+    assert checker.machine is not None
+    machine = checker.machine
+    own = next(small_kernels(checker.session, kernel, machine.meanings[kernel], machine.captured[kernel]), None)
+    if own is None:
+        return "an edited kernel keeps its shapes, and at these it cannot be cut out alone"
+    try:
+        takes = iterations(own.function(index))
+    except WorkbenchError as error:
+        return f"an edited kernel keeps its shapes, and cut out alone at these it stops: {brief(error)}"
+    if takes > INTERPRETED_ITERATIONS:
+        size = f"at these it takes {takes:,} iterations, of which {INTERPRETED_ITERATIONS:,} are interpreted at most"
+        return f"an edited kernel keeps its shapes, and {size}"
+    return "alone, at its own shapes, it is right"
 
 
 def _fits(small: SmallKernel, index: int) -> bool:

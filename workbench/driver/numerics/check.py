@@ -8,13 +8,11 @@ smaller shapes before a step is named (`blame`).
 
 from __future__ import annotations
 
-import gc
 import resource
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,7 +28,7 @@ from ...core.pass_context import INDEX_CODE
 from ...lower.entry import input_names
 from ..given_inputs import arranged, entry_name, given_inputs
 from . import piece
-from .blame import Culprit, culprit, interpreted_check
+from .blame import Culprit, culprit, interpreted_check, reason
 from .compare import Gap, WrongTensor, compare, compare_all
 from .entry import EntryMachine, EntryRun, NotStraight, first_difference
 from .graph import Memory, first_wrong, relay_values
@@ -303,7 +301,7 @@ class Checker:
             note = f"{bad.kernel} is right when interpreted (on smaller shapes), its native code is not: see "
             return replace(self._kernel(index, bad.kernel), note=note + self.labels[guilty.index])
         if not guilty.sure:
-            return replace(bad, note=bad.note or "by native code alone: no smaller problem shows it when interpreted")
+            return replace(bad, note=bad.note or f"by native code alone: {reason(self, index, bad.kernel)}")
         assert guilty.small is not None
         shapes = ", ".join(str(array.shape) for array in guilty.small.inputs)
         size = f" on inputs of shapes {shapes}" if guilty.small.shrunk else ""
@@ -474,21 +472,8 @@ def check_numerics(
     with Contained() as child:
         checker = Checker(session, inputs, tolerance, seconds, child)
         checks = ways[find](checker)
-        notes = tuple(checker.notes)
-    report = NumericsReport(tuple(checks), notes, processor_seconds() - begun)
+        last = len(checks) - 1
+        refused = piece.refusal(checker, last) if checks[last].bad else ""
+    report = NumericsReport(tuple(checks), tuple(checker.notes), processor_seconds() - begun, no_test=refused)
     checker.release()
-    if report:
-        return report
-
-    def write(path: Path) -> Path:
-        last = checks[-1]
-        what = f"{last.verdict}: {last.tensor}" if last.tensor is not None else f"{last.verdict}: {last.note}"
-        try:
-            with Contained() as again:
-                checker.resume(again, seconds, len(checks) - 1)
-                return piece.write(piece.find(checker, len(checks) - 1, what), path)
-        finally:
-            gc.collect()  # pieces of programs that were tried hold each other, and tensors
-            checker.release()
-
-    return replace(report, writer=write)
+    return report if report or refused else replace(report, writer=piece.writer(checker, last, seconds))

@@ -61,6 +61,8 @@ class NumericsReport:
     seconds: float = 0.0
     """Processor seconds that the check took, child processes included."""
     writer: Callable[[Path], Path] | None = None
+    no_test: str = ""
+    """Why no test of the first wrong step can be written, where that is so."""
 
     @property
     def first_wrong(self) -> str | None:
@@ -83,10 +85,14 @@ class NumericsReport:
         return sum(kernel.verdict not in ("same", "not run") for check in self.checks for kernel in check.kernels)
 
     def save_test(self, path: str | Path) -> Path:
-        """Write the smallest failing piece as a pytest file: it fails now and passes once the step is right.
+        """Write the smallest failing piece as a pytest file: it fails now, and says itself when it will pass.
 
-        Raises `WorkbenchError` (E-NUMERICS-RIGHT) when no step is wrong.
+        A step with a name is run again, and the test passes once it is right; of a pass that is written in a notebook,
+        and of an edit, it holds the text that was made.  Raises `WorkbenchError`: E-NUMERICS-RIGHT when no step is
+        wrong, E-NUMERICS-PIECE where the report says that no test can be written.
         """
+        if self.first_wrong is not None and self.no_test:
+            raise no_piece(self.first_wrong, self.no_test, str(self.tensor or "the step as a whole"))
         if self.first_wrong is None or self.writer is None:
             raise WorkbenchError("E-NUMERICS-RIGHT", "no step is wrong, so there is nothing to write a test of")
         return self.writer(Path(path))
@@ -104,6 +110,8 @@ class NumericsReport:
             rows.append(f"first wrong tensor: {self.tensor}")
         if first and self.writer is not None:
             rows.append('report.save_test("test_it.py") writes the smallest piece that fails')
+        if first and self.no_test:
+            rows.append(f"no test of it can be written: {self.no_test}")
         rows += [f"note: {note}" for note in self.notes]
         return "\n".join(rows)
 
@@ -111,6 +119,15 @@ class NumericsReport:
         return views().report_bundle(self)
 
     __repr__ = __str__
+
+
+def no_piece(step: str, why: str, found: str) -> WorkbenchError:
+    """No test can be written of a step."""
+    return WorkbenchError(
+        "E-NUMERICS-PIECE", f"no test can be written: {why}", where=f"step {step}", found=found,
+        expected="a step whose fault a graph or one kernel shows, of a size that can be interpreted",
+        fix=f"look at report.tensor and at what the step changed: session[{step!r}].diff()", kept="the report",
+    )  # fmt: skip
 
 
 def _row(check: StepCheck, width: int) -> str:

@@ -3,7 +3,10 @@
 The fused relay function is typed again with smaller extents (each extent above a limit divided by some factor, the
 same wherever it stands, in attributes as well); types that do not fit refuse the attempt, and the next factor is
 tried.  From there on the session's own steps run: lowering, schedules (traces replayed where a person chose them),
-loop passes, code generation.  Inputs are cut out of the real ones.
+edits, loop passes, code generation.  Inputs are cut out of the real ones.
+
+The text of an edited kernel holds for its own shapes only: its extents are written there as numbers.  So an edited
+kernel is cut out as it is and never made smaller; the edits of other kernels are left out.
 """
 
 from __future__ import annotations
@@ -26,7 +29,7 @@ from ...relay.ir.types import TensorType, TupleType, Type
 from ..actions import import_action
 from ..anchors import located
 from ..history import History
-from ..plan import LOWER, Anchor, ProgramRef, ScheduleRow
+from ..plan import LOWER, Anchor, EditRow, ProgramRef, Row, ScheduleRow, TextDelta
 from .entry import Meaning
 from .forms import iterations
 from .whole import INTERPRETED_ITERATIONS
@@ -80,7 +83,8 @@ class SmallKernel:
 def small_kernels(session: Session, kernel: str, meaning: Meaning, inputs: list[np.ndarray]) -> Iterator[SmallKernel]:
     """The kernel alone on smaller and smaller problems that the interpreter can run, smallest first."""
     seen: set[str] = set()
-    for shorter in (*_ways(meaning.function), _same):
+    ways = () if is_edited(session, kernel) else _ways(meaning.function)
+    for shorter in (*ways, _same):
         made = _attempt(session, kernel, meaning, inputs, shorter)
         if made is None:
             continue
@@ -88,6 +92,29 @@ def small_kernels(session: Session, kernel: str, meaning: Meaning, inputs: list[
         if shapes not in seen:
             seen.add(shapes)
             yield made
+
+
+def is_edited(session: Session, kernel: str) -> bool:
+    """Whether a person changed the text of the kernel: then it is not made smaller."""
+    return bool(_edits(session, kernel))
+
+
+def _edits(session: Session, kernel: str) -> dict[int, str]:
+    """The kernel's text as each edit of it left it, by the number of the edit's step."""
+    found: dict[int, str] = {}
+    for index, row in enumerate(session.plan.rows[_lowering(session) - 1 :], _lowering(session)):
+        step = session.step(index) if isinstance(row, EditRow) else None
+        if step is None or step.error is not None or step.previous is None:
+            continue
+        before, after = (stage.module.functions.get(kernel) for stage in (step.previous.stage, step.stage))
+        if after is not None and after is not before:
+            found[index] = session.history.contents.text_of(kernel, after)
+    return found
+
+
+def _lowering(session: Session) -> int:
+    """The number of the step that lowers; a user's pass may be called so, too."""
+    return session.plan.rows.index(LOWER) + 1
 
 
 def _same(extent: int) -> int:
@@ -203,21 +230,28 @@ def _module(function: r.Function) -> IRModule:
 
 def _alone(session: Session, kernel: str, module: IRModule) -> tuple[Session, int]:
     """A session of the steps from lowering on, on `module`; and how many steps stood before them."""
-    first = session.plan.rows.index(LOWER) + 1  # a user's pass may be called so, too
-    rows = session.plan.rows[first - 1 :]
-    if any(row.kind == "edit" for row in rows):
-        raise WorkbenchError("E-NUMERICS-EDIT", "an edited kernel cannot be made smaller")
+    first = _lowering(session)
     program = ProgramRef(f"kernel {kernel}", module.fingerprint())
     history = History(import_action(module, program, origin.OriginTable()), session.history.contents)
-    place = session.plan.schedule_row()[0]
-    row = session.plan.rows[place - 1]
-    assert isinstance(row, ScheduleRow)
-    plan = replace(session.plan, program=program, rows=rows).with_row(place - first + 1, replace(row, tails=()))
+    numbered = list(enumerate(session.plan.rows[first - 1 :], first))
+    bare = tuple(replace(row, **_by_hand(row)) for _, row in numbered)
+    plan = replace(session.plan, program=program, rows=bare)
     made = type(session)(history, plan, session.deciders)
     lowered = made.step(1).stage.lowered
-    stage = session.step(place - 1).stage
-    mine = [tail for tail in row.tails if kernel in located(tail.at, stage)[0]]
-    if mine and lowered is not None:
-        tails = tuple(replace(tail, at=Anchor(lowered.kernels[0].name)) for tail in mine)
-        made = replace(made, plan=plan.with_row(place - first + 1, replace(row, tails=tails)))
-    return made, first
+    if lowered is None:
+        return made, first
+    at, edits = Anchor(lowered.kernels[0].name), _edits(session, kernel)
+    rows = list(bare)
+    for place, (index, row) in enumerate(numbered):
+        if isinstance(row, ScheduleRow):
+            stage = session.step(index - 1).stage
+            mine = (tail for tail in row.tails if kernel in located(tail.at, stage)[0])
+            rows[place] = replace(row, tails=tuple(replace(tail, at=at) for tail in mine))
+        elif isinstance(row, EditRow) and index in edits:  # on whatever comes there: the kernel is the same one
+            rows[place] = replace(row, deltas=(TextDelta(at, "", edits[index]),))
+    return replace(made, plan=replace(plan, rows=tuple(rows))), first
+
+
+def _by_hand(row: Row) -> dict[str, Any]:
+    """What to replace in a row so that it changes nothing by hand."""
+    return {"tails": ()} if isinstance(row, ScheduleRow) else {"deltas": ()} if isinstance(row, EditRow) else {}

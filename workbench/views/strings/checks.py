@@ -51,6 +51,9 @@ class Checks:
     all_the_same = "every step computes the same"
     test_writer = 'report.save_test("test_it.py") writes the smallest piece that fails'
 
+    def no_test(self, why: str) -> str:
+        return f"no test of it can be written: {why}"
+
     def first_wrong_step(self, step: str) -> str:
         return f"first wrong step: {step}"
 

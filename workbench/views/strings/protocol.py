@@ -16,7 +16,12 @@ class Protocol:
     unchanged = "the program and its history are unchanged"
 
     no_memory = "this takes more memory than there is"
+    fits = "arrays that fit into this machine's memory"
+    not_said = "how much, nobody said"
     smaller = "ask it of a program of smaller extents"
+
+    def command(self, name: str) -> str:
+        return f"command {name}"
 
     # arguments
     too_deep = "lists or objects deep inside each other"
