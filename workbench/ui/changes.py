@@ -154,7 +154,7 @@ class Changes:
         self._looked = self._replaying = False
         self._trouble = ""
         self._told: dict[str, Any] = {}
-        """What the last replay came to."""
+        """What the last replay came to, until it was read or something else is changed."""
 
     def table(self) -> dict[str, Command]:
         """The commands by name."""
@@ -242,6 +242,7 @@ class Changes:
     # --- saving ---
 
     def _save(self) -> None:
+        self._told = {}  # something was changed since: what a replay before came to is no news any more
         kept, key = self._journal, _key(self._place)
         if not self.count:
             self._store.forget(key, kept.token)
