@@ -30,6 +30,8 @@ class Harness:
         self.screen: Screen | None = None
         self.busy = False
         """Whether the kernel is at work on other cells: what is asked meanwhile is answered by `answer_held`."""
+        self.dropped: set[str] = set()
+        """Commands that are lost on their way: they come to no kernel, and no answer comes back."""
         self._held: list[dict[str, Any]] = []
         page.on("pageerror", lambda error: self.errors.append(str(error)))
         page.on("console", lambda m: self.errors.append(m.text) if m.type == "error" else None)
@@ -83,6 +85,8 @@ class Harness:
             self._held.append(message)
             return None
         self.asked.append(message)
+        if message["op"] in self.dropped:
+            return None
         reply = self.screen._dispatcher.handle(message)
         if reply is None:
             return None

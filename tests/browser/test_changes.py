@@ -7,13 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 from tests.browser.harness import Harness
 from tests.browser.lab import LabServer, notebook
 from tests.browser.test_lab import opened, run
 from tests.ui.asking import restarted
 from tests.ui.test_changes import of_matmul, split
+from workbench.ui.changes_store import packed, unpacked
+from workbench.ui.workbench import Workbench
 
 
 @pytest.fixture(autouse=True)
@@ -49,6 +51,42 @@ def test_changes_of_the_last_time_are_offered_and_restored_by_keyboard(
     banner.get_by_role("button", name="Close the message").click()
     expect(banner).to_have_count(0)
     assert harness.errors == [] and harness.foreign == []
+
+
+def refused_restore(harness: Harness, monkeypatch: pytest.MonkeyPatch, folder: Path) -> tuple[Workbench, Locator]:
+    """A screen on which the one change that was kept is refused, and the message that says so."""
+    split(of_matmul())
+    (path,) = (folder / "cache" / "changes-1").iterdir()
+    document = unpacked(path.read_bytes())
+    assert document is not None
+    document["entries"][0]["args"]["selection"] = "l:C:9"
+    path.write_bytes(packed(document))
+    restarted(monkeypatch)
+    screen = of_matmul()
+    harness.show(screen)
+    harness.page.get_by_role("button", name="Restore").click()
+    message = harness.page.locator(".wb-banner")
+    expect(message).to_contain_text("split of l:C:9 in main")
+    return screen, message
+
+
+def test_what_was_refused_is_put_away(harness: Harness, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    _, message = refused_restore(harness, monkeypatch, tmp_path)
+    message.get_by_role("button", name="Close the message").click()
+    expect(message).to_have_count(0)
+
+
+def test_what_was_refused_is_put_away_by_the_next_change(
+    harness: Harness, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    screen, message = refused_restore(harness, monkeypatch, tmp_path)
+    loop = harness.page.locator('[id="wb-node-l:C:0"] > .wb-box-head')
+    loop.click()
+    harness.page.get_by_role("button", name="parallel", exact=True).click()
+    expect(loop).to_contain_text("parallel")
+    harness.push()
+    expect(message).to_have_count(0)
+    assert len(screen.schedule.moves.done) == 1
 
 
 def test_without_a_kernel_the_screen_says_so_and_stays_readable(harness: Harness) -> None:

@@ -54,6 +54,16 @@ def test_a_planted_bug_is_the_only_red_badge(place: int) -> None:
     assert {badge.verdict for badge in later} <= {"same", "carried", "not checked"}
 
 
+def test_native_code_of_a_wrong_graph_keeps_its_error() -> None:
+    """It does what the graph says: the one red badge is that of the step that went wrong."""
+    bug = GRAPH[0]
+    check = done(with_bug(bug).check(small_inputs()))
+    assert [badge.step for badge in check.badges if badge.bad] == [f"Broken{bug.step}"]
+    last = check.badges[-1]
+    assert (last.step, last.verdict) == ("Codegen", "carried") and last.absolute < 1e-5
+    assert "carried" in {badge.verdict for badge in check.badges[:-1]}, "graph steps keep it as well"
+
+
 def test_two_bugs_are_two_red_badges() -> None:
     one, two = GRAPH[0], GRAPH[6]
     session = small_session().rerun(replace={bug.step: broken(bug.step, bug.change) for bug in (one, two)})

@@ -165,6 +165,12 @@ def test_a_hostile_answer_earns_nothing_and_says_why(name: str, tmp_path: Path, 
     assert time.monotonic() - started < 30
 
 
+def test_an_answer_that_is_no_python_names_its_line_once(tmp_path: Path, box: Contained) -> None:
+    """Python's own text of a syntax error ends with a piece of the name that the source was compiled under."""
+    mark = mark_of(hand_in(tmp_path, "eve", "import math\ndef answer(sch)\n    return sch\n"), REORDER, box)
+    assert mark.reason == "SyntaxError: expected ':' (line 2)"
+
+
 def test_a_sleeping_answer_is_ended_by_wall_time() -> None:
     request = {"do": "answer", "exercise": "06_1", "student": "", "course": ""}
     source = "def answer(sch):\n    import time\n    time.sleep(1000)\n"

@@ -80,7 +80,7 @@ def test_a_task_from_start_to_submission(tmp_path: Path) -> None:
 
 
 def test_a_schedule_from_the_editor_is_checked_and_handed_in(tmp_path: Path) -> None:
-    task = teach.task("06_2", student="ada")
+    task = teach.task("06_3", student="ada")
     from workbench.teach.source import answer_of
     from workbench.ui.schedule import ScheduleEditor
 
@@ -92,7 +92,7 @@ def test_a_schedule_from_the_editor_is_checked_and_handed_in(tmp_path: Path) -> 
     sch.vectorize(lanes)
     assert task.check(editor.schedule).passed
     path = task.submit(editor.schedule, tmp_path)
-    assert teach.check_answer(task.exercise, answer_of(path.read_text(encoding="utf-8"), "06_2"), "ada").passed
+    assert teach.check_answer(task.exercise, answer_of(path.read_text(encoding="utf-8"), "06_3"), "ada").passed
 
 
 def test_an_answer_that_cannot_be_handed_in_says_why(tmp_path: Path) -> None:
@@ -178,7 +178,7 @@ def test_answers_that_are_no_answers() -> None:
 def test_cards_are_static_and_escape() -> None:
     from dataclasses import replace
 
-    exercise = replace(teach.task("06_2").exercise, title="<script>alert(1)</script>", goal="`a < b` & <b>c")
+    exercise = replace(teach.task("06_3").exercise, title="<script>alert(1)</script>", goal="`a < b` & <b>c")
     task = teach.task(exercise, student="<i>eve</i>")
     for page in (task._repr_html_(), task.check(lambda sch: sch)._repr_html_(), teach.progress([task])._repr_html_()):
         is_static(page)

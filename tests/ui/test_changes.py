@@ -237,6 +237,22 @@ def test_what_is_refused_is_named_and_the_rest_done(monkeypatch: pytest.MonkeyPa
     assert facts(second)["told"] == {}
 
 
+def test_what_a_replay_came_to_is_told_until_the_next_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    split(of_matmul())
+    restarted(monkeypatch)
+
+    def by_a_cell(screen: Workbench) -> None:
+        screen.schedule.unroll(screen.schedule.get_loops("C")[0])
+
+    for change in (lambda screen: split(screen, "l:C:0", 4), by_a_cell):
+        screen = of_matmul()
+        assert facts(screen)["offer"] is not None
+        told = ask(screen, "changes.restore")
+        assert facts(screen)["told"] == told
+        change(screen)
+        assert facts(screen)["told"] == {}
+
+
 def test_discarded_changes_are_not_offered_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     split(of_matmul())
     restarted(monkeypatch)

@@ -29,7 +29,7 @@ def too_large(args: dict[str, Any]) -> Answer:
 
 def half_character(args: dict[str, Any]) -> Answer:
     if args.get("refused"):
-        raise WorkbenchError("E-TEST", "no", found="B\ud800")
+        raise WorkbenchError("E-TEST", "no", found="B\ud800", nodes=("l:B\ud800:0",))
     return Answer("s", {"B\ud800": ["\udfff", "whole"]})
 
 
@@ -85,8 +85,25 @@ def test_a_bug_is_one_located_error_and_a_log_entry(caplog: pytest.LogCaptureFix
 def test_half_a_character_is_replaced_since_no_message_can_hold_it() -> None:
     content = ask("half_character")
     assert content["view"] == {"B\ufffd": ["\ufffd", "whole"]}
-    assert ask("half_character", refused=True)["err"]["found"] == "B\ufffd"
+    told = ask("half_character", refused=True)["err"]
+    assert (told["found"], told["nodes"]) == ("B\ufffd", ["l:B\ufffd:0"])
     json.dumps(content, ensure_ascii=False).encode()
+
+
+def test_a_text_that_was_replaced_is_understood_as_what_it_was() -> None:
+    """A click on a block with half a character in its name asked for a block that is not there."""
+    given: list[Any] = []
+    known = [{"B\ud800": "B\udc80"}, {"C\udc80": "C\ufffd"}]
+    dispatcher = Dispatcher({
+        "show": lambda args: Answer("", {"view": known, "one": "l:\udc80:0", "other": "l:\udfff:1"}),
+        "take": lambda args: Answer(given.append(args) or ""),
+    })  # fmt: skip
+    asked = {"name": "l:\ufffd:0", "in": ["l:\ufffd:1", {"l:\ufffd:0": "l:\ufffd:0"}], "of two": ["B\ufffd", "C\ufffd"]}
+    for op, args in (("take", asked), ("show", {}), ("take", asked)):
+        reply = dispatcher.handle({"v": 1, "id": 1, "op": op, "args": args})
+        assert reply is not None and reply.content["ok"], reply
+    meant = {"name": "l:\udc80:0", "in": ["l:\udfff:1", {"l:\udc80:0": "l:\udc80:0"}], "of two": ["B\ufffd", "C\ufffd"]}
+    assert given == [asked, meant], "where two are shown alike, nothing is guessed"
 
 
 @pytest.mark.parametrize(

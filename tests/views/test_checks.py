@@ -45,6 +45,14 @@ def test_a_check_is_plain_data() -> None:
     assert sent["narrowed"][0]["text"] == "rewrite 3 of 5 is the first wrong one"
 
 
+def test_a_step_that_keeps_an_earlier_error_says_what_it_adds_itself() -> None:
+    given = checked()
+    given.badges = (*given.badges[:2], Badge("Codegen", "carried", 2.5e-7))
+    *others, last = checks_view(given).badges
+    assert (last.verdict, last.glyph, last.text) == ("carried", "↓", "adds at most 2.50e-07")
+    assert [one.text for one in others] == ["max error 1.00e-07", "max error 3.50e+00"]
+
+
 def test_before_a_check_all_steps_wait() -> None:
     view = nothing_checked(("Import", "FuseOps"), "a model")
     assert view.state == "none" and [badge.verdict for badge in view.badges] == ["waiting", "waiting"]

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from tests.driver.programs import small_session
-from workbench import te
-from workbench.views.links import LinkView, link_table
+from workbench import relay, te
+from workbench.views.links import LinkView, link_table, parts_key
 
 LIMIT = 60_000
 
@@ -32,6 +32,17 @@ def test_classes_have_the_names_of_their_operators() -> None:
     view = link_table(small_session().provenance.links, "fused_nn_dense_nn_bias_add")
     assert list(view.names.values()) == ["nn.dense", "nn.bias_add"]
     assert view.calls == (tuple(view.names),)
+
+
+def test_the_key_of_parts_is_anothers_where_an_operator_is_gone() -> None:
+    import workbench as wb
+
+    def key(alpha: float, axes: tuple[int, ...]) -> str:
+        x = relay.var("x", shape=(1, 2, 3))
+        leaky = relay.nn.leaky_relu(x, alpha=alpha)
+        return parts_key(wb.open(relay.Function([x], relay.exp(relay.transpose(leaky, axes)))).provenance.links)
+
+    assert key(0.5, (0, 2, 1)) == key(0.25, (0, 2, 1)) != key(0.5, (0, 1, 2))
 
 
 def test_stages_have_their_own_names() -> None:

@@ -107,6 +107,11 @@ class Links:
         """What the classes stand for: relay expressions after the last graph pass, or stages and statements."""
         return tuple(self._classes.things[number] for number in sorted(set(classes)))
 
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        """What every class stands for, by its number."""
+        return self._classes.things
+
     # --- layers ---
 
     def layers(self, kernel: str, native: bool = True) -> dict[str, Layer]:

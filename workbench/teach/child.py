@@ -105,7 +105,7 @@ def _reason(error: BaseException, request: Mapping[str, Any]) -> str:
     if isinstance(error, WorkbenchError):
         return f"{error.code}: {error.message}"
     line = _line(error, f"<answers/{request['exercise']}.py>")
-    text = str(error)[:300]
+    text = (error.msg if isinstance(error, SyntaxError) else str(error))[:300]  # its whole text repeats file and line
     return f"{type(error).__name__}: {text}{f' (line {line})' if line else ''}"
 
 

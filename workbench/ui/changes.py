@@ -19,6 +19,7 @@ from uuid import uuid4
 
 from workbench.core.errors import WorkbenchError
 from workbench.core.host import is_alive, this_process
+from workbench.ui.changes_offers import given_up, taken
 from workbench.ui.changes_replay import SCHEDULE, Replay
 from workbench.ui.changes_store import ChangesStore, Saved
 from workbench.ui.pipeline_edits import Call
@@ -85,8 +86,9 @@ class _Record:
 class Changes:
     """See the module's header."""
 
-    def __init__(self, subject: Subject, store: ChangesStore) -> None:
-        self._subject, self._store = subject, store
+    def __init__(self, subject: Subject, store: ChangesStore, tell: Callable[[], None] = lambda: None) -> None:
+        """`tell` is called when the page has to be drawn anew, since something is offered no longer."""
+        self._subject, self._store, self._tell = subject, store, tell
         self._commands: dict[str, Command] = {}
         self._records = [_Record(0)]
         """One for each session that the screen was given, up to where redo leads."""
@@ -96,7 +98,7 @@ class Changes:
         self._looked = self._replaying = False
         self._trouble = ""
         self._told: dict[str, Any] = {}
-        """What the last replay came to."""
+        """What the last replay came to, until it was read or something else is changed."""
 
     def table(self) -> dict[str, Command]:
         """The commands by name."""
@@ -104,7 +106,8 @@ class Changes:
 
     def begin(self) -> None:
         """What is worked on is another thing now: what is done from here on is kept for that."""
-        self._looked, self._offer = False, None
+        self._answered()
+        self._looked = False
         self._records[self._at + 1 :] = [_Record(len(self._subject.calls()))]
         self._at += 1
 
@@ -184,6 +187,7 @@ class Changes:
     # --- saving ---
 
     def _save(self) -> None:
+        self._told = {}  # something was changed since: what a replay before came to is no news any more
         kept, key = self._record, _key(self._place)
         if not self.count:
             self._store.forget(key, kept.token)
@@ -214,18 +218,30 @@ class Changes:
         return "" if document["start"] == self._place["start"] else say.changes.other_passes
 
     def _find(self) -> Saved | None:
-        """The newest changes of an ended process: of this very plan, else of the model, else of the file's name."""
+        """The newest changes of an ended process that nobody is offered: of this very plan, else of the model, else of
+        the file's name."""
         place = self._place
         fit = [one for one in self._store.found(_key(place)) if _whole(one.document, place)]
         fit = [one for one in fit if not is_alive(one.document.get("process"))]  # else its screen has them still
         same = [one for one in fit if one.document["digest"] == place["digest"]]
         very = [one for one in same if one.document["start"] == place["start"]]
-        return next(iter(very or same or (fit if place["file"] else [])), None)
+        return taken(self._store, very or same or (fit if place["file"] else []), self)
+
+    def withdraw(self) -> None:
+        """Another screen is offered the changes now."""
+        self._offer = None
+        self._tell()
+
+    def _answered(self) -> None:
+        """Nothing is offered any more."""
+        if self._offer is not None:
+            given_up(self._offer, self)
+        self._offer = None
 
     def _discard(self, args: dict[str, Any]) -> Answer:
         if self._offer is not None:
             self._store.drop(self._offer.path)
-        self._offer = None
+        self._answered()
         return Answer("")
 
     def _read(self, args: dict[str, Any]) -> Answer:
@@ -249,6 +265,7 @@ class Changes:
         finally:
             self._replaying = False
             self._save()
+        given_up(offer, self)
         exact = self._subject.is_in(offer.document["state"])
         if exact and not replay.refused and not self._trouble:
             self._store.drop(offer.path)

@@ -100,6 +100,16 @@ class ChangesStore:
         except OSError:
             return
 
+    def claim(self, saved: Saved, process: Mapping[str, str]) -> None:
+        """Write into a file whom it is offered to; where that fails, others are offered it too."""
+        data = packed({**saved.document, "offered": dict(process)})
+        if saved.document.get("offered") == process or len(data) > FILE_LIMIT or not saved.path.exists():
+            return
+        try:
+            write_whole(saved.path, data, mode=0o600, code="E-UI-CHANGES")
+        except (WorkbenchError, OSError):
+            return
+
     def forget(self, key: str, token: str) -> None:
         """A screen has no changes any more."""
         if self.path is not None:

@@ -37,7 +37,8 @@ class LayerCommands:
         }
 
     def _kernels(self, args: dict[str, Any]) -> Answer:
-        return Answer("", {"kernels": [kernel.to_json() for kernel in self._shown().kernels()]})
+        shown = self._shown()
+        return Answer("", {"kernels": [kernel.to_json() for kernel in shown.kernels()], "parts": shown.parts()})
 
     def _pane(self, args: dict[str, Any]) -> Answer:
         return Answer("", self._shown().pane(argument(args, "layer", str), argument(args, "kernel", str, "")))

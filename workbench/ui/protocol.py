@@ -22,7 +22,7 @@ import logging
 import math
 import reprlib
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from threading import RLock
 from typing import Any, Final
@@ -40,6 +40,8 @@ _NUMBER_LIMIT: Final = 2**53
 """From here on a page's numbers are not exact."""
 _DEPTH: Final = 32
 """Lists and objects inside each other that an argument may have."""
+_REPLACED: Final = 10_000
+"""Texts that are remembered since no message can hold them."""
 
 log = logging.getLogger("workbench.ui")
 
@@ -90,6 +92,8 @@ class Dispatcher:
 
     def __init__(self, commands: Mapping[str, Callable[[dict[str, Any]], Answer]]) -> None:
         self._commands = dict(commands)
+        self._meant: dict[str, str | None] = {}
+        """By what pages know them as, the texts that no message can hold; None where several are known as one."""
         self.one_at_a_time: Final = RLock()
         """Held by a command, and by what cells do with the screen: they may have threads of their own."""
 
@@ -102,7 +106,7 @@ class Dispatcher:
         start = time.perf_counter()
         with Interruptible() as block:
             try:
-                reply = _packed(request.id, self._answer(request))
+                reply = _packed(request.id, self._answer(request), self._remember)
             except WorkbenchError as error:
                 reply = _refusal(request.id, ErrorView.of(error))
             except MemoryError as error:
@@ -134,7 +138,15 @@ class Dispatcher:
                 fix="reload the page: it may hold an older version of the screen",
             )
         with self.one_at_a_time:
-            return command(request.args)
+            return command(_with_texts(request.args, self._meant) if self._meant else request.args)
+
+    def _remember(self, view: Any) -> None:
+        """A view holds texts that are replaced in the message: a page that names one means what it was."""
+        texts = sorted(set(_texts(view)), key=_encodes)  # those to be replaced first
+        for text in texts[:_REPLACED]:
+            known = text if _encodes(text) else _whole_characters(text)
+            if known in self._meant or (known != text and len(self._meant) < _REPLACED):
+                self._meant[known] = text if self._meant.get(known, text) == text else None
 
 
 def event(name: str, **args: Any) -> dict[str, Any]:
@@ -198,11 +210,36 @@ def _encodes(text: str) -> bool:
     return True
 
 
-def _packed(number: int, answer: Answer) -> Reply:
+def _texts(view: Any) -> Iterator[str]:
+    """The texts in a view, names of fields among them."""
+    waiting = [view]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, Mapping):
+            waiting += [inner for pair in value.items() for inner in pair]
+        elif isinstance(value, (list, tuple)):
+            waiting += value
+
+
+def _with_texts(value: Any, meant: Mapping[str, str | None]) -> Any:
+    """Arguments, with what their texts stand for; they are of few levels (`_DEPTH`)."""
+    if isinstance(value, str):
+        return meant.get(value) or value
+    if isinstance(value, list):
+        return [_with_texts(inner, meant) for inner in value]
+    if isinstance(value, dict):
+        return {_with_texts(name, meant): _with_texts(inner, meant) for name, inner in value.items()}
+    return value
+
+
+def _packed(number: int, answer: Answer, replaced: Callable[[Any], None]) -> Reply:
     view = answer.view.to_json() if isinstance(answer.view, View) else answer.view
     content: dict[str, Any] = {"v": VERSION, "id": number, "ok": True, "state": answer.state, "view": view}
     written = json.dumps(view, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     if not _encodes(written):  # a name that a program was given in Python
+        replaced(view)
         written = _whole_characters(written)
         content["view"] = json.loads(written)
     text = written.encode()
@@ -227,9 +264,8 @@ def _whole_characters(text: str) -> str:
 
 
 def _refusal(number: int, error: ErrorView) -> Reply:
-    told = error.to_json()
-    content = {name: _whole_characters(value) if isinstance(value, str) else value for name, value in told.items()}
-    return Reply({"v": VERSION, "id": number, "ok": False, "err": content})
+    told = json.loads(_whole_characters(json.dumps(error.to_json(), ensure_ascii=False)))
+    return Reply({"v": VERSION, "id": number, "ok": False, "err": told})
 
 
 def _interrupted() -> ErrorView:

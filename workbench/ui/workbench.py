@@ -106,7 +106,7 @@ class Workbench(Screen):
             lambda: self._model.session, lambda kernel: self._editors.editor(kernel).schedule, self._steps,
             lambda: self._given,
         )  # fmt: skip
-        self._changes = Changes(subject, ChangesStore.of_user())
+        self._changes = Changes(subject, ChangesStore.of_user(), lambda: self.announce("changed"))
         commands = {
             **self._changes.table(),
             **self._looking.table(),

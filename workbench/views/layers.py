@@ -25,7 +25,7 @@ from .graph_groups import Box, boxes_of
 from .graph_tree import TreeView, graph_tree
 from .graph_view import GraphView
 from .kernel_work import operations_of, work_of_kernels
-from .links import LinkView, link_table, runs
+from .links import LinkView, link_table, parts_key, runs
 from .places import PlacesView, PlaceView, place_of, places_of
 from .schema import SCHEMA_VERSION, Chunk, TextView, View
 from .words import WordsView, words_of
@@ -164,6 +164,11 @@ class LayersModel:
             ]
             self._kernels.extend(sorted(found, key=lambda kernel: -kernel.share))
         return tuple(self._kernels)
+
+    def parts(self) -> str:
+        """Whose numbers the classes of the kernels are: a page that knows others has selected what is gone."""
+        links = self.session.provenance.links
+        return parts_key(links) if links.sites else ""  # a loop program's statements stay what they were when imported
 
     def pane(self, layer: str, kernel: str = "") -> PaneView:
         """A layer's text, the first lines of it.  Raises `WorkbenchError` for a layer or kernel that is not there."""

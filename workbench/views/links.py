@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import groupby
@@ -53,6 +54,11 @@ def link_table(links: Links, kernel: str, native: bool = True) -> LinkView:
     names = {number: _named(thing) for number, thing in named}
     calls = tuple(tuple(sorted(links.at(site.number))) for site in links.sites if site.kernel == kernel)
     return LinkView(kernel, tuple(tuple(sorted(held)) for held in numbers), linked, names, calls)
+
+
+def parts_key(links: Links) -> str:
+    """The same for programs whose classes of one number stand for the same: as many of the same names, in order."""
+    return hashlib.sha256("\n".join(map(_named, links.parts)).encode(errors="surrogatepass")).hexdigest()[:16]
 
 
 def runs(values: Iterable[int]) -> Runs:

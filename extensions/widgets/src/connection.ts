@@ -1,5 +1,9 @@
 // Requests to the kernel and their replies.  A newer request on a channel makes an older one's reply void.
+import { say } from "./strings";
 import type { ErrorView, Host } from "./types";
+
+/** After so many milliseconds without a reply it is doubted; again and again, at longer and longer intervals. */
+const [PATIENCE, LONGEST] = [30_000, 300_000];
 
 export class Refusal extends Error {
   constructor(readonly view: ErrorView) { super(view.message); }
@@ -7,6 +11,13 @@ export class Refusal extends Error {
 
 /** The request was overtaken by a newer one on its channel; there is nothing to show. */
 export class Overtaken extends Error {}
+
+/** The kernel has answered what it was asked later: this answer was lost on its way. */
+export class NoAnswer extends Refusal {
+  constructor() {
+    super({ code: "E-UI-ANSWER", message: say.frame.noAnswer, where: "", found: "", expected: "", fix: say.frame.noAnswerFix, kept: say.frame.noAnswerKept, nodes: [] });
+  }
+}
 
 /** There is no kernel that would answer. */
 export class NoKernel extends Error {}
@@ -22,6 +33,7 @@ export async function gunzip(data: DataView): Promise<string> {
 
 export class Connection {
   private pending = new Map<number, Pending>();
+  private doubts: ReturnType<typeof setTimeout> | undefined;
   // Several pages may listen to one kernel: each starts counting somewhere else.
   private next = Math.floor(Math.random() * 2 ** 40) * 1024;
   onEvent: (name: string, args: Record<string, unknown>) => void = () => {};
@@ -36,6 +48,7 @@ export class Connection {
   }
 
   close(): void {
+    clearTimeout(this.doubts);
     this.host.off("msg:custom", this.receive);
     this.host.off("comm_live_update", this.doubt);
   }
@@ -59,6 +72,7 @@ export class Connection {
     const id = this.next++;
     return new Promise((resolve, reject) => {
       this.pending.set(id, { resolve, reject, channel });
+      if (this.doubts === undefined) this.doubtLater();
       try {
         this.host.send({ v: 1, id, op, state, args });
       } catch {
@@ -66,6 +80,30 @@ export class Connection {
       }
       setTimeout(() => { if (this.pending.has(id) && !this.lost) this.onBusy(true); }, 800);
     });
+  }
+
+  /**
+   * After a while ask something that is answered at once: a kernel answers in the order in which it was asked, after all
+   * that it is busy with, so that what is unanswered by then stays so.
+   */
+  private doubtLater(wait = PATIENCE): void {
+    clearTimeout(this.doubts);
+    this.doubts = setTimeout(() => {
+      const before = [...this.pending.keys()];
+      this.doubts = undefined;
+      if (before.length === 0) return;
+      this.doubtLater(Math.min(2 * wait, LONGEST));
+      void this.request("alive").catch((error) => { if (error instanceof Refusal) this.giveUp(before); }); // it knows no such command
+    }, wait);
+  }
+
+  private giveUp(lost: number[]): void {
+    for (const id of lost) {
+      this.pending.get(id)?.reject(new NoAnswer());
+      this.pending.delete(id);
+    }
+    if (this.pending.size === 0) this.onBusy(false);
+    this.doubtLater();
   }
 
   /** Forget what was asked on a channel. */

@@ -19,6 +19,8 @@ export abstract class Fetching extends BaseStore {
   view: WorkbenchView | null = null;
   kernels: KernelView[] = [];
   kernel = "";
+  /** Which parts of a model the numbers of classes stand for. */
+  private parts: string | null = null;
   panes: [Pane, Pane] = [pane("fused", "graph"), pane("schedule", "text")];
   focused: 0 | 1 = 0;
   /** Whether lines of assembly and LLVM are shown that say nothing of what is computed. */
@@ -63,6 +65,9 @@ export abstract class Fetching extends BaseStore {
     clearTimeout(this.rest);
     super.close();
   }
+
+  /** Nothing is selected any more. */
+  protected abstract unselect(): void;
 
   layer(name: string): LayerView | undefined {
     return this.view?.layers.find((layer) => layer.name === name);
@@ -133,7 +138,9 @@ export abstract class Fetching extends BaseStore {
     if (this.kernels.length) return;
     await this.once("kernels", async () => {
       this.set(() => (this.waiting = say.frame_a.lowering));
-      const view = (await this.connection.request("kernels").finally(() => this.set(() => (this.waiting = "")))).view as { kernels: KernelView[] };
+      const view = (await this.connection.request("kernels").finally(() => this.set(() => (this.waiting = "")))).view as { kernels: KernelView[]; parts: string };
+      if ((this.parts ?? view.parts) !== view.parts) this.unselect(); // numbers of classes are those of a program
+      this.parts = view.parts;
       this.set(() => {
         this.kernels = view.kernels;
         if (!view.kernels.some((kernel) => kernel.name === this.kernel)) this.kernel = view.kernels[0]?.name ?? "";

@@ -1,6 +1,6 @@
 // The state of the stepper: which steps there are, what each changed, and the rewrites inside it.
 import type { BadgeView } from "./checks";
-import { Refusal } from "./connection";
+import { NoAnswer, Refusal } from "./connection";
 import { PAGE, Shown, type Row } from "./diff";
 import type { AcrossRow } from "./diffpane";
 import type { Draft, Editing, TextPlace } from "./edits";
@@ -289,7 +289,11 @@ export class PipelineStore extends BaseStore {
     const editing = this.editing;
     if (!editing || text === editing.source.text) return;
     const args = { step: editing.source.step, function: editing.source.function, text, seen: this.seenPlan };
-    const view = (await this.connection.request("edit", args, "change")).view as { refused?: ErrorView; step?: string };
+    const reply = await this.connection.request("edit", args, "change").catch((error) => {
+      if (error instanceof NoAnswer) return { view: { refused: error.view } };
+      throw error;
+    });
+    const view = reply.view as { refused?: ErrorView; step?: string };
     if (view.refused) {
       this.set(() => (this.editing = { ...editing, now: text, refused: view.refused! }));
       return;

@@ -104,15 +104,16 @@ export class ScheduleStore extends BaseStore {
     void this.judge();
   }
 
+  /** Open a primitive's form, or close it; one that has none is applied, and again where that failed. */
   choose(primitive: PrimitiveView): void {
+    const asks = primitive.parameters.some((parameter) => parameter.kind !== "selection");
     this.set(() => {
       this.problem = null;
-      this.chosen = this.chosen === primitive.name ? "" : primitive.name;
+      this.chosen = asks && this.chosen === primitive.name ? "" : primitive.name;
       this.more.preview = null;
       this.values = { ...startValues(primitive, this.nodes), ...this.judged.get(this.selected)?.arguments[primitive.name] };
     });
-    const asks = primitive.parameters.some((parameter) => parameter.kind !== "selection");
-    if (this.chosen && !asks) void this.apply(primitive);
+    if (!asks) void this.apply(primitive);
   }
 
   apply = (primitive: PrimitiveView): Promise<void> =>

@@ -38,10 +38,20 @@ export abstract class Selecting extends Fetching {
     if (classes !== this.hovered) this.set(() => (this.hovered = classes));
   }
 
+  protected unselect(): void {
+    this.hovered = NONE;
+    this.tell(NONE);
+  }
+
+  private tell(classes: Classes): void {
+    this.set(() => (this.selected = classes));
+    void this.connection.request("select", { classes: [...classes] }, "select").catch(() => {});
+  }
+
   /** Select parts of the model; the kernel that carries them out is shown, and the other pane goes there. */
   async select(classes: Classes, from: 0 | 1): Promise<void> {
-    this.set(() => { this.selected = classes; this.focused = from; });
-    void this.connection.request("select", { classes: [...classes] }, "select").catch(() => {});
+    this.focused = from;
+    this.tell(classes);
     const holder = this.kernels.find((kernel) => kernel.name === this.kernel && meets(new Set(kernel.classes), classes))
       ?? this.kernels.find((kernel) => meets(new Set(kernel.classes), classes));
     if (holder && holder.name !== this.kernel) {

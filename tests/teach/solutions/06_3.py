@@ -1,3 +1,6 @@
-def answer(func):
-    n = func.params[0].shape[0].value
-    return -n % 8
+def answer(sch):
+    i, j, k = sch.get_loops("C")
+    outer, lanes = sch.split(j, factors=[None, 8])
+    sch.reorder(i, outer, k, lanes)
+    sch.vectorize(lanes)
+    return sch

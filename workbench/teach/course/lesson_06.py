@@ -1,4 +1,4 @@
-"""Lesson 06, schedule primitives: order, lanes, tails, stages."""
+"""Lesson 06, schedule primitives: order, tails, lanes, stages."""
 
 from __future__ import annotations
 
@@ -71,19 +71,10 @@ EXERCISES = (
     ),
     Exercise(
         id="06_2",
-        title="Eight lanes",
-        goal="Make the innermost loop of block `C` a vector of 8 lanes that lie side by side in memory.",
-        start=matmul,
-        shapes=_MATMUL,
-        checks=(same_numbers(_product), legal(), vectorized("C", lanes=8, points=3), at_most_steps(4)),
-        template='    i, j, k = sch.get_loops("C")\n    # your steps\n    return sch',
-    ),
-    Exercise(
-        id="06_3",
         title="What the tail costs",
         goal="A loop of n iterations is split with `factors=[None, 8]`, and 8 does not divide n. How many of the new "
         "iterations "
-        'are masked out by the condition `T.where`? Give a number (try it on `teach.task("06_3").start()`).',
+        'are masked out by the condition `T.where`? Give a number (try it on `teach.task("06_2").start()`).',
         start=vector_add,
         shapes={"n": (50, 27, 37, 45, 59, 61)},
         checks=(value_is(idle_iterations, "the number of masked iterations"),),
@@ -92,10 +83,19 @@ EXERCISES = (
             "the number of masked iterations": (
                 "Both new loops together run more often than n: the product of their extents is the next multiple of "
                 "8.",
-                'sch = teach.task("06_3").start()\nprint([sch.get(loop).extent for loop in '
+                'sch = teach.task("06_2").start()\nprint([sch.get(loop).extent for loop in '
                 'sch.split(sch.get_loops("C")[0], factors=[None, 8])])',
             )
         },
+    ),
+    Exercise(
+        id="06_3",
+        title="Eight lanes",
+        goal="Make the innermost loop of block `C` a vector of 8 lanes that lie side by side in memory.",
+        start=matmul,
+        shapes=_MATMUL,
+        checks=(same_numbers(_product), legal(), vectorized("C", lanes=8, points=3), at_most_steps(4)),
+        template='    i, j, k = sch.get_loops("C")\n    # your steps\n    return sch',
     ),
     Exercise(
         id="06_4",

@@ -1,4 +1,4 @@
-"""Lesson 08, memory and tiles: walking along rows, a transposition, a product in a small cache, a footprint."""
+"""Lesson 08, memory and tiles: walking along rows, a transposition, a footprint, a product in a small cache."""
 
 from __future__ import annotations
 
@@ -77,6 +77,23 @@ EXERCISES = (
     ),
     Exercise(
         id="08_3",
+        title="What a tile touches",
+        goal="The product in tiles of 8 rows and 16 columns. How many bytes does the loop `k` touch while it runs "
+        "once, from its first "
+        "iteration to its last? (float32; count A, B and C by hand, then compare.)",
+        start=tiled_product,
+        shapes={"n": (32, 24, 40), "m": (32, 48, 64), "k": (32, 24, 40)},
+        answer="value",
+        checks=(value_is(bytes_of_the_tile, "the bytes of the tile"),),
+        hints={
+            "the bytes of the tile": (
+                "A tile of C, the rows of A that it needs, the columns of B that it needs; four bytes each.",
+                'print(wb.analysis.footprints(teach.task("08_3").program))',
+            )
+        },
+    ),
+    Exercise(
+        id="08_4",
         title="A product in two kilobytes",
         goal="Tile the matrix product so that it misses a cache of 2,048 bytes at most n m k / 4 times. Ask which "
         "load misses most, "
@@ -89,22 +106,5 @@ EXERCISES = (
             misses_at_most(lambda s: s["n"] * s["m"] * s["k"] // 4, block="C", points=4),
         ),
         template='    i, j, k = sch.get_loops("C")\n    # your steps\n    return sch',
-    ),
-    Exercise(
-        id="08_4",
-        title="What a tile touches",
-        goal="The product in tiles of 8 rows and 16 columns. How many bytes does the loop `k` touch while it runs "
-        "once, from its first "
-        "iteration to its last? (float32; count A, B and C by hand, then compare.)",
-        start=tiled_product,
-        shapes={"n": (32, 24, 40), "m": (32, 48, 64), "k": (32, 24, 40)},
-        answer="value",
-        checks=(value_is(bytes_of_the_tile, "the bytes of the tile"),),
-        hints={
-            "the bytes of the tile": (
-                "A tile of C, the rows of A that it needs, the columns of B that it needs; four bytes each.",
-                'print(wb.analysis.footprints(teach.task("08_4").program))',
-            )
-        },
     ),
 )

@@ -1,4 +1,4 @@
-"""Lesson 13, reading generated code: counting multiply-adds, lanes that lie side by side, sums that are not spilled."""
+"""Lesson 13, reading generated code: counting multiply-adds, sums that are not spilled, lanes that lie side by side."""
 
 from __future__ import annotations
 
@@ -79,6 +79,27 @@ EXERCISES = (
     ),
     Exercise(
         id="13_2",
+        title="Nothing on the stack",
+        goal="With rows innermost LLVM keeps a whole row of C in registers, and if the row is too long for them, on "
+        "the stack: that is a store and a load for each multiply-add. Arrange the loops so that the machine code works "
+        "on eight lanes and nothing is spilled.",
+        start=matmul,
+        shapes={"n": (2, 3), "m": (256, 320), "k": (96, 128)},
+        checks=(
+            same_numbers(lambda a, b: a @ b),
+            legal(),
+            holds("eight lanes and no spills", _not_spilled, points=3),
+        ),
+        template='    i, j, k = sch.get_loops("C")\n    sch.reorder(i, k, j)  # a full stack\n    return sch',
+        hints={
+            "eight lanes and no spills": (
+                "A part of a row must fit into 16 registers of eight numbers, with one to spare for a number of A.",
+                "split j, and put its outer loop before k: then a piece of the row is finished before the next begins",
+            )
+        },
+    ),
+    Exercise(
+        id="13_3",
         title="Lanes that lie side by side",
         goal="C[i, j] is the dot product of a row of A and a row of B. Arrange it so that the machine code works on "
         "eight lanes at once and loads each vector by one instruction: none that puts a vector together. (Which "
@@ -97,27 +118,6 @@ EXERCISES = (
                 "may be a vector (lesson 09).",
                 "split k by 8, rfactor the inner loop, then vectorize the loop of the partial sums; "
                 "teach.hot_code(sch) shows what came of it",
-            )
-        },
-    ),
-    Exercise(
-        id="13_3",
-        title="Nothing on the stack",
-        goal="With rows innermost LLVM keeps a whole row of C in registers, and if the row is too long for them, on "
-        "the stack: that is a store and a load for each multiply-add. Arrange the loops so that the machine code works "
-        "on eight lanes and nothing is spilled.",
-        start=matmul,
-        shapes={"n": (2, 3), "m": (256, 320), "k": (96, 128)},
-        checks=(
-            same_numbers(lambda a, b: a @ b),
-            legal(),
-            holds("eight lanes and no spills", _not_spilled, points=3),
-        ),
-        template='    i, j, k = sch.get_loops("C")\n    sch.reorder(i, k, j)  # a full stack\n    return sch',
-        hints={
-            "eight lanes and no spills": (
-                "A part of a row must fit into 16 registers of eight numbers, with one to spare for a number of A.",
-                "split j, and put its outer loop before k: then a piece of the row is finished before the next begins",
             )
         },
     ),
