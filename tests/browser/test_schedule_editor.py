@@ -9,9 +9,11 @@ from playwright.sync_api import Locator, expect
 import workbench as wb
 from tests.browser.harness import Harness
 from tests.schedule.programs import plain_matmul
+from tests.ui.test_schedule import MINE, register_mine, tiled
 from tests.views.test_static import small
 from workbench._lazy import session_of
 from workbench.schedule import Schedule
+from workbench.tir.tensor_intrin import TENSOR_INTRINSICS
 from workbench.ui.schedule import ScheduleEditor
 from workbench.ui.workbench import Workbench
 
@@ -286,3 +288,26 @@ def test_undo_pressed_twice_at_once_takes_two_moves_back(harness: Harness) -> No
             new KeyboardEvent("keydown", { key: "z", ctrlKey: true, bubbles: true, cancelable: true })); }"""
     )
     harness.wait_until(lambda: not editor.schedule.moves.done, "both are taken back")
+
+
+def test_tensorize_is_chosen_from_the_registered_intrinsics_and_the_tile_is_its_block(harness: Harness) -> None:
+    """A product of 8 x 8 in tiles of 4 x 4 x 4, computed by an intrinsic of the user's own."""
+    register_mine()
+    try:
+        editor = tiled()
+        harness.show(editor)
+        page = harness.page
+        choose(harness, "i_1", "tensorize")
+        form = page.get_by_role("form", name="Arguments of tensorize")
+        choice = form.get_by_role("combobox")
+        expect(choice).to_have_value(MINE)
+        assert choice.locator("option").all_inner_texts()[:2] == [MINE, "dot_16x4_plain"]
+        expect(form.get_by_role("checkbox")).to_be_checked()
+        page.get_by_role("button", name="Apply").click()
+        expect(page.locator(".wb-block-name")).to_have_text(["C_o", "update"])
+        expect(page.locator(".wb-last")).to_contain_text(f"sch.tensorize(l4, tensor_intrin='{MINE}')")
+        assert primitives(editor)[-1] == "tensorize"
+        box(harness, "k_0").click()
+        expect(page.locator("#wb-why-tensorize")).to_contain_text("is not what tensor intrinsic")
+    finally:
+        TENSOR_INTRINSICS.remove(MINE)

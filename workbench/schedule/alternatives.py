@@ -61,10 +61,9 @@ def _what_became_of_it(case: Case) -> Iterator[Proposal]:
 def _other_values(case: Case) -> Iterator[Proposal]:
     """Other values of the arguments that are not loops or blocks, as the primitive suggests them."""
     entry = PRIMITIVES[case.attempt.primitive]
-    for name, values in entry.suggest.items():
-        for value in values:
-            given = case.attempt.arguments.get(name)
-            if name in case.attempt.arguments and not _same(value, given):
+    for name in dict.fromkeys((*entry.suggest, *entry.annotations)):
+        for value in entry.values_for(name) if name in case.attempt.arguments else ():
+            if not _same(value, case.attempt.arguments[name]):
                 yield f"legal with {name}={value!r}", _again(case, **{name: value})
 
 

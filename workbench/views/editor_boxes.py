@@ -26,11 +26,11 @@ _KINDS: Final[dict[t.ForKind, Any]] = {
 
 
 def referenced(schedule: Schedule) -> tuple[Schedule, dict[str, Reference]]:
-    """A copy in which every box has a reference, and these by box."""
+    """A copy in which every box has a reference, and these by box; what stands inside of a made block is one too."""
     made = schedule.copy()
     found: dict[str, Reference] = {}
     named: set[int] = set()
-    for site in made.state.tree.leaves:
+    for site in [site for site in made.state.tree.blocks.values() if site.block is not made.state.tree.root]:
         block = made.get_block(site.name)
         found[f"b:{site.name}"] = block
         for depth, loop in enumerate(made.get_loops(block)):

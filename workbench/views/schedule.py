@@ -11,6 +11,7 @@ from typing import Any
 
 from ..analysis.flow import effort
 from ..core.errors import WorkbenchError
+from ..core.reliance import moment
 from ..schedule.errors import IllegalError, ScheduleError
 from ..schedule.ranking import ranked
 from ..schedule.registry import PRIMITIVES
@@ -151,7 +152,7 @@ class EditorModel:
 
     def _here(self) -> _Looked:
         """What has been found out about the schedule's state, as it is now."""
-        if self._looked.state is not self.schedule.state:
+        if not self._looked.holds(self.schedule):
             self._looked = _Looked(self.schedule)
         return self._looked
 
@@ -161,11 +162,16 @@ class _Looked:
 
     def __init__(self, schedule: Schedule) -> None:
         self.state = schedule.state
+        self._moment = moment()
         self._prepared, self.references = referenced(schedule)
         self._boxes = {key_of(other): box for box, other in self.references.items()}
         self._judged: dict[str, ReasonsView] = {}
         self._refused: dict[tuple[str, str], dict[str, Any]] = {}
         """The arguments of what was refused first, by box and primitive."""
+
+    def holds(self, schedule: Schedule) -> bool:
+        """Whether the schedule is where it was, and users have entered nothing since (an intrinsic, a primitive)."""
+        return self.state is schedule.state and self._moment == moment()
 
     def refused(self, selection: str, primitive: str) -> dict[str, Any]:
         """The arguments with which a primitive was refused at a box."""
