@@ -322,3 +322,34 @@ def test_the_subject_tells_programs_apart_and_stays_when_one_is_changed() -> Non
     assert ask(screen, "open")["subject"] == subject
     screen.session = session_of(Schedule(plain_matmul(4, 4, 4)))
     assert ask(screen, "open")["subject"] != subject
+
+
+def test_the_python_of_a_replay_is_moves_that_can_be_run_elsewhere() -> None:
+    """It was `sch.moves.go(8)`, the number of a state that no other schedule has."""
+    screen, sch = of_matmul()
+    began = ask(screen, "open")["calls"]
+    click(screen, "parallel", "l:C:0")
+    click(screen, "unroll", "l:C:2")
+    ask(screen, "schedule.replay", kernel="main", code=sch.code().replace("unroll(l2)", "vectorize(l1)"))
+    assert ask(screen, "open")["calls"][-1] == "sch.moves.back()\nsch.vectorize(l1)"
+    ask(screen, "schedule.go", kernel="main", number=0)
+    ask(screen, "schedule.switch", kernel="main", branch=0)
+    ask(screen, "schedule.switch", kernel="main", branch=1)
+    calls = ask(screen, "open")["calls"]
+    assert "moves.go" not in "".join(calls) and began == []
+    again = Schedule(plain_matmul(8, 8, 8))
+    exec("\n".join(calls), {"sch": again})
+    assert fingerprint(again.func) == fingerprint(sch.func)
+
+
+def test_the_python_of_a_state_many_moves_away_begins_anew() -> None:
+    screen, sch = of_matmul()
+    for selection in ("l:C:0", "l:C:1", "l:C:2", "b:C"):
+        click(screen, "annotate", selection, ann_key="mark", ann_val=1)
+    lines = sch.code().splitlines()
+    ask(screen, "schedule.replay", kernel="main", code="\n".join([*lines[:2], "sch.unroll(l2)"]))
+    calls = ask(screen, "open")["calls"]
+    assert calls[-1] == "\n".join(["sch.restart()", *lines[:2], "sch.unroll(l2)"])
+    again = Schedule(plain_matmul(8, 8, 8))
+    exec("\n".join(calls), {"sch": again})
+    assert fingerprint(again.func) == fingerprint(sch.func)

@@ -21,6 +21,7 @@ from workbench.core.errors import WorkbenchError
 from workbench.core.interrupts import Interruptible
 from workbench.driver.measure import Measurement, measure_kernel
 from workbench.driver.plan import ScheduleRow
+from workbench.schedule.history import shared_length
 from workbench.ui.lens import PATIENCE, LensCommands
 from workbench.ui.protocol import Answer
 from workbench.ui.schedule import ScheduleCommands
@@ -283,7 +284,10 @@ def _alike_but_for(kernel: str, one: Session, other: Session) -> bool:
 
 
 def _told(schedule: Schedule, before: int | None) -> str:
-    """The Python that led to the state looked at, from the one of that number in `moves.tree` (None: the last move)."""
+    """The Python that led to the state looked at, from the one of that number in `moves.tree` (None: the last move).
+
+    It can be run on any schedule that is where this one was: numbers of states are this one's own.
+    """
     moves = schedule.moves
     done = [move.code for move in moves.done]
     began = done[:-1]
@@ -293,11 +297,11 @@ def _told(schedule: Schedule, before: int | None) -> str:
         while before in way and (move := way[before][1]) is not None:  # a branch that is dropped is in no tree
             began.insert(0, move.code)
             before = way[before][0]
-    if done[: len(began)] == began and len(done) > len(began):
-        return "\n".join(done[len(began) :])
-    if began[: len(done)] == done and 0 < len(began) - len(done) <= _BACK:
-        return "\n".join(["sch.moves.back()"] * (len(began) - len(done)))
-    return f"sch.moves.go({moves.here})" if done else "sch.restart()"
+    shared = shared_length(began, done)
+    back, further = len(began) - shared, done[shared:]
+    if 0 < back + len(further) and back <= _BACK:
+        return "\n".join([*["sch.moves.back()"] * back, *further])
+    return "\n".join(["sch.restart()", *done])
 
 
 def _nothing() -> None:
