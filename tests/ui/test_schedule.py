@@ -153,3 +153,31 @@ def test_what_stands_inside_a_made_block_is_a_box_as_any_other() -> None:
     ask(editor, "apply", primitive="tensorize", selection="b:C_o", arguments={"tensor_intrin": MINE})
     for node in walked(ask(editor, "open")["tree"]):
         assert ask(editor, "reasons", selection=node["id"])["reasons"], node["name"]
+
+
+# --- a loop from state to state ---
+
+
+def keys(editor: ScheduleEditor) -> dict[str, tuple[str, tuple[str, ...]]]:
+    """By name of a loop: what it is known by, and what it was made of."""
+    tree = walked(ask(editor, "open")["tree"])
+    return {node["name"]: (node["key"], tuple(node["made_of"])) for node in tree if node["kind"] == "loop"}
+
+
+def test_a_loop_is_known_by_its_variable_wherever_it_stands() -> None:
+    editor = ScheduleEditor(Schedule(plain_matmul(8, 8, 8)))
+    sch = editor.schedule
+    i, j, k = sch.get_loops("C")
+    assert keys(editor) == {"i": ("i", ()), "j": ("j", ()), "k": ("k", ())}
+    i_0, i_1 = sch.split(i, factors=[None, 4])
+    sch.reorder(k, i_0)
+    assert keys(editor)["j"] == ("j", ()) and keys(editor)["k"] == ("k", ())
+    assert [keys(editor)[name][1] for name in ("i_0", "i_1")] == [("i",), ("i",)]
+    sch.split(i_1, factors=[None, 2])
+    assert [made_of for _, made_of in keys(editor).values()].count(("i_1", "i")) == 2
+    sch.undo(3)
+    assert keys(editor) == {"i": ("i", ()), "j": ("j", ()), "k": ("k", ())}
+    sch.split(i, factors=[None, 2])
+    assert keys(editor)["i_0"] == ("i_0#2", ("i",)), "a loop of the same name, and another one"
+    sch.fuse(j, k)
+    assert ("j", "k") in [made_of for _, made_of in keys(editor).values()]

@@ -29,6 +29,7 @@ from .editor_forms import (
     spread,
     unfit,
 )
+from .editor_kept import LoopNames
 from .schema import (
     ErrorView,
     HistoryEntry,
@@ -53,6 +54,7 @@ class EditorModel:
     def __init__(self, schedule: Schedule) -> None:
         self.schedule = schedule
         self._looked = _Looked(schedule)
+        self._names = LoopNames()
 
     def view(self) -> ScheduleView:
         """The loop tree with everything that can be done, the code, and the moves that led here."""
@@ -60,7 +62,7 @@ class EditorModel:
         return ScheduleView(
             state=self.schedule.fingerprint(),
             name=self.schedule.func_working_on,
-            tree=tree_of(self.schedule.func, self._here().references),
+            tree=tree_of(self.schedule.func, self._here().references, self._names.kept_in(self.schedule.state)),
             code=self.schedule.code(),
             script=TextView.of(self.schedule.script()),
             primitives=_offered(as_target(self.schedule.func.attrs.get("target"))),

@@ -225,6 +225,10 @@ class TreeNode(View):
     detail: str = ""
     reduction: bool = False
     children: tuple[TreeNode, ...] = ()
+    key: str = ""
+    """Of a loop, what its variable is known by from state to state, wherever it stands; its id says where it stands."""
+    made_of: tuple[str, ...] = ()
+    """The keys of the loops that steps made it of, the nearest first."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,6 +37,8 @@ export interface RewriteView {
 export interface TreeNode {
   id: string; kind: "loop" | "block" | "stage"; name: string; extent: string; loop_kind: string; detail: string;
   reduction: boolean; children: TreeNode[];
+  /** What a loop's variable is known by, wherever it stands, and of what loops it was made, the nearest first. */
+  key: string; made_of: string[];
 }
 export interface Parameter {
   name: string; kind: string; doc: string; default: unknown; choices: string[]; required: boolean;
