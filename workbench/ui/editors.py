@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from workbench.core.errors import WorkbenchError
 from workbench.core.interrupts import Interruptible
+from workbench.driver.later_edits import later_edits
 from workbench.driver.measure import Measurement, measure_kernel
 from workbench.driver.plan import ScheduleRow
 from workbench.schedule.history import shared_length
@@ -70,7 +71,7 @@ class Editors:
         self._refused: tuple[Any, Session] | None = None
         """The state that was refused, and by which session."""
         if given is not None:
-            self._open[given.func_working_on] = ScheduleCommands(given, announce, self._target)
+            self._open[given.func_working_on] = self._commands(given, announce)
 
     # --- looking ---
 
@@ -83,7 +84,7 @@ class Editors:
             if given is not None and given.func_working_on == kernel and _brought(given, _known(schedule)):
                 schedule = given
             told = self._announce if schedule is given else _nothing
-            self._open[kernel] = ScheduleCommands(schedule, told, self._target)
+            self._open[kernel] = self._commands(schedule, told)
             self._agree(schedule)
             self._steady = session, Steady(session)  # by now the steps up to it are known
         return self._open[kernel]
@@ -101,6 +102,10 @@ class Editors:
         """The schedule of an editor that is open."""
         found = self._open.get(kernel)
         return found.schedule if found is not None else None
+
+    def _commands(self, schedule: Schedule, told: Callable[[], None]) -> ScheduleCommands:
+        kernel = schedule.func_working_on
+        return ScheduleCommands(schedule, told, self._target, lambda: later_edits(self._session(), kernel))
 
     def _target(self) -> Target:
         return self._session().target

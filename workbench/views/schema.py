@@ -284,6 +284,8 @@ class ScheduleView(View):
     branches: tuple[str, ...] = ()
     """What each branch does after it left the others, oldest first; empty while there is only one."""
     branch: int = 0
+    edited: str = ""
+    """What a person has to know where the loop text was edited after this schedule; empty where it was not."""
     version: int = SCHEMA_VERSION
 
 
