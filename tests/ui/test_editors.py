@@ -385,10 +385,10 @@ def test_a_move_that_an_edits_lines_do_not_fit_stops_at_the_edit_as_the_editor_s
     screen, _ = of_matmul()
     click(screen, "parallel", "l:C:0")
     edit_after_the_schedule(screen, "T.parallel(8)", "T.unroll(8)")
-    assert "stops at its step" in ask(screen, "schedule.open", kernel="main")["edited"]
+    assert "the program stops there" in ask(screen, "schedule.open", kernel="main")["edited"]
     ask(screen, "schedule.undo", kernel="main")
     assert isinstance(screen.session.step("Edit").error, RebaseError)
-    assert "stops at its step" in ask(screen, "schedule.open", kernel="main")["edited"]
+    assert "the program stops there" in ask(screen, "schedule.open", kernel="main")["edited"]
 
 
 def test_an_edit_before_the_schedule_and_one_of_another_kernel_are_no_edits_after_it() -> None:

@@ -206,6 +206,7 @@ export function ScheduleScreen({ store }: { store: ScheduleStore }) {
       aria-busy=${store.working} onKeyDown=${keys} ref=${root}>
     <${Header} store=${store} />
     ${store.problem && html`<${Problem} error=${store.problem} close=${() => store.set(() => (store.problem = null))} />`}
+    ${store.view?.edited && html`<div class="wb-remarks wb-doc" role="note">${store.view.edited}</div>`}
     <div class="wb-columns"><${Tree} store=${store} /><${Primitives} store=${store} /></div>
     <${HistoryTree} store=${store} />
     <${Code} store=${store} />
@@ -355,6 +356,8 @@ function Primitive({ primitive, store }: { primitive: PrimitiveView; store: Sche
 
 function Code({ store }: { store: ScheduleStore }) {
   const view = store.view;
+  const python = useRef<HTMLPreElement>(null);
+  useEffect(() => { if (python.current) python.current.scrollTop = python.current.scrollHeight; }, [view?.code]); // the last move is in sight
   if (!view) return null;
   const lines = view.code.replace(/\n$/, "").split("\n");
   const script = view.script.chunks.flatMap((chunk) => chunk.lines);
@@ -363,7 +366,7 @@ function Code({ store }: { store: ScheduleStore }) {
         onClick=${() => store.set(() => (store.more.draft = view.code))}>${say.schedule.edit}</button></div>
       ${store.more.draft !== null
         ? html`<${CodeDraft} store=${store} text=${view.code} />`
-        : html`<pre class="wb-code" tabindex="0">${lines.map((line, i) => html`<${CodeLine} text=${line} last=${i === lines.length - 1 && view.position > 0} />`)}</pre>`}</section>
+        : html`<pre class="wb-code" tabindex="0" ref=${python}>${lines.map((line, i) => html`<${CodeLine} text=${line} last=${i === lines.length - 1 && view.position > 0} />`)}</pre>`}</section>
     <section aria-label=${say.schedule.programLabel}><div class="wb-heading">${say.schedule.program}</div>
       <pre class="wb-code" tabindex="0">${script.map((line) => html`<${CodeLine} text=${line} last=${false} />`)}</pre></section>
   </div>`;

@@ -49,6 +49,8 @@ export interface ScheduleView {
   version: number; state: string; name: string; tree: TreeNode[]; code: string; script: TextView;
   primitives: PrimitiveView[]; history: HistoryEntry[]; position: number; can_undo: boolean; can_redo: boolean;
   branches: string[]; branch: number;
+  /** What is to be known where the loop text was edited after this schedule. */
+  edited: string;
 }
 export interface SuggestionView { text: string; code: string; rank: number; gains: boolean }
 export interface AxisView { name: string; extent: number; ticks: number[]; clipped: boolean; box: string }

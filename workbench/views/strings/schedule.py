@@ -34,8 +34,8 @@ class Schedule:
     def edited_after(self, steps: Sequence[str]) -> str:
         told = f"step {steps[0]}" if len(steps) == 1 else f"steps {', '.join(steps)}"
         return (
-            f"The loop text was edited after this schedule ({told}); the program below is without that edit. A move "
-            "here goes under it, and where lines of it do not fit any more the program stops at its step."
+            f"The loop text was edited after this schedule ({told}): a move here goes under the edit, and where lines "
+            "of the edit do not fit any more, the program stops there."
         )
 
     def guarded(self, touched: str, condition: str) -> str:
