@@ -9,9 +9,11 @@ from playwright.sync_api import Locator, expect
 import workbench as wb
 from tests.browser.harness import Harness
 from tests.schedule.programs import plain_matmul
+from tests.ui.test_schedule import MINE, register_mine, tiled
 from tests.views.test_static import small
 from workbench._lazy import session_of
 from workbench.schedule import Schedule
+from workbench.tir.tensor_intrin import TENSOR_INTRINSICS
 from workbench.ui.schedule import ScheduleEditor
 from workbench.ui.workbench import Workbench
 
@@ -286,3 +288,82 @@ def test_undo_pressed_twice_at_once_takes_two_moves_back(harness: Harness) -> No
             new KeyboardEvent("keydown", { key: "z", ctrlKey: true, bubbles: true, cancelable: true })); }"""
     )
     harness.wait_until(lambda: not editor.schedule.moves.done, "both are taken back")
+
+
+def test_tensorize_is_chosen_from_the_registered_intrinsics_and_the_tile_is_its_block(harness: Harness) -> None:
+    """A product of 8 x 8 in tiles of 4 x 4 x 4, computed by an intrinsic of the user's own."""
+    register_mine()
+    try:
+        editor = tiled()
+        harness.show(editor)
+        page = harness.page
+        choose(harness, "i_1", "tensorize")
+        form = page.get_by_role("form", name="Arguments of tensorize")
+        choice = form.get_by_role("combobox")
+        expect(choice).to_have_value(MINE)
+        assert choice.locator("option").all_inner_texts()[:2] == [MINE, "dot_16x4_plain"]
+        expect(form.get_by_role("checkbox")).to_be_checked()
+        page.get_by_role("button", name="Apply").click()
+        expect(page.locator(".wb-block-name")).to_have_text(["C_o", "update"])
+        expect(page.locator(".wb-last")).to_contain_text(f"sch.tensorize(l4, tensor_intrin='{MINE}')")
+        assert primitives(editor)[-1] == "tensorize"
+        box(harness, "k_0").click()
+        expect(page.locator("#wb-why-tensorize")).to_contain_text("is not what tensor intrinsic")
+    finally:
+        TENSOR_INTRINSICS.remove(MINE)
+
+
+def test_a_search_that_finds_no_primitive_says_so(harness: Harness) -> None:
+    opened(harness)
+    page = harness.page
+    search = page.get_by_label("Find a primitive")
+    search.fill("tesor")
+    expect(page.locator(".wb-primitive")).to_have_count(0)
+    expect(page.locator(".wb-primitives").get_by_role("status")).to_contain_text("No primitive named “tesor”")
+    search.fill("tens")
+    expect(page.locator(".wb-primitive")).to_have_count(1)
+    expect(page.locator(".wb-primitives").get_by_role("status")).to_have_count(0)
+
+
+def chosen(harness: Harness) -> Locator:
+    """The head of the chosen box."""
+    return harness.page.locator("[role=treeitem][aria-selected=true] > .wb-box-head")
+
+
+def test_the_chosen_loop_stays_the_same_variable_when_a_cell_moves_the_schedule(harness: Harness) -> None:
+    """It was kept by its place, so that a loop that came in outside of it was chosen in its stead."""
+    editor = opened(harness)
+    sch = editor.schedule
+    i, _, k = sch.get_loops("C")
+    box(harness, "j").click()
+    i_0, _ = sch.split(i, factors=[None, 4])
+    harness.push()
+    expect(box(harness, "i_1")).to_be_visible()
+    expect(chosen(harness).locator(".wb-iter")).to_have_text("j")
+    sch.reorder(k, i_0)
+    harness.push()
+    expect(harness.page.locator(".wb-tree .wb-iter").first).to_have_text("k")
+    expect(chosen(harness).locator(".wb-iter")).to_have_text("j")
+    expect(harness.page.get_by_role("region", name="Primitives")).to_contain_text("For loop j")
+
+
+def test_a_chosen_loop_that_is_gone_is_followed_to_what_it_became_and_back(harness: Harness) -> None:
+    editor = opened(harness)
+    sch = editor.schedule
+    j = sch.get_loops("C")[1]
+    box(harness, "j").click()
+    sch.split(j, factors=[None, 32])
+    harness.push()
+    expect(chosen(harness).locator(".wb-iter")).to_have_text("j_0")
+    sch.undo()
+    harness.push()
+    expect(chosen(harness).locator(".wb-iter")).to_have_text("j")
+    sch.cache_write("C", 0, "global")
+    harness.push()
+    harness.page.locator(".wb-tree .wb-box-head", has_text="C_global → C").click()
+    expect(chosen(harness)).to_have_count(1)
+    sch.undo()
+    harness.push()
+    expect(harness.page.locator(".wb-block-name")).to_have_count(1)
+    expect(chosen(harness)).to_have_count(0)
+    expect(harness.page.get_by_role("region", name="Primitives")).to_contain_text("Select a loop or a block")

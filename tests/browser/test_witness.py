@@ -31,7 +31,7 @@ def test_a_student_sees_the_two_iterations_and_takes_the_best_way(harness: Harne
     assert "×" not in page.locator(".wb-ways").inner_text(), "ranks are shown, never factors"
     best.get_by_role("button", name="Use").click()
     expect(box(harness, "j_1")).to_contain_text("vectorized")
-    assert primitives(editor) == ["split", "vectorize"] and "sch.vectorize(l4)" in editor.code
+    assert primitives(editor) == ["split", "reorder", "vectorize"] and "sch.vectorize(l4)" in editor.code
 
 
 def test_shapes_and_signs_tell_the_two_apart_in_the_dark_too(harness: Harness) -> None:

@@ -185,3 +185,51 @@ def test_cards_are_static_and_escape() -> None:
         assert "<script" not in page and "<i>" not in page and "<b>c" not in page
     assert "0 of 3 points" in repr(teach.progress([task]))
     assert "not tried" in repr(teach.progress([teach.task("06_1")]))
+
+
+def accepted(number: int) -> tuple[teach.Task, Any]:
+    """Exercise 06_2 in the editor, after one of what it suggests with a gain in place of lanes along the reduction."""
+    from workbench.ui.schedule import ScheduleEditor
+
+    task = teach.task("06_2")
+    editor = ScheduleEditor(task.start())
+    found = asked(editor, "ways", primitive="vectorize", selection="l:C:2")["suggestions"]
+    assert sum(one["gains"] for one in found) > number, "the best come first"
+    asked(editor, "accept", primitive="vectorize", selection="l:C:2", number=number)
+    return task, editor.schedule
+
+
+def asked(editor: Any, op: str, **args: Any) -> Any:
+    reply = editor.ask(op, **args).content
+    assert reply["ok"], reply
+    return reply["view"]
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_whatever_the_editor_suggests_in_06_2_with_a_gain_the_last_hint_can_be_done_from_there(number: int) -> None:
+    """It was refused: nothing is split or moved across lanes, once they are lanes."""
+    task, schedule = accepted(number)
+    for _ in range(3):
+        report = task.check(schedule)
+        if report.passed:
+            return
+        line = report.hints()[-1]
+        assert "sch." in line and "The answer looks like" not in line, line
+        exec(line, {"sch": schedule})
+    raise AssertionError(task.check(schedule))
+
+
+def test_the_first_suggestion_in_06_2_leaves_no_loop_inside_of_lanes_and_one_solves_it() -> None:
+    task, schedule = accepted(0)
+    assert schedule.get_loops("C")[-1].target.name == "j_1"
+    assert not task.check(schedule).passed
+    assert any(task.check(accepted(number)[1]).passed for number in range(3))
+
+
+def test_a_hint_says_what_to_take_back() -> None:
+    task = teach.task("06_2")
+    schedule = task.start()
+    schedule.vectorize(schedule.get_loops("C")[1])
+    hints = task.check(schedule).hints()
+    assert hints[2].startswith("Take vectorize back; then try reorder")
+    assert hints[3].startswith("sch.moves.back()\n")

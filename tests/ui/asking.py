@@ -7,17 +7,17 @@ from typing import Any
 import pytest
 
 from workbench.ui import changes
-from workbench.ui.workbench import Workbench
+from workbench.ui.screen import Screen
 
 
-def ask(screen: Workbench, op: str, **args: Any) -> Any:
+def ask(screen: Screen, op: str, **args: Any) -> Any:
     """The view that a command answers with."""
     reply = screen.ask(op, **args).content
     assert reply["ok"], reply["err"]
     return reply["view"]
 
 
-def refused(screen: Workbench, op: str, **args: Any) -> dict[str, Any]:
+def refused(screen: Screen, op: str, **args: Any) -> dict[str, Any]:
     """The error that a command is refused with."""
     reply = screen.ask(op, **args).content
     assert not reply["ok"], reply

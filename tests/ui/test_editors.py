@@ -17,8 +17,10 @@ from tests.ui.asking import ask, refused
 from workbench._lazy import session_of
 from workbench.core.equal import fingerprint
 from workbench.core.errors import WorkbenchError
+from workbench.driver.rebase import RebaseError
 from workbench.driver.session import Session
 from workbench.schedule import Schedule
+from workbench.tir.script import script
 from workbench.ui import changes
 from workbench.ui.pipeline_edits import Edits
 from workbench.ui.workbench import Workbench
@@ -323,3 +325,81 @@ def test_the_subject_tells_programs_apart_and_stays_when_one_is_changed() -> Non
     assert ask(screen, "open")["subject"] == subject
     screen.session = session_of(Schedule(plain_matmul(4, 4, 4)))
     assert ask(screen, "open")["subject"] != subject
+
+
+def test_the_python_of_a_replay_is_moves_that_can_be_run_elsewhere() -> None:
+    """It was `sch.moves.go(8)`, the number of a state that no other schedule has."""
+    screen, sch = of_matmul()
+    began = ask(screen, "open")["calls"]
+    click(screen, "parallel", "l:C:0")
+    click(screen, "unroll", "l:C:2")
+    ask(screen, "schedule.replay", kernel="main", code=sch.code().replace("unroll(l2)", "vectorize(l1)"))
+    assert ask(screen, "open")["calls"][-1] == "sch.moves.back()\nsch.vectorize(l1)"
+    ask(screen, "schedule.go", kernel="main", number=0)
+    ask(screen, "schedule.switch", kernel="main", branch=0)
+    ask(screen, "schedule.switch", kernel="main", branch=1)
+    calls = ask(screen, "open")["calls"]
+    assert "moves.go" not in "".join(calls) and began == []
+    again = Schedule(plain_matmul(8, 8, 8))
+    exec("\n".join(calls), {"sch": again})
+    assert fingerprint(again.func) == fingerprint(sch.func)
+
+
+def test_the_python_of_a_state_many_moves_away_begins_anew() -> None:
+    screen, sch = of_matmul()
+    for selection in ("l:C:0", "l:C:1", "l:C:2", "b:C"):
+        click(screen, "annotate", selection, ann_key="mark", ann_val=1)
+    lines = sch.code().splitlines()
+    ask(screen, "schedule.replay", kernel="main", code="\n".join([*lines[:2], "sch.unroll(l2)"]))
+    calls = ask(screen, "open")["calls"]
+    assert calls[-1] == "\n".join(["sch.restart()", *lines[:2], "sch.unroll(l2)"])
+    again = Schedule(plain_matmul(8, 8, 8))
+    exec("\n".join(calls), {"sch": again})
+    assert fingerprint(again.func) == fingerprint(sch.func)
+
+
+def edit_after_the_schedule(screen: Workbench, old: str, new: str) -> None:
+    step = next(step["id"] for step in ask(screen, "pipeline.open")["steps"] if step["name"] == "Schedule")
+    text = ask(screen, "pipeline.source", step=step, function="main")["text"]
+    assert old in text
+    ask(screen, "pipeline.edit", step=step, function="main", text=text.replace(old, new))
+
+
+def test_the_editor_says_that_the_text_was_edited_after_its_schedule_and_a_move_goes_under_the_edit() -> None:
+    screen, _ = of_matmul()
+    click(screen, "parallel", "l:C:0")
+    assert ask(screen, "schedule.open", kernel="main")["edited"] == ""
+    edit_after_the_schedule(screen, "A[vi, vk] * B[vk, vj]", "B[vk, vj] * A[vi, vk]")
+    view = ask(screen, "schedule.open", kernel="main")
+    assert "edited after this schedule (step Edit)" in view["edited"]
+    assert "B[vk, vj] * A[vi, vk]" not in str(view["script"]), "the program below is without that edit"
+    arguments = {"primitive": "unroll", "selection": "l:C:2", "arguments": {}}
+    assert ask(screen, "schedule.apply", kernel="main", **arguments)["edited"] == view["edited"]
+    text = screen.session.tir["main"].script()
+    assert "T.unroll(8)" in text and "B[vk, vj] * A[vi, vk]" in text
+    ask(screen, "pipeline.undo")
+    ask(screen, "pipeline.undo")
+    assert ask(screen, "schedule.open", kernel="main")["edited"] == ""
+
+
+def test_a_move_that_an_edits_lines_do_not_fit_stops_at_the_edit_as_the_editor_says() -> None:
+    screen, _ = of_matmul()
+    click(screen, "parallel", "l:C:0")
+    edit_after_the_schedule(screen, "T.parallel(8)", "T.unroll(8)")
+    assert "the program stops there" in ask(screen, "schedule.open", kernel="main")["edited"]
+    ask(screen, "schedule.undo", kernel="main")
+    assert isinstance(screen.session.step("Edit").error, RebaseError)
+    assert "the program stops there" in ask(screen, "schedule.open", kernel="main")["edited"]
+
+
+def test_an_edit_before_the_schedule_and_one_of_another_kernel_are_no_edits_after_it() -> None:
+    screen = Workbench(wb.open(small_model()))
+    one, other = screen.session.kernels[:2]
+    text = script(screen.session.step("Schedule").stage.module[one])
+    screen.session = screen.session.edit(tir={one: text.replace("T.float32(0.0)", "T.float32(1.0)")}, at="Schedule")
+    assert "(step Edit)" in ask(screen, "schedule.open", kernel=one)["edited"]
+    assert ask(screen, "schedule.open", kernel=other)["edited"] == ""
+    screen, _ = of_matmul()
+    screen.session = screen.session.edit(tir={"main": screen.session.tir["main"].script().replace("0.0", "1.0")})
+    click(screen, "parallel", "l:C:0")
+    assert ask(screen, "schedule.open", kernel="main")["edited"] == ""

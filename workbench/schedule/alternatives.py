@@ -9,6 +9,7 @@ Invariant: a rule proposes and never judges: a plan that is not legal is refused
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import permutations
 
 from ..analysis.dependence import Conflict
@@ -16,12 +17,15 @@ from ..analysis.reduction_loops import reduce_variables
 from ..analysis.tree import BlockSite
 from ..arith.nodes import Var
 from ..tir import nodes as t
+from .errors import ScheduleError
 from .references import BlockRV, LoopRV, make_reference
 from .registry import PRIMITIVES
 from .trial import Case, Plan, Proposal, Rule, Trial
 
 _LENGTHS = (16, 8, 4, 2)
 """Lengths to split off, of lanes mostly."""
+_LANES = 2
+"""Lengths of lanes that are proposed for one loop, the longest first."""
 
 
 def proposals(case: Case) -> Iterator[Proposal]:
@@ -61,10 +65,9 @@ def _what_became_of_it(case: Case) -> Iterator[Proposal]:
 def _other_values(case: Case) -> Iterator[Proposal]:
     """Other values of the arguments that are not loops or blocks, as the primitive suggests them."""
     entry = PRIMITIVES[case.attempt.primitive]
-    for name, values in entry.suggest.items():
-        for value in values:
-            given = case.attempt.arguments.get(name)
-            if name in case.attempt.arguments and not _same(value, given):
+    for name in dict.fromkeys((*entry.suggest, *entry.annotations)):
+        for value in entry.values_for(name) if name in case.attempt.arguments else ():
+            if not _same(value, case.attempt.arguments[name]):
                 yield f"legal with {name}={value!r}", _again(case, **{name: value})
 
 
@@ -164,19 +167,30 @@ def _split_for_extent(case: Case) -> Iterator[Proposal]:
 
 
 def _few_lanes(case: Case) -> Iterator[Proposal]:
-    """A part of another loop that is too long for lanes: the inner loop of a split."""
+    """A part of another loop that is too long for lanes: the inner loop of a split, inside of all where it may be.
+
+    Nothing is moved across lanes any more once they are lanes.
+    """
     loop: LoopRV = case.given(LoopRV)
-    for other in reversed(case.chain(loop)):
+    chain = case.chain(loop)
+    for at, other in reversed(list(enumerate(chain))):
         extent = getattr(other.extent, "value", None)
-        length = next((length for length in _LENGTHS if extent is not None and extent % length == 0), 0)
-        if other.var is loop.target or not length or extent == length:
+        fitting = [length for length in _LENGTHS if extent is not None and extent % length == 0 and extent != length]
+        if other.var is loop.target:
             continue
+        for length in fitting[:_LANES]:
+            plan = partial(_lanes_inside, case, other, chain[at + 1 :], length)
+            yield f"legal on {length} iterations of {other.var.name}, split off first", plan
 
-        def plan(trial: Trial, other: t.For = other, length: int = length) -> None:
-            parts = trial.do("split", loop=trial.loop(other), factors=[None, length])
-            trial.do(case.attempt.primitive, **{**case.arguments, "loop": parts[-1]})
 
-        yield f"legal on {length} iterations of {other.var.name}, split off first", plan
+def _lanes_inside(case: Case, loop: t.For, inside: Sequence[t.For], length: int, trial: Trial) -> None:
+    lanes = trial.do("split", loop=trial.loop(loop), factors=[None, length])[-1]
+    if inside:
+        try:
+            trial.do("reorder", ordered_loops=(*(trial.loop(one) for one in inside), lanes))
+        except ScheduleError:
+            pass  # then they stay where they are
+    trial.do(case.attempt.primitive, **{**case.arguments, "loop": lanes})
 
 
 # --- order --------------------------------------------------------------------------------------------------------

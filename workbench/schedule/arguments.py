@@ -12,7 +12,7 @@ import math
 import reprlib
 import types
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from operator import index
 from typing import Annotated, Any, Literal
@@ -33,6 +33,14 @@ class Between:
 
     low: int
     high: int
+
+
+@dataclass(frozen=True)
+class NameIn:
+    """Marks a text that is the name of an entry of a table, to which users may add; forms offer these names."""
+
+    names: Callable[[], Iterable[str]]
+    """The names that there are when it is called."""
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..analysis.quick_cycles import quick_cycles
 from ..core.errors import WorkbenchError
+from ..tir import nodes as t
 from .errors import ScheduleError
 from .suggest import Suggestion, suggest
 
@@ -38,24 +39,35 @@ _TRIED = 6
 
 
 def ranked(schedule: Schedule, error: ScheduleError, limit: int = 4) -> list[Ranked]:
-    """At most `limit` suggestions for what `error` refused on `schedule`; equal ones in their order, nearest first."""
+    """At most `limit` suggestions for what `error` refused on `schedule`.
+
+    Of equal ones those that leave no loop inside of lanes, where nothing can be moved any more; then nearest first.
+    """
     target = schedule.func.attrs.get("target")
     now = _cycles(schedule, target)
-    found: list[tuple[int | None, Suggestion]] = []
+    found: list[tuple[int | None, int, Suggestion]] = []
     for suggestion in suggest(error, max(limit, _TRIED)):
         after = schedule.copy()
         suggestion.apply(after)
-        found.append((_cycles(after, target), suggestion))
-    found.sort(key=lambda pair: float("inf") if pair[0] is None else pair[0])
-    levels = sorted({cycles for cycles, _ in found if cycles is not None})
+        stuck = _loops_in_lanes(after)
+        found.append((_cycles(after, target), stuck, suggestion))
+    found.sort(key=lambda one: (float("inf") if one[0] is None else one[0], one[1]))
+    levels = sorted({cycles for cycles, _, _ in found if cycles is not None})
     return [
         Ranked(
             suggestion,
             levels.index(cycles) + 1 if cycles is not None else 0,
             cycles is not None and now is not None and cycles < now + (error.primitive in _ON_THREADS),
         )
-        for cycles, suggestion in found[:limit]
+        for cycles, _, suggestion in found[:limit]
     ]
+
+
+def _loops_in_lanes(schedule: Schedule) -> int:
+    """How many loops stand inside of a loop whose iterations are lanes."""
+    sites = schedule.state.tree.loops.values()
+    lanes = {id(site.loop) for site in sites if site.loop.kind is t.ForKind.VECTORIZED}
+    return sum(any(id(outer) in lanes for outer in site.path) for site in sites)
 
 
 def _cycles(schedule: Schedule, target: Any) -> int | None:

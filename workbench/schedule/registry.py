@@ -18,9 +18,10 @@ from typing import Any, Final, Literal
 
 from ..core.errors import WorkbenchError
 from ..core.table import Table
+from .arguments import NameIn
 from .references import BlockRV, ExprRV, LoopRV
 
-Category = Literal["get", "loop", "place", "inline", "cache", "reduction", "annotation", "sample", "other"]
+Category = Literal["get", "loop", "place", "inline", "cache", "reduction", "tile", "annotation", "sample", "other"]
 STILL: Final[frozenset[str]] = frozenset({"get", "annotation", "sample"})
 """Categories whose primitives move nothing."""
 DECISION = "decision"
@@ -57,9 +58,19 @@ class Primitive:
             list(self.parameters), return_annotation=None if self.results is type(None) else self.results
         )
 
+    def values_for(self, parameter: str) -> tuple[Any, ...]:
+        """Values worth trying for a parameter: the names that there are where it takes one, else those suggested."""
+        return names_for(self.annotations[parameter]) or tuple(self.suggest.get(parameter, ()))
+
     def selects(self, kind: type) -> bool:
         """True if the first parameter takes a reference of this kind."""
         return bool(self.parameters) and kind in accepted(self.annotations[self.parameters[0].name])
+
+
+def names_for(annotation: Any) -> tuple[str, ...]:
+    """The names that an argument of this annotation may have now; none where it takes no name of a table."""
+    marks = [mark for mark in typing.get_args(annotation)[1:] if isinstance(mark, NameIn)]
+    return tuple(name for mark in marks for name in mark.names())
 
 
 def accepted(annotation: Any) -> tuple[type, ...]:

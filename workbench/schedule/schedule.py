@@ -362,8 +362,8 @@ class Schedule(ClassicSchedule):
                     columns.append([(selection, other) for other in self._others(selection, LoopRV)])
                 else:
                     columns.append([selection])
-            elif item.name in entry.suggest:
-                columns.append(list(entry.suggest[item.name]))
+            elif values := entry.values_for(item.name):
+                columns.append(list(values))
             elif item.default is item.empty and item.kind is not item.VAR_POSITIONAL:
                 columns.append(
                     [

@@ -23,6 +23,7 @@ from ..schedule.schedule import Schedule
 from ..schedule.suggest import suggest
 from .checks import verdict_of
 from .exercise import Check, Exercise, Verdict
+from .taking_back import possible
 from .work import Work
 
 TRIES: Final = 120
@@ -43,9 +44,12 @@ def ladder(exercise: Exercise, check: Check, verdict: Verdict, work: Work | None
         found = search(check, work, check.helps or tuple(name for name in (primitive,) if name) or DEFAULT_HELPS)
         if found is not None:
             lines, primitive = found, primitive or _called(found[-1])
+    lines, back = possible(lines, work.schedule) if lines and work is not None and work.schedule else (lines, ())
     where = verdict.where or _where(lines, work)
     second = f"It is about {_and(where)}." if where else "It is about the program as a whole: print it, and compare."
     third = f"Try {primitive}: {_purpose(primitive)}" if primitive else f"Read again: {exercise.goal}"
+    if primitive and back:
+        third = f"Take {_and(back)} back; then {third[0].lower()}{third[1:]}"
     fourth = "\n".join(lines) if lines else f"The answer looks like\n{exercise.unedited()}"
     if own and not lines:  # what no checker can know
         third, fourth = own[0], own[-1]

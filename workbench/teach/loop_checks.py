@@ -38,7 +38,7 @@ def _vector(site: Any, lanes: int | None) -> Verdict:
             f"{vectors[-1].var.name} is the vector, but {innermost.var.name} runs inside of it",
             names_of((vectors[-1], innermost)),
             "reorder",
-            (get_loops(site), f"sch.reorder({innermost.var.name}, {vectors[-1].var.name})"),
+            _vector_lines(site, vectors[-1], lanes),
         )
     if not is_contiguous(site, innermost):
         return Verdict(False, _jumps(site, innermost), (site.name, innermost.var.name), "reorder")

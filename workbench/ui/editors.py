@@ -19,8 +19,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from workbench.core.errors import WorkbenchError
 from workbench.core.interrupts import Interruptible
+from workbench.driver.later_edits import later_edits
 from workbench.driver.measure import Measurement, measure_kernel
 from workbench.driver.plan import ScheduleRow
+from workbench.schedule.history import shared_length
 from workbench.ui.lens import PATIENCE, LensCommands
 from workbench.ui.protocol import Answer
 from workbench.ui.schedule import ScheduleCommands
@@ -69,7 +71,7 @@ class Editors:
         self._refused: tuple[Any, Session] | None = None
         """The state that was refused, and by which session."""
         if given is not None:
-            self._open[given.func_working_on] = ScheduleCommands(given, announce, self._target)
+            self._open[given.func_working_on] = self._commands(given, announce)
 
     # --- looking ---
 
@@ -82,7 +84,7 @@ class Editors:
             if given is not None and given.func_working_on == kernel and _brought(given, _known(schedule)):
                 schedule = given
             told = self._announce if schedule is given else _nothing
-            self._open[kernel] = ScheduleCommands(schedule, told, self._target)
+            self._open[kernel] = self._commands(schedule, told)
             self._agree(schedule)
             self._steady = session, Steady(session)  # by now the steps up to it are known
         return self._open[kernel]
@@ -100,6 +102,10 @@ class Editors:
         """The schedule of an editor that is open."""
         found = self._open.get(kernel)
         return found.schedule if found is not None else None
+
+    def _commands(self, schedule: Schedule, told: Callable[[], None]) -> ScheduleCommands:
+        kernel = schedule.func_working_on
+        return ScheduleCommands(schedule, told, self._target, lambda: later_edits(self._session(), kernel))
 
     def _target(self) -> Target:
         return self._session().target
@@ -283,7 +289,10 @@ def _alike_but_for(kernel: str, one: Session, other: Session) -> bool:
 
 
 def _told(schedule: Schedule, before: int | None) -> str:
-    """The Python that led to the state looked at, from the one of that number in `moves.tree` (None: the last move)."""
+    """The Python that led to the state looked at, from the one of that number in `moves.tree` (None: the last move).
+
+    It can be run on any schedule that is where this one was: numbers of states are this one's own.
+    """
     moves = schedule.moves
     done = [move.code for move in moves.done]
     began = done[:-1]
@@ -293,11 +302,11 @@ def _told(schedule: Schedule, before: int | None) -> str:
         while before in way and (move := way[before][1]) is not None:  # a branch that is dropped is in no tree
             began.insert(0, move.code)
             before = way[before][0]
-    if done[: len(began)] == began and len(done) > len(began):
-        return "\n".join(done[len(began) :])
-    if began[: len(done)] == done and 0 < len(began) - len(done) <= _BACK:
-        return "\n".join(["sch.moves.back()"] * (len(began) - len(done)))
-    return f"sch.moves.go({moves.here})" if done else "sch.restart()"
+    shared = shared_length(began, done)
+    back, further = len(began) - shared, done[shared:]
+    if 0 < back + len(further) and back <= _BACK:
+        return "\n".join([*["sch.moves.back()"] * back, *further])
+    return "\n".join(["sch.restart()", *done])
 
 
 def _nothing() -> None:

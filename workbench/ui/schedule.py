@@ -9,7 +9,8 @@ schedule and its history as they were.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from workbench.core.errors import WorkbenchError
@@ -21,16 +22,24 @@ from workbench.ui.schedule_extras import ScheduleExtras
 from workbench.ui.screen import Screen
 from workbench.views.schedule import EditorModel
 from workbench.views.snapshot import schedule_snapshot
+from workbench.views.strings.tables import say
 
 
 class ScheduleCommands:
     """The commands of an editor on one schedule; `moved` is called when the schedule is in another state."""
 
     def __init__(
-        self, schedule: Schedule, moved: Callable[[], None], target: Callable[[], Target | None] = lambda: None
+        self,
+        schedule: Schedule,
+        moved: Callable[[], None],
+        target: Callable[[], Target | None] = lambda: None,
+        edits: Callable[[], Sequence[str]] = tuple,
     ) -> None:
-        """`target` gives what options are timed for; None is this machine."""
-        self._tell = moved
+        """`target` gives what options are timed for; None is this machine.
+
+        `edits` gives the steps behind the schedule that change the loop text by hand.
+        """
+        self._tell, self._edits = moved, edits
         self._told = False
         """Whether the pages know that they are behind; the next one that looks resets it."""
         self._extras = ScheduleExtras(lambda: self._model, self._do, target)
@@ -68,8 +77,8 @@ class ScheduleCommands:
 
     def _show(self) -> Answer:
         self._told = False
-        view = self._model.view()
-        return Answer(view.state, view)
+        view, edits = self._model.view(), self._edits()
+        return Answer(view.state, replace(view, edited=say.schedule.edited_after(edits)) if edits else view)
 
     def _reasons(self, args: dict[str, Any]) -> Answer:
         view = self._model.reasons(argument(args, "selection", str))

@@ -5,9 +5,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
+from ..arith.nodes import Var
 from ..core.errors import WorkbenchError
 from ..schedule.references import BlockRV, LoopRV, Reference, make_reference
 from ..schedule.schedule import Schedule
@@ -15,6 +17,8 @@ from ..tir import nodes as t
 from ..tir.script import text
 from .schema import TreeNode
 from .strings.tables import say
+
+Kept = tuple[str, tuple[str, ...]]
 
 _KINDS: Final[dict[t.ForKind, Any]] = {
     t.ForKind.SERIAL: "serial",
@@ -26,11 +30,11 @@ _KINDS: Final[dict[t.ForKind, Any]] = {
 
 
 def referenced(schedule: Schedule) -> tuple[Schedule, dict[str, Reference]]:
-    """A copy in which every box has a reference, and these by box."""
+    """A copy in which every box has a reference, and these by box; what stands inside of a made block is one too."""
     made = schedule.copy()
     found: dict[str, Reference] = {}
     named: set[int] = set()
-    for site in made.state.tree.leaves:
+    for site in [site for site in made.state.tree.blocks.values() if site.block is not made.state.tree.root]:
         block = made.get_block(site.name)
         found[f"b:{site.name}"] = block
         for depth, loop in enumerate(made.get_loops(block)):
@@ -67,36 +71,50 @@ def _known(schedule: Schedule, target: Any) -> Reference | None:
     return None
 
 
-def tree_of(func: t.PrimFunc, references: Mapping[str, Reference]) -> tuple[TreeNode, ...]:
+def tree_of(
+    func: t.PrimFunc, references: Mapping[str, Reference], kept: Callable[[Var], Kept] = lambda var: ("", ())
+) -> tuple[TreeNode, ...]:
+    """`kept` gives what a loop's variable is known by, and what it was made of; see `editor_kept`."""
     boxes = {id(reference.target): box for box, reference in references.items() if isinstance(reference, LoopRV)}
-    return _nodes(func.body, boxes)
+    return _nodes(func.body, _Told(boxes, kept))
 
 
-def _nodes(stmt: t.Stmt | None, boxes: Mapping[int, str]) -> tuple[TreeNode, ...]:
+@dataclass(frozen=True)
+class _Told:
+    """What is told of loops besides what the program says."""
+
+    boxes: Mapping[int, str]
+    kept: Callable[[Var], Kept]
+
+
+def _nodes(stmt: t.Stmt | None, told: _Told) -> tuple[TreeNode, ...]:
     """The boxes of a statement; programs nest as shallowly as their text does."""
     if isinstance(stmt, t.SeqStmt):
-        return tuple(node for part in stmt.stmts for node in _nodes(part, boxes))
+        return tuple(node for part in stmt.stmts for node in _nodes(part, told))
     if isinstance(stmt, t.For):
+        key, made_of = told.kept(stmt.var)
         return (
             TreeNode(
-                id=boxes.get(id(stmt.var), f"x:{stmt.var.name}"),
+                id=told.boxes.get(id(stmt.var), f"x:{stmt.var.name}"),
                 kind="loop",
                 name=stmt.var.name,
                 extent=str(getattr(stmt.extent, "value", "n")),
                 loop_kind=_KINDS[stmt.kind],
-                children=_nodes(stmt.body, boxes),
+                children=_nodes(stmt.body, told),
+                key=key,
+                made_of=made_of,
             ),
         )
     if isinstance(stmt, t.BlockRealize):
-        return _block(stmt, boxes)
+        return _block(stmt, told)
     if isinstance(stmt, t.IfThenElse):
-        return _nodes(stmt.then_case, boxes) + _nodes(stmt.else_case, boxes)
+        return _nodes(stmt.then_case, told) + _nodes(stmt.else_case, told)
     return ()
 
 
-def _block(realize: t.BlockRealize, boxes: Mapping[int, str]) -> tuple[TreeNode, ...]:
+def _block(realize: t.BlockRealize, told: _Told) -> tuple[TreeNode, ...]:
     block = realize.block
-    inside = _nodes(block.body, boxes)
+    inside = _nodes(block.body, told)
     if not block.iter_vars and inside:
         return inside
     reads = ", ".join(dict.fromkeys(region.buffer.name for region in block.reads))

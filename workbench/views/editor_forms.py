@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final, Literal
 from ..schedule.arguments import Between
 from ..schedule.errors import ScheduleError
 from ..schedule.references import BlockRV, LoopRV, Reference
-from ..schedule.registry import PRIMITIVES, Primitive
+from ..schedule.registry import PRIMITIVES, Primitive, names_for
 from ..schedule.schedule import Schedule
 from ..target.target import Target
 from ..tir import nodes as t
@@ -20,7 +20,7 @@ from .strings.tables import say
 
 _TRIES: Final = 24
 """Combinations of arguments that are tried for one primitive at one box."""
-_CATEGORIES: Final = ("loop", "place", "inline", "cache", "reduction", "layout", "annotation")
+_CATEGORIES: Final = ("loop", "place", "inline", "cache", "reduction", "tile", "layout", "annotation")
 """The order of the groups in which primitives are offered; others follow."""
 _FIRST: Final = ("split", "reorder", "vectorize", "parallel", "unroll", "compute_at", "cache_write")
 """The primitives that most schedules are made of; each stands first in its group."""
@@ -110,7 +110,7 @@ def parameters_of(entry: Primitive) -> tuple[Parameter, ...]:
         if position == 0 and not many:
             continue
         kind, choices = _kind(annotation, many)
-        suggested = entry.suggest.get(item.name)
+        suggested = entry.values_for(item.name)
         default = item.default if item.default is not item.empty else suggested[0] if suggested else None
         made.append(Parameter(item.name, kind, "", default, choices, item.default is item.empty))
     return tuple(made)
@@ -120,7 +120,8 @@ def _kind(annotation: Any, many: bool) -> tuple[ParameterKind, tuple[str, ...]]:
     """How the form asks for an argument of this annotation."""
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
     if origin is Annotated:
-        return _kind(arguments[0], many)
+        names = names_for(annotation)
+        return ("choice", names) if names else _kind(arguments[0], many)
     if origin is Literal:
         return "choice", tuple(str(choice) for choice in arguments)
     if origin in (list, tuple):

@@ -11,6 +11,7 @@ from typing import Any
 
 from ..analysis.flow import effort
 from ..core.errors import WorkbenchError
+from ..core.reliance import moment
 from ..schedule.errors import IllegalError, ScheduleError
 from ..schedule.ranking import ranked
 from ..schedule.registry import PRIMITIVES
@@ -28,6 +29,7 @@ from .editor_forms import (
     spread,
     unfit,
 )
+from .editor_kept import LoopNames
 from .schema import (
     ErrorView,
     HistoryEntry,
@@ -52,6 +54,7 @@ class EditorModel:
     def __init__(self, schedule: Schedule) -> None:
         self.schedule = schedule
         self._looked = _Looked(schedule)
+        self._names = LoopNames()
 
     def view(self) -> ScheduleView:
         """The loop tree with everything that can be done, the code, and the moves that led here."""
@@ -59,7 +62,7 @@ class EditorModel:
         return ScheduleView(
             state=self.schedule.fingerprint(),
             name=self.schedule.func_working_on,
-            tree=tree_of(self.schedule.func, self._here().references),
+            tree=tree_of(self.schedule.func, self._here().references, self._names.kept_in(self.schedule.state)),
             code=self.schedule.code(),
             script=TextView.of(self.schedule.script()),
             primitives=_offered(as_target(self.schedule.func.attrs.get("target"))),
@@ -151,7 +154,7 @@ class EditorModel:
 
     def _here(self) -> _Looked:
         """What has been found out about the schedule's state, as it is now."""
-        if self._looked.state is not self.schedule.state:
+        if not self._looked.holds(self.schedule):
             self._looked = _Looked(self.schedule)
         return self._looked
 
@@ -161,11 +164,16 @@ class _Looked:
 
     def __init__(self, schedule: Schedule) -> None:
         self.state = schedule.state
+        self._moment = moment()
         self._prepared, self.references = referenced(schedule)
         self._boxes = {key_of(other): box for box, other in self.references.items()}
         self._judged: dict[str, ReasonsView] = {}
         self._refused: dict[tuple[str, str], dict[str, Any]] = {}
         """The arguments of what was refused first, by box and primitive."""
+
+    def holds(self, schedule: Schedule) -> bool:
+        """Whether the schedule is where it was, and users have entered nothing since (an intrinsic, a primitive)."""
+        return self.state is schedule.state and self._moment == moment()
 
     def refused(self, selection: str, primitive: str) -> dict[str, Any]:
         """The arguments with which a primitive was refused at a box."""

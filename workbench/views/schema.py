@@ -225,6 +225,10 @@ class TreeNode(View):
     detail: str = ""
     reduction: bool = False
     children: tuple[TreeNode, ...] = ()
+    key: str = ""
+    """Of a loop, what its variable is known by from state to state, wherever it stands; its id says where it stands."""
+    made_of: tuple[str, ...] = ()
+    """The keys of the loops that steps made it of, the nearest first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,6 +284,8 @@ class ScheduleView(View):
     branches: tuple[str, ...] = ()
     """What each branch does after it left the others, oldest first; empty while there is only one."""
     branch: int = 0
+    edited: str = ""
+    """What a person has to know where the loop text was edited after this schedule; empty where it was not."""
     version: int = SCHEMA_VERSION
 
 

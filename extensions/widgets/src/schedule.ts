@@ -61,13 +61,14 @@ export class ScheduleStore extends BaseStore {
 
   private show(view: unknown): void {
     this.set(() => {
+      const [before, chosen] = [this.view, this.node];
       this.view = view as ScheduleView;
       if (this.problem?.code !== "E-UI-STALE") this.problem = null; // that one says why the picture is another
       this.chosen = "";
       this.ways = null;
       this.more.forget(true);
       this.judged.clear();
-      if (!this.node) this.selected = this.nodes.find((node) => node.kind === "loop")?.id ?? this.nodes[0]?.id ?? "";
+      this.selected = before ? (chosen && follow(chosen, this.nodes)?.id) ?? "" : (this.nodes.find((node) => node.kind === "loop") ?? this.nodes[0])?.id ?? "";
     });
     void this.judge();
   }
@@ -181,6 +182,14 @@ export class ScheduleStore extends BaseStore {
   }
 }
 
+/** The box that was chosen, in another state: the same block or variable, one of its name made again, what it became, or what it was made of. */
+function follow(chosen: TreeNode, nodes: TreeNode[]): TreeNode | undefined {
+  if (chosen.kind !== "loop") return nodes.find((node) => node.id === chosen.id);
+  const loops = nodes.filter((node) => node.kind === "loop");
+  return loops.find((node) => node.key === chosen.key) ?? loops.find((node) => node.name === chosen.name && String(node.made_of) === String(chosen.made_of))
+    ?? loops.find((node) => node.made_of.includes(chosen.key)) ?? loops.find((node) => chosen.made_of.includes(node.key));
+}
+
 export function ScheduleScreen({ store }: { store: ScheduleStore }) {
   useStore(store);
   const root = useRef<HTMLDivElement>(null);
@@ -198,6 +207,7 @@ export function ScheduleScreen({ store }: { store: ScheduleStore }) {
       aria-busy=${store.working} onKeyDown=${keys} ref=${root}>
     <${Header} store=${store} />
     ${store.problem && html`<${Problem} error=${store.problem} close=${() => store.set(() => (store.problem = null))} />`}
+    ${store.view?.edited && html`<div class="wb-remarks wb-doc" role="note">${store.view.edited}</div>`}
     <div class="wb-columns"><${Tree} store=${store} /><${Primitives} store=${store} /></div>
     <${HistoryTree} store=${store} />
     <${Code} store=${store} />
@@ -291,6 +301,7 @@ function Primitives({ store }: { store: ScheduleStore }) {
     </div>
     <${OptionButtons} store=${store} names=${enabled.map(({ primitive }) => primitive.name)} />
     <div class="wb-primitives" aria-busy=${asking}>
+      ${all.length === 0 && wanted && html`<div class="wb-wait" role="status">${say.schedule.noPrimitive(store.filter.trim())}</div>`}
       ${asking && html`<div class="wb-wait">${store.lost ? say.schedule.lostBefore : say.schedule.looking}</div>`}
       ${groups(enabled.map(({ primitive }) => primitive)).map(([category, members]) => html`<div role="group" aria-label=${category} key=${category}>
         ${category && html`<div class="wb-heading">${category}</div>`}
@@ -346,6 +357,8 @@ function Primitive({ primitive, store }: { primitive: PrimitiveView; store: Sche
 
 function Code({ store }: { store: ScheduleStore }) {
   const view = store.view;
+  const python = useRef<HTMLPreElement>(null);
+  useEffect(() => { if (python.current) python.current.scrollTop = python.current.scrollHeight; }, [view?.code]); // the last move is in sight
   if (!view) return null;
   const lines = view.code.replace(/\n$/, "").split("\n");
   const script = view.script.chunks.flatMap((chunk) => chunk.lines);
@@ -354,7 +367,7 @@ function Code({ store }: { store: ScheduleStore }) {
         onClick=${() => store.set(() => (store.more.draft = view.code))}>${say.schedule.edit}</button></div>
       ${store.more.draft !== null
         ? html`<${CodeDraft} store=${store} text=${view.code} />`
-        : html`<pre class="wb-code" tabindex="0">${lines.map((line, i) => html`<${CodeLine} text=${line} last=${i === lines.length - 1 && view.position > 0} />`)}</pre>`}</section>
+        : html`<pre class="wb-code" tabindex="0" ref=${python}>${lines.map((line, i) => html`<${CodeLine} text=${line} last=${i === lines.length - 1 && view.position > 0} />`)}</pre>`}</section>
     <section aria-label=${say.schedule.programLabel}><div class="wb-heading">${say.schedule.program}</div>
       <pre class="wb-code" tabindex="0">${script.map((line) => html`<${CodeLine} text=${line} last=${false} />`)}</pre></section>
   </div>`;

@@ -147,7 +147,7 @@ export function HistoryTree({ store }: { store: ScheduleStore }) {
 export function CodeDraft({ store, text }: { store: ScheduleStore; text: string }) {
   const more = store.more;
   const run = () => void store.command("replay", { code: more.draft ?? text });
-  return html`<div class="wb-draft-code"><textarea class="wb-code" aria-label=${say.schedule.draft} spellcheck=${false} value=${more.draft ?? text}
+  return html`<div class="wb-draft-code"><textarea class="wb-code" aria-label=${say.schedule.draft} rows=${text.split("\n").length} spellcheck=${false} value=${more.draft ?? text}
       onInput=${(event: Event) => store.set(() => (more.draft = (event.target as HTMLTextAreaElement).value))}
       onKeyDown=${(event: KeyboardEvent) => {
         event.stopPropagation();

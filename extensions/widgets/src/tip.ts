@@ -2,7 +2,8 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { html } from "./parts";
 
-export interface Told { x: number; y: number; title: string; lines: string[] }
+/** `of`: what it is told of; it goes where that is no longer drawn. */
+export interface Told { x: number; y: number; of: Element; title: string; lines: string[] }
 
 export class Tips {
   told: Told | null = null;
@@ -27,6 +28,7 @@ export function TipBox({ tips }: { tips: Tips }) {
   const told = tips.told;
   const box = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => { // how tall it is, is known now
+    if (told && !told.of.getClientRects().length) return tips.show(null);
     const root = box.current?.closest(".wb");
     if (box.current && root && told) box.current.style.top = `${Math.max(4, Math.min(told.y, root.clientHeight - box.current.offsetHeight - 4))}px`;
   });
@@ -36,8 +38,8 @@ export function TipBox({ tips }: { tips: Tips }) {
 }
 
 /** Where a box beside a thing goes, within the screen around it. */
-export function beside(target: Element, x: number, y: number): { x: number; y: number } {
-  const root = target.closest(".wb")?.getBoundingClientRect();
-  if (!root) return { x, y };
-  return { x: Math.max(4, Math.min(x - root.left, root.width - 330)), y: Math.max(4, Math.min(y - root.top + 16, root.height - 90)) };
+export function beside(of: Element, x: number, y: number): { x: number; y: number; of: Element } {
+  const root = of.closest(".wb")?.getBoundingClientRect();
+  if (!root) return { x, y, of };
+  return { of, x: Math.max(4, Math.min(x - root.left, root.width - 330)), y: Math.max(4, Math.min(y - root.top + 16, root.height - 90)) };
 }

@@ -37,6 +37,8 @@ export interface RewriteView {
 export interface TreeNode {
   id: string; kind: "loop" | "block" | "stage"; name: string; extent: string; loop_kind: string; detail: string;
   reduction: boolean; children: TreeNode[];
+  /** What a loop's variable is known by, wherever it stands, and of what loops it was made, the nearest first. */
+  key: string; made_of: string[];
 }
 export interface Parameter {
   name: string; kind: string; doc: string; default: unknown; choices: string[]; required: boolean;
@@ -47,6 +49,8 @@ export interface ScheduleView {
   version: number; state: string; name: string; tree: TreeNode[]; code: string; script: TextView;
   primitives: PrimitiveView[]; history: HistoryEntry[]; position: number; can_undo: boolean; can_redo: boolean;
   branches: string[]; branch: number;
+  /** What is to be known where the loop text was edited after this schedule. */
+  edited: string;
 }
 export interface SuggestionView { text: string; code: string; rank: number; gains: boolean }
 export interface AxisView { name: string; extent: number; ticks: number[]; clipped: boolean; box: string }

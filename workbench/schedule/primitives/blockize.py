@@ -12,7 +12,7 @@ from ..state import Change, ScheduleState
 from ..surgery import Names, replaced
 
 
-@primitive(category="other")
+@primitive(category="tile")
 def blockize(state: ScheduleState, target: LoopRV | BlockRV, preserve_unit_iters: bool = True) -> Change[BlockRV]:
     """Make one block of a loop and all that is in it: the inside of a tile, over which the loops outside run.
 

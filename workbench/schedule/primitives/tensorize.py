@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated, Final
+
 from ...analysis.tree import iter_ranges
 from ...core.equal import same
 from ...core.errors import nearest
@@ -9,6 +11,7 @@ from ...core.node import pre_order
 from ...tir import nodes as t
 from ...tir.script import script
 from ...tir.tensor_intrin.registry import TENSOR_INTRINSICS
+from ..arguments import NameIn
 from ..blockizing import Blockized, blockized
 from ..errors import refuse, require
 from ..references import BlockRV, LoopRV
@@ -18,10 +21,20 @@ from ..surgery import Names, replaced
 from ..tensorizing import CODE, Match, implementation, without_units
 from .blockize import tile_of
 
+_ANYWHERE: Final = "dot_16x4_plain"
 
-@primitive(category="other", suggest={"tensor_intrin": ["dot_16x4_plain"]})
+
+def _registered() -> list[str]:
+    """The names of the intrinsics: users' own first, then what needs no instruction that a processor may not have."""
+    return sorted(TENSOR_INTRINSICS, key=lambda name: (TENSOR_INTRINSICS.is_own(name), name != _ANYWHERE))
+
+
+@primitive(category="tile", suggest={"tensor_intrin": [_ANYWHERE]})
 def tensorize(
-    state: ScheduleState, block_or_loop: LoopRV | BlockRV, tensor_intrin: str, preserve_unit_iters: bool = True
+    state: ScheduleState,
+    block_or_loop: LoopRV | BlockRV,
+    tensor_intrin: Annotated[str, NameIn(_registered)],
+    preserve_unit_iters: bool = True,
 ) -> Change[None]:
     """Let a tensor intrinsic compute the tile inside a loop, or the block that blockize made.
 

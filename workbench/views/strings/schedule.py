@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 
 class Schedule:
     """See the module's header."""
@@ -28,6 +30,13 @@ class Schedule:
     needs_threads = "needs the threads of a device"
     not_nested = "the two loops do not stand directly in one another"
     as_it_began = "as it began"
+
+    def edited_after(self, steps: Sequence[str]) -> str:
+        told = f"step {steps[0]}" if len(steps) == 1 else f"steps {', '.join(steps)}"
+        return (
+            f"The loop text was edited after this schedule ({told}): a move here goes under the edit, and where lines "
+            "of the edit do not fit any more, the program stops there."
+        )
 
     def guarded(self, touched: str, condition: str) -> str:
         return f"{touched}, only where {condition}"

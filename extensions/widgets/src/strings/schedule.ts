@@ -42,6 +42,7 @@ export const schedule = {
   measureThisHelp: "Measure the schedule looked at, for its badge",
   notFor: (kind: string) => `not for a ${kind}`,
   notHere: "Not here, and why",
+  noPrimitive: (name: string) => `No primitive named “${name}”: the search looks for any part of a name, such as “cache” for cache_read.`,
   noTime: "no time",
   notModelled: "not modelled",
   noWay: "No legal step was found near this one.",
