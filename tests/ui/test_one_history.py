@@ -14,9 +14,10 @@ import workbench as wb
 from tests.driver.programs import small_inputs, small_model
 from tests.driver.test_reliance import CASES
 from tests.schedule.programs import plain_matmul
-from tests.ui.asking import ask, restarted
+from tests.ui.asking import ask, refused, restarted
 from workbench import relay
 from workbench._lazy import session_of
+from workbench.core.errors import WorkbenchError
 from workbench.schedule import Schedule
 from workbench.ui import editors
 from workbench.ui.pipeline_edits import Edits
@@ -243,11 +244,15 @@ def test_a_restore_is_not_exact_where_a_users_intrinsic_is_another_one(monkeypat
         assert ask(again, "changes.restore")["exact"] is exact
 
 
-def test_a_cells_move_that_was_refused_is_taken_over_once_it_fits() -> None:
-    x = relay.var("x", shape=(4, 8))
-    body = relay.nn.leaky_relu(relay.exp(x), alpha=0.5)
-    session = wb.open(wb.IRModule.from_expr(relay.Function([x], body)))
-    schedule = session.schedule(session.kernels[0])
+# --- a cell's move that the session refuses --------------------------------------------------------------------------
+
+
+def refusing() -> tuple[Workbench, Schedule]:
+    """A screen on two kernels, one of them of a cell, which the session refuses a move of: alpha is another one."""
+    x, w = relay.var("x", shape=(4, 8)), relay.var("w", shape=(8, 8))
+    body = relay.nn.softmax(relay.nn.dense(relay.nn.leaky_relu(relay.exp(x), alpha=0.5), w))
+    session = wb.open(wb.IRModule.from_expr(relay.Function([x, w], body)))
+    schedule = session.schedule(next(kernel for kernel in session.kernels if "leaky" in kernel))
     screen = Workbench(session, schedule)
     loop = schedule.get_loops(schedule.get_block("leaky_relu"))[0]
     schedule.annotate(loop, "a", 1)
@@ -257,6 +262,68 @@ def test_a_cells_move_that_was_refused_is_taken_over_once_it_fits() -> None:
     ask(screen, "set_attribute", **place, name="alpha", text="0.25")
     schedule.parallel(loop)
     assert ask(screen, "open")["trouble"]["code"] == "E-EDIT-SCHEDULE"
+    return screen, schedule
+
+
+def in_session(screen: Workbench, schedule: Schedule) -> list[str]:
+    return names(screen.session.schedule(schedule.func_working_on))
+
+
+def test_a_cells_move_that_was_refused_is_taken_over_once_it_fits() -> None:
+    screen, schedule = refusing()
     ask(screen, "pipeline.undo")
-    assert ask(screen, "open")["trouble"] is None and "T.parallel" in schedule.script()
-    assert names(screen.session.schedule(session.kernels[0])) == names(schedule)
+    told = ask(screen, "open")
+    assert told["trouble"] is None and "T.parallel" in schedule.script()
+    assert in_session(screen, schedule) == names(schedule)
+    assert "sch.parallel(" in told["calls"][-1], told["calls"]
+
+
+def test_a_refused_move_is_told_and_tried_again_after_a_click_on_another_kernel() -> None:
+    screen, schedule = refusing()
+    kernel = next(kernel for kernel in screen.session.kernels if "softmax" in kernel)
+    box = ask(screen, "schedule.open", kernel=kernel)["tree"][0]["id"]
+    ask(screen, "schedule.apply", kernel=kernel, primitive="annotate", selection=box,
+        arguments={"ann_key": "a", "ann_val": 1})  # fmt: skip
+    assert ask(screen, "open")["trouble"]["code"] == "E-EDIT-SCHEDULE"
+    ask(screen, "pipeline.undo")
+    assert ask(screen, "open")["trouble"]["code"] == "E-EDIT-SCHEDULE"
+    ask(screen, "pipeline.undo")
+    assert ask(screen, "open")["trouble"] is None
+    assert in_session(screen, schedule) == names(schedule) and names(schedule)[-1] == "parallel"
+
+
+def test_a_refused_move_of_an_open_editor_stays_while_another_kernel_is_moved(monkeypatch: pytest.MonkeyPatch) -> None:
+    session = wb.open(small_model())
+    schedule = session.schedule(DENSE)
+    screen = Workbench(session, schedule)
+    other = next(kernel for kernel in session.kernels if kernel != DENSE)
+    box = ask(screen, "schedule.open", kernel=other)["tree"][0]["id"]
+    loop = schedule.get_loops("dense_init")[0]
+    with monkeypatch.context() as patch:
+        patch.setattr(type(session), "edit", refusal)
+        schedule.unroll(loop)
+        assert ask(screen, "open")["trouble"]["code"] == "E-TEST"
+        ask(screen, "schedule.open", kernel=DENSE)  # what asks only is no further attempt
+        assert refused(screen, "schedule.apply", kernel=DENSE, primitive="annotate", selection="l:dense_init:0",
+                       arguments={"ann_key": "b", "ann_val": 1})["code"] == "E-TEST"  # fmt: skip
+        assert ask(screen, "open")["trouble"]["code"] == "E-TEST" and names(schedule)[-1] == "unroll"
+    ask(screen, "schedule.apply", kernel=other, primitive="annotate", selection=box,
+        arguments={"ann_key": "a", "ann_val": 1})  # fmt: skip
+    told = ask(screen, "open")
+    assert names(schedule)[-1] == "unroll" and told["trouble"] is None and len(told["calls"]) == 2
+    assert in_session(screen, schedule) == names(schedule)
+
+
+def refusal(*_: object, **__: object) -> None:
+    raise WorkbenchError("E-TEST", "not now")
+
+
+def test_moves_after_a_look_that_only_asked_are_told_all() -> None:
+    screen, schedule = of_matmul()
+    schedule.parallel(schedule.get_loops("C")[0])
+    assert screen.session
+    loops = schedule.get_loops("C")
+    assert screen.session
+    schedule.unroll(loops[2])
+    schedule.vectorize(loops[1])
+    assert [call.count("sch.unroll") + call.count("sch.vectorize") for call in ask(screen, "open")["calls"]] == [0, 2]
