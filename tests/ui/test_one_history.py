@@ -224,6 +224,56 @@ def test_a_redo_after_a_cells_undo_comes_back(monkeypatch: pytest.MonkeyPatch) -
     assert names(schedule) == ["unroll", "parallel"]
 
 
+def of_a_cell(*moves: str) -> tuple[Workbench, Schedule]:
+    """A screen after moves of a cell ("cell.parallel") and of a person ("parallel", "undo")."""
+    screen, schedule = of_matmul()
+    for move in moves:
+        name = move.removeprefix("cell.")
+        if name in ("undo", "redo"):
+            ask(screen, f"schedule.{name}", kernel="main") if move == name else getattr(schedule, name)()
+        elif move == name:
+            ask(screen, "schedule.apply", kernel="main", primitive=name, selection=PLACES[name], arguments={})
+        else:
+            getattr(schedule, name)(schedule.get_loops("C")[int(PLACES[name][-1])])
+        assert screen.session
+    return screen, schedule
+
+
+PLACES = {"parallel": "l:C:0", "vectorize": "l:C:1", "unroll": "l:C:2"}
+
+
+@pytest.mark.parametrize(
+    ("moves", "count"),
+    [
+        ("cell.parallel, cell.unroll, undo", 1),
+        ("cell.unroll, undo", 1),
+        ("cell.unroll, undo, cell.parallel", 1),
+        ("cell.parallel, unroll, cell.undo", 1),
+        ("cell.parallel, cell.unroll", 0),
+        ("cell.parallel, cell.unroll, cell.undo", 0),
+        ("cell.parallel, cell.unroll, cell.undo, cell.redo", 0),
+        ("cell.parallel, unroll, undo", 0),
+        ("cell.parallel, undo, redo", 0),
+        ("parallel, cell.undo", 0),
+        ("parallel, undo", 0),
+    ],
+)
+def test_what_a_person_took_back_of_a_cells_work_is_kept(
+    moves: str, count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And nothing is offered where the cells alone come to the same."""
+    done = moves.split(", ")
+    screen, schedule = of_a_cell(*done)
+    assert ask(screen, "open")["changes"]["count"] == count
+    restarted(monkeypatch)
+    again, other = of_a_cell(*(move for move in done if move.startswith("cell.")))
+    offer = ask(again, "open")["changes"]["offer"]
+    assert (offer["count"] if offer else 0) == count
+    if count:
+        assert len(offer["calls"]) == count and ask(again, "changes.restore")["exact"]
+    assert names(other) == names(schedule)
+
+
 def test_a_restore_is_not_exact_where_a_users_intrinsic_is_another_one(monkeypatch: pytest.MonkeyPatch) -> None:
     case = CASES["tensor intrinsic"]
     case.thing.define(3.0)

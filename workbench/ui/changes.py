@@ -80,6 +80,19 @@ class _Record:
     place: dict[str, str] | None = None
     token: str = field(default_factory=lambda: uuid4().hex)
     entries: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    by_cells: list[Call] = field(default_factory=list[Call])
+    """What cells alone come to: they do it again by themselves."""
+    back: list[Call] = field(default_factory=list[Call])
+    """What cells took back of that, the next one that they would do again last."""
+
+    def moved_by_cell(self, turned: str, call: Call | None) -> None:
+        """A cell has made the last call (undone: None), or taken one back, perhaps a person's, or done it again."""
+        source, sink = (self.by_cells, self.back) if turned == "undo" else (self.back, self.by_cells)
+        if turned:
+            sink.extend([source.pop()] if source else [])
+        elif call is not None:
+            self.by_cells.append(call)
+            self.back.clear()
 
 
 class Changes:
@@ -140,6 +153,7 @@ class Changes:
         What a person does after it builds on it; until then there is nothing that the cell would not do again.
         """
         self._add("schedule.replay", {"kernel": kernel, "code": code})
+        self._record.moved_by_cell(self._subject.turned(), next(reversed(self._subject.calls()), None))
         if not self._replaying:
             self._save()
 
@@ -169,10 +183,20 @@ class Changes:
             self._record.entries.append({"op": op, "args": args, "turned": turned})
 
     @property
+    def _kept(self) -> list[str]:
+        """The changes in force, those of cells among them; where all that was done is that cells' were taken back, those.
+
+        None where cells alone come to the same.
+        """
+        made, by_cells = list(self._subject.calls()[self._record.before :]), self._record.by_cells
+        if made == by_cells:
+            return []
+        return [call.code for call in made] or [say.changes.taken_back(call.code) for call in by_cells]
+
+    @property
     def count(self) -> int:
-        """Changes in force, those of cells among them; none where all are of cells, which do them again."""
-        made = self._subject.calls()[self._record.before :]
-        return 0 if all(call.by_cell for call in made) else len(made)
+        """How many changes are kept."""
+        return len(self._kept)
 
     def facts(self) -> dict[str, Any]:
         """What the page needs: what is offered, how many changes are kept, what is wrong, what a replay came to."""
@@ -184,11 +208,10 @@ class Changes:
     # --- saving ---
 
     def _save(self) -> None:
-        kept, key = self._record, _key(self._place)
-        if not self.count:
+        kept, key, calls = self._record, _key(self._place), self._kept
+        if not calls:
             self._store.forget(key, kept.token)
             return
-        calls = [call.code for call in self._subject.calls()[kept.before :]]
         document = {**self._place, "process": this_process(), "entries": kept.entries, "calls": calls,
                     "state": self._subject.state()}  # fmt: skip
         wrong = say.changes.too_many(_MOST) if len(kept.entries) > _MOST else ""
