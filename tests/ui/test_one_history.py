@@ -20,6 +20,7 @@ from workbench._lazy import session_of
 from workbench.core.errors import WorkbenchError
 from workbench.schedule import Schedule
 from workbench.ui import editors
+from workbench.ui.journal import Replayed, replay
 from workbench.ui.pipeline_edits import Edits
 from workbench.ui.workbench import Workbench
 
@@ -207,6 +208,56 @@ def test_undo_and_redo_past_another_session_go_on_in_the_journal_of_each(monkeyp
         again = Workbench(wb.open(small_model(seed=seed)))
         assert ask(again, "open")["changes"]["offer"]["count"] == count
         assert ask(again, "changes.restore")["exact"], seed
+
+
+def test_each_session_that_was_given_has_its_own_offer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The later one's stood on the earlier one after an undo, and was tried there."""
+    unroll(Workbench(wb.open(plain_matmul(8, 8, 8))), "main", "l:C:2")
+    unroll(Workbench(wb.open(small_model(seed=5))), DENSE)
+    restarted(monkeypatch)
+    screen = Workbench(wb.open(plain_matmul(8, 8, 8)))
+
+    def offered() -> str:
+        return "\n".join(ask(screen, "open")["changes"]["offer"]["calls"])
+
+    of_first = offered()
+    assert "sch.unroll(l2)" in of_first
+    screen.session = wb.open(small_model(seed=5))
+    of_second = offered()
+    assert "sch.unroll(l0)" in of_second
+    ask(screen, "pipeline.undo")
+    assert offered() == of_first
+    ask(screen, "pipeline.redo")
+    assert offered() == of_second
+    ask(screen, "pipeline.undo")
+    ask(screen, "changes.discard")
+    ask(screen, "pipeline.redo")
+    assert offered() == of_second and ask(screen, "changes.restore")["exact"]
+
+
+def test_undo_and_redo_past_another_session_go_on_in_what_is_replayed() -> None:
+    """Each session that was given has its own: the undo past it stood there, with nothing to undo."""
+    screen = Workbench(wb.open(plain_matmul(8, 8, 8)))
+    unroll(screen, "main", "l:C:2")
+    screen.session = wb.open(small_model(seed=5))
+    unroll(screen, DENSE)
+    assert replay(screen.journal()) == Replayed(1, ())
+    ask(screen, "pipeline.undo")
+    ask(screen, "pipeline.undo")
+    ask(screen, "schedule.apply", kernel="main", primitive="parallel", selection="l:C:0", arguments={})
+    ask(screen, "pipeline.undo")
+    assert replay(screen.journal()) == Replayed(3, ())
+    assert refused(screen, "branch", number=-1)["code"] == "E-UI-ARGUMENT"
+    assert replay(screen.journal()) == Replayed(4, ())
+
+
+def test_a_redo_past_another_session_goes_on_in_what_is_replayed() -> None:
+    screen = Workbench(wb.open(plain_matmul(8, 8, 8)))
+    screen.session = wb.open(small_model(seed=5))
+    unroll(screen, DENSE)
+    for op in ("undo", "undo", "redo", "redo", "undo"):
+        ask(screen, f"pipeline.{op}")
+    assert replay(screen.journal()) == Replayed(4, ())
 
 
 def test_a_redo_after_a_cells_undo_comes_back(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -54,8 +54,12 @@ class Subject(Protocol):
         """Another object, whenever a command has moved the screen."""
         ...
 
+    def record(self) -> Record:
+        """What is kept of what is done on the thing shown; undo may lead back to another one's."""
+        ...
+
     def calls(self) -> Sequence[Call]:
-        """What was done, oldest first, without what was taken back."""
+        """What was done on the thing shown, oldest first, without what was taken back."""
         ...
 
     def turned(self) -> str:
@@ -72,11 +76,9 @@ class Subject(Protocol):
 
 
 @dataclass
-class _Record:
-    """What was done on one thing that the screen was given; undo may lead back to one before."""
+class Record:
+    """What was done on one thing that the screen was given, and what was offered for it."""
 
-    before: int
-    """Calls that are not of this record, but of those before it."""
     place: dict[str, str] | None = None
     token: str = field(default_factory=lambda: uuid4().hex)
     entries: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
@@ -84,6 +86,9 @@ class _Record:
     """What cells alone come to: they do it again by themselves."""
     back: list[Call] = field(default_factory=list[Call])
     """What cells took back of that, the next one that they would do again last."""
+    offer: Saved | None = None
+    looked: bool = False
+    """Whether it is known by now what there is to be offered."""
 
     def moved_by_cell(self, turned: str, call: Call | None) -> None:
         """A cell has made the last call (undone: None), or taken one back, perhaps a person's, or done it again."""
@@ -101,12 +106,7 @@ class Changes:
     def __init__(self, subject: Subject, store: ChangesStore) -> None:
         self._subject, self._store = subject, store
         self._commands: dict[str, Command] = {}
-        self._records = [_Record(0)]
-        """One for each session that the screen was given, up to where redo leads."""
-        self._at = 0
-        """The one in which changes are written now."""
-        self._offer: Saved | None = None
-        self._looked = self._replaying = False
+        self._replaying = False
         self._trouble = ""
         self._told: dict[str, Any] = {}
         """What the last replay came to."""
@@ -115,15 +115,9 @@ class Changes:
         """The commands by name."""
         return {"changes.restore": self._restore, "changes.discard": self._discard, "changes.read": self._read}
 
-    def begin(self) -> None:
-        """What is worked on is another thing now: what is done from here on is kept for that."""
-        self._looked, self._offer = False, None
-        self._records[self._at + 1 :] = [_Record(len(self._subject.calls()))]
-        self._at += 1
-
     @property
-    def _record(self) -> _Record:
-        return self._records[self._at]
+    def _record(self) -> Record:
+        return self._subject.record()
 
     @property
     def _place(self) -> dict[str, str]:
@@ -152,7 +146,7 @@ class Changes:
 
         What a person does after it builds on it; until then there is nothing that the cell would not do again.
         """
-        self._add("schedule.replay", {"kernel": kernel, "code": code})
+        self._add(self._record, "schedule.replay", {"kernel": kernel, "code": code})
         self._record.moved_by_cell(self._subject.turned(), next(reversed(self._subject.calls()), None))
         if not self._replaying:
             self._save()
@@ -160,35 +154,27 @@ class Changes:
     def _run(self, op: str, args: dict[str, Any]) -> tuple[Answer, bool]:
         """The command's answer, and whether it moved the screen."""
         self.start()
-        lasting = self._subject.lasting(op, args)
-        mark = self._subject.mark()
+        record, lasting, mark = self._record, self._subject.lasting(op, args), self._subject.mark()
         answer = self._commands[op](args)
         moved = self._subject.mark() is not mark
         if moved:
-            self._add(op, lasting)
+            self._add(record, op, lasting)
             if not self._replaying:
                 self._save()
         return answer, moved
 
-    def _add(self, op: str, args: Mapping[str, Any]) -> None:
-        """A command has moved the screen: within a record, or from one to another, which has all it needs."""
-        turned, calls, at = self._subject.turned(), len(self._subject.calls()), self._at
-        if calls < self._record.before:
-            self._at -= 1
-        elif turned == "redo" and at + 1 < len(self._records) and calls >= self._records[at + 1].before:
-            self._at += 1
-        elif not turned:
-            del self._records[at + 1 :]
-        if self._at == at:
-            self._record.entries.append({"op": op, "args": args, "turned": turned})
+    def _add(self, record: Record, op: str, args: Mapping[str, Any]) -> None:
+        """A command has moved the screen: within its record, or to another one's thing, which has all it needs."""
+        if self._record is record:
+            record.entries.append({"op": op, "args": args, "turned": self._subject.turned()})
 
     @property
     def _kept(self) -> list[str]:
-        """The changes in force, those of cells among them; where all that was done is that cells' were taken back, those.
+        """The changes in force, those of cells among them; none where cells alone come to the same.
 
-        None where cells alone come to the same.
+        Where nothing is in force because what cells did was taken back, that.
         """
-        made, by_cells = list(self._subject.calls()[self._record.before :]), self._record.by_cells
+        made, by_cells = list(self._subject.calls()), self._record.by_cells
         if made == by_cells:
             return []
         return [call.code for call in made] or [say.changes.taken_back(call.code) for call in by_cells]
@@ -221,13 +207,14 @@ class Changes:
 
     def _offered(self) -> dict[str, Any] | None:
         self.start()
-        if not self._looked:
-            self._looked, self._offer = True, self._find()
-        if self._offer is None:
+        record = self._record
+        if not record.looked:
+            record.looked, record.offer = True, self._find()
+        if record.offer is None:
             return None
-        document = self._offer.document
+        document = record.offer.document
         calls = [str(call).encode(errors="replace").decode() for call in document["calls"]]
-        when = time.strftime("%Y-%m-%d %H:%M", time.localtime(self._offer.at))
+        when = time.strftime("%Y-%m-%d %H:%M", time.localtime(record.offer.at))
         return {"count": len(calls), "calls": [call[:200] for call in calls[-_SHOWN:]], "when": when,
                 "note": self._note(document)}  # fmt: skip
 
@@ -246,9 +233,9 @@ class Changes:
         return next(iter(very or same or (fit if place["file"] else [])), None)
 
     def _discard(self, args: dict[str, Any]) -> Answer:
-        if self._offer is not None:
-            self._store.drop(self._offer.path)
-        self._offer = None
+        if self._record.offer is not None:
+            self._store.drop(self._record.offer.path)
+        self._record.offer = None
         return Answer("")
 
     def _read(self, args: dict[str, Any]) -> Answer:
@@ -258,7 +245,8 @@ class Changes:
 
     def _restore(self, args: dict[str, Any]) -> Answer:
         """Do the offered changes again; what is refused is named, the rest done."""
-        offer, self._offer = self._offer, None
+        record = self._record
+        offer, record.offer = record.offer, None
         if offer is None:
             raise WorkbenchError("E-UI-CHANGES", "there are no changes to restore", kept="the program is unchanged")
         replay = Replay()
@@ -267,7 +255,7 @@ class Changes:
             for entry in offer.document["entries"]:
                 self._again(entry, replay)
         except BaseException:  # interrupted: what was done is kept, and the rest can be asked for again
-            self._offer = offer
+            record.offer = offer
             raise
         finally:
             self._replaying = False

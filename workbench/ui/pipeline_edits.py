@@ -36,6 +36,8 @@ class Call(NamedTuple):
 
     code: str
     by_cell: bool
+    begun: Any = None
+    """Where something else was put on the screen: what its owner keeps of what is done on that (`Edits.begun`)."""
 
 
 @dataclass(frozen=True)
@@ -109,14 +111,20 @@ class Edits:
         return (self._current(), *past, *future)
 
     @property
+    def begun(self) -> Any:
+        """What `go` was given with what is on the screen, before all that was done on it; None for the first."""
+        return next((call.begun for _, call in reversed(self._trail.past) if call.begun is not None), None)
+
+    @property
     def done(self) -> list[Call]:
-        """What was done, oldest first, without what was taken back."""
-        return [call for _, call in self._trail.past]
+        """What was done on that, oldest first, without what was taken back."""
+        calls = [call for _, call in self._trail.past]
+        return calls[max((number for number, call in enumerate(calls, 1) if call.begun is not None), default=0) :]
 
     @property
     def calls(self) -> list[str]:
-        """The lines of Python that do what was done, oldest first."""
-        return [call.code for call in self.done]
+        """The lines of Python that do all that undo leads back through, oldest first."""
+        return [call.code for _, call in self._trail.past]
 
     @property
     def call(self) -> str:
@@ -175,9 +183,9 @@ class Edits:
     def _made(self, made: tuple[PipelineModel, str]) -> Answer:
         return Answer("", {"step": self.go(*made)})
 
-    def go(self, model: PipelineModel, call: str, by_cell: bool = False) -> str:
+    def go(self, model: PipelineModel, call: str, by_cell: bool = False, begun: Any = None) -> str:
         """Show another state, which a line of Python leads to; undo leads back.  Gives the id of the selected step."""
-        return self._to(model, _Trail((*self._trail.past, (self._current(), Call(call, by_cell)))))
+        return self._to(model, _Trail((*self._trail.past, (self._current(), Call(call, by_cell, begun)))))
 
     def turn(self, fits: Callable[[PipelineModel], bool]) -> bool:
         """Undo the last change, or redo the next one, where that leads to a state that fits; whether one did."""
