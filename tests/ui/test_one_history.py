@@ -1,10 +1,7 @@
-"""One history for the screen, its editors and cells: what is an undo, what an interrupt leaves, what is kept of it."""
+"""One history for the screen, its editors and cells: what is an undo, what is kept of it, what is refused."""
 
 from __future__ import annotations
 
-import signal
-import sys
-import threading
 from typing import Any
 
 import numpy as np
@@ -19,9 +16,7 @@ from workbench import relay
 from workbench._lazy import session_of
 from workbench.core.errors import WorkbenchError
 from workbench.schedule import Schedule
-from workbench.ui import editors
 from workbench.ui.journal import Replayed, replay
-from workbench.ui.pipeline_edits import Edits
 from workbench.ui.workbench import Workbench
 
 DENSE = "fused_nn_dense_nn_bias_add"
@@ -90,89 +85,6 @@ def test_a_move_is_an_undo_only_where_the_other_kernels_stay() -> None:
     assert unrolled() == begun
     unroll(screen, "fused_nn_dense")
     assert unrolled() == {8: begun[8], 16: begun[16] + 1}
-
-
-# --- interrupts and threads ---------------------------------------------------------------------------------------
-
-
-def test_an_interrupt_while_the_screen_follows_leaves_the_cells_move(monkeypatch: pytest.MonkeyPatch) -> None:
-    screen, schedule = of_matmul()
-    ask(screen, "schedule.apply", kernel="main", primitive="parallel", selection="l:C:0", arguments={})
-    schedule.unroll(schedule.get_loops("C")[2])
-    really = editors.Editors.shown
-
-    def interrupted(self: editors.Editors, session: Any) -> None:
-        monkeypatch.setattr(editors.Editors, "shown", really)
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(editors.Editors, "shown", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        assert screen.session
-    assert names(schedule) == ["parallel", "unroll"]
-    assert names(screen.session.schedule("main")) == ["parallel", "unroll"]
-    assert ask(screen, "open")["undo"] == 2 and ask(screen, "open")["trouble"] is None
-
-
-@pytest.mark.parametrize("line", range(1, 14))
-def test_an_interrupt_at_any_line_leaves_undo_and_its_python_together(line: int) -> None:
-    """Each line of `Edits._to`, and what follows it in `go`."""
-    screen, schedule = of_matmul()
-    inside, left = (Edits.go.__code__, Edits._to.__code__), [line]  # type: ignore[attr-defined]
-
-    def trace(frame: Any, event: str, argument: object) -> Any:
-        if event == "line" and frame.f_code in inside:
-            left[0] -= 1
-            if left[0] == 0:
-                sys.settrace(None)
-                signal.raise_signal(signal.SIGINT)
-        return trace
-
-    schedule.unroll(schedule.get_loops("C")[2])
-    known = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        assert screen.session
-    except KeyboardInterrupt:
-        pass
-    finally:
-        sys.settrace(known)
-    told = ask(screen, "open")
-    assert told["undo"] == len(told["calls"]) == 1, told["calls"]
-    assert names(schedule) == names(screen.session.schedule("main")) == ["unroll"]
-    ask(screen, "pipeline.undo")
-    assert ask(screen, "open")["redo"] == 1 and names(screen.session.schedule("main")) == []
-
-
-def test_a_cell_that_looks_while_a_page_undoes_and_redoes_is_right() -> None:
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-5)
-    try:
-        for _ in range(10):
-            screen, _ = of_matmul()
-            ask(screen, "schedule.apply", kernel="main", primitive="parallel", selection="l:C:0", arguments={})
-            wrong: list[object] = []
-
-            def page(screen: Workbench = screen, wrong: list[object] = wrong) -> None:
-                for op in ("schedule.undo", "schedule.redo") * 2:
-                    reply = screen.ask(op, kernel="main").content
-                    wrong.extend([] if reply["ok"] else [reply["err"]])
-
-            def cell(screen: Workbench = screen, wrong: list[object] = wrong) -> None:
-                for _ in range(100):
-                    try:
-                        assert screen.session
-                    except Exception as error:
-                        wrong.append(error)
-
-            threads = [threading.Thread(target=work) for work in (page, cell)]
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join()
-            told = ask(screen, "open")
-            assert wrong == [] and (told["undo"], told["redo"], len(told["calls"])) == (1, 0, 1)
-    finally:
-        sys.setswitchinterval(interval)
 
 
 # --- what is kept -------------------------------------------------------------------------------------------------
