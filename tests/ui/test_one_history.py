@@ -54,6 +54,37 @@ def test_a_move_in_a_model_with_other_weights_is_no_undo() -> None:
     assert ask(screen, "open")["undo"] == 3
 
 
+def test_a_move_on_a_session_that_was_given_is_no_undo_of_the_giving() -> None:
+    """The program is the same, and so is its schedule after the move: it is this session's all the same."""
+    screen = Workbench(wb.open(small_model()))
+    steps = ask(screen, "pipeline.open")["steps"]
+    ask(screen, "pipeline.without", step=next(step["id"] for step in steps if step["name"] == "SimplifyExpr"))
+    without = screen.session
+    unroll(screen, DENSE)
+    for given in (without, wb.open(small_model()).without("SimplifyExpr")):
+        undo = ask(screen, "open")["undo"]
+        screen.session = given
+        unroll(screen, DENSE)
+        assert screen.session.history is given.history and screen.left_out == ()
+        assert ask(screen, "open")["undo"] == undo + 2
+    moved = screen.session
+    for op in ("undo", "undo", "redo"):  # before the giving, then at it: the next redo is this session's move
+        ask(screen, f"pipeline.{op}")
+    unroll(screen, DENSE)
+    assert screen.session is moved and ask(screen, "open")["redo"] == 0
+
+
+def test_a_move_that_leads_to_the_state_before_a_given_session_is_a_change() -> None:
+    screen = Workbench(wb.open(plain_matmul(8, 8, 8)))
+    unroll(screen, "main", "l:C:2")
+    moved = screen.session
+    ask(screen, "pipeline.undo")
+    screen.session = moved
+    ask(screen, "schedule.undo", kernel="main")
+    told = ask(screen, "open")
+    assert not screen.session.schedule("main").moves.done and (told["undo"], told["redo"]) == (2, 0)
+
+
 def test_a_move_is_an_undo_only_where_the_other_kernels_stay() -> None:
     """Swapped results swap the names of the two kernels; schedules go with the kernels, not with the names."""
     x, y = relay.var("x", shape=(4, 8)), relay.var("y", shape=(4, 16))

@@ -60,7 +60,7 @@ class Editors:
     ) -> None:
         """`given`: a schedule that cells hold too; `announce` is called when they have moved it.
 
-        `turn(fits)` undoes or redoes a change of the screen where that leads to a session that fits.
+        `turn(fits)` undoes or redoes a change of the program on the screen where that leads to a session that fits.
 
         `moved_by_cell(kernel, code)` is called when the session has followed them; `code` leads to the state.
         """
@@ -278,14 +278,12 @@ def _known(schedule: Schedule) -> str:
 
 
 def _alike_but_for(kernel: str, one: Session, other: Session) -> bool:
-    """Whether two sessions are of one program and plan, and differ in nothing but the schedule of a kernel.
+    """Whether two sessions of one program are of one plan, and differ in nothing but the schedule of a kernel.
 
     Schedules are compared as they are now: what was moved under a kernel's name may have become another one's.
     """
-    if one.history is not other.history or one.deciders != other.deciders:
-        return False
     plans = [
-        (plan.program, plan.target, plan.settings, [row for row in plan.rows if not isinstance(row, ScheduleRow)])
+        (plan.target, plan.settings, [row for row in plan.rows if not isinstance(row, ScheduleRow)])
         for plan in (one.plan, other.plan)
     ]
     if plans[0] != plans[1]:

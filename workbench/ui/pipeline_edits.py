@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import Any, Final, Literal, NamedTuple
 
 from workbench.core.errors import WorkbenchError
@@ -50,6 +51,11 @@ class _Trail:
     future: tuple[tuple[PipelineModel, Call], ...] = ()
     """The next one last: a state, and what leads to it."""
     turned: Literal["", "undo", "redo"] = ""
+
+
+def _is_change(step: tuple[PipelineModel, Call]) -> bool:
+    """Whether a step of a trail changes what is on the screen, and puts nothing else there."""
+    return step[1].begun is None
 
 
 class Edits:
@@ -106,9 +112,9 @@ class Edits:
 
     @property
     def models(self) -> tuple[PipelineModel, ...]:
-        """What undo and redo lead through, the one shown first, then backwards from it, then forwards."""
-        past, future = ([model for model, _ in reversed(side)] for side in (self._trail.past, self._trail.future))
-        return (self._current(), *past, *future)
+        """What was shown since `begun`: the one shown first, then what undo leads through, then redo."""
+        sides = (takewhile(_is_change, reversed(side)) for side in (self._trail.past, self._trail.future))
+        return (self._current(), *(model for side in sides for model, _ in side))
 
     @property
     def begun(self) -> Any:
@@ -118,8 +124,7 @@ class Edits:
     @property
     def done(self) -> list[Call]:
         """What was done on that, oldest first, without what was taken back."""
-        calls = [call for _, call in self._trail.past]
-        return calls[max((number for number, call in enumerate(calls, 1) if call.begun is not None), default=0) :]
+        return [call for _, call in takewhile(_is_change, reversed(self._trail.past))][::-1]
 
     @property
     def calls(self) -> list[str]:
@@ -188,9 +193,12 @@ class Edits:
         return self._to(model, _Trail((*self._trail.past, (self._current(), Call(call, by_cell, begun)))))
 
     def turn(self, fits: Callable[[PipelineModel], bool]) -> bool:
-        """Undo the last change, or redo the next one, where that leads to a state that fits; whether one did."""
+        """Undo the last change, or redo the next one, where that leads to a state that fits; whether one did.
+
+        Never to what was on the screen before something else was put there, nor to that again.
+        """
         for there, turned in ((self._trail.past, self._undo), (self._trail.future, self._redo)):
-            if there and fits(there[-1][0]):
+            if there and _is_change(there[-1]) and fits(there[-1][0]):
                 turned({})
                 return True
         return False

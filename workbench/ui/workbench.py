@@ -192,15 +192,13 @@ class Workbench(Screen):
         self._steps.edits.go(self._model_of(session), call, by_cell)
 
     def _turn(self, fits: Callable[[Session], bool]) -> bool:
-        rows = [one.row for one in self.left_out]
-
         def model_fits(model: Any) -> bool:
-            return [one.row for one in model.left_out] == rows and fits(model.session)
+            return fits(model.session)
 
         return self._steps.edits.turn(model_fits)
 
     def _model_of(self, session: Session) -> SessionModel:
-        """A session for the list of steps: with what was left out on this screen when it was shown, or is left out."""
+        """A session for the list of steps: with what was left out of it here when it was shown, or is left out now."""
         shown: Any = self._steps.edits.models
         known = next((model for model in shown if model.session.plan == session.plan), None)
         return SessionModel(session, known.left_out) if known is not None else shown[0].followed_by(session)
