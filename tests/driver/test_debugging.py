@@ -12,11 +12,12 @@ import numpy as np
 import pytest
 
 import workbench as wb
-from tests.driver.programs import small_inputs, small_session
+from tests.driver.programs import small_inputs, small_model, small_session
 from workbench import relay
 from workbench.core.errors import WorkbenchError
 from workbench.core.rewrite import RuleTable
 from workbench.core.transform import PASSES
+from workbench.driver.session import Session
 from workbench.relay.patterns import any_, constant, op
 from workbench.relay.transforms.rules import apply_rules
 
@@ -158,6 +159,28 @@ def test_branches_are_a_tree_of_what_was_tried() -> None:
     assert lines[2].startswith("* 2  from 1 after InferType: +Edit")
     assert edited.branches[1].plan == unfused.plan
     assert [branch.plan for branch in session.branches] == [session.plan, unfused.plan, edited.plan]
+
+
+def test_a_branch_under_another_target_is_told_from_the_plan_it_was_made_of() -> None:
+    """Every step is another one there: the first of all plans was as near as any."""
+    wide, plain = "llvm -mcpu=x86-64-v3", "llvm -mcpu=x86-64"
+    first = wb.open(small_model(), target=wide)
+
+    def annotated(session: Session, name: str) -> Session:
+        schedule = session.schedule("fused_nn_conv2d_subtract")
+        schedule.annotate(schedule.get_loops(schedule.get_child_blocks(schedule.get_block("root"))[0])[0], name, 1)
+        return session.edit(schedule={"fused_nn_conv2d_subtract": schedule})
+
+    other = annotated(first, "a").rerun(target=plain)
+    changed = annotated(other, "b")
+    back = changed.rerun(target=wide)
+    told = [line[2:].split("  ")[1].rpartition(" (")[0] for line in str(back.branches).split("\n")]
+    assert told[1:] == [
+        "from 0 after Lower: ~Schedule (annotate)",
+        f"from 1 after Import: target {plain}",
+        "from 2 after Lower: ~Schedule (annotate, annotate)",
+        f"from 3 after Import: target {wide}",
+    ]
 
 
 YARDSTICK = RuleTable("yardstick")

@@ -160,4 +160,4 @@ def test_an_interrupt_while_a_change_is_saved_comes_after_it(monkeypatch: pytest
         signal.signal(signal.SIGINT, before)
     assert reply is not None and reply.content["ok"] and reply.interrupt is not None
     assert "parallel" in screen.code and screen._changes.count == 1
-    assert [entry.op for entry in screen._journal.entries] == ["schedule.apply"]
+    assert [entry.op for entry in screen._begun.journal.entries] == ["schedule.apply"]

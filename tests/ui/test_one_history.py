@@ -1,10 +1,7 @@
-"""One history for the screen, its editors and cells: what is an undo, what an interrupt leaves, what is kept of it."""
+"""One history for the screen, its editors and cells: what is an undo, what is kept of it, what is refused."""
 
 from __future__ import annotations
 
-import signal
-import sys
-import threading
 from typing import Any
 
 import numpy as np
@@ -14,12 +11,12 @@ import workbench as wb
 from tests.driver.programs import small_inputs, small_model
 from tests.driver.test_reliance import CASES
 from tests.schedule.programs import plain_matmul
-from tests.ui.asking import ask, restarted
+from tests.ui.asking import ask, refused, restarted
 from workbench import relay
 from workbench._lazy import session_of
+from workbench.core.errors import WorkbenchError
 from workbench.schedule import Schedule
-from workbench.ui import editors
-from workbench.ui.pipeline_edits import Edits
+from workbench.ui.journal import Replayed, replay
 from workbench.ui.workbench import Workbench
 
 DENSE = "fused_nn_dense_nn_bias_add"
@@ -57,6 +54,37 @@ def test_a_move_in_a_model_with_other_weights_is_no_undo() -> None:
     assert ask(screen, "open")["undo"] == 3
 
 
+def test_a_move_on_a_session_that_was_given_is_no_undo_of_the_giving() -> None:
+    """The program is the same, and so is its schedule after the move: it is this session's all the same."""
+    screen = Workbench(wb.open(small_model()))
+    steps = ask(screen, "pipeline.open")["steps"]
+    ask(screen, "pipeline.without", step=next(step["id"] for step in steps if step["name"] == "SimplifyExpr"))
+    without = screen.session
+    unroll(screen, DENSE)
+    for given in (without, wb.open(small_model()).without("SimplifyExpr")):
+        undo = ask(screen, "open")["undo"]
+        screen.session = given
+        unroll(screen, DENSE)
+        assert screen.session.history is given.history and screen.left_out == ()
+        assert ask(screen, "open")["undo"] == undo + 2
+    moved = screen.session
+    for op in ("undo", "undo", "redo"):  # before the giving, then at it: the next redo is this session's move
+        ask(screen, f"pipeline.{op}")
+    unroll(screen, DENSE)
+    assert screen.session is moved and ask(screen, "open")["redo"] == 0
+
+
+def test_a_move_that_leads_to_the_state_before_a_given_session_is_a_change() -> None:
+    screen = Workbench(wb.open(plain_matmul(8, 8, 8)))
+    unroll(screen, "main", "l:C:2")
+    moved = screen.session
+    ask(screen, "pipeline.undo")
+    screen.session = moved
+    ask(screen, "schedule.undo", kernel="main")
+    told = ask(screen, "open")
+    assert not screen.session.schedule("main").moves.done and (told["undo"], told["redo"]) == (2, 0)
+
+
 def test_a_move_is_an_undo_only_where_the_other_kernels_stay() -> None:
     """Swapped results swap the names of the two kernels; schedules go with the kernels, not with the names."""
     x, y = relay.var("x", shape=(4, 8)), relay.var("y", shape=(4, 16))
@@ -88,89 +116,6 @@ def test_a_move_is_an_undo_only_where_the_other_kernels_stay() -> None:
     assert unrolled() == begun
     unroll(screen, "fused_nn_dense")
     assert unrolled() == {8: begun[8], 16: begun[16] + 1}
-
-
-# --- interrupts and threads ---------------------------------------------------------------------------------------
-
-
-def test_an_interrupt_while_the_screen_follows_leaves_the_cells_move(monkeypatch: pytest.MonkeyPatch) -> None:
-    screen, schedule = of_matmul()
-    ask(screen, "schedule.apply", kernel="main", primitive="parallel", selection="l:C:0", arguments={})
-    schedule.unroll(schedule.get_loops("C")[2])
-    really = editors.Editors.shown
-
-    def interrupted(self: editors.Editors, session: Any) -> None:
-        monkeypatch.setattr(editors.Editors, "shown", really)
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(editors.Editors, "shown", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        assert screen.session
-    assert names(schedule) == ["parallel", "unroll"]
-    assert names(screen.session.schedule("main")) == ["parallel", "unroll"]
-    assert ask(screen, "open")["undo"] == 2 and ask(screen, "open")["trouble"] is None
-
-
-@pytest.mark.parametrize("line", range(1, 14))
-def test_an_interrupt_at_any_line_leaves_undo_and_its_python_together(line: int) -> None:
-    """Each line of `Edits._to`, and what follows it in `go`."""
-    screen, schedule = of_matmul()
-    inside, left = (Edits.go.__code__, Edits._to.__code__), [line]  # type: ignore[attr-defined]
-
-    def trace(frame: Any, event: str, argument: object) -> Any:
-        if event == "line" and frame.f_code in inside:
-            left[0] -= 1
-            if left[0] == 0:
-                sys.settrace(None)
-                signal.raise_signal(signal.SIGINT)
-        return trace
-
-    schedule.unroll(schedule.get_loops("C")[2])
-    known = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        assert screen.session
-    except KeyboardInterrupt:
-        pass
-    finally:
-        sys.settrace(known)
-    told = ask(screen, "open")
-    assert told["undo"] == len(told["calls"]) == 1, told["calls"]
-    assert names(schedule) == names(screen.session.schedule("main")) == ["unroll"]
-    ask(screen, "pipeline.undo")
-    assert ask(screen, "open")["redo"] == 1 and names(screen.session.schedule("main")) == []
-
-
-def test_a_cell_that_looks_while_a_page_undoes_and_redoes_is_right() -> None:
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-5)
-    try:
-        for _ in range(10):
-            screen, _ = of_matmul()
-            ask(screen, "schedule.apply", kernel="main", primitive="parallel", selection="l:C:0", arguments={})
-            wrong: list[object] = []
-
-            def page(screen: Workbench = screen, wrong: list[object] = wrong) -> None:
-                for op in ("schedule.undo", "schedule.redo") * 2:
-                    reply = screen.ask(op, kernel="main").content
-                    wrong.extend([] if reply["ok"] else [reply["err"]])
-
-            def cell(screen: Workbench = screen, wrong: list[object] = wrong) -> None:
-                for _ in range(100):
-                    try:
-                        assert screen.session
-                    except Exception as error:
-                        wrong.append(error)
-
-            threads = [threading.Thread(target=work) for work in (page, cell)]
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join()
-            told = ask(screen, "open")
-            assert wrong == [] and (told["undo"], told["redo"], len(told["calls"])) == (1, 0, 1)
-    finally:
-        sys.setswitchinterval(interval)
 
 
 # --- what is kept -------------------------------------------------------------------------------------------------
@@ -208,6 +153,56 @@ def test_undo_and_redo_past_another_session_go_on_in_the_journal_of_each(monkeyp
         assert ask(again, "changes.restore")["exact"], seed
 
 
+def test_each_session_that_was_given_has_its_own_offer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The later one's stood on the earlier one after an undo, and was tried there."""
+    unroll(Workbench(wb.open(plain_matmul(8, 8, 8))), "main", "l:C:2")
+    unroll(Workbench(wb.open(small_model(seed=5))), DENSE)
+    restarted(monkeypatch)
+    screen = Workbench(wb.open(plain_matmul(8, 8, 8)))
+
+    def offered() -> str:
+        return "\n".join(ask(screen, "open")["changes"]["offer"]["calls"])
+
+    of_first = offered()
+    assert "sch.unroll(l2)" in of_first
+    screen.session = wb.open(small_model(seed=5))
+    of_second = offered()
+    assert "sch.unroll(l0)" in of_second
+    ask(screen, "pipeline.undo")
+    assert offered() == of_first
+    ask(screen, "pipeline.redo")
+    assert offered() == of_second
+    ask(screen, "pipeline.undo")
+    ask(screen, "changes.discard")
+    ask(screen, "pipeline.redo")
+    assert offered() == of_second and ask(screen, "changes.restore")["exact"]
+
+
+def test_undo_and_redo_past_another_session_go_on_in_what_is_replayed() -> None:
+    """Each session that was given has its own: the undo past it stood there, with nothing to undo."""
+    screen = Workbench(wb.open(plain_matmul(8, 8, 8)))
+    unroll(screen, "main", "l:C:2")
+    screen.session = wb.open(small_model(seed=5))
+    unroll(screen, DENSE)
+    assert replay(screen.journal()) == Replayed(1, ())
+    ask(screen, "pipeline.undo")
+    ask(screen, "pipeline.undo")
+    ask(screen, "schedule.apply", kernel="main", primitive="parallel", selection="l:C:0", arguments={})
+    ask(screen, "pipeline.undo")
+    assert replay(screen.journal()) == Replayed(3, ())
+    assert refused(screen, "branch", number=-1)["code"] == "E-UI-ARGUMENT"
+    assert replay(screen.journal()) == Replayed(4, ())
+
+
+def test_a_redo_past_another_session_goes_on_in_what_is_replayed() -> None:
+    screen = Workbench(wb.open(plain_matmul(8, 8, 8)))
+    screen.session = wb.open(small_model(seed=5))
+    unroll(screen, DENSE)
+    for op in ("undo", "undo", "redo", "redo", "undo"):
+        ask(screen, f"pipeline.{op}")
+    assert replay(screen.journal()) == Replayed(4, ())
+
+
 def test_a_redo_after_a_cells_undo_comes_back(monkeypatch: pytest.MonkeyPatch) -> None:
     screen, schedule = of_matmul()
     ask(screen, "schedule.apply", kernel="main", primitive="unroll", selection="l:C:1", arguments={})
@@ -221,6 +216,56 @@ def test_a_redo_after_a_cells_undo_comes_back(monkeypatch: pytest.MonkeyPatch) -
     told = ask(screen, "changes.restore") if ask(screen, "open")["changes"]["offer"] else None
     assert told is not None and told["exact"] and told["refused"] == []
     assert names(schedule) == ["unroll", "parallel"]
+
+
+def of_a_cell(*moves: str) -> tuple[Workbench, Schedule]:
+    """A screen after moves of a cell ("cell.parallel") and of a person ("parallel", "undo")."""
+    screen, schedule = of_matmul()
+    for move in moves:
+        name = move.removeprefix("cell.")
+        if name in ("undo", "redo"):
+            ask(screen, f"schedule.{name}", kernel="main") if move == name else getattr(schedule, name)()
+        elif move == name:
+            ask(screen, "schedule.apply", kernel="main", primitive=name, selection=PLACES[name], arguments={})
+        else:
+            getattr(schedule, name)(schedule.get_loops("C")[int(PLACES[name][-1])])
+        assert screen.session
+    return screen, schedule
+
+
+PLACES = {"parallel": "l:C:0", "vectorize": "l:C:1", "unroll": "l:C:2"}
+
+
+@pytest.mark.parametrize(
+    ("moves", "count"),
+    [
+        ("cell.parallel, cell.unroll, undo", 1),
+        ("cell.unroll, undo", 1),
+        ("cell.unroll, undo, cell.parallel", 1),
+        ("cell.parallel, unroll, cell.undo", 1),
+        ("cell.parallel, cell.unroll", 0),
+        ("cell.parallel, cell.unroll, cell.undo", 0),
+        ("cell.parallel, cell.unroll, cell.undo, cell.redo", 0),
+        ("cell.parallel, unroll, undo", 0),
+        ("cell.parallel, undo, redo", 0),
+        ("parallel, cell.undo", 0),
+        ("parallel, undo", 0),
+    ],
+)
+def test_what_a_person_took_back_of_a_cells_work_is_kept(
+    moves: str, count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And nothing is offered where the cells alone come to the same."""
+    done = moves.split(", ")
+    screen, schedule = of_a_cell(*done)
+    assert ask(screen, "open")["changes"]["count"] == count
+    restarted(monkeypatch)
+    again, other = of_a_cell(*(move for move in done if move.startswith("cell.")))
+    offer = ask(again, "open")["changes"]["offer"]
+    assert (offer["count"] if offer else 0) == count
+    if count:
+        assert len(offer["calls"]) == count and ask(again, "changes.restore")["exact"]
+    assert names(other) == names(schedule)
 
 
 def test_a_restore_is_not_exact_where_a_users_intrinsic_is_another_one(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -243,11 +288,15 @@ def test_a_restore_is_not_exact_where_a_users_intrinsic_is_another_one(monkeypat
         assert ask(again, "changes.restore")["exact"] is exact
 
 
-def test_a_cells_move_that_was_refused_is_taken_over_once_it_fits() -> None:
-    x = relay.var("x", shape=(4, 8))
-    body = relay.nn.leaky_relu(relay.exp(x), alpha=0.5)
-    session = wb.open(wb.IRModule.from_expr(relay.Function([x], body)))
-    schedule = session.schedule(session.kernels[0])
+# --- a cell's move that the session refuses --------------------------------------------------------------------------
+
+
+def refusing() -> tuple[Workbench, Schedule]:
+    """A screen on two kernels, one of them of a cell, which the session refuses a move of: alpha is another one."""
+    x, w = relay.var("x", shape=(4, 8)), relay.var("w", shape=(8, 8))
+    body = relay.nn.softmax(relay.nn.dense(relay.nn.leaky_relu(relay.exp(x), alpha=0.5), w))
+    session = wb.open(wb.IRModule.from_expr(relay.Function([x, w], body)))
+    schedule = session.schedule(next(kernel for kernel in session.kernels if "leaky" in kernel))
     screen = Workbench(session, schedule)
     loop = schedule.get_loops(schedule.get_block("leaky_relu"))[0]
     schedule.annotate(loop, "a", 1)
@@ -257,6 +306,68 @@ def test_a_cells_move_that_was_refused_is_taken_over_once_it_fits() -> None:
     ask(screen, "set_attribute", **place, name="alpha", text="0.25")
     schedule.parallel(loop)
     assert ask(screen, "open")["trouble"]["code"] == "E-EDIT-SCHEDULE"
+    return screen, schedule
+
+
+def in_session(screen: Workbench, schedule: Schedule) -> list[str]:
+    return names(screen.session.schedule(schedule.func_working_on))
+
+
+def test_a_cells_move_that_was_refused_is_taken_over_once_it_fits() -> None:
+    screen, schedule = refusing()
     ask(screen, "pipeline.undo")
-    assert ask(screen, "open")["trouble"] is None and "T.parallel" in schedule.script()
-    assert names(screen.session.schedule(session.kernels[0])) == names(schedule)
+    told = ask(screen, "open")
+    assert told["trouble"] is None and "T.parallel" in schedule.script()
+    assert in_session(screen, schedule) == names(schedule)
+    assert "sch.parallel(" in told["calls"][-1], told["calls"]
+
+
+def test_a_refused_move_is_told_and_tried_again_after_a_click_on_another_kernel() -> None:
+    screen, schedule = refusing()
+    kernel = next(kernel for kernel in screen.session.kernels if "softmax" in kernel)
+    box = ask(screen, "schedule.open", kernel=kernel)["tree"][0]["id"]
+    ask(screen, "schedule.apply", kernel=kernel, primitive="annotate", selection=box,
+        arguments={"ann_key": "a", "ann_val": 1})  # fmt: skip
+    assert ask(screen, "open")["trouble"]["code"] == "E-EDIT-SCHEDULE"
+    ask(screen, "pipeline.undo")
+    assert ask(screen, "open")["trouble"]["code"] == "E-EDIT-SCHEDULE"
+    ask(screen, "pipeline.undo")
+    assert ask(screen, "open")["trouble"] is None
+    assert in_session(screen, schedule) == names(schedule) and names(schedule)[-1] == "parallel"
+
+
+def test_a_refused_move_of_an_open_editor_stays_while_another_kernel_is_moved(monkeypatch: pytest.MonkeyPatch) -> None:
+    session = wb.open(small_model())
+    schedule = session.schedule(DENSE)
+    screen = Workbench(session, schedule)
+    other = next(kernel for kernel in session.kernels if kernel != DENSE)
+    box = ask(screen, "schedule.open", kernel=other)["tree"][0]["id"]
+    loop = schedule.get_loops("dense_init")[0]
+    with monkeypatch.context() as patch:
+        patch.setattr(type(session), "edit", refusal)
+        schedule.unroll(loop)
+        assert ask(screen, "open")["trouble"]["code"] == "E-TEST"
+        ask(screen, "schedule.open", kernel=DENSE)  # what asks only is no further attempt
+        assert refused(screen, "schedule.apply", kernel=DENSE, primitive="annotate", selection="l:dense_init:0",
+                       arguments={"ann_key": "b", "ann_val": 1})["code"] == "E-TEST"  # fmt: skip
+        assert ask(screen, "open")["trouble"]["code"] == "E-TEST" and names(schedule)[-1] == "unroll"
+    ask(screen, "schedule.apply", kernel=other, primitive="annotate", selection=box,
+        arguments={"ann_key": "a", "ann_val": 1})  # fmt: skip
+    told = ask(screen, "open")
+    assert names(schedule)[-1] == "unroll" and told["trouble"] is None and len(told["calls"]) == 2
+    assert in_session(screen, schedule) == names(schedule)
+
+
+def refusal(*_: object, **__: object) -> None:
+    raise WorkbenchError("E-TEST", "not now")
+
+
+def test_moves_after_a_look_that_only_asked_are_told_all() -> None:
+    screen, schedule = of_matmul()
+    schedule.parallel(schedule.get_loops("C")[0])
+    assert screen.session
+    loops = schedule.get_loops("C")
+    assert screen.session
+    schedule.unroll(loops[2])
+    schedule.vectorize(loops[1])
+    assert [call.count("sch.unroll") + call.count("sch.vectorize") for call in ask(screen, "open")["calls"]] == [0, 2]

@@ -15,7 +15,7 @@ from ..core.errors import WorkbenchError
 from ..schedule.moves import asks
 from .history import Action, History, identities
 from .pipeline import SCHEDULE
-from .plan import CompilePlan, ScheduleRow
+from .plan import IMPORT, CompilePlan, ScheduleRow
 from .tails import steps_of
 
 if TYPE_CHECKING:
@@ -64,9 +64,9 @@ def _parting(history: History, index: int) -> str:
     """Where a branch parts from an earlier one, and what it has that this one has not; kept, as it stays."""
     if index not in history.parted:
         *earlier, plan = history.branches[: index + 1]
-        parent = max(range(index), key=lambda other: _nearness(plan, earlier[other]))
-        shared = shared_steps(plan, earlier[parent])
-        made, began = history.plans[index], history.plans[parent]
+        *before, made = history.plans[: index + 1]
+        parent = max(range(index), key=lambda other: _nearness(made, plan, before[other], earlier[other]))
+        shared, began = shared_steps(plan, earlier[parent]), before[parent]
         moves = _moves(made, began)
         if made.target == began.target:
             said = _changes(plan, earlier[parent], moves)
@@ -78,13 +78,26 @@ def _parting(history: History, index: int) -> str:
 
 def shared_steps(one: tuple[Action, ...], other: tuple[Action, ...]) -> int:
     """How many first steps two plans have in common."""
+    return _shared([action.key for action in one], [action.key for action in other])
+
+
+def _shared(one: Sequence[object], other: Sequence[object]) -> int:
     pairs = zip(one, other, strict=False)
-    return next((index for index, (a, b) in enumerate(pairs) if a.key != b.key), min(len(one), len(other)))
+    return next((index for index, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))
 
 
-def _nearness(plan: tuple[Action, ...], other: tuple[Action, ...]) -> tuple[int, int]:
-    """Plans that share more first steps are nearer, then those that differ in fewer."""
-    return shared_steps(plan, other), -len({action.key for action in plan} ^ {action.key for action in other})
+def _nearness(
+    made: CompilePlan, plan: tuple[Action, ...], began: CompilePlan, other: tuple[Action, ...]
+) -> tuple[int, int, bool]:
+    """Plans that share more first steps are nearer, then those that differ in fewer, then those of one target.
+
+    Under another target every step is another one: what is compared then are the rows, which name none.
+    """
+    alike = made.target == began.target
+    one, two = [[action.key for action in steps] for steps in (plan, other)]
+    if not alike and made.settings == began.settings:
+        one, two = [[IMPORT, *which.rows] for which in (made, began)]
+    return _shared(one, two), -len(set(one) ^ set(two)), alike
 
 
 def _changes(plan: tuple[Action, ...], parent: tuple[Action, ...], moves: str) -> str:

@@ -55,8 +55,12 @@ class Subject(Protocol):
         """Another object, whenever a command has moved the screen."""
         ...
 
+    def record(self) -> Record:
+        """What is kept of what is done on the thing shown; undo may lead back to another one's."""
+        ...
+
     def calls(self) -> Sequence[Call]:
-        """What was done, oldest first, without what was taken back."""
+        """What was done on the thing shown, oldest first, without what was taken back."""
         ...
 
     def turned(self) -> str:
@@ -73,14 +77,35 @@ class Subject(Protocol):
 
 
 @dataclass
-class _Record:
-    """What was done on one thing that the screen was given; undo may lead back to one before."""
+class Record:
+    """What was done on one thing that the screen was given, and what was offered for it."""
 
-    before: int
-    """Calls that are not of this record, but of those before it."""
     place: dict[str, str] | None = None
     token: str = field(default_factory=lambda: uuid4().hex)
     entries: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    by_cells: list[Call] = field(default_factory=list[Call])
+    """What cells alone come to: they do it again by themselves."""
+    back: list[Call] = field(default_factory=list[Call])
+    """What cells took back of that, the next one that they would do again last."""
+    offer: Saved | None = None
+    looked: bool = False
+    """Whether it is known by now what there is to be offered."""
+    tell: Callable[[], None] = lambda: None
+    """Called when it is offered no longer."""
+
+    def withdraw(self) -> None:
+        """Another screen is offered the changes now."""
+        self.offer = None
+        self.tell()
+
+    def moved_by_cell(self, turned: str, call: Call | None) -> None:
+        """A cell has made the last call (undone: None), or taken one back, perhaps a person's, or done it again."""
+        source, sink = (self.by_cells, self.back) if turned == "undo" else (self.back, self.by_cells)
+        if turned:
+            sink.extend([source.pop()] if source else [])
+        elif call is not None:
+            self.by_cells.append(call)
+            self.back.clear()
 
 
 class Changes:
@@ -90,12 +115,7 @@ class Changes:
         """`tell` is called when the page has to be drawn anew, since something is offered no longer."""
         self._subject, self._store, self._tell = subject, store, tell
         self._commands: dict[str, Command] = {}
-        self._records = [_Record(0)]
-        """One for each session that the screen was given, up to where redo leads."""
-        self._at = 0
-        """The one in which changes are written now."""
-        self._offer: Saved | None = None
-        self._looked = self._replaying = False
+        self._replaying = False
         self._trouble = ""
         self._told: dict[str, Any] = {}
         """What the last replay came to, until it was read or something else is changed."""
@@ -104,16 +124,9 @@ class Changes:
         """The commands by name."""
         return {"changes.restore": self._restore, "changes.discard": self._discard, "changes.read": self._read}
 
-    def begin(self) -> None:
-        """What is worked on is another thing now: what is done from here on is kept for that."""
-        self._answered()
-        self._looked = False
-        self._records[self._at + 1 :] = [_Record(len(self._subject.calls()))]
-        self._at += 1
-
     @property
-    def _record(self) -> _Record:
-        return self._records[self._at]
+    def _record(self) -> Record:
+        return self._subject.record()
 
     @property
     def _place(self) -> dict[str, str]:
@@ -142,40 +155,43 @@ class Changes:
 
         What a person does after it builds on it; until then there is nothing that the cell would not do again.
         """
-        self._add("schedule.replay", {"kernel": kernel, "code": code})
+        self._add(self._record, "schedule.replay", {"kernel": kernel, "code": code})
+        self._record.moved_by_cell(self._subject.turned(), next(reversed(self._subject.calls()), None))
         if not self._replaying:
             self._save()
 
     def _run(self, op: str, args: dict[str, Any]) -> tuple[Answer, bool]:
         """The command's answer, and whether it moved the screen."""
         self.start()
-        lasting = self._subject.lasting(op, args)
-        mark = self._subject.mark()
+        record, lasting, mark = self._record, self._subject.lasting(op, args), self._subject.mark()
         answer = self._commands[op](args)
         moved = self._subject.mark() is not mark
         if moved:
-            self._add(op, lasting)
+            self._add(record, op, lasting)
             if not self._replaying:
                 self._save()
         return answer, moved
 
-    def _add(self, op: str, args: Mapping[str, Any]) -> None:
-        """A command has moved the screen: within a record, or from one to another, which has all it needs."""
-        turned, calls, at = self._subject.turned(), len(self._subject.calls()), self._at
-        if calls < self._record.before:
-            self._at -= 1
-        elif turned == "redo" and at + 1 < len(self._records) and calls >= self._records[at + 1].before:
-            self._at += 1
-        elif not turned:
-            del self._records[at + 1 :]
-        if self._at == at:
-            self._record.entries.append({"op": op, "args": args, "turned": turned})
+    def _add(self, record: Record, op: str, args: Mapping[str, Any]) -> None:
+        """A command has moved the screen: within its record, or to another one's thing, which has all it needs."""
+        if self._record is record:
+            record.entries.append({"op": op, "args": args, "turned": self._subject.turned()})
+
+    @property
+    def _kept(self) -> list[str]:
+        """The changes in force, those of cells among them; none where cells alone come to the same.
+
+        Where nothing is in force because what cells did was taken back, that.
+        """
+        made, by_cells = list(self._subject.calls()), self._record.by_cells
+        if made == by_cells:
+            return []
+        return [call.code for call in made] or [say.changes.taken_back(call.code) for call in by_cells]
 
     @property
     def count(self) -> int:
-        """Changes in force, those of cells among them; none where all are of cells, which do them again."""
-        made = self._subject.calls()[self._record.before :]
-        return 0 if all(call.by_cell for call in made) else len(made)
+        """How many changes are kept."""
+        return len(self._kept)
 
     def facts(self) -> dict[str, Any]:
         """What the page needs: what is offered, how many changes are kept, what is wrong, what a replay came to."""
@@ -188,11 +204,10 @@ class Changes:
 
     def _save(self) -> None:
         self._told = {}  # something was changed since: what a replay before came to is no news any more
-        kept, key = self._record, _key(self._place)
-        if not self.count:
+        kept, key, calls = self._record, _key(self._place), self._kept
+        if not calls:
             self._store.forget(key, kept.token)
             return
-        calls = [call.code for call in self._subject.calls()[kept.before :]]
         document = {**self._place, "process": this_process(), "entries": kept.entries, "calls": calls,
                     "state": self._subject.state()}  # fmt: skip
         wrong = say.changes.too_many(_MOST) if len(kept.entries) > _MOST else ""
@@ -202,13 +217,14 @@ class Changes:
 
     def _offered(self) -> dict[str, Any] | None:
         self.start()
-        if not self._looked:
-            self._looked, self._offer = True, self._find()
-        if self._offer is None:
+        record = self._record
+        if not record.looked:
+            record.looked, record.tell, record.offer = True, self._tell, self._find()
+        if record.offer is None:
             return None
-        document = self._offer.document
+        document = record.offer.document
         calls = [str(call).encode(errors="replace").decode() for call in document["calls"]]
-        when = time.strftime("%Y-%m-%d %H:%M", time.localtime(self._offer.at))
+        when = time.strftime("%Y-%m-%d %H:%M", time.localtime(record.offer.at))
         return {"count": len(calls), "calls": [call[:200] for call in calls[-_SHOWN:]], "when": when,
                 "note": self._note(document)}  # fmt: skip
 
@@ -225,23 +241,14 @@ class Changes:
         fit = [one for one in fit if not is_alive(one.document.get("process"))]  # else its screen has them still
         same = [one for one in fit if one.document["digest"] == place["digest"]]
         very = [one for one in same if one.document["start"] == place["start"]]
-        return taken(self._store, very or same or (fit if place["file"] else []), self)
-
-    def withdraw(self) -> None:
-        """Another screen is offered the changes now."""
-        self._offer = None
-        self._tell()
-
-    def _answered(self) -> None:
-        """Nothing is offered any more."""
-        if self._offer is not None:
-            given_up(self._offer, self)
-        self._offer = None
+        return taken(self._store, very or same or (fit if place["file"] else []), self._record)
 
     def _discard(self, args: dict[str, Any]) -> Answer:
-        if self._offer is not None:
-            self._store.drop(self._offer.path)
-        self._answered()
+        record = self._record
+        if record.offer is not None:
+            self._store.drop(record.offer.path)
+            given_up(record.offer, record)
+        record.offer = None
         return Answer("")
 
     def _read(self, args: dict[str, Any]) -> Answer:
@@ -251,7 +258,8 @@ class Changes:
 
     def _restore(self, args: dict[str, Any]) -> Answer:
         """Do the offered changes again; what is refused is named, the rest done."""
-        offer, self._offer = self._offer, None
+        record = self._record
+        offer, record.offer = record.offer, None
         if offer is None:
             raise WorkbenchError("E-UI-CHANGES", "there are no changes to restore", kept="the program is unchanged")
         replay = Replay()
@@ -260,12 +268,12 @@ class Changes:
             for entry in offer.document["entries"]:
                 self._again(entry, replay)
         except BaseException:  # interrupted: what was done is kept, and the rest can be asked for again
-            self._offer = offer
+            record.offer = offer
             raise
         finally:
             self._replaying = False
             self._save()
-        given_up(offer, self)
+        given_up(offer, record)
         exact = self._subject.is_in(offer.document["state"])
         if exact and not replay.refused and not self._trouble:
             self._store.drop(offer.path)

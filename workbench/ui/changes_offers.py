@@ -18,7 +18,7 @@ from workbench.ui.changes_store import ChangesStore, Saved
 
 
 class Holder(Protocol):
-    """A screen that is offered something."""
+    """What a screen that is offered something keeps of it."""
 
     def withdraw(self) -> None:
         """Another screen is offered it now."""

@@ -15,6 +15,7 @@ from workbench.ui.pipeline_edits import Call, plan
 if TYPE_CHECKING:
     from workbench.driver.session import Session
     from workbench.schedule.schedule import Schedule
+    from workbench.ui.changes import Record
 
 LASTING: Final = "lasting"
 """Where the names stand that hold in another process; no command has an argument of this name."""
@@ -29,8 +30,10 @@ class SessionSubject:
         schedule: Callable[[str], Schedule],
         steps: PipelineCommands,
         given: Callable[[], str],
+        record: Callable[[], Record],
     ) -> None:
         self._session, self._schedule, self._steps, self._given = session, schedule, steps, given
+        self.record = record
 
     def place(self) -> dict[str, str]:
         """What is worked on, by content; asking runs nothing."""

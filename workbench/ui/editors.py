@@ -8,6 +8,7 @@
 Invariant: what was agreed on last is kept for each schedule as its state.  A schedule in another state than that was
 moved (by a cell, or by a command that was interrupted): the session takes it over.  A session that shows another
 schedule was moved: the schedule goes to that state, if it has ever been in it, else an editor is made anew.
+A cell's move that the session refuses stays with the cell: it is told, and tried again on each other session.
 Questions (`get_loops`) behind the last move are no part of a state: the session has a schedule without them.
 """
 
@@ -15,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from workbench.core.errors import WorkbenchError
 from workbench.core.interrupts import Interruptible
@@ -39,6 +40,14 @@ _BACK: Final = 3
 """Moves that are taken back one by one, as Python tells it."""
 
 
+class _Refusal(NamedTuple):
+    """A state of a schedule that a session could not take over, and why."""
+
+    state: Any
+    session: Session
+    why: ErrorView
+
+
 class Editors:
     """The editors and lenses of a session's kernels.  `go(session, call)` shows another session."""
 
@@ -53,7 +62,7 @@ class Editors:
     ) -> None:
         """`given`: a schedule that cells hold too; `announce` is called when they have moved it.
 
-        `turn(fits)` undoes or redoes a change of the screen where that leads to a session that fits.
+        `turn(fits)` undoes or redoes a change of the program on the screen where that leads to a session that fits.
 
         `moved_by_cell(kernel, code)` is called when the session has followed them; `code` leads to the state.
         """
@@ -66,10 +75,8 @@ class Editors:
         """For each schedule, by identity, the state that the session has too."""
         self._steady: tuple[Session, Steady] | None = None
         """How long the session's schedules are what they were when they were last looked at."""
-        self.trouble: ErrorView | None = None
-        """Why the session could not follow a cell; None once it can."""
-        self._refused: tuple[Any, Session] | None = None
-        """The state that was refused, and by which session."""
+        self._refused: dict[int, _Refusal] = {}
+        """For each schedule, by identity, the refusal of a state that it may be in."""
         if given is not None:
             self._open[given.func_working_on] = self._commands(given, announce)
 
@@ -85,7 +92,7 @@ class Editors:
                 schedule = given
             told = self._announce if schedule is given else _nothing
             self._open[kernel] = self._commands(schedule, told)
-            self._agree(schedule)
+            self._agree(schedule, schedule.state)
             self._steady = session, Steady(session)  # by now the steps up to it are known
         return self._open[kernel]
 
@@ -115,6 +122,23 @@ class Editors:
 
     # --- the session and the schedules ---
 
+    @property
+    def trouble(self) -> ErrorView | None:
+        """Why the session could not follow a cell; None once it can."""
+        found = (refusal for schedule in self._schedules() if (refusal := self._refusal(schedule)) is not None)
+        return next((refusal.why for refusal in found), None)
+
+    def _refusal(self, schedule: Schedule) -> _Refusal | None:
+        """The refusal of the state that a schedule is in."""
+        found = self._refused.get(id(schedule))
+        return found if found is not None and found.state is schedule.state else None
+
+    def _looked_at(self, schedule: Schedule) -> bool:
+        """Whether the session shown has the state that a schedule is in, or has refused it."""
+        refusal = self._refusal(schedule)
+        refused = refusal is not None and refusal.session is self._session()
+        return refused or self._agreed.get(id(schedule)) is schedule.state
+
     def follow(self) -> None:
         """Make the session of what was moved outside of `carry_out`; `trouble` says why that was refused.
 
@@ -123,35 +147,30 @@ class Editors:
         session = self._session()
         if self._open and self._steady is not None and self._steady[0] is session and not self._steady[1].holds():
             self._close_outdated(session)
+            self._refused.clear()  # it may fit what users have entered now
         if self._open and (self._steady is None or self._steady[0] is not session or not self._steady[1].holds()):
             self._steady = session, Steady(session)
         for schedule in self._schedules():
-            if self._agreed.get(id(schedule)) is schedule.state and not self._to_be_tried_again(schedule):
-                continue
-            with Interruptible() as block:
-                self._follow(schedule)
-            block.deliver()
+            if not self._looked_at(schedule):
+                with Interruptible() as block:
+                    self._follow(schedule)
+                block.deliver()
 
     def _follow(self, schedule: Schedule) -> None:
         """Make the session of what a cell did to a schedule; interrupted, the next look tries again."""
         state, session, mark = schedule.state, self._session(), schedule.moves.mark()
-        self.trouble, self._refused = None, None
         try:
-            if self._take_over(schedule, _told(schedule, self._before(schedule)), by_cell=True):
+            before = schedule.moves.find(_fingerprint(session, schedule.func_working_on) or "")
+            if self._take_over(schedule, _told(schedule, before), by_cell=True):
                 self._moved_by_cell(schedule.func_working_on, schedule.code())
         except WorkbenchError as error:
-            self.trouble, self._refused = ErrorView.of(error), (state, session)
+            self._refused[id(schedule)] = _Refusal(state, session, ErrorView.of(error))
         except BaseException:
             schedule.moves.back_to(mark)  # where the cell left it, whatever was shown meanwhile
             self._agreed.pop(id(schedule), None)
             raise
-        self._agreed[id(schedule)] = state
-
-    def _to_be_tried_again(self, schedule: Schedule) -> bool:
-        """Whether another session refused the state: this one may take it."""
-        if self._refused is None or self._refused[0] is not schedule.state:
-            return False
-        return self._refused[1] is not self._session()
+        else:
+            self._agree(schedule, state)
 
     def carry_out(self, kernel: str, work: Callable[[], Answer], call: Callable[[], str] | None = None) -> Answer:
         """Do something with the schedule of a kernel; a session that refuses it undoes it, and so does an interrupt.
@@ -162,9 +181,9 @@ class Editors:
         mark, before = schedule.moves.mark(), schedule.moves.here
         try:
             answer = work()
-            if self._agreed.get(id(schedule)) is not schedule.state:
+            if not self._looked_at(schedule):
                 self._take_over(schedule, call() if call is not None else _told(schedule, before))
-                self._agree(schedule)
+                self._agree(schedule, schedule.state)
         except BaseException:
             schedule.moves.back_to(mark)
             self._agreed.pop(id(schedule), None)  # whether the session has followed by then is seen at the next look
@@ -174,12 +193,14 @@ class Editors:
     def shown(self, session: Session) -> None:
         """Another session is shown: schedules go where it has them; editors without such a state are closed."""
         for kernel, commands in list(self._open.items()):
-            fingerprint = _fingerprint(session, kernel)
-            if fingerprint is None or not _brought(commands.schedule, fingerprint):
+            schedule, fingerprint = commands.schedule, _fingerprint(session, kernel)
+            refusal = self._refusal(schedule)
+            if refusal is not None and fingerprint is not None and _fingerprint(refusal.session, kernel) == fingerprint:
+                continue  # it is the cell that has moved it, not the session: that is tried again
+            if fingerprint is None or not _brought(schedule, fingerprint):
                 self._close(kernel)
             else:
-                self._agree(commands.schedule)
-                self.trouble = self._refused = None  # the schedule is where the session has it
+                self._agree(schedule, schedule.state)
 
     def _close_outdated(self, session: Session) -> None:
         """Close the editors of kernels that have become others, though nobody moved their schedules."""
@@ -194,13 +215,13 @@ class Editors:
         self._lenses.pop(kernel, None)
         if schedule is not self._given:
             self._agreed.pop(id(schedule), None)
+            self._refused.pop(id(schedule), None)
 
     def part(self) -> None:
         """Close all editors; what cells hold goes its own way from now on."""
-        self._given = self.trouble = self._refused = None
-        self._open.clear()
-        self._lenses.clear()
-        self._agreed.clear()
+        self._given = None
+        for kept in (self._open, self._lenses, self._agreed, self._refused):
+            kept.clear()
 
     def _schedules(self) -> list[Schedule]:
         found = [commands.schedule for commands in self._open.values()]
@@ -208,15 +229,10 @@ class Editors:
             found.append(self._given)
         return found
 
-    def _before(self, schedule: Schedule) -> int | None:
-        """The number of the state that the session has, in `moves.tree`; None where the schedule forgot it."""
-        known, moves = self._agreed.get(id(schedule)), schedule.moves
-        if known is None:
-            return moves.find(_fingerprint(self._session(), schedule.func_working_on) or "")
-        return next((number for number, _, _ in moves.tree if moves.state(number) is known), None)
-
-    def _agree(self, schedule: Schedule) -> None:
-        self._agreed[id(schedule)] = schedule.state
+    def _agree(self, schedule: Schedule, state: Any) -> None:
+        """The session has a state of a schedule."""
+        self._agreed[id(schedule)] = state
+        self._refused.pop(id(schedule), None)
 
     def _take_over(self, schedule: Schedule, call: str, by_cell: bool = False) -> bool:
         """Make the session of a schedule's state, told as `call`; False where the session has it already.
@@ -234,7 +250,6 @@ class Editors:
             moved = schedule.copy()
             moved.moves.go(moved.moves.here)
             self._go(session.edit(schedule={kernel: moved}), call, by_cell)
-        self.trouble = None
         return True
 
 
@@ -269,14 +284,12 @@ def _known(schedule: Schedule) -> str:
 
 
 def _alike_but_for(kernel: str, one: Session, other: Session) -> bool:
-    """Whether two sessions are of one program and plan, and differ in nothing but the schedule of a kernel.
+    """Whether two sessions of one program are of one plan, and differ in nothing but the schedule of a kernel.
 
     Schedules are compared as they are now: what was moved under a kernel's name may have become another one's.
     """
-    if one.history is not other.history or one.deciders != other.deciders:
-        return False
     plans = [
-        (plan.program, plan.target, plan.settings, [row for row in plan.rows if not isinstance(row, ScheduleRow)])
+        (plan.target, plan.settings, [row for row in plan.rows if not isinstance(row, ScheduleRow)])
         for plan in (one.plan, other.plan)
     ]
     if plans[0] != plans[1]:
@@ -304,7 +317,7 @@ def _told(schedule: Schedule, before: int | None) -> str:
             before = way[before][0]
     shared = shared_length(began, done)
     back, further = len(began) - shared, done[shared:]
-    if 0 < back + len(further) and back <= _BACK:
+    if back <= _BACK:
         return "\n".join([*["sch.moves.back()"] * back, *further])
     return "\n".join(["sch.restart()", *done])
 

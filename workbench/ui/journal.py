@@ -45,38 +45,13 @@ class Entry:
 
 
 class Journal:
-    """The requests to one screen, in order."""
+    """The requests to a screen on one session that it was given, in order: none that leads to another one or back."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
         self.entries: list[Entry] = []
 
-    def restart(self, session: Session) -> None:
-        """Begin anew: a cell has put another session on the screen."""
-        self._session = session
-        self.entries.clear()
-
-    def keeping(self, op: str, command: Callable[[dict[str, Any]], Answer]) -> Callable[[dict[str, Any]], Answer]:
-        """The command, writing down each time that it is asked."""
-        if op in _LEFT_OUT:
-            return command
-
-        def run(args: dict[str, Any]) -> Answer:
-            try:
-                answer = command(args)
-            except WorkbenchError as error:
-                self._add(Entry(op, args, error.code))
-                raise
-            if op not in SAME:
-                self._add(Entry(op, args, "ok"))
-                return answer
-            plain = answer.view.to_json() if isinstance(answer.view, View) else answer.view
-            self._add(Entry(op, args, _digest(plain)))
-            return replace(answer, view=plain)
-
-        return run
-
-    def _add(self, entry: Entry) -> None:
+    def add(self, entry: Entry) -> None:
         of_the_file = entry.args.get("layer") == "onnx"  # which the journal does not hold, but the imported program
         if len(self.entries) < LIMIT and not of_the_file:
             self.entries.append(entry)
@@ -90,6 +65,31 @@ class Journal:
         requests = [[entry.op, entry.args, entry.outcome] for entry in self.entries]
         document = {"format": FORMAT, "version": VERSION, "begin": begin, "requests": requests, "end": _python(end)}
         return json.dumps(document, ensure_ascii=False)
+
+
+def keeping(
+    op: str, command: Callable[[dict[str, Any]], Answer], journal: Callable[[], Journal]
+) -> Callable[[dict[str, Any]], Answer]:
+    """The command, written down each time that it is asked, in the journal of the session shown."""
+    if op in _LEFT_OUT:
+        return command
+
+    def run(args: dict[str, Any]) -> Answer:
+        begun = journal()
+        try:
+            answer = command(args)
+        except WorkbenchError as error:
+            begun.add(Entry(op, args, error.code))
+            raise
+        outcome = "ok"
+        if op in SAME:
+            plain = answer.view.to_json() if isinstance(answer.view, View) else answer.view
+            answer, outcome = replace(answer, view=plain), _digest(plain)
+        if journal() is begun:
+            begun.add(Entry(op, args, outcome))
+        return answer
+
+    return run
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import Any, Final, Literal, NamedTuple
 
 from workbench.core.errors import WorkbenchError
@@ -36,6 +37,8 @@ class Call(NamedTuple):
 
     code: str
     by_cell: bool
+    begun: Any = None
+    """Where something else was put on the screen: what its owner keeps of what is done on that (`Edits.begun`)."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,11 @@ class _Trail:
     future: tuple[tuple[PipelineModel, Call], ...] = ()
     """The next one last: a state, and what leads to it."""
     turned: Literal["", "undo", "redo"] = ""
+
+
+def _is_change(step: tuple[PipelineModel, Call]) -> bool:
+    """Whether a step of a trail changes what is on the screen, and puts nothing else there."""
+    return step[1].begun is None
 
 
 class Edits:
@@ -104,19 +112,24 @@ class Edits:
 
     @property
     def models(self) -> tuple[PipelineModel, ...]:
-        """What undo and redo lead through, the one shown first, then backwards from it, then forwards."""
-        past, future = ([model for model, _ in reversed(side)] for side in (self._trail.past, self._trail.future))
-        return (self._current(), *past, *future)
+        """What was shown since `begun`: the one shown first, then what undo leads through, then redo."""
+        sides = (takewhile(_is_change, reversed(side)) for side in (self._trail.past, self._trail.future))
+        return (self._current(), *(model for side in sides for model, _ in side))
+
+    @property
+    def begun(self) -> Any:
+        """What `go` was given with what is on the screen, before all that was done on it; None for the first."""
+        return next((call.begun for _, call in reversed(self._trail.past) if call.begun is not None), None)
 
     @property
     def done(self) -> list[Call]:
-        """What was done, oldest first, without what was taken back."""
-        return [call for _, call in self._trail.past]
+        """What was done on that, oldest first, without what was taken back."""
+        return [call for _, call in takewhile(_is_change, reversed(self._trail.past))][::-1]
 
     @property
     def calls(self) -> list[str]:
-        """The lines of Python that do what was done, oldest first."""
-        return [call.code for call in self.done]
+        """The lines of Python that do all that undo leads back through, oldest first."""
+        return [call.code for _, call in self._trail.past]
 
     @property
     def call(self) -> str:
@@ -175,14 +188,17 @@ class Edits:
     def _made(self, made: tuple[PipelineModel, str]) -> Answer:
         return Answer("", {"step": self.go(*made)})
 
-    def go(self, model: PipelineModel, call: str, by_cell: bool = False) -> str:
+    def go(self, model: PipelineModel, call: str, by_cell: bool = False, begun: Any = None) -> str:
         """Show another state, which a line of Python leads to; undo leads back.  Gives the id of the selected step."""
-        return self._to(model, _Trail((*self._trail.past, (self._current(), Call(call, by_cell)))))
+        return self._to(model, _Trail((*self._trail.past, (self._current(), Call(call, by_cell, begun)))))
 
     def turn(self, fits: Callable[[PipelineModel], bool]) -> bool:
-        """Undo the last change, or redo the next one, where that leads to a state that fits; whether one did."""
+        """Undo the last change, or redo the next one, where that leads to a state that fits; whether one did.
+
+        Never to what was on the screen before something else was put there, nor to that again.
+        """
         for there, turned in ((self._trail.past, self._undo), (self._trail.future, self._redo)):
-            if there and fits(there[-1][0]):
+            if there and _is_change(there[-1]) and fits(there[-1][0]):
                 turned({})
                 return True
         return False

@@ -12,6 +12,7 @@ What a cell does to the session or to the schedule on the screen redraws it; wha
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from workbench.core.errors import WorkbenchError
@@ -22,14 +23,14 @@ from workbench.driver.measure import measure_kernel
 from workbench.driver.session import Session
 from workbench.ui.ablation import ablation_commands
 from workbench.ui.branches import BranchCommands
-from workbench.ui.changes import Changes
+from workbench.ui.changes import Changes, Record
 from workbench.ui.changes_store import ChangesStore
 from workbench.ui.changes_subject import SessionSubject
 from workbench.ui.checks import ChecksCommands
 from workbench.ui.editors import Editors
 from workbench.ui.exercise import ExerciseCommands, GivenTask
 from workbench.ui.given import GivenInputs
-from workbench.ui.journal import Journal
+from workbench.ui.journal import Journal, keeping
 from workbench.ui.kept import Kept
 from workbench.ui.layers import LayerCommands
 from workbench.ui.lens_extras import NAMES as LENS_EXTRAS
@@ -62,6 +63,14 @@ _LENS: Final = ("open", "release", "exact", *LENS_EXTRAS)
 """Commands of the tile lens."""
 
 
+@dataclass(frozen=True)
+class _Begun:
+    """What is kept of what is done on one session that the screen was given."""
+
+    journal: Journal
+    record: Record = field(default_factory=Record)
+
+
 class Workbench(Screen):
     """A screen on a session, perhaps with one kernel's schedule, which a cell holds too, opened in its editor."""
 
@@ -89,11 +98,11 @@ class Workbench(Screen):
         self.selection: tuple[int, ...] = ()
         self._at = at
         """The place that a page begins with (`ui.places`)."""
-        self._journal = Journal(session)
+        self._first = _Begun(Journal(session))
         self._places = PlaceCommands(
             lambda: self.session,
             self._inputs_of_checks,
-            lambda: self._journal.to_json(self.session),
+            lambda: self._begun.journal.to_json(self.session),
             lambda: self.left_out,
         )
         self._given = schedule.func_working_on if schedule is not None else ""
@@ -104,7 +113,7 @@ class Workbench(Screen):
         self._exercise = ExerciseCommands(task, lambda: self.schedule)
         subject = SessionSubject(
             lambda: self._model.session, lambda kernel: self._editors.editor(kernel).schedule, self._steps,
-            lambda: self._given,
+            lambda: self._given, lambda: self._begun.record,
         )  # fmt: skip
         self._changes = Changes(subject, ChangesStore.of_user(), lambda: self.announce("changed"))
         commands = {
@@ -133,7 +142,9 @@ class Workbench(Screen):
             "set_attribute": self._set_attribute,
         }
         recorded = {name: self._changes.recording(name, command) for name, command in commands.items()}
-        followed = {name: self._journal.keeping(name, self._following(run)) for name, run in recorded.items()}
+        followed = {
+            name: keeping(name, self._following(run), lambda: self._begun.journal) for name, run in recorded.items()
+        }
         self._changes.start()
         super().__init__(
             "workbench", followed, Kept(lambda: self._model.session.heading, self._snapshot, self._snapshot_key)
@@ -155,10 +166,12 @@ class Workbench(Screen):
         with self._dispatcher.one_at_a_time, interrupts_held():
             self._editors.part()
             self._given = ""
-            self._journal.restart(session)
-            self._steps.edits.go(known, say.pipeline.another_session)
-            self._changes.begin()
+            self._steps.edits.go(known, say.pipeline.another_session, begun=_Begun(Journal(session)))
             self._changes.start()
+
+    @property
+    def _begun(self) -> _Begun:
+        return self._steps.edits.begun or self._first
 
     @property
     def inputs(self) -> Mapping[str, Any] | None:
@@ -179,15 +192,13 @@ class Workbench(Screen):
         self._steps.edits.go(self._model_of(session), call, by_cell)
 
     def _turn(self, fits: Callable[[Session], bool]) -> bool:
-        rows = [one.row for one in self.left_out]
-
         def model_fits(model: Any) -> bool:
-            return [one.row for one in model.left_out] == rows and fits(model.session)
+            return fits(model.session)
 
         return self._steps.edits.turn(model_fits)
 
     def _model_of(self, session: Session) -> SessionModel:
-        """A session for the list of steps: with what was left out on this screen when it was shown, or is left out."""
+        """A session for the list of steps: with what was left out of it here when it was shown, or is left out now."""
         shown: Any = self._steps.edits.models
         known = next((model for model in shown if model.session.plan == session.plan), None)
         return SessionModel(session, known.left_out) if known is not None else shown[0].followed_by(session)
@@ -204,9 +215,10 @@ class Workbench(Screen):
         return self._places.views
 
     def journal(self) -> str:
-        """What was asked of this screen, as the text of a file that `workbench replay` does again."""
+        """What was asked of this screen on the session it was given last, as a file that `workbench replay` does again.
+        """
         with self._dispatcher.one_at_a_time:
-            return self._journal.to_json(self.session)
+            return self._begun.journal.to_json(self.session)
 
     @property
     def schedule(self) -> Schedule:

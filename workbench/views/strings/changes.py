@@ -23,5 +23,9 @@ class Changes:
         """A command; `at` and `kernel` may be empty: "split of l:C:2 in main"."""
         return f"{what}{f' of {at}' if at else ''}{f' in {kernel}' if kernel else ''}"
 
+    def taken_back(self, code: str) -> str:
+        """A line of Python, perhaps more than one, that was undone."""
+        return "\n".join(f"# taken back: {line}" for line in code.split("\n"))
+
     def refused(self, command: str, why: str) -> str:
         return f"{command}: {why}"
