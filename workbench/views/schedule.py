@@ -221,7 +221,7 @@ def _do(made: Schedule, primitive: str, selection: str, arguments: Mapping[str, 
     for position, item in enumerate(entry.parameters):
         given = selection if position == 0 else arguments.get(item.name)
         if position == 0 and item.kind is item.VAR_POSITIONAL:
-            listed = list(arguments.get(item.name) or ())
+            listed = _listed(item.name, arguments.get(item.name))
             given = listed if selection in listed else [selection, *listed]
         if given is not None and given != "":
             values[item.name] = meant(made, given)
@@ -234,3 +234,13 @@ def _do(made: Schedule, primitive: str, selection: str, arguments: Mapping[str, 
     if arguments.get("unsafe"):
         named["unsafe"] = True
     getattr(made, primitive)(*positional, **named)
+
+
+def _listed(name: str, given: Any) -> list[Any]:
+    """The items of an argument that takes any number; nothing is none of them."""
+    if given is None or given == "" or isinstance(given, list):
+        return list(given or ())
+    raise WorkbenchError(
+        "E-SCHEDULE-ARGUMENT", f"{name} is not what it takes", where=f"the argument {name}", found=repr(given)[:80],
+        expected="a list of loops", kept="the schedule is unchanged",
+    )  # fmt: skip
