@@ -18,9 +18,9 @@ from ..schedule.schedule import Schedule
 from ..target.target import Target, as_target
 from .editor_boxes import boxes_of, key_of, meant, referenced, tree_of
 from .editor_forms import (
-    chain_of,
     first_working,
     is_positional,
+    movable,
     offered,
     parameters_of,
     reason_of,
@@ -195,8 +195,8 @@ class _Looked:
             if refusal is not None:
                 self._refused[selection, entry.name] = shown
                 continue
-            if entry.name == "reorder":  # the form moves the loops of the whole nest, not two of them
-                shown = dict.fromkeys(shown, chain_of(self._prepared, reference, self._boxes))
+            if entry.name == "reorder":  # the form moves all loops that can be moved, not two of them
+                shown = dict.fromkeys(shown, movable(self._prepared, reference, self._boxes))
             arguments[entry.name] = shown
         return ReasonsView(self.state.fingerprint, selection, reasons, arguments)
 
