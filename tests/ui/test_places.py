@@ -19,3 +19,12 @@ def test_a_shared_file_overwrites_nothing_and_the_page_is_told_which_it_is(
     for expected in ("work_2.json", "work_3.json"):
         assert screen.ask("share.journal", name="work").content["view"]["path"] == expected
     assert (tmp_path / "work.json").read_text() == "a person's own"
+
+
+def test_branches_of_two_targets_are_told_as_such() -> None:
+    """All their steps have other keys, and none is a step of one only."""
+    screen = Workbench(small_session())
+    screen.ask("target.set", text="llvm -mcpu=x86-64-v3")
+    apart = dict(map(tuple, screen.ask("branches.whole", number=0).content["view"]["apart"]))
+    assert apart["other target"] == "llvm | llvm -mcpu=x86-64-v3"
+    assert apart["steps in one only"] == "none"

@@ -19,7 +19,8 @@ from typing import Any, Final
 from .errors import WorkbenchError, shorten
 
 _WINDOW: Final = 88
-_PARSER_FAILURES: Final = (SyntaxError, ValueError, RecursionError, MemoryError, UnicodeError, OverflowError)
+PARSER_FAILURES: Final = (SyntaxError, ValueError, RecursionError, MemoryError, UnicodeError, OverflowError)
+"""What Python's parser raises at a text that it cannot read, or whose nesting it gives up at."""
 
 
 class ParseError(WorkbenchError):
@@ -79,7 +80,7 @@ class Source:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 return ast.parse(self.text)
-        except _PARSER_FAILURES as error:
+        except PARSER_FAILURES as error:
             raise self._from_parser(error) from None
 
     def _from_parser(self, error: BaseException) -> WorkbenchError:
@@ -113,6 +114,16 @@ class Source:
             + 1
         )
         return self.at(line, column, message, fix, found)
+
+
+def literal(given: str | ast.expr) -> Any:
+    """The value of a literal, by its text or tree.  Raises `ValueError` for all that is none, however it is nested."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.literal_eval(given)
+    except (*PARSER_FAILURES, TypeError) as error:
+        raise ValueError(str(error) or "a text that is nested too deeply") from None
 
 
 def dotted(tree: ast.AST) -> str:

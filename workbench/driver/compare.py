@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any
 
@@ -16,6 +16,7 @@ from ..core.equal import fingerprint
 from ..core.errors import WorkbenchError
 from .branches import shared_steps
 from .difference import Difference, branch_difference
+from .plan import CompilePlan
 from .session import Session
 
 
@@ -32,6 +33,9 @@ class Comparison:
     last_common: str
     """The last step that they share."""
     differing_steps: tuple[str, ...]
+    """Steps that one of them lacks, whatever target and settings they run under."""
+    differing_settings: Mapping[str, tuple[str, str]]
+    """What all their steps run under and that is not the same, by its name: the target, a setting of PassContext."""
     differing_definitions: tuple[str, ...]
     """What users have defined that both programs read, and that was not the same: "operator my.op"."""
     differing_kernels: tuple[str, ...]
@@ -54,6 +58,7 @@ class Comparison:
             f"{'kernels':<14}{self.kernels[0]:>16}{self.kernels[1]:>16}",
             f"{'milliseconds':<14}{self.milliseconds[0]:>16.3f}{self.milliseconds[1]:>16.3f}",
             f"the same up to: {self.last_common or 'nothing'}",
+            *(f"other {name}: {one} | {other}" for name, (one, other) in self.differing_settings.items()),
             f"steps only in one of them: {', '.join(self.differing_steps) or 'none'}",
             *(f"defined otherwise: {_some(found)}" for found in [self.differing_definitions] if found),
             f"kernels with other code: {_some(self.differing_kernels) or 'none'}",
@@ -90,8 +95,6 @@ def compare(
             started = time.perf_counter()
             session.run(inputs)
             spent.append((time.perf_counter() - started) * 1000)
-    keys = {action.key for action in one.actions} ^ {action.key for action in other.actions}
-    differing = [action.name for action in (*one.actions, *other.actions) if action.key in keys]
     shared = shared_steps(one.actions, other.actions)
     return Comparison(
         (one, other),
@@ -100,7 +103,8 @@ def compare(
         (median(times[0]), median(times[1])),
         _differences(first, second),
         one.labels[shared - 1] if shared else "",
-        tuple(dict.fromkeys(differing)),
+        _differing_steps(one, other),
+        _differing_settings(one.plan, other.plan),
         _differing_definitions(one, other),
         _differing_kernels(one, other),
     )
@@ -134,6 +138,30 @@ def _difference(one: np.ndarray, other: np.ndarray) -> float:
     with np.errstate(invalid="ignore"):
         gaps = np.where(same, 0.0, np.maximum(np.abs(x - y), 1.0 if whole else 0.0))  # beyond 2^53 float64 sees no gap
     return float(np.max(np.where(np.isnan(gaps), np.inf, gaps), initial=0.0))
+
+
+def _differing_steps(one: Session, other: Session) -> tuple[str, ...]:
+    """Names of steps that one session lacks.
+
+    Target and settings are part of every step's key, so that the steps of both are told apart under those of one.
+    """
+    under = replace(other, plan=replace(other.plan, target=one.plan.target, settings=one.plan.settings))
+    keys = {action.key for action in one.actions} ^ {action.key for action in under.actions}
+    return tuple(dict.fromkeys(action.name for action in (*one.actions, *under.actions) if action.key in keys))
+
+
+def _differing_settings(one: CompilePlan, other: CompilePlan) -> dict[str, tuple[str, str]]:
+    first, second = (
+        {
+            "target": str(plan.target),
+            "opt_level": str(plan.settings.level),
+            "required_pass": ", ".join(plan.settings.required) or "none",
+            "disabled_pass": ", ".join(plan.settings.disabled) or "none",
+            "config": plan.settings.config,
+        }
+        for plan in (one, other)
+    )
+    return {name: (told, second[name]) for name, told in first.items() if told != second[name]}
 
 
 def _differing_definitions(one: Session, other: Session) -> tuple[str, ...]:

@@ -40,10 +40,12 @@ def number(value: Any) -> float | int:
         return int(value)
     if getattr(value, "shape", None) == ():
         value = value.item()
-    if isinstance(value, numbers.Integral):
-        return int(value)
     if isinstance(value, numbers.Real):
-        return float(value)
+        try:
+            nearest = float(value)
+        except OverflowError:  # a whole number is exact in Python, and greater than any that a tensor holds
+            raise ValueError("a number of at most 1.8e308 (or inf)") from None
+        return int(value) if isinstance(value, numbers.Integral) else nearest
     raise ValueError("a number")
 
 

@@ -114,6 +114,7 @@ class PlaceCommands:
         ]
         apart = [
             [say.session.same_up_to, found.last_common or say.session.nothing],
+            *([say.session.other_setting(name), " | ".join(pair)] for name, pair in found.differing_settings.items()),
             [say.session.steps_in_one, ", ".join(found.differing_steps) or say.session.none],
             [say.session.kernels_of_other_code, _some(found.differing_kernels)],
             [say.session.greatest_difference, f"{found.greatest_difference:.3g}"],

@@ -55,10 +55,23 @@ def meant(schedule: Schedule, given: Any) -> Any:
     if given.startswith("b:"):
         return block
     site = schedule.state.find_block(name)
-    depth = int(given.rpartition(":")[2])
-    if not 0 <= depth < len(site.loops):
-        raise WorkbenchError("E-SCHEDULE-SELECTION", "there is no such loop any more", found=given[:60])
+    depth = _depth(given)
+    around = len(site.loops)
+    if not 0 <= depth < around:
+        raise WorkbenchError(
+            "E-SCHEDULE-SELECTION", "there is no such loop any more", where="an argument that is a box",
+            found=repr(given[:60]), expected=f"l:{name}:0 to l:{name}:{around - 1}" if around else "a block",
+            fix="choose the loop again", kept="the schedule is unchanged",
+        )  # fmt: skip
     return _known(schedule, site.loops[depth].var) or schedule.get_loops(block)[depth]
+
+
+def _depth(box: str) -> int:
+    """The number at the end of a loop's box; -1 where a stranger's text has none."""
+    try:
+        return int(box.rpartition(":")[2])
+    except ValueError:
+        return -1
 
 
 def _known(schedule: Schedule, target: Any) -> Reference | None:

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from ..analysis.quick_cycles import quick_cycles
 from ..core.errors import WorkbenchError
+from ..core.source import PARSER_FAILURES, literal
 from ..driver.measure import measure
 from ..schedule.errors import ScheduleError
 from ..schedule.references import BlockRV, LoopRV
@@ -178,10 +179,10 @@ def replay(schedule: Schedule, code: str) -> Schedule:
         raise WorkbenchError("E-SCHEDULE-CODE", "the text is too long", found=f"{len(code):,} characters")
     try:
         lines = ast.parse(code).body
-    except (SyntaxError, ValueError, RecursionError) as error:
+    except PARSER_FAILURES as error:
         raise WorkbenchError(
             "E-SCHEDULE-CODE", "this is not Python", where=f"line {getattr(error, 'lineno', 0) or 1}",
-            found=str(error)[:80], kept="the schedule is unchanged",
+            found=(str(error) or "a text that is nested too deeply")[:80], kept="the schedule is unchanged",
         ) from None  # fmt: skip
     made = schedule.copy()
     made.restart()
@@ -242,13 +243,20 @@ def _value(node: ast.expr, names: Mapping[str, Any]) -> Any:
     if isinstance(node, (ast.List, ast.Tuple)):
         return [_value(item, names) for item in node.elts]
     try:
-        return ast.literal_eval(node)
-    except (ValueError, TypeError):
+        return literal(node)
+    except ValueError:
         raise _unknown(node) from None
 
 
 def _unknown(node: ast.AST) -> WorkbenchError:
     return WorkbenchError(
-        "E-SCHEDULE-CODE", "this line is not understood", found=ast.unparse(node)[:80],
+        "E-SCHEDULE-CODE", "this line is not understood", found=_written(node)[:80],
         expected="x, y = sch.primitive(name, [numbers])", kept="the schedule is unchanged",
     )  # fmt: skip
+
+
+def _written(node: ast.AST) -> str:
+    try:
+        return ast.unparse(node)
+    except RecursionError:
+        return "a text that is nested too deeply"

@@ -78,6 +78,20 @@ def shown_arguments(entry: Primitive, arguments: Mapping[str, Any], boxes: Mappi
 
 def chain_of(schedule: Schedule, reference: Reference, boxes: Mapping[Any, str]) -> list[str]:
     """The boxes of the loops that stand directly in one another around and inside a loop, outermost first."""
+    return [boxes[id(loop.var)] for loop in _nest(schedule, reference)]
+
+
+def movable(schedule: Schedule, reference: Reference, boxes: Mapping[Any, str]) -> list[str]:
+    """Of `chain_of` the loops that may change places with this one: up to the next not serial one on either side."""
+    nest = _nest(schedule, reference)
+    at = next(index for index, loop in enumerate(nest) if loop.var is reference.target)
+    others = [index for index, loop in enumerate(nest) if loop.kind is not t.ForKind.SERIAL]
+    first = max((index + 1 for index in others if index <= at), default=0)
+    last = min((index for index in others if index > at), default=len(nest))
+    return [boxes[id(loop.var)] for loop in nest[first:last]]
+
+
+def _nest(schedule: Schedule, reference: Reference) -> list[t.For]:
     site = schedule.state.tree.loops[id(reference.target)]
     chain = [site.loop]
     for outer in reversed([part for part in site.path if isinstance(part, t.For)]):
@@ -86,7 +100,7 @@ def chain_of(schedule: Schedule, reference: Reference, boxes: Mapping[Any, str])
         chain.insert(0, outer)
     while isinstance(chain[-1].body, t.For):
         chain.append(chain[-1].body)
-    return [boxes[id(loop.var)] for loop in chain]
+    return chain
 
 
 def reason_of(refusal: ScheduleError) -> str:

@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -17,6 +16,7 @@ from ..core.errors import WorkbenchError, nearest
 from ..core.node import map_children, post_order
 from ..core.origin import OriginTable
 from ..core.per_node import per_node
+from ..core.source import literal
 from ..relay.ir import expr as r
 from ..relay.ir.operator import Operator
 from ..relay.ir.types import TensorType
@@ -191,14 +191,22 @@ def with_attribute(main: r.Function, place: str, number: int, name: str, text: s
             "E-OPERATOR-ATTRIBUTE", f"{op.name} has no attribute {name[:40]!r}",
             fix=nearest(name, op.attributes),
         )  # fmt: skip
-    try:
-        value: Any = ast.literal_eval(text)
-    except (ValueError, SyntaxError):
-        value = text
-    changed: Any = type(op)(**{**op.attributes, name: value})
+    changed: Any = type(op)(**{**op.attributes, name: _value_of(text, op.attributes[name])})
     if box is not target:
         changed = _calling(box.op, target, changed)
     return _calling(main, box, changed)
+
+
+def _value_of(text: str, now: Any) -> Any:
+    """What a form's text says in place of the value `now`: a literal, or the text itself.
+
+    Infinity is no literal of Python's, and 1e400 is one: a number may be either, written as the facts of a call are.
+    """
+    try:
+        return literal(text)
+    except ValueError:
+        is_number = isinstance(now, (int, float)) and not isinstance(now, bool)
+        return float(text) if is_number and text.strip().lstrip("+-").lower() in ("inf", "infinity") else text
 
 
 def _calling(function: Any, target: r.Call, op: Any) -> Any:

@@ -19,9 +19,9 @@ from ..schedule.schedule import Schedule
 from ..target.target import Target, as_target
 from .editor_boxes import boxes_of, key_of, meant, referenced, tree_of
 from .editor_forms import (
-    chain_of,
     first_working,
     is_positional,
+    movable,
     offered,
     parameters_of,
     reason_of,
@@ -203,8 +203,8 @@ class _Looked:
             if refusal is not None:
                 self._refused[selection, entry.name] = shown
                 continue
-            if entry.name == "reorder":  # the form moves the loops of the whole nest, not two of them
-                shown = dict.fromkeys(shown, chain_of(self._prepared, reference, self._boxes))
+            if entry.name == "reorder":  # the form moves all loops that can be moved, not two of them
+                shown = dict.fromkeys(shown, movable(self._prepared, reference, self._boxes))
             arguments[entry.name] = shown
         return ReasonsView(self.state.fingerprint, selection, reasons, arguments)
 
@@ -229,7 +229,7 @@ def _do(made: Schedule, primitive: str, selection: str, arguments: Mapping[str, 
     for position, item in enumerate(entry.parameters):
         given = selection if position == 0 else arguments.get(item.name)
         if position == 0 and item.kind is item.VAR_POSITIONAL:
-            listed = list(arguments.get(item.name) or ())
+            listed = _listed(item.name, arguments.get(item.name))
             given = listed if selection in listed else [selection, *listed]
         if given is not None and given != "":
             values[item.name] = meant(made, given)
@@ -242,3 +242,13 @@ def _do(made: Schedule, primitive: str, selection: str, arguments: Mapping[str, 
     if arguments.get("unsafe"):
         named["unsafe"] = True
     getattr(made, primitive)(*positional, **named)
+
+
+def _listed(name: str, given: Any) -> list[Any]:
+    """The items of an argument that takes any number; nothing is none of them."""
+    if given is None or given == "" or isinstance(given, list):
+        return list(given or ())
+    raise WorkbenchError(
+        "E-SCHEDULE-ARGUMENT", f"{name} is not what it takes", where=f"the argument {name}", found=repr(given)[:80],
+        expected="a list of loops", kept="the schedule is unchanged",
+    )  # fmt: skip

@@ -270,12 +270,12 @@ def _checked(
             value = convert(value)
         except (TypeError, ValueError) as problem:
             raise WorkbenchError(
-                "E-OPERATOR-ATTRIBUTE", f"{op.name}: {name} cannot be {value!r}", expected=str(problem)
+                "E-OPERATOR-ATTRIBUTE", f"{op.name}: {name} cannot be {repr(value)[:80]}", expected=str(problem)
             ) from None
     if choices and value not in choices:
         raise WorkbenchError(
             "E-OPERATOR-ATTRIBUTE",
-            f"{op.name}: {name} cannot be {value!r}",
+            f"{op.name}: {name} cannot be {repr(value)[:80]}",
             expected="one of " + ", ".join(repr(choice) for choice in choices),
         )
     return value

@@ -80,6 +80,10 @@ class Session:
     greatest_difference = "greatest difference of an output"
     none = "none"
 
+    def other_setting(self, name: str) -> str:
+        """What all steps of two sessions run under and that is not the same: the target."""
+        return f"other {name}"
+
     def branch(self, number: int) -> str:
         return f"branch {number}"
 

@@ -1,0 +1,48 @@
+"""Two sessions side by side: what of them is said to differ."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import workbench as wb
+from workbench import relay
+
+X = {"x": np.linspace(-1, 1, 8, dtype=np.float32)}
+
+
+@pytest.fixture(scope="module")
+def session() -> Any:
+    x = relay.var("x", shape=(8,))
+    return wb.open(relay.Function([x], relay.nn.relu(relay.exp(x))), target="llvm -mcpu=x86-64-v2")
+
+
+def test_the_steps_of_another_target_are_the_same_steps(session: Any) -> None:
+    """A target is part of every step's key: sessions that differ by it alone have all steps in common."""
+    other = session.rerun(target="llvm -mcpu=x86-64-v3")
+    compared = wb.compare(session, other, X, repeat=1)
+    assert compared.differing_steps == () and compared.last_common == "Import"
+    assert compared.differing_settings == {"target": ("llvm -mcpu=x86-64-v2", "llvm -mcpu=x86-64-v3")}
+    text = str(compared)
+    assert "other target: llvm -mcpu=x86-64-v2 | llvm -mcpu=x86-64-v3" in text
+    assert "steps only in one of them: none" in text
+
+
+def test_what_differs_beside_the_target_is_still_told(session: Any) -> None:
+    other = session.rerun(target="llvm -mcpu=x86-64-v3").without("FuseOps")
+    compared = wb.compare(session, other, X, repeat=1)
+    assert compared.differing_steps == ("FuseOps",) and compared.differing_settings
+    compared = wb.compare(session, session.without("FuseOps"), X, repeat=1)
+    assert compared.differing_steps == ("FuseOps",) and not compared.differing_settings
+
+
+def test_another_level_is_told_beside_the_steps_it_takes_away(session: Any) -> None:
+    x = relay.var("x", shape=(8,))
+    function = relay.Function([x], relay.nn.relu(relay.exp(x)))
+    with wb.transform.PassContext(opt_level=1):
+        other = wb.open(function, target="llvm -mcpu=x86-64-v2")
+    compared = wb.compare(session, other, X, repeat=1)
+    assert "InferType" not in compared.differing_steps and "Codegen" not in compared.differing_steps
+    assert list(compared.differing_settings) == ["opt_level"]
