@@ -28,6 +28,7 @@ from ..tir.transforms.pipeline import CHECKED_PIPELINE
 from . import reattach
 from .anchors import located
 from .contents import Contents, OfTheMoment
+from .first_run import note_by_hand
 from .history import Action, Stage, key_of
 from .native import compile_stage
 from .plan import IMPORT, CompilePlan, EditRow, PassRow, ProgramRef, ScheduleRow
@@ -197,6 +198,7 @@ class _Around:
             assert stage is not None
             with self.entered():
                 changed = self._edited(row, stage)
+            note_by_hand(changed)
             for name, function in changed.items():
                 reattach.record(function, stage.module[name], name)
             return replace(stage, module=stage.module.with_functions(changed), lowered=_with_kernels(stage, changed))

@@ -27,6 +27,7 @@ from ..schedule.schedule import Schedule
 from ..target.target import Target
 from ..tir.nodes import Buffer, For, ForKind, PrimFunc
 from .build import build
+from .first_run import require_harmless, require_harmless_start
 from .given_inputs import require_drawable
 from .peak import peak_timer
 
@@ -97,6 +98,7 @@ def measure(schedule: Schedule, target: Any = None, patience: float | None = Non
     `WorkbenchError` for another machine's target, and E-MEASURE-SHAPE for symbolic shapes and scalars.
     """
     chosen = building_for(target)
+    _require_harmless(schedule, chosen)
     return _measured(schedule.func, schedule.func, schedule.func_working_on, chosen, patience)
 
 
@@ -105,13 +107,15 @@ def measure_kernel(session: Session, kernel: str, patience: float | None = None)
 
     Raises what stopped the session, and `WorkbenchError` as `measure` does.
     """
-    module = session.provenance.compiled.stage.module
+    step = session.provenance.compiled
+    module = step.stage.module
     plain = session.step(session.plan.kernel_step()).stage.module
     if kernel not in module or kernel not in plain:
         raise WorkbenchError(
             "E-KERNEL-UNKNOWN", f"there is no kernel {kernel[:60]!r}", fix=nearest(kernel, session.kernels)
         )
     with session.plan.settings.context(()).applied():
+        require_harmless(step, session.target, kernel)
         return _measured(module[kernel], plain[kernel], kernel, building_for(session.target), patience)
 
 
@@ -137,7 +141,14 @@ def seconds(schedule: Schedule, target: Any = None, patience: float | None = Non
 
     With `patience`, in seconds, of as many as fit into it; the first run is always done, and counts.
     """
-    return min(_means(schedule.func, schedule.func, schedule.func_working_on, building_for(target), patience))
+    chosen = building_for(target)
+    _require_harmless(schedule, chosen)
+    return min(_means(schedule.func, schedule.func, schedule.func_working_on, chosen, patience))
+
+
+def _require_harmless(schedule: Schedule, target: Target) -> None:
+    first = schedule.first_state
+    require_harmless_start(first.func, first.working, target)
 
 
 def _means(

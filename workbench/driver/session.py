@@ -36,6 +36,7 @@ from .branches import Branches
 from .checking import BackgroundCheck
 from .debugging import debug
 from .edits import applicable, as_kernels, checked_row, require_change, rescheduled
+from .first_run import require_harmless
 from .history import Action, History, Stage, Step
 from .layers import SessionLayer, layers_of
 from .llvm_passes import llvm_passes
@@ -380,7 +381,8 @@ class Session(Value):
     # --- running ---
 
     def build(self) -> Any:
-        """The compiled model: a `runtime` factory module (``lib["default"](dev)``, `export_library`)."""
+        """The compiled model (``lib["default"](dev)``); kernels changed by hand ran in a child first (`first_run`)."""
+        require_harmless(self._required(self._index(pipeline.CODEGEN) - 1), self.target)
         return self._required(pipeline.CODEGEN).stage.compiled
 
     def run(self, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:

@@ -22,6 +22,7 @@ from .limits import FILE_BYTES
 from .skeleton import read_range, skeleton
 from .stored import FROM_FILE_BYTES, OpenFile
 from .tensors import Deferred
+from .texts import with_texts
 
 _KINDS: Final = {
     stat.S_IFDIR: "a folder",
@@ -60,7 +61,8 @@ def read_model(model: Any) -> Source:
     """Read a path, bytes, or an `onnx.ModelProto`.  Raises `WorkbenchError` naming what was found instead."""
     onnx = import_whole("onnx")
     if isinstance(model, onnx.ModelProto):
-        return Source(_with_graph(model, "model"), model.graph.name or "model", None)
+        model = with_texts(_with_graph(model, "model"), own=False)
+        return Source(model, model.graph.name or "model", None)
     if isinstance(model, (bytes, bytearray, memoryview)):
         return Source(_parse(bytes(model), "model"), "model", None, size=len(model))
     if isinstance(model, (str, os.PathLike)):
@@ -135,7 +137,7 @@ def _parse(data: bytes, name: str) -> Any:
         proto = onnx.ModelProto.FromString(data)
     except Exception as error:  # protobuf's error class moves between its versions
         raise _broken(data, name, error) from None
-    return _with_graph(proto, name)
+    return with_texts(_with_graph(proto, name), own=True)
 
 
 def _with_graph(proto: Any, name: str) -> Any:
