@@ -92,11 +92,11 @@ def test_journey_2_by_keys_a_student_vectorises_a_reduction(product: OneScreen) 
     expect(words.locator(".wb-lit").last).to_contain_text("C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]")
     keys.use(page.locator(".wb-way").first.get_by_role("button", name="Use"))
     expect(product.loop("j_1")).to_contain_text("vectorized", timeout=LONG)
-    assert [move.name for move in product.schedule.moves.done] == ["split", "vectorize"]
+    assert [move.name for move in product.schedule.moves.done] == ["split", "reorder", "vectorize"]
     last = product.schedule.code().strip().splitlines()[-1]
     expect(page.get_by_label("The Python that leads here")).to_contain_text(last)
     keys.still_the_screens()
-    keys.press("Control+z", times=2)  # the way was two steps
+    keys.press("Control+z", times=3)  # the way was three steps
     expect(product.loop("j_1")).to_have_count(0)
     keys.end("2")
 
