@@ -130,6 +130,22 @@ def test_an_honest_edit_is_tried_once(children: list[Any]) -> None:
     assert len(children) == 1 and not children[0].alive
 
 
+def test_what_is_proven_to_stay_inside_runs_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Checked code takes several times as long."""
+    forms: list[str] = []
+    load = contained.Contained.load
+
+    def noted(self: Any, library: str, unit: Any) -> Any:
+        forms.append(library)
+        return load(self, library, unit)
+
+    monkeypatch.setattr(contained.Contained, "load", noted)
+    edited("T.float32(1.0)", "T.float32(3.0)").run({"A": X})
+    assert forms == ["native"]
+    edited("A[i]", "A[T.Cast(\"int32\", A[i])]").run({"A": X})
+    assert forms == ["native", "checked", "native"]
+
+
 def test_a_verdict_is_remembered(children: list[Any]) -> None:
     for _ in range(2):
         with pytest.raises(WorkbenchError, match="E-EDIT-HARM"):

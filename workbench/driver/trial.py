@@ -2,9 +2,10 @@
 
     harm_of("main", module, target)      # "", or "store to C outside axis 0, index 8, not 0 to extent 8 (exclusive)"
 
-It is run twice there: with every access checked, which finds also what happens to hit other memory of the process, and
-as the code that would run here, between guards.  Integers are zeros, so that honest indices stay inside; floats are
-random numbers between -1 and 1, always the same.  Where zeros do harm, ones are tried: a kernel may divide by them.
+It is run twice there: with every access checked that is not proven to stay inside (where there is one), which finds
+also what happens to hit other memory of the process; and as the code that would run here, between guards.  Integers
+are zeros, so that honest indices stay inside; floats are random numbers between -1 and 1, always the same.  Where
+zeros do harm, ones are tried: a kernel may divide by them.
 
 Only these numbers are tried: what a function does with others, it may do here.  Not tried at all is what cannot be
 called so, and runs as it is: functions with symbolic shapes or handles among their parameters, with parameters of
@@ -37,7 +38,7 @@ from .numerics.forms import flat_form, iterations, optimisation_level
 
 MOST_BYTES: Final = 1 << 30
 """Of all arguments together."""
-SECONDS: Final = 60.0
+SECONDS: Final = 30.0
 """Wall time after which a run counts as one without end; loops that count their iterations get more."""
 _ITERATIONS_A_SECOND: Final = 2_000_000
 """Fewer than any loop does here."""
@@ -115,12 +116,20 @@ def _forms(name: str, called: IRModule, target: Target, unknown: set[str]) -> li
         objects = compile_cached([jobs[each] for each in others])
         native = Unit(native.functions, tuple(jobs[each] for each in unknown if each in jobs), tuple(objects))
     try:
-        own = IRModule({each: func for each, func in called.items() if each in unknown})
-        checked = called.with_functions(dict(flat_form(own, checked=True).functions))
+        own = flat_form(IRModule({each: func for each, func in called.items() if each in unknown}), checked=True)
+        if not any(map(_is_checked, own.functions.values())):
+            return [("native", native)]
+        checked = called.with_functions(dict(own.functions))
         level = max(optimisation_level(func) for _, func in checked.items() if isinstance(func, t.PrimFunc))
         return [("checked", unit_of(checked, target, level)), ("native", native)]
     except WorkbenchError:  # not every program has a checked form
         return [("native", native)]
+
+
+def _is_checked(function: t.PrimFunc) -> bool:
+    """Whether some access of a checked form is not proven to be inside, so that it is checked as it runs."""
+    calls = (node for node in pre_order(function.body) if isinstance(node, n.Call) and node.op == "call_extern")
+    return any(isinstance(call.args[0], n.StringImm) and call.args[0].value == "wb_report" for call in calls)
 
 
 class _Trial:

@@ -156,6 +156,8 @@ def _divide(
     if low is None or high is None:
         raise _undivided(site, iter_var, value, "the part inside has no constant bounds")
     tile = high - low + 1
+    if tile < 1:
+        raise _undivided(site, iter_var, value, "the loops inside never run")
     inner, outer = inner.minus(Affine.constant(low)), outer.plus(Affine.constant(low))
     if any(factor % tile for factor in (*outer.terms.values(), outer.offset)):
         raise _undivided(site, iter_var, value, f"the part outside moves by other steps than the tile's {tile}")

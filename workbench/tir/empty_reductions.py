@@ -37,11 +37,12 @@ def empty_reductions(loop: t.For) -> Iterator[tuple[n.PrimExpr, t.Stmt, t.Block]
             for step in chain
             if any(_uses(value, step) for _, value in reduced) or (empty and not _surely_runs(step))
         ]
-        if loop not in driving or all(_surely_runs(step) for step in driving):
+        unbound = empty and all(_surely_runs(step) for step in chain)  # a predicate keeps all out (a split)
+        if loop not in driving or (not unbound and all(_surely_runs(step) for step in driving)):
             continue
         if any(_uses(step.extent, around) for step in driving for around in chain):
             continue
-        never = any_of(*(less_equal(step.extent, const(0)) for step in driving))
+        never = const(True) if unbound else any_of(*(less_equal(step.extent, const(0)) for step in driving))
         yield never, _inits(realize, chain, driving), realize.block
 
 

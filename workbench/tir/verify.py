@@ -340,16 +340,23 @@ def _loops(facts: Facts) -> Findings:
 def _reductions(facts: Facts) -> Findings:
     loops = {id(loop.var): loop for loop in facts.of_class(t.For)}
     for node in facts.of_class(t.BlockRealize):
+        idle = any(_at_most(iterator.dom.extent, 0) for iterator in node.block.iter_vars)
         for iterator, value in zip(node.block.iter_vars, node.iter_values, strict=False):
-            if iterator.kind is not t.IterKind.REDUCE:
+            if iterator.kind is not t.IterKind.REDUCE or idle:
                 continue
             for part in pre_order(value):
                 loop = loops.get(id(part))
-                if loop is not None and loop.kind in (t.ForKind.PARALLEL, t.ForKind.VECTORIZED):
+                if loop is None or _at_most(loop.extent, 1):
+                    continue  # with one iteration, or none, nothing meets
+                if loop.kind in (t.ForKind.PARALLEL, t.ForKind.VECTORIZED):
                     yield (
                         f"{loop.kind.value} loop {loop.var.name} runs the reduction {iterator.var.name} of block "
                         f"{node.block.name}", loop
                     )  # fmt: skip
+
+
+def _at_most(extent: n.PrimExpr, most: int) -> bool:
+    return isinstance(extent, n.IntImm) and extent.value <= most
 
 
 def _block_names(facts: Facts) -> Findings:

@@ -80,8 +80,8 @@ def test_an_operator_is_named_with_the_damage() -> None:
 
 def test_a_damaged_name_of_an_input_is_used_as_it_is_shown() -> None:
     nodes = [helper.make_node("Relu", ["first"], ["last"])]
-    ends = [[helper.make_tensor_value_info(name, TensorProto.FLOAT, [3])] for name in ("first", "last")]
-    plain = helper.make_model(helper.make_graph(nodes, "g", *ends), opset_imports=[helper.make_opsetid("", 17)])
+    first, last = ([helper.make_tensor_value_info(name, TensorProto.FLOAT, [3])] for name in ("first", "last"))
+    plain = helper.make_model(helper.make_graph(nodes, "g", first, last), opset_imports=[helper.make_opsetid("", 17)])
     session = wb.open(plain.SerializeToString().replace(b"first", b"f\xfcrst").replace(b"last", b"l\xe4st"))
     made = session.run({"f\\xfcrst": np.array([-1, 0, 1], np.float32)})
     np.testing.assert_array_equal(made["l\\xe4st"], [0, 0, 1])

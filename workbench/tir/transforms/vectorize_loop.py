@@ -46,10 +46,11 @@ def _visit(stmt: t.Stmt, disabled: bool) -> Task:
         same = all(a is b for a, b in zip(parts, stmt.stmts, strict=True))
         return stmt if same else seq(*parts)
     changes: dict[str, Any] = {}
+    never = isinstance(stmt, t.For) and isinstance(stmt.extent, n.IntImm) and stmt.extent.value <= 0
     for name in stmt.field_names:
         value = getattr(stmt, name)
         if isinstance(value, t.Stmt):
-            changes[name] = yield _visit(value, disabled)
+            changes[name] = yield _visit(value, disabled or never)  # where nothing runs, lanes may be of any kind
     made = stmt.replace(**changes) if changes else stmt
     if not isinstance(made, t.For) or made.kind is not t.ForKind.VECTORIZED:
         return made
