@@ -188,10 +188,10 @@ def test_cards_are_static_and_escape() -> None:
 
 
 def accepted(number: int) -> tuple[teach.Task, Any]:
-    """Exercise 06_2 in the editor, after one of what it suggests with a gain in place of lanes along the reduction."""
+    """Exercise 06_3 in the editor, after one of what it suggests with a gain in place of lanes along the reduction."""
     from workbench.ui.schedule import ScheduleEditor
 
-    task = teach.task("06_2")
+    task = teach.task("06_3")
     editor = ScheduleEditor(task.start())
     found = asked(editor, "ways", primitive="vectorize", selection="l:C:2")["suggestions"]
     assert sum(one["gains"] for one in found) > number, "the best come first"
@@ -206,7 +206,7 @@ def asked(editor: Any, op: str, **args: Any) -> Any:
 
 
 @pytest.mark.parametrize("number", range(3))
-def test_whatever_the_editor_suggests_in_06_2_with_a_gain_the_last_hint_can_be_done_from_there(number: int) -> None:
+def test_whatever_the_editor_suggests_in_06_3_with_a_gain_the_last_hint_can_be_done_from_there(number: int) -> None:
     """It was refused: nothing is split or moved across lanes, once they are lanes."""
     task, schedule = accepted(number)
     for _ in range(3):
@@ -219,7 +219,7 @@ def test_whatever_the_editor_suggests_in_06_2_with_a_gain_the_last_hint_can_be_d
     raise AssertionError(task.check(schedule))
 
 
-def test_the_first_suggestion_in_06_2_leaves_no_loop_inside_of_lanes_and_one_solves_it() -> None:
+def test_the_first_suggestion_in_06_3_leaves_no_loop_inside_of_lanes_and_one_solves_it() -> None:
     task, schedule = accepted(0)
     assert schedule.get_loops("C")[-1].target.name == "j_1"
     assert not task.check(schedule).passed
@@ -227,7 +227,7 @@ def test_the_first_suggestion_in_06_2_leaves_no_loop_inside_of_lanes_and_one_sol
 
 
 def test_a_hint_says_what_to_take_back() -> None:
-    task = teach.task("06_2")
+    task = teach.task("06_3")
     schedule = task.start()
     schedule.vectorize(schedule.get_loops("C")[1])
     hints = task.check(schedule).hints()

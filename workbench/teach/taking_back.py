@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..schedule.errors import ScheduleError
+from ..core.errors import WorkbenchError
 from ..schedule.schedule import Schedule
+from ..views.editor_extras import carry_out
 
 
 def possible(lines: Sequence[str], schedule: Schedule) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -27,9 +28,9 @@ def possible(lines: Sequence[str], schedule: Schedule) -> tuple[tuple[str, ...],
 
 
 def _accepts(schedule: Schedule, lines: Sequence[str]) -> bool:
-    """Whether the lines run; they are the checks' own, of calls of `sch` and names of loops."""
+    """Whether the lines can be done; those that name what other lines gave, or are no calls, cannot by themselves."""
     try:
-        exec("\n".join(lines), {"sch": schedule})
-    except (ScheduleError, SyntaxError, ValueError, NameError, AttributeError, TypeError):
-        return False  # refused; or no lines that run by themselves, or loops that were not there yet
+        carry_out(schedule, "\n".join(lines))
+    except WorkbenchError:
+        return False
     return True

@@ -172,6 +172,17 @@ def history_of(schedule: Schedule, rates: Mapping[str, float]) -> dict[str, Any]
 def replay(schedule: Schedule, code: str) -> Schedule:
     """The schedule that a text of calls of `sch` leads to, from the beginning.
 
+    Raises `WorkbenchError` as `carry_out` does.
+    """
+    made = schedule.copy()
+    made.restart()
+    carry_out(made, code)
+    return made
+
+
+def carry_out(schedule: Schedule, code: str) -> None:
+    """Do what a text of calls of `sch` says.
+
     Only assignments and calls of primitives with names, literals and lists are understood; nothing else is run.
     Raises `WorkbenchError` with the line.
     """
@@ -184,16 +195,13 @@ def replay(schedule: Schedule, code: str) -> Schedule:
             "E-SCHEDULE-CODE", "this is not Python", where=f"line {getattr(error, 'lineno', 0) or 1}",
             found=(str(error) or "a text that is nested too deeply")[:80], kept="the schedule is unchanged",
         ) from None  # fmt: skip
-    made = schedule.copy()
-    made.restart()
     names: dict[str, Any] = {}
     for line in lines:
         try:
-            _run(made, line, names)
+            _run(schedule, line, names)
         except WorkbenchError as error:
             error.where = f"line {line.lineno}" + (f": {error.where}" if error.where else "")
             raise
-    return made
 
 
 def _run(made: Schedule, line: ast.stmt, names: dict[str, Any]) -> None:
