@@ -188,3 +188,20 @@ def test_nodes_that_compute_on_weights_alone_are_told_apart() -> None:
     links = wb.open(model).provenance.links
     assert links.onnx.text.split("\n") == ["Cast#0", "Conv#1", "Relu#2"]
     assert links.onnx_of_constants == (0,)
+
+
+def test_where_a_step_stops_the_layers_before_it_are_linked() -> None:
+    session = small_session()
+    kernel = "fused_nn_softmax"
+    (*_, last) = [name for name, one in zip(session.labels, session.actions, strict=True) if one.level == "tir"]
+    edited = session[last].edit({kernel: session.provenance.text(kernel, "tir").replace('T.float32("-inf")', "-1e9")})
+    stopped = edited.rerun(target="llvm -mcpu=x86-64 -vector-width=32")
+    assert stopped.step(stopped.labels[-2]).error is not None
+    links = stopped.provenance.links
+    assert len(stopped.provenance.calls) == len(session.provenance.calls)
+    found = links.layers(kernel)
+    assert list(found) == ["onnx", "relay", "fused", "te", "schedule"]
+    assert found["schedule"].lit(found["relay"].every) and found["te"].every == found["schedule"].every
+    with pytest.raises(WorkbenchError) as caught:
+        stopped.provenance.text(kernel, "tir")
+    assert caught.value.code == "E-EDIT-REBASE"

@@ -92,7 +92,7 @@ class Links:
     def _classes(self) -> _Classes:
         if self._lower is None:
             return _of_statements(self._known(0))
-        return _of_expressions(self.sites, _nodes(self._provenance.compiled.path[self._lower - 1]))
+        return _of_expressions(self.sites, _nodes(self._provenance.reached.path[self._lower - 1]))
 
     def at(self, site: int) -> Classes:
         """The classes of one call of a kernel.  Raises `WorkbenchError` for a number that no call has."""
@@ -116,15 +116,19 @@ class Links:
 
     def layers(self, kernel: str, native: bool = True) -> dict[str, Layer]:
         """All layers by name, from the file's nodes down to the assembly of one kernel; without `native`, down to its
-        loops."""
+        loops.  Where a step stops with an error, those before it."""
         plan, labels = self._session.plan, self._session.labels
         made: dict[str, Layer] = {}
         if self._lower is not None:
             if self.onnx.lines:
                 made["onnx"] = self.onnx
             made |= {"relay": self.graph(labels[plan.relay_step()]), "fused": self.graph(labels[self._lower - 1])}
+        reached = len(self._provenance.reached.path)
         for name, index in (("te", plan.kernel_step()), ("schedule", plan.loop_step())):
-            made[name] = self.loops(labels[index], kernel)
+            if index < reached:
+                made[name] = self.loops(labels[index], kernel)
+        if self._session.actions[reached:] and self._session.actions[reached].level == "tir":
+            return made
         return made | {name: self.native(name, kernel) for name in ("tir", "ll", "asm")[: 3 if native else 1]}
 
     @cached_property
@@ -198,14 +202,14 @@ class Links:
         return index
 
     def _known(self, index: int) -> Known:
-        return index_of(self._session, self._provenance.compiled)[index]
+        return index_of(self._session, self._provenance.reached)[index]
 
     # --- graphs ---
 
     def _graph(self, index: int) -> Layer:
         held = self._graph_classes(index)
         name = "fused" if index + 1 == self._lower else "relay"
-        text = listings_of(self._provenance.compiled.path[index])["main"].text
+        text = listings_of(self._provenance.reached.path[index])["main"].text
         return _layer(name, text, lambda node: held.get(id(node), NOTHING))
 
     def of_graph(self, step: str) -> Mapping[int, Classes]:
@@ -220,7 +224,7 @@ class Links:
         return found
 
     def _classes_before(self, index: int) -> Mapping[int, Classes]:
-        steps = self._provenance.compiled.path[: self._lower]
+        steps = self._provenance.reached.path[: self._lower]
         if index == len(steps) - 1:
             return self._classes.by_thing
         stems: dict[int, Sources] = {id(node): frozenset((node,)) for node in _nodes(steps[index])}
@@ -237,7 +241,7 @@ class Links:
     # --- loops and native code ---
 
     def _loops(self, index: int, kernel: str) -> Layer:
-        module = self._provenance.compiled.path[index].stage.module
+        module = self._provenance.reached.path[index].stage.module
         if not isinstance(module.functions.get(kernel), t.PrimFunc):
             raise WorkbenchError(
                 "E-KERNEL-UNKNOWN", f"there is no kernel {kernel!r} after step {self._session.labels[index]}",

@@ -111,15 +111,19 @@ class Provenance:
     @cached_property
     def _last(self) -> int:
         """The position of the last loop step, whose functions are compiled."""
+        step = self._session.step(self._loop_steps[-1])
+        if step.error is not None:
+            raise step.error
+        return self._loop_steps[-1]
+
+    @cached_property
+    def _loop_steps(self) -> list[int]:
         found = [index for index, action in enumerate(self._session.actions) if action.level == "tir"]
         if not found:
             raise WorkbenchError(
                 "E-ORIGIN-NATIVE", "this session has no loop programs", fix="run the default pipeline, with Lower"
             )
-        step = self._session.step(found[-1])
-        if step.error is not None:
-            raise step.error
-        return found[-1]
+        return found
 
     @cached_property
     def known(self) -> Known:
@@ -131,9 +135,24 @@ class Provenance:
         """The last loop step: one for all questions, also where a user's rule makes it another at each run."""
         return self._session.step(self._last)
 
+    @cached_property
+    def reached(self) -> Step:
+        """The last loop step that there is a program after: `compiled`, unless a step stops with an error.
+
+        Raises that step's error where it comes before all loop programs.
+        """
+        stopped: WorkbenchError | None = None
+        for index in reversed(self._loop_steps):
+            step = self._session.step(index)
+            if step.error is None:
+                return step
+            stopped = step.error
+        assert stopped is not None
+        raise stopped
+
     def holds(self) -> bool:
         """Whether the program that it tells of, if one was asked about, would be the same again."""
-        compiled, now = self.__dict__.get("compiled"), reliance.Now()
+        compiled, now = self.__dict__.get("reached") or self.__dict__.get("compiled"), reliance.Now()
         return compiled is None or all(step.relied.holds(now) for step in compiled.path)
 
     @cached_property
@@ -150,7 +169,7 @@ class Provenance:
     @property
     def calls(self) -> tuple[Site, ...]:
         """The calls of kernels in the entry, in order."""
-        return self.known.sites
+        return index_of(self._session, self.reached)[-1].sites
 
     def _required(self, kernel: str) -> str:
         if not isinstance(kernel, str) or kernel not in self._artefact.texts:

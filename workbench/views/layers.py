@@ -275,7 +275,10 @@ class LayersModel:
                 "E-STEP-UNKNOWN", f"there is no graph step {label[:40]!r}", expected=", ".join(labels),
                 fix=nearest(label, labels),
             )  # fmt: skip
-        return self.session.step(label)
+        step = self.session.step(label)
+        if step.error is not None:  # what it holds is the graph before the step that stopped
+            raise step.error
+        return step
 
     def formulas(self, kernel: str) -> FormulasView:
         """The stages of a kernel before it is scheduled."""

@@ -49,7 +49,7 @@ def link_table(links: Links, kernel: str, native: bool = True) -> LinkView:
     linked = {
         name: runs(numbers.setdefault(held, len(numbers)) for held in layer.lines) for name, layer in layers.items()
     }
-    own = layers["tir"].every
+    own = next(layers[name] for name in ("tir", "schedule", "te") if name in layers).every
     named = zip(sorted(own), links.things(own), strict=True)
     names = {number: _named(thing) for number, thing in named}
     calls = tuple(tuple(sorted(links.at(site.number))) for site in links.sites if site.kernel == kernel)

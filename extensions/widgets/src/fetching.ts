@@ -5,9 +5,10 @@ import type { GraphTools } from "./graph_tools";
 import { Links } from "./links";
 import type { PipelineStore } from "./pipeline";
 import type { Reading } from "./reading";
+import { Refusal } from "./connection";
 import { BaseStore } from "./store";
 import { say } from "./strings";
-import type { Chunk, ComparedView, FormulaView, GraphView, KernelView, LayerView, LinkView, PaneView, WorkbenchView } from "./types";
+import type { Chunk, ComparedView, ErrorView, FormulaView, GraphView, KernelView, LayerView, LinkView, PaneView, WorkbenchView } from "./types";
 import type { Range } from "./window";
 import { COMPILED, OF_THE_MODEL, others, pane, spread, type Pane, type Shown } from "./workbench_panes";
 
@@ -42,6 +43,8 @@ export abstract class Fetching extends BaseStore {
   protected asked = new Set<string>();
   /** Counts the programs shown: a refusal of what was asked of an earlier one says nothing of this one. */
   private shownNumber = 0;
+  /** What cannot be shown of this program, and why: by text, and "kernels". */
+  private refusals = new Map<string, ErrorView>();
   protected stages = new Map<string, FormulaView[]>();
   /** The program was changed a moment ago: compiling it for the links of machine code would hold up the next move. */
   private moving = false;
@@ -53,6 +56,7 @@ export abstract class Fetching extends BaseStore {
     this.moving = this.view !== null;
     clearTimeout(this.rest);
     this.asked = new Set();
+    this.refusals.clear();
     this.texts.clear();
     this.graphs.clear();
     this.tables.clear();
@@ -97,6 +101,22 @@ export abstract class Fetching extends BaseStore {
     return OF_THE_MODEL.includes(layer) ? layer : `${layer} ${this.kernel}`;
   }
 
+  /** Why a layer has no text. */
+  refusal(layer: string): ErrorView | undefined {
+    return this.refusals.get(this.key(layer)) ?? (OF_THE_MODEL.includes(layer) ? undefined : this.refusals.get("kernels"));
+  }
+
+  /** Keep a refusal for the panes, and see which step it was; other failures are thrown on. */
+  private async refused(what: string, error: unknown): Promise<void> {
+    if (!(error instanceof Refusal) || this.recorded || error.view.code === "E-UI-STALE") throw error;
+    const { shownNumber } = this;
+    await this.opening;
+    if (shownNumber !== this.shownNumber) return;
+    this.set(() => this.refusals.set(what, error.view));
+    await this.look();
+    if (this.panes.every(({ layer }) => this.refusal(layer) === undefined)) throw error; // no pane tells it
+  }
+
   /** Whether a pane shows its layer's text: as such, or as what code generation made of the kernel. */
   reads({ layer, mode }: Pane): boolean {
     const step = this.steps.summary;
@@ -135,10 +155,12 @@ export abstract class Fetching extends BaseStore {
   }
 
   protected async loadKernels(): Promise<void> {
-    if (this.kernels.length) return;
+    if (this.kernels.length || this.refusals.has("kernels")) return;
     await this.once("kernels", async () => {
       this.set(() => (this.waiting = say.frame_a.lowering));
-      const view = (await this.connection.request("kernels").finally(() => this.set(() => (this.waiting = "")))).view as { kernels: KernelView[]; parts: string };
+      const answer = await this.connection.request("kernels").catch((error) => this.refused("kernels", error)).finally(() => this.set(() => (this.waiting = "")));
+      if (!answer) return;
+      const view = answer.view as { kernels: KernelView[]; parts: string };
       if ((this.parts ?? view.parts) !== view.parts) this.unselect(); // numbers of classes are those of a program
       this.parts = view.parts;
       this.set(() => {
@@ -162,8 +184,14 @@ export abstract class Fetching extends BaseStore {
     const key = `${drawn} ${opened.join(" ")}`;
     const drawnNow = this.graphs.get(key);
     if (drawnNow && (drawnNow.linked || this.kernels.length === 0)) return Promise.resolve(); // linked once kernels are known
+    if (this.refusals.has(drawn)) return Promise.resolve();
     return this.once(`graph ${key}`, async () => {
-      const view = (await this.connection.request("graph", { layer, opened, step }, `graph ${layer}`)).view as GraphView;
+      const answer = await this.connection.request("graph", { layer, opened, step }, `graph ${layer}`).catch((error) => {
+        if (step) throw error; // the layer's own graph can still be chosen
+        return this.refused(drawn, error);
+      });
+      if (!answer) return;
+      const view = answer.view as GraphView;
       this.set(() => this.graphs.set(key, view));
       await this.tools.load(layer);
     });
@@ -180,9 +208,11 @@ export abstract class Fetching extends BaseStore {
   }
   protected loadText(layer: string): Promise<void> {
     const key = this.key(layer);
-    if (this.texts.has(key) || (!OF_THE_MODEL.includes(layer) && !this.kernel)) return Promise.resolve();
+    if (this.texts.has(key) || this.refusals.has(key) || (!OF_THE_MODEL.includes(layer) && !this.kernel)) return Promise.resolve();
     return this.once(`text ${key}`, async () => {
-      const view = (await this.connection.request("pane", { layer, kernel: this.kernel })).view as PaneView;
+      const answer = await this.connection.request("pane", { layer, kernel: this.kernel }).catch((error) => this.refused(key, error));
+      if (!answer) return;
+      const view = answer.view as PaneView;
       const trips = spread(view.trips);
       const most = trips.reduce((one, other) => Math.max(one, other), 0);
       const { language, call, hidden, hottest, step } = view;

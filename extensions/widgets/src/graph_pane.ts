@@ -2,7 +2,7 @@
 import { GraphBar } from "./graph_parts";
 import { short } from "./graph_tools";
 import { NONE, meets, type Classes } from "./links";
-import { html } from "./parts";
+import { Problem, html } from "./parts";
 import { say } from "./strings";
 import { grade, shortly } from "./tensors";
 import { beside } from "./tip";
@@ -11,6 +11,8 @@ import type { WorkbenchStore } from "./workbench";
 
 export function GraphPane({ store, at }: { store: WorkbenchStore; at: 0 | 1 }) {
   const { layer } = store.panes[at];
+  const refused = store.tools.step(layer) === "" && store.refusal(layer);
+  if (refused) return html`<${Problem} error=${refused} />`;
   const { graph, waiting } = store.tools.latest(layer);
   if (!graph) return html`<div class="wb-wait">…</div>`;
   const found = store.tools.found(layer, at, graph);

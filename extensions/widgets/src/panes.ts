@@ -100,6 +100,8 @@ function PaneHead({ store, at, pane, title }: { store: WorkbenchStore; at: 0 | 1
 
 function TextPane({ store, at, pane, label }: { store: WorkbenchStore; at: 0 | 1; pane: Pane; label: string }) {
   const shown = store.text(pane.layer);
+  const refused = store.refusal(pane.layer);
+  if (refused) return html`<${Problem} error=${refused} />`;
   if (!shown) return html`<div class="wb-wait">${store.lost ? say.frame.notFetched : store.waiting || "…"}</div>`;
   const [links, reading] = [store.links, store.reading];
   const lines = store.visible(pane.layer);

@@ -1,0 +1,68 @@
+"""A program that stops with an error at a step: layers before it are there, the others say why, in their place."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import expect
+
+import workbench as wb
+from tests.browser.harness import Harness
+from tests.driver.programs import small_model
+from tests.ui.asking import ask
+from workbench.core.transform import PASSES
+from workbench.ui.workbench import Workbench
+
+KERNEL = "fused_nn_softmax"
+
+
+def test_an_edit_that_does_not_fit_another_target_is_told_in_the_panes_it_concerns(harness: Harness) -> None:
+    """Panes and the list of kernels were empty for ever, and the layers "not run"."""
+    session = wb.open(small_model())
+    screen = Workbench(session)
+    last = [step for step in ask(screen, "pipeline.open")["steps"] if step["kind"] == "tir"][-1]["id"]
+    text = ask(screen, "pipeline.source", step=last, function=KERNEL)["text"].replace('T.float32("-inf")', "-1000.0")
+    ask(screen, "pipeline.edit", step=last, function=KERNEL, text=text)
+    harness.show(screen)
+    page = harness.page
+    chip = page.get_by_role("navigation", name="Layers").get_by_role("button")
+    schedule, loops = page.get_by_role("region", name="pane A"), page.get_by_role("region", name="pane B")
+    chip.filter(has_text="TIR").click(modifiers=["Shift"])
+    expect(loops.locator(".wb-text-row").first).to_be_visible(timeout=30_000)
+    chip.filter(has_text="Schedule").click()
+    ask(screen, "target.set", text="llvm -mcpu=x86-64 -vector-width=32")
+    harness.push()
+    expect(loops.get_by_role("alert")).to_contain_text("E-EDIT-REBASE", timeout=30_000)
+    expect(page.get_by_role("alert")).to_have_count(1)
+    expect(chip.filter(has_text="TIR")).to_contain_text("✗")
+    expect(schedule.locator(".wb-text-row").first).to_be_visible()
+    assert schedule.get_by_role("combobox", name="Kernel").locator("option").count() == len(session.kernels)
+    page.get_by_role("button", name=re.compile("^Undo")).first.click()
+    expect(loops.locator(".wb-text-row").first).to_be_visible(timeout=30_000)
+    expect(page.get_by_role("alert")).to_have_count(0)
+
+
+def test_a_graph_pass_that_fails_is_told_where_its_graph_would_be(harness: Harness) -> None:
+    @wb.relay.transform.function_pass(opt_level=0, name="RefusesAll")
+    def RefusesAll(function: wb.relay.Function, mod: wb.IRModule, ctx: object) -> wb.relay.Function:
+        raise wb.WorkbenchError("E-TESTS-REFUSED", "this pass takes nothing")
+
+    try:
+        screen = Workbench(wb.open(small_model()))
+        harness.show(screen)
+        page = harness.page
+        expect(page.locator(".wb-text-row").first).to_be_visible(timeout=30_000)
+        step = next(one for one in ask(screen, "pipeline.open")["steps"] if one["name"] == "SimplifyExpr")
+        ask(screen, "pipeline.insert", step=step["id"], name="RefusesAll")
+        harness.push()
+        for which in ("A", "B"):
+            alert = page.get_by_role("region", name=f"pane {which}").get_by_role("alert")
+            expect(alert).to_contain_text("this pass takes nothing", timeout=30_000)
+        chips = page.get_by_role("navigation", name="Layers").get_by_role("button")
+        expect(chips.filter(has_text="Relay")).to_contain_text("✗")
+        expect(chips.filter(has_text="Fused")).to_contain_text("◌")
+        page.get_by_role("button", name=re.compile("^Undo")).first.click()
+        expect(page.locator(".wb-text-row").first).to_be_visible(timeout=30_000)
+        expect(page.get_by_role("alert")).to_have_count(0)
+    finally:
+        PASSES.remove("RefusesAll")
