@@ -69,8 +69,8 @@ def test_an_operator_edited_in_the_text_shows_itself_and_its_neighbours_only(res
     lines[at] = lines[at].replace("R.nn.relu(", "R.nn.leaky_relu(").replace(")", ", alpha=0.1)")
     edited = resnet["FoldConstant#2"].edit("\n".join(lines))
     (change,) = edited["Edit"].diff().changes
-    assert [sign for sign, _ in change.rows] == ["-", " ", "+", " "]
-    assert "nn.relu(" in change.rows[0][1] and "nn.leaky_relu(" in change.rows[2][1]
+    assert [sign for sign, _ in change.rows] == [" ", "-", "+", " "], "what was taken out stands where the new one does"
+    assert "nn.relu(" in change.rows[1][1] and "nn.leaky_relu(" in change.rows[2][1]
 
 
 def test_an_operator_put_in_renames_nothing(resnet: Any) -> None:
@@ -82,6 +82,16 @@ def test_an_operator_put_in_renames_nothing(resnet: Any) -> None:
     lines[users[0]] = lines[users[0]].replace(f"({name},", "(extra,")
     (change,) = resnet["FoldConstant#2"].edit("\n".join(lines))["Edit"].diff().changes
     assert change.size <= 4, change.rows
+
+
+def test_what_is_read_before_a_change_is_shown_before_it() -> None:
+    x = relay.var("x", shape=(4,))
+    value = relay.nn.relu(relay.add(x, x))
+    session = wb.open(relay.Function([x], relay.multiply(value, relay.exp(value))))
+    changed = session.edit(relay=session["InferType"].script().replace("R.exp", "R.tanh"), at="InferType")
+    lines = str(changed["Edit"].diff()).split("\n")[2:]
+    assert [line[0] for line in lines] == [" ", "-", "+", " "]
+    assert ["relu" in lines[0], "exp" in lines[1], "tanh" in lines[2], "multiply" in lines[3]] == [True] * 4
 
 
 def test_branches_are_compared_by_what_they_stem_from(resnet: Any) -> None:

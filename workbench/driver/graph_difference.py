@@ -237,7 +237,8 @@ class _Changes:
         if len(removed) + len(added) <= _NEIGHBOURS_OF:
             signs |= dict.fromkeys(_numbers(self.new, self._around(part)), " ")
         shown = [(signs[number], self.new.lines[number]) for number in sorted(signs)]
-        rows = [*(("-", line) for line in removed), *shown]
+        first = next((at for at, (sign, _) in enumerate(shown) if sign == "+"), 0)
+        rows = [*shown[:first], *(("-", line) for line in removed), *shown[first:]]
         names = [self.old.names.get(id(one)) for one in part.old] + [self.new.names.get(id(one)) for one in part.new]
         short = tuple((sign, short_constants(line)) for sign, line in rows)
         values = tuple(dict.fromkeys(name for name in names if name))

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from ..arith import build as b
 from ..arith.nodes import IntImm, PrimExpr, Var
 from ..core import origin
-from ..core.equal import same
+from ..core.equal import fingerprint, same
 from ..core.node import FrozenMap, Node, pre_order, rewrite, substitute
 from ..tir import nodes as t
 from ..tir.build import full_region, nest, seq
@@ -231,6 +231,8 @@ def _reads(update: t.Stmt, outputs: tuple[t.Buffer, ...], where: tuple[PrimExpr,
     """
     own = {id(buffer) for buffer in outputs}
     found: list[t.BufferRegion] = []
+    alike: dict[tuple[int, str], list[t.BufferRegion]] = {}
+    """Those of one buffer that are equal up to the names of their variables."""
     for node in pre_order(update):
         if not isinstance(node, t.BufferLoad):
             continue
@@ -240,7 +242,9 @@ def _reads(update: t.Stmt, outputs: tuple[t.Buffer, ...], where: tuple[PrimExpr,
             node.buffer,
             tuple(_range(index, extent) for index, extent in zip(node.indices, node.buffer.shape, strict=True)),
         )
-        if not any(other.buffer is region.buffer and same(other.region, region.region) for other in found):
+        others = alike.setdefault((id(region.buffer), fingerprint(region.region)), [])
+        if not any(same(other.region, region.region) for other in others):
+            others.append(region)
             found.append(region)
     return tuple(found)
 

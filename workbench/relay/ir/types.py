@@ -11,13 +11,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import Enum
 from typing import Any as AnyValue
-from typing import ClassVar
+from typing import ClassVar, Final
+from weakref import ref
 
 from ...arith.nodes import IntImm, PrimExpr
 from ...core.dtype import DataType
 from ...core.equal import first_difference
 from ...core.errors import WorkbenchError
-from ...core.node import Node, node, post_order
+from ...core.node import Node, children, node
 
 
 class Type(Node):
@@ -220,10 +221,41 @@ def tuple_type(*items: Type | Sequence[Type]) -> TupleType:
     return TupleType(tuple(item for item in items if isinstance(item, Type)))
 
 
+_COMPLETE: Final[dict[int, ref[Node]]] = {}
+"""Types with nothing unknown in them, by identity (types are equal by structure): they stay so, and a type that holds
+them need not look into them again."""
+
+
+def _is_known(part: Node) -> bool:
+    held = _COMPLETE.get(id(part))
+    return held is not None and held() is part
+
+
+def _note_complete(part: Node) -> None:
+    key = id(part)
+
+    def forget(gone: ref[Node]) -> None:
+        if _COMPLETE.get(key) is gone:  # else another type has its place in memory already
+            _COMPLETE.pop(key, None)
+
+    _COMPLETE[key] = ref(part, forget)
+
+
 def is_complete(found: Type) -> bool:
     """True if nothing in the type is still unknown."""
     if isinstance(found, TensorType):
         return True
     if isinstance(found, TupleType) and all([type(part) is TensorType for part in found.fields]):
         return True  # asked again for each element that is taken of it
-    return not any(isinstance(part, IncompleteType) for part in post_order(found))
+    waiting: list[Node] = [found]
+    seen: dict[int, Node] = {}
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, IncompleteType):
+            return False
+        if id(part) not in seen and not isinstance(part, TensorType) and not _is_known(part):
+            seen[id(part)] = part
+            waiting.extend(children(part))
+    for part in seen.values():
+        _note_complete(part)
+    return True

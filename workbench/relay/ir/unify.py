@@ -52,15 +52,13 @@ class Unifier:
 
     def resolve(self, found: Type) -> Type:
         """`found` with every part that is known filled in."""
-        if isinstance(found, t.TensorType):
-            return found
-        return run(self._resolve(found, {}))
+        return found if t.is_complete(found) else run(self._resolve(found, {}))
 
     def _resolve(self, found: Node, done: dict[int, Node]) -> Task:
         if isinstance(found, IncompleteType):
             target = self.shallow(found)
             return target if isinstance(target, IncompleteType) else (yield self._resolve(target, done))
-        if not isinstance(found, Type) or isinstance(found, (t.TensorType, t.TypeVar)):
+        if not isinstance(found, Type) or isinstance(found, t.TypeVar) or t.is_complete(found):
             return found
         if id(found) not in done:
             parts: dict[int, Node] = {}
@@ -123,7 +121,7 @@ class Unifier:
             self._bound[id(unknown)] = (unknown, found)
             return found
         whole = self.resolve(found)
-        if any(part is unknown for part in post_order(whole)):
+        if not t.is_complete(whole) and any(part is unknown for part in post_order(whole)):
             raise Mismatch(unknown, whole, "a type cannot contain itself")
         self._bound[id(unknown)] = (unknown, whole)
         return whole
