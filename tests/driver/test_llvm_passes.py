@@ -9,7 +9,10 @@ from typing import Any
 
 import pytest
 
+import workbench as wb
 from tests.driver.programs import small_session
+from workbench import te
+from workbench.codegen.llvm import pass_dumps
 from workbench.codegen.llvm.pass_dumps import count_instructions
 from workbench.core.errors import WorkbenchError
 from workbench.core.limits import limits
@@ -127,3 +130,68 @@ def test_a_child_that_fails_is_one_error(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
     with pytest.raises(WorkbenchError, match="cannot be started"):
         small_session().llvm_passes(KERNEL)
+
+
+def chain(count: int) -> wb.Session:
+    """Stages of four elements each, one after the other: a loop for each."""
+    read = value = te.placeholder((4,), name="A")
+    for at in range(count):
+        value = te.compute((4,), lambda i, before=value: before[i] * 0.5 + 1.0, name=f"C{at}")
+    return wb.open([read, value])
+
+
+@cache
+def stages(count: int, whole: bool) -> Any:
+    """The passes of a chain, as a record of whole kernels or of their parts."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pass_dumps, "_PRINTED", 1 << 40 if whole else 0)
+        return chain(count).llvm_passes("main")
+
+
+def test_a_record_of_parts_is_of_the_same_passes_and_what_they_changed() -> None:
+    whole, parts = stages(12, True), stages(12, False)
+    assert [(one.name, one.where, one.phase) for one in parts] == [(one.name, one.where, one.phase) for one in whole]
+    changed = [one.index for one in parts.changed]
+    assert changed == [one.index for one in whole.changed if one.index in changed]
+    assert all(one.index in changed or one.before == one.after for one in whole.changed), "of no function"
+    on_loops = [one for one in parts.changed if one.where.startswith("loop ")]
+    assert on_loops and all("Loop:" in one.before and "define" not in one.before + one.after for one in on_loops)
+    assert all(one.before != one.after and one.diff() for one in on_loops)
+    assert LlvmPassesModel(parts).step(f"llvm-{on_loops[0].index}").hunks
+
+
+def test_texts_of_functions_are_the_same_in_a_record_of_parts() -> None:
+    """After a loop that is gone there is no text: what became of it stands in a whole record at the next pass."""
+    whole, compared = stages(12, True), 0
+    for other in stages(12, False).changed:
+        one, where = whole[other.index], other.where
+        if one.phase == "ir" and where.startswith("wb_"):
+            assert functions(other.after)[where] == functions(one.after)[where], one
+            compared += 1
+    assert compared > 5
+
+
+def test_texts_of_loops_grow_with_the_kernel() -> None:
+    """Each pass on each loop printed the whole kernel: of 120 stages that took 23 s, of 240 more than a minute."""
+    once, twice = (
+        sum(len(one.before + one.after) for one in stages(count, False).changed if one.where.startswith("loop "))
+        for count in (12, 24)
+    )
+    assert 0 < twice < 2.4 * once, (once, twice)
+
+
+def test_a_kernel_of_many_loops_is_recorded_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
+    ask = pass_dumps.Child.ask
+
+    def noted(child: Any, name: str, request: Any) -> Any:
+        asked.append(request["whole"])
+        return ask(child, name, request)
+
+    sessions = [chain(count) for count in (8, 64)]
+    for session in sessions:
+        session.provenance.text("main", "ll")
+    monkeypatch.setattr(pass_dumps.Child, "ask", noted)
+    for session in sessions:
+        session.llvm_passes("main")
+    assert asked == [True, False]

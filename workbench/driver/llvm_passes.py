@@ -10,7 +10,8 @@ This is another compilation than the one that is run: kernels with explicit vect
     passes["InstCombinePass"]               # the first run of a pass by name
     passes.show()                           # the pipeline screen
 
-They are recorded in a child process, since LLVM's switches for this are global; see `codegen.llvm.pass_dumps`.
+They are recorded in a child process, since LLVM's switches for this are global; see `codegen.llvm.pass_dumps`, also
+for what the texts of a large kernel show.
 """
 
 from __future__ import annotations
@@ -66,7 +67,8 @@ class LlvmPass:
 
     @property
     def instructions(self) -> tuple[int, int]:
-        """Instructions before and after: of the kernel in phase "ir", of the one function in phase "machine"."""
+        """Instructions before and after: of the kernel in phase "ir", of the one function in phase "machine"; of a
+        kernel of many loops, of what the pass ran on."""
         return self.dump.before.instructions, self.dump.after.instructions
 
     @property

@@ -5,6 +5,10 @@
 
 The child (`service`) compiles as we would, with ``-print-changed``; what it prints is the record.  Time and bytes are
 bounded (`limits.llvm_seconds`, `limits.llvm_bytes`).  Texts are kept compressed and read when looked at.
+
+A text is that of all functions of the kernel.  LLVM prints it after each pass on each function and each loop, changed
+or not, so that it costs the square of the kernel's size: of a kernel of many loops a text is that of the function or
+loop alone that the pass ran on.
 """
 
 from __future__ import annotations
@@ -13,7 +17,7 @@ import re
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from ...core.child import Child, ChildFailure, Limits
 from ...core.errors import WorkbenchError
@@ -21,9 +25,14 @@ from ...core.limits import limits
 from .machine import Job
 
 Phase = Literal["ir", "machine"]
-_HEADER: Final = re.compile(r"^(?:[;#] )?\*\*\* IR (?:Dump|Pass) (?:(At Start)|(?:After )?(.+?)) ?\*\*\*\s*$")
+_HEADER: Final = re.compile(r"^(?:[;#] )?\*\*\* IR (?:Dump|Pass) (?:(At Start)|(Before |After )?(.+?)) ?\*\*\*\s*$")
 _OUTCOME: Final = re.compile(r" (omitted because no change|ignored|filtered out|invalidated)$")
 _DEFINE: Final = re.compile(r"^define .*?@([\w.$]+)\(")
+_LOOP: Final = re.compile(r"^loop\w*:", re.MULTILINE)
+_PRINTED: Final = 32 << 20
+"""Bytes that LLVM may print, or compare, for a record of whole kernels: about a second."""
+_PASSES_OF: Final = 200, 10
+"""About how many passes run on a function and on a loop."""
 _ADAPTORS: Final = re.compile(r"^(PassManager<|ExtraLoop|\w*Adaptor\b|\w*WrapperPass\b|Devirt|Require|Invalidate)")
 
 
@@ -39,7 +48,7 @@ class PassDump:
     changed: bool
     before: Packed
     after: Packed
-    """The functions after it; the same object as `before` when nothing changed."""
+    """The functions after it, or what it ran on; the same object as `before` when nothing changed."""
 
 
 class Packed:
@@ -71,12 +80,16 @@ def pass_dumps(job: Job, functions: Sequence[str]) -> tuple[PassDump, ...]:
     Raises `WorkbenchError`: E-LLVM-PASSES-LIMIT beyond time or bytes, E-LLVM-PASSES when LLVM cannot tell.
     """
     bound = Limits(file_bytes=limits.llvm_bytes)
+    of_function, of_loop = _PASSES_OF
+    passes = of_function * len(functions) + of_loop * len(_LOOP.findall(job.text))
+    whole = passes * len(job.text) <= _PRINTED
     with Child("workbench.codegen.llvm.service", seconds=limits.llvm_seconds, limits=bound) as child:
         try:
-            child.ask("passes", {"job": asdict(job), "functions": list(functions)})
+            child.ask("passes", {"job": asdict(job), "functions": list(functions), "whole": whole})
         except ChildFailure as failure:
             raise _refused(failure) from None
-        found = tuple(_read(line.decode("utf-8", "replace").rstrip("\n") for line in child.printed()))
+        lines = (line.decode("utf-8", "replace").rstrip("\n") for line in child.printed())
+        found = tuple((_read if whole else _read_parts)(lines))
     if not found:
         raise WorkbenchError(
             "E-LLVM-PASSES", "LLVM told nothing of its passes", fix="this needs an llvmlite whose LLVM can print them"
@@ -112,22 +125,18 @@ def _beyond(found: str, limit: str) -> WorkbenchError:
 
 
 def _read(lines: Iterator[str]) -> Iterator[PassDump]:
-    """The passes of a record, in order."""
-    empty = Packed("")
-    ir, machine = empty, dict[str, Packed]()
+    """The passes of a record of whole kernels, in order."""
+    ir, machine = Packed(""), dict[str, Packed]()
     for header, body in _sections(lines):
-        name, where, outcome = header
-        if name == "At Start":
+        name, where, outcome = header.name, header.where, header.outcome
+        if header.kind == "start":
             ir = Packed(_functions_only(body))
             continue
         if _ADAPTORS.match(name):
             continue
-        phase: Phase = "machine" if any(line.startswith("# Machine code for function") for line in body[:4]) else "ir"
-        known = machine.get(where)
-        if known is not None or phase == "machine":
-            before = known if known is not None else ir
-            after = Packed("\n".join(body)) if not outcome else before
-            machine[where] = after
+        if where in machine or _is_machine_code(body):
+            before = machine.get(where, ir)
+            machine[where] = after = before if outcome else Packed("\n".join(body))
             yield PassDump(name, where, "machine", after is not before, before, after)
             continue
         after = Packed(_functions_only(body)) if not outcome else ir
@@ -135,9 +144,44 @@ def _read(lines: Iterator[str]) -> Iterator[PassDump]:
         ir = after
 
 
-def _sections(lines: Iterator[str]) -> Iterator[tuple[tuple[str, str, str], list[str]]]:
-    """((pass, where, outcome), text) of each header of the record."""
-    header: tuple[str, str, str] | None = None
+def _read_parts(lines: Iterator[str]) -> Iterator[PassDump]:
+    """The passes of a record of what each ran on, in order; of what was never printed, the kernel as it began."""
+    start = Packed("")
+    known, machine = dict[str, Packed](), set[str]()
+    for header, body in _sections(lines):
+        name, where, outcome = header.name, header.where, header.outcome
+        if header.kind == "start":
+            start = Packed(_functions_only(body))
+            continue
+        if _ADAPTORS.match(name):
+            continue
+        if _is_machine_code(body):
+            machine.add(where)
+        text = _functions_only(body) or "\n".join(body).strip("\n")
+        if header.kind == "before":
+            known[where] = Packed(text)
+            continue
+        before = known.get(where, start)
+        after = before if outcome else Packed(text)
+        known[where] = after
+        phase: Phase = "machine" if where in machine else "ir"
+        yield PassDump(name, where, phase, after is not before or outcome == "invalidated", before, after)
+
+
+def _is_machine_code(body: list[str]) -> bool:
+    return any(line.startswith("# Machine code for function") for line in body[:4])
+
+
+class _Header(NamedTuple):
+    kind: Literal["start", "before", "after"]
+    name: str = ""
+    where: str = ""
+    outcome: str = ""
+
+
+def _sections(lines: Iterator[str]) -> Iterator[tuple[_Header, list[str]]]:
+    """Each header of the record with its text."""
+    header: _Header | None = None
     body: list[str] = []
     for line in lines:
         found = _HEADER.match(line) if "*** IR " in line else None
@@ -151,15 +195,16 @@ def _sections(lines: Iterator[str]) -> Iterator[tuple[tuple[str, str, str], list
         yield header, body
 
 
-def _header(found: re.Match[str]) -> tuple[str, str, str]:
+def _header(found: re.Match[str]) -> _Header:
     if found[1]:
-        return found[1], "", ""
-    text = found[2]
+        return _Header("start")
+    text = found[3]
     outcome = _OUTCOME.search(text)
     if outcome is not None:
         text = text[: outcome.start()]
     name, _, where = text.partition(" on ")
-    return name, where, outcome[1] if outcome is not None else ""
+    kind = "before" if found[2] == "Before " else "after"
+    return _Header(kind, name, where, outcome[1] if outcome is not None else "")
 
 
 def _functions_only(body: list[str]) -> str:

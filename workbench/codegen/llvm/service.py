@@ -43,7 +43,9 @@ done:
 }}
 """
 """Vectors of numbers in a loop, a function of mathematics, conversions, a division."""
-_PASS_OPTIONS: Final = ("-print-changed", "-print-module-scope")
+_WHOLE: Final = ("-print-changed", "-print-module-scope")
+_PARTS: Final = ("-print-changed", "-print-before-changed")
+"""Whether a pass on a function or a loop prints the module around it each time, or what it ran on alone."""
 
 
 def actions() -> Mapping[str, Action]:
@@ -57,7 +59,8 @@ def _compile(request: Mapping[str, Any], frames: Sequence[bytearray]) -> tuple[M
 
 def _passes(request: Mapping[str, Any], frames: Sequence[bytearray]) -> tuple[Mapping[str, Any], Sequence[bytes]]:
     """Compile a job; what LLVM says of its passes is printed."""
-    return _talking(request, (*_PASS_OPTIONS, f"-filter-print-funcs={','.join(request['functions'])}"))
+    options = _WHOLE if request["whole"] else _PARTS
+    return _talking(request, (*options, f"-filter-print-funcs={','.join(request['functions'])}"))
 
 
 def _remarks(request: Mapping[str, Any], frames: Sequence[bytearray]) -> tuple[Mapping[str, Any], Sequence[bytes]]:
