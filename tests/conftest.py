@@ -11,7 +11,9 @@ import difflib
 import os
 import re
 import shutil
+import signal
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -109,3 +111,11 @@ class Golden:
 def golden(request: pytest.FixtureRequest) -> Golden:
     """See `Golden`."""
     return Golden(request)
+
+
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Ctrl-C is heard: a run of the tests in the background begins without."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)

@@ -297,10 +297,11 @@ def test_te_programs_by_hand_and_schedules_on_them(children: list[Any]) -> None:
 # --- around the child ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_leaves_all_as_it_was(children: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trial, "SECONDS", 60.0)
     endless = edited(COPIED, ENDLESS)
-    sent = threading.Timer(3.0, lambda: signal.raise_signal(signal.SIGINT))
+    sent = threading.Timer(1.5, lambda: signal.raise_signal(signal.SIGINT))
     begun = time.monotonic()
     sent.start()
     with pytest.raises(KeyboardInterrupt):

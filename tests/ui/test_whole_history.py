@@ -22,7 +22,7 @@ from workbench.ui.pipeline_edits import Edits
 from workbench.ui.workbench import Workbench
 from workbench.views.pipeline import SessionModel
 
-pytestmark = pytest.mark.usefixtures("kept_here")
+pytestmark = pytest.mark.usefixtures("kept_here", "interruptible")
 
 
 def of_matmul() -> tuple[Workbench, Schedule]:

@@ -193,7 +193,7 @@ def carry_out(schedule: Schedule, code: str) -> None:
     except PARSER_FAILURES as error:
         raise WorkbenchError(
             "E-SCHEDULE-CODE", "this is not Python", where=f"line {getattr(error, 'lineno', 0) or 1}",
-            found=(str(error) or "a text that is nested too deeply")[:80], kept="the schedule is unchanged",
+            found=(str(error) or say.schedule.nested_deeply)[:80], kept="the schedule is unchanged",
         ) from None  # fmt: skip
     names: dict[str, Any] = {}
     for line in lines:
@@ -267,4 +267,4 @@ def _written(node: ast.AST) -> str:
     try:
         return ast.unparse(node)
     except RecursionError:
-        return "a text that is nested too deeply"
+        return say.schedule.nested_deeply

@@ -30,6 +30,7 @@ class Schedule:
     needs_threads = "needs the threads of a device"
     not_nested = "the two loops do not stand directly in one another"
     as_it_began = "as it began"
+    nested_deeply = "a text that is nested too deeply"
 
     def edited_after(self, steps: Sequence[str]) -> str:
         told = f"step {steps[0]}" if len(steps) == 1 else f"steps {', '.join(steps)}"
