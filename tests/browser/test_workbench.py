@@ -239,7 +239,9 @@ def test_tensor_expressions_have_the_layers_below_the_graph(harness: Harness) ->
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize(
+    "dark", [pytest.param(False, id="light"), pytest.param(True, id="dark", marks=pytest.mark.nightly)]
+)
 def test_a_network_opens_as_groups(harness: Harness, dark: bool) -> None:
     opened(harness, wb.open(str(NETWORK)), dark)
     page = harness.page

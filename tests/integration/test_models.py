@@ -30,7 +30,8 @@ from tests.models import ROOT
 LITE0 = ROOT / "notebooks" / "data" / "efficientnet_lite0.onnx"
 IN_TEST_MEMORY = "vgg19"
 NIGHTLY = (
-    "resemblyzer_lstm", "inception_v1", "inception_v2", "zfnet512", "shufflenet", "bvlc_alexnet", "densenet121"
+    "resemblyzer_lstm", "inception_v1", "inception_v2", "zfnet512", "shufflenet", "bvlc_alexnet", "densenet121",
+    "ch_PP-OCRv4_det_infer",
 )
 """Models that are like one of those that every run has, or longer than all of them."""
 TWICE = ("magika_standard_v3_3", "silero_vad_16k_sequence", "silero_vad_16k_op15")

@@ -160,9 +160,13 @@ def test_every_primitive_is_here() -> None:
     assert set(ARGUMENTS) == own
 
 
+@pytest.mark.parametrize(
+    "programs",
+    [pytest.param(list(PROGRAMS)[::3], id="some"), pytest.param(list(PROGRAMS), id="all", marks=pytest.mark.nightly)],
+)
 @pytest.mark.parametrize("primitive", ARGUMENTS)
-def test_it_works_or_is_refused(primitive: str) -> None:
-    for function, shapes, judge in PROGRAMS.values():
+def test_it_works_or_is_refused(primitive: str, programs: list[str]) -> None:
+    for function, shapes, judge in map(PROGRAMS.__getitem__, programs):
         for arguments in ARGUMENTS[primitive]:
             for made in applied(function, primitive, arguments):
                 if primitive not in NOT_RUN:
