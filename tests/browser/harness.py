@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -76,10 +77,11 @@ class Harness:
         for message in self._held:
             answer = self._answer(message)
             if answer is not None:
-                self.page.evaluate("answer => window.model.deliver(answer)", answer)
+                self.page.evaluate("answer => window.model.deliver(JSON.parse(answer))", answer)
         self._held.clear()
 
-    def _answer(self, message: dict[str, Any]) -> dict[str, Any] | None:
+    def _answer(self, message: dict[str, Any]) -> str | None:
+        """The reply as a kernel sends it: JSON, and buffers (playwright's own form of a value takes much longer)."""
         assert self.screen is not None
         if self.busy:
             self._held.append(message)
@@ -90,7 +92,8 @@ class Harness:
         reply = self.screen._dispatcher.handle(message)
         if reply is None:
             return None
-        return {"content": reply.content, "buffers": [base64.b64encode(b).decode() for b in reply.buffers]}
+        buffers = [base64.b64encode(b).decode() for b in reply.buffers]
+        return json.dumps({"content": reply.content, "buffers": buffers}, allow_nan=False)
 
     def push(self) -> None:
         """Deliver what the kernel has sent on its own accord."""
