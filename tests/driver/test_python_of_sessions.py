@@ -90,3 +90,17 @@ def test_an_input_of_a_file_that_was_bound(tmp_path: Path, monkeypatch: pytest.M
     session = wb.open("small.onnx", params={"x": x})
     assert "params={'x': x}" in session.to_python()
     assert made(session, x=x).plan == session.plan != made(session, x=x + 1).plan
+
+
+@pytest.mark.parametrize(
+    ("at", "name"),
+    [("Lower", "Simplify"), ("Lower", "LowerBlocks"), ("Schedule", "Simplify"), ("InferType", "FuseOps"),
+     ("InferType", "FoldConstant")],
+)  # fmt: skip
+def test_a_pass_put_before_its_twin_that_is_left_out(at: str, name: str) -> None:
+    """The lines left out all that stood between the two, the schedules too, which cannot be."""
+    session = small_session().rerun(insert={at: name})
+    twin = [label for label in session.labels if label.partition("#")[0] == name][-1]
+    session = session.without(twin)
+    again = made(session, program=small_model())
+    assert again.labels == session.labels and again.plan == session.plan, session.to_python()

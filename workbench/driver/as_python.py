@@ -153,7 +153,8 @@ def _changes(session: Session, made: CompilePlan, passes: _Passes) -> Iterator[s
     for place, row in enumerate(wanted):
         here = _key(row)
         later = [index for index in range(place, len(made.rows)) if _key(made.rows[index]) == here]
-        if len(later) < sum(_key(other) == here for other in wanted[place:]) and later[:1] != [place]:
+        twins_are_few = len(later) < sum(_key(other) == here for other in wanted[place:])
+        if later[:1] != [place] and (twins_are_few or not all(map(_can_go, made.rows[place : later[0]]))):
             label = made.labels[place]
             ahead = _schedules_ahead(row, wanted[place:], made)
             if ahead is not None:
@@ -172,6 +173,11 @@ def _changes(session: Session, made: CompilePlan, passes: _Passes) -> Iterator[s
     for _ in range(len(wanted), len(made.rows)):
         yield f"s = s.without({made.labels[len(wanted) + 1]!r})"
         made = made.without(len(wanted) + 1)
+
+
+def _can_go(row: Row) -> bool:
+    """Whether a step can be left out: a twin behind one that stays is another one."""
+    return isinstance(row, (PassRow, EditRow))
 
 
 def _schedules_ahead(row: Row, coming: Sequence[Row], made: CompilePlan) -> ScheduleRow | None:
