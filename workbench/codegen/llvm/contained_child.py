@@ -12,6 +12,7 @@ import numpy as np
 
 from ...core.dtype import DataType
 from ...core.errors import WorkbenchError
+from ...core.host import give_back_memory
 from ...core.serving import Action
 from ...runtime.model import as_argument
 from ...runtime.native.loader import library as native_runtime
@@ -69,6 +70,7 @@ class Child:
     def drop(self, request: Mapping[str, Any], frames: Sequence[bytearray]) -> list[Any]:
         for key in request["keys"]:
             self.arrays.pop(key, None)
+        give_back_memory()
         return []
 
     def load(self, request: Mapping[str, Any], frames: Sequence[bytearray]) -> list[Any]:
@@ -81,6 +83,7 @@ class Child:
             name: packed_at(linked[symbol], name, linked, frozenset(written))
             for name, (symbol, written) in request["functions"].items()
         }
+        give_back_memory()  # what compiling took
         return []
 
     def run(self, request: Mapping[str, Any], frames: Sequence[bytearray]) -> list[Any]:

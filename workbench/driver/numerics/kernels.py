@@ -135,6 +135,7 @@ class KernelChecker:
             return
         if self._held:
             self.child.drop([f"in{place}" for place in range(len(self.machine.shapes[self._held]))])
+            self.forget()
         self._held = ""
         for place, array in enumerate(inputs):
             shape = self.machine.shapes[kernel][place]
