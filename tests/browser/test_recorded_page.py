@@ -106,6 +106,22 @@ def test_what_asks_a_kernel_says_why_it_cannot_be_used_and_refuses_nothing(saved
     expect(schedule.locator(".wb-text-row").first).to_be_visible()
 
 
+def test_the_schedule_editor_of_a_recording_offers_nothing_that_asks_a_kernel(saved: Path, page: Page) -> None:
+    """Its Undo, Rank, Time and Tree looked alive and did nothing."""
+    opened(page, saved)
+    chip(page, "Schedule").click()
+    region(page, "A").get_by_role("button", name="Editor").click()
+    editor = region(page, "A").locator(".wb-schedule")
+    expect(editor.get_by_role("button", name="Undo")).to_be_disabled()
+    for name in ("Rank", "Time each", "Tree"):
+        button = editor.get_by_role("button", name=re.compile(f"^{name}"))
+        expect(button).to_have_attribute("aria-disabled", "true")
+        expect(button).to_have_attribute("title", re.compile("recording without a kernel"))
+    editor.locator("[role=treeitem]").first.click()
+    page.keyboard.press("Control+z")
+    expect(page.locator(".wb-problem")).to_have_count(0)
+
+
 def test_what_is_left_out_is_there_and_cannot_be_switched_on(tmp_path: Path, page: Page) -> None:
     screen = Workbench(small_session())
     for name in ("FuseOps", "FoldScaleAxis"):

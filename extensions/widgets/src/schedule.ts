@@ -2,7 +2,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import { onKeys } from "./keys";
 import { Form, startValues } from "./form";
-import { Keys, Problem, html } from "./parts";
+import { Keys, Problem, asking, html } from "./parts";
 import { Badges, CodeDraft, HistoryTree, More, OptionButtons, PreviewPanel, dragging } from "./schedule_more";
 import { BaseStore, useFocus, useStore } from "./store";
 import { say } from "./strings";
@@ -124,7 +124,7 @@ export class ScheduleStore extends BaseStore {
 
   /** One after another, however fast they are asked for. */
   private turn(what: "undo" | "redo", can: "can_undo" | "can_redo"): Promise<void> {
-    return (this.turns = this.turns.then(() => this.view?.[can] ? this.command(what, {}) : undefined));
+    return (this.turns = this.turns.then(() => this.view?.[can] && !this.recorded ? this.command(what, {}) : undefined));
   }
 
   /** Why a primitive is refused at the selected node, at length, and what is legal instead; again, and it closes. */
@@ -229,11 +229,11 @@ function Header({ store }: { store: ScheduleStore }) {
       value=${String(view.branch)} onChange=${(event: Event) => void store.switchTo(Number((event.target as HTMLSelectElement).value))}>
       ${view.branches.map((story, number) => html`<option value=${String(number)}>${`${number}: ${story}`}</option>`)}</select>`}
     <span class="wb-group">
-      <button class="wb-button" title=${say.schedule.undoHelp} disabled=${!view?.can_undo} onClick=${store.undo}>${say.changes.undo}</button>
-      <button class="wb-button" title=${say.schedule.redoHelp} disabled=${!view?.can_redo} onClick=${store.redo}>${say.changes.redo}</button>
+      <button class="wb-button" title=${say.schedule.undoHelp} disabled=${!view?.can_undo || store.recorded} onClick=${store.undo}>${say.changes.undo}</button>
+      <button class="wb-button" title=${say.schedule.redoHelp} disabled=${!view?.can_redo || store.recorded} onClick=${store.redo}>${say.changes.redo}</button>
     </span>
-    <button class="wb-button" aria-expanded=${store.more.history !== null} title=${say.schedule.treeButtonHelp}
-      onClick=${() => store.more.history ? store.set(() => (store.more.history = null)) : void store.more.look()}>${say.schedule.treeButton}</button>
+    <button class="wb-button" aria-expanded=${store.more.history !== null}
+      ...${asking(store, say.schedule.treeButtonHelp, () => store.more.history ? store.set(() => (store.more.history = null)) : void store.more.look())}>${say.schedule.treeButton}</button>
     <button class="wb-button" aria-label=${say.common.keys} title=${say.common.keysHelp} onClick=${() => store.set(() => (store.help = !store.help))}>?</button>
   </header>`;
 }
@@ -289,7 +289,7 @@ function Primitives({ store }: { store: ScheduleStore }) {
   const wanted = store.filter.trim().toLowerCase();
   const all = (store.view?.primitives ?? []).filter((primitive) => primitive.name.toLowerCase().includes(wanted));
   const judged = node ? all.map((primitive) => ({ primitive, reason: store.reasonAgainst(primitive, node) })) : [];
-  const asking = judged.some(({ reason }) => reason === undefined);
+  const waiting = judged.some(({ reason }) => reason === undefined);
   const enabled = judged.filter(({ reason }) => reason === null);
   const disabled = judged.filter(({ reason }) => typeof reason === "string");
   return html`<section class="wb-panel" aria-label=${say.schedule.primitives}>
@@ -300,9 +300,9 @@ function Primitives({ store }: { store: ScheduleStore }) {
         onInput=${(event: Event) => store.set(() => (store.filter = (event.target as HTMLInputElement).value))} />
     </div>
     <${OptionButtons} store=${store} names=${enabled.map(({ primitive }) => primitive.name)} />
-    <div class="wb-primitives" aria-busy=${asking}>
+    <div class="wb-primitives" aria-busy=${waiting}>
       ${all.length === 0 && wanted && html`<div class="wb-wait" role="status">${say.schedule.noPrimitive(store.filter.trim())}</div>`}
-      ${asking && html`<div class="wb-wait">${store.lost ? say.schedule.lostBefore : say.schedule.looking}</div>`}
+      ${waiting && html`<div class="wb-wait">${store.lost ? say.schedule.lostBefore : say.schedule.looking}</div>`}
       ${groups(enabled.map(({ primitive }) => primitive)).map(([category, members]) => html`<div role="group" aria-label=${category} key=${category}>
         ${category && html`<div class="wb-heading">${category}</div>`}
         ${members.map((primitive) => html`<${Primitive} key=${primitive.name} primitive=${primitive} store=${store} />`)}</div>`)}

@@ -1,5 +1,5 @@
 // Beside the schedule editor: what an option would do before it is done, its rank and time, dragging, the tree of schedules.
-import { html } from "./parts";
+import { asking, html } from "./parts";
 import type { ScheduleStore } from "./schedule";
 import { say } from "./strings";
 import type { PrimitiveView, TreeNode } from "./types";
@@ -101,8 +101,8 @@ export function Badges({ store, name }: { store: ScheduleStore; name: string }) 
 export function OptionButtons({ store, names }: { store: ScheduleStore; names: string[] }) {
   const more = store.more;
   return html`<div class="wb-options" role="group" aria-label=${say.schedule.compareOptions}>
-    <button class="wb-button" disabled=${names.length === 0} title=${say.schedule.rankHelp} onClick=${() => void more.rank()}>${say.schedule.rank}</button>
-    <button class="wb-button" disabled=${names.length === 0 || more.timing !== ""} title=${say.schedule.timeEachHelp} onClick=${() => void more.time(names)}>${say.schedule.timeEach}</button>
+    <button class="wb-button" disabled=${names.length === 0} ...${asking(store, say.schedule.rankHelp, () => void more.rank())}>${say.schedule.rank}</button>
+    <button class="wb-button" disabled=${names.length === 0 || more.timing !== ""} ...${asking(store, say.schedule.timeEachHelp, () => void more.time(names))}>${say.schedule.timeEach}</button>
   </div>`;
 }
 
@@ -140,7 +140,7 @@ export function HistoryTree({ store }: { store: ScheduleStore }) {
       ${below(state.number)}</li>`)}</ul>`;
   };
   return html`<section class="wb-history" aria-label=${say.schedule.history}><div class="wb-heading">${say.schedule.history}
-    <button class="wb-button" title=${say.schedule.measureThisHelp} onClick=${() => void more.measure()}>${say.schedule.measureThis}</button></div>${below(-1)}</section>`;
+    <button class="wb-button" ...${asking(store, say.schedule.measureThisHelp, () => void more.measure())}>${say.schedule.measureThis}</button></div>${below(-1)}</section>`;
 }
 
 /** The code as a text to edit; Ctrl-Enter replays it. */
