@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
+from ...core.dtype import DataType
 from ...core.module import IRModule
 from ...core.rewrite import Match, RuleTable
 from ...core.transform import PassContext, function_pass
@@ -134,9 +136,22 @@ def identity_cast(m: Match) -> Any:
     return m["x"]
 
 
+def _dtypes(m: Match) -> tuple[DataType, DataType, DataType]:
+    return m["x"].checked_type.dtype, m["inner"].checked_type.dtype, m.root.checked_type.dtype  # type: ignore[attr-defined]
+
+
 def _lossless(m: Match) -> bool:
-    start, middle = m["x"].checked_type.dtype.to_numpy(), m["inner"].checked_type.dtype.to_numpy()
-    return bool(np.can_cast(start, middle, "safe"))
+    start, middle, _ = _dtypes(m)
+    if start.bits == 64 and start.is_integer and middle.is_float:
+        return False  # NumPy calls int64 to float64 safe, which rounds from 2**53 on
+    return bool(np.can_cast(start.to_numpy(), middle.to_numpy(), "safe"))
+
+
+def _ends_alike(m: Match) -> bool:
+    """A float becomes the nearest value of an integer dtype; an integer becomes its last bits."""
+    start, middle, end = _dtypes(m)
+    wraps = start.is_integer and middle.is_float and end.is_integer
+    return not wraps or bool(np.can_cast(start.to_numpy(), end.to_numpy(), "safe"))
 
 
 @RULES.rule(
@@ -145,7 +160,10 @@ def _lossless(m: Match) -> bool:
     when=[
         where(
             "the first cast loses nothing", _lossless, lambda m: f"{m['x'].checked_type} to {m['inner'].checked_type}"
-        )
+        ),
+        where(
+            "no integer that does not fit passes a float", _ends_alike, lambda m: " to ".join(map(str, _dtypes(m)))
+        ),
     ],
 )
 def cast_of_cast(m: Match) -> Any:
@@ -153,19 +171,30 @@ def cast_of_cast(m: Match) -> Any:
     return relay.call("cast", m["x"], dtype=str(m.root.checked_type.dtype))  # type: ignore[attr-defined]
 
 
-@RULES.rule("clip-of-clip", op("clip", op("clip", any_("x"), name="inner"), name="outer"))
+def _limits(m: Match) -> tuple[float, ...]:
+    return tuple(limit for name in ("inner", "outer") for limit in (m[name].op.a_min, m[name].op.a_max))
+
+
+@RULES.rule(
+    "clip-of-clip",
+    op("clip", op("clip", any_("x"), name="inner"), name="outer"),
+    when=[where("all limits are numbers", lambda m: not any(map(math.isnan, _limits(m))), _limits)],
+)
 def clip_of_clip(m: Match) -> Any:
-    """Two clips are one over the intersection (or at its nearer end, if that is empty)."""
-    inner, outer = m["inner"].op, m["outer"].op
-    low = min(max(inner.a_min, outer.a_min), outer.a_max)
-    high = max(min(inner.a_max, outer.a_max), outer.a_min)
-    return relay.call("clip", m["x"], a_min=low, a_max=high)
+    """Two clips are one: over the intersection, or at its nearer end if that is empty.
+
+    min(max(min(max(x, a), b), c), d) is min(max(x, max(a, c)), min(max(b, c), d)), also where a lower limit is
+    above the upper one.
+    """
+    kind = m["x"].checked_type.dtype  # limits of integers are rounded before they are compared
+    (a, b), (c, d) = m["inner"].op.bounds(kind), m["outer"].op.bounds(kind)
+    return relay.call("clip", m["x"], a_min=max(a, c), a_max=min(max(b, c), d))
 
 
 @RULES.rule(
     "clip-of-relu",
     op("clip", op("nn.relu", any_("x")), name="outer"),
-    when=[where("the lower bound is not negative", lambda m: m["outer"].op.a_min >= 0, lambda m: m["outer"].op.a_min)],
+    when=[where("the lower limit is not negative", lambda m: m["outer"].op.a_min >= 0, lambda m: m["outer"].op.a_min)],
 )
 def clip_of_relu(m: Match) -> Any:
     """A clip from 0 or above needs no relu before it."""
@@ -173,13 +202,19 @@ def clip_of_relu(m: Match) -> Any:
     return relay.call("clip", m["x"], a_min=outer.a_min, a_max=outer.a_max)
 
 
+def _limits_of_inner(m: Match) -> tuple[float, float]:
+    return m["inner"].op.a_min, m["inner"].op.a_max
+
+
 @RULES.rule(
     "relu-of-clip",
     op("nn.relu", op("clip", any_("x"), name="inner")),
-    when=[where("the lower bound is not negative", lambda m: m["inner"].op.a_min >= 0, lambda m: m["inner"].op.a_min)],
+    when=[
+        where("neither limit is negative", lambda m: min(_limits_of_inner(m)) >= 0, _limits_of_inner)
+    ],
 )
 def relu_of_clip(m: Match) -> Any:
-    """What a clip from 0 or above lets through is not negative."""
+    """What a clip between limits of 0 or above lets through is not negative."""
     return m["inner"]
 
 
