@@ -113,8 +113,8 @@ def test_the_schedule_editor_of_a_recording_offers_nothing_that_asks_a_kernel(sa
     region(page, "A").get_by_role("button", name="Editor").click()
     editor = region(page, "A").locator(".wb-schedule")
     expect(editor.get_by_role("button", name="Undo")).to_be_disabled()
-    for name in ("Rank", "Time each", "Tree"):
-        button = editor.get_by_role("button", name=re.compile(f"^{name}"))
+    for name in ("Rank", "Time each", "Tree", "Edit"):
+        button = editor.get_by_role("button", name=re.compile(f"^{name}")).first
         expect(button).to_have_attribute("aria-disabled", "true")
         expect(button).to_have_attribute("title", re.compile("recording without a kernel"))
     editor.locator("[role=treeitem]").first.click()

@@ -61,8 +61,23 @@ def test_a_graph_pass_that_fails_is_told_where_its_graph_would_be(harness: Harne
         chips = page.get_by_role("navigation", name="Layers").get_by_role("button")
         expect(chips.filter(has_text="Relay")).to_contain_text("✗")
         expect(chips.filter(has_text="Fused")).to_contain_text("◌")
+        # The verifier's mark is of what a step made: a step that failed has none.
+        steps = page.get_by_role("listbox", name="Steps").get_by_role("option")
+        page.get_by_role("button", name="Verify", exact=True).click()
+        expect(steps.first).to_contain_text("✓", timeout=30_000)
+        ran = {one["id"] for one in ask(screen, "pipeline.open")["steps"] if not one["pending"]}
+        harness.wait_until(lambda: ran <= verified(harness), "each step that has run is verified")
+        page.wait_for_timeout(500)  # the last answer is drawn
+        failed = steps.filter(has_text="RefusesAll")
+        expect(failed).to_contain_text("(failed)")
+        expect(failed).not_to_contain_text("✓")
         page.get_by_role("button", name=re.compile("^Undo")).first.click()
         expect(page.locator(".wb-text-row").first).to_be_visible(timeout=30_000)
         expect(page.get_by_role("alert")).to_have_count(0)
     finally:
         PASSES.remove("RefusesAll")
+
+
+def verified(harness: Harness) -> set[str]:
+    """The steps that the page has had verified."""
+    return {message["args"]["step"] for message in harness.asked if message["op"] == "pipeline.verify"}

@@ -114,7 +114,7 @@ const itemId = (id: string) => `wb-step-${id}`;
 function Item({ step, store, share }: { step: StepSummary; store: PipelineStore; share: number }) {
   const delta = step.ops_after - step.ops_before;
   const badge = step.left_out ? undefined : store.badges.get(step.name);
-  const verdict = store.verdicts?.get(step.id);
+  const verdict = step.error ? undefined : store.verdicts?.get(step.id); // of a step that failed, it is the program before
   const state = step.left_out ? "left-out" : step.pending ? "pending" : step.error ? "error" : step.changed ? "changed" : "same";
   const words = { "left-out": say.steps.leftOut, pending: say.steps.notRunYet, error: say.steps.failed, changed: say.steps.changedProgram, same: say.steps.changedNothing }[state];
   return html`<div id=${itemId(step.id)} class=${`wb-item wb-is-${state}`} role="option" title=${step.note || step.name}

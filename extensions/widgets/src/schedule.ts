@@ -225,7 +225,7 @@ function Header({ store }: { store: ScheduleStore }) {
     ${view && /\bunsafe=True\b/.test(view.code) && html`<span class="wb-chip wb-chip-bad" role="status"
       title=${say.schedule.unsafeHelp}>${say.schedule.unsafe}</span>`}
     <span class="wb-space"></span>
-    ${view && view.branches.length > 1 && html`<select class="wb-select" aria-label=${say.frame.branch} title=${say.frame.branch} disabled=${store.working}
+    ${view && view.branches.length > 1 && html`<select class="wb-select" aria-label=${say.frame.branch} title=${say.frame.branch} disabled=${store.working || store.recorded}
       value=${String(view.branch)} onChange=${(event: Event) => void store.switchTo(Number((event.target as HTMLSelectElement).value))}>
       ${view.branches.map((story, number) => html`<option value=${String(number)}>${`${number}: ${story}`}</option>`)}</select>`}
     <span class="wb-group">
@@ -311,7 +311,7 @@ function Primitives({ store }: { store: ScheduleStore }) {
         <button aria-disabled="true" aria-describedby=${`wb-why-${primitive.name}`}>${primitive.name}</button>
         <span id=${`wb-why-${primitive.name}`} class="wb-reason">${reason}
           ${node && primitive.name in (store.reasonsHere ?? {}) && html` <button class="wb-link" aria-expanded=${store.ways?.primitive === primitive.name}
-            aria-label=${say.schedule.whatOf(primitive.name)} onClick=${() => void store.ask(primitive.name)}>${say.schedule.what}</button>`}</span>
+            aria-label=${say.schedule.whatOf(primitive.name)} ...${asking(store, say.schedule.whatOf(primitive.name), () => void store.ask(primitive.name))}>${say.schedule.what}</button>`}</span>
         ${store.ways?.primitive === primitive.name && html`<${Ways} ways=${store.ways} store=${store} />`}</div>`)}
     </div>
   </section>`;
@@ -363,8 +363,8 @@ function Code({ store }: { store: ScheduleStore }) {
   const lines = view.code.replace(/\n$/, "").split("\n");
   const script = view.script.chunks.flatMap((chunk) => chunk.lines);
   return html`<div class="wb-bottom">
-    <section aria-label=${say.schedule.pythonLabel}><div class="wb-heading">${say.schedule.python} <button class="wb-link" aria-label=${say.schedule.editLabel} title=${say.schedule.editHelp}
-        onClick=${() => store.set(() => (store.more.draft = view.code))}>${say.schedule.edit}</button></div>
+    <section aria-label=${say.schedule.pythonLabel}><div class="wb-heading">${say.schedule.python} <button class="wb-link" aria-label=${say.schedule.editLabel}
+        ...${asking(store, say.schedule.editHelp, () => store.set(() => (store.more.draft = view.code)))}>${say.schedule.edit}</button></div>
       ${store.more.draft !== null
         ? html`<${CodeDraft} store=${store} text=${view.code} />`
         : html`<pre class="wb-code" tabindex="0" ref=${python}>${lines.map((line, i) => html`<${CodeLine} text=${line} last=${i === lines.length - 1 && view.position > 0} />`)}</pre>`}</section>
