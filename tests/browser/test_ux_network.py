@@ -386,7 +386,7 @@ def test_ux_64_a_cache_that_holds_the_dense_layer_misses_each_line_once(dense: K
     form = dense.page.get_by_role("form", name="A cache")
     found = dense.page.get_by_role("table", name="Simulated misses")
     for kilobytes, ways in ((8192, 16), (1, 1)):
-        form.get_by_role("spinbutton", name="KB").fill(str(kilobytes))
+        form.get_by_role("spinbutton", name="KiB").fill(str(kilobytes))
         form.get_by_role("spinbutton", name="line").fill(str(LINE))
         form.get_by_role("spinbutton", name="ways").fill(str(ways))
         form.get_by_role("button", name="Run").click()
