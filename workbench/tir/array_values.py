@@ -123,11 +123,24 @@ def operands(node: PrimExpr) -> tuple[PrimExpr, ...]:
     return tuple(found)
 
 
+def _converted(value: Values, node: n.Cast) -> Values:
+    """Of an integer its last bits, as native code keeps them; what 64 bits do not hold is not known here."""
+    if node.dtype.is_bool:
+        return value != 0
+    if not node.dtype.is_integer:
+        return _unknown(node)
+    whole: Any = np.asarray(value).astype(np.int64) if isinstance(value, (bool, np.ndarray)) else value
+    low, high = node.dtype.limits()
+    if np.all((whole >= low) & (whole <= high)):
+        return whole
+    return (whole - low) % (high - low + 1) + low if node.dtype.bits < 64 else _unknown(node)
+
+
 def _value(node: PrimExpr, parts: list[Values], load: Loader) -> Values:
     if isinstance(node, t.BufferLoad):
         return load(node, tuple(parts))
     if isinstance(node, n.Cast):
-        return parts[0] if node.dtype.is_integer or node.dtype.is_bool else _unknown(node)
+        return _converted(parts[0], node)
     if isinstance(node, n.Call) and node.op == "if_then_else":
         return cast(Any, np.where(parts[0], parts[1], parts[2]))
     if isinstance(node, n.Ramp):

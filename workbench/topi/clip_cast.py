@@ -141,7 +141,8 @@ def cast_numpy(data: np.ndarray, dtype: Any) -> np.ndarray:
         low, high = dtype.limits()
         whole = np.where(np.isnan(data), 0, np.trunc(data.astype(np.float64)))
         inside = np.clip(whole, low, high)
-        found = np.where(inside >= 2.0**63, 0, inside).astype(np.int64 if dtype.is_int else np.uint64)
+        beyond = 2.0**63 if dtype.is_int else 2.0**64  # those become `high` below
+        found = np.where(inside >= beyond, 0, inside).astype(np.int64 if dtype.is_int else np.uint64)
         return np.where(whole >= float(high), high, found).astype(dtype.to_numpy())
     with np.errstate(all="ignore"):
         return data.astype(dtype.to_numpy())
