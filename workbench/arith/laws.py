@@ -13,6 +13,7 @@ from .effects import is_effect
 from .forms import EVERYTHING, Form, Interval
 from .matching import BOOL, Made, equal_trees, instance, lanewise, match, operands
 from .nodes import PrimExpr, Var
+from .overflow import fits, sound
 from .rules import REWRITES, Rule
 
 if TYPE_CHECKING:
@@ -99,14 +100,13 @@ def _division(s: Simplifier, node: Any) -> Made:
     wants_quotient = isinstance(node, (n.FloorDiv, n.Div))
     truncates = isinstance(node, (n.Div, n.Mod))
     divisor = b.form.constant
-    if divisor is not None and divisor < 0 and not truncates:
-        flipped = s.atoms.divided(a.form.times(-1), -divisor)
-        return s.formed(flipped if wants_quotient else a.form.plus(flipped, -divisor), a.dtype)
     if truncates and s.atoms.bound(a.form).low < 0:
         return _constant_division(s, node, a.form, b.form)
-    if divisor is not None and divisor > 0:
-        quotient = s.atoms.divided(a.form, divisor)
-        return s.formed(quotient if wants_quotient else a.form.plus(quotient, -divisor), a.dtype)
+    if divisor and (divisor > 0 or not truncates):
+        quotient = s.atoms.divided(a.form if divisor > 0 else a.form.times(-1), abs(divisor))
+        made = quotient if wants_quotient else a.form.plus(quotient, -divisor)
+        if sound(s, made, a.dtype):
+            return s.formed(made, a.dtype)
     whole = _symbolic_quotient(s, a.form, b.form) if divisor is None else None
     if whole is not None:
         rest = s.atoms.product(whole, b.form)
@@ -129,7 +129,8 @@ def _constant_division(s: Simplifier, node: Any, a: Form, b: Form) -> Made:
     if x is None or not y:
         return opaque(s, node)
     quotient = abs(x) // abs(y) * (1 if (x < 0) == (y < 0) else -1)
-    return s.number(quotient if isinstance(node, n.Div) else x - quotient * y, node.dtype)
+    made = quotient if isinstance(node, n.Div) else x - quotient * y
+    return s.number(made, node.dtype) if _fits(made, node.dtype) else opaque(s, node)
 
 
 def _symbolic_quotient(s: Simplifier, form: Form, divisor: Form) -> Form | None:
@@ -176,12 +177,12 @@ def _minmax(s: Simplifier, node: Any) -> Made:
         return b if least else a
     # What both sides share stands outside: min(x + z, y + z) = min(x, y) + z.
     shared = Form({k: v for k, v in a.form.terms.items() if b.form.terms.get(k) == v}, 0)
-    if shared.terms and not _exact(s, a.form, DataType("int64")):
-        shared = Form({}, 0)
     x, y = a.form.plus(shared, -1), b.form.plus(shared, -1)
     if x.constant is None and y.constant is None and x.offset == y.offset != 0:
         shared = shared.shifted(x.offset)
         x, y = x.shifted(-x.offset), y.shifted(-y.offset)
+    if not all(fits(s, side, a.dtype) and sound(s, side, a.dtype) for side in (x, y)):
+        shared, x, y = Form({}, 0), a.form, b.form
     first, second = (y, x) if x.constant is not None and y.constant is None else (x, y)
     made = type(node)(s.written(first, a.dtype), s.written(second, a.dtype))
     matched = _matched(s, made)
@@ -229,37 +230,40 @@ def _comparison(s: Simplifier, node: Any) -> Made:
     common = gap.common_divisor()
     if common > 1:  # g*x + c < 0 is x + floor(c / g) < 0
         gap = Form({k: v // common for k, v in gap.terms.items()}, gap.offset // common)
-    return Made(_reuse(_written_less(s, gap, a.dtype), node), ("<0", a.dtype, gap.key), None, BOOL)
+    kind, *sides = _less(s, gap)
+    return _compared(s, node, kind, sides, ("<0", a.dtype, gap.key))
 
 
-def _written_less(s: Simplifier, gap: Form, dtype: DataType) -> PrimExpr:
+def _compared(s: Simplifier, node: Any, kind: type[Any], sides: list[Form], key: tuple[Any, ...]) -> Made:
+    """The comparison of two sides, where both fit their dtype; else the one that is there, of simpler parts."""
+    dtype = s.results[id(node.a)].dtype
+    if not all(fits(s, side, dtype) and sound(s, side, dtype) for side in sides):
+        kind, sides = type(node), [s.results[id(part)].form for part in (node.a, node.b)]  # type: ignore[misc]
+    made = kind(*(s.written(side, dtype) for side in sides))
+    return Made(_reuse(made, node), key, None, BOOL)
+
+
+def _less(s: Simplifier, gap: Form) -> tuple[type[PrimExpr], Form, Form]:
     """gap < 0 with nothing negative on either side."""
+    offset, left, right = _apart(s, gap)
+    # left + offset < right
+    if not right.terms:
+        return n.LT, left, Form({}, -offset)
+    if not left.terms:
+        return (n.LT, Form({}, offset), right) if offset < 0 else (n.GE, right, Form({}, offset + 1))
+    if offset == -1:
+        return n.LE, left, right
+    return (n.LT, left.shifted(offset), right) if offset >= 0 else (n.LT, left, right.shifted(-offset))
+
+
+def _apart(s: Simplifier, gap: Form) -> tuple[int, Form, Form]:
+    """A form as its offset, what is added and what is taken away."""
     units, offset = s.atoms.split_offset(gap)
     left, right = Form({}, 0), Form({}, 0)
     for unit in units:
         form = s.atoms.unit_form(unit._replace(factor=abs(unit.factor)))
-        if unit.factor > 0:
-            left = left.plus(form)
-        else:
-            right = right.plus(form)
-    # left + offset < right
-    if not right.terms:
-        return n.LT(s.written(left, dtype), n.IntImm(-offset, dtype)) if _fits(-offset, dtype) else _wide(s, gap, dtype)
-    if not left.terms:
-        return (
-            n.LT(n.IntImm(offset, dtype), s.written(right, dtype))
-            if offset < 0
-            else n.GE(s.written(right, dtype), n.IntImm(offset + 1, dtype))
-        )
-    if offset == -1:
-        return n.LE(s.written(left, dtype), s.written(right, dtype))
-    if offset >= 0:
-        return n.LT(s.written(left.shifted(offset), dtype), s.written(right, dtype))
-    return n.LT(s.written(left, dtype), s.written(right.shifted(-offset), dtype))
-
-
-def _wide(s: Simplifier, gap: Form, dtype: DataType) -> PrimExpr:
-    return n.LT(s.written(gap, dtype), n.IntImm(0, dtype))
+        left, right = (left.plus(form), right) if unit.factor > 0 else (left, right.plus(form))
+    return offset, left, right
 
 
 def _equality(s: Simplifier, node: Any, gap: Form, dtype: DataType) -> Made:
@@ -275,16 +279,12 @@ def _equality(s: Simplifier, node: Any, gap: Form, dtype: DataType) -> Made:
     gap = Form({k: v // common for k, v in gap.terms.items()}, gap.offset // common)
     if next(iter(sorted(gap.terms.items())))[1] < 0:
         gap = gap.times(-1)
-    units, offset = s.atoms.split_offset(gap)
-    left, right = Form({}, 0), Form({}, 0)
-    for unit in units:
-        form = s.atoms.unit_form(unit._replace(factor=abs(unit.factor)))
-        left, right = (left.plus(form), right) if unit.factor > 0 else (left, right.plus(form))
+    offset, left, right = _apart(s, gap)
     if not left.terms:
         left, right, offset = right, left, -offset
     left, right = (left.shifted(offset), right) if offset > 0 and right.terms else (left, right.shifted(-offset))
-    made = type(node)(s.written(left, dtype), s.written(right, dtype))
-    return Made(_reuse(made, node), (type(node).__name__, dtype, gap.key), None, BOOL)
+    kind: type[PrimExpr] = n.EQ if wants_equal else n.NE
+    return _compared(s, node, kind, [left, right], (kind.__name__, dtype, gap.key))
 
 
 def _logic(s: Simplifier, node: Any) -> Made:

@@ -40,6 +40,8 @@ class Simplifier:
         self.results: dict[int, Made] = {}
         self._written: dict[Any, PrimExpr] = {}
         self._alive: list[Any] = []
+        self.has_data = False
+        """Whether some int64 was seen that is no index: loads, casts of floats."""
         self._changing: set[int] = set()
         """Expressions with a call that has effects, by identity."""
         for variable, (low, high) in (ranges or {}).items():
@@ -234,6 +236,7 @@ class Simplifier:
         dtype = node.dtype
         if dtype.is_integer and not dtype.is_vector:
             interval = EVERYTHING if dtype == "int64" else Interval(*dtype.limits())
+            self.has_data = self.has_data or (dtype == "int64" and bound is None)
             form = self.atoms.opaque(key, node, interval if bound is None else bound.meet(interval))
             return Made(None, (dtype, form.key), form, dtype)
         return Made(node, key, None, dtype)

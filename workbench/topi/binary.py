@@ -19,6 +19,7 @@ from ..core.dtype import DataType
 from ..relay.ir.operator import Fusion, Operator, Precision, bad, example, operator
 from ..relay.ir.types import TensorType
 from . import arrange, emit
+from .clip_cast import cast_numpy
 from .samples import floats, ints, positive
 from .shapes import broadcast, same_dtype, tensor
 from .unary import check_accepts
@@ -86,6 +87,12 @@ def _power(a: Any, b: Any) -> Any:
     if a.dtype.is_float:
         return build.call("pow", a, b)
     return build.cast(a.dtype, build.call("pow", build.cast("float64", a), build.cast("float64", b)))
+
+
+def _numpy_power(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    if a.dtype.kind not in "iu":
+        return np.power(a, b)
+    return cast_numpy(np.power(a.astype(np.float64), b.astype(np.float64)), DataType(a.dtype.name))
 
 
 mismatched = (bad(floats(2), ints(2), error="different dtypes"), bad(floats(2), floats(3), error="do not broadcast"))
@@ -207,12 +214,10 @@ class FloorMod(Binary):
 
 @operator("power")
 class Power(Binary):
-    """lhs to the power rhs."""
+    """lhs to the power rhs; of integers the nearest value to the one in float64."""
 
     precision = Precision.NEVER
-    numpy = staticmethod(
-        lambda a, b: np.power(a.astype(np.float64), b).astype(a.dtype) if a.dtype.kind in "iu" else np.power(a, b)
-    )
+    numpy = staticmethod(_numpy_power)
     scalar = staticmethod(_power)
     examples = (example(positive(2, 3), floats(2, 3)), example(positive(2, 3), floats(1)),
                 example(ints(5), ints(5, low=0, high=4)), *mismatched)  # fmt: skip

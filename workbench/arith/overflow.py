@@ -1,0 +1,87 @@
+"""Whether a form can be written out such that nothing wraps that the expression it comes from does not let wrap.
+
+A sum or product may wrap on the way to a value that fits, since wrapping commutes with both.  What is divided or
+compared must fit: with x of int8, ``x // -3`` is not ``-x // 3`` (x = -128), and ``x < 0 - y`` not ``x + y < 0``.
+
+int64 arithmetic on variables does not overflow, by contract: they are indices and extents.  Other int64 values (loads,
+casts of data) may be any.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..core.dtype import DataType
+from .forms import FINITE, Atom, Form
+from .nodes import Var
+
+if TYPE_CHECKING:
+    from .simplify import Simplifier
+
+_LOW, _HIGH = DataType("int64").limits()
+
+
+def fits(s: Simplifier, form: Form, dtype: DataType) -> bool:
+    """Whether every value of a form is a value of its dtype."""
+    least, most = dtype.limits()
+    if not form.terms:
+        return least <= form.offset <= most
+    wide = dtype == "int64"
+    if wide and not s.has_data:
+        return True
+    bound = s.atoms.bound(form)
+    if least <= bound.low and bound.high <= most:
+        return True
+    if not wide:
+        return False
+    low = high = form.offset
+    for number, factor in form.terms.items():
+        atom = s.atoms.table[number]
+        known = atom.bound
+        if known.low < -FINITE or known.high > FINITE:
+            if _is_index(s, atom):
+                return True
+            known = known._replace(low=max(known.low, _LOW), high=min(known.high, _HIGH))
+        ends = (known.low * factor, known.high * factor)
+        low, high = low + min(ends), high + max(ends)
+    return least <= low and high <= most
+
+
+def _is_index(s: Simplifier, atom: Atom) -> bool:
+    """Whether a variable without known bounds takes part."""
+    stack, seen = [atom], 0
+    while stack and seen < 64:
+        one, seen = stack.pop(), seen + 1
+        if isinstance(one.expr, Var):
+            return True
+        parts = (*one.factors, *(one.inner.terms if one.inner is not None else ()))
+        stack += [s.atoms.table[number] for number in parts]
+    return False
+
+
+def sound(s: Simplifier, form: Form, dtype: DataType) -> bool:
+    """Whether all that a form divides fits, and a constant that it is."""
+    if dtype == "int64" and not s.has_data:
+        return True
+    least, most = dtype.limits()
+    waiting = [form]
+    while waiting:
+        units, offset = s.atoms.split_offset(waiting.pop())
+        if not units and not least <= offset <= most:
+            return False
+        atoms: list[int] = []
+        for unit in units:
+            if unit.form is None:
+                atoms.append(unit.atom)
+            elif unit.modulus > most or not fits(s, unit.form, dtype):
+                return False
+            else:
+                waiting.append(unit.form)
+        while atoms:
+            atom = s.atoms.table[atoms.pop()]
+            atoms += atom.factors
+            if atom.inner is not None:
+                if atom.divisor > most or not fits(s, atom.inner, dtype):
+                    return False
+                waiting.append(atom.inner)
+    return True
