@@ -95,7 +95,7 @@ def _constant_float(expr: PrimExpr | None) -> float | None:
 
 def _division(s: Simplifier, node: Any) -> Made:
     a, b = s.results[id(node.a)], s.results[id(node.b)]
-    if a.form is None or b.form is None or a.dtype != b.dtype:
+    if a.form is None or b.form is None or a.dtype != b.dtype or _may_wrap(s, a, b):
         return _float_arithmetic(s, node)
     wants_quotient = isinstance(node, (n.FloorDiv, n.Div))
     truncates = isinstance(node, (n.Div, n.Mod))
@@ -103,8 +103,7 @@ def _division(s: Simplifier, node: Any) -> Made:
     if truncates and s.atoms.bound(a.form).low < 0:
         return _constant_division(s, node, a.form, b.form)
     if divisor and (divisor > 0 or not truncates):
-        quotient = s.atoms.divided(a.form if divisor > 0 else a.form.times(-1), abs(divisor))
-        made = quotient if wants_quotient else a.form.plus(quotient, -divisor)
+        made = _by_constant(s, a.form, divisor, wants_quotient)
         if sound(s, made, a.dtype):
             return s.formed(made, a.dtype)
     whole = _symbolic_quotient(s, a.form, b.form) if divisor is None else None
@@ -122,6 +121,16 @@ def _division(s: Simplifier, node: Any) -> Made:
         inner = s.atoms.bound(a.form)
         bound = Interval(min(inner.low, 0), max(inner.high, 0))
     return opaque(s, node, bound)
+
+
+def _by_constant(s: Simplifier, form: Form, divisor: int, wants_quotient: bool) -> Form:
+    quotient = s.atoms.divided(form if divisor > 0 else form.times(-1), abs(divisor))
+    return quotient if wants_quotient else form.plus(quotient, -divisor)
+
+
+def _may_wrap(s: Simplifier, a: Made, b: Made) -> bool:
+    """Whether an operand may be another number than its form says: sums of int64 data are not known not to overflow."""
+    return s.has_data and not all(made.form is not None and fits(s, made.form, made.dtype) for made in (a, b))
 
 
 def _constant_division(s: Simplifier, node: Any, a: Form, b: Form) -> Made:
@@ -167,7 +176,7 @@ def _symbolic_quotient(s: Simplifier, form: Form, divisor: Form) -> Form | None:
 
 def _minmax(s: Simplifier, node: Any) -> Made:
     a, b = s.results[id(node.a)], s.results[id(node.b)]
-    if a.form is None or b.form is None or a.dtype != b.dtype:
+    if a.form is None or b.form is None or a.dtype != b.dtype or _may_wrap(s, a, b):
         return _by_rules(s, node)
     least = isinstance(node, n.Min)
     gap = a.form.plus(b.form, -1)
@@ -215,7 +224,7 @@ def _reuse(made: PrimExpr, node: PrimExpr) -> PrimExpr:
 
 def _comparison(s: Simplifier, node: Any) -> Made:
     a, b = s.results[id(node.a)], s.results[id(node.b)]
-    if a.form is None or b.form is None or a.dtype != b.dtype:
+    if a.form is None or b.form is None or a.dtype != b.dtype or _may_wrap(s, a, b):
         return _by_rules(s, node)
     if isinstance(node, (n.EQ, n.NE)):
         return _equality(s, node, a.form.plus(b.form, -1), a.dtype)

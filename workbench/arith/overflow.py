@@ -23,12 +23,12 @@ _LOW, _HIGH = DataType("int64").limits()
 
 def fits(s: Simplifier, form: Form, dtype: DataType) -> bool:
     """Whether every value of a form is a value of its dtype."""
+    wide = dtype == "int64"
+    if wide and not s.has_data and form.terms:
+        return True
     least, most = dtype.limits()
     if not form.terms:
         return least <= form.offset <= most
-    wide = dtype == "int64"
-    if wide and not s.has_data:
-        return True
     bound = s.atoms.bound(form)
     if least <= bound.low and bound.high <= most:
         return True

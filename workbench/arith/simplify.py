@@ -1,9 +1,9 @@
 """The simplifier: index arithmetic by linear forms, the rest by the rule tables of `arith.rules`.
 
-Integers whose arithmetic cannot overflow (int64 by contract, others when their bounds show it) become linear forms
-(`arith.forms`) and are written out again in one canonical way, so that equal forms give equal text.  Comparisons are
-decided by bounds or brought to a canonical side.  Floats are never reassociated.  An expression that does not get
-simpler comes back as the same object.
+Integers whose arithmetic cannot overflow (int64 indices by contract, others when their bounds show it) become linear
+forms (`arith.forms`) and are written out again in one canonical way, so that equal forms give equal text.
+Comparisons are decided by bounds or brought to a canonical side, where nothing overflows for it (`arith.overflow`).
+Floats are never reassociated.  An expression that does not get simpler comes back as the same object.
 
 >>> from workbench.arith.nodes import Var
 >>> i, j = Var("i"), Var("j")
