@@ -65,6 +65,15 @@ def test_simplified_narrow_arithmetic_is_worth_the_same(dtype: str, data: st.Dat
     assert all(_fits(node) for node in _constants(simple)), simple
 
 
+def test_the_least_number_by_minus_one_wraps() -> None:
+    made = PROGRAMS["int8"]
+    for kind in (n.FloorDiv, n.FloorMod):
+        expr = n.LT(made.x, kind(made.x, n.IntImm(-1, made.dtype)))
+        simple = Simplifier().simplify(expr)
+        for x in ENDS["int8"]:
+            assert evaluate.evaluate(simple, {made.x: x}) == evaluate.evaluate(expr, {made.x: x}), x
+
+
 def _constants(expr: PrimExpr) -> list[n.IntImm]:
     found, stack = [], [expr]
     while stack:

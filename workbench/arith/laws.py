@@ -104,7 +104,7 @@ def _division(s: Simplifier, node: Any) -> Made:
         return _constant_division(s, node, a.form, b.form)
     if divisor and (divisor > 0 or not truncates):
         made = _by_constant(s, a.form, divisor, wants_quotient)
-        if sound(s, made, a.dtype):
+        if sound(s, made, a.dtype) and (divisor > 0 or fits(s, made, a.dtype)):  # the least number // -1 wraps
             return s.formed(made, a.dtype)
     whole = _symbolic_quotient(s, a.form, b.form) if divisor is None else None
     if whole is not None:

@@ -254,23 +254,23 @@ class Simplifier:
     def _write(self, form: Form, dtype: DataType) -> PrimExpr:
         units, offset = self.atoms.split_offset(form)
         if not units:
-            return n.IntImm(offset, dtype)
+            return _number(offset, dtype)
         units = [unit for unit in units if unit.factor > 0] + [unit for unit in units if unit.factor < 0]
         result: PrimExpr | None = None
         if units[0].factor < 0 and offset > 0:
-            result, offset = n.IntImm(offset, dtype), 0
+            result, offset = _number(offset, dtype), 0
         for unit in units:
             part = self._unit(unit, dtype)
             if result is None:
                 result = _scaled(part, unit.factor, dtype)
-            elif unit.factor > 0:
-                result = n.Add(result, _scaled(part, unit.factor, dtype))
-            else:
+            elif _is_less(unit.factor, dtype):
                 result = n.Sub(result, _scaled(part, -unit.factor, dtype))
+            else:
+                result = n.Add(result, _scaled(part, unit.factor, dtype))
         assert result is not None
-        if offset > 0:
-            return n.Add(result, n.IntImm(offset, dtype))
-        return n.Sub(result, n.IntImm(-offset, dtype)) if offset < 0 else result
+        if _is_less(offset, dtype):
+            return n.Sub(result, n.IntImm(-offset, dtype))
+        return n.Add(result, _number(offset, dtype)) if offset else result
 
     def _unit(self, unit: Unit, dtype: DataType) -> PrimExpr:
         if unit.form is not None:
@@ -301,5 +301,16 @@ def can_prove(condition: Any, ranges: Mapping[Var, Range] | None = None) -> bool
     return Simplifier(ranges).can_prove(condition)
 
 
+def _is_less(value: int, dtype: DataType) -> bool:
+    """Whether a summand is taken away, not added: of int8, -128 has no opposite."""
+    return value < 0 and -value <= dtype.limits()[1]
+
+
+def _number(value: int, dtype: DataType) -> n.IntImm:
+    """A constant of a sum or product, as it wraps."""
+    low, high = dtype.limits()
+    return n.IntImm((value - low) % (high - low + 1) + low, dtype)
+
+
 def _scaled(part: PrimExpr, factor: int, dtype: DataType) -> PrimExpr:
-    return part if factor == 1 else n.Mul(part, n.IntImm(factor, dtype))
+    return part if factor == 1 else n.Mul(part, _number(factor, dtype))
