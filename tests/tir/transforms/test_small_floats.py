@@ -61,3 +61,29 @@ def test_narrow_integers_are_kept_in_bytes(dtype: str) -> None:
     wide = np.arange(-40, 40, dtype=np.int32)
     found = run(lambda x: b.cast(dtype, x), wide, dtype=dtype)
     np.testing.assert_array_equal(found.view(np.uint8), (wide & ((1 << int(dtype[-1])) - 1)).astype(np.uint8))
+
+
+COMPARISONS = (
+    ("less", lambda x, y: x < y), ("less_equal", lambda x, y: x <= y), ("greater", lambda x, y: x > y),
+    ("greater_equal", lambda x, y: x >= y), ("equal", lambda x, y: x.equal(y)), ("not_equal", b.not_equal),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("result", ["uint16", "int8", "float16", "bfloat16"])
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+@pytest.mark.parametrize(("name", "compare"), COMPARISONS, ids=lambda one: one if isinstance(one, str) else "")
+def test_comparisons_counted_in_other_dtypes(name: str, compare, dtype: str, result: str) -> None:
+    """LLVM ended the process over 16-bit masks of bfloat16 on processors with AVX-512 for float16."""
+    kind, wanted = (np.dtype(getattr(ml_dtypes, one, one)) for one in (dtype, result))
+    left = np.array([np.nan, np.inf, -0.0, 0.0, 1.5, -2.0, 1e-30, 3.0] * 2, np.float32).astype(kind)
+    right = left[::-1].copy()
+    found = run(lambda x, y: b.cast(result, compare(x, y)), left, right, dtype=result)
+    expected = getattr(np, name)(left.astype(np.float32), right.astype(np.float32)).astype(wanted)
+    assert found.astype(np.float32).tolist() == expected.astype(np.float32).tolist()
+
+
+@pytest.mark.parametrize("name", ["isnan", "isinf"])
+def test_what_is_not_a_number_counted_in_16_bits(name: str) -> None:
+    data = np.array([np.nan, np.inf, -np.inf, 0.0, 1.5, -2.0, 1e-30, 3.0] * 2, np.float32).astype(ml_dtypes.bfloat16)
+    found = run(lambda x: b.cast("uint16", b.call(name, x)), data, dtype="uint16")
+    assert found.tolist() == getattr(np, name)(data.astype(np.float32)).astype(int).tolist()

@@ -1,6 +1,7 @@
 """float8 and float4: decoding to float32 and encoding from it, as arithmetic on the bits.
 
-bfloat16 is computed in float32 too, step by step, since processors that round to it take denormal numbers for zeros.
+bfloat16 is computed in float32 too, step by step, since processors that round to it take denormal numbers for zeros;
+and compared, since LLVM selects no instruction for 16-bit masks of it (AVX-512 with its extension for float16).
 
 No processor computes in these formats; they are stored in bytes, and every use of one is a conversion.  Rounding is to
 nearest, ties to even, gradual underflow included; what is too large becomes infinity, else NaN, else (float4) the
@@ -134,6 +135,7 @@ def converted(x: n.PrimExpr, target: DataType) -> n.PrimExpr:
 
 _ARITHMETIC: Final = (n.Add, n.Sub, n.Mul, n.Div, n.Mod, n.Min, n.Max)
 _COMPARE: Final = (n.EQ, n.NE, n.LT, n.LE, n.GT, n.GE)
+_TESTS: Final = ("isnan", "isinf")
 
 
 def lowered(node: n.PrimExpr) -> n.PrimExpr | None:
@@ -143,9 +145,14 @@ def lowered(node: n.PrimExpr) -> n.PrimExpr | None:
     if isinstance(node, _ARITHMETIC) and node.dtype.code == "bfloat":
         f32 = _typed("float32", node.dtype)
         return n.Cast(node.dtype, type(node)(n.Cast(f32, node.a), n.Cast(f32, node.b)))
+    if isinstance(node, _COMPARE) and node.a.dtype.code == "bfloat":
+        f32 = _typed("float32", node.a.dtype)
+        return type(node)(n.Cast(f32, node.a), n.Cast(f32, node.b))
+    if isinstance(node, n.Call) and node.op in _TESTS and node.args and node.args[0].dtype.code == "bfloat":
+        return n.Call(node.dtype, node.op, (n.Cast(_typed("float32", node.args[0].dtype), node.args[0]),))
     if isinstance(node, (*_ARITHMETIC, *_COMPARE)) and is_small(node.a.dtype):
         made = type(node)(decode(node.a), decode(node.b))
         return encode(made, node.dtype) if isinstance(node, _ARITHMETIC) else made
-    if isinstance(node, n.Call) and node.args and is_small(node.args[0].dtype) and node.op in ("isnan", "isinf"):
+    if isinstance(node, n.Call) and node.args and is_small(node.args[0].dtype) and node.op in _TESTS:
         return n.Call(node.dtype, node.op, (decode(node.args[0]),))
     return None
