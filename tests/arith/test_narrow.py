@@ -53,7 +53,7 @@ PROGRAMS = {dtype: Programs(dtype) for dtype in ENDS}
 
 
 @pytest.mark.parametrize("dtype", ENDS)
-@settings(max_examples=examples(400), deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(data=st.data())
 def test_simplified_narrow_arithmetic_is_worth_the_same(dtype: str, data: st.DataObject) -> None:
     made = PROGRAMS[dtype]
