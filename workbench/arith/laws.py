@@ -246,9 +246,10 @@ def _comparison(s: Simplifier, node: Any) -> Made:
 def _compared(s: Simplifier, node: Any, kind: type[Any], sides: list[Form], key: tuple[Any, ...]) -> Made:
     """The comparison of two sides, where both fit their dtype; else the one that is there, of simpler parts."""
     dtype = s.results[id(node.a)].dtype
-    if not all(fits(s, side, dtype) and sound(s, side, dtype) for side in sides):
-        kind, sides = type(node), [s.results[id(part)].form for part in (node.a, node.b)]  # type: ignore[misc]
-    made = kind(*(s.written(side, dtype) for side in sides))
+    if all(fits(s, side, dtype) and sound(s, side, dtype) for side in sides):
+        made = kind(*(s.written(side, dtype) for side in sides))
+    else:
+        made = type(node)(*(s.expr_of(s.results[id(part)]) for part in (node.a, node.b)))
     return Made(_reuse(made, node), key, None, BOOL)
 
 

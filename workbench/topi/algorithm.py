@@ -32,7 +32,7 @@ _ASCEND = attribute(True, "the least first", convert=convert.boolean)
 
 def order_of(data: np.ndarray, axis: int, ascend: bool) -> np.ndarray:
     """The positions that put `axis` in order; equals keep theirs, NaN counts as the greatest."""
-    if data.dtype.isbuiltin != 1:  # NumPy orders NaN of its own floats only
+    if data.dtype.isbuiltin == 2:  # a dtype of ml_dtypes: NumPy orders NaN of its own floats only
         data = data.astype(np.float32)
     if ascend:
         return np.argsort(data, axis, kind="stable")

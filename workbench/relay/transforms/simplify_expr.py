@@ -209,9 +209,7 @@ def _limits_of_inner(m: Match) -> tuple[float, float]:
 @RULES.rule(
     "relu-of-clip",
     op("nn.relu", op("clip", any_("x"), name="inner")),
-    when=[
-        where("neither limit is negative", lambda m: min(_limits_of_inner(m)) >= 0, _limits_of_inner)
-    ],
+    when=[where("neither limit is negative", lambda m: min(_limits_of_inner(m)) >= 0, _limits_of_inner)],
 )
 def relu_of_clip(m: Match) -> Any:
     """What a clip between limits of 0 or above lets through is not negative."""
