@@ -125,7 +125,8 @@ def _sliced(node: Site, x: Expr, starts, ends, axes, steps) -> Expr:  # type: ig
     if all(found == (0, extent, 1) for found, extent in zip(ranges, old, strict=True)):
         return x
     # Below zero, "before the first element" has no number of its own: counted so that it cannot mean the last.
-    begin = tuple(start for start, _, _ in ranges)
+    # A first index there is the first element (Python's would be an empty slice).
+    begin = tuple(max(start, 0) for start, _, _ in ranges)
     end = tuple(stop if stop >= 0 else -extent - 1 for (_, stop, _), extent in zip(ranges, old, strict=True))
     return call("strided_slice", x, begin=begin, end=end, strides=tuple(stride for _, _, stride in ranges))
 
