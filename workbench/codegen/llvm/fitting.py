@@ -42,11 +42,16 @@ attributes #{number} = {{ "target-cpu"="x86-64" "target-features"="{feature}" }}
 
 
 def why_foreign(target: Target) -> str:
-    """Why code for `target` cannot run in this process; empty when it can."""
+    """Why code for `target` cannot run in this process; empty when it can.
+
+    Raises `WorkbenchError` (E-CODEGEN-PROCESSOR) for a processor or feature that LLVM makes no code for: to ask what
+    such a one has would end the process.
+    """
     if target.architecture != architecture() or (target.triple and not runs_here(target.triple)):
         return f"it is for {target.triple or target.architecture}, this is {machine.host_triple()}"
     if target.architecture != "x86_64" or not (target.cpu or target.features):
         return ""
+    machine.require_known(target)
     lacking = _lacking(target.cpu, target.features)
     return f"this processor has no {', '.join(lacking)}" if lacking else ""
 
