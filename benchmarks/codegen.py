@@ -86,10 +86,11 @@ def _program(subject: str) -> Any:
 
 def _model(subject: str) -> dict[str, float]:
     """Milliseconds of a build from the file to linked code, and of code generation alone."""
-    from benchmarks.models import _model_and_inputs
-
-    model, inputs = _model_and_inputs(subject)
     import workbench as wb
+
+    from .subjects import subject as named
+
+    model, inputs = named(subject).made()
 
     begun = _processor()
     session = wb.open(model, shape={name: array.shape for name, array in inputs.items()})

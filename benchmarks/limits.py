@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import statistics
 from concurrent.futures import ThreadPoolExecutor
@@ -11,6 +10,8 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
+
+from workbench.core.host import read_text, usable_threads
 
 MEGABYTES = 64
 """Of each array of the triad: more than the caches of one core hold."""
@@ -37,28 +38,16 @@ def bandwidth(threads: int = 1, rounds: int = 5) -> float:
 
 
 def machine() -> dict[str, Any]:
-    """Name of the processor, cores that this process may use, system, Python."""
+    """Name of the processor, cores that this process may use (affinity and quota counted), system, Python."""
     return {
         "processor": _processor(),
-        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
-        "quota": _quota(),
+        "cores": usable_threads(),
         "system": platform.platform(),
         "python": platform.python_version(),
     }
 
 
 def _processor() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return platform.processor()
-    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.machine())
-
-
-def _quota() -> float | None:
-    """Cores' worth of time that the control group grants, or None where it sets no limit."""
-    try:
-        granted, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
-    except (OSError, ValueError):
-        return None
-    return None if granted == "max" else int(granted) / int(period)
+    lines = read_text(Path("/proc/cpuinfo")).splitlines()
+    named = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(named, platform.processor() or platform.machine())

@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
 from typing import Any
 
 import numpy as np
 
+from .subjects import Subject
+
 OPSET = 21
 
 
-@dataclass(frozen=True)
-class Operator:
-    name: str
-    group: str
-    made: Callable[[], tuple[Any, dict[str, Any]]]
-    work: float = 0.0
-
-
-def all_operators() -> Iterator[Operator]:
+def all_operators() -> Iterator[Subject]:
     yield from matrix_products()
     for network, layers in (("resnet50", RESNET50), ("mobilenetv2", MOBILENETV2)):
         for layer in layers:
-            yield layer.operator(network)
+            yield layer.subject(network)
     yield from between()
 
 
@@ -37,16 +31,16 @@ MATRICES = (
 BATCHES = ((12, 128, 64, 128), (12, 128, 128, 64), (64, 16, 16, 16))
 
 
-def matrix_products() -> Iterator[Operator]:
+def matrix_products() -> Iterator[Subject]:
     """`matmul_MxKxN` with a constant second operand; `..._variable` and `batch_BxMxKxN` with two inputs."""
     for m, k, n in MATRICES:
         name = f"matmul_{m}" if m == k == n else f"matmul_{m}x{k}x{n}"
         work = 2.0 * m * k * n
-        yield Operator(name, "matmul", lambda m=m, k=k, n=n: _product((m, k), (k, n), constant=True), work)
-        yield Operator(f"{name}_variable", "matmul", lambda m=m, k=k, n=n: _product((m, k), (k, n), False), work)
+        yield Subject(name, "matmul", lambda m=m, k=k, n=n: _product((m, k), (k, n), constant=True), work)
+        yield Subject(f"{name}_variable", "matmul", lambda m=m, k=k, n=n: _product((m, k), (k, n), False), work)
     for b, m, k, n in BATCHES:
         name, work = f"batch_{b}x{m}x{k}x{n}", 2.0 * b * m * k * n
-        yield Operator(name, "matmul", lambda b=b, m=m, k=k, n=n: _product((b, m, k), (b, k, n), False), work)
+        yield Subject(name, "matmul", lambda b=b, m=m, k=k, n=n: _product((b, m, k), (b, k, n), False), work)
 
 
 def _product(left: tuple[int, ...], right: tuple[int, ...], constant: bool) -> tuple[Any, dict[str, Any]]:
@@ -69,13 +63,13 @@ class Layer:
     groups: int = 1
     relu: bool = True
 
-    def operator(self, network: str) -> Operator:
+    def subject(self, network: str) -> Subject:
         kind = f"{self.kernel}x{self.kernel}s{self.stride}" + (f"x{self.groups}" if self.groups > 1 else "")
         name = f"{network}_{kind}_{self.channels}to{self.filters}at{self.size}"
         out = self.size // self.stride
         work = 2.0 * out * out * self.filters * self.channels // self.groups * self.kernel**2
         group = "depthwise" if self.groups > 1 else f"layers_{network}"
-        return Operator(name, group, self.made, work)
+        return Subject(name, group, self.made, work)
 
     def made(self) -> tuple[Any, dict[str, Any]]:
         weight = (self.filters, self.channels // self.groups, self.kernel, self.kernel)
@@ -133,7 +127,7 @@ RESNET50, MOBILENETV2 = _resnet50(), _mobilenetv2()
 # --- what stands between ---------------------------------------------------------------------------------------------
 
 
-def between() -> Iterator[Operator]:
+def between() -> Iterator[Subject]:
     """Pooling, normalisation, activations, reductions, movements of data: bound by memory, or by vector maths."""
     picture, rows = {"x": _drawn((1, 64, 112, 112), 1)}, {"x": _drawn((512, 768), 1)}
     pool = {"kernel_shape": [3, 3], "strides": [2, 2], "pads": [1, 1, 1, 1]}
@@ -157,7 +151,7 @@ def between() -> Iterator[Operator]:
         ("resize_nearest", [("Resize", ["x", "", "by"], {"mode": "nearest"})], _resized(), {"by"}),
     ]
     for name, nodes, arrays, constants in table:
-        yield Operator(name, "between", lambda n=nodes, a=arrays, c=constants: _model(n, a, c))
+        yield Subject(name, "between", lambda n=nodes, a=arrays, c=constants: _model(n, a, c))
 
 
 def _resized() -> dict[str, np.ndarray]:

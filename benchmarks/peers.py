@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import subprocess
 import sys
 import time
@@ -92,13 +91,15 @@ def _started(peer: str, subject: str, threads: int) -> subprocess.Popen[str]:
 
 def serve(peer: str, name: str, threads: int) -> None:
     """Build a subject, then answer a round for each line of standard input."""
+    from tests.conformance.models import cpu_seconds
+
     from .memory import MEGABYTE, high_water
     from .subjects import subject
 
     model, inputs = subject(name).made()
-    started = _processor_seconds()
+    started = cpu_seconds()
     run = RUNS[peer](model, inputs, threads)
-    built = _processor_seconds() - started
+    built = cpu_seconds() - started
     run()
     print(json.dumps({"build": built, "memory": high_water() / MEGABYTE}), flush=True)
     clock = time.process_time if threads == 1 else time.perf_counter
@@ -110,12 +111,6 @@ def serve(peer: str, name: str, threads: int) -> None:
             run()
             times.append(clock() - before)
         print(json.dumps({"best": min(times) * 1000}), flush=True)
-
-
-def _processor_seconds() -> float:
-    """Of this process and of the children that it has waited for."""
-    of_children = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return time.process_time() + of_children.ru_utime + of_children.ru_stime
 
 
 def _workbench(model: Any, inputs: dict[str, Any], threads: int) -> Run:

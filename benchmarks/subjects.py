@@ -46,7 +46,7 @@ def _all() -> dict[str, Subject]:
     found = [Subject(name, "networks", lambda n=name: (light_model(n), light_input(n))) for name in LIGHT]
     found += [Subject(name, "networks", lambda f=file: _from_file(f)) for name, file in REAL.items()]
     found += [Subject(name, "networks", made) for name, made in networks.BY_SCRIPT.items()]
-    found += [Subject(one.name, one.group, one.made, one.work) for one in operators.all_operators()]
+    found += operators.all_operators()
     return {one.name: one for one in found}
 
 
