@@ -81,6 +81,7 @@ def test_the_tour_is_driven_in_jupyterlab(lab: LabServer, context) -> None:
     drive_editor(page)
 
     run_up_to(page, editor_cell + 1, cell_with("mine.vectorize(oi)"))
+    back_to(page, editor_cell)
     editor = page.locator(".wb-schedule")
     expect(editor.locator(".wb-last")).to_contain_text("sch.parallel(")
     expect(editor.get_by_role("combobox", name="Branch").locator("option")).to_have_count(2)
@@ -92,6 +93,12 @@ def test_the_tour_is_driven_in_jupyterlab(lab: LabServer, context) -> None:
     assert page.locator(".jp-OutputArea-output[data-mime-type='application/vnd.jupyter.stderr']").count() == 0
     assert 3_000 < height_of_the_tour(page) <= SCREENFULS * 640
     assert foreign == []
+
+
+def back_to(page: Page, number: int) -> None:
+    """Bring a cell into sight once the cells have run: JupyterLab takes a cell that is out of sight out of the page."""
+    expect(page.get_by_text("Python 3 (ipykernel) | Idle")).to_be_visible(timeout=60_000)
+    page.evaluate("n => window.jupyterapp.shell.currentWidget.content.scrollToItem(n)", number)
 
 
 def height_of_the_tour(page: Page) -> float:
