@@ -279,7 +279,8 @@ def test_an_edited_entry_runs_whole(children: list[Any]) -> None:
 
 def test_te_programs_by_hand_and_schedules_on_them(children: list[Any]) -> None:
     A = te.placeholder((8,), name="A")
-    harmful = add_one().edit(te={"main": [A, te.compute((8,), lambda i: A[i + 10000000], name="C")]})
+    far = te.compute((8,), lambda i: A[te.cast("int64", A[i]) + 10000000], name="C")  # data: nothing refuses it before
+    harmful = add_one().edit(te={"main": [A, far]})
     schedule = harmful.schedule("main")
     schedule.split(schedule.get_loops("C")[0], [None, 4])
     for run in (lambda: harmful.run({"A": X}), lambda: measure(schedule), lambda: seconds(schedule)):

@@ -10,7 +10,9 @@ import workbench as wb
 from workbench import te, tir
 from workbench.core.errors import WorkbenchError
 from workbench.driver import given_inputs
-from workbench.driver.measure import Measurement, measure, measure_kernel
+from workbench.driver import measure as driver_measure
+from workbench.driver.build import build
+from workbench.driver.measure import Measurement, measure, measure_kernel, seconds
 from workbench.target.target import as_target
 
 QUARTER = "25.0% of the peak"
@@ -126,3 +128,30 @@ def test_a_kernel_is_measured_for_the_target_of_its_session() -> None:
 def test_a_function_whose_symbol_is_another_name_is_measured_by_the_modules_name() -> None:
     session = wb.open(wb.IRModule({"f": product().func}))
     assert measure_kernel(session, "f").function == "f"
+
+
+def test_a_schedule_of_a_session_is_measured_for_its_target(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was measured for this machine, whatever the session was for, and did not say so."""
+    built: list[str] = []
+
+    def noted(program: Any, target: Any) -> Any:
+        built.append(str(target))
+        return build(program, target=target)
+
+    monkeypatch.setattr(driver_measure, "build", noted)
+    schedule = wb.open(product(), target="llvm -opt-level=0").schedule("main")
+    _, factor = schedule.split(schedule.get_loops("C")[0], [None, 4])
+    assert schedule.measure().seconds > 0 and seconds(schedule) > 0
+    assert schedule.sweep({factor: [2]}, measure="time")[2].result
+    assert built == ["llvm -opt-level=0"] * 3
+    assert schedule.measure("llvm").seconds > 0 and built[-1] == "llvm"
+
+
+def test_a_schedule_for_another_machine_is_not_measured_on_this_one() -> None:
+    schedule = wb.open(product(), target="llvm -mtriple=aarch64-linux-gnu").schedule("main")
+    _, factor = schedule.split(schedule.get_loops("C")[0], [None, 4])
+    ways = (schedule.measure, lambda: seconds(schedule), lambda: schedule.sweep({factor: [2]}, measure="time"))
+    for way in ways:
+        with pytest.raises(WorkbenchError, match="aarch64") as caught:
+            way()
+        assert caught.value.code == "E-RUN-FOREIGN"

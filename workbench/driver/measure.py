@@ -19,6 +19,7 @@ import numpy as np
 
 from ..analysis.fact import Fact
 from ..analysis.operations import flops
+from ..analysis.programs import target_of
 from ..codegen.backend import building_for
 from ..core.errors import WorkbenchError, nearest
 from ..core.module import IRModule
@@ -92,12 +93,13 @@ class Measurement(Fact):
 
 
 def measure(schedule: Schedule, target: Any = None, patience: float | None = None) -> Measurement:
-    """Build a schedule's function for this machine and time it on small whole numbers.
+    """Build a schedule's function and time it on small whole numbers: for `target`; left out, for what it is of.
 
-    `patience` is how many seconds the runs may take in all: slow functions then run fewer than five times.  Raises
-    `WorkbenchError` for another machine's target, and E-MEASURE-SHAPE for symbolic shapes and scalars.
+    That is a session's target, else the current one, else this machine.  `patience` is how many seconds the runs may
+    take in all: slow functions then run fewer than five times.  Raises `WorkbenchError` for another machine's target
+    (E-RUN-FOREIGN), and E-MEASURE-SHAPE for symbolic shapes and scalars.
     """
-    chosen = building_for(target)
+    chosen = building_for(target_of(schedule, target))
     _require_harmless(schedule, chosen)
     return _measured(schedule.func, schedule.func, schedule.func_working_on, chosen, patience)
 
@@ -137,11 +139,11 @@ def _peak(target: Target, kind: str) -> Callable[[], float]:
 
 
 def seconds(schedule: Schedule, target: Any = None, patience: float | None = None) -> float:
-    """Seconds of one run of a schedule's function, built for this machine: the least of five means.
+    """Seconds of one run of a schedule's function, built as `measure` builds it: the least of five means.
 
     With `patience`, in seconds, of as many as fit into it; the first run is always done, and counts.
     """
-    chosen = building_for(target)
+    chosen = building_for(target_of(schedule, target))
     _require_harmless(schedule, chosen)
     return min(_means(schedule.func, schedule.func, schedule.func_working_on, chosen, patience))
 

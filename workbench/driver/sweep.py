@@ -25,7 +25,7 @@ from ..schedule.errors import ScheduleError
 from ..schedule.references import LoopRV
 from ..schedule.schedule import Schedule
 from ..schedule.trace import Step, Trace
-from ..target.target import Target, as_target
+from ..target.target import Target
 from .measure import seconds
 
 Measure = str | Callable[[Schedule], float]
@@ -108,7 +108,8 @@ def sweep(
     A parameter is a loop that a split made (the loop itself, its name in the trace or in the program, or a name that
     `names` gives it), whose factor changes; or ``"3.factors"``, an argument of step 3, for anything else.  `measure`
     is "cycles" or "misses" of the cache model, "time" (seconds of the built function on this machine, least of five),
-    or a function of the schedule; less is better.  Raises `WorkbenchError` E-SWEEP-... for what cannot be swept.
+    or a function of the schedule; less is better.  Left out, `target` is that of the session that the schedule is of.
+    Raises `WorkbenchError` E-SWEEP-... for what cannot be swept.
     """
     base, steps = _replayable(schedule)
     choices = {_name(key): tuple(values) for key, values in parameters.items()}
@@ -120,8 +121,7 @@ def sweep(
             fix='for example sweep({"ji": [8, 16, 32]})',
         )  # fmt: skip
     places = [_place(schedule, steps, key, names or {}) for key in parameters]
-    # Time is that of this machine; the cache model speaks of what the schedule is for.
-    run = _measuring(measure, as_target(target) if measure == "time" else target_of(schedule, target))
+    run = _measuring(measure, target_of(schedule, target))
     trials = [
         _trial(base, _with(steps, places, values), values, run) for values in itertools.product(*choices.values())
     ]

@@ -167,7 +167,7 @@ class Schedule(ClassicSchedule):
         return sweep(self, parameters, measure, target, names)
 
     def measure(self, target: Any = None) -> Any:
-        """The time of the function on this machine, with its rate and its share of the peak; see `driver.measure`."""
+        """Its time on this machine, as built for its session's target, its rate, its share; see `driver.measure`."""
         return measure(self, target)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:

@@ -15,6 +15,7 @@ from ..core.equal import fingerprint, same
 from ..core.node import FrozenMap, Node, pre_order, rewrite, substitute
 from ..tir import nodes as t
 from ..tir.build import full_region, nest, seq
+from .inside import require_inside
 from .nodes import ComputeOp, ExternOp, Operation, ProducerLoad, Reduce, ScanOp, Tensor
 
 
@@ -106,8 +107,10 @@ def _nest_of(axes: tuple[t.IterVar, ...], time: Time | None) -> _Nest:
 
 
 def compute_nest(op: ComputeOp, stages: Stages, time: Time | None = None) -> t.Stmt:
-    """The loop nest and block of a compute stage."""
+    """The loop nest and block of a compute stage; raises E-TE-BOUNDS if it surely reads outside of a tensor."""
     axes = (*op.axis, *op.reduce_axis)
+    times = {op.axis[time.axis].var: time.dom} if time is not None else {}
+    require_inside(op, {axis.var: axis.dom for axis in axes} | times)
     made = _nest_of(axes, time)
     renamed = {axis.var: mine for axis, mine in zip(axes, made.variables, strict=True)}
     bodies = tuple(substitute(_on_buffers(body, stages), renamed) for body in op.body)

@@ -48,6 +48,7 @@ class GridSample(Operator):
         example(floats(1, 2, 4, 5), floats(1, 2, 3, 3, low=-1.9, high=1.9), align_corners=False, padding_mode="border"),
         example(floats(1, 1, 4, 5), floats(1, 2, 3, 3, low=-3, high=3), padding_mode="reflection"),
         example(floats(1, 1, 4, 5), floats(1, 2, 3, 3, low=-1.3, high=1.3), method="bicubic"),
+        example(floats(1, 1, 4, 5), floats(1, 2, 3, 3, low=-2, high=2), method="bicubic", padding_mode="border"),
         example(floats(1, 1, 5, 5), floats(1, 2, 3, 3), method="nearest", align_corners=False),
         example(floats(1, 1, 3, 4, 5), floats(1, 3, 2, 3, 2, low=-1.3, high=1.3), layout="NCDHW"),
         bad(floats(1, 1, 4, 4), floats(1, 3, 2, 2), error="one coordinate for each"),
@@ -88,9 +89,14 @@ class GridSample(Operator):
     def _place_numpy(self, at: np.ndarray, extent: int) -> np.ndarray:
         place = (at + 1) / 2 * (extent - 1) if self.align_corners else ((at + 1) * extent - 1) / 2
         place = np.rint(place) if self.method == "nearest" else place
-        if self.padding_mode == "border":
+        if self._clips_places:
             return np.clip(place, 0, extent - 1)
         return _reflected_numpy(place, *self._border(extent)) if self.padding_mode == "reflection" else place
+
+    @property
+    def _clips_places(self) -> bool:
+        """Whether places outside go to the border; of a cubic only its pixels do, and weigh as the place says."""
+        return self.padding_mode == "border" and self.method != "bicubic"
 
     def _border(self, extent: int) -> tuple[float, float]:
         return (0.0, extent - 1.0) if self.align_corners else (-0.5, extent - 0.5)
@@ -149,7 +155,7 @@ class GridSample(Operator):
         else:
             place = ((at + one) * build.const(float(extent), at.dtype) - one) * build.const(0.5, at.dtype)
         place = te.round(place) if self.method == "nearest" else place
-        if self.padding_mode == "border":
+        if self._clips_places:
             return build.minimum(build.maximum(place, 0.0), build.const(extent - 1.0, at.dtype))
         return _reflected(place, *self._border(extent)) if self.padding_mode == "reflection" else place
 
