@@ -10,8 +10,14 @@ import pytest
 
 import workbench as wb
 from workbench import te
+from workbench.arith import nodes as n
+from workbench.arith.build import const
+from workbench.core.node import pre_order
+from workbench.core.transform import PASSES
 from workbench.schedule import Schedule
+from workbench.tir import nodes as t
 from workbench.tir.interpret import interpret
+from workbench.tir.script import parse
 
 REDUCERS: dict[str, tuple[Callable[..., Any], float]] = {
     "sum": (te.sum, 0.0), "prod": (te.prod, 1.0), "max": (te.max, -np.inf), "min": (te.min, np.inf),
@@ -110,3 +116,30 @@ def test_of_something_as_before(arranged: str) -> None:
         found = np.full(3, 77, np.float32)
         interpret(func, values, found)
         np.testing.assert_array_equal(found, values.sum(1))
+
+
+UNDER_LOOPS = """
+@T.prim_func
+def main(A: T.Buffer((4,), "float32"), C: T.Buffer((1,), "float32")):
+    for k in range(4):
+        with T.block("C"):
+            vi = T.axis.spatial(1, 0)
+            vk = T.axis.reduce(4, k)
+            T.reads(A[vk])
+            T.writes(C[vi])
+            with T.init():
+                C[vi] = T.float32(0)
+            C[vi] = C[vi] + A[vk]
+"""
+
+
+def test_deep_nests_are_lowered() -> None:
+    """No recursion over loops, and no walk from each of them to what none of them drives."""
+    func = parse(UNDER_LOOPS)
+    body = func.body
+    for number in range(1_000):
+        body = t.For(n.Var(f"q{number}"), const(0), const(1), t.ForKind.SERIAL, body)
+    lowered = PASSES["LowerBlocks"]()(wb.IRModule({"main": func.replace(body=body)}))["main"]
+    assert sum(isinstance(part, t.For) for part in pre_order(lowered)) == 1_001
+    with pytest.raises(wb.WorkbenchError, match="E-TIR-INTERPRET"):
+        interpret(func.replace(body=body), np.ones(4, "float32"), np.zeros(1, "float32"))

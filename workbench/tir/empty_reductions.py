@@ -14,6 +14,7 @@ The init belongs to the element of C, not to an iteration of k: where k has none
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from ..arith import nodes as n
 from ..arith.build import all_of, any_of, conjuncts, const, less_equal
@@ -21,7 +22,15 @@ from ..core.node import EMPTY, pre_order, substitute
 from . import nodes as t
 
 Path = tuple[t.For, ...]
+Reduced = list[tuple[t.IterVar, n.PrimExpr]]
 _NOTHING = t.Evaluate(const(0))
+
+
+class _Way(NamedTuple):
+    """The loops around a statement, innermost first: deep nests share them."""
+
+    loop: t.For
+    around: _Way | None
 
 
 def empty_reductions(loop: t.For) -> Iterator[tuple[n.PrimExpr, t.Stmt, t.Block]]:
@@ -29,16 +38,15 @@ def empty_reductions(loop: t.For) -> Iterator[tuple[n.PrimExpr, t.Stmt, t.Block]
 
     From `loop` to the block there may be loops and statements beside each other, and nothing else.
     """
-    for chain, realize in _reductions(loop, ()):
+    for way, surely, realize in _reductions(loop):
         reduced = [(one, value) for one, value in _bound(realize) if one.kind is t.IterKind.REDUCE]
         empty = any(isinstance(one.dom.extent, n.IntImm) and one.dom.extent.value <= 0 for one, _ in reduced)
-        driving = [
-            step
-            for step in chain
-            if any(_uses(value, step) for _, value in reduced) or (empty and not _surely_runs(step))
-        ]
-        unbound = empty and all(_surely_runs(step) for step in chain)  # a predicate keeps all out (a split)
-        if loop not in driving or (not unbound and all(_surely_runs(step) for step in driving)):
+        if (surely and not empty) or not _drives(loop, reduced, empty):
+            continue
+        chain = _loops(way)
+        driving = [step for step in chain if _drives(step, reduced, empty)]
+        unbound = empty and surely  # a predicate keeps all out (a split)
+        if not unbound and all(_surely_runs(step) for step in driving):
             continue
         if any(_uses(step.extent, around) for step in driving for around in chain):
             continue
@@ -46,15 +54,31 @@ def empty_reductions(loop: t.For) -> Iterator[tuple[n.PrimExpr, t.Stmt, t.Block]
         yield never, _inits(realize, chain, driving), realize.block
 
 
-def _reductions(stmt: t.Stmt, around: Path) -> Iterator[tuple[Path, t.BlockRealize]]:
-    """The blocks with an init that stand in loops and sequences alone, with these loops."""
-    if isinstance(stmt, t.For):
-        yield from _reductions(stmt.body, (*around, stmt))
-    elif isinstance(stmt, t.SeqStmt):
-        for part in stmt.stmts:
-            yield from _reductions(part, around)
-    elif isinstance(stmt, t.BlockRealize) and stmt.block.init is not None:
-        yield around, stmt
+def _reductions(loop: t.For) -> Iterator[tuple[_Way, bool, t.BlockRealize]]:
+    """The blocks with an init that stand in loops and sequences alone: with these loops, and whether all surely run."""
+    pending: list[tuple[t.Stmt, _Way | None, bool]] = [(loop, None, True)]
+    while pending:
+        stmt, way, surely = pending.pop()
+        if isinstance(stmt, t.For):
+            pending.append((stmt.body, _Way(stmt, way), surely and _surely_runs(stmt)))
+        elif isinstance(stmt, t.SeqStmt):
+            pending.extend((part, way, surely) for part in reversed(stmt.stmts))
+        elif isinstance(stmt, t.BlockRealize) and stmt.block.init is not None and way is not None:
+            yield way, surely, stmt
+
+
+def _loops(way: _Way | None) -> Path:
+    """The loops of a way, outermost first."""
+    found: list[t.For] = []
+    while way is not None:
+        found.append(way.loop)
+        way = way.around
+    return tuple(reversed(found))
+
+
+def _drives(loop: t.For, reduced: Reduced, empty: bool) -> bool:
+    """Whether a reduction runs by this loop; one over nothing also by any that may not run."""
+    return any(_uses(value, loop) for _, value in reduced) or (empty and not _surely_runs(loop))
 
 
 def _inits(realize: t.BlockRealize, chain: Path, driving: list[t.For]) -> t.Stmt:
