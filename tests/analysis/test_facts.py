@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import random
 from types import SimpleNamespace
 
@@ -35,6 +36,7 @@ from workbench.core.node import pre_order
 from workbench.schedule import Schedule
 from workbench.target import Target
 from workbench.tir.script import parse
+from workbench.views.lens import lens_of
 
 HASWELL = "llvm -mcpu=haswell"
 
@@ -330,6 +332,17 @@ def test_a_schedule_of_a_session_speaks_of_what_the_session_compiles_for(program
     with Target("llvm -mcpu=znver4"):
         assert sch.facts().target == HASWELL and Schedule(p.plain_matmul()).facts().target == "llvm -mcpu=znver4"
     assert Schedule(p.plain_matmul()).target is None
+    again = pickle.loads(pickle.dumps(sch))
+    assert again.target == Target(HASWELL) and again.facts().target == HASWELL
+    assert [(level.name, level.size) for level in lens_of(sch).caches] == [
+        (level.name, level.size) for level in Target(HASWELL).cache_levels
+    ]
+
+
+def test_facts_of_a_module_are_for_the_target_of_its_function() -> None:
+    kernel = wb.open(small_model(), target="llvm -mcpu=znver4").kernels[0]
+    module = wb.open(small_model(), target="llvm -mcpu=znver4")["Lower"].after
+    assert facts(wb.IRModule({kernel: module[kernel]})).target == facts(module[kernel]).target == "llvm -mcpu=znver4"
 
 
 def test_a_sweep_of_a_sessions_schedule_models_the_caches_of_its_target() -> None:

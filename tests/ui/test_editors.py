@@ -20,10 +20,13 @@ from workbench.core.errors import WorkbenchError
 from workbench.driver.rebase import RebaseError
 from workbench.driver.session import Session
 from workbench.schedule import Schedule
+from workbench.target import Target
 from workbench.tir.script import script
 from workbench.ui import changes
 from workbench.ui.pipeline_edits import Edits
 from workbench.ui.workbench import Workbench
+
+ARM = "llvm -mcpu=cortex-a72 -mtriple=aarch64-linux-gnu"
 
 
 @pytest.fixture(autouse=True)
@@ -93,6 +96,25 @@ def test_a_text_edit_and_its_undo_leave_the_schedule_where_the_session_has_it() 
     click(screen, "unroll", "l:C:2")
     agreed(screen, sch)
     assert [move.name for move in sch.moves.done] == ["parallel", "unroll"]
+
+
+@pytest.mark.parametrize("held", [True, False], ids=["a cell holds it", "the screen's"])
+def test_another_target_of_the_screen_is_that_of_its_schedules(held: bool) -> None:
+    """Loops of one's own name no target: the editor's schedule went on speaking of the one that it was made for."""
+    session = wb.open(plain_matmul(64, 64, 64), target="llvm -mcpu=haswell")
+    schedule = session.schedule("main") if held else None
+    screen = Workbench(session, schedule)
+    ask(screen, "schedule.open", kernel="main")
+    ask(screen, "target.set", text=ARM)
+    edited = screen._editors.editor("main").schedule
+    assert edited.target == Target(ARM) and edited.facts().target == ARM
+    assert schedule is None or edited is schedule
+    drawn = ask(screen, "lens.open", kernel="main", block="")["caches"]
+    counted = ask(screen, "lens.exact", kernel="main")["misses"]
+    assert [level["name"] for level in drawn] == [name for name, _ in counted]
+    assert [level["size"] for level in drawn] == [level.size for level in Target(ARM).cache_levels]
+    ask(screen, "pipeline.undo")
+    assert edited.target == Target("llvm -mcpu=haswell")
 
 
 def test_every_move_of_a_cell_reaches_the_session_without_a_page() -> None:

@@ -44,7 +44,8 @@ def target_of(program: Any, target: Any = None) -> Target:
     Else the current target, else this machine.
     """
     if target is None:
-        own = program.attrs.get("target") if isinstance(program, t.PrimFunc) else getattr(program, "target", None)
+        said = isinstance(program, (t.PrimFunc, IRModule))
+        own = loop_function(program).attrs.get("target") if said else getattr(program, "target", None)
         target = own if isinstance(own, Target) else None
     return as_target(target)
 

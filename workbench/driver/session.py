@@ -185,7 +185,7 @@ class Session(Value):
                 where="schedule(default=...)", found=repr(default)[:80],
             )  # fmt: skip
         made = schedules[kernel].copy() if default and kernel in schedules else Schedule(kernels[kernel].func)
-        return made.of_session(self.target)
+        return made.retarget(self.target)
 
     def _before_schedule(self) -> Stage:
         """What is scheduled."""

@@ -138,7 +138,7 @@ def _replayable(schedule: Schedule) -> tuple[Schedule, tuple[Step, ...]]:
     first = schedule.first_state
     steps = schedule.trace.steps[len(first.steps) :]
     fresh = Schedule(first)
-    return fresh if schedule.target is None else fresh.of_session(schedule.target), steps
+    return fresh if schedule.target is None else fresh.retarget(schedule.target), steps
 
 
 # --- what a parameter stands for ----------------------------------------------------------------------------------

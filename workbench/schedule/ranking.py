@@ -10,7 +10,7 @@ modelled comes after what can, nearest first.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..analysis.quick_cycles import quick_cycles
 from ..core.errors import WorkbenchError
@@ -43,14 +43,13 @@ def ranked(schedule: Schedule, error: ScheduleError, limit: int = 4) -> list[Ran
 
     Of equal ones those that leave no loop inside of lanes, where nothing can be moved any more; then nearest first.
     """
-    target = schedule.func.attrs.get("target")
-    now = _cycles(schedule, target)
+    now = _cycles(schedule)
     found: list[tuple[int | None, int, Suggestion]] = []
     for suggestion in suggest(error, max(limit, _TRIED)):
         after = schedule.copy()
         suggestion.apply(after)
         stuck = _loops_in_lanes(after)
-        found.append((_cycles(after, target), stuck, suggestion))
+        found.append((_cycles(after), stuck, suggestion))
     found.sort(key=lambda one: (float("inf") if one[0] is None else one[0], one[1]))
     levels = sorted({cycles for cycles, _, _ in found if cycles is not None})
     return [
@@ -70,9 +69,9 @@ def _loops_in_lanes(schedule: Schedule) -> int:
     return sum(any(id(outer) in lanes for outer in site.path) for site in sites)
 
 
-def _cycles(schedule: Schedule, target: Any) -> int | None:
+def _cycles(schedule: Schedule) -> int | None:
     """The modelled cycles; None for symbolic shapes, and where what runs depends on data."""
     try:
-        return quick_cycles(schedule, target).total
+        return quick_cycles(schedule).total
     except WorkbenchError:
         return None

@@ -92,8 +92,8 @@ class Schedule(ClassicSchedule):
         own = self.func.attrs.get("target")
         return self._target or (own if isinstance(own, Target) else None)
 
-    def of_session(self, target: Target) -> Schedule:
-        """This handle, as that of a session which compiles for `target`."""
+    def retarget(self, target: Target) -> Schedule:
+        """Make this handle that of a session which compiles for `target`; itself, no copy."""
         self._target = target
         return self
 
@@ -202,7 +202,7 @@ class Schedule(ClassicSchedule):
     def __reduce__(self) -> Any:
         """By the program it began with and its trace: references name nodes, which another process has not."""
         first = self._history.first
-        return _unpickled, (IRModule(dict(first.functions)), self.state.working, self.trace.as_json())
+        return _unpickled, (IRModule(dict(first.functions)), self.state.working, self.trace.as_json(), self._target)
 
     def work_on(self, func_name: str) -> None:
         """Choose the function that primitives work on."""
@@ -428,8 +428,9 @@ class Schedule(ClassicSchedule):
         self._history.commit(*states)
 
 
-def _unpickled(mod: IRModule, working: str, trace: str) -> Schedule:
+def _unpickled(mod: IRModule, working: str, trace: str, target: Target | None = None) -> Schedule:
     made = Schedule(mod)
+    made._target = target
     Trace.from_json(trace, allow_code=True).apply_to(made)
     made.work_on(working)
     return made

@@ -89,7 +89,7 @@ class Editors:
             schedule = session.schedule(kernel)
             given = self._given
             if given is not None and given.func_working_on == kernel and _brought(given, _known(schedule)):
-                schedule = given
+                schedule = given.retarget(session.target)
             told = self._announce if schedule is given else _nothing
             self._open[kernel] = self._commands(schedule, told)
             self._agree(schedule, schedule.state)
@@ -192,6 +192,8 @@ class Editors:
 
     def shown(self, session: Session) -> None:
         """Another session is shown: schedules go where it has them; editors without such a state are closed."""
+        for schedule in self._schedules():
+            schedule.retarget(session.target)
         for kernel, commands in list(self._open.items()):
             schedule, fingerprint = commands.schedule, _fingerprint(session, kernel)
             refusal = self._refusal(schedule)

@@ -95,16 +95,13 @@ class LensCommands:
             why_not = error.message
         accesses, misses, why_no_misses = 0, (), ""
         try:
-            report = simulate_cache(self.schedule, self._target(), limit=_ACCESSES_LIMIT)
+            report = simulate_cache(self.schedule, limit=_ACCESSES_LIMIT)
             accesses, misses = report.accesses, tuple((level.cache.name, level.misses) for level in report.levels)
         except WorkbenchError as error:
             why_no_misses = error.message
         state = self.schedule.fingerprint()
         shown = MeasuredView(state, milliseconds, said, why_not, accesses, misses, why_no_misses, rate, share)
         return Answer(state, shown)
-
-    def _target(self) -> Any:
-        return self.schedule.func.attrs.get("target")
 
 
 class TileLens(Screen):

@@ -68,7 +68,7 @@ def rank_options(made: Mapping[str, Schedule], now: Schedule) -> dict[str, dict[
 
 def _cycles(schedule: Schedule) -> int | None:
     try:
-        return quick_cycles(schedule, schedule.func.attrs.get("target")).total
+        return quick_cycles(schedule).total
     except WorkbenchError:
         return None
 

@@ -14,11 +14,11 @@ from math import prod
 from typing import Any, Final
 
 from ..analysis.affine import Affine, Ranges
+from ..analysis.programs import target_of
 from ..analysis.sites import ordered
 from ..analysis.tree import BlockSite, iter_ranges
 from ..core.errors import WorkbenchError, nearest
 from ..schedule.schedule import Schedule
-from ..target.target import as_target
 from ..tir import nodes as t
 from ..tir.script import text
 from .lens_nest import Nest, nest_of, refused
@@ -160,7 +160,7 @@ def lens_of(schedule: Schedule, block: str = "", target: Any = None) -> LensView
     chosen = block or (max(drawn, key=lambda name: read[name].visits) if drawn else names[-1])
     if chosen not in read:
         raise reasons[chosen]
-    machine = as_target(target if target is not None else schedule.func.attrs.get("target"))
+    machine = target_of(schedule, target)
     caches = tuple(CacheView(level.name, level.size, level.line) for level in machine.cache_levels)
     blocks = tuple((name, reasons[name].message if name in reasons else "") for name in names)
     return read[chosen].view(schedule, blocks, caches)

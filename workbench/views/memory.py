@@ -22,7 +22,7 @@ _ARROWS: Final = 400
 def simulated(schedule: Schedule, size: int, line: int, ways: int) -> dict[str, Any]:
     """The misses of one cache, by buffer.  Raises `WorkbenchError` for a cache that cannot be."""
     level = CacheLevel("cache", size, ways, line)
-    report = simulate_cache(schedule, schedule.func.attrs.get("target"), caches=[level], limit=ACCESSES_LIMIT)
+    report = simulate_cache(schedule, caches=[level], limit=ACCESSES_LIMIT)
     count = report.levels[0]
     rows = [[name, counts[0], counts[1]] for name, counts in report.by_buffer().items()]
     rows.append([say.lens.all_buffers, count.accesses, count.misses])

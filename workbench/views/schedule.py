@@ -10,13 +10,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..analysis.flow import effort
+from ..analysis.programs import target_of
 from ..core.errors import WorkbenchError
 from ..core.reliance import moment
 from ..schedule.errors import IllegalError, ScheduleError
 from ..schedule.ranking import ranked
 from ..schedule.registry import PRIMITIVES
 from ..schedule.schedule import Schedule
-from ..target.target import Target, as_target
+from ..target.target import Target
 from .editor_boxes import boxes_of, key_of, meant, referenced, tree_of
 from .editor_forms import (
     first_working,
@@ -65,7 +66,7 @@ class EditorModel:
             tree=tree_of(self.schedule.func, self._here().references, self._names.kept_in(self.schedule.state)),
             code=self.schedule.code(),
             script=TextView.of(self.schedule.script()),
-            primitives=_offered(as_target(self.schedule.func.attrs.get("target"))),
+            primitives=_offered(target_of(self.schedule)),
             history=tuple(HistoryEntry(move.name, move.code) for move in (*moves.done, *moves.ahead)),
             position=len(moves.done),
             can_undo=bool(moves.done),
