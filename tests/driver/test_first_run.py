@@ -5,6 +5,8 @@ Every kernel here that would do harm would end the process of the tests, or writ
 
 from __future__ import annotations
 
+import copy
+import pickle
 import re
 import signal
 import threading
@@ -22,6 +24,7 @@ from workbench.codegen.llvm import contained
 from workbench.core.errors import WorkbenchError
 from workbench.driver import first_run, trial
 from workbench.driver.measure import measure, measure_kernel, seconds
+from workbench.schedule import Schedule
 from workbench.tir.script import parse
 
 X = np.arange(8, dtype=np.float32)
@@ -110,6 +113,44 @@ def test_what_is_read_outside_is_told(read: str) -> None:
     with pytest.raises(WorkbenchError, match="E-EDIT-HARM") as caught:
         edited("A[i]", read).run({"A": X})
     assert "load from A" in caught.value.found
+
+
+AGAIN: dict[str, Callable[[Any], Any]] = {
+    "as it is": lambda sch: sch,
+    "pickled": lambda sch: pickle.loads(pickle.dumps(sch)),
+    "moved and begun anew": lambda sch: Schedule(split(sch).mod),
+    "copied": copy.deepcopy,
+}
+
+
+def split(sch: Any) -> Any:
+    sch.split(sch.get_loops("C")[0], [2, 4])
+    return sch
+
+
+@pytest.mark.parametrize("again", AGAIN)
+def test_a_schedule_of_it_is_tried_however_it_comes(again: str) -> None:
+    """Pickled, and taken over into another schedule, it ran here untried."""
+    A = te.placeholder((8,), name="A")
+    far = te.compute((8,), lambda i: A[te.cast("int64", A[i]) + 10000000], name="C")
+    sch = AGAIN[again](add_one().edit(te={"main": [A, far]}).schedule("main", default=False))
+    with pytest.raises(WorkbenchError, match="E-EDIT-HARM"):
+        measure(sch)
+
+
+def test_offsets_that_fit_no_made_up_number_are_told_and_can_be_run() -> None:
+    A, P = te.placeholder((8,), name="A"), te.placeholder((8,), "int32", name="P")
+    session = edited("A[T.", "A[-2 + T.", session=wb.open([A, P, te.compute((8,), lambda i: A[P[i]], name="C")]))
+    inputs = {"A": X, "P": np.full(8, 3, np.int32)}
+    with pytest.raises(WorkbenchError, match="E-EDIT-HARM") as caught:
+        session.run(inputs)
+    assert "with all integers 0, and with 1" in caught.value.found and "wb.open(step.program" in caught.value.fix
+    got = wb.open(session["Edit"].program.module).run(inputs)
+    np.testing.assert_array_equal(next(iter(got.values())), X[np.full(8, 1)])
+
+
+def test_native_code_to_look_at_cannot_be_called() -> None:
+    assert not hasattr(edited("C[i]", FAR).codegen["main"], "compiled")
 
 
 def test_an_end_is_expected(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,12 +23,12 @@ from ..lower.kernel import Kernel
 from ..lower.provider import Provider, override, schedule_kernels
 from ..relay.ir.users_operators import note_operators
 from ..schedule.trace import Trace
+from ..tir.by_hand import note_by_hand
 from ..tir.nodes import PrimFunc
 from ..tir.transforms.pipeline import CHECKED_PIPELINE
 from . import reattach
 from .anchors import located
 from .contents import Contents, OfTheMoment
-from .first_run import note_by_hand
 from .history import Action, Stage, key_of
 from .native import compile_stage
 from .plan import IMPORT, CompilePlan, EditRow, PassRow, ProgramRef, ScheduleRow
@@ -198,7 +198,7 @@ class _Around:
             assert stage is not None
             with self.entered():
                 changed = self._edited(row, stage)
-            note_by_hand(changed)
+            note_by_hand(changed.values())
             for name, function in changed.items():
                 reattach.record(function, stage.module[name], name)
             return replace(stage, module=stage.module.with_functions(changed), lowered=_with_kernels(stage, changed))

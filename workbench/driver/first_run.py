@@ -16,7 +16,6 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
-from weakref import WeakSet
 
 from ..codegen.llvm.unsafe_calls import is_unsafe
 from ..core.equal import fingerprint, same
@@ -24,6 +23,7 @@ from ..core.errors import WorkbenchError
 from ..core.module import IRModule
 from ..target.target import Target
 from ..tir import nodes as t
+from ..tir.by_hand import is_by_hand
 from .trial import calls_in, closure, harm_of
 
 if TYPE_CHECKING:
@@ -35,13 +35,6 @@ _TRIED: Final = "tried"
 """In a step's memo: names of functions that did no harm."""
 _verdicts: OrderedDict[Any, str] = OrderedDict()
 _lock: Final = threading.Lock()
-_by_hand: WeakSet[t.PrimFunc] = WeakSet()
-"""Functions as edits made them; schedules begin with them."""
-
-
-def note_by_hand(functions: dict[str, Any]) -> None:
-    """Say that an edit made these functions."""
-    _by_hand.update(func for func in functions.values() if isinstance(func, t.PrimFunc))
 
 
 def require_harmless(step: Step, target: Target, kernel: str = "") -> None:
@@ -63,7 +56,7 @@ def require_harmless(step: Step, target: Target, kernel: str = "") -> None:
 
 def require_harmless_start(function: t.PrimFunc, name: str, target: Target) -> None:
     """The same of the function that a schedule began with: primitives keep what it reads and writes."""
-    if function in _by_hand:
+    if is_by_hand(function):
         _require(name, IRModule({name: function}), target, "the function that is scheduled", "s.without(step)", {})
 
 
@@ -91,6 +84,8 @@ def _require(name: str, module: IRModule, target: Target, where: str, undo: str,
     key = (name, str(target), tuple((each, fingerprint(func)) for each, func in parts.items()))
     with _lock:
         harm = _verdicts.get(key)
+        if harm is not None:
+            _verdicts.move_to_end(key)
     if harm is None:
         harm = harm_of(name, module, target, edits)
         with _lock:
@@ -105,7 +100,8 @@ def _refusal(name: str, where: str, harm: str, undo: str) -> WorkbenchError:
     return WorkbenchError(
         "E-EDIT-HARM", f"{name} was changed by hand and would harm this process",
         where=f"kernel {name}, {where}", found=harm, expected="reads and writes inside of its buffers, and an end",
-        fix=f"change its text again, or undo the edit: {undo}; s.check_numerics(inputs) checks every step",
+        fix=f"change its text again, or undo the edit: {undo}; if it is right on the numbers that it will get (it was "
+        "tried on others), wb.open(step.program.module) runs it untried",
         kept="the session as it is: it ran in a process of its own, not here",
     )  # fmt: skip
 

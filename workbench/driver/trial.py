@@ -67,7 +67,7 @@ def harm_of(name: str, module: IRModule, target: Target, unknown: Iterable[str] 
         forms = _forms(name, called, target, {name, *unknown})
         harm = trial.run(forms, 0)
         if harm and any(not parameter.dtype.is_float for parameter in parameters):
-            harm = harm if trial.run(forms, 1) else ""
+            harm = f"{harm} (with all integers 0, and with 1)" if trial.run(forms, 1) else ""
     return harm
 
 
@@ -141,23 +141,23 @@ class _Trial:
     def run(self, forms: list[tuple[str, Unit]], whole: int) -> str:
         """What it does with integers of this value; empty where it does no harm."""
         try:
-            for key, value in enumerate(self._arguments(whole)):
-                if isinstance(value, np.ndarray):
-                    self._child.put(str(key), value)
+            for key, array in self._arrays(whole):
+                self._child.put(key, array)
             return next((harm for form, unit in forms if (harm := self._call(form, unit, whole))), "")
         except ChildFailure as failure:
             return _ended(failure, "when it is compiled")
 
-    def _arguments(self, whole: int) -> Iterable[Any]:
+    def _arrays(self, whole: int) -> Iterable[tuple[str, np.ndarray]]:
+        """What the parameters that are arrays begin with, by their numbers."""
         random = np.random.default_rng(0)
-        for parameter in self._parameters:
-            kind, shape = parameter.dtype.to_numpy(), tuple(map(int, parameter.shape or ()))
+        for key, parameter in enumerate(self._parameters):
             if parameter.shape is None:
-                yield 0.5 if parameter.dtype.is_float else whole
-            elif parameter.written or not parameter.dtype.is_float:
-                yield np.full(shape, 0 if parameter.written else whole, kind)
+                continue
+            kind, shape = parameter.dtype.to_numpy(), tuple(map(int, parameter.shape))
+            if parameter.written or not parameter.dtype.is_float:
+                yield str(key), np.full(shape, 0 if parameter.written else whole, kind)
             else:
-                yield random.uniform(-1, 1, shape).astype(kind)
+                yield str(key), random.uniform(-1, 1, shape).astype(kind)
 
     def _call(self, form: str, unit: Unit, whole: int) -> str:
         problem = self._child.load(form, unit)

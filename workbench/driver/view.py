@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +27,8 @@ class FunctionView(Value):
 
     name: str
     function: Any
-    compiled: Any = None
+    native: Callable[[str, str], str] | None = None
+    """Gives native text by form and name, after code generation."""
     error: WorkbenchError | None = None
     """Why its step failed, if it did."""
 
@@ -42,11 +43,11 @@ class FunctionView(Value):
         """Native text: "ll" (LLVM IR) or "asm".  Raises what stopped code generation where that failed."""
         if self.error is not None:
             raise self.error
-        if self.compiled is None:
+        if self.native is None:
             raise WorkbenchError("E-VIEW-NATIVE", "this step has no native code", fix='look at s.codegen["kernel"]')
         if not isinstance(form, str):
             raise WorkbenchError("E-SOURCE-FORM", f"there is no form {form!r:.80}", expected="ll, ll-opt, asm")
-        return self.compiled.get_source(form, self.name)
+        return self.native(form, self.name)
 
     def show(self, form: str = "script") -> Any:
         """Display the function: "script", or native text "ll", "asm" after code generation."""
@@ -68,7 +69,8 @@ class ProgramView(Value):
         return self.step.stage.module
 
     def __getitem__(self, name: str) -> FunctionView:
-        return FunctionView(name, self.module[name], self.step.stage.compiled, self.step.error)
+        compiled = self.step.stage.compiled
+        return FunctionView(name, self.module[name], compiled and compiled.get_source, self.step.error)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.module.names())

@@ -24,6 +24,7 @@ from ..core.module import IRModule, key_name
 from ..core.node import FrozenMap
 from ..target.target import Target
 from ..tir import nodes as t
+from ..tir.by_hand import is_by_hand, note_by_hand
 from ..tir.script import script
 from .arguments import Factor, checked
 from .bulk import drop_targets, legal_moves
@@ -100,6 +101,8 @@ class Schedule(ClassicSchedule):
     @property
     def mod(self) -> IRModule:
         """The functions as a module."""
+        if is_by_hand(self._history.first.func):
+            note_by_hand(self.state.functions.values())
         return IRModule(dict(self.state.functions))
 
     @property
@@ -202,7 +205,9 @@ class Schedule(ClassicSchedule):
     def __reduce__(self) -> Any:
         """By the program it began with and its trace: references name nodes, which another process has not."""
         first = self._history.first
-        return _unpickled, (IRModule(dict(first.functions)), self.state.working, self.trace.as_json(), self._target)
+        by_hand = tuple(name for name, func in first.functions.items() if is_by_hand(func))
+        module = IRModule(dict(first.functions))
+        return _unpickled, (module, self.state.working, self.trace.as_json(), self._target, by_hand)
 
     def work_on(self, func_name: str) -> None:
         """Choose the function that primitives work on."""
@@ -428,7 +433,10 @@ class Schedule(ClassicSchedule):
         self._history.commit(*states)
 
 
-def _unpickled(mod: IRModule, working: str, trace: str, target: Target | None = None) -> Schedule:
+def _unpickled(
+    mod: IRModule, working: str, trace: str, target: Target | None = None, by_hand: tuple[str, ...] = ()
+) -> Schedule:
+    note_by_hand(mod[name] for name in by_hand)
     made = Schedule(mod)
     made._target = target
     Trace.from_json(trace, allow_code=True).apply_to(made)
