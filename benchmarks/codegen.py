@@ -4,9 +4,9 @@
     python -m benchmarks.codegen --against ../old [--rounds N] [SUBJECT...]
 
 Subjects are kernels (`matmul`: 1024 x 1024 by 1024 x 1024; `conv`: 64 to 64 channels, 3 x 3, 56 x 56; weights are
-constants) and models of `benchmarks.models`.  Both sides run in processes of their own, in turn; times are of the
-processor, children included, without a cache of kernels; the least of the rounds is quoted, since others share the
-machine.  Modules are read from byte code, as where the package is installed.
+constants) and networks of `benchmarks.subjects`, made by this checkout for both sides.  Both sides run in processes of
+their own, in turn; times are of the processor, children included, without a cache of kernels; the least of the rounds
+is quoted, since others share the machine.  Modules are read from byte code, as where the package is installed.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ MODELS = ("resnet50", "efficientnet_lite0", "minilm")
 # --- one side, in a process of its own: it imports the checkout that PYTHONPATH names ---
 
 
-def child(subject: str) -> None:
-    """Answer each line of standard input with one round's figures."""
+def child(subject: str, made: str) -> None:
+    """Answer each line of standard input with one round's figures; `made` is the folder of a network's files."""
     sys.path[:] = [path for path in sys.path if path != str(HERE.parent)]
     measure = _kernel(subject) if subject in KERNELS else None
     for _ in sys.stdin:
-        print(json.dumps(measure() if measure is not None else _model(subject)), flush=True)
+        print(json.dumps(measure() if measure is not None else _model(Path(made))), flush=True)
         if measure is None:
             return  # a build is cold once
 
@@ -84,16 +84,13 @@ def _program(subject: str) -> Any:
     return IRModule.from_expr(relay.Function([x], body))
 
 
-def _model(subject: str) -> dict[str, float]:
+def _model(made: Path) -> dict[str, float]:
     """Milliseconds of a build from the file to linked code, and of code generation alone."""
     import workbench as wb
 
-    from .subjects import subject as named
-
-    model, inputs = named(subject).made()
-
+    shapes = {name: tuple(shape) for name, shape in json.loads((made / "shapes.json").read_text()).items()}
     begun = _processor()
-    session = wb.open(model, shape={name: array.shape for name, array in inputs.items()})
+    session = wb.open(str(made / "model.onnx"), shape=shapes)
     session.step(session.labels.index("Codegen") - 1)
     lowered = _processor()
     session.build()
@@ -132,9 +129,18 @@ def _environment(folder: Path, code: str) -> dict[str, str]:
     return os.environ | own | {"PYTHONPYCACHEPREFIX": code, "PYTHONDONTWRITEBYTECODE": ""}
 
 
+def _make(subject: str, made: Path) -> None:
+    """Write what sides build of a network: the other checkout may not know it, nor have files where we have them."""
+    from benchmarks.subjects import subject as named
+
+    model, inputs = named(subject).made()
+    (made / "model.onnx").write_bytes(model.SerializeToString())
+    (made / "shapes.json").write_text(json.dumps({name: array.shape for name, array in inputs.items()}))
+
+
 def _start(folder: Path, subject: str, code: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, str(HERE), "--child", subject],
+        [sys.executable, str(HERE), "--child", subject, "--made", code],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=folder, env=_environment(folder, code),
     )  # fmt: skip
 
@@ -171,9 +177,10 @@ def main() -> None:
     options.add_argument("--against", type=Path, help="another checkout of the workbench")
     options.add_argument("--rounds", type=int, default=5)
     options.add_argument("--child", help=argparse.SUPPRESS)
+    options.add_argument("--made", help=argparse.SUPPRESS)
     chosen = options.parse_args()
     if chosen.child:
-        return child(chosen.child)
+        return child(chosen.child, chosen.made)
     sides = {"here": HERE.parent.parent}
     if chosen.against:
         sides["there"] = chosen.against.resolve()
@@ -183,6 +190,8 @@ def main() -> None:
             compiling = [sys.executable, "-m", "compileall", "-q", "workbench", "benchmarks", "tests/models.py"]
             subprocess.run(compiling, cwd=folder, env=_environment(folder, code), check=False)
         for subject in chosen.subjects:
+            if subject not in KERNELS:
+                _make(subject, Path(code))
             best = _measured(sides, subject, chosen.rounds, code)
             for name, value in best["here"].items():
                 other = best.get("there", {}).get(name, float("nan"))

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from .subjects import groups, names
 from .timed import command
 
@@ -12,10 +14,10 @@ KERNELS = ["matmul_512", "matmul_512_variable", "resnet50_3x3s1_64to64at56", "so
 """What is measured unless operators are named."""
 
 
-def main() -> None:
+def main() -> int:
     every = [name for group in groups() if group != "networks" for name in names(group)]
-    command("operators against their peers", KERNELS, every)
+    return command("operators against their peers", KERNELS, every)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

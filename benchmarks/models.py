@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from .subjects import names
 from .timed import command
 
@@ -12,9 +14,9 @@ MODELS = ["squeezenet", "resnet50", "efficientnet_lite0", "dnsmos"]
 """What is measured unless models are named."""
 
 
-def main() -> None:
-    command("networks against their peers", MODELS, names("networks"))
+def main() -> int:
+    return command("networks against their peers", MODELS, names("networks"))
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -16,6 +16,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from importlib.util import find_spec
 from typing import Any
 
@@ -30,6 +31,7 @@ Run = Callable[[], Any]
 
 
 def installed(wanted: tuple[str, ...] = PEERS) -> tuple[str, ...]:
+    """Those of `wanted` that can be imported here."""
     return tuple(peer for peer in wanted if find_spec(peer) is not None)
 
 
@@ -39,17 +41,17 @@ def version(peer: str) -> str:
     return metadata.version({"workbench": "compiler-workbench"}.get(peer, peer))
 
 
+class Stopped(Exception):
+    """A peer's process ended on a subject."""
+
+
 class Contest:
     """One subject in one process for each peer; a context manager that ends them."""
 
     def __init__(self, subject: str, peers: tuple[str, ...], threads: int = 1) -> None:
-        """Starts the processes one after another and waits until each has built.  Raises `SystemExit` if one stops."""
-        self.subject, self.threads = subject, threads
+        self.subject, self.peers, self.threads = subject, peers, threads
         self.built: dict[str, dict[str, float]] = {}
         self._processes: dict[str, subprocess.Popen[str]] = {}
-        for peer in peers:
-            self._processes[peer] = _started(peer, subject, threads)
-            self.built[peer] = self._answer(peer)
 
     def round(self) -> dict[str, float]:
         """Milliseconds of the subject by peer, timed in turn."""
@@ -68,9 +70,16 @@ class Contest:
         for line in stdout:
             if line.startswith("{"):
                 return json.loads(line)
-        raise SystemExit(f"{peer} stopped on {self.subject}; its message is above")
+        raise Stopped(f"{peer} stopped on {self.subject}; its message is above")
 
     def __enter__(self) -> Contest:
+        """Starts the processes one after another and waits until each has built.  Raises `Stopped` if one ends."""
+        with ExitStack() as stack:
+            stack.push(self.__exit__)
+            for peer in self.peers:
+                self._processes[peer] = _started(peer, self.subject, self.threads)
+                self.built[peer] = self._answer(peer)
+            stack.pop_all()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -80,7 +89,7 @@ class Contest:
 
 
 def _started(peer: str, subject: str, threads: int) -> subprocess.Popen[str]:
-    one = {name: str(threads) for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
+    one = {name: str(threads) for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")} | {"WORKBENCH_CACHE": "off"}
     command = [sys.executable, "-m", "benchmarks.peers", peer, subject, str(threads)]
     pipe = subprocess.PIPE
     return subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, env=os.environ | one)

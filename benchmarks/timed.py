@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
 from . import limits, results
-from .peers import PEERS, Contest, installed, version
+from .peers import PEERS, Contest, Stopped, installed, version
 from .results import Row
 from .subjects import groups, names, subject
 
 RATCHET = Path(__file__).with_name("ratchet.json")
 
 
-def command(title: str, default: list[str], every: list[str]) -> None:
-    """Reads the arguments, times, prints, saves; exits with 1 where the ratchet finds what slipped."""
+def command(title: str, default: list[str], every: list[str]) -> int:
+    """Reads the arguments, times, prints, saves; answers 1 where the ratchet finds what slipped, or a peer stops."""
     parser = argparse.ArgumentParser(description=title)
     parser.add_argument("subjects", nargs="*", help=f"names, or groups: {', '.join(groups())}")
     parser.add_argument("--all", action="store_true", help="every one")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--peers", nargs="*", default=list(PEERS), help="those that are not installed are left out")
+    absent = "those that are not installed are left out"
+    parser.add_argument("--peers", nargs="*", default=list(PEERS), choices=PEERS, help=absent)
     parser.add_argument("--build", action="store_true", help="print build times and memory as well")
     parser.add_argument("--json", type=Path, help="save what was measured here")
     parser.add_argument("--ratchet", choices=("check", "tighten"), help="against figures kept for this processor")
@@ -37,18 +37,25 @@ def command(title: str, default: list[str], every: list[str]) -> None:
         "versions": {peer: version(peer) for peer in peers},
     }
     print(_told(about, chosen.threads), results.heading(peers), sep="\n", flush=True)
-    rows: list[Row] = []
+    if chosen.ratchet and len(peers) < 2:
+        parser.error("a ratchet keeps ratios: no peer is installed")
+    rows, stopped = list[Row](), False
     for name in wanted:
-        rows.append(row := timed(name, peers, chosen.threads, chosen.rounds))
+        try:
+            rows.append(row := timed(name, peers, chosen.threads, chosen.rounds))
+        except Stopped as why:
+            print(f"{name:<44}{why}", flush=True)
+            stopped = True
+            continue
         print(results.line(row, about["limits"]["flops"]), flush=True)
         if chosen.build:
             told = (f"{peer} {one['build']:.1f} s, {one['memory']:.0f} MB" for peer, one in row.built.items())
             print(f"    built: {'; '.join(told)}", flush=True)
+        if chosen.json:
+            results.save(chosen.json, rows, about)
     print(results.summary(rows))
-    if chosen.json:
-        results.save(chosen.json, rows, about)
-    if chosen.ratchet:
-        sys.exit(ratchet(rows, about["machine"]["processor"], tighten=chosen.ratchet == "tighten"))
+    slipped = chosen.ratchet and ratchet(rows, about["machine"]["processor"], tighten=chosen.ratchet == "tighten")
+    return 1 if stopped or slipped else 0
 
 
 def timed(name: str, peers: tuple[str, ...], threads: int, rounds: int) -> Row:

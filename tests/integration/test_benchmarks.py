@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks import peers, timed
+from benchmarks.peers import Contest
 from benchmarks.results import Row, load, save, slipped, tightened
 
 
@@ -39,9 +41,50 @@ def test_an_operator_is_timed_against_its_peer(tmp_path: Path) -> None:
 
 @pytest.mark.nightly
 def test_code_generation_of_a_network_is_timed() -> None:
-    command = [sys.executable, "-c", "from benchmarks.codegen import _model; print(_model('squeezenet')['build'])"]
+    command = [sys.executable, "-m", "benchmarks.codegen", "--rounds", "1", "squeezenet"]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=250)
-    assert ran.returncode == 0 and float(ran.stdout.split()[-1]) > 0, ran.stderr[-2000:]
+    assert ran.returncode == 0, ran.stderr[-2000:]
+    lines = [line.split() for line in ran.stdout.splitlines()[1:]]
+    assert [line[1] for line in lines] == ["build", "code"] and all(float(line[-3]) > 0 for line in lines)
+
+
+def test_a_peer_that_stops_is_told_and_ends_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[subprocess.Popen[str]] = []
+
+    def start(peer: str, subject: str, threads: int) -> subprocess.Popen[str]:
+        lives = "print('{\"build\": 1}', flush=True); input()"
+        code = lives if peer == "workbench" else "raise SystemExit(3)"
+        started.append(subprocess.Popen([sys.executable, "-c", code], stdin=-1, stdout=-1, text=True))
+        return started[-1]
+
+    monkeypatch.setattr(peers, "_started", start)
+    with pytest.raises(peers.Stopped, match="onnxruntime stopped on softmax"):
+        Contest("softmax", ("workbench", "onnxruntime")).__enter__()
+    assert [process.poll() is not None for process in started] == [True, True]
+
+
+def test_a_subject_that_stops_loses_no_other(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def times(name: str, *_: object) -> Row:
+        if name == "bad":
+            raise peers.Stopped("onnxruntime stopped on bad")
+        return Row(name, "group", 1, {"workbench": [2.0], "onnxruntime": [1.0]})
+
+    monkeypatch.setattr(timed, "timed", times)
+    monkeypatch.setattr(timed.limits, "measured", lambda threads: {"flops": 1e9, "bandwidth": 1e9})
+    saved = tmp_path / "found.json"
+    monkeypatch.setattr(sys, "argv", ["kernels", "bad", "good", "--peers", "onnxruntime", "--json", str(saved)])
+    assert timed.command("", [], []) == 1
+    assert [row.subject for row in load(saved)[0]] == ["good"] and "stopped on bad" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("given", [["--peers", "onnxruntim"], ["--ratchet", "tighten", "--peers"]])
+def test_what_could_keep_no_ratio_is_refused(monkeypatch: pytest.MonkeyPatch, given: list[str]) -> None:
+    monkeypatch.setattr(sys, "argv", ["kernels", *given])
+    monkeypatch.setattr(timed.limits, "measured", lambda threads: {"flops": 1e9, "bandwidth": 1e9})
+    with pytest.raises(SystemExit):
+        timed.command("", [], [])
 
 
 def test_a_ratio_is_the_median_of_rounds_and_its_spread(tmp_path: Path) -> None:
