@@ -1,4 +1,7 @@
-"""SimplifyExpr: named algebraic rules.  Each keeps every bit of the result; what rounds differently is left out."""
+"""SimplifyExpr: named algebraic rules.  Each keeps every bit of the result; what rounds differently is left out.
+
+Clips alone may give a zero of the other sign, where a limit is one: of 0.0 and -0.0 no text says which is the lesser.
+"""
 
 from __future__ import annotations
 
