@@ -50,6 +50,11 @@ class Branches(Sequence["Session"]):
 
     __repr__ = __str__
 
+    def parting(self, index: int) -> str:
+        """Where a branch parts from an earlier one, and how; of the first one, what it begins with."""
+        history = self._current.history
+        return _parting(history, index) if index else history.branches[0][0].name
+
     def _line(self, index: int, here: str) -> str:
         history = self._current.history
         plan = history.branches[index]

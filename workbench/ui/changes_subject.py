@@ -8,7 +8,8 @@ from operator import eq
 from typing import TYPE_CHECKING, Any, Final
 
 from workbench.core.errors import WorkbenchError
-from workbench.driver.history import identities
+from workbench.driver.history import Action, identities
+from workbench.ui.changes_replay import MissingBranch
 from workbench.ui.pipeline import PipelineCommands
 from workbench.ui.pipeline_edits import Call, plan
 
@@ -75,25 +76,26 @@ class SessionSubject:
         if label is not None:
             names["label"] = label
         if op == "branch":
-            names["branch"] = next(
-                (known for number, known in enumerate(self._branches()) if number == kept.get("number")), ""
-            )
+            names |= self._branch_meant(kept.get("number"))
         if op in ("schedule.go", "schedule.switch"):
             names["state"] = self._state_meant(op, kept)
         return {**kept, LASTING: names} if names else kept
 
-    def current(self, op: str, args: Mapping[str, Any]) -> dict[str, Any]:
+    def here(self) -> str:
+        return identities(self._session().actions)[-1]
+
+    def current(self, op: str, args: Mapping[str, Any], became: Mapping[str, str]) -> dict[str, Any]:
         found = dict(args)
         names = found.pop(LASTING, None)
         names = names if isinstance(names, dict) else {}  # a file may hold anything
-        label, branch = names.get("label"), names.get("branch")
+        label = names.get("label")
         listed = self._listed()
         if label and all(step != found.get("step") for step, _, _ in listed):
             wanted = op == "pipeline.switch_on"  # only that is done to what is left out
             meant = [step for step, name, out in listed if (name, out) == (label, wanted)]
             found |= {"step": meant[0]} if meant else {}
-        if branch and branch in (branches := self._branches()):
-            found["number"] = branches.index(branch)
+        if op == "branch":
+            found["number"] = self._branch_named(names, became)
         if op in ("schedule.go", "schedule.switch"):
             self._go_by_state(op, found, str(names.get("state", "")))
         if op == "lens.release":
@@ -130,5 +132,31 @@ class SessionSubject:
         model: Any = self._steps.model
         return model.names()
 
-    def _branches(self) -> list[str]:
-        return [identities(one.actions)[-1] for one in self._session().branches]
+    def _branch_meant(self, number: Any) -> dict[str, str]:
+        """A branch by content, by what its plan is on any program, and in words; empty where there is none."""
+        session = self._session()
+        listed = session.history.branches
+        if type(number) is not int or not 0 <= number < len(listed):
+            return {"branch": ""}
+        return {
+            "branch": identities(listed[number])[-1], "passes": _passes(listed[number]),
+            "title": session.branches.parting(number),
+        }  # fmt: skip
+
+    def _branch_named(self, names: Mapping[str, Any], became: Mapping[str, str]) -> int:
+        """The number here of a branch.  Raises `MissingBranch`: a number of then may be another branch's now."""
+        branch = str(names.get("branch"))
+        listed = self._session().history.branches
+        known = [identities(actions)[-1] for actions in listed]
+        for wanted in (became.get(branch), branch):
+            if wanted in known:
+                return known.index(wanted)
+        passes = [_passes(actions) for actions in listed]  # of another version of the program
+        if names.get("passes") in passes:
+            return passes.index(str(names["passes"]))
+        raise MissingBranch(branch, str(names.get("title", branch))[:200])
+
+
+def _passes(actions: Sequence[Action]) -> str:
+    """What is done to a program, by content, whichever program it is."""
+    return identities(actions[1:])[-1] if len(actions) > 1 else ""
