@@ -11,6 +11,8 @@ import workbench as wb
 from tests.driver.programs import small_model
 from tests.ui.asking import ask, restarted
 from tests.ui.test_changes import facts, fresh, step_id
+from workbench import relay
+from workbench.ui import changes
 from workbench.ui.changes_store import packed, unpacked
 from workbench.ui.workbench import Workbench
 
@@ -132,3 +134,76 @@ def test_what_follows_on_a_branch_that_was_refused_is_refused(monkeypatch: pytes
     assert told["refused"][2].endswith("a change that made it could not be done again")
     assert told["refused"][3].endswith("it was done on a branch that is missing")
     assert names(second) == names(Workbench(fresh().without("FoldScaleAxis")))
+
+
+# --- other things that are told by a place, which may be another one's ------------------------------------------------
+
+
+def changed_on_disk(folder: Path, op: int, args: dict[str, object]) -> None:
+    """One command of the one screen that is kept is another one from now on."""
+    (path,) = (folder / "cache" / "changes-1").iterdir()
+    document = unpacked(path.read_bytes())
+    assert document is not None
+    document["entries"][op]["args"] = args
+    path.write_bytes(packed(document))
+
+
+def test_a_step_that_is_counted_is_not_another_one_where_one_before_it_is_missing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """FoldConstant#2 was meant, of three; without the one that was put in, that is the next one."""
+    first = Workbench(fresh())
+    ask(first, "pipeline.insert", step=step_id(first, "Import"), name="FoldConstant")
+    ask(first, "pipeline.without", step=step_id(first, "FoldConstant#2"))
+    changed_on_disk(tmp_path, 0, {"step": "gone", "name": "FoldConstant"})
+    restarted(monkeypatch)
+    second = Workbench(fresh())
+    assert facts(second)["offer"]
+    told = ask(second, "changes.restore")
+    assert told["left"] == 2 and "which one is meant is not known" in told["refused"][1]
+    assert names(second) == names(Workbench(fresh()))
+
+
+def of_relus(count: int) -> Workbench:
+    x = relay.var("x", shape=(2, 8))
+    made = relay.nn.leaky_relu(relay.exp(x), alpha=0.5)
+    if count > 1:
+        made = relay.nn.leaky_relu(relay.exp(made), alpha=0.25)
+    return Workbench(wb.open(wb.IRModule.from_expr(relay.Function([x], relay.sqrt(made)))))
+
+
+@pytest.mark.parametrize(("count", "refused"), [(2, []), (1, ["nn.leaky_relu, 2 of 2"])])
+def test_a_call_is_found_by_its_operator(count: int, refused: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    first = of_relus(2)
+    call = [one for one in ask(first, "calls", layer="relay")["calls"] if "leaky" in one["op"]][1]
+    at = {"layer": "relay", "step": "", "place": call["place"], "number": call["number"]}
+    ask(first, "set_attribute", **at, name="alpha", text="0.125")
+    restarted(monkeypatch)
+    monkeypatch.setattr(changes.Changes, "_find", lambda self: self._store.found(changes._key(self._place))[0])
+    second = of_relus(count)
+    assert facts(second)["offer"]
+    told = ask(second, "changes.restore")
+    assert len(told["refused"]) == len(refused) and all(a in b for a, b in zip(refused, told["refused"], strict=True))
+    alphas = [one["facts"]["alpha"] for one in ask(second, "calls", layer="relay")["calls"] if "leaky" in one["op"]]
+    assert alphas == ([0.5, 0.125] if count == 2 else [0.5])
+
+
+def test_a_kernel_is_found_by_what_it_is_made_of(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Two kernels of the same operators: their names are numbered, the first goes without."""
+    first = of_relus(2)
+    ask(first, "pipeline.without", step=step_id(first, "FuseOps"))
+    kernels = [one["name"] for one in ask(first, "kernels")["kernels"] if "leaky" in one["name"]]
+    assert len(kernels) == 2
+    selection = ask(first, "schedule.open", kernel=kernels[1])["tree"][0]["id"]
+    mark = {"ann_key": "remark", "ann_val": "a"}
+    ask(first, "schedule.apply", kernel=kernels[1], primitive="annotate", selection=selection, arguments=mark)
+    (path,) = (tmp_path / "cache" / "changes-1").iterdir()
+    document = unpacked(path.read_bytes())
+    assert document is not None
+    document["entries"][1]["args"]["kernel"] = kernels[0]  # as where the names have shifted
+    path.write_bytes(packed(document))
+    restarted(monkeypatch)
+    second = of_relus(2)
+    assert facts(second)["offer"] and ask(second, "changes.restore")["refused"] == []
+    assert "remark" in second.session.schedule(kernels[1]).code()
+    assert "remark" not in second.session.schedule(kernels[0]).code()

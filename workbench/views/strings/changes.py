@@ -17,6 +17,13 @@ class Changes:
     def branch_was_refused(self, title: str) -> str:
         return f"the branch {title!r} is missing: a change that made it could not be done again"
 
+    def shifted(self, name: str, then: object, now: str) -> str:
+        return f"there were {then} steps {name} and there are {now}: which one is meant is not known"
+
+    def other_calls(self, then: str) -> str:
+        """`then`: "nn.conv2d, 2 of 3"."""
+        return f"it was done to the call {then}, and the graph has another number of these now"
+
     def too_many(self, most: int) -> str:
         return f"there are more than {most:,}"
 
