@@ -88,6 +88,21 @@ def test_a_branch_of_a_cell_is_asked_for_before_the_rest_is_restored(
     assert screen.session.plan.rows == first.session.plan.rows
 
 
+def test_a_branch_that_a_cell_makes_comes_up_in_the_picker(harness: Harness) -> None:
+    """It came up with the next thing that the screen itself changed."""
+    screen = Workbench(fresh())
+    harness.show(screen)
+    picker = harness.page.get_by_role("combobox", name="Branch", exact=True)
+    expect(harness.page.get_by_role("navigation", name="Layers").get_by_role("button").first).to_be_visible()
+    expect(picker).to_have_count(0)
+    assert screen.session.rerun(disabled_pass=["FuseOps"])
+    harness.push()
+    expect(picker.locator("option")).to_have_count(2)
+    picker.select_option("1")
+    expect(picker).to_have_value("1")
+    assert "FuseOps" not in screen.session.labels and harness.errors == []
+
+
 def test_what_was_refused_is_put_away(harness: Harness, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     _, message = refused_restore(harness, monkeypatch, tmp_path)
     message.get_by_role("button", name="Close the message").click()

@@ -136,8 +136,8 @@ class SessionSubject:
         return found
 
     def _call_meant(self, args: Mapping[str, Any]) -> str:
-        places = {(at["place"], at["number"]): name for name, at in self._calls(args).items()}
-        return places.get((args.get("place"), args.get("number")), "")
+        meant = {name: args.get(name) for name in ("place", "number")}
+        return next((name for name, at in self._calls(args).items() if at == meant), "")
 
     def _call_named(self, name: str, args: Mapping[str, Any]) -> dict[str, Any]:
         """Where a call stands here.  Raises `WorkbenchError` where the graph has other calls of its operator."""

@@ -89,7 +89,7 @@ class Workbench(Screen):
         self._steps = PipelineCommands(SessionModel(session, left_out), self._announced)
         self._model = LayersModel(session)
         self._looking = LayerCommands(lambda: self._model)
-        self._branches = BranchCommands(lambda: self._model, self._go)
+        self._branches = BranchCommands(lambda: self._model, self._go, lambda: self.announce("branches"))
         self.checks = ChecksCommands(
             lambda: self.session, self._inputs_of_checks, lambda: self.announce("checks"), lambda: self._inputs.key
         )
@@ -146,6 +146,7 @@ class Workbench(Screen):
             name: keeping(name, self._following(run), lambda: self._begun.journal) for name, run in recorded.items()
         }
         self._changes.start()
+        self._branches.follow()
         super().__init__(
             "workbench", followed, Kept(lambda: self._model.session.heading, self._snapshot, self._snapshot_key)
         )
@@ -258,13 +259,15 @@ class Workbench(Screen):
             session: Any = self._steps.model.session  # type: ignore[attr-defined]
             if session is not self._model.session:
                 self._model = LayersModel(session)
+                self._branches.follow()
                 self._editors.shown(session)
         self.announce(name, **args)
 
     def _following(self, command: Callable[[dict[str, Any]], Answer]) -> Callable[[dict[str, Any]], Answer]:
         def run(args: dict[str, Any]) -> Answer:
             self._editors.follow()
-            with self._model.session.target:  # loops of one's own name none: what is said of them is for it too
+            target = self._model.session.target  # loops of one's own name none: what is said of them is for it too
+            with self._branches.answering(), target:
                 return command(args)
 
         return run
