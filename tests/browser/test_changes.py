@@ -81,7 +81,7 @@ def test_a_branch_of_a_cell_is_asked_for_before_the_rest_is_restored(
     page = harness.page
     page.get_by_role("button", name="Restore").click()
     message = page.locator(".wb-banner").nth(1)
-    expect(message).to_contain_text("from 0 after FoldConstant: -FuseOps”, which a cell (or another screen) had made")
+    expect(message).to_contain_text("from 0 after FoldConstant#3: -FuseOps”, which a cell (or another screen) had made")
     assert screen.session.rerun(disabled_pass=["FuseOps"])
     page.get_by_role("button", name="Restore").click()
     expect(page.locator(".wb-banner")).to_have_text(["2 changes restored.×"])
