@@ -13,7 +13,8 @@ from tests.browser.harness import Harness
 from tests.browser.lab import LabServer, notebook
 from tests.browser.test_lab import opened, run
 from tests.ui.asking import restarted
-from tests.ui.test_changes import of_matmul, split
+from tests.ui.test_changes import fresh, of_matmul, split
+from tests.ui.test_changes_branches import on_a_branch_of_a_cell
 from workbench.ui.changes_store import packed, unpacked
 from workbench.ui.workbench import Workbench
 
@@ -68,6 +69,38 @@ def refused_restore(harness: Harness, monkeypatch: pytest.MonkeyPatch, folder: P
     message = harness.page.locator(".wb-banner")
     expect(message).to_contain_text("split of l:C:9 in main")
     return screen, message
+
+
+def test_a_branch_of_a_cell_is_asked_for_before_the_rest_is_restored(
+    harness: Harness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = on_a_branch_of_a_cell()
+    restarted(monkeypatch)
+    screen = Workbench(fresh())
+    harness.show(screen)
+    page = harness.page
+    page.get_by_role("button", name="Restore").click()
+    message = page.locator(".wb-banner").nth(1)
+    expect(message).to_contain_text("from 0 after FoldConstant#3: -FuseOps”, which a cell (or another screen) had made")
+    assert screen.session.rerun(disabled_pass=["FuseOps"])
+    page.get_by_role("button", name="Restore").click()
+    expect(page.locator(".wb-banner")).to_have_text(["2 changes restored.×"])
+    assert screen.session.plan.rows == first.session.plan.rows
+
+
+def test_a_branch_that_a_cell_makes_comes_up_in_the_picker(harness: Harness) -> None:
+    """It came up with the next thing that the screen itself changed."""
+    screen = Workbench(fresh())
+    harness.show(screen)
+    picker = harness.page.get_by_role("combobox", name="Branch", exact=True)
+    expect(harness.page.get_by_role("navigation", name="Layers").get_by_role("button").first).to_be_visible()
+    expect(picker).to_have_count(0)
+    assert screen.session.rerun(disabled_pass=["FuseOps"])
+    harness.push()
+    expect(picker.locator("option")).to_have_count(2)
+    picker.select_option("1")
+    expect(picker).to_have_value("1")
+    assert "FuseOps" not in screen.session.labels and harness.errors == []
 
 
 def test_what_was_refused_is_put_away(harness: Harness, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -46,3 +46,35 @@ def test_the_moves_of_a_branch_are_named_the_last_three_of_many() -> None:
         "~Schedule (annotate)",
         "target llvm -mcpu=x86-64-v3",
     ]
+
+
+def test_a_branch_names_the_steps_as_the_list_of_steps_does() -> None:
+    """Three steps are called FoldConstant: which of them is gone, and after which one another came, was not said."""
+    session = wb.open(small_model())
+    session.without("FoldConstant#2")
+    session.without("FuseOps")
+    made = session.rerun(insert={"FoldConstant#3": "FoldConstant"})
+    made.rerun(replace={"FuseOps": wb.relay.transform.FuseOps(fuse_opt_level=0)})
+    said = [line[5:].rpartition(" (")[0] for line in str(session.branches).split("\n")]
+    before = session.labels[session.labels.index("FoldConstant#2") - 1]
+    assert said[1:] == [
+        f"from 0 after {before}: -FoldConstant#2", "from 0 after FoldConstant#3: -FuseOps",
+        "from 0 after FoldConstant#3: +FoldConstant#4", "from 3 after FoldConstant#4: ~FuseOps",
+    ]  # fmt: skip
+
+
+def test_no_two_branches_have_one_title() -> None:
+    """The moves of a default schedule taken back one by one end in the same three, and splits differ in factors."""
+    session = wb.open(small_model())
+    kernel = session.kernels[0]
+    schedule = session.schedule(kernel).copy()
+    while schedule.moves.back():
+        session.edit(schedule={kernel: schedule})
+    for size in (1, 2):
+        one = session.schedule(kernel).copy()
+        one.split(one.get_loops(one.get_child_blocks(one.get_block("root"))[0])[1], [None, size])
+        session.edit(schedule={kernel: one})
+    told = lines(session)
+    assert len(set(told)) == len(told) > 5
+    assert told[1].startswith("~Schedule (4 moves: ..., ")
+    assert told[-2:] == ["~Schedule (split)", "~Schedule (split) #2"]

@@ -425,3 +425,16 @@ def test_an_edit_before_the_schedule_and_one_of_another_kernel_are_no_edits_afte
     screen.session = screen.session.edit(tir={"main": screen.session.tir["main"].script().replace("0.0", "1.0")})
     click(screen, "parallel", "l:C:0")
     assert ask(screen, "schedule.open", kernel="main")["edited"] == ""
+
+
+def test_moves_of_the_rules_taken_back_and_done_again_go_through_the_same_branches() -> None:
+    screen = Workbench(wb.open(small_model()))
+    kernel = ask(screen, "kernels")["kernels"][0]["name"]
+    count = len(screen.session.schedule(kernel).moves.done)
+    went: list[tuple[int, str]] = []
+    for op in ["undo"] * 3 + ["redo"] * 3:
+        ask(screen, f"schedule.{op}", kernel=kernel)
+        went.append((ask(screen, "open")["branch"], ask(screen, "pipeline.open")["call"]))
+    back = [f"sch.moves.back()  # {count - one} moves left" for one in (1, 2, 3)]
+    assert went == [(1, back[0]), (2, back[1]), (3, back[2]), (2, back[1]), (1, back[0]), (0, "")]
+    assert len(screen.session.branches) == 4

@@ -18,7 +18,7 @@ from workbench.driver.plan import PassRow
 from workbench.ui import changes
 from workbench.ui.recording import key_of, record
 from workbench.ui.workbench import Workbench
-from workbench.views.left_out import LeftOut, carried
+from workbench.views.left_out import LeftOut, carried, missing
 
 
 @pytest.fixture
@@ -268,3 +268,34 @@ def test_a_pass_whose_cell_was_run_again_comes_back_as_its_python_says(screen: W
     text = screen.session["Mine"].program["main"].script()
     assert "R.tanh" in text and "R.sigmoid" not in text
     assert ask(screen, "open")["calls"][-1] == "s = s.rerun(insert={'InferType': 'Mine'})"
+
+
+def test_what_a_branch_lacks_can_be_switched_on_whoever_made_it_and_whatever_was_shown_since(screen: Workbench) -> None:
+    """Chosen in the list of branches, the step was not in the list of steps at all."""
+    names = listed(screen)
+    leave_out(screen, "FoldConstant#2")
+    ask(screen, "pipeline.undo")
+    leave_out(screen, "FoldScaleAxis")
+    cell = screen.session.rerun(disabled_pass=["FuseOps", "UnrollLoop"])
+    ask(screen, "branch", number=1)
+    at = names.index("FoldConstant#2")
+    shown = listed(screen)
+    assert shown[at] == "-FoldConstant" and [name.partition("#")[0].strip("-") for name in shown] == [
+        name.partition("#")[0] for name in names
+    ]
+    ask(screen, "pipeline.switch_on", step=step_id(screen, "-FoldConstant"))
+    assert screen.session.plan == screen.session.branches[0].plan and listed(screen) == names
+    ask(screen, "branch", number=[one.plan for one in screen.session.branches].index(cell.plan))
+    assert listed(screen) == marked(names, "FuseOps", "FoldScaleAxis", "UnrollLoop")
+    for name in ("UnrollLoop", "FuseOps", "FoldScaleAxis"):
+        ask(screen, "pipeline.switch_on", step=step_id(screen, f"-{name}"))
+    assert screen.session.plan == screen.session.branches[0].plan
+
+
+def test_a_pass_under_other_options_and_one_at_another_place_are_not_missing(screen: Workbench) -> None:
+    session = screen.session
+    made = session.rerun(replace={"FuseOps": wb.relay.transform.FuseOps(fuse_opt_level=0)}).without("SimplifyExpr")
+    (lacking,) = missing(session.plan.rows, made.plan.rows)
+    assert lacking.row.name == "SimplifyExpr" and made.labels[lacking.before - 1] == session.labels[
+        session.labels.index("SimplifyExpr") - 1
+    ]

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from difflib import SequenceMatcher
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ..core.errors import WorkbenchError
 from ..schedule.moves import asks
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from .session import Session
 
 
+AGAIN: Final = " #"
+"""Before the number of a branch that no word tells from an earlier one."""
 _TOLD: Final = 3
 """Moves of a schedule that a branch's line names."""
 
@@ -50,6 +53,11 @@ class Branches(Sequence["Session"]):
 
     __repr__ = __str__
 
+    def parting(self, index: int) -> str:
+        """Where a branch parts from an earlier one, and how; of the first one, what it begins with."""
+        history = self._current.history
+        return _parting(history, index) if index else history.branches[0][0].name
+
     def _line(self, index: int, here: str) -> str:
         history = self._current.history
         plan = history.branches[index]
@@ -61,19 +69,29 @@ class Branches(Sequence["Session"]):
 
 
 def _parting(history: History, index: int) -> str:
-    """Where a branch parts from an earlier one, and what it has that this one has not; kept, as it stays."""
-    if index not in history.parted:
-        *earlier, plan = history.branches[: index + 1]
-        *before, made = history.plans[: index + 1]
-        parent = max(range(index), key=lambda other: _nearness(made, plan, before[other], earlier[other]))
-        shared, began = shared_steps(plan, earlier[parent]), before[parent]
-        moves = _moves(made, began)
-        if made.target == began.target:
-            said = _changes(plan, earlier[parent], moves)
-        else:
-            said = _under_target(made, began, moves)
-        history.parted[index] = f"from {parent} after {plan[shared - 1].name}: {said}"
+    """Where a branch parts from an earlier one, and what it has that this one has not; kept, as it stays.
+
+    Branches that this does not tell apart are numbered, like steps of one name.
+    """
+    for number in range(1, index + 1):
+        if number not in history.parted:
+            said = _parts(history, number)
+            alike = sum(told.partition(AGAIN)[0] == said for told in history.parted.values())
+            history.parted[number] = f"{said}{AGAIN}{alike + 1}" if alike else said
     return history.parted[index]
+
+
+def _parts(history: History, index: int) -> str:
+    *earlier, plan = history.branches[: index + 1]
+    *before, made = history.plans[: index + 1]
+    parent = max(range(index), key=lambda other: _nearness(made, plan, before[other], earlier[other]))
+    shared, began = shared_steps(plan, earlier[parent]), before[parent]
+    moves = _moves(made, began)
+    if made.target == began.target:
+        said = _changes(_labelled(made, plan), _labelled(began, earlier[parent]), moves)
+    else:
+        said = _under_target(made, began, moves)
+    return f"from {parent} after {made.labels[shared - 1]}: {said}"
 
 
 def shared_steps(one: tuple[Action, ...], other: tuple[Action, ...]) -> int:
@@ -100,25 +118,61 @@ def _nearness(
     return _shared(one, two), -len(set(one) ^ set(two)), alike
 
 
-def _changes(plan: tuple[Action, ...], parent: tuple[Action, ...], moves: str) -> str:
+class _Named(NamedTuple):
+    """A step as the list of steps names it."""
+
+    name: str
+    label: str
+    key: object
+
+
+def _labelled(plan: CompilePlan, actions: tuple[Action, ...]) -> list[_Named]:
+    return [_Named(one.name, label, one.key) for one, label in zip(actions, plan.labels, strict=True)]
+
+
+def _changes(plan: list[_Named], parent: list[_Named], moves: str) -> str:
     """What a plan has that its parent has not (+), what it lacks (-), and what is another one of that name (~); after
-    a schedule its `moves`."""
-    held = Counter((action.name, action.key) for action in plan)
-    known = Counter((action.name, action.key) for action in parent)
-    more = Counter(name for name, _ in (held - known).elements())
-    less = Counter(name for name, _ in (known - held).elements())
-    changed = more & less
-    signs = (("~", changed), ("+", more - changed), ("-", less - changed))
-    told = [sign + name for sign, names in signs for name in names.elements()]
-    scheduled = (f"~{SCHEDULE}", f"+{SCHEDULE}")
-    return " ".join(word + moves if word in scheduled else word for word in told) or "other order"
+    a schedule its `moves`.  What is only at another place is neither."""
+    more, less = _differing(plan, parent)
+    lacking, told = {one.name: [other for other in less if other.name == one.name] for one in more}, list[str]()
+    for one in more:
+        sign = "~" if lacking[one.name] else "+"
+        if sign == "~":
+            less.remove(lacking[one.name].pop(0))
+        told.append(f"{sign}{one.label}{moves if one.name == SCHEDULE else ''}")
+    told.sort(key=lambda word: word[0] == "+")  # what is another one comes first
+    return " ".join([*told, *(f"-{one.label}" for one in less)]) or "other order"
+
+
+def _differing(plan: list[_Named], parent: list[_Named]) -> tuple[list[_Named], list[_Named]]:
+    """What one has and the other has not, each in its order."""
+    more, less = list[_Named](), list[_Named]()
+    common = _shared([(one.name, one.key) for one in plan], [(one.name, one.key) for one in parent])
+    plan, parent = plan[common:], parent[common:]  # of equal steps in a row the last is the further one
+    keys = [[(one.name, one.key) for one in steps] for steps in (parent, plan)]
+    for kind, start, stop, first, last in SequenceMatcher(None, *keys, autojunk=False).get_opcodes():
+        if kind != "equal":
+            less += parent[start:stop]
+            more += plan[first:last]
+    moved = Counter((one.name, one.key) for one in more) & Counter((one.name, one.key) for one in less)
+    for steps in (more, less):
+        left = Counter(moved)
+        for one in tuple(steps):
+            if left[one.name, one.key]:
+                left[one.name, one.key] -= 1
+                steps.remove(one)
+    return more, less
 
 
 def _under_target(plan: CompilePlan, parent: CompilePlan, moves: str) -> str:
     """The target that a plan has and its parent has not, under which every step is another one; and the steps that
     one has and the other has not."""
-    held, known = (Counter(row.name for row in which.rows) for which in (plan, parent))
-    told = [sign + name for sign, names in (("+", held - known), ("-", known - held)) for name in names.elements()]
+    both = [
+        [_Named(row.name, label, row.name) for row, label in zip(one.rows, one.labels[1:], strict=True)]
+        for one in (plan, parent)
+    ]
+    more, less = _differing(*both)
+    told = [f"+{one.label}" for one in more] + [f"-{one.label}" for one in less]
     return " ".join([f"target {plan.target}", *([f"~{SCHEDULE}{moves}"] if moves else []), *told])
 
 
@@ -138,5 +192,8 @@ def _moves(plan: CompilePlan, parent: CompilePlan) -> str:
     except WorkbenchError:  # a damaged file: the step says so
         return ""
     common = next((at for at, pair in enumerate(zip(steps, known, strict=False)) if pair[0] != pair[1]), len(known))
-    moves = [step.primitive for step in steps[common:] if not asks(step)]
-    return f" ({', '.join([*(['...'] if len(moves) > _TOLD else []), *moves[-_TOLD:]])})" if moves else ""
+    moves, lost = ([step.primitive for step in part[common:] if not asks(step)] for part in (steps, known))
+    if not moves:
+        return f" (-{', -'.join(lost[-_TOLD:])})" if lost else ""
+    count = f"{len(moves)} moves: " if not common and len(moves) > _TOLD else ""
+    return f" ({count}{', '.join([*(['...'] if len(moves) > _TOLD else []), *moves[-_TOLD:]])})"

@@ -13,7 +13,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
-from typing import Any, Final
+from typing import Any, Final, Protocol
+from weakref import WeakSet
 
 from ..core import origin, progress, reliance, rewrite
 from ..core.errors import WorkbenchError
@@ -148,6 +149,14 @@ _OF_THIS_PROCESS: Final = ("pass", "lower", "schedule", "codegen")
 """Kinds of actions whose programs are made by code of this process; what others bring in may be a stranger's."""
 
 
+class Watcher(Protocol):
+    """What is told of branches that are made, as long as it is held by others."""
+
+    def branch_made(self, history: History) -> None:
+        """A plan was noted that no session had before; in whichever thread made the session."""
+        ...
+
+
 class History:
     """Steps by path.  Shared by all sessions that stem from one import."""
 
@@ -165,6 +174,7 @@ class History:
         self._lock = threading.Lock()
         self.as_saved = AsSaved({}, {})
         """What steps read of users' code when the session was saved from which this history was loaded."""
+        self._watchers = WeakSet[Watcher]()
         self.known: dict[str, Any] = {}
         """Origins by step, filled by `origin_index` when they are asked for."""
 
@@ -185,8 +195,16 @@ class History:
 
     def note(self, plan: CompilePlan, actions: Sequence[Action]) -> None:
         """Remember a session's plan as a branch."""
+        known = len(self._plans)
         if actions:
             self._plans.setdefault(identities(actions)[-1], (plan, tuple(actions)))
+        if len(self._plans) > known:
+            for watcher in tuple(self._watchers):
+                watcher.branch_made(self)
+
+    def watch(self, watcher: Watcher) -> None:
+        """Tell a watcher of branches that are made from now on."""
+        self._watchers.add(watcher)
 
     @property
     def plans(self) -> tuple[CompilePlan, ...]:

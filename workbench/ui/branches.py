@@ -1,8 +1,13 @@
-"""Commands on the branches of a session: which there are, going to one, a layer of one beside the same of another."""
+"""Commands on the branches of a session: which there are, going to one, a layer of one beside the same of another.
+
+Cells make branches too: pages are told once, and ask when the cell has ended, however many it makes.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import get_ident
 from typing import TYPE_CHECKING, Any, Final
 
 from workbench.core.errors import WorkbenchError
@@ -11,6 +16,7 @@ from workbench.views.compared import compared
 from workbench.views.layers import LayersModel
 
 if TYPE_CHECKING:
+    from workbench.driver.history import History
     from workbench.driver.session import Session
 
 _MOST: Final = 100
@@ -18,19 +24,52 @@ _MOST: Final = 100
 
 
 class BranchCommands:
-    """The commands; `go(session, call)` shows another session."""
+    """The commands; `go(session, call)` shows another session, `announce()` tells pages that there are further ones."""
 
-    def __init__(self, shown: Callable[[], LayersModel], go: Callable[[Session, str], object]) -> None:
-        self._shown, self._go = shown, go
+    def __init__(
+        self,
+        shown: Callable[[], LayersModel],
+        go: Callable[[Session, str], object],
+        announce: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._shown, self._go, self._announce = shown, go, announce
         self._other: LayersModel | None = None
         """The branch that was compared with last."""
+        self._told = False
+        """Whether pages know that there are further ones, and have not asked since."""
+        self._answering: int | None = None
+        """The thread in which the screen itself is at work: what that makes is told with what it has done."""
 
     def table(self) -> dict[str, Callable[[dict[str, Any]], Answer]]:
         """The commands by name."""
-        return {"branch": self._branch, "compare": self._compare, "beside": self._beside}
+        return {"branch": self._branch, "branches.list": self._list, "compare": self._compare, "beside": self._beside}
+
+    def follow(self) -> None:
+        """Tell pages of branches that are made of the session shown, which may be another one now."""
+        self._shown().session.history.watch(self)
+
+    @contextmanager
+    def answering(self) -> Iterator[None]:
+        """While the screen itself is at work."""
+        before, self._answering = self._answering, get_ident()
+        try:
+            yield
+        finally:
+            self._answering = before
+
+    def branch_made(self, history: History) -> None:
+        """See `driver.history.Watcher`."""
+        another = history is not self._shown().session.history
+        if not (another or self._told or self._answering == get_ident()):
+            self._told = True
+            self._announce()
+
+    def _list(self, args: dict[str, Any]) -> Answer:
+        return Answer("", self.facts())
 
     def facts(self) -> dict[str, Any]:
         """The branches by number, each in a line, and the one that is shown."""
+        self._told = False
         branches = self._shown().session.branches
         lines = str(branches).split("\n")
         here = next((number for number, line in enumerate(lines) if line.startswith("*")), len(lines) - 1)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 from uuid import uuid4
@@ -20,7 +20,7 @@ from uuid import uuid4
 from workbench.core.errors import WorkbenchError
 from workbench.core.host import is_alive, this_process
 from workbench.ui.changes_offers import given_up, taken
-from workbench.ui.changes_replay import SCHEDULE, Replay
+from workbench.ui.changes_replay import SCHEDULE, MissingBranch, Replay
 from workbench.ui.changes_store import ChangesStore, Saved
 from workbench.ui.pipeline_edits import Call
 from workbench.ui.protocol import Answer
@@ -71,8 +71,15 @@ class Subject(Protocol):
         """Arguments in words that hold in another process; before the command is done."""
         ...
 
-    def current(self, op: str, args: Mapping[str, Any]) -> dict[str, Any]:
-        """Lasting arguments as the command takes them now."""
+    def here(self) -> str:
+        """The branch shown, by content."""
+        ...
+
+    def current(self, op: str, args: Mapping[str, Any], became: Mapping[str, str]) -> dict[str, Any]:
+        """Lasting arguments as the command takes them now; `became`: ids of branches then, with those they have now.
+
+        Raises `MissingBranch` where the branch meant is not there.
+        """
         ...
 
 
@@ -88,6 +95,8 @@ class Record:
     back: list[Call] = field(default_factory=list[Call])
     """What cells took back of that, the next one that they would do again last."""
     offer: Saved | None = None
+    halted: Replay | None = None
+    """The replay of the offer, where it waits for a branch that only a cell can make, or was interrupted."""
     looked: bool = False
     """Whether it is known by now what there is to be offered."""
     tell: Callable[[], None] = lambda: None
@@ -95,7 +104,7 @@ class Record:
 
     def withdraw(self) -> None:
         """Another screen is offered the changes now."""
-        self.offer = None
+        self.offer = self.halted = None
         self.tell()
 
     def moved_by_cell(self, turned: str, call: Call | None) -> None:
@@ -175,7 +184,8 @@ class Changes:
     def _add(self, record: Record, op: str, args: Mapping[str, Any]) -> None:
         """A command has moved the screen: within its record, or to another one's thing, which has all it needs."""
         if self._record is record:
-            record.entries.append({"op": op, "args": args, "turned": self._subject.turned()})
+            turned, here = self._subject.turned(), self._subject.here()
+            record.entries.append({"op": op, "args": args, "turned": turned, "at": here})
 
     @property
     def _kept(self) -> list[str]:
@@ -205,7 +215,8 @@ class Changes:
     def _save(self) -> None:
         self._told = {}  # something was changed since: what a replay before came to is no news any more
         kept, key, calls = self._record, _key(self._place), self._kept
-        if not calls:
+        covered = kept.halted is not None and kept.halted.entries == len(kept.entries)
+        if covered or not calls:  # what a halted replay has done is the beginning of what it is offered
             self._store.forget(key, kept.token)
             return
         document = {**self._place, "process": this_process(), "entries": kept.entries, "calls": calls,
@@ -224,6 +235,8 @@ class Changes:
             return None
         document = record.offer.document
         calls = [str(call).encode(errors="replace").decode() for call in document["calls"]]
+        if record.halted is not None:  # the first are done
+            calls = calls[record.halted.restored :] or calls[-1:]
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(record.offer.at))
         return {"count": len(calls), "calls": [call[:200] for call in calls[-_SHOWN:]], "when": when,
                 "note": self._note(document)}  # fmt: skip
@@ -249,6 +262,9 @@ class Changes:
             self._store.drop(record.offer.path)
             given_up(record.offer, record)
         record.offer = None
+        if record.halted is not None:
+            record.halted = None
+            self._save()
         return Answer("")
 
     def _read(self, args: dict[str, Any]) -> Answer:
@@ -262,40 +278,56 @@ class Changes:
         offer, record.offer = record.offer, None
         if offer is None:
             raise WorkbenchError("E-UI-CHANGES", "there are no changes to restore", kept="the program is unchanged")
-        replay = Replay()
-        self._replaying = True
+        entries = offer.document["entries"]
+        made = {entry.get("at") for entry in entries if entry["op"] != "branch" and not entry.get("turned")}
+        replay = record.halted or Replay({offer.document["start"]: self._place["start"]})
+        record.halted, self._replaying = None, True
         try:
-            for entry in offer.document["entries"]:
-                self._again(entry, replay)
-        except BaseException:  # interrupted: what was done is kept, and the rest can be asked for again
-            record.offer = offer
-            raise
+            for entry in entries[replay.at :]:
+                self._again(entry, replay, made)
+                replay.at += 1
+        except BaseException as error:  # what was done stays, and the rest can be asked for again
+            record.offer, record.halted = offer, replay
+            replay.entries, replay.restored = len(record.entries), self.count
+            if not isinstance(error, MissingBranch):
+                raise
+            replay.waits = error.title
         finally:
             self._replaying = False
             self._save()
-        given_up(offer, record)
+        if record.halted is None:
+            given_up(offer, record)
         exact = self._subject.is_in(offer.document["state"])
-        if exact and not replay.refused and not self._trouble:
+        if exact and not (replay.refused or record.halted or self._trouble):
             self._store.drop(offer.path)
         self._told = {"restored": self.count, "refused": replay.refused[:_SHOWN], "left": len(replay.refused),
-                      "exact": exact}  # fmt: skip
+                      "exact": exact, **({"waits": replay.waits} if record.halted is not None else {})}  # fmt: skip
         return Answer("", self._told)
 
-    def _again(self, entry: Mapping[str, Any], replay: Replay) -> None:
+    def _again(self, entry: Mapping[str, Any], replay: Replay, made: Collection[Any]) -> None:
+        """Do a command again.  Raises `MissingBranch` for a branch that none of the commands has `made`."""
         op, args = entry["op"], entry["args"]
         if replay.skips(op, args, str(entry.get("turned", ""))):
             return
-        moved = False
+        moved = missing = False
         try:
-            answer, moved = self._run(op, self._subject.current(op, args))
+            if replay.lost and op not in ("branch", "pipeline.undo", "pipeline.redo"):
+                raise WorkbenchError("E-UI-CHANGES", say.changes.branch_is_missing)
+            answer, moved = self._run(op, self._subject.current(op, args, replay.became))
             view = answer.view if isinstance(answer.view, Mapping) else {}
             done = moved or (op == "schedule.replay" and "refused" not in view)  # the cell has run again before this
             wrong = "" if done else str(view.get("refused", {}).get("message", say.changes.no_change))
+            if done and entry.get("at"):
+                replay.became[str(entry["at"])] = self._subject.here()
+        except MissingBranch as error:
+            if error.branch not in made:
+                raise
+            missing, wrong = True, say.changes.branch_was_refused(error.title)
         except WorkbenchError as error:
             wrong = error.message
         except Exception as error:
             wrong = f"{type(error).__name__}: {error}"[:200]
-        replay.note(op, args, not wrong, self._subject.turned() if moved else "")
+        replay.note(op, args, not wrong, self._subject.turned() if moved else "", missing)
         if wrong:
             replay.refused.append(say.changes.refused(_said(op, args), wrong))
 

@@ -1,10 +1,16 @@
-"""What a replay of saved changes has done so far: an undo or a redo of what was refused here is left out too."""
+"""What a replay of saved changes has done so far: an undo or a redo of what was refused here is left out too.
+
+Branches are told by content: their numbers say in which order they were made, by cells too, which may not run again.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import Enum, auto
 from typing import Any, Final
+
+from workbench.core.errors import WorkbenchError
 
 SCHEDULE: Final = ("schedule.apply", "schedule.accept", "schedule.force", "schedule.undo", "schedule.redo",
                    "schedule.switch", "schedule.drop", "schedule.go", "schedule.replay", "lens.release",
@@ -12,15 +18,36 @@ SCHEDULE: Final = ("schedule.apply", "schedule.accept", "schedule.force", "sched
 """Commands that move the schedule of a kernel."""
 
 
+class MissingBranch(WorkbenchError):
+    """A branch was gone to that is not there; `branch` is its id in the process that saved it."""
+
+    def __init__(self, branch: str, title: str) -> None:
+        super().__init__("E-UI-CHANGES", f"there is no branch {title!r}", kept="what follows on it is not done")
+        self.branch, self.title = branch, title
+
+
+class _Is(Enum):
+    """What became of a command."""
+
+    DONE = auto()
+    REFUSED = auto()
+    WENT = auto()
+    """It went to a branch."""
+    STAYED = auto()
+    """It would have gone to the branch that was shown already: there is nothing to undo."""
+    LOST = auto()
+    """It would have gone to a branch that is not there."""
+
+
 @dataclass
 class _Commands:
-    """Commands that undo would take back and redo would do again: whether each was done here, or refused."""
+    """Commands that undo would take back and redo would do again, with what became of each here."""
 
-    done: list[bool] = field(default_factory=list[bool])
-    undone: list[bool] = field(default_factory=list[bool])
+    done: list[_Is] = field(default_factory=list[_Is])
+    undone: list[_Is] = field(default_factory=list[_Is])
 
-    def push(self, done: bool) -> None:
-        self.done.append(done)
+    def push(self, what: _Is) -> None:
+        self.done.append(what)
         self.undone.clear()
 
     def skips(self, undo: bool) -> bool:
@@ -29,16 +56,32 @@ class _Commands:
         if not source:
             return False
         sink.append(source.pop())
-        return not sink[-1]
+        return sink[-1] not in (_Is.DONE, _Is.WENT)
 
 
 @dataclass
 class Replay:
     """What a replay has done: the screen's own history, those of schedules by kernel, and what was refused."""
 
+    became: dict[str, str] = field(default_factory=dict[str, str])
+    """Ids of branches in the process that saved the changes, with the ids that the same branches have here."""
     session: _Commands = field(default_factory=_Commands)
     schedules: dict[str, _Commands] = field(default_factory=dict[str, _Commands])
     refused: list[str] = field(default_factory=list[str])
+    at: int = 0
+    """How many of the saved commands were looked at."""
+    entries: int = 0
+    """Where it has halted: how many commands the screen's record held then; further ones are nothing of the replay."""
+    restored: int = 0
+    """Where it has halted: how many changes were in force then."""
+    waits: str = ""
+    """The branch that it waits for, in words."""
+
+    @property
+    def lost(self) -> bool:
+        """Whether the branch is missing that the next command is meant for."""
+        last = (what for what in reversed(self.session.done) if what not in (_Is.DONE, _Is.REFUSED))
+        return next(last, _Is.WENT) is _Is.LOST
 
     def skips(self, op: str, args: Mapping[str, Any], turned: str) -> bool:
         """Whether the command speaks of one that was refused; `turned`: of the screen's own history too."""
@@ -48,21 +91,22 @@ class Replay:
             return False
         skipped = self._of(args).skips(op == "schedule.undo")
         if skipped:
-            self._turned(turned, False)
+            self._turned(turned, _Is.REFUSED)
         return skipped
 
-    def note(self, op: str, args: Mapping[str, Any], done: bool, turned: str) -> None:
-        """A command was done or refused."""
+    def note(self, op: str, args: Mapping[str, Any], done: bool, turned: str, missing: bool = False) -> None:
+        """A command was done or refused, perhaps since its branch is missing."""
         if op not in ("pipeline.undo", "pipeline.redo"):
-            self._turned(turned if done else "", done)
+            became = (_Is.REFUSED, _Is.DONE) if op != "branch" else (_Is.LOST if missing else _Is.STAYED, _Is.WENT)
+            self._turned(turned if done else "", became[done])
         if op in SCHEDULE and op not in ("schedule.undo", "schedule.redo"):
-            self._of(args).push(done)
+            self._of(args).push(_Is.DONE if done else _Is.REFUSED)
 
-    def _turned(self, turned: str, done: bool) -> None:
+    def _turned(self, turned: str, became: _Is) -> None:
         if turned:
             self.session.skips(turned == "undo")
         else:
-            self.session.push(done)
+            self.session.push(became)
 
     def _of(self, args: Mapping[str, Any]) -> _Commands:
         return self.schedules.setdefault(str(args.get("kernel")), _Commands())

@@ -29,6 +29,7 @@ from workbench.ui.protocol import Answer
 from workbench.ui.schedule import ScheduleCommands
 from workbench.ui.worked_out import Steady
 from workbench.views.schema import ErrorView
+from workbench.views.strings.tables import say
 
 if TYPE_CHECKING:
     from workbench.driver.session import Session
@@ -320,7 +321,10 @@ def _told(schedule: Schedule, before: int | None) -> str:
     shared = shared_length(began, done)
     back, further = len(began) - shared, done[shared:]
     if back <= _BACK:
-        return "\n".join([*["sch.moves.back()"] * back, *further])
+        lines = ["sch.moves.back()"] * back
+        if back and not further:  # of several such lines, done again one by one, each says where it leads
+            lines[-1] += f"  # {say.schedule.left(len(done))}"
+        return "\n".join([*lines, *further])
     return "\n".join(["sch.restart()", *done])
 
 

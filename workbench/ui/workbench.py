@@ -48,7 +48,7 @@ from workbench.ui.tensors import TensorCommands
 from workbench.ui.verifying import VerifyCommands
 from workbench.ui.why_not import why_not_commands
 from workbench.views.layers import LayersModel
-from workbench.views.left_out import LeftOut
+from workbench.views.left_out import LeftOut, missing
 from workbench.views.pipeline import SessionModel
 from workbench.views.snapshot import Snapshot, schedule_snapshot, snapshot_of
 from workbench.views.strings.tables import say
@@ -89,7 +89,7 @@ class Workbench(Screen):
         self._steps = PipelineCommands(SessionModel(session, left_out), self._announced)
         self._model = LayersModel(session)
         self._looking = LayerCommands(lambda: self._model)
-        self._branches = BranchCommands(lambda: self._model, self._go)
+        self._branches = BranchCommands(lambda: self._model, self._go_to_branch, lambda: self.announce("branches"))
         self.checks = ChecksCommands(
             lambda: self.session, self._inputs_of_checks, lambda: self.announce("checks"), lambda: self._inputs.key
         )
@@ -146,6 +146,7 @@ class Workbench(Screen):
             name: keeping(name, self._following(run), lambda: self._begun.journal) for name, run in recorded.items()
         }
         self._changes.start()
+        self._branches.follow()
         super().__init__(
             "workbench", followed, Kept(lambda: self._model.session.heading, self._snapshot, self._snapshot_key)
         )
@@ -191,6 +192,12 @@ class Workbench(Screen):
     def _go(self, session: Session, call: str, by_cell: bool = False) -> None:
         self._steps.edits.go(self._model_of(session), call, by_cell)
 
+    def _go_to_branch(self, session: Session, call: str) -> None:
+        """One that was never shown may be a cell's: what it lacks of the first one can be switched on."""
+        model = self._shown_before(session)
+        first = session.history.plans[0].rows
+        self._steps.edits.go(model or SessionModel(session, missing(first, session.plan.rows)), call)
+
     def _turn(self, fits: Callable[[Session], bool]) -> bool:
         def model_fits(model: Any) -> bool:
             return fits(model.session)
@@ -199,9 +206,14 @@ class Workbench(Screen):
 
     def _model_of(self, session: Session) -> SessionModel:
         """A session for the list of steps: with what was left out of it here when it was shown, or is left out now."""
+        model: Any = self._steps.model
+        return self._shown_before(session) or model.followed_by(session)
+
+    def _shown_before(self, session: Session) -> SessionModel | None:
+        """A session for the list of steps, as it was shown already."""
         shown: Any = self._steps.edits.models
         known = next((model for model in shown if model.session.plan == session.plan), None)
-        return SessionModel(session, known.left_out) if known is not None else shown[0].followed_by(session)
+        return SessionModel(session, known.left_out) if known is not None else None
 
     @property
     def left_out(self) -> tuple[LeftOut, ...]:
@@ -258,13 +270,15 @@ class Workbench(Screen):
             session: Any = self._steps.model.session  # type: ignore[attr-defined]
             if session is not self._model.session:
                 self._model = LayersModel(session)
+                self._branches.follow()
                 self._editors.shown(session)
         self.announce(name, **args)
 
     def _following(self, command: Callable[[dict[str, Any]], Answer]) -> Callable[[dict[str, Any]], Answer]:
         def run(args: dict[str, Any]) -> Answer:
             self._editors.follow()
-            with self._model.session.target:  # loops of one's own name none: what is said of them is for it too
+            target = self._model.session.target  # loops of one's own name none: what is said of them is for it too
+            with self._branches.answering(), target:
                 return command(args)
 
         return run

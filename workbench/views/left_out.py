@@ -96,6 +96,17 @@ def carried(left_out: Rows, old: Sequence[Row], new: Sequence[Row]) -> Rows:
     return tuple(found)
 
 
+def missing(began: Sequence[Row], rows: Sequence[Row]) -> Rows:
+    """The passes that a plan lacks of those that another one began with, each where it would run."""
+    found: list[LeftOut] = []
+    for kind, start, stop, first, last in SequenceMatcher(None, began, rows, autojunk=False).get_opcodes():
+        if kind != "equal":
+            others = {row.name for row in rows[first:last]}  # of other options
+            lacking = [row for row in began[start:stop] if isinstance(row, PassRow) and row.name not in others]
+            found += [LeftOut(row, first + 1) for row in lacking]
+    return tuple(found)
+
+
 def _places(old: Sequence[Row], new: Sequence[Row]) -> list[tuple[int, int]]:
     """For each place between rows of `old`, the first before all: from which row of `new` to which it is now."""
     pairs = [(-1, -1)]

@@ -33,6 +33,7 @@ export function Changes({ store }: { store: WorkbenchStore }) {
     ${told.restored !== undefined && html`<${Banner}>
       <span>${restored(told)}</span>
       ${told.left! > 0 && html`<ul class="wb-refused">${told.refused!.map((line) => html`<li>${line}</li>`)}</ul>`}
+      ${told.waits && html`<span>${say.changes.waits(told.waits)}</span>`}
       <span class="wb-space"></span>
       <button class="wb-icon" aria-label=${say.common.closeMessage} title=${say.common.close} onClick=${() => void store.changes("read")}>×</button>
     <//>`}
@@ -51,5 +52,5 @@ function nothingAnswers(changes: ChangesView | undefined): string {
 function restored(told: ChangesView["told"]): string {
   const count = told.restored ?? 0;
   if (told.left) return say.changes.restoredInPart(count, told.left);
-  return told.exact ? say.changes.restored(count) : say.changes.restoredOtherwise(count);
+  return told.exact || told.waits ? say.changes.restored(count) : say.changes.restoredOtherwise(count);
 }

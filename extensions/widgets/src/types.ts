@@ -91,8 +91,10 @@ export interface WorkbenchView {
 /** What is kept of what was done: what an earlier kernel left, how much of this screen is on disk, what a replay came to. */
 export interface ChangesView {
   offer: { count: number; calls: string[]; when: string; note: string } | null;
-  count: number; trouble: string; told: { restored?: number; refused?: string[]; left?: number; exact?: boolean };
+  count: number; trouble: string; told: ToldView;
 }
+/** What a replay came to; `waits`: the branch that it waits for, in words. */
+export interface ToldView { restored?: number; refused?: string[]; left?: number; exact?: boolean; waits?: string }
 export interface ComparedView {
   layer: string; kernel: string; language: string; before: TextView; after: TextView; hunks: Hunk[]; removed: number; added: number;
 }

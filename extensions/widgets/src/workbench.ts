@@ -56,6 +56,7 @@ export class WorkbenchStore extends TextEditing {
     this.steps.subscribe(() => this.set(() => this.fitLayers()));
     this.connection.onEvent = (name, args) => {
       if (name === "changed") void this.open();
+      if (name === "branches") void this.listBranches(); // a cell has made some
       if (name === "select") void this.steps.settled.then(() => this.showStep(String(args["step"])));
       if (name === "checks") void this.checks; // a cell has begun one: its badges are wanted
     };
@@ -301,6 +302,11 @@ export class WorkbenchStore extends TextEditing {
   });
 
   // --- branches ---
+
+  private listBranches = (): Promise<void> => this.settled.then(() => this.attempt(async () => {
+    const listed = (await this.connection.request("branches.list", {}, "branches")).view as Pick<WorkbenchView, "branches" | "branch">;
+    this.set(() => { if (this.view) Object.assign(this.view, listed); });
+  }));
 
   goTo = (number: number): Promise<void> => this.attempt(async () => {
     await this.connection.request("branch", { number }, "change");

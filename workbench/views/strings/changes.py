@@ -8,10 +8,21 @@ class Changes:
 
     other_passes = "they were made on other passes or another target"
     no_change = "it changes nothing here"
+    branch_is_missing = "it was done on a branch that is missing"
     of_another_user = "it is owned by another user, or others may write to it"
 
     def other_version(self, source: str) -> str:
         return f"they were made on another version of {source}"
+
+    def branch_was_refused(self, title: str) -> str:
+        return f"the branch {title!r} is missing: a change that made it could not be done again"
+
+    def shifted(self, name: str, then: object, now: str) -> str:
+        return f"there were {then} steps {name} and there are {now}: which one is meant is not known"
+
+    def other_calls(self, then: str) -> str:
+        """`then`: "nn.conv2d, 2 of 3"."""
+        return f"it was done to the call {then}, and the graph has another number of these now"
 
     def too_many(self, most: int) -> str:
         return f"there are more than {most:,}"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from .plurals import counted
+
 
 class Schedule:
     """See the module's header."""
@@ -31,6 +33,10 @@ class Schedule:
     not_nested = "the two loops do not stand directly in one another"
     as_it_began = "as it began"
     nested_deeply = "a text that is nested too deeply"
+
+    def left(self, moves: int) -> str:
+        """Of a schedule from which some were taken back."""
+        return counted(moves, "move left", "moves left") if moves else "no moves left"
 
     def edited_after(self, steps: Sequence[str]) -> str:
         told = f"step {steps[0]}" if len(steps) == 1 else f"steps {', '.join(steps)}"

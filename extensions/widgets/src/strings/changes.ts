@@ -55,13 +55,14 @@ export const changes = {
   restore: "Restore",
   restored: (count: number) => `${plural(count, "change")} restored.`,
   restoredInPart: (count: number, left: number) =>
-    `${plural(count, "change")} restored. ${plural(left, "step")} could not be done again; the rest is:`,
+    `${plural(count, "change")} restored. ${plural(left, "step")} could not be done again:`,
   restoredOtherwise: (count: number) => `${plural(count, "change")} restored. `
-    + "What came out is another program than the last time: the model or a pass has changed.",
+    + "What came out is another program than the last time: the model, a pass, or what cells did is not the same.",
   restoring: "Restoring …",
   switchOn: "Switch on",
   switchOnHelp: "Run this step again, at its place (x)",
   takeIn: (loop: string) => `Take ${loop} in`,
+  waits: (branch: string) => `The next one is on the branch “${branch}”, which a cell (or another screen) had made: run that cell first, then Restore.`,
   unchanged: (count: number) => `${plural(count, "unchanged line")}`,
   undo: "Undo",
   undoHelp: "Undo the last change (Ctrl-Z)",
