@@ -8,6 +8,7 @@ export const checks = {
   alternating: "Median of the differences between runs of both programs in turn; in brackets all of eleven but the least and the greatest. On both sides of zero: chance",
   badge: (step: string) => `Check of ${step}`,
   beforeAndAfter: "Before and after",
+  between: (first: string, last: string) => `Something from ${first} to ${last} is wrong`,
   check: "Check",
   choose: "Choose a step.",
   columns: {
@@ -50,6 +51,7 @@ export const checks = {
     cancelled: "cancelled", done: "checked", failed: "the check failed", none: "not checked yet", running: "checking",
   } as Record<string, string>,
   steps: "Steps",
+  suspect: (step: string) => `what ${step} changed`,
   title: "Checks",
   verdict: (step: string, verdict: string) => `${step}: ${verdict}`,
   verdicts: {
@@ -63,4 +65,5 @@ export const checks = {
   writing: "Writing …",
   wrong: "wrong",
   wrongElements: (wrong: number, count: number) => `${number(wrong)} of ${plural(count, "element")}`,
+  wrongSince: (step: string) => `wrong, from ${step} on`,
 };
