@@ -53,7 +53,8 @@ export const frame = {
   kernel: "Kernel",
   kernelHelp: (kernel: string, output: string) => `${kernel}, output ${output}`,
   kernels: "Kernels",
-  kernelsByShare: "Kernels, by their part of the arithmetic",
+  kernelsByShare: "Kernels, by their share of the arithmetic",
+  kernelsByShareHelp: "Of what the graph's operators compute, as its boxes count it; loops may compute more, on what fills up a block",
   keyRows: [
     ["1 – 8", "a layer, in the focused pane"],
     ["w", "the other pane"],
@@ -90,6 +91,7 @@ export const frame = {
   measuring: "measuring …",
   measuredKernel: (figures: string) => `kernel ${figures}`,
   measuredKernelHelp: (kernel: string, figures: string) => `The kernel ${kernel}: ${figures}`,
+  measured: (time: string) => `${time} measured`,
   modes: {
     graph: "Graph", tree: "Tree", cards: "Formulas", text: "Text", changes: "Changes", compare: "Compare", editor: "Editor", lens: "Lens",
     passes: "Passes",
