@@ -83,8 +83,12 @@ export const frame = {
     ["Esc", "back to the notebook"],
   ] as [string, string][],
   lastCallHelp: "What was done last, in Python",
-  layerHelp: (title: string, counted: string, state: string, note: string, number: number) =>
-    `${title}: ${counted && `${counted}, `}${state}${note && ` at ${note}`} (${number}; Shift: in the other pane)`,
+  layerCounts: {
+    functions: "A function is what one kernel computes; one that only renames memory (a reshape) becomes none",
+    kernels: "Functions that compute the same on the same shapes share a kernel, so that there are more calls than kernels",
+  } as Record<string, string>,
+  layerHelp: (title: string, counted: string, state: string, note: string, number: number, counts: string) =>
+    `${title}: ${counted && `${counted}, `}${state}${note && ` at ${note}`} (${number}; Shift: in the other pane)${counts && `\n${counts}`}`,
   layers: "Layers of the program",
   linesSelected: (count: number) => `${plural(count, "line")} selected`,
   measureHelp: (kernel: string) => `Measure ${kernel} on this machine (m)`,
