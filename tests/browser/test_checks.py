@@ -9,6 +9,7 @@ from playwright.sync_api import expect
 
 from tests.browser.harness import Harness
 from tests.driver.planted_rule import INPUTS, planted_rule
+from tests.driver.test_numerics_of_edits import averaged, given, shortened
 from workbench.ui.checks import ChecksScreen
 from workbench.ui.workbench import Workbench
 
@@ -35,6 +36,23 @@ def test_from_the_red_badge_to_the_rule_and_a_test_that_fails(
         page.get_by_role("button", name="Save the test").click()
         expect(detail).to_contain_text("test_planted.py", timeout=20_000)
         assert (tmp_path / "test_planted.py").is_file()
+
+
+def test_wrong_native_code_names_the_range_and_the_edit_in_it(harness: Harness) -> None:
+    page = harness.page
+    harness.show(ChecksScreen(shortened(averaged()).check(given())))
+    expect(page.get_by_role("option", name="Codegen")).to_contain_text("wrong, from Lower on", timeout=30_000)
+    detail = page.get_by_role("region", name="Check of Codegen")
+    expect(detail).to_contain_text("Something from Lower to Codegen is wrong")
+    expect(detail).to_contain_text("made by hand, so look there first: Edit")
+    steps = page.get_by_role("listbox", name="Steps").get_by_role("option")
+    left = steps.filter(has_text="not checked").count()
+    known = f"{steps.count() - left} of {steps.count()} steps"
+    expect(page.get_by_role("status").first).to_have_text(f"checked · {known} · 1 wrong")
+    page.get_by_role("button", name="Find the first wrong rewrite").click()
+    expect(page.get_by_role("group", name="What is wrong")).to_contain_text("this edit, made by hand", timeout=20_000)
+    expect(page.get_by_role("option", name="Edit")).to_have_attribute("aria-selected", "true")
+    expect(page.get_by_role("option", name="Codegen")).to_contain_text("not checked")
 
 
 def test_badges_are_walked_by_keys_and_cancelled_by_a_button(harness: Harness) -> None:

@@ -37,17 +37,22 @@ def test_first_6_one_click_shows_what_each_pass_does(shown: Shown) -> None:
     expect(cells.nth(1)).to_have_text(f"+{fused.kernels - base.kernels}")
     expect(cells.nth(2)).to_have_text(f"+{fused.bytes - base.bytes:,}")
     expect(cells.nth(3)).to_have_text(re.compile(r"^\+[\d,]+ *$"))
-    expect(cells.nth(2).locator(".wb-ablated")).to_have_attribute("style", re.compile("width: 48px"))
+    expect(cells.nth(2).locator(".wb-ablated-more")).to_have_attribute("style", re.compile("width: 48px"))
+    gains = [cell for cell in pane.get_by_role("cell").all() if (cell.text_content() or "").startswith("−")]
+    assert all(cell.locator(".wb-ablated-less").count() == 1 for cell in gains), "what is less is drawn otherwise"
     expect(row(pane, "FoldScaleAxis").get_by_role("cell").first).to_have_text("same")
     expect(pane.get_by_role("columnheader", name="Cycles, estimated")).to_be_visible()
-    expect(pane.get_by_role("columnheader", name="Time, measured")).to_have_count(0)
+    expect(pane.get_by_role("columnheader", name="Time, median")).to_have_count(0)
     assert len(shown.session.branches) == branches, "what is only tried is no branch"
 
 
 def test_first_6_measuring_is_cancelled_and_the_screen_answers(shown: Shown) -> None:
     pane = opened(shown)
     pane.get_by_role("button", name="Measure it too").click()
-    expect(row(pane, "nothing")).to_contain_text(re.compile(r"[\d.]+ ms"), timeout=150_000)
+    expect(row(pane, "nothing")).to_contain_text(re.compile(r"[\d.]+ ms \([\d.]+ ms to [\d.]+ ms\)"), timeout=150_000)
+    same = row(pane, "InferType").get_by_role("cell").last
+    expect(same).to_have_text("same code", timeout=60_000)
+    expect(same.locator(".wb-ablated")).to_have_count(0)
     pane.get_by_role("button", name="Cancel").click()
     expect(pane.get_by_role("button", name="What does each pass do?")).to_be_visible()
     told = pane.get_by_role("status").text_content() or ""

@@ -112,4 +112,8 @@ def test_ux_89_two_branches_of_the_whole_pipeline_beside_each_other(shown: OneSc
         assert len(cells) == 2 and all(re.search(r"\d", cell) for cell in cells), row
     told = page.get_by_role("group", name="Branches").locator(".wb-bindings")
     expect(told).to_contain_text("greatest difference of an output")
+    strip = page.locator(".wb-strip").bounding_box()
+    last = told.locator("dd").last.bounding_box()
+    assert strip is not None and last is not None and last["y"] + last["height"] <= strip["y"] + strip["height"]
+    expect(table.get_by_role("row", name=re.compile("^milliseconds"))).to_contain_text("the least of 5 runs in turn")
     expect(told).to_contain_text("steps in one only")

@@ -25,11 +25,24 @@ def test_every_pass_is_left_out_once_and_no_branch_is_made() -> None:
 
 def test_times_are_estimated_and_only_with_inputs_measured() -> None:
     session = small_session()
-    assert without(session, "FuseOps").figures.seconds is None  # type: ignore[union-attr]
+    assert without(session, "FuseOps").figures.time is None  # type: ignore[union-attr]
     found = session.ablation(small_inputs())
-    assert found.base.cycles and found.base.seconds and found["FuseOps"].figures.seconds  # type: ignore[union-attr]
+    assert found.base.cycles and found.base.time and found["FuseOps"].figures.time  # type: ignore[union-attr]
     assert "cycles (estimated)" in str(found) and "ms (measured)" in str(found)
     assert "ms (measured)" not in str(session.ablation())
+
+
+def test_a_pass_without_which_the_code_is_the_same_has_no_time_and_another_one_is_measured_against_the_whole() -> None:
+    found = small_session().ablation(small_inputs())
+    for name in ("InferType", "EliminateCommonSubexpr", "PackWeights"):
+        row = found[name]
+        assert row.same_code and row.slower is None and row.figures.time is None  # type: ignore[union-attr]
+    row = found["FuseOps"]
+    assert not row.same_code and row.slower is not None and row.slower.least <= row.slower.seconds
+    lines = {line.split()[0]: line for line in str(found).splitlines()}
+    assert lines["InferType"].endswith("same code") and "same code" not in lines["FuseOps"]
+    assert " to " in lines["nothing"] and " to " in lines["FuseOps"]
+    assert not any(row.same_code for row in small_session().ablation().rows), "not asked for, not compiled"
 
 
 def test_the_table_says_what_leaving_a_pass_out_changes() -> None:

@@ -14,10 +14,12 @@ from tests.driver.bugs import GRAPH, LOOPS, broken
 from tests.driver.planted_rule import INPUTS, planted_rule
 from tests.driver.programs import small_inputs, small_session
 from tests.driver.test_numerics import outcome
+from tests.driver.test_numerics_of_edits import averaged, given, shortened
 from workbench import WorkbenchError, relay
 from workbench.core.child import ChildFailure
 from workbench.core.transform import module_pass
 from workbench.driver.checking import BackgroundCheck
+from workbench.driver.numerics.kernels import KernelChecker
 from workbench.driver.numerics.reference import Reference
 
 
@@ -116,6 +118,50 @@ def test_a_wrong_loop_step_turns_native_code_red_and_is_found_by_halving(tmp_pat
     assert (found.kind, found.step) == ("step", f"Broken{bug.step}"), f"{found}"
     assert check.first_wrong == found.step, "the badge of the step at fault is red now as well"
     assert outcome(check.save_test(tmp_path / "test_piece.py"))
+
+
+def edited() -> Any:
+    """A session with a kernel that a person made take six of seven columns."""
+    return shortened(averaged())
+
+
+def test_native_code_that_is_wrong_accuses_no_step_that_was_not_looked_at() -> None:
+    check = done(edited().check(given()))
+    last = check.badges[-1]
+    assert (last.step, last.verdict, last.since, last.suspects) == ("Codegen", "wrong", "Lower", ("Edit",))
+    assert "from Lower to Codegen" in last.note and "Edit" in last.note and "narrow()" not in last.note
+    graph = sum(action.level == "relay" for action in check.session.actions)
+    assert check.looked_at == graph + 1 and f"{graph + 1} of {len(check.badges)} steps" in str(check)
+    assert "Edit" in str(last) and "check.narrow()" in str(check)
+
+
+def test_an_edit_is_looked_at_before_all_other_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Halving ran every kernel at six steps of a network, 20 s and more; the edit was the one that was wrong."""
+    looked: list[tuple[str, str]] = []
+    kept = KernelChecker.check
+
+    def noted(checker: KernelChecker, kernel: str, step: Any) -> Any:
+        looked.append((kernel, step.label))
+        return kept(checker, kernel, step)
+
+    monkeypatch.setattr(KernelChecker, "check", noted)
+    check = done(edited().check(given()))
+    found = check.narrow()
+    assert (found.kind, found.step) == ("edit", "Edit") and "made by hand" in str(found)
+    assert set(looked) == {("fused_mean", "Edit"), ("fused_mean", "Schedule")}
+    assert check.first_wrong == "Edit" and verdicts(check)["Codegen"] == "not checked"
+    assert "Edit" in check.badges[-1].note and check.narrow() == check.narrow("Codegen") == found
+    assert outcome(check.save_test(tmp_path / "test_piece.py"))
+
+
+def test_an_edit_that_is_right_is_not_accused_of_what_a_later_step_does() -> None:
+    bug = next(bug for bug in LOOPS if bug.model == "small" and bug.what == "a row off by one")
+    session = small_session()
+    kernel = next(name for name in session.kernels if "softmax" in name)
+    harmless = session.edit(te={kernel: session["Lower"].after[kernel]})
+    planted = harmless.rerun(replace={bug.step: broken(bug.step.partition("#")[0], bug.change)})
+    check = done(planted.check(small_inputs()))
+    assert check.narrow().step == f"Broken{bug.step}" and check.narrow().kind == "step"
 
 
 def test_a_step_that_fails_ends_the_check_with_its_error() -> None:

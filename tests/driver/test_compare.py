@@ -30,6 +30,17 @@ def test_the_steps_of_another_target_are_the_same_steps(session: Any) -> None:
     assert "steps only in one of them: none" in text
 
 
+def test_times_are_the_least_of_runs_in_turn_and_the_slowest_is_told(session: Any) -> None:
+    """The comparison said neither, and a run of the same model told the least."""
+    compared = wb.compare(session, session.without("FuseOps"), X, repeat=4)
+    assert compared.runs == 4
+    assert all(0 < least <= most for least, most in zip(compared.milliseconds, compared.slowest, strict=True))
+    text = str(compared)
+    assert "the least of 4 runs of both in turn" in text and text.count("slowest +") == 2
+    html = compared._repr_mimebundle_()["text/html"]
+    assert "the least of 4 runs in turn" in html and html.count("(slowest +") == 2
+
+
 def test_what_differs_beside_the_target_is_still_told(session: Any) -> None:
     other = session.rerun(target="llvm -mcpu=x86-64-v3").without("FuseOps")
     compared = wb.compare(session, other, X, repeat=1)

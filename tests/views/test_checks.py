@@ -53,6 +53,16 @@ def test_a_step_that_keeps_an_earlier_error_says_what_it_adds_itself() -> None:
     assert [one.text for one in others] == ["max error 1.00e-07", "max error 3.50e+00"]
 
 
+def test_a_step_that_was_not_looked_at_is_not_counted_and_a_range_goes_with_its_suspects() -> None:
+    given = checked()
+    tensor = given.badges[1].tensor
+    last = Badge("Codegen", "wrong", 3.5, 1.0, 9.0, "from Edit on", tensor, since="Edit", suspects=("Edit",))
+    given.badges = (given.badges[0], Badge("Edit", "not checked"), last)
+    view = checks_view(given)
+    assert view.known == 2 and (view.badges[2].since, view.badges[2].suspects) == ("Edit", ("Edit",))
+    assert "from Edit on" in checks_html(view)
+
+
 def test_before_a_check_all_steps_wait() -> None:
     view = nothing_checked(("Import", "FuseOps"), "a model")
     assert view.state == "none" and [badge.verdict for badge in view.badges] == ["waiting", "waiting"]

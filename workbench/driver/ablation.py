@@ -6,22 +6,25 @@
 
 Every variant leaves out one pass and keeps all others; it is no branch of the session.  What variants share with the
 session and with each other is computed once, and what was computed is kept with the history.
+
+Invariant: no time is told where the code is the same, and a difference that is measured is that of runs in turn.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from statistics import median
 from typing import TYPE_CHECKING, Any, Final
 
 from ..analysis.fact import Fact, table
 from ..analysis.quick_cycles import quick_cycles
+from ..core.arguments import by_name
+from ..core.equal import fingerprint
 from ..core.errors import WorkbenchError, nearest
 from ..core.node import post_order
 from ..relay.ir import expr as r
 from ..relay.ir.operator import Operator
+from .alternating import Spread, alternating, samples
 from .intermediates import graph_steps
 from .origin_index import sites
 from .traffic import traffic
@@ -30,10 +33,10 @@ if TYPE_CHECKING:
     from .history import Step
     from .session import Session
 
-RUNS: Final = 5
-"""Runs of which the median is the measured time."""
 _CYCLES: Final = "estimated cycles of one run"
 """In the memo of the step that schedules."""
+_CODE: Final = "fingerprints of the code"
+"""In the memo of the last step."""
 
 
 @dataclass(frozen=True)
@@ -47,8 +50,8 @@ class Figures(Fact):
     """Bytes in and out of all kernels in one run; None where an extent is not known."""
     cycles: int | None
     """Of one run on one core, estimated by the cost model (`quick_cycles`); None where a kernel has no estimate."""
-    seconds: float | None = None
-    """Median of measured runs in this process; None where nothing was run."""
+    time: Spread | None = None
+    """Of runs in this process; None where nothing was run."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,10 @@ class Without(Fact):
     """None where nothing can be made of the graph without this pass."""
     problem: str = ""
     """What the step that failed says."""
+    same_code: bool = False
+    """Whether it was to be measured and is compiled to the very code of the whole program."""
+    slower: Spread | None = None
+    """By how much it takes longer than the whole program, in alternating runs."""
 
 
 @dataclass(frozen=True)
@@ -78,11 +85,11 @@ class Ablation(Fact):
 
     def __str__(self) -> str:
         heads = ["without", "operators", "kernels", "bytes", "cycles (estimated)"]
-        measured = self.base.seconds is not None
+        measured = self.base.time is not None
         rows = [["nothing", *_plain(self.base)], *([row.step, *_changed(row, self.base)] for row in self.rows)]
         if measured:
             heads.append("ms (measured)")
-        return table(heads, [[*row[:5], *row[5:6]] if measured else row[:5] for row in rows])
+        return table(heads, [row if measured else row[:5] for row in rows])
 
     __repr__ = __str__
 
@@ -111,9 +118,34 @@ def without(session: Session, step: str, inputs: Mapping[str, Any] | None = None
     plan = session.plan.without(session.labels.index(step))
     variant = replace(session, plan=plan, is_branch=False)
     try:
-        return Without(step, figures(variant, inputs))
+        found = figures(variant)
+        return Without(step, found) if inputs is None else _against(session, variant, Without(step, found), inputs)
     except WorkbenchError as error:
         return Without(step, None, f"{error.code}: {error.message}")
+
+
+def _against(session: Session, variant: Session, row: Without, inputs: Mapping[str, Any]) -> Without:
+    """The row with what runs of both programs in turn say; code that is the same is not run."""
+    if _code(session) == _code(variant):
+        return replace(row, same_code=True)
+    pair = alternating(_runner(session, inputs), _runner(variant, inputs))
+    assert row.figures is not None
+    return replace(row, figures=replace(row.figures, time=pair.second), slower=pair.apart)
+
+
+def _code(session: Session) -> tuple[tuple[str, str], ...]:
+    """The functions as they are handed to code generation, up to the names of variables."""
+    last = session.step(len(session.actions) - 1)
+    if last.error is not None:
+        raise last.error
+    if _CODE not in last.memo:
+        last.memo[_CODE] = tuple((name, fingerprint(function)) for name, function in last.stage.module.items())
+    return last.memo[_CODE]
+
+
+def _runner(session: Session, inputs: Mapping[str, Any]) -> Callable[[], Any]:
+    model, given = session.build(), by_name(inputs, "ablation(inputs)", "E-RUN-INPUT", '{"x": array, ...}')
+    return lambda: model.run(given)
 
 
 def figures(session: Session, inputs: Mapping[str, Any] | None = None) -> Figures:
@@ -129,8 +161,8 @@ def figures(session: Session, inputs: Mapping[str, Any] | None = None) -> Figure
     if scheduled.error is not None:
         raise scheduled.error
     calls = {id(node) for main in functions for node in post_order(main) if _is_operator_call(node)}
-    seconds = _measured(session, inputs) if inputs is not None else None
-    return Figures(len(calls), len(session.kernels), traffic(session), _cycles(session, scheduled), seconds)
+    spent = samples(_runner(session, inputs)) if inputs is not None else None
+    return Figures(len(calls), len(session.kernels), traffic(session), _cycles(session, scheduled), spent)
 
 
 def _is_operator_call(node: Any) -> bool:
@@ -158,23 +190,13 @@ def _estimated(session: Session, scheduled: Step) -> int | None:
     return sum(own[site.kernel] for site in sites(lowered))
 
 
-def _measured(session: Session, inputs: Mapping[str, Any]) -> float:
-    session.run(inputs)
-    spent: list[float] = []
-    for _ in range(RUNS):
-        started = time.perf_counter()
-        session.run(inputs)
-        spent.append(time.perf_counter() - started)
-    return median(spent)
-
-
 # --- as text ------------------------------------------------------------------------------------------------------
 
 
 def _plain(found: Figures) -> list[str]:
     return [
-        f"{found.operators:,}", f"{found.kernels:,}", _known(found.bytes, ","), _known(found.cycles, ","),
-        _known(None if found.seconds is None else found.seconds * 1000, ".3f"),
+        f"{found.operators:,}", f"{found.kernels:,}", _known(found.bytes), _known(found.cycles),
+        "" if found.time is None else _ms(found.time, ".3f"),
     ]  # fmt: skip
 
 
@@ -183,14 +205,26 @@ def _changed(row: Without, base: Figures) -> list[str]:
         return [row.problem, "", "", "", ""]
     pairs = [(getattr(row.figures, name), getattr(base, name)) for name in ("operators", "kernels", "bytes", "cycles")]
     deltas = ["not known" if None in pair else _delta(pair[0] - pair[1], ",") for pair in pairs]
-    times = (row.figures.seconds, base.seconds)
-    apart = "not known" if times[0] is None or times[1] is None else f"{(times[0] - times[1]) * 1000:+.3f}"
-    return [*deltas, apart]
+    return [*deltas, "same code" if row.same_code else _slower(row.slower)]
+
+
+def _slower(found: Spread | None) -> str:
+    if found is None:
+        return ""
+    return _ms(found, "+.3f") if found.clear else f"none seen: {_range(found, '+.3f')}"
+
+
+def _ms(found: Spread, form: str) -> str:
+    return f"{found.seconds * 1000:{form}} ({_range(found, form)})"
+
+
+def _range(found: Spread, form: str) -> str:
+    return f"{found.least * 1000:{form}} to {found.greatest * 1000:{form}}"
 
 
 def _delta(difference: int, form: str) -> str:
     return "same" if difference == 0 else f"{difference:+{form}}"
 
 
-def _known(value: float | None, form: str) -> str:
-    return "not known" if value is None else f"{value:{form}}"
+def _known(value: int | None) -> str:
+    return "not known" if value is None else f"{value:,}"

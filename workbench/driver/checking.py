@@ -9,7 +9,8 @@
 
 Graph steps are compared with the imported program in float64; a step after a wrong one is compared with what that made,
 so that each badge speaks of its own step.  Steps of loops are covered by running the native code that they lead to:
-where that is right, they are.  `Session.check_numerics` looks at each of them, and takes longer.
+where that is right, they are; where it is not, the last badge says from which step on (`Badge.since`).
+`Session.check_numerics` looks at each of them, and takes longer.
 
 Invariant: the caller's thread does nothing but start, look and stop.
 """
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 IDLE_SECONDS: Final = 120.0
 """How long the reference process waits for a question about a wrong step."""
 BAD: Final = frozenset({"wrong", "failed"})
+_OPEN: Final = frozenset({"waiting", "running", "not checked"})
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,10 @@ class Badge:
     note: str = ""
     tensor: WrongTensor | None = None
     milliseconds: float = 0.0
+    since: str = ""
+    """Of a wrong step after others that were not looked at: the first of these, from which on something is wrong."""
+    suspects: tuple[str, ...] = ()
+    """The steps among these that a person made."""
 
     @property
     def bad(self) -> bool:
@@ -72,7 +78,8 @@ class Badge:
     def __str__(self) -> str:
         said = f"{self.step:<24}{self.verdict:<13}"
         said += f"{self.absolute:>10.2e}" if self.verdict in ("right", "wrong", "carried") else f"{'':>10}"
-        return f"{said}  {self.tensor or self.note}".rstrip()
+        told = f"{self.note}: {self.tensor}" if self.since else self.tensor or self.note
+        return f"{said}  {told}".rstrip()
 
 
 class BackgroundCheck:
@@ -126,6 +133,11 @@ class BackgroundCheck:
         return tuple(self._badges)
 
     @property
+    def looked_at(self) -> int:
+        """How many steps have a verdict that was found out."""
+        return sum(badge.verdict not in _OPEN for badge in self.badges)
+
+    @property
     def first_wrong(self) -> str | None:
         """The label of the first step that is wrong or failed, as far as is known."""
         return next((badge.step for badge in self.badges if badge.bad), None)
@@ -152,9 +164,9 @@ class BackgroundCheck:
         return self._state == "done" and self.first_wrong is None
 
     def __str__(self) -> str:
-        known = sum(badge.verdict not in ("waiting", "running") for badge in self.badges)
-        head = f"check of {self.session.source}: {self._state}, {known} of {len(self.badges)} steps"
+        head = f"check of {self.session.source}: {self._state}, {self.looked_at} of {len(self.badges)} steps"
         rows = [head, *map(str, self.badges)]
+        rows += ["check.narrow() looks for what is wrong"] if self.first_wrong and not self.narrowings else []
         rows += [str(self.error)] if self.error is not None else []
         return "\n".join([*rows, *map(str, self.narrowings.values())])
 
@@ -192,7 +204,8 @@ class BackgroundCheck:
         """Nothing runs any more: what is not known stays so, and the process waits only if it may be asked."""
         for index, badge in enumerate(self._badges):
             if badge.verdict in ("waiting", "running"):
-                self._badges[index] = replace(badge, verdict="not checked", note=badge.note or self._state)
+                note = badge.note or ("" if self._state == "done" else self._state)
+                self._badges[index] = replace(badge, verdict="not checked", note=note)
         if self.first_wrong is None:
             self._reference.close()
         else:
@@ -294,7 +307,19 @@ class BackgroundCheck:
         for index in below[:-1] if gap.right else ():
             self._note(index, "covered", note="the native code that it leads to is right")
         right = "carried" if len(self._bases) > 1 else "right"
-        self._note(last, right if gap.right else "wrong", gap, "" if gap.right else _BELOW, begun)
+        self._note(last, right if gap.right else "wrong", gap, begun=begun)
+        if not gap.right:
+            self._suspected(below)
+
+    def _suspected(self, below: list[int]) -> None:
+        """Native code is wrong: any of the steps that led to it may be, those that a person made first of all."""
+        labels = self.session.labels
+        suspects = tuple(labels[index] for index in below if self.session.actions[index].kind == "edit")
+        first, last = labels[below[0]], labels[below[-1]]
+        note = f"something from {first} to {last} is wrong: these steps were not looked at one by one"
+        note += f"; made by hand, so look there first: {', '.join(suspects)}" if suspects else ""
+        self._badges[below[-1]] = replace(self._badges[below[-1]], note=note, since=first, suspects=suspects)
+        self._tell()
 
     # --- what is wrong ---
 
@@ -303,9 +328,10 @@ class BackgroundCheck:
 
         Raises `WorkbenchError`: E-CHECK-RIGHT where nothing is known to be wrong.
         """
-        index = self._wrong(step)
-        label = self._badges[index].step
-        if label not in self.narrowings:
+        label = self.first_wrong if step is None else step
+        if label is None or label not in self.narrowings:
+            index = self._wrong(step)
+            label = self._badges[index].step
             with self._asking:
                 self.narrowings[label] = self._narrowed(index)
                 self._rest()
@@ -324,6 +350,7 @@ class BackgroundCheck:
         self.narrowings[found.step] = found
         if at != index:
             self._note(at, "wrong", Gap(False, found.error, tensor=found.tensor), found.why)
+            self._note(index, "not checked", note=f"what {found.step} gets wrong comes out here")
         return found
 
     def _measure_before(self, index: int) -> None:
@@ -363,9 +390,6 @@ class BackgroundCheck:
                 fix="wait for the check: check.wait()" if self._state == "running" else "",
             )  # fmt: skip
         return index
-
-
-_BELOW: Final = "a step of loops or code generation: narrow() looks for the first wrong one"
 
 
 @contextlib.contextmanager

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from statistics import median
 from typing import Any
 
 import numpy as np
@@ -22,12 +21,16 @@ from .session import Session
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two sessions side by side; times are medians of a few runs in this process, in milliseconds."""
+    """Two sessions side by side; times are the least of a few runs of both in turn in this process, in milliseconds."""
 
     sessions: tuple[Session, Session]
     names: tuple[str, str]
     kernels: tuple[int, int]
     milliseconds: tuple[float, float]
+    """The least of `runs` runs, as `Session.profile` and `measure` tell it."""
+    slowest: tuple[float, float]
+    """The greatest of them."""
+    runs: int
     differences: Mapping[str, float]
     """Greatest absolute difference of each output, by its name."""
     last_common: str
@@ -46,6 +49,10 @@ class Comparison:
         """Greatest absolute difference between their outputs."""
         return max(self.differences.values(), default=0.0)
 
+    def spread(self, place: int) -> str:
+        """The slowest run of one of the two: "slowest +12%"; what the least leaves out."""
+        return f"slowest {self.slowest[place] / self.milliseconds[place] - 1:+.0%}" if self.milliseconds[place] else ""
+
     def diff(self, step: str | None = None) -> Difference:
         """The programs of both after a step, side by side; the default is the last graph step (else the last)."""
         one, other = self.sessions
@@ -57,12 +64,14 @@ class Comparison:
             f"{'':<14}{self.names[0]:>16}{self.names[1]:>16}",
             f"{'kernels':<14}{self.kernels[0]:>16}{self.kernels[1]:>16}",
             f"{'milliseconds':<14}{self.milliseconds[0]:>16.3f}{self.milliseconds[1]:>16.3f}",
+            f"{'':<14}{self.spread(0):>16}{self.spread(1):>16}",
             f"the same up to: {self.last_common or 'nothing'}",
             *(f"other {name}: {one} | {other}" for name, (one, other) in self.differing_settings.items()),
             f"steps only in one of them: {', '.join(self.differing_steps) or 'none'}",
             *(f"defined otherwise: {_some(found)}" for found in [self.differing_definitions] if found),
             f"kernels with other code: {_some(self.differing_kernels) or 'none'}",
             f"greatest difference of an output: {self.greatest_difference:.3g}",
+            f"milliseconds are the least of {self.runs} runs of both in turn",
         ]
         return "\n".join(rows)
 
@@ -90,8 +99,9 @@ def compare(
         )  # fmt: skip
     first, second = one.run(inputs), other.run(inputs)
     times: tuple[list[float], list[float]] = ([], [])
-    for _ in range(repeat):
-        for session, spent in zip((one, other), times, strict=True):
+    both = ((one, times[0]), (other, times[1]))
+    for number in range(repeat):
+        for session, spent in both if number % 2 == 0 else both[::-1]:  # who runs second finds other caches
             started = time.perf_counter()
             session.run(inputs)
             spent.append((time.perf_counter() - started) * 1000)
@@ -100,7 +110,9 @@ def compare(
         (one, other),
         names or ("first", "second"),
         (len(one.kernels), len(other.kernels)),
-        (median(times[0]), median(times[1])),
+        (min(times[0]), min(times[1])),
+        (max(times[0]), max(times[1])),
+        repeat,
         _differences(first, second),
         one.labels[shared - 1] if shared else "",
         _differing_steps(one, other),

@@ -16,7 +16,7 @@ from ..analysis.fact import Fact
 from ..core import transform
 from ..core.errors import WorkbenchError
 from .debugging import bisected
-from .numerics.check import check_numerics
+from .numerics.check import check_from_edits
 from .numerics.compare import WrongTensor
 from .numerics.reference import Reference
 from .plan import PassRow
@@ -35,7 +35,8 @@ class Narrowed(Fact):
     """What is wrong in one step.
 
     `kind`: "rewrite" for one rewrite of a rule, "pass" where the pass is wrong without any, "step" where a step of
-    loops or of code generation was found by halving.
+    loops or of code generation was found by halving, "edit" where a kernel is right before a person's edit and wrong
+    after it.
     """
 
     step: str
@@ -62,6 +63,8 @@ class Narrowed(Fact):
             head = f"{self.step}: rewrite {self.number + 1} of {self.count} is the first wrong one: {self.rule}{place}"
         elif self.kind == "pass":
             head = f"{self.step}: wrong before any of its {self.count} rewrites; the pass itself: {self.rule}{place}"
+        elif self.kind == "edit":
+            head = f"{self.step}, made by hand, is wrong"
         else:
             head = f"{self.step} is the first wrong step"
         rows = [head]
@@ -97,8 +100,11 @@ def narrowed(session: Session, index: int, reference: Reference) -> Narrowed:
 def narrowed_below(
     session: Session, inputs: Mapping[str, Any], tolerance: float, seconds: float
 ) -> tuple[Narrowed, Any]:
-    """The first wrong step of all by halving, where native code is wrong; with the report that can write a test."""
-    report = check_numerics(session, inputs, tolerance, "first", seconds)
+    """The wrong step where native code is: an edit if one is, else the first one, found by halving.
+
+    With the report that can write a test.
+    """
+    report = check_from_edits(session, inputs, tolerance, seconds)
     label = report.first_wrong
     if label is None:
         raise WorkbenchError(
@@ -107,8 +113,9 @@ def narrowed_below(
         )  # fmt: skip
     last = report.checks[-1]
     index = session.labels.index(label)
+    kind = "edit" if session.actions[index].kind == "edit" else "step"
     found = Narrowed(
-        label, "step", session.actions[index].name, _written(session, index), 0, 0, last.absolute, last.note,
+        label, kind, session.actions[index].name, _written(session, index), 0, 0, last.absolute, last.note,
         tensor=last.tensor,
     )  # fmt: skip
     return found, report

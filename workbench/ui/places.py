@@ -20,6 +20,7 @@ from workbench.driver.compare import compare
 from workbench.driver.traffic import traffic
 from workbench.ui.protocol import Answer, argument
 from workbench.views.strings.tables import say
+from workbench.views.told import times_of
 
 if TYPE_CHECKING:
     from workbench.driver.session import Session
@@ -110,14 +111,14 @@ class PlaceCommands:
             [say.session.steps, str(len(other)), str(len(session))],
             [say.session.kernels, *(str(count) for count in found.kernels)],
             [say.session.traffic, *(say.session.not_known if size is None else f"{size:,}" for size in moved)],
-            [say.session.time, *(f"{time:.3f}" for time in found.milliseconds)],
+            [say.session.time_of(found.runs), *times_of(found)],
         ]
         apart = [
+            [say.session.greatest_difference, f"{found.greatest_difference:.3g}"],
             [say.session.same_up_to, found.last_common or say.session.nothing],
             *([say.session.other_setting(name), " | ".join(pair)] for name, pair in found.differing_settings.items()),
             [say.session.steps_in_one, ", ".join(found.differing_steps) or say.session.none],
             [say.session.kernels_of_other_code, _some(found.differing_kernels)],
-            [say.session.greatest_difference, f"{found.greatest_difference:.3g}"],
         ]
         return Answer("", {"names": list(found.names), "rows": rows, "apart": apart, "number": number})
 

@@ -53,11 +53,15 @@ class BadgeView(View):
     note: str
     milliseconds: float
     tensor: TensorView | None = None
+    since: str = ""
+    """Of a wrong step: what is wrong lies from this step to it."""
+    suspects: tuple[str, ...] = ()
+    """The steps among these that a person made."""
 
 
 @dataclass(frozen=True, slots=True)
 class NarrowedView(View):
-    """What is wrong in a step; `kind` is "rewrite", "pass" or "step"."""
+    """What is wrong in a step; `kind` is "rewrite", "pass", "step" or "edit"."""
 
     step: str
     kind: str
@@ -82,6 +86,7 @@ class ChecksView(View):
     title: str
     badges: tuple[BadgeView, ...]
     known: int
+    """Steps with a verdict that was found out."""
     first_wrong: str
     narrowed: tuple[NarrowedView, ...] = ()
     narrowing: str = ""
@@ -105,7 +110,7 @@ def checks_view(check: Any, **more: Any) -> ChecksView:
         check.state,
         check.session.heading,
         tuple(_badge(badge, level) for badge, level in zip(badges, levels, strict=True)),
-        sum(badge.verdict not in ("waiting", "running") for badge in badges),
+        sum(badge.verdict not in ("waiting", "running", "not checked") for badge in badges),
         check.first_wrong or "",
         tuple(map(_narrowed, check.narrowings.values())),
         error=ErrorView.of(check.error) if check.error is not None else None,
@@ -128,7 +133,7 @@ def _badge(badge: Any, level: str) -> BadgeView:
         text = say.checks.added_error(badge.absolute)
     return BadgeView(
         badge.step, group, badge.verdict, GLYPHS[badge.verdict], text, badge.note[:_LONG],
-        round(badge.milliseconds, 1), _tensor(badge.tensor),
+        round(badge.milliseconds, 1), _tensor(badge.tensor), badge.since, badge.suspects,
     )  # fmt: skip
 
 
@@ -148,6 +153,7 @@ def _narrowed(found: Any) -> NarrowedView:
         "rewrite": say.checks.first_wrong_rewrite(found.number + 1, found.count),
         "pass": say.checks.wrong_before_rewrites(found.count),
         "step": say.checks.first_wrong_step_found,
+        "edit": say.checks.wrong_edit_found,
     }[found.kind]
     return NarrowedView(
         found.step, found.kind, found.rule, found.source, found.number, found.count, f"{found.error:.3g}", found.why,
@@ -172,7 +178,7 @@ def _row(badge: BadgeView) -> str:
     colour = _COLOURS.get(badge.verdict, _QUIET)
     tensor = badge.tensor
     wrong = badge.note
-    if tensor is not None:
+    if tensor is not None and not badge.since:
         wrong = say.checks.wrong_element(tensor.place, tensor.element, tensor.found, tensor.expected)
     cells = (badge.step, f"{badge.glyph} {say.checks.verdicts[badge.verdict]}", badge.text, wrong)
     made = "".join(

@@ -57,7 +57,7 @@ class CallsView(View):
 def calls_of(main: r.Function) -> Iterator[CallView]:
     """The calls of operators, in order; those in fused functions stand in the box of the function's call."""
     for box in _leaves(boxes_of(main)):
-        for number, call in enumerate(_operator_calls(box.nodes[0])):
+        for number, call in enumerate(operator_calls(box.nodes[0])):
             op = _operator(call)
             yield CallView(box.id, number, op.name, _facts(call), _doc(op), tuple(op.attributes))
 
@@ -70,7 +70,7 @@ def call_at(main: r.Function, place: str, number: int) -> r.Call:
 def _call_in_box(main: r.Function, place: str, number: int) -> tuple[r.Call, r.Call]:
     """The same, behind the call that its box is: another one where that calls a fused function."""
     boxes = {box.id: box for box in _leaves(boxes_of(main))}
-    calls = _operator_calls(boxes[place].nodes[0]) if place in boxes else []
+    calls = operator_calls(boxes[place].nodes[0]) if place in boxes else []
     if not 0 <= number < len(calls):
         raise WorkbenchError("E-UI-ARGUMENT", "the graph has no such call", found=f"{place[:20]}, {number}")
     return boxes[place].nodes[0], calls[number]
@@ -86,7 +86,8 @@ def _leaves(boxes: Sequence[Box]) -> Iterator[Box]:
             yield box
 
 
-def _operator_calls(call: r.Call) -> list[r.Call]:
+def operator_calls(call: r.Call) -> list[r.Call]:
+    """The calls of operators that a call is: itself, or those of the fused function that it calls."""
     if isinstance(call.op, Operator):
         return [call]
     if isinstance(call.op, r.Function):
@@ -96,7 +97,7 @@ def _operator_calls(call: r.Call) -> list[r.Call]:
 
 
 def _operator(call: r.Call) -> Operator:
-    """What a call of `_operator_calls` calls."""
+    """What a call of `operator_calls` calls."""
     assert isinstance(call.op, Operator)
     return call.op
 

@@ -66,7 +66,7 @@ class KernelView(View):
 
     name: str
     operations: int
-    """Arithmetic of one call; 0 where that is not known."""
+    """Arithmetic of one call of its loops; 0 where that is not known."""
     share: float = 0.0
     """The part of the model's arithmetic that all its calls do, 0 to 1."""
     classes: tuple[int, ...] = ()
@@ -140,7 +140,8 @@ class LayersModel:
     def kernels(self) -> tuple[KernelView, ...]:
         """The kernels, computed now: those whose calls do most of the arithmetic first."""
         if not self._kernels:
-            module = self.session.step(self.session.plan.kernel_step()).stage.module
+            stage = self.session.step(self.session.plan.kernel_step()).stage
+            module = stage.module
             links = self.session.provenance.links
             held: dict[str, dict[int, float]] = {}
             times = Counter(site.kernel for site in links.sites)
@@ -148,7 +149,7 @@ class LayersModel:
                 parts = held.setdefault(site.kernel, {})
                 for number, part in _parts(links, links.at(site.number)).items():
                     parts[number] = parts.get(number, 0.0) + part / times[site.kernel]
-            work = work_of_kernels({name: module[name] for name in self.session.kernels}, times)
+            work = work_of_kernels({name: module[name] for name in self.session.kernels}, stage.lowered)
             total = sum(work.values()) or 1
             found = [
                 KernelView(

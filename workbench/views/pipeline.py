@@ -33,7 +33,7 @@ from .schema import (
     StepView,
     TextView,
 )
-from .step_parts import near, operation_count, rewrite_summary
+from .step_parts import function_count, near, operation_count, rewrite_summary
 from .strings.tables import say
 
 if TYPE_CHECKING:
@@ -127,6 +127,7 @@ class SessionModel:
             ops_before=operation_count(step.previous.stage.module) if step.previous is not None else 0,
             ops_after=operation_count(step.stage.module),
             rewrite_count=len(step.firings),
+            functions=function_count(step.stage.module) if action.level == "relay" else 0,
             error=ErrorView.of(step.error) if step.error is not None else None,
             rules=tuple(Counter(firing.rule.name for firing in step.firings).items()),
         )

@@ -139,6 +139,8 @@ class StepSummary(View):
     """Names of the rules that fired in it, each with how often: what a search of the steps looks through."""
     left_out: bool = False
     """It was left out on the screen and does not run; it stands where it ran."""
+    functions: int = 0
+    """The functions that fusion made of the operators; 0 before it, and below the graph."""
 
 
 @dataclass(frozen=True, slots=True)

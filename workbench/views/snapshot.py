@@ -10,7 +10,6 @@ what is cheap to find out: the graph passes are run for it, kernels are lowered 
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from html import escape
@@ -180,9 +179,7 @@ def _slowest(session: Session, kernel: str, now: bool) -> tuple[LoopTree | None,
         kernels = before.stage.kernels(session.target)
         if not kernels:
             return None, say.snapshot.no_kernels
-        lowered = before.stage.lowered
-        times = Counter(call.kernel for call in lowered.calls) if lowered is not None else Counter[str]()
-        work = work_of_kernels({one: found.func for one, found in kernels.items()}, times)
+        work = work_of_kernels({one: found.func for one, found in kernels.items()}, before.stage.lowered)
         name = kernel if kernel in kernels else max(work, key=lambda one: work[one])
         made = session.history.peek(session.actions, index)
         touched = row is not None and any(tail.at.name == name for tail in row.tails)

@@ -10,7 +10,8 @@ from ..core.node import Node, pre_order
 from ..core.per_node import per_node
 from ..driver.text import script
 from ..relay.ir.brief import brief
-from ..relay.ir.expr import Call, Expr
+from ..relay.ir.expr import Call, Expr, Function
+from ..relay.ir.operator import Operator
 from ..tir.nodes import PrimFunc, Stmt
 from .schema import Chunk, RewriteSummary, TextView
 
@@ -19,14 +20,28 @@ _AROUND: Final = 40
 
 
 def operation_count(module: IRModule) -> int:
-    """Calls in relay functions and statements in loop functions."""
+    """Calls of operators in relay functions, statements in loop functions.
+
+    A call of a function that holds operators is none of its own: fusing makes as many operators into functions.
+    """
     return sum(map(_operations, module.functions.values()))
+
+
+def function_count(module: IRModule) -> int:
+    """The functions that fusion made: what kernels are lowered from."""
+    return sum(map(_primitives, module.functions.values()))
 
 
 @per_node
 def _operations(function: Any) -> int:
-    kinds = (Stmt,) if isinstance(function, PrimFunc) else (Call,)
-    return sum(isinstance(node, kinds) for node in pre_order(function))
+    if isinstance(function, PrimFunc):
+        return sum(isinstance(node, Stmt) for node in pre_order(function))
+    return sum(isinstance(node, Call) and isinstance(node.op, Operator) for node in pre_order(function))
+
+
+@per_node
+def _primitives(function: Any) -> int:
+    return sum(isinstance(node, Function) and node.is_primitive for node in pre_order(function))
 
 
 def near(lines: tuple[str, ...], places: list[tuple[int, int]]) -> TextView:

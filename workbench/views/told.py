@@ -96,14 +96,20 @@ def wrong_rewrite_bundle(found: WrongRewrite) -> Bundle:
     return {"text/plain": plain(text), "text/html": changes_html(shorten(head), [_stop_rows(found.stop)])}
 
 
+def times_of(found: Comparison) -> tuple[str, str]:
+    """The least time of either side, and how much longer its slowest run took."""
+    one, other = (f"{found.milliseconds[place]:.3f} ({found.spread(place)})" for place in (0, 1))
+    return one, other
+
+
 def comparison_bundle(found: Comparison) -> Bundle:
     """Two sessions side by side as a table, and where they part."""
     one, other = found.names
     figures = (
         (say.session.kernels, *(f"{count}" for count in found.kernels)),
-        (say.session.time, *(f"{time:.3f}" for time in found.milliseconds)),
+        (say.session.time_of(found.runs), *times_of(found)),
     )
-    told = str(found).split("\n")[3:]
+    told = str(found).split("\n")[4:-1]
     rows = [tuple(part.strip() for part in line.split(": ", 1)) for line in told]
     return {
         "text/plain": plain(str(found)),

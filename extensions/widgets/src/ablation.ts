@@ -4,11 +4,12 @@ import { BaseStore, useStore } from "./store";
 import { say } from "./strings";
 import type { Host } from "./types";
 
-interface Figures { operators: number; kernels: number; bytes: number | null; cycles: number | null; seconds: number | null }
-interface Without { step: string; figures: Figures | null; problem: string }
+interface Spread { seconds: number; least: number; greatest: number }
+interface Figures { operators: number; kernels: number; bytes: number | null; cycles: number | null; time: Spread | null }
+interface Without { step: string; figures: Figures | null; problem: string; same_code: boolean; slower: Spread | null }
 type Column = keyof Figures;
 
-const COLUMNS: Column[] = ["operators", "kernels", "bytes", "cycles", "seconds"];
+const COLUMNS: Column[] = ["operators", "kernels", "bytes", "cycles", "time"];
 
 export class AblationStore extends BaseStore {
   passes: string[] = [];
@@ -55,7 +56,7 @@ export class AblationStore extends BaseStore {
 export function AblationPane({ store }: { store: AblationStore }) {
   useStore(store);
   const { base, rows, passes } = store;
-  const columns = COLUMNS.filter((name) => name !== "seconds" || store.measured);
+  const columns = COLUMNS.filter((name) => name !== "time" || store.measured);
   const most = new Map(columns.map((name) => [name, Math.max(1e-12, ...[...rows.values()].map((row) => Math.abs(apart(row, base, name) ?? 0)))]));
   return html`<div class="wb-values" role="group" aria-label=${say.checks.ablation} aria-busy=${store.running}>
     <div class="wb-values-head">
@@ -67,7 +68,7 @@ export function AblationPane({ store }: { store: AblationStore }) {
     ${store.problem && html`<${Problem} error=${store.problem} />`}
     ${base ? html`<div class="wb-values-body" tabindex="0" role="region" aria-label=${say.checks.passesEffect}><table class="wb-table" aria-label=${say.checks.withoutEach}>
       <thead><tr><th scope="col">${say.checks.without}</th>${columns.map((name) => html`<th scope="col">${say.checks.columns[name]}</th>`)}</tr></thead>
-      <tbody><tr><th scope="row">${say.checks.nothingLeftOut}</th>${columns.map((name) => html`<td>${told(base[name], name)}</td>`)}</tr>
+      <tbody><tr><th scope="row">${say.checks.nothingLeftOut}</th>${columns.map((name) => html`<td>${told(base[name])}</td>`)}</tr>
       ${ordered(passes.filter((step) => rows.has(step)), rows, base).map((step) => html`<tr><th scope="row">${step}</th>${cells(rows.get(step)!, base, columns, most)}</tr>`)}</tbody></table></div>`
       : html`<p class="wb-muted">${say.checks.ablationHelp}</p>`}
   </div>`;
@@ -82,19 +83,33 @@ function ordered(steps: string[], rows: Map<string, Without>, base: Figures): st
 function cells(row: Without, base: Figures, columns: Column[], most: Map<Column, number>) {
   if (!row.figures) return html`<td colspan=${columns.length}>${row.problem}</td>`;
   return columns.map((name) => {
+    if (name === "time" && row.same_code) return html`<td class="wb-muted" title=${say.checks.sameCodeHelp}>${say.checks.sameCode}</td>`;
+    if (name === "time" && row.slower && !clear(row.slower))
+      return html`<td class="wb-muted" title=${say.checks.alternating}>${say.checks.noneSeen} ${range(row.slower)}</td>`;
     const by = apart(row, base, name);
     if (by === null) return html`<td>${say.checks.notKnown}</td>`;
     if (by === 0) return html`<td class="wb-muted">${say.checks.same}</td>`;
-    return html`<td>${by > 0 ? "+" : "−"}${told(Math.abs(by), name)} <span class="wb-bar wb-ablated" aria-hidden="true" style=${{ width: `${Math.round((48 * Math.abs(by)) / most.get(name)!)}px` }}></span></td>`;
+    const style = { width: `${Math.round((48 * Math.abs(by)) / most.get(name)!)}px` };
+    return html`<td title=${name === "time" ? say.checks.alternating : undefined}>${signed(by, name)} ${name === "time" ? html`<span class="wb-muted">${range(row.slower!)}</span> ` : ""}
+      <span class=${`wb-bar wb-ablated wb-ablated-${by > 0 ? "more" : "less"}`} aria-hidden="true" style=${style}></span></td>`;
   });
 }
 
+/** What a figure is more without the pass; of times what alternating runs say, nothing where they are on both sides of zero. */
 function apart(row: Without, base: Figures | null, name: Column): number | null {
+  if (name === "time") return row.slower && clear(row.slower) ? row.slower.seconds : null;
   const [now, then] = [row.figures?.[name] ?? null, base?.[name] ?? null];
   return now === null || then === null ? null : now - then;
 }
 
-function told(value: number | null, name: Column): string {
+const clear = (spread: Spread): boolean => spread.least > 0 || spread.greatest < 0;
+
+const signed = (value: number, name: Column): string => `${value > 0 ? "+" : value < 0 ? "−" : ""}${name === "time" ? milliseconds(1e3 * Math.abs(value)) : say.common.number(Math.abs(value))}`;
+
+const range = (spread: Spread): string => say.checks.range(signed(spread.least, "time"), signed(spread.greatest, "time"));
+
+function told(value: number | Spread | null): unknown {
   if (value === null) return say.checks.notKnown;
-  return name === "seconds" ? milliseconds(1e3 * value) : say.common.number(value);
+  if (typeof value === "number") return say.common.number(value);
+  return html`${milliseconds(1e3 * value.seconds)} <span class="wb-muted" title=${say.checks.spreadHelp}>${say.checks.range(milliseconds(1e3 * value.least), milliseconds(1e3 * value.greatest))}</span>`;
 }

@@ -7,7 +7,7 @@ export interface TensorView {
 }
 export interface BadgeView {
   step: string; group: string; verdict: string; glyph: string; text: string; note: string; milliseconds: number;
-  tensor: TensorView | null;
+  tensor: TensorView | null; since: string; suspects: string[];
 }
 export interface NarrowedView {
   step: string; kind: string; rule: string; source: string; number: number; count: number; error: string; why: string;
@@ -88,7 +88,7 @@ export class ChecksStore extends BaseStore {
     });
     this.onNews();
     clearTimeout(this.timer);
-    const open = next.state !== "none" && next.known < next.badges.length; // also just after a cancel
+    const open = next.state !== "none" && next.badges.some((badge) => badge.verdict === "waiting" || badge.verdict === "running"); // also just after a cancel
     if (this.running || open) this.timer = setTimeout(() => void this.ask(), ASK_MS);
   }
 

@@ -42,7 +42,7 @@ export function ChecksPane({ store, inside = false }: { store: ChecksStore; insi
 
 const rowId = (step: string) => `wb-check-${step}`;
 
-const verdict = (badge: BadgeView) => say.checks.verdicts[badge.verdict] ?? badge.verdict;
+const verdict = (badge: BadgeView) => (badge.since ? say.checks.wrongSince(badge.since) : say.checks.verdicts[badge.verdict] ?? badge.verdict);
 
 function Row({ badge, store }: { badge: BadgeView; store: ChecksStore }) {
   return html`<div class=${`wb-badge wb-v-${badge.verdict.replace(" ", "-")}`} id=${rowId(badge.step)} role="option"
@@ -61,9 +61,10 @@ function Detail({ store }: { store: ChecksStore }) {
   const found = store.narrowed;
   const busy = store.view?.narrowing === badge.step;
   return html`<section class="wb-check-detail" aria-label=${say.checks.badge(badge.step)}>
-    <h4>${say.checks.verdict(badge.step, verdict(badge))}
+    <h4>${badge.since ? say.checks.between(badge.since, badge.step) : say.checks.verdict(badge.step, verdict(badge))}
       ${store.onShow && html` <button class="wb-link" onClick=${() => store.onShow!(badge.step, null)}>${say.checks.whatChanged}</button>`}</h4>
     ${badge.note && html`<p>${badge.note}</p>`}
+    ${store.onShow && badge.suspects.length > 0 && html`<p>${badge.suspects.map((step) => html`<button class="wb-link" onClick=${() => store.onShow!(step, null)}>${say.checks.suspect(step)}</button> `)}</p>`}
     ${badge.tensor && html`<${Tensor} title=${say.checks.firstWrongTensor} tensor=${badge.tensor} />`}
     ${badge.verdict === "wrong" && html`<p class="wb-check-actions">
       ${!found && html`<button class="wb-button wb-primary" disabled=${busy || store.running} onClick=${() => store.narrow(badge.step)}>

@@ -18,7 +18,7 @@ function Kernels({ store }: { store: WorkbenchStore }) {
   const most = Math.max(1e-9, ...store.kernels.map((kernel) => kernel.share));
   return html`<div class="wb-list" role="listbox" aria-label=${say.frame.kernels} tabindex="0" ref=${list}
       aria-activedescendant=${store.kernel ? `wb-kernel-${store.kernel}` : undefined}>
-    <div class="wb-heading" role="presentation">${say.frame.kernelsByShare}</div>
+    <div class="wb-heading" role="presentation" title=${say.frame.kernelsByShareHelp}>${say.frame.kernelsByShare}</div>
     ${store.kernels.length === 0 && html`<div class="wb-wait">${store.waiting || "…"}</div>`}
     ${store.kernels.map((kernel) => html`<${Kernel} key=${kernel.name} store=${store} kernel=${kernel} most=${most} />`)}
   </div>`;
@@ -29,8 +29,8 @@ function Kernel({ store, kernel, most }: { store: WorkbenchStore; kernel: Kernel
   return html`<div id=${`wb-kernel-${kernel.name}`} class="wb-item wb-kernel-item" role="option" aria-selected=${kernel.name === store.kernel}
       title=${say.frame.kernelHelp(kernel.name, kernel.shape)} onClick=${() => store.choose(kernel.name)}>
     <span class="wb-name wb-kernel-name"><bdi>${kernel.name}</bdi></span>
-    <span class="wb-time">${measured ? measured.text.split(",")[0] : kernel.share > 0 ? `${(100 * kernel.share).toFixed(kernel.share < 0.1 ? 1 : 0)} %` : ""}</span>
-    <span class="wb-muted wb-kernel-shape">${kernel.shape}</span>
+    <span class="wb-time">${kernel.share > 0 ? `${(100 * kernel.share).toFixed(kernel.share < 0.1 ? 1 : 0)} %` : ""}</span>
+    <span class="wb-muted wb-kernel-shape"><span>${kernel.shape}</span>${measured && html`<span title=${measured.text}>${say.frame.measured(measured.text.split(",")[0]!)}</span>`}</span>
     <span class="wb-bar" aria-hidden="true" style=${{ width: `${Math.round((52 * kernel.share) / most)}px` }}></span>
   </div>`;
 }

@@ -163,7 +163,7 @@ export function Detail({ store, made, call }: { store: PipelineStore; made?: unk
 function facts(step: StepSummary): string {
   if (step.pending || step.left_out) return step.note;
   const ops = step.ops_before === step.ops_after ? say.steps.ops(step.ops_after) : say.steps.opsChanged(step.ops_before, step.ops_after);
-  const parts = [ops, step.milliseconds === 0 ? "" : milliseconds(step.milliseconds)]; // of some steps no time is known
+  const parts = [step.functions ? say.steps.inFunctions(ops, step.functions) : ops, step.milliseconds === 0 ? "" : milliseconds(step.milliseconds)]; // of some steps no time is known
   if (step.rewrite_count) parts.splice(1, 0, say.steps.rewrites(step.rewrite_count));
   if (!step.changed && !step.error) parts.unshift(say.steps.changedNothing);
   return [...parts, step.note].filter(Boolean).join(" · ");

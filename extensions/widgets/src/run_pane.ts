@@ -42,7 +42,7 @@ export function RunPane({ store, select }: { store: RunStore; select: (row: Call
     <div class="wb-values-head">
       <button class="wb-button" disabled=${store.running} onClick=${store.run}>${store.running ? say.values.running : say.values.run}</button>
       ${store.found && html`<label><input type="checkbox" checked=${store.slowestFirst} onChange=${() => store.set(() => (store.slowestFirst = !store.slowestFirst))} /> ${say.values.slowestFirst}</label>
-        <span role="status">${say.values.summary(store.found.rows.length, micro(store.found.seconds), store.found.runs, store.found.inputs)}</span>`}
+        <span role="status" title=${say.values.callsHelp}>${say.values.summary(store.found.rows.length, micro(store.found.seconds), store.found.runs, store.found.inputs)}</span>`}
     </div>
     ${store.problem && html`<${Problem} error=${store.problem} />`}
     ${store.found ? html`<div class="wb-tensors wb-calls"><${ChoiceList} label=${say.values.calls} id="wb-call" items=${rows} chosen=${rows.findIndex((row) => row.number === store.chosen)}

@@ -16,6 +16,8 @@ export interface StepSummary {
   rules?: [string, number][];
   /** It was left out on the screen and does not run; it stands where it ran. */
   left_out: boolean;
+  /** The functions that fusion made of the operators. */
+  functions?: number;
 }
 export interface PipelineView {
   version: number; state: string; title: string; steps: StepSummary[]; target: string;

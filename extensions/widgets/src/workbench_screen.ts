@@ -142,7 +142,7 @@ function Chip({ store, layer, number }: { store: WorkbenchStore; layer: LayerVie
   // Of native code one kernel is compiled when it is looked at, not the layer.
   const shown = layer.state === "not run" && store.text(layer.name) !== undefined;
   const counted = layer.count === null ? "" : ` ${layer.count}`;
-  const title = say.frame.layerHelp(layer.title, layer.count === null ? "" : `${layer.count} ${layer.unit}`, shown ? say.frame.compiledHere : layer.state, layer.note, number);
+  const title = say.frame.layerHelp(layer.title, layer.count === null ? "" : `${layer.count} ${layer.unit}`, shown ? say.frame.compiledHere : layer.state, layer.note, number, layer.count === null ? "" : say.frame.layerCounts[layer.unit] ?? "");
   return html`<button class=${`wb-chip wb-chip-${shown ? "ran" : layer.state.replace(" ", "-")}`} title=${title} aria-pressed=${at >= 0}
     onClick=${(event: MouseEvent) => store.show(layer.name, event.shiftKey)}>
     <span aria-hidden="true">${shown ? "✓" : layer.glyph}</span> ${layer.title}<span class="wb-muted">${counted}</span>

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -35,6 +35,7 @@ from .graph import Memory, first_wrong, relay_values
 from .kernels import KernelChecker, brief, compiled_unit
 from .report import BAD, KernelCheck, NumericsReport, StepCheck
 from .shrink import SmallKernel
+from .suspects import from_edits
 from .whole import entry_unit, run_entry, run_function
 from .yardstick import Yardstick
 
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 
 WALL_SECONDS = 600.0
 """Wall time that a check takes at most; what it does not reach is reported as not run."""
+_Way: TypeAlias = "Callable[[Checker], list[StepCheck]]"
 
 
 class Checker:
@@ -240,6 +242,14 @@ class Checker:
         return self._known[index]
 
     # --- loop steps ---
+
+    def knows_kernels(self) -> bool:
+        """Whether kernels can be looked at one by one, each on its inputs in the network."""
+        return self.session.actions[0].level == "relay" and self._ready() and self.kernels is not None
+
+    def is_right(self, index: int, kernel: str) -> bool:
+        """Whether a kernel is right as it stands after a step."""
+        return self._kernel(index, kernel).verdict not in BAD
 
     def _ready(self) -> bool:
         """Run the first lowered entry, whose calls give the kernels their inputs; False where that cannot be."""
@@ -461,17 +471,28 @@ def check_numerics(
     Raises `WorkbenchError`: E-RUN-FOREIGN for a target whose code does not run on this machine; in checked mode
     E-RUN-INDEX for inputs with which the program asks for an element that is not there.
     """
-    ways: dict[str, Callable[[Checker], list[StepCheck]]] = {"all": Checker.all, "first": Checker.bisected}
+    ways: dict[str, _Way] = {"all": Checker.all, "first": Checker.bisected}
     if not isinstance(find, str) or find not in ways:
         raise WorkbenchError("E-NUMERICS-FIND", f"find={find!r:.40} means nothing", expected="'all' or 'first'")
     tolerance = number(tolerance, "check_numerics(tolerance=...)", "E-NUMERICS-NUMBER", "0.001")
     seconds = number(seconds, "check_numerics(seconds=...)", "E-NUMERICS-NUMBER", "600", infinite=True)
+    return _checked(session, inputs, tolerance, ways[find], seconds)
+
+
+def check_from_edits(session: Session, inputs: Mapping[str, Any], tolerance: float, seconds: float) -> NumericsReport:
+    """As `find="first"`; an edit that is found wrong ends the search, see `suspects`."""
+    return _checked(session, inputs, tolerance, from_edits, seconds)
+
+
+def _checked(
+    session: Session, inputs: Mapping[str, Any], tolerance: float, way: _Way, seconds: float
+) -> NumericsReport:
     require_fitting(session.target)
     begun = processor_seconds()
     _require_indices(session, inputs)
     with Contained() as child:
         checker = Checker(session, inputs, tolerance, seconds, child)
-        checks = ways[find](checker)
+        checks = way(checker)
         last = len(checks) - 1
         refused = piece.refusal(checker, last) if checks[last].bad else ""
     report = NumericsReport(tuple(checks), tuple(checker.notes), processor_seconds() - begun, no_test=refused)

@@ -21,6 +21,7 @@ class Checks:
 
     # badges
     first_wrong_step_found = "the first wrong step, found by halving"
+    wrong_edit_found = "this edit, made by hand: the kernel is right before it and wrong after it"
 
     def greatest_error(self, error: float) -> str:
         return f"max error {error:.2e}"

@@ -43,7 +43,10 @@ class Session:
 
     # trails and comparisons
     kernels = "kernels"
-    time = "milliseconds"
+
+    def time_of(self, runs: int) -> str:
+        return f"milliseconds, the least of {runs} runs in turn"
+
     file = "file"
     step = "step"
     what_it_is = "what it is there"

@@ -53,7 +53,8 @@ export const frame = {
   kernel: "Kernel",
   kernelHelp: (kernel: string, output: string) => `${kernel}, output ${output}`,
   kernels: "Kernels",
-  kernelsByShare: "Kernels, by their part of the arithmetic",
+  kernelsByShare: "Kernels, by their share of the arithmetic",
+  kernelsByShareHelp: "Of what the graph's operators compute, as its boxes count it; loops may compute more, on what fills up a block",
   keyRows: [
     ["1 – 8", "a layer, in the focused pane"],
     ["w", "the other pane"],
@@ -82,14 +83,19 @@ export const frame = {
     ["Esc", "back to the notebook"],
   ] as [string, string][],
   lastCallHelp: "What was done last, in Python",
-  layerHelp: (title: string, counted: string, state: string, note: string, number: number) =>
-    `${title}: ${counted && `${counted}, `}${state}${note && ` at ${note}`} (${number}; Shift: in the other pane)`,
+  layerCounts: {
+    functions: "A function is what one kernel computes; one that only renames memory (a reshape) becomes none",
+    kernels: "Functions that compute the same on the same shapes share a kernel, so that there are more calls than kernels",
+  } as Record<string, string>,
+  layerHelp: (title: string, counted: string, state: string, note: string, number: number, counts: string) =>
+    `${title}: ${counted && `${counted}, `}${state}${note && ` at ${note}`} (${number}; Shift: in the other pane)${counts && `\n${counts}`}`,
   layers: "Layers of the program",
   linesSelected: (count: number) => `${plural(count, "line")} selected`,
   measureHelp: (kernel: string) => `Measure ${kernel} on this machine (m)`,
   measuring: "measuring …",
   measuredKernel: (figures: string) => `kernel ${figures}`,
   measuredKernelHelp: (kernel: string, figures: string) => `The kernel ${kernel}: ${figures}`,
+  measured: (time: string) => `${time} measured`,
   modes: {
     graph: "Graph", tree: "Tree", cards: "Formulas", text: "Text", changes: "Changes", compare: "Compare", editor: "Editor", lens: "Lens",
     passes: "Passes",

@@ -20,6 +20,7 @@ export const steps = {
     `${found} of ${plural(steps, "step")}${rewrites ? `, ${plural(rewrites, "rewrite")}` : ""}`,
   illFormed: "ill-formed",
   illFormedBy: (count: number) => `ill-formed: ${plural(count, "problem")}`,
+  inFunctions: (ops: string, functions: number) => `${ops} in ${plural(functions, "function")}`,
   keyRows: [
     ["← →", "previous, next rewrite inside the step"],
     ["[ ]", "previous, next step"],

@@ -13,6 +13,7 @@ export const values = {
   columns: { output: "output", shape: "shape", absolute: "max abs", relative: "max rel", ulp: "ulp", nans: "NaN", equal: "equal" },
   compare: "Compare outputs",
   compareHelp: "The model's outputs after the two steps, beside each other",
+  callsHelp: "Each function of the fused graph is one call, but for those that only rename memory; functions alike call one kernel",
   counted: (count: number, from: string, to: string) => `${number(count)} from ${from} to ${to}`,
   empty: "Run the model on inputs: compare its outputs after two steps, or look into the tensors of a graph.",
   equalOf: (equal: number, size: number) => `${number(equal)} of ${number(size)}`,
