@@ -287,7 +287,7 @@ def test_taking_back_another_move_than_was_seen_is_refused() -> None:
     before = sch.fingerprint()
     error = refused(screen, "take_back", kernel="main", number=1, code=code)
     assert error["code"] == "E-UI-STALE" and "unroll" in error["expected"]
-    assert error["where"] == "schedule of kernel main" and error["found"] and error["fix"]
+    assert error["where"] == "schedule of main" and error["found"] and error["fix"]
     assert refused(screen, "take_back", kernel="main", number=2, code=code)["code"] == "E-UI-ARGUMENT"
     assert sch.fingerprint() == before
     ask(screen, "take_back", kernel="main", number=1, code=sch.moves.done[0].code)

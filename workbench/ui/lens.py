@@ -17,7 +17,7 @@ from workbench.core.errors import WorkbenchError
 from workbench.driver.measure import Measurement, measure
 from workbench.schedule.schedule import Schedule
 from workbench.ui.lens_extras import lens_extras
-from workbench.ui.protocol import Answer, argument, items
+from workbench.ui.protocol import Answer, argument, items, outdated_schedule
 from workbench.ui.screen import Screen
 from workbench.views.lens import MeasuredView, lens_of
 
@@ -68,15 +68,7 @@ class LensCommands:
         items({"factors": [one for one in factors if one is not None]}, "factors", int)
         seen, state = argument(args, "seen", str), self.schedule.fingerprint()
         if seen != state:
-            raise WorkbenchError(
-                "E-UI-STALE",
-                "the schedule has changed since this was drawn",
-                where=f"schedule of {self.schedule.func_working_on}",
-                found=f"state {seen[:16]}",
-                expected=f"state {state[:16]}",
-                fix="look at the new state, which is drawn now, and drag again",
-                kept="the schedule is unchanged",
-            )
+            raise outdated_schedule(self.schedule.func_working_on, f"state {seen[:16]}", f"state {state[:16]}")
         self._told = True  # the answer shows what moves now
         try:
             self.schedule.change(step, factors=factors)

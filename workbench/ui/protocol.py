@@ -181,6 +181,15 @@ def items(args: Mapping[str, Any], name: str, kind: type, default: Any = ...) ->
     return found
 
 
+def outdated_schedule(kernel: str, found: str, expected: str) -> WorkbenchError:
+    """What a page is told that speaks of a schedule as it was."""
+    return WorkbenchError(
+        "E-UI-STALE", "the schedule has changed since this was drawn",
+        where=f"schedule of {kernel[:60]}", found=found[:200], expected=expected[:300],
+        fix="look at the new state, which is drawn now, and choose again", kept="the schedule is unchanged",
+    )  # fmt: skip
+
+
 def _unfit(args: Mapping[str, Any]) -> str:
     """What of a request's arguments no command can take, in words; nothing where all is well."""
     waiting: list[tuple[Any, int]] = [(args, 0)]

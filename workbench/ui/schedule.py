@@ -13,11 +13,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from workbench.core.errors import WorkbenchError
 from workbench.schedule.schedule import Schedule
 from workbench.target.target import Target
 from workbench.ui.kept import Kept
-from workbench.ui.protocol import Answer, argument
+from workbench.ui.protocol import Answer, argument, outdated_schedule
 from workbench.ui.schedule_extras import ScheduleExtras
 from workbench.ui.screen import Screen
 from workbench.views.schedule import EditorModel
@@ -115,15 +114,7 @@ class ScheduleCommands:
         if seen is not None and seen != state:
             self._told = False
             self._moved()
-            raise WorkbenchError(
-                "E-UI-STALE",
-                "the schedule has changed since this was drawn",
-                where=f"schedule of {self.schedule.func_working_on}",
-                found=f"state {seen[:16]}",
-                expected=f"state {state[:16]}",
-                fix="look at the new state, which is drawn now, and choose again",
-                kept="the schedule is unchanged",
-            )
+            raise outdated_schedule(self.schedule.func_working_on, f"state {seen[:16]}", f"state {state[:16]}")
         command()
         return self._show()
 

@@ -37,7 +37,7 @@ from workbench.ui.lens_extras import NAMES as LENS_EXTRAS
 from workbench.ui.native import NativeCommands
 from workbench.ui.pipeline import PipelineCommands
 from workbench.ui.places import PlaceCommands
-from workbench.ui.protocol import Answer, argument, items
+from workbench.ui.protocol import Answer, argument, items, outdated_schedule
 from workbench.ui.reading import ReadingCommands
 from workbench.ui.remarks import remark_commands
 from workbench.ui.runs import run_commands
@@ -361,12 +361,7 @@ class Workbench(Screen):
                 "E-UI-ARGUMENT", "there is no such move", found=str(number)[:40], expected=f"1 to {len(moves)}"
             )
         if moves[number - 1].code != code:
-            raise WorkbenchError(
-                "E-UI-STALE", "the schedule has changed since this was drawn",
-                where=f"schedule of kernel {kernel[:60]}", found=code[:200],
-                expected=f"move {number}: {moves[number - 1].code}"[:300],
-                fix="look at the new state, which is drawn now, and choose again", kept="the schedule is unchanged",
-            )  # fmt: skip
+            raise outdated_schedule(kernel, code, f"move {number}: {moves[number - 1].code}")
         step = sum(len(move.steps) for move in moves[:number])
 
         def leave_out() -> Answer:
