@@ -256,5 +256,9 @@ def test_a_context_that_a_command_does_not_hear_is_told(tmp_path: Path) -> None:
     with PassContext(config={"tir.instrument_bound_checkers": True}):
         with pytest.warns(PassWarning, match="rerun keeps the settings"):
             session.rerun(disabled_pass=["FuseOps"])
+        for way in (session.build, lambda: session.run({"x": np.ones((4, 8), np.float32)})):
+            with pytest.warns(PassWarning, match="native code keeps the settings") as told:
+                way()
+            assert {one.filename for one in told} == {__file__}, "it stands at the line that called"
         with pytest.warns(PassWarning, match="a saved session keeps the settings"):
             wb.open(str(tmp_path / "s.wb.json"))
