@@ -216,6 +216,16 @@ def test_a_processor_of_another_machine_asks_for_that_machine(cpu: str) -> None:
     assert caught.value.code == "E-CODEGEN-PROCESSOR"
 
 
+@pytest.mark.skipif(architecture() != "x86_64", reason="features of x86")
+@pytest.mark.parametrize("feature", ["+16bit-mode", "+32bit-mode", "+x32", "-64bit-mode", "-64bit", "+avx,+16bit-mode"])
+def test_a_feature_that_is_a_mode_is_refused(feature: str) -> None:
+    """LLVM makes such code without a word; it ended the process that ran it."""
+    session = wb.open(graph(), target=f"llvm -mattr={feature}")
+    with pytest.raises(WorkbenchError) as caught:
+        session.run({"x": np.zeros((2, 3), np.float32)})
+    assert caught.value.code == "E-CODEGEN-PROCESSOR" and caught.value.found and caught.value.fix
+
+
 @pytest.mark.parametrize("text", ["llvm -mattr=+soft-float", "llvm -mtriple=bpf", "llvm -mtriple=nvptx64-nvidia-cuda"])
 def test_what_ends_llvm_is_refused_before_it_does(text: str) -> None:
     """LLVM knows these words; its assertions fail, or it exits, at the code of kernels."""

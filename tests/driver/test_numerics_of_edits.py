@@ -14,7 +14,7 @@ from tests.driver.programs import small_inputs, small_session
 from tests.driver.test_numerics import HEAD, outcome
 from workbench import WorkbenchError, relay
 from workbench.core.transform import function_pass, module_pass
-from workbench.driver.numerics import blame, shrink
+from workbench.driver.numerics import whole
 
 MEAN = "fused_mean"
 
@@ -123,8 +123,7 @@ def pooling_the_least(func: Any) -> Any:
 def test_what_cannot_be_interpreted_is_said_and_no_test_promised(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    for module in (blame, shrink):
-        monkeypatch.setattr(module, "INTERPRETED_ITERATIONS", 100)
+    monkeypatch.setattr(whole, "INTERPRETED_ITERATIONS", 100)
     report = shortened(averaged()).check_numerics(given(), find="first")
     note = report.checks[-1].note
     assert report.first_wrong == "Edit" and "by native code alone" in note and "keeps its shapes" in note, f"{report}"

@@ -107,7 +107,7 @@ def test_a_required_pass_that_the_pipeline_has_no_place_for_is_said() -> None:
 
 def test_loops_are_checked_where_a_check_is_required() -> None:
     a = te.placeholder((4,), name="A")
-    func = te.create_prim_func([a, te.compute((4,), lambda i: a[i + 1], name="B")])
+    func = te.create_prim_func([a, te.compute((4,), lambda i: a[te.cast("int64", a[i]) + 9], name="B")])
     assert "report" not in wb.lower(func).script()
     with PassContext(required_pass=["BoundCheck"]):
         assert "report" in wb.lower(func).script()
@@ -256,5 +256,9 @@ def test_a_context_that_a_command_does_not_hear_is_told(tmp_path: Path) -> None:
     with PassContext(config={"tir.instrument_bound_checkers": True}):
         with pytest.warns(PassWarning, match="rerun keeps the settings"):
             session.rerun(disabled_pass=["FuseOps"])
+        for way in (session.build, lambda: session.run({"x": np.ones((4, 8), np.float32)})):
+            with pytest.warns(PassWarning, match="native code keeps the settings") as told:
+                way()
+            assert {one.filename for one in told} == {__file__}, "it stands at the line that called"
         with pytest.warns(PassWarning, match="a saved session keeps the settings"):
             wb.open(str(tmp_path / "s.wb.json"))

@@ -25,7 +25,7 @@ SAYS = {
     "02_relay": ("read back, the same: True", "back again, the same program: True", "did you mean 'exp'?"),
     "03_write_a_pass": ("rewrite 1 of MergeScales", "E-REWRITE-TYPE", "every step computes the same", "no difference"),
     "04_find_the_bug": ("first wrong step: EvenPadding", "even-padding", "'node_Conv", "E-TIR-BOUNDS", "index 7"),
-    "05_te_topi": ("E-TIR-BOUNDS", "E-TYPE-SHAPE", "05_3: 1 of 2 checks hold", "from NumPy: 0"),
+    "05_te_topi": ("E-TE-BOUNDS", "E-TYPE-SHAPE", "05_3: 1 of 2 checks hold", "from NumPy: 0"),
     "06_primitives": ("replayed: True", "E-SCHEDULE-DEPENDENCE", "E-SCHEDULE-INLINE-FORM", "0 of 10 points"),
     "07_legality": ("i=0 writes B[4], which iteration i=4", "if reassociated", "legal on loop", "E-TIR-RACE", "0 of 8"),
     "08_memory_and_tiles": ("3,072 of 3,072 times", "8   16  6,680 *", "plain: 37888 misses", "0 of 10 points"),

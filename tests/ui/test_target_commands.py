@@ -62,7 +62,8 @@ def test_the_python_of_it_makes_the_same_code() -> None:
         ("cuda", "E-BUILD-TARGET"), ("c", "E-BUILD-TARGET"), ("llvm -mcpu=fast", "E-CODEGEN-PROCESSOR"),
         ("llvm -mattr=+fast", "E-CODEGEN-PROCESSOR"), ("llvm -mtriple=fast", "E-CODEGEN-TRIPLE"),
         # LLVM knows these words, and ends the process over code made for them, or makes code that cannot be linked.
-        ("llvm -mattr=+soft-float", "E-CODEGEN-PROCESSOR"), ("llvm -mtriple=bpf", "E-CODEGEN-PROCESSOR"),
+        ("llvm -mattr=+soft-float", "E-CODEGEN-PROCESSOR"), ("llvm -mattr=+16bit-mode", "E-CODEGEN-PROCESSOR"),
+        ("llvm -mtriple=bpf", "E-CODEGEN-PROCESSOR"),
         ("llvm -opt-level=9", "E-TARGET-VALUE"),
     ],
 )  # fmt: skip

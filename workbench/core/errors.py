@@ -14,12 +14,16 @@ Its text has at most six lines (long fields are shortened), the same in a termin
 from __future__ import annotations
 
 import difflib
+import os
+import sys
+import warnings
 from collections.abc import Iterable
 from typing import Any, Final
 
 from .._lazy import told
 
 _FIELD_LIMIT: Final = 400
+_PACKAGE: Final = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
 class WorkbenchError(Exception):
@@ -118,3 +122,11 @@ def require(condition: bool, code: str, message: str, **fields: Any) -> None:
     """Raise `WorkbenchError(code, message, **fields)` unless `condition` holds."""
     if not condition:
         raise WorkbenchError(code, message, **fields)
+
+
+def warn_user(message: str, category: type[Warning]) -> None:
+    """Warn of what stands at the line of the user's that called the workbench."""
+    frame, level = sys._getframe(1), 2  # pyright: ignore[reportPrivateUsage]
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)

@@ -40,6 +40,8 @@ class Limits:
     """rule firings in one pass"""
     interpreter_steps: int = 50_000_000
     """statements and loop iterations in one interpretation"""
+    interpreter_bytes: int = 2 << 30
+    """bytes of the elements of one interpretation: 8 for each that it allocates, 40 for each that it is given"""
     name_length: int = 4096
     """characters of a name from a file that are kept; longer ones are cut and numbered"""
     import_seconds: int = 600

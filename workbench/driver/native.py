@@ -16,7 +16,7 @@ from ..core.module import IRModule
 from ..core.tensor import Tensor
 from ..core.transform import PASSES
 from ..lower.entry import Lowered
-from ..runtime.model import CompiledModel, KernelCall, TensorSpec, output_values
+from ..runtime.model import CompiledModel, KernelCall, TensorSpec, conform, output_values
 from ..runtime.module import Module
 from ..target.target import Target
 from ..tir.nodes import Buffer, PrimFunc
@@ -100,14 +100,16 @@ class CompiledFunctions:
         function = self.program[name]
         written = set(function.attrs.get("written", ()))
         given = by_name(inputs, "run(inputs)", "E-RUN-INPUT", '{"x": array, ...}')
-        require_names(given, {parameter.name: None for parameter in function.params}, written)
+        passed = _passed(function)
+        require_names(given, {parameter.name: None for parameter in passed}, written)
         arguments: dict[str, Any] = {}
-        for parameter in function.params:
-            if parameter.name in given:
+        for parameter in passed:
+            if parameter.name not in given:
+                arguments[parameter.name] = _new_output(function, parameter.name)
+            elif parameter.name in written:
                 arguments[parameter.name] = given[parameter.name]
             else:
-                spec = _packed_spec(function, parameter.name)
-                arguments[parameter.name] = np.zeros(spec.concrete_shape, spec.dtype.to_numpy())
+                arguments[parameter.name] = _as_array(function, parameter.name, given[parameter.name])
         answer = self.module[name](*arguments.values())
         returned = {} if answer is None else {"return": np.asarray(answer)}  # no parameter can have this name
         return {**{key: value for key, value in arguments.items() if key in written}, **returned}
@@ -116,7 +118,7 @@ class CompiledFunctions:
         """Outputs in order, from the inputs in order."""
         function = self.program[self.entry]
         written = set(function.attrs.get("written", ()))
-        names = [parameter.name for parameter in function.params if parameter.name not in written]
+        names = [parameter.name for parameter in _passed(function) if parameter.name not in written]
         return list(self.run(dict(zip(names, arrays, strict=False))).values())
 
     def get_source(self, fmt: str = "ll", name: str | None = None) -> str:
@@ -126,14 +128,28 @@ class CompiledFunctions:
         self.module.export_library(file_name)
 
 
-def _packed_spec(function: PrimFunc, name: str) -> TensorSpec:
-    """Shape and dtype of a parameter as callers see it, from the signature that FlattenBuffer wrote."""
+def _passed(function: PrimFunc) -> tuple[Any, ...]:
+    """The parameters that callers give; extents that shapes say follow them."""
+    return function.params[: len(function.attrs["signature"])]
+
+
+def _new_output(function: PrimFunc, name: str) -> np.ndarray:
+    spec = _packed_spec(function, name)
+    if spec is None or any(isinstance(extent, str) for extent in spec.shape):
+        raise WorkbenchError("E-RUN-OUTPUT", f"output {name!r} has a symbolic shape", fix="give an array for it")
+    return np.zeros(spec.concrete_shape, spec.dtype.to_numpy())
+
+
+def _as_array(function: PrimFunc, name: str, value: Any) -> Any:
+    """Numbers and lists for a tensor as an array, as a model takes them; other values are what they are."""
+    spec = _packed_spec(function, name) if isinstance(value, (bool, int, float, np.generic, list, tuple)) else None
+    return value if spec is None else conform(spec, value)
+
+
+def _packed_spec(function: PrimFunc, name: str) -> TensorSpec | None:
+    """Shape and dtype of a parameter as callers see it, by the signature that FlattenBuffer wrote; None of numbers."""
     position = [parameter.name for parameter in function.params].index(name)
-    dtype, _, extents = function.attrs["signature"][position].partition("[")
-    try:
-        shape = tuple(int(extent) for extent in extents.rstrip("]").split(",") if extent.strip())
-    except ValueError:
-        raise WorkbenchError(
-            "E-RUN-OUTPUT", f"output {name!r} has a symbolic shape", fix="give an array for it"
-        ) from None
-    return TensorSpec(name, shape, DataType(dtype.strip()))
+    dtype, bracket, rest = function.attrs["signature"][position].partition("[")
+    extents = [extent.strip() for extent in rest.rstrip("]").split(",") if extent.strip()]
+    shape = tuple(int(extent) if extent.isdigit() else extent for extent in extents)
+    return TensorSpec(name, shape, DataType(dtype.strip())) if bracket else None

@@ -12,12 +12,11 @@ deltas: they hold what a person saw before and after, or the steps of a trace, n
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final
 
-from ..core.errors import WorkbenchError
+from ..core.errors import WorkbenchError, warn_user
 from ..core.transform import PASSES, Pass, PassContext, PassInstrument, place_of
 from ..target.target import Target, as_target
 from ..tir.transforms.pipeline import CHECKED_PIPELINE
@@ -63,7 +62,7 @@ class PassSettings:
         """Warn where the context around a command says something else than these settings, which a session keeps."""
         if PassSettings.current() not in (self, PassSettings()):
             message = f"{command} keeps the settings of the session: the PassContext around it is not heard"
-            warnings.warn(message, PassWarning, stacklevel=4)
+            warn_user(message, PassWarning)
 
     def to_json(self) -> dict[str, Any]:
         return {**asdict(self), "config": json.loads(self.config)}
@@ -490,7 +489,7 @@ def _tell_unheard(plan: CompilePlan) -> None:
     unheard = [name for name in plan.settings.required if name not in known]
     if unheard:
         message = f"required_pass: the pipeline has no place for {', '.join(unheard)}; a session takes it by insert="
-        warnings.warn(message, PassWarning, stacklevel=2)
+        warn_user(message, PassWarning)
 
 
 def pass_row(chosen: Pass, level: str) -> PassRow:

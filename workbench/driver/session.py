@@ -382,6 +382,7 @@ class Session(Value):
 
     def build(self) -> Any:
         """The compiled model (``lib["default"](dev)``); kernels changed by hand ran in a child first (`first_run`)."""
+        self.plan.settings.warn_unheard("native code")
         if any(row.kind == "edit" for row in self.plan.rows):
             require_harmless(self._required(self._index(pipeline.CODEGEN) - 1), self.target)
         return self._required(pipeline.CODEGEN).stage.compiled

@@ -12,7 +12,8 @@ about a million simple steps a second.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeGuard
+from math import prod
+from typing import Any, Final, TypeGuard
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -26,12 +27,14 @@ from ..core.limits import limits
 from ..core.module import IRModule
 from ..core.node import pre_order, substitute
 from . import nodes as t
-from .interpreting.machine import Machine, Pointer, Returned, Storage
+from .interpreting.machine import CELL_BYTES, Machine, Pointer, Returned, Storage
 from .interpreting.numbers import wrap
 from .interpreting.statements import Checks, Compiled, compile_function, shape_variables
 from .op import writes_through
 from .outside import require_allowed
 
+GIVEN_BYTES: Final = 40
+"""What an element takes that is a number of Python's."""
 _compiled: WeakKeyDictionary[t.PrimFunc, dict[Checks, tuple[Compiled, reliance.Reliance]]] = WeakKeyDictionary()
 
 
@@ -49,17 +52,48 @@ def interpret(
     variables are bound from the arrays.  Calls of ``T.call_tir`` go to functions of `module`.  Raises
     `WorkbenchError`: E-TIR-ARGUMENT for unfit arguments; E-TIR-BOUNDS, E-TIR-UNINITIALISED, E-TIR-DIVIDE,
     E-TIR-DOMAIN, E-TIR-ASSERT, E-TIR-REGION, E-TIR-RACE for errors of the program; E-TIR-STEPS after `max_steps`
-    loop iterations (by default `limits.interpreter_steps`).
+    loop iterations (by default `limits.interpreter_steps`); E-LIMIT before its elements take more than
+    `limits.interpreter_bytes`, and E-TIR-MEMORY where there is not so much.
     """
+    try:
+        return _interpreted(function, arguments, _Runner(module, check_regions, check_races), max_steps)
+    except MemoryError:
+        raise WorkbenchError(
+            "E-TIR-MEMORY", "there is not enough memory to interpret this program",
+            where=str(function.attrs.get("global_symbol", "")), found="an object of Python for each element",
+            expected="smaller arrays", fix="interpret smaller shapes, or compile the program", nodes=(function,),
+        ) from None  # fmt: skip
+
+
+def _interpreted(function: t.PrimFunc, arguments: Sequence[Any], runner: _Runner, max_steps: int | None) -> Any:
+    given = sum(argument.size for argument in arguments if _is_array(argument)) * GIVEN_BYTES
+    limits.check("interpreter_bytes", given, "interpreting with these arguments", "the arguments")
     bound = _Arguments(function, arguments)
-    runner = _Runner(module, check_regions, check_races)
-    written = _written_parameters(function, module)
+    written = _written_parameters(function, runner.module)
     bound.refuse_overlaps(written)
     machine = Machine(runner.call, max_steps if max_steps is not None else limits.interpreter_steps)
+    machine.bytes = given
     compiled = runner.compiled(function, called=False)
     value = _run(compiled, machine, [*bound.values(), *bound.shape_values()])
     bound.write_back(written)
     return value
+
+
+def interpreted_bytes(function: t.PrimFunc) -> int:
+    """What the elements of a function take while it is interpreted, by the sizes that are written in it."""
+    allocated = [buffer for node in pre_order(function.body) for buffer in _allocated_at(node)]
+    parameters = [parameter for parameter in function.params if isinstance(parameter, t.Buffer)]
+    return GIVEN_BYTES * sum(map(_elements, parameters)) + CELL_BYTES * sum(map(_elements, allocated))
+
+
+def _allocated_at(node: Any) -> tuple[t.Buffer, ...]:
+    if isinstance(node, t.Block):
+        return node.alloc_buffers
+    return (node.buffer,) if isinstance(node, t.AllocBuffer) else ()
+
+
+def _elements(buffer: t.Buffer) -> int:
+    return prod(extent.value if isinstance(extent, n.IntImm) else 1 for extent in buffer.shape)
 
 
 def _run(compiled: Compiled, machine: Machine, values: Sequence[Any]) -> Any:

@@ -30,6 +30,8 @@ CHECKED_FEATURES: Final = (
     *("avx2", "fma", "avx"),
 )
 """Features by which the processors that one meets differ; the native runtime knows how to look for each."""
+_MODES: Final = ("16bit-mode", "32bit-mode", "x32")
+"""Features of x86 that are no parts of a processor: modes, and pointers of 32 bits."""
 _REFUSALS: Final = ("not a recognized", "LLVM ERROR", "Assertion", "Symbols not found", "is not supported")
 """Words of the lines in which LLVM says that it cannot."""
 
@@ -106,7 +108,7 @@ def require_known(target: Target) -> None:
     if (known or not target.cpu) and not (target.triple or target.features or abi):
         return
     cpu, features = processor_of(target)
-    reason = _judged(target.triple, cpu, features, abi, target.lanes, level_of(target))
+    reason = _other_mode(target) or _judged(target.triple, cpu, features, abi, target.lanes, level_of(target))
     if reason:
         elsewhere = target.cpu in PROCESSORS and not target.triple and not known
         raise WorkbenchError(
@@ -119,6 +121,14 @@ def require_known(target: Target) -> None:
             if elsewhere
             else "leave the option out to compile for this machine",
         )
+
+
+def _other_mode(target: Target) -> str:
+    """The feature that asks for code in another mode than the machine's: LLVM makes it, and it crashes here."""
+    asked = [word[1:] for word in target.features if word.startswith("+") and word[1:] in _MODES]
+    if target.architecture != "x86_64" or not asked:
+        return ""
+    return f"{asked[0]}: code for another mode than that of x86_64, which the machine says and no feature"
 
 
 @lru_cache(maxsize=256)

@@ -24,12 +24,12 @@ from ...tir import nodes as t
 from ...tir.interpret import interpret
 from .compare import Gap, compare_all
 from .entry import EntryMachine
-from .forms import INTRINSICS, LEAST, is_flat, iterations, lacks_lowering
+from .forms import INTRINSICS, LEAST, is_flat, lacks_lowering
 from .graph import Memory
 from .kernels import KernelChecker, brief
 from .report import BAD, KernelCheck
 from .shrink import SmallKernel, is_edited, small_kernels
-from .whole import INTERPRETED_ITERATIONS
+from .whole import too_large
 
 if TYPE_CHECKING:
     from .check import Checker
@@ -85,18 +85,17 @@ def reason(checker: Checker, index: int, kernel: str) -> str:
     if own is None:
         return "an edited kernel keeps its shapes, and at these it cannot be cut out alone"
     try:
-        takes = iterations(own.function(index))
+        size = too_large(own.function(index))
     except WorkbenchError as error:
         return f"an edited kernel keeps its shapes, and cut out alone at these it stops: {brief(error)}"
-    if takes > INTERPRETED_ITERATIONS:
-        size = f"at these it takes {takes:,} iterations, of which {INTERPRETED_ITERATIONS:,} are interpreted at most"
-        return f"an edited kernel keeps its shapes, and {size}"
+    if size:
+        return f"an edited kernel keeps its shapes, and at these {size}"
     return "alone, at its own shapes, it is right"
 
 
 def _fits(small: SmallKernel, index: int) -> bool:
     try:
-        return iterations(small.function(index)) <= INTERPRETED_ITERATIONS
+        return not too_large(small.function(index))
     except WorkbenchError:
         return False
 

@@ -31,8 +31,7 @@ from ..anchors import located
 from ..history import History
 from ..plan import LOWER, Anchor, EditRow, ProgramRef, Row, ScheduleRow, TextDelta
 from .entry import Meaning
-from .forms import iterations
-from .whole import INTERPRETED_ITERATIONS
+from .whole import too_large
 
 if TYPE_CHECKING:
     from ..session import Session
@@ -145,7 +144,7 @@ def _ways(function: r.Function) -> Iterator[Shorter]:
 def interpretable(small: SmallKernel) -> bool:
     """Whether the interpreter runs the kernel within a second or two."""
     try:
-        return iterations(small.function(small.first)) <= INTERPRETED_ITERATIONS
+        return not too_large(small.function(small.first))
     except WorkbenchError:
         return False
 

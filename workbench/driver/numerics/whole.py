@@ -16,12 +16,24 @@ from ...core.module import IRModule
 from ...lower.entry import Lowered
 from ...target.target import Target
 from ...tir import nodes as t
-from ...tir.interpret import interpret
+from ...tir.interpret import interpret, interpreted_bytes
 from ...tir.transforms.flatten_buffer import written_names
 from .forms import flat_form, is_flat, iterations, optimisation_level
 
 INTERPRETED_ITERATIONS = 300_000
 """Innermost iterations up to which the interpreter runs a function (a second or two)."""
+INTERPRETED_BYTES = 256 << 20
+"""What elements may take in the interpreter, which keeps each as an object of Python."""
+
+
+def too_large(*functions: t.PrimFunc) -> str:
+    """Why functions are not interpreted; empty where they are."""
+    takes, held = sum(map(iterations, functions)), sum(map(interpreted_bytes, functions))
+    if takes > INTERPRETED_ITERATIONS:
+        return f"it takes {takes:,} iterations, of which {INTERPRETED_ITERATIONS:,} are interpreted at most"
+    if held > INTERPRETED_BYTES:
+        return f"its elements take {held:,} bytes, of which {INTERPRETED_BYTES:,} are interpreted at most"
+    return ""
 
 
 def run_entry(child: Contained, unit: Unit, lowered: Lowered, arrays: Sequence[np.ndarray], library: str) -> Answer:
@@ -72,8 +84,7 @@ def run_function(
     in the child; a `unit` runs there as it is.  Raises `WorkbenchError`.
     """
     function = module[name]
-    small = sum(iterations(each) for each in module.functions.values()) <= INTERPRETED_ITERATIONS
-    if unit is None and small and not is_flat(function):
+    if unit is None and not is_flat(function) and not too_large(*module.functions.values()):
         return _interpreted(module, function, given)
     form = module if unit is not None else flat_form(module, checked=True)
     made = unit or unit_of(form, function.attrs.get("target", Target("llvm")), optimisation_level(form[name]))

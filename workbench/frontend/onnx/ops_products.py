@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from ...core.dtype import DataType
 from ...relay.ir.expr import Constant, Expr, Var
 from .emit import call, constant, dtype_of, like, rank_of, reshaped, shape_of
 from .ops_elementwise import cast
@@ -75,14 +76,27 @@ def gemm(
     transA: int = 0,
     transB: int = 0,
 ) -> Expr:
-    """alpha * a @ b + beta * c."""
+    """alpha * a @ b + beta * c; of integers cut towards zero, then to their bits, where a factor is none of them."""
     if rank_of(a) != 2 or rank_of(b) != 2:
         raise node.refuse("Gemm takes matrices", f"{shape_of(a)} and {shape_of(b)}", "two axes each")
     left = call("transpose", a, axes=(1, 0)) if transA else a
     right = b if transB else call("transpose", b, axes=(1, 0))
     if shape_of(left)[1] != shape_of(right)[1]:
         raise node.refuse("the inner dimensions differ", f"{shape_of(a)} and {shape_of(b)}", "equal inner dimensions")
-    made = call("nn.dense", left, right)
+    made, kind = call("nn.dense", left, right), dtype_of(a)
+    if kind.is_integer and not all(_holds(kind, factor) for factor in (alpha, beta)):
+        wide = _scaled_sum(cast(made, "float64"), c if c is None else cast(c, "float64"), alpha, beta)
+        return cast(wide if kind == "uint64" else cast(wide, "int64"), kind)
+    return _scaled_sum(made, c, alpha, beta)
+
+
+def _holds(kind: DataType, value: float) -> bool:
+    low, high = kind.limits()
+    return value.is_integer() and low <= value <= high
+
+
+def _scaled_sum(made: Expr, c: Expr | None, alpha: float, beta: float) -> Expr:
+    """alpha * made + beta * c."""
     if alpha != 1.0:
         made = call("multiply", made, like(alpha, made))
     if c is None or beta == 0.0:

@@ -8,6 +8,7 @@ from ...relay.ir.expr import Expr
 from .emit import call, constant, dtype_of, like, pack, rank_of, reshaped, shape_of
 from .ops_convolution import add_bias, per_axis
 from .ops_elementwise import cast
+from .ops_shaping import checked_shape
 from .site import Site
 from .table import onnx_op
 
@@ -29,6 +30,34 @@ def grid_sample(
         "image.grid_sample", x, places, method=_METHODS[mode], padding_mode=padding_mode,
         align_corners=bool(align_corners), layout="NCHW" if rank == 4 else "NCDHW",
     )  # fmt: skip
+
+
+@onnx_op("AffineGrid", since=20)
+def affine_grid(node: Site, theta: Expr, size: Expr, *, align_corners: int = 0) -> Expr:
+    """For each place of an image, theta times (x, y, 1) or (x, y, z, 1): coordinates for GridSample.
+
+    The body that the standard gives takes the first axis away where a batch of images in two dimensions is one.
+    """
+    sizes = node.ints(size, "size")
+    batch, extents, rank = sizes[0] if sizes else 0, sizes[2:], len(sizes) - 2
+    if rank not in (2, 3) or shape_of(theta) != (batch, rank, rank + 1):
+        raise node.refuse(
+            "theta and size do not fit", f"theta of {shape_of(theta)}, size {sizes}",
+            "theta (n, 2, 3) and size (n, c, h, w), or theta (n, 3, 4) and size (n, c, d, h, w)",
+        )  # fmt: skip
+    kind = dtype_of(theta)
+    checked_shape(node, (batch, *extents, rank), kind, "the result")
+    columns = [
+        reshaped(call("take", theta, constant(np.int64(column)), axis=2), (batch, *(1,) * rank, rank))
+        for column in range(rank + 1)
+    ]
+    found = columns[-1]
+    for axis, extent in enumerate(extents):
+        step = 2.0 / max(extent - 1 if align_corners else extent, 1)
+        places = np.arange(extent) * step + (-1.0 if align_corners else step / 2 - 1.0)
+        across = constant(places.reshape([-1 if at == axis + 1 else 1 for at in range(rank + 2)]), kind)
+        found = call("add", found, call("multiply", columns[rank - 1 - axis], across))
+    return found
 
 
 @onnx_op("RoiAlign", since=10)

@@ -8,15 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
 import numpy as np
 
 from ...core.dtype import DataType
 from ...core.errors import WorkbenchError, shorten
+from ...core.limits import limits
 from ...core.node import Node
 from .. import nodes as t
 from ..script import text
+
+CELL_BYTES: Final = 8
+"""What an element takes that is not written yet; Python's number for it comes with the write."""
 
 
 class Storage:
@@ -85,6 +89,19 @@ class Machine:
         self.max_steps = max_steps
         self.steps = 0
         self.races: list[Race] = []
+        self.bytes = 0
+        """What elements take: those given, and those of the buffers allocated last at each place."""
+        self._bytes_at: dict[int, int] = {}
+
+    def allocate(self, site: Site, count: int) -> list[Any]:
+        """The elements of a buffer, none of them written.  Raises E-LIMIT before there are too many."""
+        taken = CELL_BYTES * max(count, 0)
+        self.bytes += taken - self._bytes_at.get(id(site), 0)
+        self._bytes_at[id(site)] = taken
+        if self.bytes > limits.interpreter_bytes:
+            name = site.buffer.name if site.buffer is not None else "?"
+            limits.check("interpreter_bytes", self.bytes, f"interpreting with {name}", site.where())
+        return [None] * count
 
     def tick(self, site: Site, count: int) -> None:
         """Count steps; refuse to go on beyond the limit."""

@@ -242,7 +242,7 @@ def _allocate(c: Compiler, buffer: t.Buffer) -> None:
     elif place.offset:
         size = f"{place.offset} + {size}"
     dtype = c.bind("dtype", buffer.dtype, ("dtype", buffer.dtype))
-    c.emit(f"{cells} = [None] * ({size})", f"{storage} = Storage({cells}, {dtype}, {buffer.name!r})")
+    c.emit(f"{cells} = m.allocate({c.site(buffer)}, {size})", f"{storage} = Storage({cells}, {dtype}, {buffer.name!r})")
     for block in c.blocks:
         block["inside"].add(id(buffer))
 
