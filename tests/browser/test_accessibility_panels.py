@@ -124,7 +124,7 @@ def test_the_banner_of_changes_kept(
     restarted(monkeypatch)
     harness.show(of_matmul(), dark)
     banner = harness.page.locator(".wb-banner")
-    expect(banner).to_contain_text("of the last time")
+    expect(banner).to_contain_text("of an earlier time")
     banner.locator("summary").click()
     assert grave(harness) == []
     harness.page.get_by_role("button", name="Restore").click()

@@ -29,7 +29,7 @@ def python(page: Page) -> Any:
     return page.get_by_role("contentinfo", name="Python, checks and problems")
 
 
-def test_changes_of_the_last_time_are_offered_and_restored_by_keyboard(
+def test_changes_of_an_earlier_time_are_offered_and_restored_by_keyboard(
     harness: Harness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = of_matmul()
@@ -40,7 +40,7 @@ def test_changes_of_the_last_time_are_offered_and_restored_by_keyboard(
     harness.show(screen)
     page = harness.page
     banner = page.locator(".wb-banner")
-    expect(banner).to_contain_text("2 changes of the last time are kept")
+    expect(banner).to_contain_text("2 changes of an earlier time are kept")
     banner.locator("summary").click()
     expect(banner).to_contain_text("sch.split")
     page.get_by_role("button", name="Restore").focus()
@@ -220,7 +220,7 @@ def test_a_change_comes_back_after_the_kernel_was_restarted(tmp_path: Path, cont
         page.screenshot(path=str(tmp_path / "lost.png"))
 
         run(page, 0)
-        expect(banner).to_contain_text("1 change of the last time is kept", timeout=60_000)
+        expect(banner).to_contain_text("1 change of an earlier time is kept", timeout=60_000)
         page.screenshot(path=str(tmp_path / "offered.png"))
         page.get_by_role("button", name="Restore").click()
         expect(banner).to_contain_text("1 change restored.")

@@ -94,9 +94,8 @@ def of_the_schedule(screen: Workbench) -> dict[str, dict[str, Any]]:
 
 
 WITHOUT = frozenset({
-    "branches.list", "bundle", "open", "kernels", "python", "pipeline.open", "changes.discard", "changes.read",
-    "changes.restore",
-    "checks.start", "checks.state", "checks.cancel", "tensors.steps", "views.list", "run.profile", "exercise.open",
-    "exercise.hint", "exercise.submit", "target.open",
+    "branches.list", "bundle", "open", "kernels", "python", "pipeline.open", "changes.another", "changes.discard",
+    "changes.read", "changes.restore", "checks.start", "checks.state", "checks.cancel", "tensors.steps", "views.list",
+    "run.profile", "exercise.open", "exercise.hint", "exercise.submit", "target.open",
 })  # fmt: skip
 """Commands that take no arguments."""

@@ -179,7 +179,7 @@ def test_a_call_is_found_by_its_operator(count: int, refused: list[str], monkeyp
     at = {"layer": "relay", "step": "", "place": call["place"], "number": call["number"]}
     ask(first, "set_attribute", **at, name="alpha", text="0.125")
     restarted(monkeypatch)
-    monkeypatch.setattr(changes.Changes, "_find", lambda self: self._store.found(changes._key(self._place))[0])
+    monkeypatch.setattr(changes.Changes, "_find", lambda self: self._store.found(changes._key(self._place)))
     second = of_relus(count)
     assert facts(second)["offer"]
     told = ask(second, "changes.restore")

@@ -63,3 +63,75 @@ def test_what_a_screen_of_another_process_is_offered_is_not_offered_here(
     assert facts(of_matmul())["offer"]["count"] == 1
     kept = unpacked(path.read_bytes())
     assert kept is not None and kept["offered"] == host.this_process()
+
+
+def of_earlier_times(folder: Path, *sizes: int) -> list[Path]:
+    """The files of as many kernels, each with one split of this size, the oldest first."""
+    paths: list[Path] = []
+    for at, size in enumerate(sizes):
+        split(of_matmul(), size=size)
+        (path,) = {*(folder / "cache" / "changes-1").iterdir()} - {*paths}
+        document = unpacked(path.read_bytes())
+        assert document is not None
+        process = {**document["process"], "number": str(-1 - at)}
+        path.write_bytes(packed({**document, "process": process, "at": 1e9 + at}))
+        paths.append(path)
+    return paths
+
+
+def offered(screen: Any) -> tuple[int, int, str]:
+    offer = facts(screen)["offer"]
+    return offer["number"], offer["of"], offer["calls"][0].rpartition("None, ")[2].partition("]")[0]
+
+
+def test_of_several_times_each_can_be_looked_at_and_says_which_it_is(tmp_path: Path) -> None:
+    """Any was said to be of the last time, and an older one could be had only by throwing away the newer ones."""
+    of_earlier_times(tmp_path, 2, 4, 8)
+    screen = of_matmul()
+    seen = [offered(screen)]
+    for _ in range(3):
+        ask(screen, "changes.another")
+        seen.append(offered(screen))
+    assert seen == [(1, 3, "8"), (2, 3, "4"), (3, 3, "2"), (1, 3, "8")]
+    ask(screen, "changes.another")
+    assert ask(screen, "changes.restore")["exact"] and "factors=[None, 4]" in screen.code
+    assert refused(screen, "changes.another")["code"] == "E-UI-CHANGES"
+
+
+def test_what_is_discarded_takes_older_times_along_and_no_newer_one(tmp_path: Path) -> None:
+    """Each restart brought up an older one."""
+    *_, newest = of_earlier_times(tmp_path, 2, 4, 8)
+    screen = of_matmul()
+    assert offered(screen)[:2] == (1, 3)
+    ask(screen, "changes.another")
+    ask(screen, "changes.discard")
+    assert [*(tmp_path / "cache" / "changes-1").iterdir()] == [newest]
+    other = of_matmul()
+    assert offered(other) == (1, 1, "8")
+    ask(other, "changes.discard")
+    assert facts(of_matmul())["offer"] is None
+
+
+def test_older_changes_that_another_screen_is_offered_are_left_to_it(tmp_path: Path) -> None:
+    of_earlier_times(tmp_path, 2, 4)
+    first, second = of_matmul(), of_matmul()
+    assert [offered(screen) for screen in (first, second)] == [(1, 2, "4"), (2, 2, "2")]
+    ask(first, "changes.another")
+    assert offered(first) == (1, 2, "4")
+    ask(first, "changes.discard")
+    assert ask(second, "changes.restore")["exact"]
+
+
+def test_changes_of_another_notebook_are_offered_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A model opened as a document asked about the changes of any notebook.  One that was renamed is no other."""
+    for name in ("one.ipynb", "net.onnx"):
+        (tmp_path / name).touch()
+    monkeypatch.setenv("JPY_SESSION_NAME", str(tmp_path / "one.ipynb"))
+    of_earlier_times(tmp_path, 2)
+    monkeypatch.setenv("JPY_SESSION_NAME", str(tmp_path / "net.onnx"))
+    assert facts(of_matmul())["offer"] is None
+    monkeypatch.setenv("JPY_SESSION_NAME", str(tmp_path / "one.ipynb"))
+    assert facts(of_matmul())["offer"] is not None
+    (tmp_path / "one.ipynb").rename(tmp_path / "two.ipynb")
+    monkeypatch.setenv("JPY_SESSION_NAME", str(tmp_path / "two.ipynb"))
+    assert facts(of_matmul())["offer"] is not None

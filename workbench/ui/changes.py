@@ -19,7 +19,7 @@ from uuid import uuid4
 
 from workbench.core.errors import WorkbenchError
 from workbench.core.host import is_alive, this_process
-from workbench.ui.changes_offers import given_up, taken
+from workbench.ui.changes_offers import answers, given_up, notebook, of_another_notebook, taken
 from workbench.ui.changes_replay import SCHEDULE, MissingBranch, Replay
 from workbench.ui.changes_store import ChangesStore, Saved
 from workbench.ui.pipeline_edits import Call
@@ -94,6 +94,8 @@ class Record:
     """What cells alone come to: they do it again by themselves."""
     back: list[Call] = field(default_factory=list[Call])
     """What cells took back of that, the next one that they would do again last."""
+    found: list[Saved] = field(default_factory=list[Saved])
+    """What there is to be offered, newest first, one at a time."""
     offer: Saved | None = None
     halted: Replay | None = None
     """The replay of the offer, where it waits for a branch that only a cell can make, or was interrupted."""
@@ -131,7 +133,10 @@ class Changes:
 
     def table(self) -> dict[str, Command]:
         """The commands by name."""
-        return {"changes.restore": self._restore, "changes.discard": self._discard, "changes.read": self._read}
+        return {
+            "changes.restore": self._restore, "changes.discard": self._discard, "changes.another": self._another,
+            "changes.read": self._read,
+        }  # fmt: skip
 
     @property
     def _record(self) -> Record:
@@ -219,8 +224,10 @@ class Changes:
         if covered or not calls:  # what a halted replay has done is the beginning of what it is offered
             self._store.forget(key, kept.token)
             return
-        document = {**self._place, "process": this_process(), "entries": kept.entries, "calls": calls,
-                    "state": self._subject.state()}  # fmt: skip
+        document = {
+            **self._place, "process": this_process(), "notebook": notebook(), "entries": kept.entries, "calls": calls,
+            "state": self._subject.state(),
+        }  # fmt: skip
         wrong = say.changes.too_many(_MOST) if len(kept.entries) > _MOST else ""
         self._trouble = wrong or self._store.save(key, kept.token, document)
 
@@ -230,7 +237,8 @@ class Changes:
         self.start()
         record = self._record
         if not record.looked:
-            record.looked, record.tell, record.offer = True, self._tell, self._find()
+            record.looked, record.tell, record.found = True, self._tell, self._find()
+            record.offer = taken(self._store, record.found, record)
         if record.offer is None:
             return None
         document = record.offer.document
@@ -239,27 +247,44 @@ class Changes:
             calls = calls[record.halted.restored :] or calls[-1:]
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(record.offer.at))
         return {"count": len(calls), "calls": [call[:200] for call in calls[-_SHOWN:]], "when": when,
-                "note": self._note(document)}  # fmt: skip
+                "note": self._note(document), "number": 1 + _place_of(record), "of": len(record.found)}  # fmt: skip
 
     def _note(self, document: Mapping[str, Any]) -> str:
         if document["digest"] != self._place["digest"]:
             return say.changes.other_version(self._place["source"])
         return "" if document["start"] == self._place["start"] else say.changes.other_passes
 
-    def _find(self) -> Saved | None:
-        """The newest changes of an ended process that nobody is offered: of this very plan, else of the model, else of
-        the file's name."""
+    def _find(self) -> list[Saved]:
+        """The changes of ended processes, newest first: of this very plan, else of the model, else of the file's name.
+        """
         place = self._place
         fit = [one for one in self._store.found(_key(place)) if _whole(one.document, place)]
         fit = [one for one in fit if not is_alive(one.document.get("process"))]  # else its screen has them still
+        fit = [one for one in fit if not of_another_notebook(one.document.get("notebook"))]
         same = [one for one in fit if one.document["digest"] == place["digest"]]
         very = [one for one in same if one.document["start"] == place["start"]]
-        return taken(self._store, very or same or (fit if place["file"] else []), self._record)
+        return very or same or (fit if place["file"] else [])
+
+    def _another(self, args: dict[str, Any]) -> Answer:
+        """Offer the next older changes instead; after the oldest the newest."""
+        record = self._record
+        if record.offer is None or record.halted is not None:
+            raise WorkbenchError("E-UI-CHANGES", "there are no other changes to restore", kept="the program as it is")
+        place = _place_of(record)
+        given_up(record.offer, record)
+        others = [*record.found[place + 1 :], *record.found[: place + 1]]
+        record.offer = taken(self._store, [one for one in others if one.path.exists() and answers(one, record)], record)
+        return Answer("")
 
     def _discard(self, args: dict[str, Any]) -> Answer:
+        """Throw away what is offered, and what processes before that one left; its other screens are others' affair."""
         record = self._record
         if record.offer is not None:
             self._store.drop(record.offer.path)
+            left_by = record.offer.document.get("process")
+            for one in record.found[_place_of(record) + 1 :]:
+                if one.document.get("process") != left_by and answers(one, record):
+                    self._store.drop(one.path)
             given_up(record.offer, record)
         record.offer = None
         if record.halted is not None:
@@ -280,7 +305,7 @@ class Changes:
             raise WorkbenchError("E-UI-CHANGES", "there are no changes to restore", kept="the program is unchanged")
         entries = offer.document["entries"]
         made = {entry.get("at") for entry in entries if entry["op"] != "branch" and not entry.get("turned")}
-        replay = record.halted or Replay({offer.document["start"]: self._place["start"]})
+        replay = record.halted or Replay({offer.document["start"]: self._place["start"]}, begun=len(record.entries))
         record.halted, self._replaying = None, True
         try:
             for entry in entries[replay.at :]:
@@ -298,8 +323,8 @@ class Changes:
         if record.halted is None:
             given_up(offer, record)
         exact = self._subject.is_in(offer.document["state"])
-        if exact and not (replay.refused or record.halted or self._trouble):
-            self._store.drop(offer.path)
+        if not self._trouble and record.halted is None and len(record.entries) > replay.begun:
+            self._store.drop(offer.path)  # what could be done is this screen's now
         self._told = {"restored": self.count, "refused": replay.refused[:_SHOWN], "left": len(replay.refused),
                       "exact": exact, **({"waits": replay.waits} if record.halted is not None else {})}  # fmt: skip
         return Answer("", self._told)
@@ -334,6 +359,12 @@ class Changes:
 
 def _key(place: Mapping[str, str]) -> str:
     return json.dumps([place["source"], place["kernel"]])
+
+
+def _place_of(record: Record) -> int:
+    """Which of what there is to be offered is."""
+    paths = [one.path for one in record.found]
+    return paths.index(record.offer.path) if record.offer is not None else 0
 
 
 def _whole(document: Mapping[str, Any], place: Mapping[str, str]) -> bool:

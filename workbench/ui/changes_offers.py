@@ -8,9 +8,10 @@ Invariant: of the screens of this process, and among those of processes that run
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 from weakref import WeakValueDictionary
 
 from workbench.core.host import is_alive, this_process
@@ -44,6 +45,22 @@ def taken(store: ChangesStore, found: Sequence[Saved], holder: Holder) -> Saved 
         before.withdraw()
     store.claim(chosen, this_process())
     return chosen
+
+
+def notebook() -> str:
+    """The path of the notebook or document that the kernel was started for, as JupyterLab tells it; else empty."""
+    return os.environ.get("JPY_SESSION_NAME", "")
+
+
+def of_another_notebook(told: Any) -> bool:
+    """Whether changes were made in another notebook than this one, which is still there: it offers them itself."""
+    known = isinstance(told, str) and bool(told) and bool(notebook())
+    return known and told != notebook() and os.path.exists(told)
+
+
+def answers(saved: Saved, holder: Holder) -> bool:
+    """Whether a screen may answer for a file: no other one is offered it."""
+    return _HOLDERS.get(saved.path, holder) is holder and not _of_another(saved)
 
 
 def given_up(saved: Saved, holder: Holder) -> None:

@@ -68,6 +68,8 @@ class Replay:
     session: _Commands = field(default_factory=_Commands)
     schedules: dict[str, _Commands] = field(default_factory=dict[str, _Commands])
     refused: list[str] = field(default_factory=list[str])
+    begun: int = 0
+    """How many commands the screen's record held before."""
     at: int = 0
     """How many of the saved commands were looked at."""
     entries: int = 0

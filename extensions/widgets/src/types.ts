@@ -92,7 +92,7 @@ export interface WorkbenchView {
 }
 /** What is kept of what was done: what an earlier kernel left, how much of this screen is on disk, what a replay came to. */
 export interface ChangesView {
-  offer: { count: number; calls: string[]; when: string; note: string } | null;
+  offer: { count: number; calls: string[]; when: string; note: string; number: number; of: number } | null;
   count: number; trouble: string; told: ToldView;
 }
 /** What a replay came to; `waits`: the branch that it waits for, in words. */

@@ -292,8 +292,8 @@ export class WorkbenchStore extends TextEditing {
     this.load();
   });
 
-  /** Answer what is offered of the last time, or put away what was told. */
-  changes = (what: "restore" | "discard" | "read"): Promise<void> => this.attempt(async () => {
+  /** Answer what is offered of an earlier time, or put away what was told. */
+  changes = (what: "restore" | "discard" | "another" | "read"): Promise<void> => this.attempt(async () => {
     if (this.changing) return;
     this.set(() => (this.changing = true));
     await this.connection.request(`changes.${what}`, {}, "change").finally(() => this.set(() => (this.changing = false)));
