@@ -37,7 +37,7 @@ export function TreePane({ store, at }: { store: WorkbenchStore; at: 0 | 1 }) {
   const go = (to: number) => setActive(items[Math.min(Math.max(to, 0), items.length - 1)]!.id);
   const choose = (item: TreeItem) => {
     setActive(item.id);
-    tools.chosen = { layer, step: tools.step(layer), id: item.id.split("#")[0]! };
+    tools.choose(layer, item.id.split("#")[0]!);
     void store.select(new Set(item.classes), at);
   };
   const keys = onKeys({

@@ -15,7 +15,7 @@ export function Ladder({ store }: { store: WorkbenchStore }) {
       <dl>${store.view?.layers.map((layer) => {
         const lit = store.lit(layer.name);
         return html`<dt><button class="wb-link" disabled=${lit === 0} onClick=${() => store.show(layer.name, true)}>${layer.title}</button></dt>
-          <dd>${lit > 0 ? told(store, layer.name, lit) : links?.has(layer.name) ?? true ? say.frame_a.noLine : "…"}</dd>`;
+          <dd>${lit > 0 ? told(store, layer.name, lit) : (links ? links.has(layer.name) : !store.linking) ? say.frame_a.noLine : "…"}</dd>`;
       })}</dl>`}
     <${Calls} store=${store} />
     <${Explained} store=${store} />

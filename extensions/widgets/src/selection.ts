@@ -38,9 +38,14 @@ export abstract class Selecting extends Fetching {
     if (classes !== this.hovered) this.set(() => (this.hovered = classes));
   }
 
-  protected unselect(): void {
+  protected reselect(classes: Classes): void {
     this.hovered = NONE;
-    this.tell(NONE);
+    this.tell(classes);
+  }
+
+  /** The lines of what is selected are on their way. */
+  get linking(): boolean {
+    return !this.links && this.kernel !== "" && this.refusal("schedule") === undefined;
   }
 
   private tell(classes: Classes): void {
