@@ -11,7 +11,7 @@ import { Strip } from "./strip";
 import { TargetButton } from "./target";
 import { TipBox } from "./tip";
 import type { LayerView } from "./types";
-import { type WorkbenchStore } from "./workbench";
+import { COMPILED, type WorkbenchStore } from "./workbench";
 
 export function WorkbenchScreen({ store }: { store: WorkbenchStore }) {
   useStore(store);
@@ -140,7 +140,7 @@ function Chip({ store, layer, number }: { store: WorkbenchStore; layer: LayerVie
   const at = store.panes.findIndex((pane) => pane.layer === layer.name);
   const lit = store.lit(layer.name);
   // Of native code one kernel is compiled when it is looked at, not the layer.
-  const shown = layer.state === "not run" && store.text(layer.name) !== undefined;
+  const shown = layer.state === "not run" && (store.text(layer.name) !== undefined || (COMPILED.includes(layer.name) && store.links?.native === true));
   const counted = layer.count === null ? "" : ` ${layer.count}`;
   const title = say.frame.layerHelp(layer.title, layer.count === null ? "" : `${layer.count} ${layer.unit}`, shown ? say.frame.compiledHere : layer.state, layer.note, number);
   return html`<button class=${`wb-chip wb-chip-${shown ? "ran" : layer.state.replace(" ", "-")}`} title=${title} aria-pressed=${at >= 0}
